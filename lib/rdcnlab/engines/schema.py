@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables every engine gives: tidy, one observation a row, units in the column's name.
+
+Times count from the start of the scenario. A bin ``k`` covers ``[k, k + 1) * probes.bin``. Bins in which nothing
+was seen have no row in ``throughput``; see `rdcnlab.tables` for the dense form.
+
+``flows``, one row a flow
+    ``fct_s`` is ``end_s - start_s``: from the sender's call to connect to the last byte at the receiver; both are null
+    for a flow that did not finish. ``received_B`` is payload. ``timeouts`` counts RTO expiries, ``retransmits`` segments.
+``throughput``, one row for each bin, place and flow
+    ``where`` is a link of the network, at the end of serialisation, counted in bytes on the wire (overhead
+    included), or ``receiver``, where TCP payload is counted as it arrives in order.
+``queues``, one row for each bin and link
+    Bytes waiting in the link's queue (without overhead): time average and maximum; drops and ECN marks in packets.
+``tcp``, one row an ACK, or the last ACK of each bin
+    ``cwnd`` and ``ssthresh`` are segments, ``cwnd_B`` is ``cwnd`` times the MSS, ``srtt_us`` the smoothed RTT.
+``events``, one row an event
+    ``slot``: a flow's timetable enters a slot (``link`` is the target, ``value`` the slot's index).
+    ``drop_tail``, ``drop_red``, ``drop_dark``: a packet is lost (``link`` the link or ``dark``, ``value`` its bytes).
+    ``retransmit``, ``timeout`` of a flow. With ``probes.packets`` also ``enqueue``, ``dequeue``, ``mark``.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pyarrow as pa
+
+SCHEMAS: Final[dict[str, pa.Schema]] = {
+    "flows": pa.schema(
+        [
+            ("flow", pa.string()),
+            ("src", pa.string()),
+            ("dst", pa.string()),
+            ("cc", pa.string()),
+            ("size_B", pa.int64()),
+            ("start_s", pa.float64()),
+            ("end_s", pa.float64()),
+            ("fct_s", pa.float64()),
+            ("finished", pa.bool_()),
+            ("received_B", pa.int64()),
+            ("retransmits", pa.int64()),
+            ("timeouts", pa.int64()),
+        ]
+    ),
+    "throughput": pa.schema(
+        [
+            ("bin", pa.int32()),
+            ("where", pa.string()),
+            ("flow", pa.string()),
+            ("bytes", pa.int64()),
+            ("packets", pa.int32()),
+        ]
+    ),
+    "queues": pa.schema(
+        [
+            ("bin", pa.int32()),
+            ("link", pa.string()),
+            ("mean_B", pa.float64()),
+            ("max_B", pa.int64()),
+            ("drops", pa.int32()),
+            ("marks", pa.int32()),
+        ]
+    ),
+    "tcp": pa.schema(
+        [
+            ("t_ns", pa.int64()),
+            ("flow", pa.string()),
+            ("cwnd", pa.int32()),
+            ("cwnd_B", pa.int64()),
+            ("ssthresh", pa.int64()),
+            ("srtt_us", pa.int32()),
+        ]
+    ),
+    "events": pa.schema(
+        [
+            ("t_ns", pa.int64()),
+            ("event", pa.string()),
+            ("link", pa.string()),
+            ("flow", pa.string()),
+            ("value", pa.int64()),
+        ]
+    ),
+}

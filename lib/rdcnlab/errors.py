@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The errors a user meets, each with everything needed to mend the cause."""
+
+from __future__ import annotations
+
+import reprlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_REPR = reprlib.Repr()
+_REPR.maxstring = _REPR.maxother = 80
+_REPR.maxlevel = 3
+
+
+def shown(value: Any) -> str:
+    """Return a short, single-line rendering of any value, however large or nested it is."""
+    try:
+        return _REPR.repr(value).replace("\n", " ")
+    except Exception:  # noqa: BLE001 - a value that cannot even be shown must still be reported
+        return f"<{type(value).__name__}>"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing wrong with an input.
+
+    Parameters
+    ----------
+    field : str
+        Path of the field, as in ``flows[1].cc``.
+    value : str
+        What was given, shortened.
+    allowed : str
+        What may be given instead.
+    """
+
+    field: str
+    value: str
+    allowed: str
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.value} is not allowed; allowed: {self.allowed}"
+
+
+class RdcnlabError(Exception):
+    """Base of all errors that are reported as a sentence and not as a traceback."""
+
+    exit_code = 1
+
+
+class InputError(RdcnlabError):
+    """Something asked for is not possible; nothing was run.
+
+    Parameters
+    ----------
+    problems : tuple of Problem
+        At least one; each names field, value and what is allowed.
+    """
+
+    exit_code = 2
+
+    def __init__(self, *problems: Problem) -> None:
+        self.problems = problems
+        super().__init__("\n".join(str(problem) for problem in problems))
+
+    @classmethod
+    def of(cls, field: str, value: Any, allowed: str) -> InputError:
+        """Make the error of a single field."""
+        return cls(Problem(field, shown(value), allowed))
+
+
+class RunError(RdcnlabError):
+    """A run ended without a result.
+
+    Parameters
+    ----------
+    reason : str
+        One sentence that names the cause.
+    log : Path or None
+        The log that was kept, if there is one.
+    """
+
+    def __init__(self, reason: str, log: Path | None = None) -> None:
+        self.reason = reason
+        self.log = log
+        super().__init__(reason if log is None else f"{reason} (log: {log})")
+
+    def __reduce__(self) -> tuple[type[RunError], tuple[str, Path | None]]:
+        # Exceptions cross process borders in a campaign; the default would pass the joined text as `reason`.
+        return type(self), (self.reason, self.log)

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is asked: frozen, validated scenarios with units and a canonical hash."""
+
+from rdcnlab.scenario.flow import VARIANTS, Flow, Slot
+from rdcnlab.scenario.model import Scenario, canonical_json
+from rdcnlab.scenario.network import BYPASS, DARK, Host, Link, Network, Pool, Queue, Red
+from rdcnlab.scenario.presets import preset, presets
+from rdcnlab.scenario.settings import EngineSettings, Jitter, Probes, Switch, Transport
+
+__all__ = [
+    "BYPASS",
+    "DARK",
+    "VARIANTS",
+    "EngineSettings",
+    "Flow",
+    "Host",
+    "Jitter",
+    "Link",
+    "Network",
+    "Pool",
+    "Probes",
+    "Queue",
+    "Red",
+    "Scenario",
+    "Slot",
+    "Switch",
+    "Transport",
+    "canonical_json",
+    "preset",
+    "presets",
+]

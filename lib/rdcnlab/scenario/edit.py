@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changes to a scenario's plain data, by field name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rdcnlab.errors import InputError
+
+#: Names that change every flow at once, beside the fields themselves.
+SHORTCUTS = ("period", "cc", "size")
+
+
+def apply(data: dict[str, Any], name: str, value: Any) -> None:
+    """Change one field of a scenario in place.
+
+    Parameters
+    ----------
+    data : dict
+        Plain data, as from `Scenario.to_dict`.
+    name : str
+        A field (``seed``), a dotted path (``switch.dark``, ``flows.main.cc``; items of lists go by their name), or a
+        shortcut: ``cc`` and ``size`` set every flow's, ``period`` the duration of every slot of each timetable whose
+        slots are equally long. ``__`` may stand for a dot.
+    value : object
+        New value, in code or text form. ``period=None`` leaves every flow on its first link.
+
+    Raises
+    ------
+    InputError
+        There is no such field; the message lists what there is.
+    """
+    if name == "period":
+        _set_period(data, value)
+    elif name in SHORTCUTS:
+        for flow in data["flows"]:
+            flow[name] = value
+    else:
+        _set(data, name.replace("__", ".").split("."), value, name)
+
+
+def _set_period(data: dict[str, Any], value: Any) -> None:
+    timetables = [flow for flow in data["flows"] if not isinstance(flow["path"], str)]
+    even = [flow for flow in timetables if len({slot["duration"] for slot in flow["path"]}) == 1]
+    if value is None or value == "none":
+        for flow in timetables:
+            flow["path"] = flow["path"][0]["link"]
+        return
+    if not even:
+        raise InputError.of("period", value, "None, because no flow has a timetable of equal slots")
+    for flow in even:
+        flow["path"] = [{"duration": value, "link": slot["link"]} for slot in flow["path"]]
+
+
+def _set(data: dict[str, Any], path: list[str], value: Any, name: str) -> None:
+    holder: Any = data
+    for depth, part in enumerate(path):
+        known = _names(holder)
+        if part not in known:
+            extra = SHORTCUTS if depth == 0 else ()
+            allowed = ", ".join([*known, *extra]) or "nothing below this"
+            raise InputError.of(name, part, f"one of {allowed}")
+        if depth == len(path) - 1:
+            break
+        holder = holder[part] if isinstance(holder, dict) else holder[known.index(part)]
+    if isinstance(holder, dict):
+        holder[path[-1]] = value
+    else:
+        holder[_names(holder).index(path[-1])] = value
+
+
+def _names(holder: Any) -> list[str]:
+    if isinstance(holder, dict):
+        return list(holder)
+    if isinstance(holder, list):
+        return [item["name"] for item in holder if isinstance(item, dict) and "name" in item]
+    return []

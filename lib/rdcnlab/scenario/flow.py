@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Flows: what is sent, by which congestion control, along which timetable."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BeforeValidator, Discriminator, Field, PlainSerializer, Tag
+from pydantic_core.core_schema import SerializationInfo
+
+from rdcnlab.scenario.fields import (
+    TEXT,
+    Duration,
+    FlowName,
+    Frozen,
+    HostName,
+    LinkName,
+    Listed,
+    PositiveSize,
+    SlotDuration,
+)
+from rdcnlab.units import DURATION
+
+Protocol = Literal["tcp"]
+CongestionControl = Literal["cubic", "reno", "westwood", "bbr", "dctcp"]
+#: Names of all congestion controls, in the order tables and legends use.
+VARIANTS: tuple[str, ...] = get_args(CongestionControl)
+
+
+class Slot(Frozen):
+    """One entry of a timetable; text form ``[50 ms, blue]``.
+
+    Parameters
+    ----------
+    duration : int
+        ns, at least 1000.
+    link : str
+        A link of the network, ``dark`` or ``bypass``.
+    """
+
+    duration: SlotDuration
+    link: LinkName
+
+
+def _read_slot(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        if len(value) != 2:
+            raise ValueError("a pair such as [50 ms, blue]")
+        return {"duration": value[0], "link": value[1]}
+    return value
+
+
+def _write_slot(slot: Slot, info: SerializationInfo) -> list[str] | dict[str, int | str]:
+    if (info.context or {}).get(TEXT):
+        return [DURATION.format(slot.duration), slot.link]
+    return {"duration": slot.duration, "link": slot.link}
+
+
+_SlotField = Annotated[Slot, BeforeValidator(_read_slot), PlainSerializer(_write_slot)]
+
+
+def _kind_of_path(value: Any) -> str:
+    return "timetable" if isinstance(value, list | tuple) else "link"
+
+
+#: Names of the branches of `Path`; they appear in pydantic's locations and are dropped from ours.
+PATH_TAGS = ("link", "timetable")
+
+Path = Annotated[
+    Annotated[LinkName, Tag("link")]
+    | Annotated[tuple[_SlotField, ...], Field(min_length=1, max_length=1024), Listed, Tag("timetable")],
+    Discriminator(_kind_of_path),
+]
+
+
+class Flow(Frozen):
+    """One transfer.
+
+    Parameters
+    ----------
+    name : str
+        Unique in the scenario.
+    protocol : {'tcp'}
+        Transport protocol.
+    size : int
+        Payload in bytes.
+    cc : str
+        Congestion control of the sender; one of `VARIANTS`.
+    path : str or tuple of Slot
+        The link the flow always takes, or a timetable that repeats.
+    phase : int
+        ns by which the timetable starts later than the scenario; the first slot is in force until then.
+    src, dst : str
+        Host names. A preset network supplies them by flow name.
+    start : int
+        ns after the start of the scenario.
+    """
+
+    name: FlowName
+    protocol: Protocol = "tcp"
+    size: PositiveSize
+    cc: CongestionControl = "cubic"
+    path: Path
+    phase: Duration = 0
+    src: HostName
+    dst: HostName
+    start: Duration = 0
+
+    @property
+    def slots(self) -> tuple[Slot, ...]:
+        """The timetable; empty for a flow that stays on one link."""
+        return () if isinstance(self.path, str) else self.path
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Links, ``dark`` or ``bypass`` the flow meets, in the order of the timetable."""
+        return (self.path,) if isinstance(self.path, str) else tuple(slot.link for slot in self.path)
+
+    @property
+    def period(self) -> int | None:
+        """Duration in ns that all slots have, or None for a static or uneven path."""
+        durations = {slot.duration for slot in self.slots}
+        return durations.pop() if len(durations) == 1 else None

@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`Scenario`: everything that can change a result, and nothing else."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+import yaml
+from pydantic import Field, ValidationError, model_validator
+
+from rdcnlab.errors import InputError
+from rdcnlab.scenario import edit
+from rdcnlab.scenario.check import input_error
+from rdcnlab.scenario.fields import TEXT, Frozen, Limit, Listed, Misfit, unique, whole
+from rdcnlab.scenario.flow import Flow
+from rdcnlab.scenario.network import DARK, RESERVED, Network
+from rdcnlab.scenario.presets import Preset, preset, presets
+from rdcnlab.scenario.settings import EngineSettings, Jitter, Probes, Switch, Transport
+from rdcnlab.units import DURATION
+
+
+class Scenario(Frozen):
+    """A question to an engine. Frozen; equal scenarios have equal hashes.
+
+    Parameters
+    ----------
+    network : Network
+        Hosts, links and pools; in text the name of a preset will do.
+    flows : tuple of Flow
+        At least one.
+    switch, transport, engine, probes, jitter
+        Settings, each with defaults.
+    limit : int
+        Virtual time in ns at which the run ends even if flows have not.
+    seed : int
+        Source of all randomness, 0 to 2**32 - 1.
+
+    Examples
+    --------
+    >>> base = Scenario.from_dict({
+    ...     "network": "aykurt",
+    ...     "flows": [{"name": "main", "size": "2 GiB", "path": "green"},
+    ...               {"name": "migrated", "size": "2 GiB", "path": [["50 ms", "blue"], ["50 ms", "green"]]}],
+    ... })
+    >>> base.with_(period="10 ms", seed=3).flows[1].period
+    10000000
+    """
+
+    network: Network
+    flows: Annotated[tuple[Flow, ...], Field(min_length=1, max_length=1024), Listed]
+    switch: Switch = Switch()
+    transport: Transport = Transport()
+    engine: EngineSettings = EngineSettings()
+    probes: Probes = Probes()
+    jitter: Jitter = Jitter()
+    limit: Limit = 60_000_000_000
+    seed: Annotated[int, whole(0, 2**32 - 1)] = 0
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Scenario:
+        unique("flows", (flow.name for flow in self.flows))
+        hosts = [host.name for host in self.network.hosts]
+        targets = [*(link.name for link in self.network.links), *RESERVED]
+        for flow in self.flows:
+            place = f"flows.{flow.name}"
+            for field in ("src", "dst"):
+                if getattr(flow, field) not in hosts:
+                    raise Misfit(f"{place}.{field}", getattr(flow, field), f"one of {', '.join(hosts)}")
+            if flow.src == flow.dst:
+                raise Misfit(f"{place}.dst", flow.dst, f"another host than src ({flow.src})")
+            for target in flow.targets:
+                if target not in targets:
+                    raise Misfit(f"{place}.path", target, f"one of {', '.join(targets)}")
+            if set(flow.targets) == {DARK}:
+                raise Misfit(f"{place}.path", DARK, "a path with at least one slot that is not dark")
+            if flow.start + self.jitter.start >= self.limit:
+                allowed = f"together with jitter.start less than limit ({DURATION.format(self.limit)})"
+                raise Misfit(f"{place}.start", DURATION.format(flow.start), allowed)
+        if self.transport.ecn is False and any(flow.cc == "dctcp" for flow in self.flows):
+            raise Misfit("transport.ecn", False, "true or auto, because without ECN dctcp would silently be reno")
+        return self
+
+    @property
+    def ecn(self) -> bool:
+        """Whether ECN is negotiated, with ``auto`` resolved."""
+        if self.transport.ecn is None:
+            return any(flow.cc == "dctcp" for flow in self.flows)
+        return self.transport.ecn
+
+    def start_times(self) -> tuple[int, ...]:
+        """Return the ns after the scenario's start at which each flow starts, jitter included."""
+        return tuple(flow.start + self._draw(f"start {flow.name}", self.jitter.start) for flow in self.flows)
+
+    def phases(self) -> tuple[int, ...]:
+        """Return the ns by which each flow's timetable starts later, jitter included.
+
+        The random part is common to all, because one switch has one clock.
+        """
+        common = self._draw("phase", self.jitter.phase)
+        return tuple(flow.phase + common for flow in self.flows)
+
+    def _draw(self, purpose: str, upper: int) -> int:
+        # A hash and not a generator: equal in every version of every library, and a flow's draw does not depend on
+        # how many flows come before it.
+        digest = hashlib.sha256(f"{self.seed} {purpose}".encode()).digest()
+        return int.from_bytes(digest[:16], "big") % (upper + 1)
+
+    # Text and data -----------------------------------------------------------------------------------------------
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a scenario from a YAML file, whose quantities carry their units, or from a canonical ``.json`` file.
+
+        Raises
+        ------
+        InputError
+            The file cannot be read, is no YAML, or is no valid scenario.
+        """
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8")
+            data = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
+        except OSError as error:
+            raise InputError.of("scenario", str(path), f"a file that can be read ({error.strerror})") from None
+        except (ValueError, yaml.YAMLError, RecursionError, AttributeError, TypeError, KeyError) as error:
+            # Beside its own errors, the YAML reader lets some of Python's through for malformed scalars and keys.
+            allowed = f"YAML text ({' '.join(str(error).split())})"
+            raise InputError.of("scenario", str(path), allowed) from None
+        return cls.from_dict(data, text=path.suffix != ".json")
+
+    @classmethod
+    def from_dict(cls, data: Any, *, text: bool = False) -> Self:
+        """Make a scenario from plain data.
+
+        Parameters
+        ----------
+        data : dict
+            Fields in code form (integers), text form (``50 ms``) or both.
+        text : bool
+            Refuse quantities without a unit, as in files.
+
+        Raises
+        ------
+        InputError
+            Names every wrong field, its value and what is allowed.
+        """
+        if not isinstance(data, dict):
+            raise InputError.of("scenario", data, f"a mapping with the fields {', '.join(cls.model_fields)}")
+        try:
+            return cls.model_validate(_with_preset(data), context={TEXT: text})
+        except ValidationError as error:
+            raise input_error(error, cls) from None
+        except RecursionError:
+            raise InputError.of("scenario", data, "data that does not contain itself") from None
+
+    def with_(self, **changes: Any) -> Self:
+        """Return a scenario that differs in some fields.
+
+        Parameters
+        ----------
+        **changes
+            Fields, dotted paths (with ``**{}`` or ``__`` for the dot), or ``period``, ``cc`` and ``size`` for all
+            flows at once; see `rdcnlab.scenario.edit.apply`.
+
+        Raises
+        ------
+        InputError
+            Unknown field or value that is not allowed.
+        """
+        data: dict[str, Any] = self.model_dump(mode="json")
+        for name, value in changes.items():
+            edit.apply(data, name, _as_data(name, value))
+        return self.from_dict(data)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return canonical plain data: every field, integers in base units, ``auto`` resolved."""
+        data: dict[str, Any] = self.model_dump(mode="json")
+        data["transport"]["ecn"] = self.ecn
+        return data
+
+    def json(self) -> str:  # type: ignore[override]
+        """Return the canonical JSON: one line, sorted keys."""
+        return canonical_json(self.to_dict())
+
+    def dump(self) -> str:
+        """Return YAML with units in the text form that `load` reads; fields at their defaults are left out."""
+        data = self.model_dump(mode="json", context={TEXT: True}, exclude_defaults=True)
+        data = {name: data[name] for name in type(self).model_fields if name in data}
+        known = preset(self.network.name) if self.network.name in presets() else None
+        if known is not None and known.network == self.network:
+            data["network"] = self.network.name
+            for name in known.scenario:
+                # The preset would set these anew, so they must be there even where they are at their default.
+                data[name] = getattr(self, name).model_dump(mode="json", context={TEXT: True})
+        return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
+
+    @functools.cached_property
+    def hash(self) -> str:
+        """sha256 of the canonical JSON without the network's label, in hexadecimal."""
+        data = self.to_dict()
+        del data["network"]["name"]
+        return hashlib.sha256(canonical_json(data).encode()).hexdigest()
+
+
+def canonical_json(data: Any) -> str:
+    """Return JSON that is the same for the same data: sorted keys, no blanks, ASCII."""
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def _as_data(name: str, value: Any) -> Any:
+    """Return a value given from Python as plain data; numpy scalars and parts of other scenarios are welcome."""
+    try:
+        return json.loads(json.dumps(value, default=_plain))
+    except (ValueError, RecursionError, TypeError):
+        raise InputError.of(name, value, "text, numbers, lists and mappings") from None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Frozen):
+        return value.model_dump(mode="json")
+    if hasattr(value, "item"):
+        return value.item()  # a numpy scalar
+    raise TypeError(type(value).__name__)
+
+
+def _with_preset(data: dict[str, Any]) -> dict[str, Any]:
+    """Replace the name of a network by the network, and fill in what the preset says about flows and settings."""
+    network = data.get("network")
+    if isinstance(network, str):
+        known = preset(network)
+        data = {**data, "network": known.network}
+        for name, settings in known.scenario.items():
+            given = data.get(name)
+            if name not in data:
+                data[name] = settings
+            elif isinstance(settings, dict) and isinstance(given, dict):
+                data[name] = {**settings, **given}
+    elif isinstance(network, dict) and isinstance(network.get("name"), str) and network["name"] in presets():
+        known = preset(network["name"])
+    else:
+        return data
+    if isinstance(data.get("flows"), list | tuple):
+        data = {**data, "flows": [_routed(flow, known) for flow in data["flows"]]}
+    return data
+
+
+def _routed(flow: Any, known: Preset) -> Any:
+    if isinstance(flow, dict) and isinstance(flow.get("name"), str):
+        return {**known.route(flow["name"]), **flow}
+    return flow

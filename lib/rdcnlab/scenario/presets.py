@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Preset networks: one YAML file each, every value beside its source."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from rdcnlab.errors import InputError
+from rdcnlab.scenario.check import input_error
+from rdcnlab.scenario.fields import TEXT
+from rdcnlab.scenario.network import Network
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A network by name.
+
+    Parameters
+    ----------
+    network : Network
+        Hosts, links and pools.
+    routes : dict of str to dict
+        ``src`` and ``dst`` of the flows whose name begins with the key.
+    scenario : dict
+        Settings of a scenario that hold unless it says otherwise, as written in the file.
+    """
+
+    network: Network
+    routes: dict[str, dict[str, str]]
+    scenario: dict[str, Any]
+
+    def route(self, flow: str) -> dict[str, str]:
+        """Return ``src`` and ``dst`` of a flow by its name; empty when no key begins it. The longest key wins."""
+        keys = [key for key in self.routes if flow.startswith(key)]
+        return self.routes[max(keys, key=len)] if keys else {}
+
+
+@functools.cache
+def presets() -> tuple[str, ...]:
+    """Return the names of all preset networks."""
+    folder = resources.files("rdcnlab") / "networks"
+    return tuple(sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml")))
+
+
+@functools.cache
+def preset(name: str) -> Preset:
+    """Read a preset network.
+
+    Raises
+    ------
+    InputError
+        There is none of this name.
+    """
+    if name not in presets():
+        raise InputError.of("network", name, f"a network written out, or one of {', '.join(presets())}")
+    text = (resources.files("rdcnlab") / "networks" / f"{name}.yaml").read_text(encoding="utf-8")
+    data = _without_sources(yaml.safe_load(text))
+    routes, scenario = data.pop("routes", {}), data.pop("scenario", {})
+    try:
+        network = Network.model_validate(data, context={TEXT: True})
+    except ValidationError as error:
+        raise input_error(error, Network) from None
+    return Preset(network, routes, scenario)
+
+
+def _without_sources(value: Any) -> Any:
+    """Drop ``source`` texts: a mapping of ``value`` and ``source`` stands for its value."""
+    if isinstance(value, dict):
+        if set(value) == {"value", "source"}:
+            return _without_sources(value["value"])
+        return {key: _without_sources(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_without_sources(item) for item in value]
+    return value

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Settings of a scenario: switch, transport, engine, probes, jitter.
+
+Defaults of `Transport` are those of Linux 6.12, with two exceptions. Buffer triples, which the kernel derives from the
+size of memory, have the values of a machine with plenty, because memory must not change a result. Metrics of earlier
+connections are not kept, because a run has no earlier ones.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, model_validator
+
+from rdcnlab.scenario.fields import Bin, Bytes31, Bytes32, Duration, Frozen, Listed, Misfit, Size, whole
+
+
+class Switch(Frozen):
+    """The switch in the middle.
+
+    Parameters
+    ----------
+    kind : {'ocs', 'bmv2', 'ovs'}
+        Our circuit switch in the kernel, the P4 software switch, or Open vSwitch.
+    ecn_threshold : int or None
+        Marking threshold in bytes; where given it replaces that of every link.
+    dark : {'drop', 'hold'}
+        What happens to packets that meet a dark slot.
+    """
+
+    kind: Literal["ocs", "bmv2", "ovs"] = "ocs"
+    ecn_threshold: Size | None = None
+    dark: Literal["drop", "hold"] = "drop"
+
+
+def _auto(value: Any) -> Any:
+    return None if value == "auto" else value
+
+
+Triple = Annotated[tuple[Bytes31, Bytes31, Bytes31], Listed]
+
+
+class Transport(Frozen):
+    """Settings of TCP; every field is the sysctl ``net.ipv4.tcp_<name>`` of Linux 6.12.
+
+    Parameters
+    ----------
+    ecn : bool or None
+        Negotiate ECN on all flows; None (``auto``) does so when a flow needs it (dctcp).
+    rmem, wmem : tuple of int
+        Smallest, first and largest socket buffer in bytes.
+    sack, dsack, timestamps, window_scaling, moderate_rcvbuf, slow_start_after_idle, no_metrics_save : bool
+        Switches of the same name.
+    limit_output_bytes : int
+        Bytes a flow may have in the queues of its own host (TCP small queues).
+    notsent_lowat : int
+        Unsent bytes below which a socket reports to be writable.
+    recovery : int
+        Bits of the loss detection (1 is RACK).
+    reordering : int
+        First guess of the reordering degree in packets.
+    rto_min_us : int
+        Smallest retransmission timeout in microseconds.
+    pacing_ss_ratio, pacing_ca_ratio : int
+        Pacing rate over cwnd / srtt in percent, in slow start and in congestion avoidance.
+    """
+
+    ecn: Annotated[bool | None, BeforeValidator(_auto)] = None
+    rmem: Triple = (4096, 131_072, 6_291_456)
+    wmem: Triple = (4096, 16_384, 4_194_304)
+    sack: bool = True
+    dsack: bool = True
+    timestamps: bool = True
+    window_scaling: bool = True
+    moderate_rcvbuf: bool = True
+    slow_start_after_idle: bool = True
+    no_metrics_save: bool = True
+    limit_output_bytes: Bytes31 = 1_048_576
+    notsent_lowat: Bytes32 = 2**32 - 1
+    recovery: Annotated[int, whole(0, 7)] = 1
+    reordering: Annotated[int, whole(3, 300)] = 3
+    rto_min_us: Annotated[int, whole(1_000, 120_000_000)] = 200_000
+    pacing_ss_ratio: Annotated[int, whole(0, 1000)] = 200
+    pacing_ca_ratio: Annotated[int, whole(0, 1000)] = 120
+
+    @model_validator(mode="after")
+    def _triples_rise(self) -> Transport:
+        for field in ("rmem", "wmem"):
+            sizes = getattr(self, field)
+            if list(sizes) != sorted(sizes):
+                raise Misfit(field, sizes, "smallest, first and largest size in rising order")
+        return self
+
+
+class EngineSettings(Frozen):
+    """What runs the scenario.
+
+    Parameters
+    ----------
+    kind : {'kernel', 'ns3'}
+        The patched Linux kernel in virtual time, or ns-3.
+    hz : {100, 250, 300, 1000}
+        Timer frequency of the kernel; CUBIC, delayed ACKs and timeouts count in it.
+    """
+
+    kind: Literal["kernel", "ns3"] = "kernel"
+    hz: Literal[100, 250, 300, 1000] = 250
+
+
+class Probes(Frozen):
+    """What is recorded; recording costs no virtual time but disk and wall-clock time.
+
+    Parameters
+    ----------
+    bin : int
+        ns of a time bin for throughput, queues and, with ``tcp='bin'``, congestion state.
+    tcp : {'none', 'bin', 'ack'}
+        Congestion window and RTT: not at all, the last of each bin, or at every ACK.
+    packets : bool
+        Whether to keep one event for every packet.
+    """
+
+    bin: Bin = 1_000_000
+    tcp: Literal["none", "bin", "ack"] = "bin"
+    packets: bool = False
+
+
+class Jitter(Frozen):
+    """Randomness between runs that differ in their seed only.
+
+    Parameters
+    ----------
+    start : int
+        Every flow starts up to this many ns later, uniformly.
+    phase : int
+        All timetables together start up to this many ns later, uniformly.
+    """
+
+    start: Duration = 0
+    phase: Duration = 0
