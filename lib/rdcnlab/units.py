@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from decimal import Decimal
+from fractions import Fraction
 from typing import Final
 
 NS_PER_US: Final = 1_000
@@ -22,7 +22,7 @@ MILLIONTHS: Final = 1_000_000
 # Ethernet on the wire: header 14 + FCS 4 + preamble 8 + gap 12 (IEEE 802.3).
 WIRE_OVERHEAD: Final = 38
 
-_NUMBER = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?)[ \t]*([A-Za-z%µμ/]+)")
+_NUMBER = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,15})?)[ \t]*([A-Za-z%µμ/]+)")
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,8 @@ class Quantity:
         unit = "" if match is None else self.aliases.get(match[2], match[2])
         if match is None or unit not in self.units:
             raise ValueError(f"a {self.name} such as '{self.example}' (units: {', '.join(self.units)})")
-        value = Decimal(match[1]) * self.units[unit]
-        if value != value.to_integral_value():
+        value = Fraction(match[1]) * self.units[unit]
+        if value.denominator != 1:
             raise ValueError(f"a whole number of {next(iter(self.units))}")
         return int(value)
 

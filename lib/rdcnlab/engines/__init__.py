@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import importlib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -95,6 +97,9 @@ class Engine(Protocol):
 def get_engine(scenario: Scenario) -> Engine:
     """Return the engine a scenario asks for.
 
+    ``$RDCNLAB_ENGINE``, as in ``package.module:Class``, puts another one in the place of the kernel; results know which
+    engine made them by its identity.
+
     Raises
     ------
     InputError
@@ -104,6 +109,11 @@ def get_engine(scenario: Scenario) -> Engine:
         raise InputError.of("engine.kind", scenario.engine.kind, "'kernel'")
     if scenario.switch.kind != "ocs":
         raise InputError.of("switch.kind", scenario.switch.kind, "'ocs'")
+    chosen = os.environ.get("RDCNLAB_ENGINE")
+    if chosen:
+        module, _, name = chosen.partition(":")
+        engine: Engine = getattr(importlib.import_module(module), name)()
+        return engine
     # Imported here, because a stored run can be read without any engine.
     from rdcnlab.engines.kernel import KernelEngine
 

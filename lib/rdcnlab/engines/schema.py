@@ -5,18 +5,19 @@ Times count from the start of the scenario. A bin ``k`` covers ``[k, k + 1) * pr
 was seen have no row in ``throughput``; see `rdcnlab.tables` for the dense form.
 
 ``flows``, one row a flow
-    ``fct_s`` is ``end_s - start_s``: from the sender's call to connect to the last byte at the receiver; both are null
-    for a flow that did not finish. ``received_B`` is payload. ``timeouts`` counts RTO expiries, ``retransmits`` segments.
+    ``fct_s`` is ``end_s - start_s``: from the sender's call to connect to the last byte at the receiver; null for a
+    flow that did not finish, like ``end_s``. ``received_B`` is payload; ``retransmits`` counts segments, ``timeouts``
+    expiries of the RTO.
 ``throughput``, one row for each bin, place and flow
     ``where`` is a link of the network, at the end of serialisation, counted in bytes on the wire (overhead
-    included), or ``receiver``, where TCP payload is counted as it arrives in order.
+    included), or ``receiver``, where TCP payload is counted as it leaves for the receiver, retransmissions included.
 ``queues``, one row for each bin and link
     Bytes waiting in the link's queue (without overhead): time average and maximum; drops and ECN marks in packets.
 ``tcp``, one row an ACK, or the last ACK of each bin
     ``cwnd`` and ``ssthresh`` are segments, ``cwnd_B`` is ``cwnd`` times the MSS, ``srtt_us`` the smoothed RTT.
 ``events``, one row an event
     ``slot``: a flow's timetable enters a slot (``link`` is the target, ``value`` the slot's index).
-    ``drop_tail``, ``drop_red``, ``drop_dark``: a packet is lost (``link`` the link or ``dark``, ``value`` its bytes).
+    ``drop_tail``, ``drop_pool``, ``drop_red``, ``drop_dark``, ``drop_port``, ``drop_mtu``: a packet is lost (``link`` the link or ``dark``, ``value`` its bytes).
     ``retransmit``, ``timeout`` of a flow. With ``probes.packets`` also ``enqueue``, ``dequeue``, ``mark``.
 """
 

@@ -198,6 +198,12 @@ class Scenario(Frozen):
                 data[name] = getattr(self, name).model_dump(mode="json", context={TEXT: True})
         return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Scenario) and self.hash == other.hash
+
+    def __hash__(self) -> int:
+        return int(self.hash[:15], 16)
+
     @functools.cached_property
     def hash(self) -> str:
         """sha256 of the canonical JSON without the network's label, in hexadecimal."""

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many scenarios at once: on all cores, resumed where it stopped, with a progress bar."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+
+from rdcnlab.engines import get_engine
+from rdcnlab.errors import InputError, RdcnlabError, RunError, shown
+from rdcnlab.runs import Runs
+from rdcnlab.scenario import Scenario
+from rdcnlab.store import Run, Store
+from rdcnlab.workers import LocalPool, Pool
+
+#: Wall-clock seconds after which one run is given up.
+WALL_LIMIT_S = 1800.0
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A scenario that could not be run."""
+
+    scenario: Scenario
+    error: RunError
+
+
+class CampaignError(RdcnlabError):
+    """Some runs failed; the others are kept.
+
+    Parameters
+    ----------
+    failures : sequence of Failure
+        What failed and why.
+    runs : Runs
+        What did not.
+    """
+
+    def __init__(self, failures: Sequence[Failure], runs: Runs) -> None:
+        self.failures, self.runs = tuple(failures), runs
+        lines = [f"  {failure.scenario.hash[:12]} {label(failure.scenario)}: {failure.error}" for failure in failures]
+        super().__init__("\n".join([f"{len(failures)} of {len(failures) + len(runs)} runs failed:", *lines]))
+
+
+def campaign(
+    scenarios: Iterable[Scenario],
+    *,
+    workers: int | None = None,
+    store: Store | None = None,
+    progress: bool = True,
+    wall_limit_s: float = WALL_LIMIT_S,
+    pool: Pool | None = None,
+) -> Runs:
+    """Run what is not stored yet, and return all runs in the order of the scenarios.
+
+    Parameters
+    ----------
+    scenarios : iterable of Scenario
+        Equal ones are run once and returned once.
+    workers : int, optional
+        Number of worker processes; by default one on every core this process may use.
+    store : Store, optional
+        By default the user's.
+    progress : bool
+        Show a bar, in the terminal or the notebook.
+    wall_limit_s : float
+        Wall-clock limit of one run in seconds.
+    pool : Pool, optional
+        Other workers than the local ones.
+
+    Raises
+    ------
+    CampaignError
+        Some runs failed. It holds the runs that did not.
+    RunError
+        The engine cannot be prepared.
+    KeyboardInterrupt
+        Ctrl-C: running guests are stopped, finished runs are kept.
+    """
+    asked = list({scenario.hash: scenario for scenario in scenarios}.values())
+    store = Store() if store is None else store
+    found = {scenario.hash: lookup(scenario, store) for scenario in asked}
+    missing = [scenario for scenario in asked if found[scenario.hash] is None]
+    failures: list[Failure] = []
+    if missing:
+        _prepare(missing)
+        if pool is None:
+            pool = LocalPool(_cores(workers), store, wall_limit_s=wall_limit_s)
+        # Imported here: the notebook flavour of the bar takes its time.
+        from tqdm.auto import tqdm
+
+        with (
+            tqdm(total=len(asked), initial=len(asked) - len(missing), unit="run", disable=not progress) as bar,
+            closing(pool.run(missing)) as ended,  # type: ignore[type-var]
+        ):
+            for done in ended:
+                scenario = missing[done.index]
+                if done.error is None:
+                    found[scenario.hash] = lookup(scenario, store)
+                else:
+                    failures.append(Failure(scenario, done.error))
+                    bar.set_postfix(failed=len(failures))
+                bar.update()
+    runs = Runs([run for run in found.values() if run is not None])
+    if failures:
+        raise CampaignError(failures, runs)
+    return runs
+
+
+def lookup(scenario: Scenario, store: Store) -> Run | None:
+    """Return the stored or shipped run of a scenario by the engine of today, or None."""
+    try:
+        identity = get_engine(scenario).identity(scenario)
+    except (RunError, ImportError):
+        # Without the means to run there may still be a shipped result.
+        identity = None
+    return store.find(scenario, identity)
+
+
+def label(scenario: Scenario) -> str:
+    """Describe a scenario in a few words."""
+    flows = ", ".join(f"{flow.name} {flow.cc}" for flow in scenario.flows[:3])
+    more = f" and {len(scenario.flows) - 3} more" if len(scenario.flows) > 3 else ""
+    return f"({shown(flows)[1:-1]}{more}; seed {scenario.seed})"
+
+
+def _prepare(scenarios: Sequence[Scenario]) -> None:
+    for scenario in {scenario.engine: scenario for scenario in scenarios}.values():
+        get_engine(scenario).prepare(scenario)
+
+
+def _cores(workers: int | None) -> list[int]:
+    available = sorted(os.sched_getaffinity(0))
+    count = len(available) if workers is None else workers
+    if count < 1:
+        raise InputError.of("workers", count, "a whole number of at least 1")
+    return [available[index % len(available)] for index in range(count)]

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from rdcnlab.scenario import Scenario
+from rdcnlab.shipped import Shipped
+from rdcnlab.store import Store
+
+TWO_FLOWS = {
+    "network": "aykurt",
+    "flows": [
+        {"name": "main", "size": "2 GiB", "cc": "cubic", "path": "green"},
+        {"name": "migrated", "size": "2 GiB", "cc": "cubic", "path": [["50 ms", "blue"], ["50 ms", "green"]]},
+    ],
+}
+
+
+@pytest.fixture
+def two_flows() -> Scenario:
+    return Scenario.from_dict(TWO_FLOWS)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """An empty store without shipped results."""
+    return Store(tmp_path / "runs", shipped=Shipped(tmp_path / "none"))
+
+
+@pytest.fixture
+def fake_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Replace the kernel by `tests/fake_engine.py`, in workers too."""
+    here = str(Path(__file__).parent)
+    monkeypatch.setenv("RDCNLAB_ENGINE", "fake_engine:FakeEngine")
+    monkeypatch.setenv("RDCNLAB_RESULTS", str(tmp_path / "none"))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([here, os.environ.get("PYTHONPATH", "")]))
+    monkeypatch.setenv("FAKE_MARK", str(tmp_path))
+    monkeypatch.setattr(sys, "path", [here, *sys.path])

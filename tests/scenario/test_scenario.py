@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pydantic
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rdcnlab.errors import InputError
+from rdcnlab.scenario import VARIANTS, Scenario, preset, presets
+from tests.conftest import TWO_FLOWS
+
+BASE = Scenario.from_dict(TWO_FLOWS)
+
+
+def test_is_frozen() -> None:
+    with pytest.raises(pydantic.ValidationError):
+        BASE.seed = 2  # type: ignore[misc]
+
+
+def test_canonical_json_holds_integers_and_resolved_values() -> None:
+    data = json.loads(BASE.json())
+    assert data["flows"][1]["path"] == [
+        {"duration": 50_000_000, "link": "blue"},
+        {"duration": 50_000_000, "link": "green"},
+    ]
+    assert data["flows"][0]["size"] == 2**31
+    assert data["transport"]["ecn"] is False
+    assert BASE.with_(cc="dctcp").to_dict()["transport"]["ecn"] is True
+    assert not any(isinstance(value, float) for value in _leaves(data))
+
+
+def _leaves(value: object) -> list[object]:
+    if isinstance(value, dict):
+        return [leaf for item in value.values() for leaf in _leaves(item)]
+    if isinstance(value, list):
+        return [leaf for item in value for leaf in _leaves(item)]
+    return [value]
+
+
+def test_hash_is_that_of_the_meaning(tmp_path: Path) -> None:
+    assert Scenario.from_dict(json.loads(BASE.json())).hash == BASE.hash
+    assert Scenario.from_dict({**TWO_FLOWS, "limit": "60 s"}).hash == BASE.hash
+    assert BASE.with_(**{"network.name": "mine"}).hash == BASE.hash
+    assert BASE.with_(seed=1).hash != BASE.hash
+    # the same in another process, whatever its hash seed
+    (tmp_path / "x.yaml").write_text(BASE.dump())
+    code = "import sys; from rdcnlab.scenario import Scenario; print(Scenario.load(sys.argv[1]).hash)"
+    done = subprocess.run([sys.executable, "-c", code, tmp_path / "x.yaml"], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == BASE.hash
+
+
+@given(
+    period=st.one_of(st.none(), st.integers(1000, 10**9)),
+    cc=st.sampled_from(VARIANTS),
+    size=st.integers(1, 2**40),
+    seed=st.integers(0, 2**32 - 1),
+    threshold=st.one_of(st.none(), st.integers(0, 10**6)),
+    jitter=st.integers(0, 10**9),
+)
+def test_text_gives_the_scenario_back(
+    tmp_path_factory: pytest.TempPathFactory,
+    period: int | None,
+    cc: str,
+    size: int,
+    seed: int,
+    threshold: int | None,
+    jitter: int,
+) -> None:
+    changes = {"switch.ecn_threshold": threshold, "jitter.start": jitter}
+    scenario = BASE.with_(period=period, cc=cc, size=size, seed=seed, **changes)
+    path = tmp_path_factory.mktemp("yaml") / "scenario.yaml"
+    path.write_text(scenario.dump())
+    assert Scenario.load(path).hash == scenario.hash
+
+
+def test_with_changes_by_name() -> None:
+    assert [slot.duration for slot in BASE.with_(period="10 ms").flows[1].slots] == [10_000_000] * 2
+    assert BASE.with_(period=None).flows[1].path == "blue"
+    assert BASE.with_(**{"flows.migrated.cc": "bbr"}).flows[1].cc == "bbr"
+    assert BASE.with_(switch__ecn_threshold="5 kB").switch.ecn_threshold == 5000
+    assert BASE.with_(**{"network.links.green.buffer": "1 MB"}).network.links[0].buffer == 10**6
+    assert BASE.with_(seed=np.int64(7)).seed == 7
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "allowed"),
+    [
+        ({"cc": "vegas"}, "flows[0].cc", "'westwood'"),
+        ({"foo": 1}, "foo", "seed"),
+        ({"switch.dusk": 1}, "switch.dusk", "dark"),
+        ({"flows.other.cc": "bbr"}, "flows.other.cc", "main, migrated"),
+        ({"seed": -1}, "seed", "4294967295"),
+        ({"seed": True}, "seed", "integer"),
+        ({"seed": "3"}, "seed", "integer"),
+        ({"seed": float("nan")}, "seed", "integer"),
+        ({"limit": object()}, "limit", "numbers"),
+        ({"period": "0 ms"}, "flows[1].path[0].duration", "from 1 us"),
+        ({"period": "1.5 ns"}, "flows[1].path[0].duration", "whole number"),
+        ({"flows.main.path": "red"}, "flows.main.path", "green, blue, dark, bypass"),
+        ({"flows.main.path": "dark"}, "flows.main.path", "not dark"),
+        ({"flows.main.path": []}, "flows[0].path", "at least 1 item"),
+        ({"flows.main.path": [["1 ms"]]}, "flows[0].path[0]", "[50 ms, blue]"),
+        ({"flows.main.path": [3]}, "flows[0].path[0]", "duration, link"),
+        ({"flows.main.src": "s9"}, "flows.main.src", "s1, s2, r1, r2"),
+        ({"flows.main.dst": "s1"}, "flows.main.dst", "another host"),
+        ({"flows.main.start": "60 s"}, "flows.main.start", "limit"),
+        ({"flows.main.name": "migrated"}, "flows[1].name", "not there already"),
+        ({"network": "paris"}, "network", "aykurt"),
+        ({"network.mtu": 100}, "network.mtu", "576 B"),
+        ({"network.links.green.name": "dark"}, "network.links[0].name", "bypass"),
+        ({"network.links.green.pool": "p"}, "network.links[0]", "either buffer or pool"),
+        ({"network.hosts.s1.queue": "3"}, "network.hosts[0].queue", "1000 packets"),
+        ({"transport.rmem": [3, 2, 1]}, "transport.rmem", "rising"),
+        ({"transport.ecn": False, "cc": "dctcp"}, "transport.ecn", "auto"),
+        ({"engine.hz": 60}, "engine.hz", "1000"),
+        ({"flows": []}, "flows", "at least 1 item"),
+        ({"flows": [{"name": "main"}]}, "flows[0].path", "no default"),
+        ({"switch": {"colour": 1}}, "switch.colour", "kind, ecn_threshold, dark"),
+    ],
+)
+def test_errors_name_field_and_what_is_allowed(changes: dict[str, object], field: str, allowed: str) -> None:
+    with pytest.raises(InputError) as caught:
+        BASE.with_(**changes)
+    problems = [problem for problem in caught.value.problems if problem.field == field]
+    assert problems, str(caught.value)
+    assert allowed in problems[0].allowed
+
+
+def test_period_without_a_timetable_is_refused() -> None:
+    with pytest.raises(InputError, match="timetable"):
+        BASE.with_(period=None).with_(period="10 ms")
+
+
+def test_files_want_units(tmp_path: Path) -> None:
+    path = tmp_path / "x.yaml"
+    path.write_text("network: aykurt\nflows: [{name: main, size: 100, path: green, start: 0}]\n")
+    with pytest.raises(InputError, match=r"flows\[0\]\.size: 100 is not allowed; allowed: a size with its unit"):
+        Scenario.load(path)
+
+
+def test_jitter_comes_from_the_seed_alone() -> None:
+    times = BASE.with_(seed=1).start_times()
+    assert times == BASE.with_(seed=1, cc="bbr").start_times()
+    assert times != BASE.with_(seed=2).start_times()
+    assert all(0 <= time <= 1_000_000 for time in times)
+    assert times[0] != times[1]
+    # one clock moves all timetables alike
+    shifted = BASE.with_(jitter__phase="10 ms", seed=5).phases()
+    assert shifted[0] == shifted[1] > 0
+    assert BASE.with_(jitter__start=0).start_times() == (0, 0)
+
+
+@pytest.mark.parametrize("name", presets())
+def test_presets_are_valid_and_give_their_sources(name: str) -> None:
+    assert preset(name).network.hosts
+
+
+def test_aykurt_has_the_papers_rtt_and_buffer() -> None:
+    network = BASE.network
+    frame_ns = (network.mtu + network.overhead) * 8  # at 10 Gb/s a byte takes 0.8 ns
+    frame_ns = frame_ns // 10
+    ack_ns = (52 + network.overhead) * 8 // 10
+    delays = sum(4 * host.delay for host in network.hosts) // len(network.hosts) + network.links[0].delay
+    assert 3 * frame_ns + 2 * ack_ns + delays == pytest.approx(300_000, rel=1e-3)  # Sec. V-A
+    buffer = network.links[0].buffer
+    assert buffer is not None
+    assert buffer + 375_000 == 3_000_000  # Sec. V-B
