@@ -32,7 +32,7 @@ def test_what_is_put_is_found(store: Store, two_flows: Scenario) -> None:
     assert run.scenario == two_flows
     assert run.tables["flows"].equals(tables(two_flows)["flows"])
     assert run.digests == digests(run.tables)
-    assert run.provenance == {"engine": "e1", "note": "x"}
+    assert run.provenance == {"identity": "e1", "note": "x"}
     assert store.find(two_flows, "e2") is None
     assert store.find(two_flows.with_(seed=5), "e1") is None
     assert [run.id for run in store] == [run_id(two_flows, "e1")]
@@ -139,7 +139,7 @@ def test_reads_through_to_shipped_results(tmp_path: Path, store: Store, two_flow
         run = fresh.find(scenario, "new")
         assert run is not None
         assert run.shipped
-        assert run.provenance["engine"] == "old"
+        assert run.provenance["identity"] == "old"
         assert digest(run.table("tcp")) == run.digests["tcp"]
         assert digest(run.table("flows")) == run.digests["flows"]
         with pytest.raises(RunError, match="throughput"):

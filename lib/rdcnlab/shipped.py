@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from rdcnlab import places
 from rdcnlab.engines import SCHEMAS
 from rdcnlab.scenario import canonical_json
 
@@ -46,23 +46,17 @@ class Row:
     digests: Mapping[str, str]
 
 
-def default_results() -> Path:
-    """Return ``$RDCNLAB_RESULTS``, or ``data/results`` of the source tree."""
-    chosen = os.environ.get("RDCNLAB_RESULTS")
-    return Path(chosen) if chosen else Path(__file__).parents[2] / "data" / "results"
-
-
 class Shipped:
     """The shipped runs below a directory, which need not be there.
 
     Parameters
     ----------
     root : Path, optional
-        See `default_results`.
+        See `rdcnlab.places.results`.
     """
 
     def __init__(self, root: str | Path | None = None) -> None:
-        self.root = Path(root) if root is not None else default_results()
+        self.root = Path(root) if root is not None else places.results()
 
     @functools.cached_property
     def rows(self) -> dict[str, Row]:

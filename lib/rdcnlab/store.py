@@ -30,6 +30,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from rdcnlab import places
 from rdcnlab.digest import digests
 from rdcnlab.engines import SCHEMAS, Outcome
 from rdcnlab.errors import RunError
@@ -90,28 +91,19 @@ def run_id(scenario: Scenario, identity: str) -> str:
     return hashlib.sha256(f"{scenario.hash} {identity}".encode()).hexdigest()
 
 
-def default_root() -> Path:
-    """Return ``$RDCNLAB_STORE``, or ``rdcnlab/runs`` in the user's cache directory."""
-    chosen = os.environ.get("RDCNLAB_STORE")
-    if chosen:
-        return Path(chosen)
-    cache = os.environ.get("XDG_CACHE_HOME")
-    return (Path(cache) if cache else Path.home() / ".cache") / "rdcnlab" / "runs"
-
-
 class Store:
     """The runs of this machine, and behind them the shipped ones.
 
     Parameters
     ----------
     root : Path, optional
-        Directory; made when first written to. See `default_root`.
-    shipped : Path or None, optional
-        Directory of shipped results; None for a store without. See `rdcnlab.shipped.default_results`.
+        Directory; made when first written to. See `rdcnlab.places.store`.
+    shipped : Shipped, optional
+        The shipped runs behind it; by default those of the source tree.
     """
 
     def __init__(self, root: str | Path | None = None, *, shipped: Shipped | None = None) -> None:
-        self.root = Path(root) if root is not None else default_root()
+        self.root = Path(root) if root is not None else places.store()
         self.shipped = Shipped() if shipped is None else shipped
 
     def find(self, scenario: Scenario, identity: str | None) -> Run | None:
@@ -204,7 +196,7 @@ class Store:
         part.mkdir()
         for name, table in outcome.tables.items():
             write_table(table, part / f"{name}.parquet")
-        provenance = {"engine": identity, **outcome.provenance}
+        provenance = {**outcome.provenance, "identity": identity}
         (part / "scenario.json").write_text(scenario.json() + "\n")
         (part / "provenance.json").write_text(canonical_json(provenance) + "\n")
         (part / "digest.json").write_text(canonical_json(digests(outcome.tables)) + "\n")

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The house style: one place for the colours and markers of every variant and every role.
+
+Colours are those of Okabe and Ito, which hold for readers with any colour vision; markers repeat what colours say.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Look:
+    """How something is drawn and what legends call it."""
+
+    label: str
+    color: str
+    marker: str
+
+
+LOOKS: dict[str, Look] = {
+    "cubic": Look("CUBIC", "#0072B2", "o"),
+    "reno": Look("Reno", "#E69F00", "s"),
+    "westwood": Look("Westwood", "#009E73", "^"),
+    "bbr": Look("BBR", "#D55E00", "D"),
+    "dctcp": Look("DCTCP", "#CC79A7", "v"),
+    "main": Look("main flow", "#0072B2", "o"),
+    "migrated": Look("migrated flow", "#D55E00", "D"),
+    "single": Look("single flow", "#555555", "x"),
+}
+#: The colour of reference lines: what a paper states, a line rate, a fair share.
+REFERENCE = "#888888"
+
+
+def look(name: str) -> Look:
+    """Return how to draw a variant or role; unknown names get grey, so that a new variant can be looked at at once."""
+    return LOOKS.get(name, Look(name, "#555555", "."))
+
+
+@contextlib.contextmanager
+def style() -> Iterator[None]:
+    """Draw in the house style inside the block."""
+    settings: dict[Any, Any] = {
+        **sns.axes_style("ticks"),
+        **sns.plotting_context("paper"),
+        "axes.grid": True,
+        "axes.spines.right": False,
+        "axes.spines.top": False,
+        "figure.constrained_layout.use": True,
+        "figure.dpi": 110,
+        "grid.alpha": 0.3,
+        "legend.frameon": False,
+        "savefig.dpi": 150,
+        "svg.hashsalt": "rdcnlab",
+    }
+    with mpl.rc_context(settings):
+        yield
+
+
+def panels(
+    rows: int, columns: int, *, width: float = 3.0, height: float = 2.3
+) -> tuple[Figure, npt.NDArray[np.object_]]:
+    """Return a figure with a grid of panels that share their axes; always a grid, even of one.
+
+    The figure is not registered with pyplot, so that a notebook shows it once and nothing has to be closed.
+    """
+    figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
+    return figure, figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+
+
+def band(ax: Axes, stats: pd.DataFrame, x: str, name: str, *, scale: float = 1.0) -> None:
+    """Draw a mean over `x` with its interval.
+
+    Parameters
+    ----------
+    ax : Axes
+        Where.
+    stats : DataFrame
+        Columns `x`, ``mean``, ``low``, ``high``, as from `rdcnlab.tables.mean_ci`.
+    name : str
+        A key of `LOOKS`.
+    scale : float
+        Factor on the values, to change their unit.
+    """
+    drawn = look(name)
+    ax.plot(stats[x], stats["mean"] * scale, color=drawn.color, label=drawn.label, linewidth=1.0)
+    ax.fill_between(stats[x], stats["low"] * scale, stats["high"] * scale, color=drawn.color, alpha=0.25, linewidth=0)

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`Item`: one figure or table of a paper, from its scenarios to its verdicts."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
+
+import pandas as pd
+from matplotlib.figure import Figure
+from pydantic import ValidationError
+
+from rdcnlab import claims
+from rdcnlab.campaign import campaign, lookup
+from rdcnlab.claims import Measured
+from rdcnlab.runs import Runs
+from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.check import input_error
+from rdcnlab.scenario.fields import Frozen, whole
+from rdcnlab.store import Store
+
+Profile = Literal["quick", "paper"]
+
+
+class Item(Frozen, abc.ABC):
+    """A figure or table. Its fields are the parameters of its notebook.
+
+    Parameters
+    ----------
+    profile : {'quick', 'paper'}
+        Few runs to look at, or as many as the paper has.
+    seeds : int or None
+        Runs of each scenario, where it shall be another number than the profile's.
+
+    Raises
+    ------
+    InputError
+        A parameter is unknown or its value is not allowed.
+    """
+
+    paper: ClassVar[str]
+    id: ClassVar[str]
+    #: Runs of each scenario by profile.
+    runs_of_profile: ClassVar[Mapping[str, int]] = {"quick": 3, "paper": 30}
+
+    profile: Profile = "quick"
+    seeds: Annotated[int, whole(1, 10_000)] | None = None
+
+    def __init__(self, **parameters: Any) -> None:
+        try:
+            super().__init__(**parameters)
+        except ValidationError as error:
+            raise input_error(error, type(self)) from None
+
+    @abc.abstractmethod
+    def scenarios(self) -> list[Scenario]:
+        """Return everything that has to be run."""
+
+    @abc.abstractmethod
+    def plot(self, runs: Runs) -> Figure:
+        """Draw the figure."""
+
+    @abc.abstractmethod
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Return the measurements by the id of the claim."""
+
+    @property
+    def count(self) -> int:
+        """Runs of each scenario."""
+        return self.runs_of_profile[self.profile] if self.seeds is None else self.seeds
+
+    @property
+    def claims(self) -> claims.ItemClaims:
+        """What the paper says."""
+        return claims.paper(self.paper).item(self.id)
+
+    def run(self, *, workers: int | None = None, store: Store | None = None, progress: bool = True) -> Runs:
+        """Run what is missing and return all runs; see `rdcnlab.campaign.campaign`."""
+        return campaign(self.scenarios(), workers=workers, store=store, progress=progress)
+
+    def stored(self, store: Store | None = None) -> Runs | None:
+        """Return all runs if they are all there, else None."""
+        store = Store() if store is None else store
+        found = [lookup(scenario, store) for scenario in self.scenarios()]
+        runs = [run for run in found if run is not None]
+        return Runs(runs) if len(runs) == len(found) else None
+
+    def rows(self, runs: Runs | None) -> list[dict[str, Any]]:
+        """Return the scorecard: one row a claim. Without runs every verdict is ``not run``."""
+        measured = {} if runs is None else self.measure(runs)
+        count = 0 if runs is None else len(runs)
+        return [
+            claims.row(self.paper, self.id, claim, measured.get(claim.id), profile=self.profile, runs=count)
+            for claim in self.claims.claims
+        ]
+
+    def score(self, runs: Runs) -> pd.DataFrame:
+        """Return the scorecard as a table for the reader: claim, expected, measured, verdict."""
+        frame = pd.DataFrame(self.rows(runs)).set_index("claim")
+        return frame[["text", "expected", "measured", "verdict"]]
+
+    def provenance(self, runs: Runs) -> str:
+        """Return one line that says where the runs come from."""
+        shipped = sum(run.shipped for run in runs)
+        engines = sorted({str(run.provenance.get("identity", "?"))[:12] for run in runs})
+        seconds = sum(float(run.provenance.get("wall_s", 0.0)) for run in runs)
+        return (
+            f"{self.paper}/{self.id}, profile {self.profile}: {len(runs)} runs ({shipped} shipped) by engine "
+            f"{', '.join(engines)}; {seconds:.0f} s of one core."
+        )

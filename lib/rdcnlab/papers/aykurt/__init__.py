@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Aykurt et al., "When TCP Meets Reconfigurations: A Comprehensive Measurement Study"."""
+
+from rdcnlab.papers.aykurt.fig3 import Fig3 as fig3
+from rdcnlab.papers.aykurt.fig4 import Fig4 as fig4
+from rdcnlab.papers.aykurt.fig5 import Fig5 as fig5
+from rdcnlab.papers.aykurt.space import Point as point
+from rdcnlab.papers.aykurt.tab1 import Tab1 as tab1
+
+__all__ = ["ITEMS", "fig3", "fig4", "fig5", "point", "tab1"]
+
+#: All items in the order of the paper.
+ITEMS = (tab1, fig3, fig4, fig5)

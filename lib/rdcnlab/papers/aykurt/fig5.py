@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figure 5: congestion windows of the two CUBIC flows. Sec. V-B."""
+
+from __future__ import annotations
+
+from itertools import pairwise, product
+from typing import Annotated, ClassVar
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from pydantic import Field
+
+from rdcnlab import figures, tables
+from rdcnlab.claims import Measured
+from rdcnlab.items import Item
+from rdcnlab.papers.aykurt.space import Period, Point, Variant, Volume
+from rdcnlab.runs import Runs
+from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.fields import Listed
+
+_MS = 1_000_000
+#: A step of the window by more than this share is a fall; CUBIC's is 0.3, spread over one RTT by PRR.
+_FALL = 0.05
+#: The loss is seen by the sender up to this long after the flows met: queue and RTT at their largest.
+_NOTICE_NS = 5 * _MS
+
+
+class Fig5(Item):
+    """Windows of main and migrated flow at every period, beside that of a single flow.
+
+    Parameters
+    ----------
+    cc : str
+        Variant of all flows.
+    periods_ms : tuple of int
+        Periods.
+    size, single_size : str
+        Volume of each of two flows, and of the single flow.
+    """
+
+    paper: ClassVar[str] = "aykurt"
+    id: ClassVar[str] = "fig5"
+
+    cc: Variant = "cubic"
+    periods_ms: Annotated[tuple[Period, ...], Field(min_length=1), Listed] = (50, 25, 10, 1)
+    size: Volume = "2 GB"
+    single_size: Volume = "4 GB"
+
+    def scenarios(self) -> list[Scenario]:
+        """Return the single flow and the pairs at every period, times seeds."""
+        points = [{"flows": 1, "size": self.single_size}]
+        points += [{"period_ms": period, "size": self.size} for period in self.periods_ms]
+        return [Point(cc=self.cc, seed=seed, **point).scenario() for point, seed in product(points, range(self.count))]
+
+    def plot(self, runs: Runs) -> Figure:
+        """Draw the mean window over time, the single flow's behind both, one panel a period."""
+        windows = self._windows(runs, 10 * _MS)
+        stats = tables.mean_ci(windows, ["period_ms", "flow", "t_s"], "cwnd_B")
+        with figures.style():
+            figure, axes = figures.panels(1, len(self.periods_ms), width=2.8)
+            for ax, period in zip(axes[0], self.periods_ms, strict=True):
+                figures.band(ax, stats[stats["flow"] == "single"], "t_s", "single", scale=1e-3)
+                for flow in ("main", "migrated"):
+                    chosen = stats[(stats["period_ms"] == period) & (stats["flow"] == flow)]
+                    figures.band(ax, chosen, "t_s", flow, scale=1e-3)
+                ax.set(title=f"{period} ms", xlabel="time [s]")
+            axes[0, 0].set_ylabel("congestion window [kB]")
+            axes[0, -1].legend(loc="upper right")
+        return figure
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Measure peaks, falls and growth of the windows."""
+        windows = self._windows(runs, _MS)
+        alone = windows[windows["flow"] == "single"]
+        single = np.mean([_largest_before_fall(of_run) for _, of_run in tables.groups(alone, ["run"])])
+        ends = runs.flows.pivot_table(index=["run", "period_ms"], columns="flow", values="end_s").dropna()
+        both = ends.min(axis=1).droplevel("period_ms")
+        inside = windows[windows["t_s"] < windows["run"].map(both)]
+        teeth = self._teeth(inside)
+        heights = teeth[teeth["flow"] == "migrated"].groupby("period_ms")["height"].mean()
+        steps = pairwise(sorted(heights.index, reverse=True))
+        measured = {
+            "largest-window": Measured.one(float(single) / 1e3),
+            "teeth-shrink": Measured({f"{b:g} over {a:g} ms": heights[b] / heights[a] for a, b in steps}),
+            "growth-after-main": Measured(self._growth(windows, ends)),
+            "main-finishes": Measured(tables.cases(ends.groupby("period_ms")["main"].mean(), "{:g} ms")),
+        }
+        if 50 in self.periods_ms:
+            peaks = teeth[teeth["period_ms"] == 50].groupby("flow")["peak"].mean() / single
+            measured["peaks-at-50"] = Measured(tables.cases(peaks))
+            measured["falls-follow-moves"] = self._falls(runs, inside[inside["period_ms"] == 50])
+        return measured
+
+    def _windows(self, runs: Runs, bin_ns: int) -> pd.DataFrame:
+        """Sample all windows on one grid: ``run``, ``period_ms``, ``flow``, ``t_s``, ``cwnd_B``."""
+        parts = []
+        for (run, flow), of_flow in tables.groups(runs.tcp, ["run", "flow"]):
+            grid = np.arange(0, of_flow["t_ns"].iloc[-1], bin_ns, dtype=np.float64)
+            values = tables.at(of_flow["t_ns"].to_numpy(dtype=float), of_flow["cwnd_B"].to_numpy(dtype=float), grid)
+            name = flow if len(runs[run].scenario.flows) > 1 else "single"
+            parts.append(pd.DataFrame({"run": run, "flow": name, "t_s": grid / 1e9, "cwnd_B": values}))
+        windows = pd.concat(parts, ignore_index=True).dropna()
+        windows["period_ms"] = windows["run"].map(runs.scenarios.set_index("run")["period_ms"]).fillna(0)
+        return windows
+
+    @staticmethod
+    def _teeth(inside: pd.DataFrame) -> pd.DataFrame:
+        """Peak and height of every whole cycle (two periods) while both flows run, without the first."""
+        parts = []
+        for (_, flow, period), of_flow in tables.groups(inside, ["run", "flow", "period_ms"]):
+            cycle = 2 * period / 1000
+            teeth = tables.cycles(of_flow["t_s"].to_numpy() + 1e-9, of_flow["cwnd_B"].to_numpy(), cycle).iloc[1:-1]
+            parts.append(teeth.assign(flow=flow, period_ms=period, height=teeth["peak"] - teeth["valley"]))
+        return pd.concat(parts, ignore_index=True)
+
+    @staticmethod
+    def _growth(windows: pd.DataFrame, ends: pd.DataFrame) -> dict[str, float]:
+        """Percentage of runs whose migrated window is larger after the main flow's end than ever before, by period."""
+        migrated = windows[windows["flow"] == "migrated"]
+        after = migrated["t_s"] > migrated["run"].map(ends["main"].droplevel("period_ms"))
+        largest = migrated.groupby(["period_ms", "run", after.rename("after")])["cwnd_B"].max().unstack("after")
+        shares = (largest[True] > largest[False]).groupby("period_ms").mean() * 100
+        return tables.cases(shares, "{:g} ms")
+
+    @staticmethod
+    def _falls(runs: Runs, windows: pd.DataFrame) -> Measured:
+        """Percentage of falls that come while the flows share a link, or within 5 ms after."""
+        following = []
+        for (run, _), of_flow in tables.groups(windows, ["run", "flow"]):
+            fallen = tables.falls(of_flow["t_s"].to_numpy(), of_flow["cwnd_B"].to_numpy(), _FALL)
+            t_ns = np.rint(fallen * 1e9).astype(np.int64)
+            scenario = runs[run].scenario
+            seen = tables.together(scenario, "main", "migrated", t_ns)
+            following.append(seen | tables.together(scenario, "main", "migrated", t_ns - _NOTICE_NS))
+        joined = np.concatenate(following) if following else np.empty(0, dtype=bool)
+        if joined.size == 0:
+            return Measured.one(float("nan"), "no fall was seen")
+        return Measured.one(100 * float(joined.mean()), f"{joined.size} falls")
+
+
+def _largest_before_fall(of_run: pd.DataFrame) -> float:
+    """Largest window before the first fall; of all, where there is none."""
+    fallen = tables.falls(of_run["t_s"].to_numpy(), of_run["cwnd_B"].to_numpy(), _FALL)
+    before = of_run[of_run["t_s"] < fallen[0]] if fallen.size else of_run
+    return float(before["cwnd_B"].max())

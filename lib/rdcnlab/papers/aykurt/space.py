@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Table I: the space of scenarios, one name for each axis."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import ValidationError, model_validator
+
+from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.check import input_error
+from rdcnlab.scenario.fields import Frozen, Misfit
+from rdcnlab.units import NS_PER_MS
+
+Variant = Literal["cubic", "bbr", "reno", "westwood", "dctcp"]
+Period = Literal[1, 5, 10, 25, 50, 100]
+Downtime = Literal[1, 2, 5, 10]
+Volume = Literal[
+    "1 MB", "2 MB", "4 MB", "8 MB", "16 MB", "32 MB", "64 MB", "128 MB", "256 MB", "2 GB", "4 GB"
+]  # fmt: skip
+
+
+class Point(Frozen):
+    """One point of Table I.
+
+    Parameters
+    ----------
+    protocol : {'TCP'}
+        Transport protocol.
+    cc : str
+        Congestion control of all flows.
+    period_ms : int or None
+        A move every so many ms, downtime included; None leaves every flow on its link.
+    downtime_ms : int or None
+        Dark time at each move.
+    flows : int
+        One (migrated), or half of them main and half migrated.
+    size : str
+        Volume of each flow; the paper's MB and GB are binary.
+    main_cc : str or None
+        Congestion control of the main flows where it is another one.
+    seed : int
+        Seed.
+
+    Raises
+    ------
+    InputError
+        A value is not in the table; the message names those that are.
+    """
+
+    protocol: Literal["TCP"] = "TCP"
+    cc: Variant = "cubic"
+    period_ms: Period | None = None
+    downtime_ms: Downtime | None = None
+    flows: Literal[1, 2, 8, 10, 20] = 2
+    size: Volume = "2 GB"
+    main_cc: Variant | None = None
+    seed: int = 0
+
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise input_error(error, type(self)) from None
+
+    @model_validator(mode="after")
+    def _fits(self) -> Point:
+        if self.downtime_ms is not None and self.downtime_ms >= (self.period_ms or 0):
+            raise Misfit("downtime_ms", self.downtime_ms, f"less than period_ms ({self.period_ms})")
+        return self
+
+    def scenario(self, **changes: Any) -> Scenario:
+        """Return the scenario; `changes` as in `Scenario.with_`."""
+        amount, prefix = self.size.split()
+        size = f"{amount} {prefix[0]}iB"
+        main = [{"name": "main", "size": size, "cc": self.main_cc or self.cc, "path": "green"}]
+        migrated = [{"name": "migrated", "size": size, "cc": self.cc, "path": self._path()}]
+        each = self.flows // 2
+        if self.flows == 1:
+            flows = migrated
+        elif each == 1:
+            flows = main + migrated
+        else:
+            groups = ((flow, number) for number in range(1, each + 1) for flow in (*main, *migrated))
+            flows = [{**flow, "name": f"{flow['name']}-{number}"} for flow, number in groups]
+        return Scenario.from_dict({"network": "aykurt", "flows": flows, "seed": self.seed}).with_(**changes)
+
+    def _path(self) -> Any:
+        if self.period_ms is None:
+            return "blue"
+        night = (self.downtime_ms or 0) * NS_PER_MS
+        day = self.period_ms * NS_PER_MS - night
+        slots: list[list[list[Any]]] = [[[day, link], [night, "dark"]] for link in ("blue", "green")]
+        return [slot for pair in slots for slot in pair if slot[0] > 0]

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Table I: the scenario space. Every value is asked for once, with the smallest volume that shows it."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, get_args
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from rdcnlab import figures, tables
+from rdcnlab.claims import Measured
+from rdcnlab.errors import InputError
+from rdcnlab.items import Item
+from rdcnlab.papers.aykurt.space import Period, Point, Variant, Volume
+from rdcnlab.runs import Runs
+from rdcnlab.scenario import Scenario
+
+#: The table's axes and values.
+AXES: dict[str, tuple[Any, ...]] = {
+    "protocol": ("TCP", "UDP", "QUIC"),
+    "cc": get_args(Variant),
+    "period_ms": (None, 1, 5, 10, 25, 50, 100),
+    "downtime_ms": (None, 1, 2, 5, 10),
+    "flows": (1, 2, 8, 10, 20),
+    "size": get_args(Volume),
+}
+#: Values near the table's that are not in it; each must be refused.
+OTHERS: dict[str, tuple[Any, ...]] = {
+    "protocol": ("SCTP", "tcp"),
+    "cc": ("vegas", "CUBIC"),
+    "period_ms": (0, 2, 50.0, "50"),
+    "downtime_ms": (0, 3, -1),
+    "flows": (0, 3, 21),
+    "size": ("3 MB", "1 GB", "2 GiB", 2),
+}
+
+
+class Tab1(Item):
+    """The space of scenarios, and that it can be run."""
+
+    paper: ClassVar[str] = "aykurt"
+    id: ClassVar[str] = "tab1"
+    runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 1}
+
+    def scenarios(self) -> list[Scenario]:
+        """Return one scenario for every value of every axis that can be asked for, times seeds."""
+        return [
+            asked.scenario(seed=seed)
+            for axis, values in AXES.items()
+            for value in values
+            if (asked := ask(axis, value)) is not None
+            for seed in range(self.count)
+        ]
+
+    def plot(self, runs: Runs) -> Figure:
+        """Draw the table, with a mark for every value that ran."""
+        ran = self._ran(runs)
+        with figures.style():
+            figure = Figure(figsize=(9, 2.4), layout="constrained")
+            ax = figure.subplots()
+            ax.set_axis_off()
+            for line, (axis, values) in enumerate(AXES.items()):
+                ax.text(0, -line, axis, weight="bold")
+                for place, value in enumerate(values):
+                    mark = figures.look("westwood" if ran.loc[(axis, str(value))] else "bbr")
+                    text = f"{'✓' if ran.loc[(axis, str(value))] else '✗'} {'none' if value is None else value}"
+                    ax.text(1.8 + place, -line, text, color=mark.color)
+            ax.set(xlim=(0, 13), ylim=(-len(AXES) + 0.5, 0.8))
+        return figure
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Measure which values ran, and which others were refused."""
+        ran = self._ran(runs)
+        shares = ran.groupby(level="axis", sort=False).mean()
+        missing = list(tables.cases(ran[~ran], "{} {}"))
+        refused = {axis: sum(refuses(axis, value) for value in values) / len(values) for axis, values in OTHERS.items()}
+        note = f"missing: {', '.join(missing)}" if missing else ""
+        return {
+            "values-run": Measured(tables.cases(shares), note),
+            "others-refused": Measured(refused),
+        }
+
+    def _ran(self, runs: Runs) -> pd.Series[bool]:
+        """Return for every axis and value whether it can be asked for and all its flows finished."""
+        finished = {run.scenario.hash: all(run.table("flows")["finished"].to_pylist()) for run in runs}
+        states = {}
+        for axis, values in AXES.items():
+            for value in values:
+                asked = ask(axis, value)
+                states[axis, str(value)] = asked is not None and finished.get(asked.scenario().hash, False)
+        series = pd.Series(states)
+        return series.rename_axis(["axis", "value"])
+
+
+def ask(axis: str, value: Any) -> Point | None:
+    """Return the smallest point that has a value on an axis, or None where it is refused."""
+    values: dict[str, Any] = {"size": "1 MB", "period_ms": 10, axis: value}
+    if axis == "downtime_ms" and value is not None:
+        # 90 % of the time up, where the table has such a period
+        values["period_ms"] = 10 * value if 10 * value in get_args(Period) else 100
+    try:
+        return Point(**values)
+    except InputError:
+        return None
+
+
+def refuses(axis: str, value: Any) -> bool:
+    """Say whether a value is refused with the axis and at least one of its allowed values in the message."""
+    try:
+        Point(**{axis: value})
+    except InputError as error:
+        allowed = [str(item) for item in AXES[axis] if item is not None]
+        return any(axis in problem.field and allowed[0] in problem.allowed for problem in error.problems)
+    return False
