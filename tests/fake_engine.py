@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from rdcnlab.engines import SCHEMAS, Outcome, RunError
+from rdcnlab.engines import SCHEMAS, Outcome, Progress, RunError
 from rdcnlab.scenario import Scenario
 
 FAILS, DIES, CRASHES, SLEEPS = 1001, 1002, 1003, 1004
@@ -26,7 +26,7 @@ class FakeEngine:
     def identity(self, scenario: Scenario) -> str:
         return os.environ.get("FAKE_IDENTITY", "fa4e")
 
-    def prepare(self, scenario: Scenario) -> None:
+    def prepare(self, scenario: Scenario, progress: Progress | None = None) -> None:
         pass
 
     def run(self, scenario: Scenario, directory: Path, *, core: int | None, wall_limit_s: float) -> Outcome:

@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Sequence
-from contextlib import closing
 from dataclasses import dataclass
+from typing import Any
 
 from rdcnlab.engines import get_engine
 from rdcnlab.errors import InputError, RdcnlabError, RunError, shown
 from rdcnlab.runs import Runs
-from rdcnlab.scenario import Scenario
+from rdcnlab.scenario import EngineSettings, Scenario, Switch
 from rdcnlab.store import Run, Store
 from rdcnlab.workers import LocalPool, Pool
 
@@ -81,11 +82,11 @@ def campaign(
     """
     asked = list({scenario.hash: scenario for scenario in scenarios}.values())
     store = Store() if store is None else store
-    found = {scenario.hash: lookup(scenario, store) for scenario in asked}
+    found = {scenario.hash: run for scenario, run in zip(asked, lookup(asked, store), strict=True)}
     missing = [scenario for scenario in asked if found[scenario.hash] is None]
     failures: list[Failure] = []
     if missing:
-        _prepare(missing)
+        _prepare(missing, progress=progress)
         if pool is None:
             pool = LocalPool(_cores(workers), store, wall_limit_s=wall_limit_s)
         # Imported here: the notebook flavour of the bar takes its time.
@@ -93,12 +94,12 @@ def campaign(
 
         with (
             tqdm(total=len(asked), initial=len(asked) - len(missing), unit="run", disable=not progress) as bar,
-            closing(pool.run(missing)) as ended,  # type: ignore[type-var]
+            contextlib.closing(pool.run(missing)) as ended,  # type: ignore[type-var]
         ):
             for done in ended:
                 scenario = missing[done.index]
                 if done.error is None:
-                    found[scenario.hash] = lookup(scenario, store)
+                    found[scenario.hash] = lookup([scenario], store)[0]
                 else:
                     failures.append(Failure(scenario, done.error))
                     bar.set_postfix(failed=len(failures))
@@ -109,14 +110,24 @@ def campaign(
     return runs
 
 
-def lookup(scenario: Scenario, store: Store) -> Run | None:
-    """Return the stored or shipped run of a scenario by the engine of today, or None."""
+def lookup(scenarios: Sequence[Scenario], store: Store) -> list[Run | None]:
+    """Return for each scenario the run by the engine of today, or the shipped one, or None."""
+    identities: dict[tuple[EngineSettings, Switch], str | None] = {}
+    runs = []
+    for scenario in scenarios:
+        key = (scenario.engine, scenario.switch)
+        if key not in identities:
+            identities[key] = _identity(scenario)
+        runs.append(store.find(scenario, identities[key]))
+    return runs
+
+
+def _identity(scenario: Scenario) -> str | None:
     try:
-        identity = get_engine(scenario).identity(scenario)
-    except (RunError, ImportError):
+        return get_engine(scenario).identity(scenario)
+    except RunError:
         # Without the means to run there may still be a shipped result.
-        identity = None
-    return store.find(scenario, identity)
+        return None
 
 
 def label(scenario: Scenario) -> str:
@@ -126,9 +137,20 @@ def label(scenario: Scenario) -> str:
     return f"({shown(flows)[1:-1]}{more}; seed {scenario.seed})"
 
 
-def _prepare(scenarios: Sequence[Scenario]) -> None:
+def _prepare(scenarios: Sequence[Scenario], *, progress: bool) -> None:
+    from tqdm.auto import tqdm
+
     for scenario in {scenario.engine: scenario for scenario in scenarios}.values():
-        get_engine(scenario).prepare(scenario)
+        with contextlib.ExitStack() as stack:
+            bars: list[Any] = []
+
+            def report(what: str, done: int, total: int, bars: list[Any] = bars, stack: Any = stack) -> None:
+                if not bars:  # most of the time there is nothing to prepare, and no bar to show
+                    bars.append(stack.enter_context(tqdm(total=total, unit="step", disable=not progress)))
+                bars[0].set_description(what, refresh=False)
+                bars[0].update(done - bars[0].n)
+
+            get_engine(scenario).prepare(scenario, report)
 
 
 def _cores(workers: int | None) -> list[int]:

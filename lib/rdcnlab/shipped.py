@@ -45,6 +45,12 @@ class Row:
     provenance: Mapping[str, Any]
     digests: Mapping[str, str]
 
+    @property
+    def data(self) -> dict[str, Any]:
+        """The scenario as plain data."""
+        data: dict[str, Any] = json.loads(self.scenario)
+        return data
+
 
 class Shipped:
     """The shipped runs below a directory, which need not be there.

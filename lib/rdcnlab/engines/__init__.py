@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,7 +16,10 @@ from rdcnlab.engines.schema import SCHEMAS
 from rdcnlab.errors import InputError, RunError
 from rdcnlab.scenario import Scenario
 
-__all__ = ["SCHEMAS", "Engine", "Outcome", "RunError", "get_engine"]
+__all__ = ["SCHEMAS", "Engine", "Outcome", "Progress", "RunError", "get_engine"]
+
+#: What an engine calls while it prepares: what is done now, steps done, steps in all.
+Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -60,8 +63,15 @@ class Engine(Protocol):
         """
         ...
 
-    def prepare(self, scenario: Scenario) -> None:
+    def prepare(self, scenario: Scenario, progress: Progress | None = None) -> None:
         """Build what is missing. May take minutes; safe to call twice at once, cheap when all is there.
+
+        Parameters
+        ----------
+        scenario : Scenario
+            What is to be run.
+        progress : callable, optional
+            Called with what is done now, steps done and steps in all.
 
         Raises
         ------

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line. Exit codes: 0 done, 1 something failed, 2 bad input."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+import yaml
+from rich.console import Console
+from rich.table import Table
+
+from rdcnlab.campaign import WALL_LIMIT_S, campaign
+from rdcnlab.errors import InputError, RdcnlabError
+from rdcnlab.scenario import Scenario
+from rdcnlab.store import Store
+
+app = typer.Typer(
+    help="TCP in networks that reconfigure themselves: a real Linux stack in virtual time.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+kernel_app = typer.Typer(help="The patched kernel.", no_args_is_help=True)
+app.add_typer(kernel_app, name="kernel")
+
+Json = Annotated[bool, typer.Option("--json", help="Print rows as JSON.")]
+Workers = Annotated[int | None, typer.Option(min=1, help="Worker processes; one on each core by default.")]
+Names = Annotated[list[str] | None, typer.Argument(metavar="[PAPER[/ITEM]]...", help="All by default.")]
+Output = Annotated[Path, typer.Option(help="Directory for what is written.")]
+ProfileName = Annotated[str, typer.Option(help="quick or paper.")]
+
+#: A quick look at a scenario sends no more than this on each flow.
+_QUICK_B = 64 * 2**20
+
+
+@app.command()
+def doctor(as_json: Json = False) -> None:
+    """Say what this machine can run, what is missing, and how to mend it."""
+    from rdcnlab.doctor import examine
+
+    rows = examine()
+    show(rows, as_json)
+    if not all(row["ok"] for row in rows):
+        raise typer.Exit(1)
+
+
+@kernel_app.command("build")
+def kernel_build(
+    hz: Annotated[int, typer.Option(help="Timer frequency: 100, 250, 300 or 1000.")] = 250,
+    stock: Annotated[bool, typer.Option(help="With the patches for time and randomness only.")] = False,
+) -> None:
+    """Build the patched kernel into the cache. Safe to interrupt, and to run twice at once."""
+    from tqdm.auto import tqdm
+
+    from rdcnlab.engines.kernel import build
+
+    if hz not in (100, 250, 300, 1000):
+        raise InputError.of("--hz", hz, "100, 250, 300 or 1000")
+    with tqdm(unit="step", total=build.STEPS) as bar:
+
+        def report(what: str, done: int, total: int) -> None:
+            bar.total = total
+            bar.set_description(what)
+            bar.update(done - bar.n)
+
+        kernel = build.build(hz=hz, stock=stock, progress=report)
+    typer.echo(f"{kernel.version} {kernel.id} {kernel.directory}")
+
+
+@app.command()
+def run(
+    scenario: Annotated[Path, typer.Argument(help="A YAML file.")],
+    seeds: Annotated[str | None, typer.Option(help="As in 1-30 or 1,4,7; the scenario's own by default.")] = None,
+    profile: ProfileName = "paper",
+    workers: Workers = None,
+    wall_limit: Annotated[float, typer.Option(min=1, help="Seconds after which a run is given up.")] = WALL_LIMIT_S,
+    as_json: Json = False,
+) -> None:
+    """Run one scenario and print its flows. Profile quick cuts every flow to 64 MiB."""
+    base = Scenario.load(scenario)
+    if _profile(profile) == "quick":
+        base = base.with_(**{f"flows.{flow.name}.size": min(flow.size, _QUICK_B) for flow in base.flows})
+    asked = [base] if seeds is None else [base.with_(seed=seed) for seed in parse_seeds(seeds)]
+    flows = campaign(asked, workers=workers, wall_limit_s=wall_limit, progress=sys.stderr.isatty()).flows
+    flows["goodput_Gbps"] = flows["received_B"] * 8e-9 / flows["fct_s"]
+    columns = ["seed", "flow", "cc", "size_B", "finished", "fct_s", "goodput_Gbps", "retransmits", "timeouts"]
+    show(json.loads(flows[columns].to_json(orient="records")), as_json)
+
+
+@app.command()
+def reproduce(
+    names: Names = None,
+    profile: ProfileName = "quick",
+    workers: Workers = None,
+    parameter: Annotated[
+        list[str] | None, typer.Option("--parameter", "-p", metavar="NAME=VALUE", help="Another one of the notebook.")
+    ] = None,
+    output: Output = Path("out"),
+    as_json: Json = False,
+) -> None:
+    """Execute notebooks: run what is missing, draw, score."""
+    from rdcnlab.papers import select
+    from rdcnlab.reproduce import reproduce as execute
+
+    parameters: dict[str, Any] = {"profile": _profile(profile), "workers": workers}
+    parameters.update(_assignment(text) for text in parameter or ())
+    kinds = select(names or [])
+    failures: list[RdcnlabError] = []
+    rows: list[dict[str, Any]] = []
+    for kind in kinds:
+        try:
+            done = execute(kind, parameters, output)
+        except InputError:
+            raise
+        except RdcnlabError as error:
+            failures.append(error)
+            continue
+        rows += done.rows
+        if not as_json:
+            show([{name: row[name] for name in _CARD} for row in done.rows], False, f"{kind.paper}/{kind.id}")
+            typer.echo("\n".join(str(path) for path in (done.notebook, *done.figures)) + "\n")
+    if as_json:
+        show(rows, True)
+    for failure in failures:
+        typer.echo(str(failure), err=True)
+    if failures:
+        raise typer.Exit(1)
+
+
+_CARD = ("text", "expected", "measured", "verdict")
+
+
+@app.command()
+def score(names: Names = None, as_json: Json = False) -> None:
+    """Judge every claim from stored runs, in the fullest profile that is there."""
+    from rdcnlab.papers import select
+    from rdcnlab.report import best
+
+    store = Store()
+    rows = []
+    for kind in select(names or []):
+        item, runs = best(kind, store)
+        rows += item.rows(runs)
+    show(rows if as_json else [{name: row[name] for name in ("item", *_CARD, "profile")} for row in rows], as_json)
+
+
+@app.command()
+def verify(
+    sample: Annotated[int, typer.Option(min=1, help="How many stored runs to run again.")] = 3,
+    seed: Annotated[int, typer.Option(help="Another seed chooses others.")] = 0,
+    workers: Workers = None,
+    as_json: Json = False,
+) -> None:
+    """Run stored scenarios again and compare bytes."""
+    from rdcnlab import verify as verification
+
+    runs = verification.sample(Store(), sample, seed)
+    if not runs:
+        raise InputError.of("--sample", sample, "0, because no run is stored")
+    rows = verification.verify(runs, workers=workers, progress=sys.stderr.isatty())
+    show(rows, as_json)
+    if not all(row["same"] for row in rows):
+        raise typer.Exit(1)
+
+
+@app.command()
+def report(names: Names = None, output: Output = Path("out")) -> None:
+    """Write one static page with every figure and verdict."""
+    from rdcnlab.papers import select
+    from rdcnlab.report import write
+
+    path = output / "report.html"
+    write(select(names or []), Store(), path)
+    typer.echo(path)
+
+
+@app.command()
+def bench(as_json: Json = False) -> None:
+    """Measure the engine: wall seconds a virtual second, packets a second, beside the host's own kernel."""
+    from rdcnlab.engines.kernel.bench import measure
+
+    show(measure(), as_json)
+
+
+def show(rows: list[dict[str, Any]], as_json: bool, title: str | None = None) -> None:
+    """Print rows as a table or as JSON."""
+    if as_json:
+        typer.echo(json.dumps(rows, indent=2))
+        return
+    table = Table(title=title, title_justify="left")
+    for name in rows[0] if rows else ():
+        table.add_column(name)
+    for row in rows:
+        table.add_row(*(_cell(value) for value in row.values()))
+    Console(width=None if sys.stdout.isatty() else 160).print(table, markup=False)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.4g}" if isinstance(value, float) else "" if value is None else str(value)
+
+
+def parse_seeds(text: str) -> list[int]:
+    """Read ``1-30``, ``1,4,7`` or both."""
+    seeds: list[int] = []
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(\d{1,10})(?:\s*-\s*(\d{1,10}))?\s*", part, re.ASCII)
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if not first <= last < 2**32 or last - first >= 100_000:
+            raise InputError.of("--seeds", text, "numbers and rising ranges, such as 1-30 or 1,4,7")
+        seeds += range(first, last + 1)
+    return seeds
+
+
+def _profile(name: str) -> str:
+    if name not in ("quick", "paper"):
+        raise InputError.of("--profile", name, "quick or paper")
+    return name
+
+
+def _assignment(text: str) -> tuple[str, Any]:
+    name, sign, value = text.partition("=")
+    if not sign:
+        raise InputError.of("--parameter", text, "NAME=VALUE")
+    try:
+        return name, yaml.safe_load(value)
+    except yaml.YAMLError:
+        raise InputError.of(f"--parameter {name}", value, "a YAML value") from None
+
+
+def main() -> None:
+    """Run the command line; every expected error is a sentence, not a traceback."""
+    try:
+        app()
+    except RdcnlabError as error:
+        typer.echo(f"rdcnlab: {error}", err=True)
+        sys.exit(error.exit_code)
+
+
+if __name__ == "__main__":
+    main()

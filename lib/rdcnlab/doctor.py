@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What this machine can run, what is missing, and the one command that mends it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from typing import Any
+
+from rdcnlab import places
+from rdcnlab.engines.kernel import build, memory, sandbox, toolchain
+from rdcnlab.errors import RdcnlabError
+
+
+def examine() -> list[dict[str, Any]]:
+    """Look at everything a run needs.
+
+    Returns
+    -------
+    list of dict
+        One row a thing: ``what``, ``ok``, ``found``, and ``mend``, the command or setting that helps where it is not.
+    """
+    checks: list[tuple[str, Callable[[], tuple[bool, str, str]]]] = [
+        ("programs", _programs),
+        ("kernel", _kernel),
+        ("guest memory", _memory),
+        ("confinement", _confinement),
+        ("cores", _cores),
+        ("store", _store),
+    ]
+    rows = []
+    for what, check in checks:
+        try:
+            ok, found, mend = check()
+        except (RdcnlabError, OSError) as error:
+            ok, found, mend = False, str(error), ""
+        rows.append({"what": what, "ok": ok, "found": found, "mend": mend})
+    return rows
+
+
+def _programs() -> tuple[bool, str, str]:
+    lacking = toolchain.missing()
+    if lacking:
+        return False, f"missing: {', '.join(sorted(lacking))}", toolchain.remedy(lacking)
+    return True, f"{toolchain.compiler()}; {toolchain.source_path()}", ""
+
+
+def _kernel() -> tuple[bool, str, str]:
+    kernel = build.find()
+    if kernel is None:
+        return False, "not built", "rdcnlab kernel build"
+    return True, f"{kernel.version}, build {kernel.id[:12]}", ""
+
+
+def _memory() -> tuple[bool, str, str]:
+    need = memory.size(0)
+    return True, f"{need >> 20} MiB and more in {memory.directory(need)}", ""
+
+
+def _confinement() -> tuple[bool, str, str]:
+    kernel = build.find()
+    version = sandbox.landlock(kernel.launch) if kernel is not None else 0
+    if version:
+        return True, f"Landlock {version}", ""
+    if shutil.which("bwrap"):
+        return True, "bubblewrap", ""
+    if kernel is None:
+        return False, "known once the kernel is built", "rdcnlab kernel build"
+    return False, "neither Landlock nor bubblewrap: a guest has all your rights", "sudo apt-get install -y bubblewrap"
+
+
+def _cores() -> tuple[bool, str, str]:
+    return True, f"{len(os.sched_getaffinity(0))}, one guest each", ""
+
+
+def _store() -> tuple[bool, str, str]:
+    root = places.store()
+    parent = next(path for path in [root, *root.parents] if path.exists())
+    free = shutil.disk_usage(parent).free / 1e9
+    fine = os.access(parent, os.W_OK) and free > 1
+    return fine, f"{root}, {free:.0f} GB free", "" if fine else "export RDCNLAB_STORE=<a directory with room>"
