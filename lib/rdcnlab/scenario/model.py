@@ -84,13 +84,6 @@ class Scenario(Frozen):
             raise Misfit("transport.ecn", False, "true or auto, because without ECN dctcp would silently be reno")
         return self
 
-    @property
-    def ecn(self) -> bool:
-        """Whether ECN is negotiated, with ``auto`` resolved."""
-        if self.transport.ecn is None:
-            return any(flow.cc == "dctcp" for flow in self.flows)
-        return self.transport.ecn
-
     def start_times(self) -> tuple[int, ...]:
         """Return the ns after the scenario's start at which each flow starts, jitter included."""
         return tuple(flow.start + self._draw(f"start {flow.name}", self.jitter.start) for flow in self.flows)
@@ -177,9 +170,8 @@ class Scenario(Frozen):
         return self.from_dict(data)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return canonical plain data: every field, integers in base units, ``auto`` resolved."""
+        """Return canonical plain data: every field, integers in base units."""
         data: dict[str, Any] = self.model_dump(mode="json")
-        data["transport"]["ecn"] = self.ecn
         return data
 
     def json(self) -> str:  # type: ignore[override]

@@ -92,12 +92,16 @@ class Host(Frozen):
         Propagation in ns, one way.
     queue : Queue
         Limit of the host's own egress queue.
+    nic_buffer : int
+        Bytes the network card takes from the host and keeps until the line is free. The host's kernel counts them as
+        sent, so TCP small queues do not see them.
     """
 
     name: HostName
     rate: Rate
     delay: Duration = 0
     queue: QueueLimit = Queue(packets=1000)
+    nic_buffer: Size = 0
 
 
 class Red(Frozen):

@@ -46,7 +46,8 @@ class Transport(Frozen):
     Parameters
     ----------
     ecn : bool or None
-        Negotiate ECN on all flows; None (``auto``) does so when a flow needs it (dctcp).
+        Negotiate ECN on all flows, or on none; None (``auto``) on those whose congestion control needs it (dctcp), as
+        the kernel does by itself. It matters where CUBIC meets DCTCP: with true, CUBIC too is marked, not dropped.
     rmem, wmem : tuple of int
         Smallest, first and largest socket buffer in bytes.
     sack, dsack, timestamps, window_scaling, moderate_rcvbuf, slow_start_after_idle, no_metrics_save : bool

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kernel engine: a patched Linux in virtual time, as User-Mode Linux."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import sys
+from pathlib import Path
+
+from rdcnlab.engines import Outcome
+from rdcnlab.engines.kernel import build, guest, observed, plan, toolchain
+from rdcnlab.scenario import Scenario
+
+__all__ = ["KernelEngine"]
+
+
+class KernelEngine:
+    """Runs scenarios on the patched kernel.
+
+    Parameters
+    ----------
+    stock : bool
+        Use the kernel with the patches for time and randomness only.
+    """
+
+    name = "kernel"
+
+    def __init__(self, *, stock: bool = False) -> None:
+        self.stock = stock
+
+    def identity(self, scenario: Scenario) -> str:
+        """Return the hash of kernel and guest code; see `rdcnlab.engines.Engine`."""
+        digest = hashlib.sha256(build.identity(hz=scenario.engine.hz, stock=self.stock).encode())
+        for path in _code():
+            digest.update(path.name.encode() + b"\n" + path.read_bytes())
+        return digest.hexdigest()
+
+    def prepare(self, scenario: Scenario, progress: build.Progress | None = None) -> None:
+        """Build the kernel if it is not there."""
+        toolchain.require(guest_only=True)
+        build.build(hz=scenario.engine.hz, stock=self.stock, progress=progress)
+
+    def run(
+        self,
+        scenario: Scenario,
+        directory: Path,
+        *,
+        core: int | None,
+        wall_limit_s: float,
+        watch: guest.Watcher | None = None,
+    ) -> Outcome:
+        """Run a scenario; see `rdcnlab.engines.Engine`."""
+        plan.check(scenario)
+        kernel = build.build(hz=scenario.engine.hz, stock=self.stock)
+        report = guest.run(
+            kernel,
+            plan.compile_plan(scenario),
+            directory,
+            core=core,
+            wall_limit_s=wall_limit_s,
+            python=sys.executable,
+            watch=watch,
+        )
+        tables = observed.tables(scenario, directory)
+        provenance = {
+            "engine": self.name,
+            "kernel": kernel.version,
+            "kernel_id": kernel.id,
+            "kernel_source": toolchain.source(build.cache_root()).path.name,
+            "compiler": toolchain.compiler(),
+            "host": platform.release(),
+            "confinement": report.confinement,
+            "core": core,
+            "wall_s": round(report.wall_s, 3),
+            "virtual_s": (report.virtual_ns - plan.START_NS) / 1e9,
+            "switch": json.loads((directory / "switch.json").read_text()),
+        }
+        for trace in directory.glob("*.trace"):
+            trace.unlink()  # large, and the tables have it
+        return Outcome(tables, provenance)
+
+
+def _code() -> list[Path]:
+    """Files whose change may change a result, other than those of the kernel's build."""
+    own = [build.HERE / name for name in ("plan.py", "records.py", "observed.py")]
+    return own + sorted((build.HERE / "inside").glob("*.py"))
+
+
+def cores() -> list[int]:
+    """Return the cores this process may use."""
+    return sorted(os.sched_getaffinity(0))

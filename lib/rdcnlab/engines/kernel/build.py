@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From patches to a kernel: ``kernel-patches/`` on the kernel's source, built as User-Mode Linux into a cache.
+
+A build is known by its id, a hash of everything that goes in. Builds are put in place whole, so one that was
+interrupted leaves nothing that looks like one; two at once wait for each other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from rdcnlab.engines.kernel import toolchain
+from rdcnlab.errors import RunError
+
+HERE = Path(__file__).resolve().parent
+TOOLS = HERE / "inside" / "tools"
+LAUNCH = HERE / "host" / "launch.c"
+#: Patches below this number mend time and randomness; what they build is called ``stock``.
+FIRST_FEATURE = 10
+#: Compilations of a build of the configuration we ship; only the progress bar uses it.
+STEPS = 1330
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A finished build.
+
+    Parameters
+    ----------
+    id : str
+        Hash of all that went in.
+    directory : Path
+        Holds ``linux``, ``rdcn-guest``, ``launch``, ``config`` and ``version``.
+    """
+
+    id: str
+    directory: Path
+
+    @property
+    def linux(self) -> Path:
+        """The User-Mode Linux binary."""
+        return self.directory / "linux"
+
+    @property
+    def tool(self) -> Path:
+        """PID 1 of the guest and its traffic tool."""
+        return self.directory / "rdcn-guest"
+
+    @property
+    def launch(self) -> Path:
+        """What starts a guest confined."""
+        return self.directory / "launch"
+
+    @property
+    def version(self) -> str:
+        """Release of the kernel, such as ``6.12.117-rdcnlab``."""
+        return (self.directory / "version").read_text().strip()
+
+
+def cache_root() -> Path:
+    """Directory of builds: ``$RDCNLAB_CACHE`` or the user's cache."""
+    base = os.environ.get("RDCNLAB_CACHE")
+    if base:
+        return Path(base).resolve() / "kernels"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").resolve() / "rdcnlab" / "kernels"
+
+
+def patches_root() -> Path:
+    """The directory ``kernel-patches``, in the checkout or installed beside the package."""
+    for root in (HERE.parents[3] / "kernel-patches", HERE.parents[1] / "kernel-patches"):
+        if (root / "series").is_file():
+            return root
+    raise RunError("kernel-patches/series is neither in the checkout nor in the package")
+
+
+def series(*, stock: bool = False) -> list[Path]:
+    """Return the patches in order; with `stock` those for time and randomness only."""
+    root = patches_root()
+    names = [line.split("#")[0].strip() for line in (root / "series").read_text().splitlines()]
+    return [root / name for name in names if name and not (stock and int(name[:4]) >= FIRST_FEATURE)]
+
+
+def config(*, hz: int, stock: bool = False) -> str:
+    """Return the configuration fragment of a build."""
+    lines = (patches_root() / "config").read_text().splitlines()
+    lines = [line for line in lines if not line.startswith("CONFIG_HZ_")]
+    if stock:
+        feature = lines.index("# -- ours")
+        lines = lines[:feature]
+    return "\n".join([*lines, f"CONFIG_HZ_{hz}=y", ""])
+
+
+def identity(*, hz: int = 250, stock: bool = False) -> str:
+    """Return the id of a build: patches, configuration, source, compiler and the guest's own tools."""
+    parts = [config(hz=hz, stock=stock), toolchain.source(cache_root()).digest, toolchain.compiler()]
+    parts += [change(path) for path in series(stock=stock)]
+    parts += [path.name + "\n" + path.read_text() for path in [*sorted(TOOLS.glob("*.[ch]")), LAUNCH]]
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(f"{len(part)}\n{part}".encode())
+    return digest.hexdigest()
+
+
+def change(patch: Path) -> str:
+    """Return what a patch changes, without its message: a better word there makes no other kernel."""
+    text = patch.read_text()
+    return text[text.find("\ndiff --git ") + 1 :]
+
+
+def find(*, hz: int = 250, stock: bool = False) -> Kernel | None:
+    """Return the build if it is there."""
+    number = identity(hz=hz, stock=stock)
+    directory = cache_root() / number[:16]
+    return Kernel(number, directory) if (directory / "linux").is_file() else None
+
+
+def build(*, hz: int = 250, stock: bool = False, progress: Progress | None = None) -> Kernel:
+    """Return the build, making it first if it is not there.
+
+    Parameters
+    ----------
+    hz : {100, 250, 300, 1000}
+        Timer frequency.
+    stock : bool
+        Apply the patches for time and randomness only.
+    progress : callable, optional
+        Called with what is done now, steps done and steps in all.
+
+    Raises
+    ------
+    RunError
+        A tool or the source is missing, a patch does not apply, or the compiler fails.
+    """
+    ready = find(hz=hz, stock=stock)
+    if ready is not None:
+        return ready
+    toolchain.require()
+    number = identity(hz=hz, stock=stock)
+    root = cache_root()
+    root.mkdir(parents=True, exist_ok=True)
+    target = root / number[:16]
+    report = progress or (lambda what, done, total: None)
+    with locked(root / f"{number[:16]}.lock", lambda: report("another process builds this kernel", 0, STEPS)):
+        if not (target / "linux").is_file():
+            work = root / f"{number[:16]}.work"
+            shutil.rmtree(work, ignore_errors=True)  # of a build that was interrupted
+            work.mkdir()
+            try:
+                _build(work, target, hz=hz, stock=stock, report=report)
+            finally:
+                shutil.rmtree(work, ignore_errors=True)
+    return Kernel(number, target)
+
+
+@contextlib.contextmanager
+def locked(path: Path, waiting: Callable[[], None]) -> Iterator[None]:
+    """Hold a file lock; it is free again when the process ends, however that happens."""
+    with path.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            waiting()
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _build(work: Path, target: Path, *, hz: int, stock: bool, report: Progress) -> None:
+    log = target.with_suffix(".log")
+    source = toolchain.source(cache_root())
+    report("unpack", 0, STEPS)
+    tree = work / "source"
+    tree.mkdir()
+    # device trees, the headers of a graphics driver and tests: a quarter of the files, never looked at
+    leave = [f"--exclude=*/{name}/*" for name in ("boot/dts", "drivers/gpu/drm/amd/include", "tools/testing")]
+    _call(["tar", "xf", str(source.path), "--strip-components=1", *leave], tree, log, "unpacking the kernel source")
+    for patch in series(stock=stock):
+        report(f"patch {patch.name}", 0, STEPS)
+        command = ["patch", "--batch", "-p1", "--fuzz=0", "--no-backup-if-mismatch", "-i", str(patch)]
+        _call(command, tree, log, f"applying {patch.name} to {source.path.name}")
+    out = work / "out"
+    out.mkdir()
+    (work / "fragment").write_text(config(hz=hz, stock=stock))
+    make = ["make", "ARCH=um", f"O={out}", f"KCONFIG_ALLCONFIG={work / 'fragment'}"]
+    _call([*make, "allnoconfig"], tree, log, "configuring the kernel")
+    _check_config(work / "fragment", out / ".config")
+    report("compile", 0, STEPS)
+    _call([*make, f"-j{os.cpu_count() or 1}", "linux"], tree, log, "compiling the kernel", report)
+    release = (out / "include/config/kernel.release").read_text()
+    _call(["strip", "--strip-debug", str(out / "linux")], tree, log, "stripping the kernel")
+    ready = work / "ready"
+    ready.mkdir()
+    tools = [str(path) for path in sorted(TOOLS.glob("*.c"))]
+    cc = ["gcc", "-O2", "-Wall", "-Wextra", "-static", "-pthread", "-o"]
+    _call([*cc, str(ready / "rdcn-guest"), *tools], tree, log, "compiling the guest's tools")
+    _call([*cc, str(ready / "launch"), str(LAUNCH)], tree, log, "compiling the launcher")
+    (ready / "version").write_text(release)
+    shutil.copy(out / ".config", ready / "config")
+    shutil.copy(out / "linux", ready / "linux.part")
+    (ready / "linux.part").rename(ready / "linux")
+    ready.rename(target)
+    report("done", STEPS, STEPS)
+
+
+def _call(command: list[str], cwd: Path, log: Path, what: str, report: Progress | None = None) -> None:
+    environment = {
+        "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
+        "HOME": os.environ.get("HOME", "/"),
+        "LC_ALL": "C",
+        # equal builds on every machine
+        "KBUILD_BUILD_TIMESTAMP": "1970-01-01",
+        "KBUILD_BUILD_USER": "rdcnlab",
+        "KBUILD_BUILD_HOST": "rdcnlab",
+        "KBUILD_BUILD_VERSION": "1",
+        "SOURCE_DATE_EPOCH": "0",
+    }
+    done = 0
+    with log.open("a") as file:
+        process = subprocess.Popen(
+            command, cwd=cwd, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
+        )  # fmt: skip
+        try:
+            assert process.stdout is not None
+            for line in process.stdout:
+                file.write(line)
+                if report is not None and line.startswith("  CC"):
+                    done += 1
+                    report("compile", min(done, STEPS - 1), STEPS)
+            status = process.wait()
+        except BaseException:
+            # make's children share its session: all of it ends, and only it
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            raise
+    if status:
+        raise RunError(f"{what} failed with status {status}", log)
+
+
+def _check_config(fragment: Path, result: Path) -> None:
+    """Kconfig drops what it does not know or whose dependencies are missing, without a word."""
+    have = set(result.read_text().splitlines())
+    lost = [line for line in fragment.read_text().splitlines() if line.startswith("CONFIG_") and line not in have]
+    if lost:
+        raise RunError(f"the kernel's configuration does not take {', '.join(lost)}")

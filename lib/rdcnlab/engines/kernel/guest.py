@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Boot a guest, watch it, and end it: one scenario, one guest, one core."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import mmap
+import os
+import signal
+import struct
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rdcnlab.engines.kernel import memory, sandbox
+from rdcnlab.engines.kernel.build import HERE, Kernel
+from rdcnlab.errors import RunError
+
+#: The guest's wall clock at boot, ns since 1970.
+WALL_CLOCK = 1_700_000_000 * 10**9
+#: Seconds of processor time without the virtual clock moving after which a guest is taken to spin.
+STALL_S = 20.0
+#: How often the guest is looked at, in seconds of wall clock.
+LOOK_S = 0.02
+
+#: Words on the console that tell why a guest ended, in the order they are looked for.
+SIGNS = (
+    ("Out of memory", "the guest ran out of memory; give it more with RDCNLAB_GUEST_MEMORY (MiB)"),
+    ("cannot allocate memory", "the guest ran out of memory; give it more with RDCNLAB_GUEST_MEMORY (MiB)"),
+    ("System is deadlocked on memory", "the guest ran out of memory; give it more with RDCNLAB_GUEST_MEMORY (MiB)"),
+    ("sleep forever", "everything in the guest sleeps and no timer is left to wake it"),
+    ("Kernel panic", "the guest's kernel panicked"),
+    ("No space left on device", "a file system of the host is full"),
+)
+
+Watcher = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class Report:
+    """How a guest ended: seconds of wall clock, and ns of virtual time on its clock."""
+
+    wall_s: float
+    virtual_ns: int
+    memory_bytes: int
+    confinement: str
+
+
+def run(
+    kernel: Kernel,
+    plan: dict[str, Any],
+    directory: Path,
+    *,
+    core: int | None = None,
+    wall_limit_s: float = 3600.0,
+    python: str,
+    watch: Watcher | None = None,
+    stall_s: float = STALL_S,
+) -> Report:
+    """Run a plan in a guest; what it saw is in `directory` afterwards.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The build to boot.
+    plan : dict
+        Made by `rdcnlab.engines.kernel.plan.compile_plan`.
+    directory : Path
+        The one place the guest may write to.
+    core : int or None
+        Core to pin all of it to; None leaves it to the host, which is slower.
+    wall_limit_s : float
+        Seconds of wall clock after which the run is given up.
+    python : str
+        Interpreter for the guest; it has to have Mininet.
+    watch : callable, optional
+        Called with the virtual time in ns now and then.
+    stall_s : float
+        Seconds of processor time without progress in virtual time that end the run.
+
+    Raises
+    ------
+    RunError
+        The guest did not end well; the message says how, the log is kept in `directory`.
+    """
+    directory = directory.resolve()
+    log = directory / "console.log"
+    need = memory.size(sum(probe["buffer_kB"] for probe in plan["probes"]))
+    room = memory.directory(need)
+    (directory / "plan.json").write_text(json.dumps(plan, sort_keys=True))
+    clock = directory / "clock"
+    clock.write_bytes(bytes(mmap.PAGESIZE))
+    command = sandbox.command(
+        kernel.launch,
+        core=core,
+        write=[directory, room],
+        read=[HERE / "inside", kernel.directory],
+        program=[str(kernel.linux), *arguments(kernel, directory, clock, need, python)],
+    )
+    # neither the user's environment nor an odd TMPDIR may reach the guest
+    environment = {"TMPDIR": str(room), "HOME": str(directory), "PATH": "/usr/bin:/bin"}
+    begun = time.monotonic()
+    with log.open("wb") as console:
+        process = subprocess.Popen(
+            command, cwd=directory, env=environment, stdin=subprocess.DEVNULL, stdout=console,
+            stderr=subprocess.STDOUT, start_new_session=True,
+        )  # fmt: skip
+        try:
+            reason = _watch(process, clock, begun + wall_limit_s, wall_limit_s, watch, stall_s)
+        finally:
+            # whatever happened, Ctrl-C too: nothing of the guest stays
+            end(process)
+    if reason is None:
+        reason = _verdict(directory, log, process.returncode)
+    if reason is not None:
+        raise RunError(reason, log)
+    return Report(time.monotonic() - begun, _read(clock), need, sandbox.kind(kernel.launch))
+
+
+def arguments(kernel: Kernel, directory: Path, clock: Path, need: int, python: str) -> list[str]:
+    """Return the guest kernel's command line."""
+    return [
+        f"mem={need // memory.MIB}M",
+        "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro",
+        f"init={kernel.tool}",
+        "time-travel=inf-cpu", f"time-travel-start={WALL_CLOCK}", f"time-travel-clock={clock}",
+        # of what is drawn during boot; the scenario's seed comes at its start
+        "random-seed=1",
+        "con=null", "con0=null,fd:1", "console=tty0", "quiet", "panic=-1",
+        f"uml_dir={directory}", "umid=guest",
+        f"RDCN_RUN={directory}", f"RDCN_PYTHON={python}", f"RDCN_INSIDE={HERE / 'inside'}",
+    ]  # fmt: skip
+
+
+def _watch(
+    process: subprocess.Popen[bytes],
+    clock: Path,
+    deadline: float,
+    wall_limit_s: float,
+    watch: Watcher | None,
+    stall_s: float,
+) -> str | None:
+    """Wait for the guest; return why it has to be ended, or None when it ended by itself."""
+    last, spent_then, looked = -1, 0.0, time.monotonic()
+    while True:
+        try:
+            process.wait(LOOK_S)
+            return None
+        except subprocess.TimeoutExpired:
+            pass
+        now = time.monotonic()
+        if now > deadline:
+            return f"the run took longer than the limit of {wall_limit_s:g} s of wall clock"
+        if now - looked < 0.25:
+            continue
+        looked = now
+        virtual = _read(clock)
+        if watch is not None:
+            watch(virtual)
+        spent = _processor_seconds(process.pid)
+        if virtual != last:
+            last, spent_then = virtual, spent
+        elif spent - spent_then > stall_s:
+            return (
+                f"the virtual clock stands still at {virtual / 1e9:.6f} s although the guest was busy for "
+                f"{spent - spent_then:.0f} s: something in it spins"
+            )
+
+
+def _verdict(directory: Path, log: Path, status: int) -> str | None:
+    """Return why a guest that ended by itself did not do what it was to do, or None."""
+    outcome = directory / "outcome.json"
+    if outcome.is_file():
+        told = json.loads(outcome.read_text())
+        return None if told["ok"] else str(told["error"])
+    text = log.read_text(errors="replace")
+    for sign, reason in SIGNS:
+        if sign in text:
+            return reason
+    if status < 0:
+        return f"the guest was ended from outside by {signal.Signals(-status).name}"
+    return f"the guest ended with status {status} and left no result"
+
+
+def _read(clock: Path) -> int:
+    with clock.open("rb") as file:
+        value: int = struct.unpack("<Q", file.read(8))[0]
+    return value
+
+
+def members(session: int) -> list[int]:
+    """Return the processes of a session; a guest starts one of its own."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            with contextlib.suppress(OSError):
+                if os.getsid(int(entry)) == session:
+                    found.append(int(entry))
+    return found
+
+
+def _processor_seconds(session: int) -> float:
+    """Processor time of all processes of a guest."""
+    total = 0
+    for pid in members(session):
+        with contextlib.suppress(OSError, IndexError, ValueError):
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            total += int(fields[11]) + int(fields[12])
+    return total / os.sysconf("SC_CLK_TCK")
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """End every process of a guest, by its id."""
+    for _ in range(100):
+        alive = [pid for pid in members(process.pid) if pid != process.pid or process.poll() is None]
+        if not alive:
+            break
+        for pid in alive:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        process.poll()
+        time.sleep(0.01)
+    process.wait()

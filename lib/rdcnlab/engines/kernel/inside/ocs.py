@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Client of the kernel's optical circuit switch, generic netlink family ``ocs``.
+
+Standard library only, and little of it: this runs in the guest, where every import is paid in
+host context switches.
+
+Units are those of the kernel: bit/s, ns, bytes.  A frame counts in a queue with its Ethernet
+header and without its FCS.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import struct
+from collections.abc import Iterable, Iterator, Mapping
+
+from ocs_netlink import attr, decode, encode, name_at, walk
+
+DARK, BYPASS = 0xFFFF, 0xFFFE
+"""Targets of a slot that are no link: no circuit; straight to the egress port."""
+NONE = 0xFFFFFFFF
+"""``ecn``: never mark.  ``pool``: take part in none."""
+
+_LINK_SET, _POOL_SET, _PORT_SET, _CLASS_SET, _RULE_ADD, _RULE_FLUSH, _FDB_SET, _START, _GET = range(1, 10)
+_ACK_TLVS, _CAPPED = 0x200, 0x100
+_BATCH = 64  # requests a send: their acknowledgements fit in the default receive buffer
+
+
+def slot(duration: int, target: int, **more: int) -> dict[str, int]:
+    """Make one entry of a timetable.
+
+    Parameters
+    ----------
+    duration : int
+        ns; 0 for the only slot of a class that never changes.
+    target : int
+        Link id, ``DARK`` or ``BYPASS``.
+    **more : int
+        ``tdn``, ``voq_bytes``, ``voq_packets``, ``voq_ecn``.
+    """
+    return {"duration": duration, "target": target, **more}
+
+
+class Ocs:
+    """One switch.
+
+    Outside of a ``with`` block each call is carried out at once.  In one, requests are collected and
+    sent together at its end, in as few system calls as they fit in; the first that fails raises
+    there, and the others have been carried out.
+
+    Parameters
+    ----------
+    ifname : str
+        The master device, in the network namespace of the caller.
+
+    Raises
+    ------
+    OSError
+        No such device, or a kernel without ``ocs``.
+
+    Notes
+    -----
+    A request the kernel refuses because of a value raises ``ValueError`` with the kernel's text, the
+    attribute and the range allowed; all else, such as a missing privilege, raises ``OSError``.
+    In every call an argument that is None keeps its value in the kernel.
+    """
+
+    def __init__(self, ifname: str) -> None:
+        self.ifname = ifname
+        self.ifindex = socket.if_nametoindex(ifname)
+        self._sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 16)  # NETLINK_GENERIC
+        for option in (10, 11):  # NETLINK_CAP_ACK, NETLINK_EXT_ACK
+            self._sock.setsockopt(270, option, 1)
+        self._sock.bind((0, 0))
+        self._seq = 0
+        self._depth = 0
+        self._pending: dict[int, tuple[str, bytes]] = {}
+        self._family = self._resolve()
+
+    def __enter__(self) -> Ocs:
+        self._depth += 1
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self._depth -= 1
+        if kind is not None:
+            self._pending.clear()
+        elif not self._depth:
+            self.commit()
+
+    def close(self) -> None:
+        """Close the socket; the switch stays as it is."""
+        self._sock.close()
+
+    def link_set(
+        self,
+        id: int,  # noqa: A002  (the attribute's name in the kernel)
+        *,
+        rate: int | None = None,
+        delay: int | None = None,
+        overhead: int | None = None,
+        queue: Mapping[str, int] | None = None,
+    ) -> None:
+        """Create or change an internal link.
+
+        Parameters
+        ----------
+        id : int
+            0 to 1023.
+        rate : int, optional
+            bit/s; 0, as a new link has it, is infinite.
+        delay : int, optional
+            Propagation, ns.
+        overhead : int, optional
+            Bytes a frame takes on the line beyond its Ethernet header and payload; 24 in a new link.
+        queue : mapping, optional
+            ``limit_bytes``, ``limit_packets`` (0: none), ``ecn`` [bytes, `NONE`: never], ``red_min``,
+            ``red_max`` [bytes], ``red_prob`` [1e-9], ``pool`` (`NONE`: none).
+        """
+        self._set(_LINK_SET, "link", id=id, rate=rate, delay=delay, overhead=overhead, queue=queue)
+
+    def port_set(self, ifname: str, *, ingress: Mapping[str, object] | None = None, **link: object) -> None:
+        """Change the links of a port, egress by name and ingress by mapping; as in `link_set`, without ``id``."""
+        self._set(_PORT_SET, "port", ifindex=socket.if_nametoindex(ifname), link=link, ingress=ingress)
+
+    def pool_set(self, id: int, bytes: int) -> None:  # noqa: A002  (names of the kernel)
+        """Create or change shared buffer ``id`` [bytes, 0 unlimited]."""
+        self._set(_POOL_SET, "pool", id=id, bytes=bytes)
+
+    def class_set(
+        self,
+        id: int,  # noqa: A002
+        slots: Iterable[Mapping[str, int]] | None = None,
+        *,
+        hold: bool | None = None,
+        phase: int | None = None,
+        voq: Mapping[str, int] | None = None,
+    ) -> None:
+        """Create or change a class of traffic.
+
+        Parameters
+        ----------
+        id : int
+            0 to 4095.
+        slots : iterable of mapping, optional
+            The timetable, of 1 to 1024 entries made by `slot`; a new class needs one.
+        hold : bool, optional
+            Whether packets of a dark slot wait (and the class so has its own queue) or are dropped.
+        phase : int, optional
+            ns after the epoch at which the timetable begins; may be negative.
+        voq : mapping, optional
+            Give the class a queue of its own; keys as in `link_set`.
+        """
+        dark = None if hold is None else int(hold)
+        table = None if slots is None else list(slots)
+        self._set(_CLASS_SET, "class", id=id, dark=dark, phase=phase, voq=voq, slots=table)
+
+    def rule_add(self, class_id: int, *, prio: int = 0, in_if: str | None = None, proto: int | None = None,
+                 src: str | None = None, dst: str | None = None,
+                 sport: int | None = None, dport: int | None = None) -> None:  # fmt: skip
+        """Put packets into a class; lowest ``prio`` wins.  ``src``, ``dst``: IPv4 ``a.b.c.d[/len]``."""
+        rule: dict[str, object] = {
+            "prio": prio,
+            "class": class_id,
+            "proto": proto,
+            "sport": sport,
+            "dport": dport,
+        }
+        if in_if is not None:
+            rule["in_ifindex"] = socket.if_nametoindex(in_if)
+        for name, text in (("src", src), ("dst", dst)):
+            if text is not None:
+                address, _, length = text.partition("/")
+                try:
+                    rule[name] = socket.inet_pton(socket.AF_INET, address)
+                    rule[f"{name}_len"] = int(length or 32)
+                except (OSError, ValueError):
+                    raise ValueError(f"rule.{name}: {text!r} is no IPv4 address or prefix") from None
+        self._set(_RULE_ADD, "rule", **rule)
+
+    def rule_flush(self) -> None:
+        """Remove all rules."""
+        self._request(_RULE_FLUSH, {}, "rule_flush")
+
+    def fdb_set(self, mac: str, ifname: str | None) -> None:
+        """Bind a MAC address to a port; None forgets it."""
+        try:
+            raw = bytes.fromhex(mac.replace(":", ""))
+        except ValueError:
+            raise ValueError(f"fdb.mac: {mac!r} is no MAC address") from None
+        port = None if ifname is None else socket.if_nametoindex(ifname)
+        self._set(_FDB_SET, "fdb", mac=raw, port=port)
+
+    def start(self, epoch: int) -> None:
+        """Start all timetables at ``epoch`` [ns of CLOCK_MONOTONIC]."""
+        self._request(_START, {"epoch": epoch}, "start")
+
+    def stats(self) -> dict[str, dict[object, dict[str, object]]]:
+        """Read configuration and counters: ``links``, ``pools``, ``classes`` by id, ``ports`` by name."""
+        self.commit()
+        out: dict[str, dict[object, dict[str, object]]] = {
+            "links": {},
+            "pools": {},
+            "classes": {},
+            "ports": {},
+        }
+        plural = {"link": "links", "pool": "pools", "class": "classes", "port": "ports"}
+        message = self._message(
+            self._family, _GET, 0x300, encode("message", {"ifindex": self.ifindex}, "get")
+        )
+        self._sock.send(message)
+        for data in self._replies({self._seq: ("get", message)}):
+            for name, value in decode("message", data[4:]).items():
+                if isinstance(value, dict):
+                    key = value.pop("id", None)
+                    out[plural[name]][socket.if_indextoname(value["ifindex"]) if key is None else key] = value
+        return out
+
+    def commit(self) -> None:
+        """Send what was collected; raise for the first request that failed."""
+        pending, self._pending = list(self._pending.items()), {}
+        failed: Exception | None = None
+        for first in range(0, len(pending), _BATCH):
+            batch = dict(pending[first : first + _BATCH])
+            self._sock.send(b"".join(message for _, message in batch.values()))
+            try:
+                list(self._replies(batch))
+            except (OSError, ValueError) as error:
+                failed = failed or error
+        if failed:
+            raise failed
+
+    def _set(self, command: int, name: str, **values: object) -> None:
+        self._request(command, {name: values}, f"{name}_set")
+
+    def _request(self, command: int, values: Mapping[str, object], what: str) -> None:
+        body = encode("message", {"ifindex": self.ifindex, **values}, self.ifname)
+        message = self._message(self._family, command, 4, body)  # NLM_F_ACK
+        self._pending[self._seq] = (what, message)
+        if not self._depth:
+            self.commit()
+
+    def _message(self, family: int, command: int, flags: int, body: bytes) -> bytes:
+        self._seq += 1
+        body = struct.pack("=BBH", command, 1, 0) + body
+        return struct.pack("=IHHII", 16 + len(body), family, 1 | flags, self._seq, 0) + body
+
+    def _resolve(self) -> int:
+        message = self._message(16, 3, 0, attr(2, b"ocs\0"))  # nlctrl, GETFAMILY, FAMILY_NAME
+        self._sock.send(message)
+        try:
+            data = next(iter(self._replies({self._seq: ("family", message)})))
+        except (OSError, ValueError):
+            raise OSError(errno.EOPNOTSUPP, "this kernel has no ocs switch (CONFIG_OCS)") from None
+        return next(int.from_bytes(p, "little") for _, n, p in walk(data, 4, len(data)) if n == 1)
+
+    def _replies(self, waiting: dict[int, tuple[str, bytes]]) -> Iterator[bytes]:
+        """Yield the data replies; return when each request has been answered, raise the first error."""
+        waiting, failed = dict(waiting), None
+        while waiting:
+            data, at = self._sock.recv(1 << 18), 0
+            while at < len(data):
+                size, kind, flags, seq, _ = struct.unpack_from("=IHHII", data, at)
+                body = data[at + 16 : at + size]
+                at += (size + 3) & ~3
+                if seq not in waiting:
+                    continue
+                if kind in (2, 3):  # NLMSG_ERROR, NLMSG_DONE
+                    error = self._error(waiting.pop(seq), kind, flags, body)
+                    failed = failed or error
+                else:
+                    yield body
+                    if not flags & 2:  # NLM_F_MULTI
+                        del waiting[seq]
+        if failed:
+            raise failed
+
+    def _error(self, entry: tuple[str, bytes], kind: int, flags: int, body: bytes) -> Exception | None:
+        what, request = entry
+        code = -int.from_bytes(body[:4], "little", signed=True)
+        if code <= 0:
+            return None
+        start = 4 if kind == 3 else 20 if flags & _CAPPED else 4 + int.from_bytes(body[4:8], "little")
+        info = {n: p for _, n, p in walk(body, start, len(body))} if flags & _ACK_TLVS else {}
+        text = info[1].rstrip(b"\0").decode() if 1 in info else os.strerror(code)
+        if 2 in info:
+            where = name_at(request, int.from_bytes(info[2], "little"), "message", 20, len(request))
+            text = f"{where}: {text}"
+        if 4 in info:  # the policy that refused; 2, 3 signed bounds, 4, 5 unsigned
+            policy = {n: p for _, n, p in walk(info[4], 0, len(info[4]))}
+            for low, high in ((2, 3), (4, 5)):
+                if low in policy and high in policy:
+                    bounds = [int.from_bytes(policy[n], "little", signed=low == 2) for n in (low, high)]
+                    text += f" (allowed {bounds[0]}..{bounds[1]})"
+        text = f"{self.ifname}: {what}: {text}"
+        return ValueError(text) if code in (errno.EINVAL, errno.ERANGE, errno.ENOENT) else OSError(code, text)

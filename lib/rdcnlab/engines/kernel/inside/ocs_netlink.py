@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The attributes of generic netlink family ``ocs``: names and numbers, to bytes and back.
+
+The numbers are those of ``include/uapi/linux/ocs.h`` in the patch series; `SPEC` holds them once, for
+requests, replies and error messages alike.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping
+
+_QUEUE_STATS = ("bytes packets max_bytes max_packets enqueued enqueued_bytes "
+                "drops_tail drops_pool drops_red marks")  # fmt: skip
+Spec = Mapping[str, tuple[int, str]]
+SPEC: Mapping[str, Spec] = {
+    "message": {"ifindex": (1, "u32"), "link": (2, "link"), "pool": (3, "pool"), "port": (4, "port"),
+                "class": (5, "class"), "rule": (6, "rule"), "fdb": (7, "fdb"), "epoch": (8, "uint")},
+    "link": {"id": (1, "u16"), "rate": (2, "uint"), "overhead": (3, "u32"), "delay": (4, "uint"),
+             "queue": (5, "queue"), "tx_packets": (6, "uint"), "tx_bytes": (7, "uint")},
+    "queue": {"limit_bytes": (1, "u32"), "limit_packets": (2, "u32"), "ecn": (3, "u32"),
+              "red_min": (4, "u32"), "red_max": (5, "u32"), "red_prob": (6, "u32"), "pool": (7, "u32"),
+              **{name: (8 + i, "uint") for i, name in enumerate(_QUEUE_STATS.split())}},
+    "pool": {"id": (1, "u32"), "bytes": (2, "u32"), "used": (3, "uint"), "max_used": (4, "uint")},
+    "port": {"ifindex": (1, "u32"), "link": (2, "link"), "number": (3, "u16"), "rx_packets": (4, "uint"),
+             "rx_bytes": (5, "uint"), "drops": (6, "uint"), "tx_drops": (7, "uint"),
+             "ingress": (8, "link")},
+    "class": {"id": (1, "u16"), "dark": (2, "u8"), "phase": (3, "sint"), "voq": (4, "queue"),
+              "slots": (5, "slots"), "slot_count": (7, "u16"), "slot_now": (8, "u16"),
+              "target": (9, "u16"), "packets": (10, "uint"), "bytes": (11, "uint"),
+              "drops_dark": (12, "uint")},
+    "slots": {"slot": (6, "slot")},
+    "slot": {"duration": (1, "uint"), "target": (2, "u16"), "tdn": (3, "u8"), "voq_bytes": (4, "u32"),
+             "voq_packets": (5, "u32"), "voq_ecn": (6, "u32")},
+    "rule": {"prio": (1, "u32"), "class": (2, "u16"), "in_ifindex": (3, "u32"), "proto": (4, "u8"),
+             "src": (5, "raw"), "src_len": (6, "u8"), "dst": (7, "raw"), "dst_len": (8, "u8"),
+             "sport": (9, "be16"), "dport": (10, "be16")},
+    "fdb": {"mac": (1, "raw"), "port": (2, "u32")},
+}  # fmt: skip
+"""Attribute sets: name -> (number, type); a type that is no scalar names a set."""
+
+_SCALAR = {"u8": "B", "u16": "=H", "u32": "=I", "be16": ">H"}
+_NESTED = 0x8000
+
+
+def attr(number: int, payload: bytes) -> bytes:
+    """Make one attribute, padded to four bytes."""
+    return struct.pack("=HH", 4 + len(payload), number) + payload + bytes(-len(payload) % 4)
+
+
+def _scalar(where: str, kind: str, value: int) -> bytes:
+    if kind == "uint":
+        code = "=I" if 0 <= value < 1 << 32 else "=Q"
+    elif kind == "sint":
+        code = "=i" if -1 << 31 <= value < 1 << 31 else "=q"
+    else:
+        code = _SCALAR[kind]
+    try:
+        return struct.pack(code, value)
+    except struct.error as why:
+        raise ValueError(f"{where}: {value!r} is no {kind} ({why})") from None
+
+
+def encode(spec: str, values: Mapping[str, object], path: str) -> bytes:
+    """Make the attributes of a set.
+
+    Parameters
+    ----------
+    spec : str
+        Set, a key of `SPEC`.
+    values : mapping
+        By name; integers, mappings for nested sets, a list for the slots, bytes for addresses.  None
+        leaves the attribute out.
+    path : str
+        What error messages put before the name.
+
+    Raises
+    ------
+    ValueError
+        Unknown name (the allowed ones are listed), or a value that its type cannot hold.
+    """
+    out = b""
+    for name, value in values.items():
+        if value is None:
+            continue
+        if name not in SPEC[spec]:
+            raise ValueError(f"{path}.{name}: unknown; allowed are {', '.join(SPEC[spec])}")
+        number, kind = SPEC[spec][name]
+        where = f"{path}.{name}"
+        if isinstance(value, Mapping):
+            out += attr(number | _NESTED, encode(kind, value, where))
+        elif isinstance(value, list):
+            inner = b"".join(
+                attr(SPEC["slots"]["slot"][0] | _NESTED, encode("slot", v, f"{where}[{i}]"))
+                for i, v in enumerate(value)
+            )
+            if len(inner) > 0xFFFB:
+                raise ValueError(f"{where}: {len(value)} entries do not fit in one attribute")
+            out += attr(number | _NESTED, inner)
+        elif isinstance(value, bytes) and kind == "raw":
+            out += attr(number, value)
+        elif isinstance(value, int) and kind not in SPEC and kind != "raw":
+            out += attr(number, _scalar(where, kind, value))
+        else:
+            raise ValueError(f"{where}: {value!r} is no {kind}")
+    return out
+
+
+def walk(data: bytes, start: int, end: int) -> Iterator[tuple[int, int, bytes]]:
+    """Yield (offset, number, payload) of the attributes in ``data[start:end]``."""
+    while start + 4 <= end:
+        size, number = struct.unpack_from("=HH", data, start)
+        if size < 4:
+            return
+        yield start, number & 0x3FFF, data[start + 4 : start + size]
+        start += (size + 3) & ~3
+
+
+def decode(spec: str, data: bytes) -> dict[str, object]:
+    """Read the attributes of a set into names and integers; nested sets become dictionaries."""
+    names = {number: (name, kind) for name, (number, kind) in SPEC[spec].items()}
+    out: dict[str, object] = {}
+    for _, number, payload in walk(data, 0, len(data)):
+        name, kind = names[number]
+        if kind in SPEC:
+            out[name] = decode(kind, payload)
+        else:
+            order = "big" if kind == "be16" else "little"
+            out[name] = int.from_bytes(payload, order, signed=kind == "sint")  # type: ignore[arg-type]
+    return out
+
+
+def name_at(data: bytes, offset: int, spec: str, start: int, end: int) -> str:
+    """Name of the attribute that begins at ``offset`` of a request, as a dotted path."""
+    names = {number: (name, kind) for name, (number, kind) in SPEC[spec].items()}
+    for at, number, payload in walk(data, start, end):
+        name, kind = names.get(number, (str(number), ""))
+        if at == offset:
+            return name
+        if at < offset < at + 4 + len(payload) and kind in SPEC:
+            return f"{name}.{name_at(data, offset, kind, at + 4, at + 4 + len(payload))}"
+    return "?"

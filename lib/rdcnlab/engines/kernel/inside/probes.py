@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trace events of the kernel, recorded while the flows run and written out afterwards.
+
+Each kind of event has a trace instance (a ring buffer) of its own, so that its records have one size. Recording costs
+no virtual time: the buffers carry the scheduler's clock, which in virtual time can be read for nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import Any
+
+TRACING = "/sys/kernel/tracing"
+#: PID 1 is the tool itself, wherever the host keeps it.
+TOOL = "/proc/1/exe"
+
+#: Instance that holds the marker by which trace time is told from CLOCK_MONOTONIC.
+MARKER = "marker"
+
+
+def write(path: str, text: str) -> None:
+    """Write a setting of tracefs; the kernel's refusal names the path."""
+    try:
+        with open(path, "w") as file:
+            file.write(text)
+    except OSError as error:
+        raise RuntimeError(f"{path}: cannot set '{text}': {error.strerror}") from None
+
+
+def start(probes: list[dict[str, Any]]) -> list[str]:
+    """Make the instances and switch their events on.
+
+    Parameters
+    ----------
+    probes : list of dict
+        Each with ``name``, ``event`` (``system/name``), ``filter`` (or empty) and ``buffer_kB``.
+    """
+    if not probes:
+        return []
+    write(f"{TRACING}/trace_clock", "local")
+    for probe in probes:
+        instance = f"{TRACING}/instances/{probe['name']}"
+        os.mkdir(instance)
+        write(f"{instance}/trace_clock", "local")
+        # a full buffer keeps what it has, so that what is lost can be counted and the run refused
+        write(f"{instance}/options/overwrite", "0")
+        write(f"{instance}/buffer_size_kb", str(probe["buffer_kB"]))
+        event = f"{instance}/events/{probe['event']}"
+        if probe["filter"]:
+            write(f"{event}/filter", probe["filter"])
+        write(f"{event}/enable", "1")
+    return [probe["name"] for probe in probes]
+
+
+def lost(instance: str) -> int:
+    """Events that found the buffer full."""
+    with open(f"{instance}/per_cpu/cpu0/stats") as file:
+        stats = dict(line.split(":", 1) for line in file if ":" in line)
+    return int(stats["dropped events"]) + int(stats["overrun"])
+
+
+def collect(names: list[str], directory: str) -> None:
+    """Write the buffers to ``<name>.trace``, each with its ``<name>.format``."""
+    if not names:
+        return
+    take(TRACING, os.path.join(directory, MARKER))
+    for name in names:
+        instance = f"{TRACING}/instances/{name}"
+        write(f"{instance}/tracing_on", "0")
+        missing = lost(instance)
+        if missing:
+            raise RuntimeError(f"the trace buffer of '{name}' was too small by {missing} events")
+        target = os.path.join(directory, name)
+        subprocess.run(
+            [TOOL, "collect", f"{instance}/per_cpu/cpu0/trace_pipe_raw", f"{target}.trace"], check=True
+        )
+        with open(event_format(instance)) as file, open(f"{target}.format", "w") as out:
+            out.write(file.read())
+
+
+def take(instance: str, target: str) -> None:
+    """Empty a trace buffer into ``<target>.trace``."""
+    subprocess.run([TOOL, "collect", f"{instance}/per_cpu/cpu0/trace_pipe_raw", f"{target}.trace"], check=True)
+
+
+def event_format(instance: str) -> str:
+    """Path of the ``format`` file of the event an instance records."""
+    with open(f"{instance}/set_event") as file:
+        system, event = file.read().split()[0].split(":")
+    return f"{instance}/events/{system}/{event}/format"

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Switches as Mininet knows them: `Ocs`, the kernel's circuit switch, and `Plain`, a Linux bridge with shaped ports."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mininet.node import Switch
+
+
+class Plain(Switch):
+    """A Linux bridge; each port delays and shapes what leaves it, by ``netem`` and ``tbf``.
+
+    It has no links inside and no timetable. It is what a scenario looks like without our switch.
+    """
+
+    def __init__(self, name: str, plan: dict[str, Any], **params: Any) -> None:
+        Switch.__init__(self, name, **params)
+        self.plan = plan
+
+    def start(self, controllers: list[Any]) -> None:
+        """Make the bridge of the ports that Mininet attached."""
+        from topology import command
+
+        lines = ["ip link add br0 type bridge mcast_snooping 0 stp_state 0", "ip link set br0 up"]
+        for port in self.plan["ports"]:
+            name = f"sw-{port['host']}"
+            lines += [
+                f"ip link set {name} master br0 up",
+                f"bridge fdb replace {port['mac']} dev {name} master static",
+                # a queue in front of the line, the line's delay behind it
+                f"tc qdisc replace dev {name} root handle 1: netem "
+                f"delay {port['delay_ns'] / 1000:.3f}us rate {port['rate']}bit {port['overhead']} limit {port['queue_packets'] or 100000}",
+            ]
+        command(self, " && ".join(lines))
+
+    def start_timetable(self, epoch_ns: int) -> None:
+        """Nothing: a bridge has no timetable."""
+
+    def counters(self) -> dict[str, Any]:
+        """No counters beyond the interfaces' own."""
+        return {}
+
+
+class Ocs(Switch):
+    """The optical circuit switch of our kernel, configured once over netlink."""
+
+    def __init__(self, name: str, plan: dict[str, Any], **params: Any) -> None:
+        Switch.__init__(self, name, **params)
+        self.plan = plan
+
+    def start(self, controllers: list[Any]) -> None:
+        """Make the device, give it the ports and the whole configuration."""
+        from ocs import Ocs as Client
+        from topology import command
+
+        lines = ["ip link add ocs0 type ocs"]
+        lines += [f"ip link set sw-{port['host']} master ocs0 up" for port in self.plan["ports"]]
+        lines += ["ip link set ocs0 up"]
+        command(self, " && ".join(lines))
+        self.client = Client("ocs0")
+        for pool in self.plan["pools"]:
+            self.client.pool_set(**pool)
+        for link in self.plan["links"]:
+            self.client.link_set(**link)
+        for port in self.plan["ports"]:
+            self.client.port_set(f"sw-{port['host']}", ingress=port["ingress"], **port["egress"])
+            self.client.fdb_set(port["mac"], f"sw-{port['host']}")
+        for number in self.plan["classes"]:
+            self.client.class_set(**number)
+        for rule in self.plan["rules"]:
+            self.client.rule_add(**rule)
+
+    def start_timetable(self, epoch_ns: int) -> None:
+        """Have all timetables begin at an instant of CLOCK_MONOTONIC."""
+        self.client.start(epoch_ns)
+
+    def counters(self) -> dict[str, Any]:
+        """Counters of links, classes and ports."""
+        stats: dict[str, Any] = self.client.stats()
+        return stats
+
+
+SWITCHES = {"ocs": Ocs, "linux": Plain}

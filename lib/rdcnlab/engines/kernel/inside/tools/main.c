@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+/* rdcn-guest: picks the tool by its first argument, or init when it is PID 1. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tools.h"
+
+void die(const char *format, ...)
+{
+	va_list args;
+
+	fputs("rdcn-guest: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+	_exit(1);
+}
+
+uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
+}
+
+void sleep_until_ns(uint64_t instant)
+{
+	struct timespec until = {
+		.tv_sec = instant / NSEC_PER_SEC,
+		.tv_nsec = instant % NSEC_PER_SEC,
+	};
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+		;
+}
+
+void write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		die("%s: %s", path, strerror(errno));
+	if (write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+		die("%s: cannot write '%s': %s", path, text, strerror(errno));
+	close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	if (getpid() == 1)
+		return init_main(argc, argv);
+	if (argc > 1 && !strcmp(argv[1], "traffic"))
+		return traffic_main(argc - 1, argv + 1);
+	if (argc > 1 && !strcmp(argv[1], "collect"))
+		return collect_main(argc - 1, argv + 1);
+	die("usage: rdcn-guest traffic|collect ...");
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The guest's own tools: one static program, so that starting any of them costs
+ * one exec and no dynamic linking.
+ */
+#ifndef RDCNLAB_TOOLS_H
+#define RDCNLAB_TOOLS_H
+
+#include <stdint.h>
+
+#define NSEC_PER_SEC 1000000000ULL
+
+/* Print to the console and leave with status 1. */
+_Noreturn void die(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Nanoseconds of CLOCK_MONOTONIC; costs 256 ns of virtual time. */
+uint64_t now_ns(void);
+
+/* Sleep to an absolute instant of CLOCK_MONOTONIC, exactly. */
+void sleep_until_ns(uint64_t instant);
+
+/* Write a string to a file of the guest (sysctl, tracefs); die() if it fails. */
+void write_file(const char *path, const char *text);
+
+int init_main(int argc, char **argv);
+int traffic_main(int argc, char **argv);
+int collect_main(int argc, char **argv);
+
+#endif

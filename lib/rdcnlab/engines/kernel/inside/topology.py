@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The network of a run, in Mininet's terms.
+
+::
+
+    host s1 --tbf-- s1-eth0 ===veth=== sw-s1 |
+    host s2 --tbf-- s2-eth0 ===veth=== sw-s2 | switch |  sw-r1 ===veth=== r1-eth0 host r1
+                                             |        |  ...
+
+A host shapes what it sends to its line rate with ``tbf``, which keeps TCP's small queues working (netem would orphan
+the packets). What comes to a host is shaped by the switch's port.
+
+A network card with memory of its own takes packets from the host long before they are on the line, and TCP's small
+queues then count them no more. That is a token bucket as deep as the card's memory, with the line itself behind it, as
+the ingress link of the switch's port: the tokens that are missing are the bytes that wait in the card.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mininet.net import Mininet
+from mininet.node import Host
+from switches import SWITCHES
+
+#: ``tc`` counts the 14 bytes of the Ethernet header as part of a packet.
+ETHERNET_HEADER = 14
+
+
+class Testbed:
+    """A plan's hosts and switch.
+
+    Parameters
+    ----------
+    plan : dict
+        As `rdcnlab.engines.kernel.plan.compile_plan` makes it.
+    """
+
+    def __init__(self, plan: dict[str, Any]) -> None:
+        self.plan = plan
+        kind = SWITCHES[plan["switch"]["kind"]]
+        # Mininet would raise the limit of open files, and mnexec closes that many one by one for each host: 0.4 s
+        Mininet.inited = True
+        self.net = Mininet(controller=None, autoSetMacs=False, build=False)
+        self.switch = self.net.addSwitch("sw", cls=kind, dpid="1", plan=plan["switch"])
+        self.hosts: dict[str, Host] = {}
+        for spec in plan["hosts"]:
+            host = self.net.addHost(spec["name"], ip=f"{spec['ip']}/{spec['prefix']}", mac=spec["mac"])
+            self.net.addLink(
+                host, self.switch, intfName1=f"{spec['name']}-eth0", intfName2=f"sw-{spec['name']}"
+            )
+            self.hosts[spec["name"]] = host
+
+    def start(self) -> None:
+        """Bring everything up, in the order of the plan."""
+        self.net.build()
+        for spec in self.plan["hosts"]:
+            configure(self.hosts[spec["name"]], spec, self.plan)
+        command(
+            self.switch,
+            "; ".join(
+                f"ip link set sw-{spec['name']} mtu {spec['mtu']} gso_max_segs 1"
+                for spec in self.plan["hosts"]
+            ),
+        )
+        command(self.switch, settings(self.plan["memory_sysctls"]))
+        self.switch.start([])
+
+    def stop(self) -> None:
+        """Nothing: the guest halts, and its namespaces and links are gone with it."""
+
+    def pid(self, host: str) -> int:
+        """Process in a host's namespaces."""
+        return int(self.hosts[host].pid)
+
+
+def configure(host: Host, spec: dict[str, Any], plan: dict[str, Any]) -> None:
+    """Set up a host: its line, its neighbours (ARP is static) and its TCP settings."""
+    interface = f"{spec['name']}-eth0"
+    lines = [
+        f"ip link set {interface} mtu {spec['mtu']} gso_max_segs 1",
+        f"tc qdisc replace dev {interface} root {qdisc(spec, plan['overhead'])}",
+    ]
+    lines += [
+        f"ip neigh replace {other['ip']} lladdr {other['mac']} dev {interface} nud permanent"
+        for other in plan["hosts"]
+        if other is not spec
+    ]
+    lines.append(settings(plan["sysctls"]))
+    command(host, " && ".join(lines))
+
+
+def settings(sysctls: dict[str, str]) -> str:
+    """Sysctls as a shell line; writing the files takes no process of its own."""
+    return " && ".join(f"echo '{value}' > /proc/sys/{name.replace('.', '/')}" for name, value in sysctls.items())
+
+
+def qdisc(spec: dict[str, Any], overhead: int) -> str:
+    """Line rate of a host as a token bucket of one frame and the card's memory, in ``tc``'s words."""
+    frame = spec["mtu"] + overhead
+    # and what the 64 ns grain of tc's tables takes away
+    burst = frame + spec["nic_buffer"] + spec["rate"] * 128 // (8 * 10**9) + 16
+    limit = spec["queue_bytes"] or spec["queue_packets"] * (spec["mtu"] + ETHERNET_HEADER)
+    return f"tbf rate {spec['rate']}bit burst {burst} limit {limit} overhead {overhead - ETHERNET_HEADER}"
+
+
+def command(node: Any, line: str) -> None:
+    """Run a shell line in a node and raise RuntimeError with its words if it fails."""
+    answer = node.cmd(f"({line}) && echo @ok").strip()
+    if not answer.endswith("@ok"):
+        raise RuntimeError(f"{node.name}: {answer or 'no answer'}\n  from: {line}")

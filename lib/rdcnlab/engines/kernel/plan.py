@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A scenario as the guest is told it: addresses, classes, absolute instants, sysctls, trace buffers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rdcnlab.errors import InputError
+from rdcnlab.scenario import BYPASS, DARK, Host, Link, Scenario
+
+#: CLOCK_MONOTONIC in the guest at which a scenario starts. What comes before takes a varying fraction of a second of
+#: virtual time, because each reading of the clock costs 256 ns; the rest is skipped.
+START_NS = 60 * 10**9
+#: Before the start: listeners stand, the random numbers are set.
+READY_NS = START_NS - 10**6
+#: TCP port of the first flow.
+FIRST_PORT = 5001
+
+#: ``ocs`` ids of what is no link, as in the kernel's ``include/uapi/linux/ocs.h``.
+TARGET = {DARK: 0xFFFF, BYPASS: 0xFFFE}
+#: Bit of a link id in traces that says: the line of a port.
+PORT_LINK = 0x8000
+#: Class of packets that no rule takes, such as ACKs.
+FIRST_CLASS = 1
+
+ETHERNET_HEADER = 14
+#: Settings that the kernel derives from the size of memory, in pages of 4 KiB or packets.
+MEMORY_SYSCTLS = {"net.ipv4.tcp_mem": "1048576 1398101 2097152", "net.ipv4.udp_mem": "1048576 1398101 2097152"}
+
+
+def compile_plan(scenario: Scenario) -> dict[str, Any]:
+    """Translate a scenario for the guest.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        With engine ``kernel`` and switch ``ocs``.
+
+    Returns
+    -------
+    dict
+        Plain data for JSON; ns, bit/s and bytes.
+
+    Raises
+    ------
+    InputError
+        The scenario asks for something this engine cannot do.
+    """
+    hosts = [_host(host, number, scenario.network.mtu) for number, host in enumerate(scenario.network.hosts)]
+    address = {host["name"]: host["ip"] for host in hosts}
+    flows = [
+        {
+            "name": flow.name,
+            "src": flow.src,
+            "dst": flow.dst,
+            "dst_ip": address[flow.dst],
+            "port": FIRST_PORT + number,
+            "cc": flow.cc,
+            "size": flow.size,
+            "start_ns": START_NS + start,
+        }
+        for number, (flow, start) in enumerate(zip(scenario.flows, scenario.start_times(), strict=True))
+    ]
+    return {
+        "hosts": hosts,
+        "overhead": scenario.network.overhead,
+        "sysctls": sysctls(scenario),
+        "memory_sysctls": MEMORY_SYSCTLS,
+        "switch": _switch(scenario, hosts),
+        "probes": _probes(scenario),
+        "seed": str(scenario.seed),
+        "epoch_ns": START_NS,
+        "ready_ns": READY_NS,
+        "limit_ns": START_NS + scenario.limit,
+        "flows": flows,
+    }
+
+
+def _host(host: Host, number: int, mtu: int) -> dict[str, Any]:
+    return {
+        "name": host.name,
+        "ip": f"10.0.{(number + 1) >> 8}.{(number + 1) & 255}",
+        "prefix": 8,
+        "mac": f"02:00:00:00:{(number + 1) >> 8:02x}:{(number + 1) & 255:02x}",
+        "mtu": mtu,
+        "rate": host.rate,
+        "nic_buffer": host.nic_buffer,
+        "queue_bytes": host.queue.bytes,
+        "queue_packets": host.queue.packets,
+    }
+
+
+def sysctls(scenario: Scenario) -> dict[str, str]:
+    """TCP settings of every host, by sysctl name."""
+    settings = scenario.transport
+    values: dict[str, str] = {}
+    for name in type(settings).model_fields:
+        value = getattr(settings, name)
+        if name == "ecn":
+            # 2 accepts ECN and asks for it only where the congestion control needs it, as DCTCP does
+            value = 2 if value is None else int(value)
+        if isinstance(value, tuple):
+            value = " ".join(map(str, value))
+        values[f"net.ipv4.tcp_{name}"] = str(int(value) if isinstance(value, bool) else value)
+    return values
+
+
+def _switch(scenario: Scenario, hosts: list[dict[str, Any]]) -> dict[str, Any]:
+    network, switch = scenario.network, scenario.switch
+    overhead = network.overhead - ETHERNET_HEADER
+    link_ids = {link.name: number for number, link in enumerate(network.links)}
+    pool_ids = {pool.name: number for number, pool in enumerate(network.pools)}
+    targets = {**link_ids, **TARGET}
+    ports = [
+        {
+            "host": host.name,
+            "mac": spec["mac"],
+            "ingress": {"rate": host.rate if host.nic_buffer else 0, "delay": host.delay, "overhead": overhead},
+            "egress": {"rate": host.rate, "delay": host.delay, "overhead": overhead},
+        }
+        for host, spec in zip(network.hosts, hosts, strict=True)
+    ]
+    classes, rules = [], []
+    for number, (flow, phase) in enumerate(zip(scenario.flows, scenario.phases(), strict=True)):
+        slots = [{"duration": slot.duration, "target": targets[slot.link]} for slot in flow.slots]
+        classes.append(
+            {
+                "id": FIRST_CLASS + number,
+                "slots": slots or [{"duration": 0, "target": targets[flow.targets[0]]}],
+                "hold": switch.dark == "hold",
+                "phase": phase,
+            }
+        )
+        rules.append(
+            {
+                "class_id": FIRST_CLASS + number,
+                "prio": number,
+                "in_if": f"sw-{flow.src}",
+                "proto": 6,
+                "dport": FIRST_PORT + number,
+            }
+        )
+    return {
+        "kind": switch.kind,
+        "links": [
+            {
+                "id": link_ids[link.name],
+                "rate": link.rate,
+                "delay": link.delay,
+                "overhead": overhead,
+                "queue": _queue(link, switch.ecn_threshold, pool_ids),
+            }
+            for link in network.links
+        ],
+        "pools": [{"id": pool_ids[pool.name], "bytes": pool.size} for pool in network.pools],
+        "ports": ports,
+        "classes": classes,
+        "rules": rules,
+    }
+
+
+def _queue(link: Link, threshold: int | None, pool_ids: dict[str, int]) -> dict[str, int]:
+    queue: dict[str, int] = {}
+    if link.buffer is not None:
+        queue["limit_bytes"] = link.buffer
+    if link.pool is not None:
+        queue["pool"] = pool_ids[link.pool]
+    ecn = link.ecn_threshold if threshold is None else threshold
+    if ecn is not None:
+        queue["ecn"] = ecn
+    if link.red is not None:
+        # the kernel counts probability in 1e-9
+        queue |= {"red_min": link.red.min, "red_max": link.red.max, "red_prob": link.red.probability * 1000}
+    return queue
+
+
+def _probes(scenario: Scenario) -> list[dict[str, Any]]:
+    """Trace buffers: which events, and room for as many as the flows can cause.
+
+    A flow of `size` bytes is ``size / mss`` packets; retransmissions come on top, for which there is half as much again.
+    An event in the ring buffer takes its fields, 8 bytes common to all and 4 bytes of header.
+    """
+    packets = sum(flow.size // (scenario.network.mtu - 52) + 64 for flow in scenario.flows)
+    first, last = FIRST_PORT, FIRST_PORT + len(scenario.flows) - 1
+    ours = f"dport >= {first} && dport <= {last}"
+
+    def probe(event: str, size: int, count: int, only: str = ours) -> dict[str, Any]:
+        name = event.split("/")[1]
+        return {"name": name, "event": event, "filter": only, "buffer_kB": 256 + size * count // 1000}
+
+    lossy = packets // 4 + 20_000
+    probes = [
+        # at each of two places, a link inside the switch and the receiver's line
+        probe("ocs/ocs_dequeue", 32, packets * 3),
+        probe("ocs/ocs_drop", 36, lossy),
+        probe("ocs/ocs_mark", 32, packets * 3 // 2),
+        probe("ocs/ocs_slot", 32, _slot_changes(scenario), ""),
+        probe("tcp/tcp_retransmit_skb", 88, lossy),
+    ]
+    if scenario.probes.tcp != "none":
+        # data_len == 0: an ACK arrives
+        probes.append(probe("tcp/tcp_probe", 132, packets * 5 // 4, f"data_len == 0 && {ours}"))
+    if scenario.probes.packets:
+        probes.append(probe("ocs/ocs_enqueue", 32, packets * 3))
+    return probes
+
+
+def _slot_changes(scenario: Scenario) -> int:
+    """Slot changes until the limit, at most."""
+    total = 1000
+    for flow in scenario.flows:
+        if flow.slots:
+            cycle = sum(slot.duration for slot in flow.slots)
+            total += len(flow.slots) * (scenario.limit // cycle + 1)
+    return min(total, 4_000_000)
+
+
+def check(scenario: Scenario) -> None:
+    """Raise InputError for what this engine cannot do."""
+    if scenario.switch.kind != "ocs":
+        raise InputError.of("switch.kind", scenario.switch.kind, "ocs")
