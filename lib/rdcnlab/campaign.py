@@ -80,7 +80,7 @@ def campaign(
     KeyboardInterrupt
         Ctrl-C: running guests are stopped, finished runs are kept.
     """
-    asked = list({scenario.hash: scenario for scenario in scenarios}.values())
+    asked = list(dict.fromkeys(scenarios))
     store = Store() if store is None else store
     found = {scenario.hash: run for scenario, run in zip(asked, lookup(asked, store), strict=True)}
     missing = [scenario for scenario in asked if found[scenario.hash] is None]

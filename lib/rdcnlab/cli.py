@@ -183,9 +183,9 @@ def report(names: Names = None, output: Output = Path("out")) -> None:
 @app.command()
 def bench(as_json: Json = False) -> None:
     """Measure the engine: wall seconds a virtual second, packets a second, beside the host's own kernel."""
-    from rdcnlab.engines.kernel.bench import measure
+    from rdcnlab.bench import measure
 
-    show(measure(), as_json)
+    show(list(measure()), as_json)
 
 
 def show(rows: list[dict[str, Any]], as_json: bool, title: str | None = None) -> None:

@@ -7,6 +7,7 @@ Colours are those of Okabe and Ito, which hold for readers with any colour visio
 from __future__ import annotations
 
 import contextlib
+import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -68,14 +69,21 @@ def style() -> Iterator[None]:
         yield
 
 
+class Drawing(Figure):
+    """A figure that notebooks show by themselves, without pyplot and its list of open figures."""
+
+    def _repr_png_(self) -> bytes:
+        buffer = io.BytesIO()
+        with style():
+            self.savefig(buffer, format="png", metadata={"Software": None})
+        return buffer.getvalue()
+
+
 def panels(
     rows: int, columns: int, *, width: float = 3.0, height: float = 2.3
-) -> tuple[Figure, npt.NDArray[np.object_]]:
-    """Return a figure with a grid of panels that share their axes; always a grid, even of one.
-
-    The figure is not registered with pyplot, so that a notebook shows it once and nothing has to be closed.
-    """
-    figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
+) -> tuple[Drawing, npt.NDArray[np.object_]]:
+    """Return a figure with a grid of panels that share their axes; always a grid, even of one."""
+    figure = Drawing(figsize=(width * columns, height * rows), layout="constrained")
     return figure, figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
 
 

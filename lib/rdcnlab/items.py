@@ -82,7 +82,7 @@ class Item(Frozen, abc.ABC):
     def stored(self, store: Store | None = None) -> Runs | None:
         """Return all runs if they are all there, else None."""
         store = Store() if store is None else store
-        found = lookup(self.scenarios(), store)
+        found = lookup(list(dict.fromkeys(self.scenarios())), store)
         runs = [run for run in found if run is not None]
         return Runs(runs) if len(runs) == len(found) else None
 

@@ -17,7 +17,8 @@ was seen have no row in ``throughput``; see `rdcnlab.tables` for the dense form.
     ``cwnd`` and ``ssthresh`` are segments, ``cwnd_B`` is ``cwnd`` times the MSS, ``srtt_us`` the smoothed RTT.
 ``events``, one row an event
     ``slot``: a flow's timetable enters a slot (``link`` is the target, ``value`` the slot's index).
-    ``drop_tail``, ``drop_pool``, ``drop_red``, ``drop_dark``, ``drop_port``, ``drop_mtu``: a packet is lost (``link`` the link or ``dark``, ``value`` its bytes).
+    ``drop_tail``, ``drop_pool``, ``drop_red``, ``drop_dark``, ``drop_port``, ``drop_mtu``: a packet is lost (``link``
+    the link or ``dark``, ``value`` its bytes).
     ``retransmit``, ``timeout`` of a flow. With ``probes.packets`` also ``enqueue``, ``dequeue``, ``mark``.
 """
 

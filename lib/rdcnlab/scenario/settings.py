@@ -20,15 +20,16 @@ class Switch(Frozen):
 
     Parameters
     ----------
-    kind : {'ocs', 'bmv2', 'ovs'}
-        Our circuit switch in the kernel, the P4 software switch, or Open vSwitch.
+    kind : {'ocs', 'bmv2', 'ovs', 'linux'}
+        Our circuit switch in the kernel, the P4 software switch, Open vSwitch, or a Linux bridge with queues of ``tc``,
+        which knows no links inside: all flows take the path ``bypass``.
     ecn_threshold : int or None
         Marking threshold in bytes; where given it replaces that of every link.
     dark : {'drop', 'hold'}
         What happens to packets that meet a dark slot.
     """
 
-    kind: Literal["ocs", "bmv2", "ovs"] = "ocs"
+    kind: Literal["ocs", "bmv2", "ovs", "linux"] = "ocs"
     ecn_threshold: Size | None = None
     dark: Literal["drop", "hold"] = "drop"
 

@@ -77,7 +77,7 @@ def cache_root() -> Path:
 
 
 def patches_root() -> Path:
-    """The directory ``kernel-patches``, in the checkout or installed beside the package."""
+    """Return the directory ``kernel-patches``, in the checkout or installed beside the package."""
     for root in (HERE.parents[3] / "kernel-patches", HERE.parents[1] / "kernel-patches"):
         if (root / "series").is_file():
             return root
@@ -125,6 +125,10 @@ def find(*, hz: int = 250, stock: bool = False) -> Kernel | None:
     return Kernel(number, directory) if (directory / "linux").is_file() else None
 
 
+def _silent(_what: str, _done: int, _total: int) -> None:
+    """Report nothing."""
+
+
 def build(*, hz: int = 250, stock: bool = False, progress: Progress | None = None) -> Kernel:
     """Return the build, making it first if it is not there.
 
@@ -150,7 +154,7 @@ def build(*, hz: int = 250, stock: bool = False, progress: Progress | None = Non
     root = cache_root()
     root.mkdir(parents=True, exist_ok=True)
     target = root / number[:16]
-    report = progress or (lambda what, done, total: None)
+    report = progress or _silent
     with locked(root / f"{number[:16]}.lock", lambda: report("another process builds this kernel", 0, STEPS)):
         if not (target / "linux").is_file():
             work = root / f"{number[:16]}.work"

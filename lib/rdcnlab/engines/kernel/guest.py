@@ -195,11 +195,11 @@ def _read(clock: Path) -> int:
 def members(session: int) -> list[int]:
     """Return the processes of a session; a guest starts one of its own."""
     found = []
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
             with contextlib.suppress(OSError):
-                if os.getsid(int(entry)) == session:
-                    found.append(int(entry))
+                if os.getsid(int(entry.name)) == session:
+                    found.append(int(entry.name))
     return found
 
 

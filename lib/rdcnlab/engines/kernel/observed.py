@@ -21,6 +21,7 @@ from rdcnlab.scenario import Scenario
 #: Reasons of ``ocs_drop``, as in the kernel's ``enum ocs_drop``.
 DROPS = {0: "drop_tail", 1: "drop_pool", 2: "drop_red", 3: "drop_dark", 4: "drop_port", 5: "drop_mtu"}
 SECOND = 1e9
+_PACKET = ("link", "class", "len", "qlen", "sport", "dport", "reason")
 
 
 def tables(scenario: Scenario, directory: Path) -> dict[str, pa.Table]:
@@ -34,9 +35,10 @@ def tables(scenario: Scenario, directory: Path) -> dict[str, pa.Table]:
     flows = _flows(scenario, directory)
     frames = {"flows": flows}
     offset = records.trace_offset(directory, START_NS)
-    dequeued = records.read(directory, "ocs_dequeue", offset)
-    dropped = records.read(directory, "ocs_drop", offset)
-    marked = records.read(directory, "ocs_mark", offset)
+    dequeued, dropped, marked = (
+        records.read(directory, name, offset) if (directory / f"{name}.trace").exists() else records.nothing(_PACKET)
+        for name in ("ocs_dequeue", "ocs_drop", "ocs_mark")  # which a Linux bridge does not have
+    )
     frames["throughput"] = _throughput(scenario, dequeued)
     frames["queues"] = _queues(scenario, dequeued, dropped, marked)
     frames["tcp"] = _tcp(scenario, directory, offset, flows)
@@ -175,7 +177,10 @@ def _events(scenario: Scenario, directory: Path, offset: int, dropped: NDArray[A
     links = _links(scenario)
     targets = {**links, **{number: name for name, number in TARGET.items()}}
     flow_of_class = {FIRST_CLASS + number: flow.name for number, flow in enumerate(scenario.flows)}
-    slots = records.read(directory, "ocs_slot", offset)
+    if scenario.switch.kind == "ocs":
+        slots = records.read(directory, "ocs_slot", offset)
+    else:
+        slots = records.nothing(("class", "slot", "target"))
     again = records.read(directory, "tcp_retransmit_skb", offset)
     parts = [
         pd.DataFrame(

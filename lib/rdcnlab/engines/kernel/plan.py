@@ -34,7 +34,7 @@ def compile_plan(scenario: Scenario) -> dict[str, Any]:
     Parameters
     ----------
     scenario : Scenario
-        With engine ``kernel`` and switch ``ocs``.
+        With engine ``kernel`` and switch ``ocs`` or ``linux``.
 
     Returns
     -------
@@ -66,13 +66,15 @@ def compile_plan(scenario: Scenario) -> dict[str, Any]:
         "overhead": scenario.network.overhead,
         "sysctls": sysctls(scenario),
         "memory_sysctls": MEMORY_SYSCTLS,
-        "switch": _switch(scenario, hosts),
+        "switch": _bridge(scenario, hosts) if scenario.switch.kind == "linux" else _switch(scenario, hosts),
         "probes": _probes(scenario),
         "seed": str(scenario.seed),
         "epoch_ns": START_NS,
         "ready_ns": READY_NS,
         "limit_ns": START_NS + scenario.limit,
         "flows": flows,
+        # shell lines to run in hosts once the flows have ended, as pairs of host and line; for tests
+        "commands": [],
     }
 
 
@@ -159,6 +161,22 @@ def _switch(scenario: Scenario, hosts: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+def _bridge(scenario: Scenario, hosts: list[dict[str, Any]]) -> dict[str, Any]:
+    """Ports of a Linux bridge: each host's line with its queue in front; both cables' delay is on the receiver's."""
+    ports = [
+        {
+            "host": host.name,
+            "mac": spec["mac"],
+            "rate": host.rate,
+            "delay_ns": 2 * host.delay,
+            "overhead": scenario.network.overhead - ETHERNET_HEADER,
+            "queue_packets": host.queue.packets or max(1, (host.queue.bytes or 0) // scenario.network.mtu),
+        }
+        for host, spec in zip(scenario.network.hosts, hosts, strict=True)
+    ]
+    return {"kind": "linux", "ports": ports}
+
+
 def _queue(link: Link, threshold: int | None, pool_ids: dict[str, int]) -> dict[str, int]:
     queue: dict[str, int] = {}
     if link.buffer is not None:
@@ -177,7 +195,7 @@ def _queue(link: Link, threshold: int | None, pool_ids: dict[str, int]) -> dict[
 def _probes(scenario: Scenario) -> list[dict[str, Any]]:
     """Trace buffers: which events, and room for as many as the flows can cause.
 
-    A flow of `size` bytes is ``size / mss`` packets; retransmissions come on top, for which there is half as much again.
+    A flow of `size` bytes is ``size / mss`` packets; for retransmissions there is half as much room again.
     An event in the ring buffer takes its fields, 8 bytes common to all and 4 bytes of header.
     """
     packets = sum(flow.size // (scenario.network.mtu - 52) + 64 for flow in scenario.flows)
@@ -189,19 +207,20 @@ def _probes(scenario: Scenario) -> list[dict[str, Any]]:
         return {"name": name, "event": event, "filter": only, "buffer_kB": 256 + size * count // 1000}
 
     lossy = packets // 4 + 20_000
-    probes = [
-        # at each of two places, a link inside the switch and the receiver's line
-        probe("ocs/ocs_dequeue", 32, packets * 3),
-        probe("ocs/ocs_drop", 36, lossy),
-        probe("ocs/ocs_mark", 32, packets * 3 // 2),
-        probe("ocs/ocs_slot", 32, _slot_changes(scenario), ""),
-        probe("tcp/tcp_retransmit_skb", 88, lossy),
-    ]
+    probes = [probe("tcp/tcp_retransmit_skb", 88, lossy)]
+    if scenario.switch.kind == "ocs":
+        probes += [
+            # at each of two places, a link inside the switch and the receiver's line
+            probe("ocs/ocs_dequeue", 32, packets * 3),
+            probe("ocs/ocs_drop", 36, lossy),
+            probe("ocs/ocs_mark", 32, packets * 3 // 2),
+            probe("ocs/ocs_slot", 32, _slot_changes(scenario), ""),
+        ]
+        if scenario.probes.packets:
+            probes.append(probe("ocs/ocs_enqueue", 32, packets * 3))
     if scenario.probes.tcp != "none":
         # data_len == 0: an ACK arrives
         probes.append(probe("tcp/tcp_probe", 132, packets * 5 // 4, f"data_len == 0 && {ours}"))
-    if scenario.probes.packets:
-        probes.append(probe("ocs/ocs_enqueue", 32, packets * 3))
     return probes
 
 
@@ -217,5 +236,9 @@ def _slot_changes(scenario: Scenario) -> int:
 
 def check(scenario: Scenario) -> None:
     """Raise InputError for what this engine cannot do."""
-    if scenario.switch.kind != "ocs":
-        raise InputError.of("switch.kind", scenario.switch.kind, "ocs")
+    if scenario.switch.kind not in ("ocs", "linux"):
+        raise InputError.of("switch.kind", scenario.switch.kind, "ocs or linux")
+    if scenario.switch.kind == "linux":
+        for number, flow in enumerate(scenario.flows):
+            if flow.path != BYPASS:
+                raise InputError.of(f"flows[{number}].path", flow.path, "bypass, with a Linux bridge as switch")

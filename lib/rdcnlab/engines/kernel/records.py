@@ -71,6 +71,11 @@ def read(directory: Path, name: str, offset_ns: int) -> NDArray[Any]:
     return out
 
 
+def nothing(fields: tuple[str, ...]) -> NDArray[Any]:
+    """Return no records of an event with these fields."""
+    return np.empty(0, np.dtype([(name, "<i8") for name in ("time", *fields)]))
+
+
 def trace_offset(directory: Path, start_ns: int) -> int:
     """Trace time of the scenario's start, from the marker that ``tools/traffic.c`` wrote.
 

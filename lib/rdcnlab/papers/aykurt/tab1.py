@@ -57,7 +57,7 @@ class Tab1(Item):
         """Draw the table, with a mark for every value that ran."""
         ran = self._ran(runs)
         with figures.style():
-            figure = Figure(figsize=(9, 2.4), layout="constrained")
+            figure = figures.Drawing(figsize=(9, 2.4), layout="constrained")
             ax = figure.subplots()
             ax.set_axis_off()
             for line, (axis, values) in enumerate(AXES.items()):

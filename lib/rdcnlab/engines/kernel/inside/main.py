@@ -17,9 +17,9 @@ from typing import Any
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-import probes  # noqa: E402  (the directory of this file is the import path: no package, no package's imports)
-import traffic  # noqa: E402
-from topology import Testbed  # noqa: E402
+import probes
+import traffic
+from topology import Testbed
 
 
 def run(plan: dict[str, Any], directory: str) -> None:
@@ -30,6 +30,9 @@ def run(plan: dict[str, Any], directory: str) -> None:
         traces = probes.start(plan["probes"])
         traffic.run(plan, testbed, directory)
         probes.collect(traces, directory)
+        answers = [testbed.hosts[host].cmd(line) for host, line in plan.get("commands", [])]
+        with open(os.path.join(directory, "commands.json"), "w") as file:
+            json.dump(answers, file)
         with open(os.path.join(directory, "switch.json"), "w") as file:
             json.dump(testbed.switch.counters(), file)
     finally:
@@ -43,7 +46,7 @@ def main(directory: str) -> int:
         with open(os.path.join(directory, "plan.json")) as file:
             plan = json.load(file)
         run(plan, directory)
-    except BaseException as error:  # whatever it was, the host has to learn of it
+    except BaseException as error:  # noqa: BLE001  whatever it was, the host has to learn of it
         traceback.print_exc()
         outcome = {"ok": False, "error": f"{type(error).__name__}: {error}"}
     part = os.path.join(directory, "outcome.part")

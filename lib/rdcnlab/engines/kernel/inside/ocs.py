@@ -207,9 +207,7 @@ class Ocs:
             "ports": {},
         }
         plural = {"link": "links", "pool": "pools", "class": "classes", "port": "ports"}
-        message = self._message(
-            self._family, _GET, 0x300, encode("message", {"ifindex": self.ifindex}, "get")
-        )
+        message = self._message(self._family, _GET, 0x300, encode("message", {"ifindex": self.ifindex}, "get"))
         self._sock.send(message)
         for data in self._replies({self._seq: ("get", message)}):
             for name, value in decode("message", data[4:]).items():

@@ -72,9 +72,7 @@ def collect(names: list[str], directory: str) -> None:
         if missing:
             raise RuntimeError(f"the trace buffer of '{name}' was too small by {missing} events")
         target = os.path.join(directory, name)
-        subprocess.run(
-            [TOOL, "collect", f"{instance}/per_cpu/cpu0/trace_pipe_raw", f"{target}.trace"], check=True
-        )
+        subprocess.run([TOOL, "collect", f"{instance}/per_cpu/cpu0/trace_pipe_raw", f"{target}.trace"], check=True)
         with open(event_format(instance)) as file, open(f"{target}.format", "w") as out:
             out.write(file.read())
 

@@ -8,8 +8,13 @@ from typing import Any
 from mininet.node import Switch
 
 
+def line(port: dict[str, Any]) -> str:
+    """Rate and delay of a port's cable in netem's words, which know no ns but fractions of us."""
+    return f"delay {port['delay_ns'] / 1000:.3f}us rate {port['rate']}bit {port['overhead']}"
+
+
 class Plain(Switch):
-    """A Linux bridge; each port delays and shapes what leaves it, by ``netem`` and ``tbf``.
+    """A Linux bridge; each port delays and shapes what leaves it, by ``netem``.
 
     It has no links inside and no timetable. It is what a scenario looks like without our switch.
     """
@@ -18,7 +23,7 @@ class Plain(Switch):
         Switch.__init__(self, name, **params)
         self.plan = plan
 
-    def start(self, controllers: list[Any]) -> None:
+    def start(self, controllers: list[Any]) -> None:  # noqa: ARG002  (Mininet's signature)
         """Make the bridge of the ports that Mininet attached."""
         from topology import command
 
@@ -28,9 +33,7 @@ class Plain(Switch):
             lines += [
                 f"ip link set {name} master br0 up",
                 f"bridge fdb replace {port['mac']} dev {name} master static",
-                # a queue in front of the line, the line's delay behind it
-                f"tc qdisc replace dev {name} root handle 1: netem "
-                f"delay {port['delay_ns'] / 1000:.3f}us rate {port['rate']}bit {port['overhead']} limit {port['queue_packets'] or 100000}",
+                f"tc qdisc replace dev {name} root netem limit {port['queue_packets']} {line(port)}",
             ]
         command(self, " && ".join(lines))
 
@@ -49,7 +52,7 @@ class Ocs(Switch):
         Switch.__init__(self, name, **params)
         self.plan = plan
 
-    def start(self, controllers: list[Any]) -> None:
+    def start(self, controllers: list[Any]) -> None:  # noqa: ARG002  (Mininet's signature)
         """Make the device, give it the ports and the whole configuration."""
         from ocs import Ocs as Client
         from topology import command

@@ -46,9 +46,7 @@ class Testbed:
         self.hosts: dict[str, Host] = {}
         for spec in plan["hosts"]:
             host = self.net.addHost(spec["name"], ip=f"{spec['ip']}/{spec['prefix']}", mac=spec["mac"])
-            self.net.addLink(
-                host, self.switch, intfName1=f"{spec['name']}-eth0", intfName2=f"sw-{spec['name']}"
-            )
+            self.net.addLink(host, self.switch, intfName1=f"{spec['name']}-eth0", intfName2=f"sw-{spec['name']}")
             self.hosts[spec["name"]] = host
 
     def start(self) -> None:
@@ -58,10 +56,7 @@ class Testbed:
             configure(self.hosts[spec["name"]], spec, self.plan)
         command(
             self.switch,
-            "; ".join(
-                f"ip link set sw-{spec['name']} mtu {spec['mtu']} gso_max_segs 1"
-                for spec in self.plan["hosts"]
-            ),
+            "; ".join(f"ip link set sw-{spec['name']} mtu {spec['mtu']} gso_max_segs 1" for spec in self.plan["hosts"]),
         )
         command(self.switch, settings(self.plan["memory_sysctls"]))
         self.switch.start([])

@@ -10,7 +10,8 @@
  * or a page fault is done.
  *
  * PLAN, a line each, in this order:
- *   seed TEXT               key of the kernel's random numbers from `ready` on
+ *   seed TEXT               key of the kernel's random numbers from `ready` on;
+ *                           without one they are left alone
  *   ready NS                when listeners must stand and the seed is set
  *   limit NS                when what has not finished is given up
  *   flow NAME SRC_PID DST_PID DST_IPV4 PORT CC SIZE START_NS      (per flow)
@@ -329,7 +330,8 @@ int traffic_main(int argc, char **argv)
 		die("traffic: the set-up took until %" PRIu64 " ns, the flows were to start at %"
 		    PRIu64 " ns", now_ns(), ready);
 	sleep_until_ns(ready);
-	write_file(REPRODUCIBLE, seed);
+	if (seed[0])
+		write_file(REPRODUCIBLE, seed);
 	mark_time();
 	wait_for_end();
 	write_result(argv[2]);

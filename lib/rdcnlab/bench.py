@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How fast the engine is: ratios within one run, because seconds belong to a machine."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from rdcnlab.campaign import campaign
+from rdcnlab.engines.kernel import KernelEngine, build, cores, native
+from rdcnlab.scenario import Scenario
+from rdcnlab.shipped import Shipped
+from rdcnlab.store import Store
+
+ROUNDS = 3
+#: Payload of a frame of 9000 B.
+MSS = 8948
+
+Row = dict[str, Any]
+
+
+def two_flows(size: str) -> Scenario:
+    """Return the two-flow migration experiment, CUBIC at 50 ms, at its paper's settings."""
+    return Scenario.from_dict(
+        {
+            "network": "aykurt",
+            "flows": [
+                {"name": "main", "size": size, "path": "green"},
+                {"name": "migrated", "size": size, "path": [["50 ms", "blue"], ["50 ms", "green"]]},
+            ],
+        }
+    )
+
+
+def measure() -> Iterator[Row]:
+    """Yield one row for each figure: measure, value, unit, goal, and whether it holds (None without a goal)."""
+    scenario = two_flows("2 GiB")
+    KernelEngine().prepare(scenario)
+    kernel = build.build(hz=scenario.engine.hz)
+    core = cores()[-1]
+    packets = sum(flow.size // MSS for flow in scenario.flows)
+
+    empty = _median(lambda: _run(two_flows("1 B"), core))
+    yield row("a scenario with no traffic, Mininet included", empty, "s", at_most=2.0)
+    whole, virtual = zip(*(_run_virtual(scenario, core) for _ in range(ROUNDS)), strict=True)
+    wall = statistics.median(whole)
+    yield row("two-flow scenario, 2 x 2 GiB, probes on", wall, "s")
+    yield row("wall seconds a virtual second, set-up included", wall / statistics.median(virtual), "s/s")
+    bare = _median(lambda: _run(scenario.with_(**{"probes.tcp": "none"}), core))
+    yield row("data packets a second, set-up and probes included", packets / wall, "1/s")
+    speed = packets / (wall - empty)
+    yield row("data packets a second, probes included, set-up not", speed, "1/s")
+    yield row("data packets a second, tcp probe off, set-up not", packets / (bare - empty), "1/s")
+    if native.available():
+        natively = packets / _median(lambda: native.seconds(kernel, scenario, core))
+        yield row("the host's own kernel on that chain, unshaped, one core", natively, "1/s")
+        yield row("guest over host's own kernel", speed / natively, "", at_least=0.5)
+    else:
+        yield row("the host's own kernel: needs root, which makes the network namespaces", None, "1/s")
+    if len(cores()) > 1:
+        yield row("two workers over one", _scaling(), "", at_least=1.7)
+    else:
+        yield row("two workers over one: there is only one core", None, "")
+
+
+def row(
+    measure: str, value: float | None, unit: str, *, at_most: float | None = None, at_least: float | None = None
+) -> Row:
+    """Return one line of the benchmark's table."""
+    goal, holds = None, None
+    if at_most is not None:
+        goal, holds = f"at most {at_most:g}", value is not None and value <= at_most
+    if at_least is not None:
+        goal, holds = f"at least {at_least:g}", value is not None and value >= at_least
+    return {"measure": measure, "value": value, "unit": unit, "goal": goal, "holds": holds}
+
+
+def _median(seconds: Callable[[], float]) -> float:
+    return statistics.median(seconds() for _ in range(ROUNDS))
+
+
+def _run(scenario: Scenario, core: int) -> float:
+    return _run_virtual(scenario, core)[0]
+
+
+def _run_virtual(scenario: Scenario, core: int) -> tuple[float, float]:
+    """Run once; return seconds of wall clock of the guest, and of virtual time from the start on."""
+    with tempfile.TemporaryDirectory() as name:
+        outcome = KernelEngine().run(scenario, Path(name), core=core, wall_limit_s=600)
+    return float(outcome.provenance["wall_s"]), float(outcome.provenance["virtual_s"])
+
+
+def _scaling() -> float:
+    """Return the time of one worker over that of two for the same runs, in fresh stores."""
+
+    def seconds(workers: int) -> float:
+        with tempfile.TemporaryDirectory() as name:
+            store = Store(Path(name) / "runs", shipped=Shipped(Path(name) / "none"))
+            begun = time.monotonic()
+            campaign([two_flows("1 GiB").with_(seed=s) for s in range(6)], workers=workers, store=store, progress=False)
+            return time.monotonic() - begun
+
+    return statistics.median(seconds(1) / seconds(2) for _ in range(ROUNDS))

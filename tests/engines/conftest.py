@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from rdcnlab.digest import digests
+from rdcnlab.engines.kernel import build, guest, observed, plan, toolchain
+from rdcnlab.scenario import Scenario
+
+
+@dataclass
+class Seen:
+    """What a run in a guest gave: tables, their digest, answers of commands, and the directory."""
+
+    tables: dict[str, pd.DataFrame]
+    digest: str
+    answers: list[str]
+    directory: Path
+    report: guest.Report
+
+
+RunGuest = Callable[..., Seen]
+
+
+@pytest.fixture(scope="session")
+def kernel() -> build.Kernel:
+    """The patched kernel; built if need be."""
+    lacking = toolchain.missing()
+    if lacking:
+        pytest.skip(f"the kernel engine needs {', '.join(lacking)}: {toolchain.remedy(lacking)}")
+    return build.build()
+
+
+@pytest.fixture(scope="session")
+def stock_kernel() -> build.Kernel:
+    """The kernel with the patches for time and randomness only."""
+    return build.build(stock=True)
+
+
+@pytest.fixture
+def run_guest(kernel: build.Kernel, tmp_path_factory: pytest.TempPathFactory) -> RunGuest:
+    """Run a scenario in a guest, with commands in its hosts if asked."""
+
+    def run(
+        scenario: Scenario,
+        *,
+        commands: list[tuple[str, str]] | None = None,
+        kernel: build.Kernel = kernel,
+        core: int | None = None,
+        **options: Any,
+    ) -> Seen:
+        directory = tmp_path_factory.mktemp("run")
+        asked = plan.compile_plan(scenario)
+        asked["commands"] = commands or []
+        options.setdefault("wall_limit_s", 300)
+        report = guest.run(kernel, asked, directory, core=core, python=sys.executable, **options)
+        tables = observed.tables(scenario, directory)
+        answers = json.loads((directory / "commands.json").read_text())
+        return Seen({n: t.to_pandas() for n, t in tables.items()}, str(digests(tables)), answers, directory, report)
+
+    return run
+
+
+@pytest.fixture
+def two_hosts() -> Scenario:
+    """One flow of 1 MiB between two hosts through one link of 10 Gb/s; 100 us from end to end."""
+    return Scenario.from_dict(
+        {
+            "network": {
+                "name": "pair",
+                "mtu": 9000,
+                "hosts": [{"name": name, "rate": "10 Gb/s", "delay": "50 us"} for name in ("a", "b")],
+                "links": [{"name": "link", "rate": "10 Gb/s", "buffer": "3 MB"}],
+            },
+            "flows": [{"name": "flow", "size": "1 MiB", "path": "link", "src": "a", "dst": "b"}],
+        }
+    )

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The same scenario and seed give the same bytes, whatever the machine does meanwhile."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rdcnlab.engines.kernel import build, cores
+from rdcnlab.scenario import Scenario
+from tests.engines.conftest import RunGuest
+
+pytestmark = pytest.mark.guest
+
+
+@pytest.fixture(params=["cubic", "bbr"])
+def scenario(request: pytest.FixtureRequest, two_flows: Scenario) -> Scenario:
+    """A pair with drops; BBR draws random numbers."""
+    return two_flows.with_(cc=request.param, size="128 MiB", period="10 ms", seed=7)
+
+
+def test_two_runs(run_guest: RunGuest, scenario: Scenario) -> None:
+    assert run_guest(scenario).digest == run_guest(scenario).digest
+
+
+def test_two_sizes_of_memory(run_guest: RunGuest, scenario: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = set()
+    for mib in ("900", "1800"):
+        monkeypatch.setenv("RDCNLAB_GUEST_MEMORY", mib)
+        seen.add(run_guest(scenario).digest)
+    assert len(seen) == 1
+
+
+def test_every_core_and_under_load(run_guest: RunGuest, scenario: Scenario) -> None:
+    seen = {run_guest(scenario, core=core).digest for core in cores()[:2]}
+    load = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in cores()[:2]]
+    try:
+        seen.add(run_guest(scenario, core=cores()[0]).digest)
+        seen.add(run_guest(scenario, core=None).digest)
+    finally:
+        for process in load:
+            process.kill()
+            process.wait()
+    assert len(seen) == 1
+
+
+def test_seeds_differ(run_guest: RunGuest, scenario: Scenario) -> None:
+    assert run_guest(scenario).digest != run_guest(scenario.with_(seed=8)).digest
+
+
+def test_seed_of_the_kernel_matters_to_bbr(run_guest: RunGuest, two_flows: Scenario) -> None:
+    """With all start times equal, only what the kernel draws is left of the seed."""
+    base = two_flows.with_(cc="bbr", size="128 MiB", period="10 ms", **{"jitter.start": 0})
+    assert run_guest(base.with_(seed=1)).digest != run_guest(base.with_(seed=2)).digest
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user to compare with")
+def test_root_and_an_ordinary_user(
+    run_guest: RunGuest, scenario: Scenario, kernel: build.Kernel, tmp_path: Path
+) -> None:
+    """The same in a process of user nobody, without any capability, from another directory."""
+    nobody = pwd.getpwnam("nobody")
+    place = Path("/var/tmp") / f"rdcnlab-nobody-{os.getpid()}"
+    place.mkdir()
+    try:
+        copy = place / "kernel"
+        shutil.copytree(kernel.directory, copy)
+        package = Path(build.__file__).parents[3]
+        shutil.copytree(package, place / "lib", ignore=shutil.ignore_patterns("__pycache__"))
+        (place / "scenario.json").write_text(scenario.json())
+        (place / "run").mkdir()
+        script = (
+            "import sys, pathlib\n"
+            "from rdcnlab.digest import digests\n"
+            "from rdcnlab.engines.kernel import build, guest, observed, plan\n"
+            "from rdcnlab.scenario import Scenario\n"
+            f"place = pathlib.Path({str(place)!r})\n"
+            "scenario = Scenario.load(place / 'scenario.json')\n"
+            "kernel = build.Kernel('x', place / 'kernel')\n"
+            "guest.run(kernel, plan.compile_plan(scenario), place / 'run', python=sys.executable)\n"
+            "print(digests(observed.tables(scenario, place / 'run')))\n"
+        )
+        for path in [place, *place.rglob("*")]:
+            os.chown(path, nobody.pw_uid, nobody.pw_gid)
+        answer = subprocess.run(
+            [sys.executable, "-s", "-c", script],
+            user=nobody.pw_uid, group=nobody.pw_gid, extra_groups=[], cwd=place, capture_output=True, text=True,
+            env={"PYTHONPATH": str(place / "lib"), "PATH": "/usr/bin:/bin", "HOME": str(place)}, check=False,
+        )  # fmt: skip
+        if "PermissionError" in answer.stderr and sys.prefix in answer.stderr:
+            pytest.skip(f"user nobody may not read this Python, {sys.prefix}")
+        assert answer.returncode == 0, answer.stderr
+        assert answer.stdout.strip() == run_guest(scenario).digest
+    finally:
+        shutil.rmtree(place)
+
+
+def test_the_patches_change_nothing_for_stock_tcp(
+    run_guest: RunGuest, stock_kernel: build.Kernel, two_flows: Scenario
+) -> None:
+    """Over links of tc, all patches applied and unused: the tables of a kernel without them."""
+    flows = [
+        {"name": name, "size": "64 MiB", "cc": cc, "path": "bypass", "src": src, "dst": "r1"}
+        for name, cc, src in (("main", "cubic", "s1"), ("migrated", "bbr", "s2"))
+    ]
+    scenario = two_flows.with_(flows=flows, **{"switch.kind": "linux", "probes.tcp": "ack"})
+    ours, stock = run_guest(scenario), run_guest(scenario, kernel=stock_kernel)
+    assert ours.tables["flows"]["retransmits"].sum() > 0
+    assert ours.digest == stock.digest

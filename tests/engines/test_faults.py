@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every way a run can go wrong has its own clear error, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from rdcnlab.engines.kernel import guest, memory, plan, sandbox
+from rdcnlab.engines.kernel.build import Kernel
+from rdcnlab.errors import InputError, RunError
+from rdcnlab.scenario import Scenario
+from tests.engines.conftest import RunGuest
+
+pytestmark = pytest.mark.guest
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays(kernel: Kernel) -> object:
+    """No process of a guest is left, and no memory file."""
+    yield
+    left = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                executable = str((entry / "exe").readlink())
+                children = (entry / "stat").read_text().rpartition(")")[2].split()[1]
+            except OSError:
+                continue
+            if executable == str(kernel.linux) and children == str(os.getpid()):
+                left.append(entry.name)
+    assert not left
+
+
+def test_wall_clock_limit(run_guest: RunGuest, two_flows: Scenario) -> None:
+    with pytest.raises(RunError, match=r"longer than the limit of 0.3 s of wall clock"):
+        run_guest(two_flows.with_(size="2 GiB"), wall_limit_s=0.3)
+
+
+def test_virtual_time_stands_still(run_guest: RunGuest, two_hosts: Scenario) -> None:
+    with pytest.raises(RunError, match=r"virtual clock stands still.*spins"):
+        run_guest(two_hosts, commands=[("a", "while :; do :; done")], stall_s=2.0)
+
+
+def test_panic(run_guest: RunGuest, two_hosts: Scenario) -> None:
+    with pytest.raises(RunError, match="kernel panicked"):
+        run_guest(two_hosts, commands=[("a", "echo c > /proc/sysrq-trigger")])
+
+
+def test_out_of_memory(run_guest: RunGuest, two_hosts: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RDCNLAB_GUEST_MEMORY", "256")
+    eat = "x = bytearray(10**9); x[::4096] = bytes(len(x[::4096]))"
+    with pytest.raises(RunError, match=r"ran out of memory.*RDCNLAB_GUEST_MEMORY"):
+        run_guest(two_hosts, commands=[("a", f'{sys.executable} -c "{eat}"; kill -9 $PPID')])
+
+
+def test_a_signal_from_outside(kernel: Kernel, two_flows: Scenario, tmp_path: Path) -> None:
+    def shoot() -> None:
+        for _ in range(500):
+            time.sleep(0.01)
+            for pid in guest_of(kernel):
+                os.kill(pid, signal.SIGKILL)
+                return
+
+    shooter = threading.Thread(target=shoot)
+    shooter.start()
+    with pytest.raises(RunError, match="ended from outside by SIGKILL"):
+        guest.run(kernel, plan.compile_plan(two_flows.with_(size="4 GiB")), tmp_path, python=sys.executable)
+    shooter.join()
+
+
+def guest_of(kernel: Kernel) -> list[int]:
+    """First processes of guests that this process started."""
+    found = []
+    for task in Path("/proc/self/task").iterdir():
+        for pid in (task / "children").read_text().split():
+            if os.path.realpath(f"/proc/{pid}/exe") == str(kernel.linux):
+                found.append(int(pid))
+    return found
+
+
+def test_ctrl_c_ends_the_guest(kernel: Kernel, two_flows: Scenario, tmp_path: Path) -> None:
+    def interrupt() -> None:
+        for _ in range(500):
+            time.sleep(0.01)
+            if guest_of(kernel):
+                os.kill(os.getpid(), signal.SIGINT)
+                return
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        guest.run(kernel, plan.compile_plan(two_flows.with_(size="4 GiB")), tmp_path, python=sys.executable)
+    thread.join()
+    assert not guest_of(kernel)
+
+
+def test_killing_the_host_process_ends_the_guest(kernel: Kernel, two_flows: Scenario, tmp_path: Path) -> None:
+    script = (
+        "import sys, pathlib\n"
+        "from rdcnlab.engines.kernel import guest, plan\n"
+        "from rdcnlab.engines.kernel.build import Kernel\n"
+        "from rdcnlab.scenario import Scenario\n"
+        f"scenario = Scenario.load({str(tmp_path / 'scenario.json')!r})\n"
+        f"kernel = Kernel('x', pathlib.Path({str(kernel.directory)!r}))\n"
+        f"guest.run(kernel, plan.compile_plan(scenario), pathlib.Path({str(tmp_path)!r}), python=sys.executable)\n"
+    )
+    (tmp_path / "scenario.json").write_text(two_flows.with_(size="1 TiB", limit="1 h").json())
+    process = subprocess.Popen([sys.executable, "-c", script])
+    clock = tmp_path / "clock"
+    deadline = time.monotonic() + 60
+    while not (clock.exists() and guest._read(clock) > plan.START_NS) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    session = int(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[0])
+    assert len(guest.members(session)) > 3
+    process.kill()
+    process.wait()
+    deadline = time.monotonic() + 10
+    while guest.members(session) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not guest.members(session)
+
+
+def test_no_room_for_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RDCNLAB_MEMORY_DIR", "/dev/shm")
+    with pytest.raises(RunError, match=r"/dev/shm has only \d+ MiB free.*RDCNLAB_MEMORY_DIR"):
+        memory.directory(2**60)
+
+
+def test_noexec_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RDCNLAB_MEMORY_DIR", "/proc")
+    with pytest.raises(RunError, match=r"/proc is (mounted noexec|not writable)"):
+        memory.directory(2**20)
+
+
+@pytest.mark.parametrize("value", ["", "many", "1", "-5", "10000000"])
+def test_bad_memory_size(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("RDCNLAB_GUEST_MEMORY", value)
+    with pytest.raises(InputError, match="RDCNLAB_GUEST_MEMORY"):
+        memory.size(100)
+
+
+ESCAPES = {
+    "remount": "mount -o remount,rw / && touch {target}",
+    "mount anew": "mkdir -p /run/out && mount -t hostfs none /run/out -o / && touch /run/out{target}",
+    "mount the place": "mkdir -p /run/in && mount -t hostfs none /run/in -o {parent} && touch /run/in/{name}",
+    "by the other mount": "touch /run/rdcnlab/../..{target}",
+}
+
+
+@pytest.mark.parametrize("way", ESCAPES)
+def test_a_guest_cannot_write_outside(
+    run_guest: RunGuest, two_hosts: Scenario, kernel: Kernel, tmp_path: Path, way: str
+) -> None:
+    if sandbox.kind(kernel.launch) == "none":
+        pytest.skip("neither Landlock nor bubblewrap is here, as the warning says")
+    target = tmp_path / "escaped"
+    line = ESCAPES[way].format(target=target, parent=target.parent, name=target.name)
+    seen = run_guest(two_hosts, commands=[("a", f"{line}; echo status $?")])
+    assert "status 0" not in seen.answers[0]
+    assert not target.exists()
+
+
+def test_a_guest_can_write_to_its_directory(run_guest: RunGuest, two_hosts: Scenario) -> None:
+    seen = run_guest(two_hosts, commands=[("a", "echo here > /run/rdcnlab/note")])
+    assert (seen.directory / "note").read_text() == "here\n"
+
+
+def test_a_guest_reads_only_what_it_needs(
+    run_guest: RunGuest, two_hosts: Scenario, kernel: Kernel, tmp_path: Path
+) -> None:
+    if sandbox.kind(kernel.launch) != "landlock":
+        pytest.skip("only Landlock keeps files from being read")
+    secret = tmp_path / "secret"
+    secret.write_text("secret")
+    seen = run_guest(two_hosts, commands=[("a", f"cat {secret}")])
+    assert "secret\n" not in seen.answers[0] + "\n" or "No such file" in seen.answers[0] or "denied" in seen.answers[0]
+    assert seen.answers[0].strip() != "secret"
