@@ -22,7 +22,8 @@ TWO_FLOWS = {
 
 @pytest.fixture
 def two_flows() -> Scenario:
-    return Scenario.from_dict(TWO_FLOWS)
+    """Two small flows."""
+    return Scenario.from_dict(TWO_FLOWS).with_(size="16 MiB")
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An engine for tests of what stands around engines: it invents tables from the seed.
+"""An engine for tests of what stands around engines: a fluid model, quick and without any TCP.
 
-Some seeds misbehave: see `SEEDS`.
+Some seeds misbehave; the constants name them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from rdcnlab.engines import SCHEMAS, Outcome, Progress, RunError
-from rdcnlab.scenario import Scenario
+from rdcnlab.scenario import BYPASS, DARK, Scenario
+from rdcnlab.tables import RECEIVER, targets
 
 FAILS, DIES, CRASHES, SLEEPS = 1001, 1002, 1003, 1004
 
@@ -50,37 +51,61 @@ class FakeEngine:
 
 
 def tables(scenario: Scenario) -> dict[str, pa.Table]:
+    """Share each link equally, bin by bin; windows grow by 10 kB a bin when alone and halve when they meet."""
     rng = np.random.default_rng(scenario.seed)
-    flows, throughput, tcp = [], [], []
-    for flow, start in zip(scenario.flows, scenario.start_times(), strict=True):
-        fct = float(rng.uniform(2, 3))
-        flows.append(
-            {
-                "flow": flow.name,
-                "src": flow.src,
-                "dst": flow.dst,
-                "cc": flow.cc,
-                "size_B": flow.size,
-                "start_s": start / 1e9,
-                "end_s": start / 1e9 + fct,
-                "fct_s": fct,
-                "finished": True,
-                "received_B": flow.size,
-                "retransmits": int(rng.integers(100)),
-                "timeouts": 0,
-            }
-        )
-        for k in range(20):
-            throughput.append({"bin": k, "where": "receiver", "flow": flow.name, "bytes": 1_000_000, "packets": 112})
-            tcp.append(
-                {
-                    "t_ns": k * 1_000_000,
-                    "flow": flow.name,
-                    "cwnd": 10 + k,
-                    "cwnd_B": (10 + k) * 8948,
-                    "ssthresh": 2**31 - 1,
-                    "srtt_us": 300,
-                }
-            )
-    rows = {"flows": flows, "throughput": throughput, "tcp": tcp, "queues": [], "events": []}
+    width = scenario.probes.bin
+    left = {flow.name: flow.size + int(rng.integers(10_000)) for flow in scenario.flows}
+    window = dict.fromkeys(left, 100_000)
+    ends: dict[str, float] = {}
+    throughput, tcp, events = [], [], []
+    was: dict[str, str] = {}
+    for k in range(min(scenario.limit // width, 20_000)):
+        if not left:
+            break
+        where = {name: str(targets(scenario, name, [k * width])[0]) for name in left}
+        for name in list(left):
+            together = sum(other == where[name] for other in where.values())
+            if was.get(name, where[name]) != where[name]:
+                slot = {"t_ns": k * width, "event": "slot", "link": where[name], "flow": name, "value": 0}
+                events.append(slot)
+            window[name] = window[name] // 2 if together > 1 and window[name] > 500_000 else window[name] + 10_000
+            sent = min(left[name], width * 10 // 8 // together)
+            if where[name] in (DARK, BYPASS):
+                continue
+            throughput.append({"bin": k, "where": where[name], "flow": name, "bytes": sent, "packets": sent // 9000})
+            throughput.append({"bin": k, "where": RECEIVER, "flow": name, "bytes": sent, "packets": sent // 9000})
+            if scenario.probes.tcp != "none":
+                tcp.append(
+                    {
+                        "t_ns": k * width + 500,
+                        "flow": name,
+                        "cwnd": window[name] // 8948,
+                        "cwnd_B": window[name],
+                        "ssthresh": 2**31 - 1,
+                        "srtt_us": 300,
+                    }
+                )
+            left[name] -= sent
+            if not left[name]:
+                ends[name] = (k + 1) * width / 1e9
+                del left[name]
+        was = where
+    flows = [
+        {
+            "flow": flow.name,
+            "src": flow.src,
+            "dst": flow.dst,
+            "cc": flow.cc,
+            "size_B": flow.size,
+            "start_s": start / 1e9,
+            "end_s": ends.get(flow.name),
+            "fct_s": ends[flow.name] - start / 1e9 if flow.name in ends else None,
+            "finished": flow.name in ends,
+            "received_B": flow.size - left.get(flow.name, 0),
+            "retransmits": int(rng.integers(100)),
+            "timeouts": 0,
+        }
+        for flow, start in zip(scenario.flows, scenario.start_times(), strict=True)
+    ]
+    rows = {"flows": flows, "throughput": throughput, "tcp": tcp, "queues": [], "events": events}
     return {name: pa.Table.from_pylist(rows[name], schema) for name, schema in SCHEMAS.items()}

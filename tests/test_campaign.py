@@ -27,7 +27,8 @@ def test_runs_come_in_order_with_their_fields(store: Store, two_flows: Scenario)
     assert list(runs.flows.columns[:4]) == ["run", "seed", "period_ms", "flow"]
     assert len(runs.flows) == 8
     assert set(runs.throughput["cc"]) == {"cubic"}
-    assert runs.events.empty
+    assert set(runs.events["event"]) == {"slot"}
+    assert runs.queues.empty
     assert list(runs.tcp.query("run == 2")["period_ms"].unique()) == [1]
 
 

@@ -73,7 +73,7 @@ class Expectation(Frozen):
         """Say whether a number satisfies the claim; NaN never does."""
         return any(
             (
-                self.near is not None and abs(value - self.near) <= self.slack,
+                self.near is not None and abs(value - self.near) <= self.slack * (1 + 1e-9),
                 self.below is not None and value < self.below,
                 self.above is not None and value > self.above,
                 self.at_most is not None and value <= self.at_most,

@@ -120,6 +120,8 @@ class Fig5(Item):
         migrated = windows[windows["flow"] == "migrated"]
         after = migrated["t_s"] > migrated["run"].map(ends["main"].droplevel("period_ms"))
         largest = migrated.groupby(["period_ms", "run", after.rename("after")])["cwnd_B"].max().unstack("after")
+        # a migrated flow that ends first has no window afterwards, and has not grown
+        largest = largest.reindex(columns=[False, True])
         shares = (largest[True] > largest[False]).groupby("period_ms").mean() * 100
         return tables.cases(shares, "{:g} ms")
 

@@ -29,7 +29,7 @@ AXES: dict[str, tuple[Any, ...]] = {
 OTHERS: dict[str, tuple[Any, ...]] = {
     "protocol": ("SCTP", "tcp"),
     "cc": ("vegas", "CUBIC"),
-    "period_ms": (0, 2, 50.0, "50"),
+    "period_ms": (0, 2, 7, "50"),
     "downtime_ms": (0, 3, -1),
     "flows": (0, 3, 21),
     "size": ("3 MB", "1 GB", "2 GiB", 2),

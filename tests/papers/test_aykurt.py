@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The items' own logic, on the fluid model of `tests/fake_engine.py`; what TCP does is for the guest tests."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from rdcnlab.errors import InputError
+from rdcnlab.items import Item
+from rdcnlab.papers import PAPERS, aykurt, select
+from rdcnlab.papers.aykurt.fig3 import drops_by_moves
+from rdcnlab.papers.aykurt.tab1 import AXES, OTHERS, ask, refuses
+from rdcnlab.scenario import Scenario
+from rdcnlab.store import Store
+
+SMALL = {"tab1": {}, "fig3": {"size": "256 MB"}, "fig4": {"seeds": 2}, "fig5": {"seeds": 2}}
+
+
+@pytest.mark.usefixtures("fake_engine")
+@pytest.mark.parametrize("kind", aykurt.ITEMS, ids=lambda kind: kind.id)
+def test_items_run_draw_and_judge_every_claim(kind: type[Item], store: Store) -> None:
+    item = kind(**SMALL[kind.id])
+    assert item.stored(store) is None
+    assert {row["verdict"] for row in item.rows(None)} == {"not run"}
+    runs = item.run(store=store, progress=False)
+    assert len(runs) == len({scenario.hash for scenario in item.scenarios()})
+    assert item.plot(runs)._repr_png_().startswith(b"\x89PNG")
+    rows = item.rows(runs)
+    assert [row["claim"] for row in rows] == [claim.id for claim in item.claims.claims]
+    assert "not run" not in {row["verdict"] for row in rows}, rows
+    stored = item.stored(store)
+    assert stored is not None
+    assert item.rows(stored) == rows
+    assert f"{len(runs)} runs" in item.provenance(runs)
+    assert list(item.score(runs).columns) == ["text", "expected", "measured", "verdict"]
+
+
+@pytest.mark.usefixtures("fake_engine")
+def test_fig4_sees_the_fluid_models_saw_tooth(store: Store) -> None:
+    """Equal sharing: 10 Gb/s apart, 5 together, equal completion times, no trend."""
+    item = aykurt.fig4(seeds=1, others=[], periods_ms=[50, 25, 10])
+    verdicts = {row["claim"]: row["verdict"] for row in item.rows(item.run(store=store, progress=False))}
+    assert verdicts["saw-tooth-peak"] == verdicts["saw-tooth-valley"] == verdicts["fair-at-50"] == "reproduced"
+    assert verdicts["equal-at-50"] == "reproduced"
+    assert verdicts["apart-below-10"] == "differs"
+    assert verdicts["below-at-1"] == "not run"
+    assert verdicts["other-variants"] == "not run"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "field", "allowed"),
+    [
+        ({"sizee": "2 GB"}, "sizee", "periods_ms"),
+        ({"periods_ms": [7]}, "periods_ms[0]", "50"),
+        ({"periods_ms": []}, "periods_ms", "at least 1"),
+        ({"profile": "fast"}, "profile", "quick"),
+        ({"seeds": 0}, "seeds", "from 1"),
+        ({"cc": "vegas"}, "cc", "westwood"),
+        ({"size": "1 GB"}, "size", "2 GB"),
+    ],
+)
+def test_wrong_parameters_are_refused(parameters: dict[str, object], field: str, allowed: str) -> None:
+    with pytest.raises(InputError) as caught:
+        aykurt.fig4(**parameters)
+    assert any(problem.field == field and allowed in problem.allowed for problem in caught.value.problems), caught.value
+
+
+@pytest.mark.parametrize("axis", AXES)
+def test_the_space_has_the_tables_values_and_no_others(axis: str) -> None:
+    served = [value for value in AXES[axis] if ask(axis, value) is not None]
+    assert served == [value for value in AXES[axis] if value not in ("UDP", "QUIC")]
+    assert all(refuses(axis, value) for value in OTHERS[axis])
+    assert not any(refuses(axis, value) for value in served if axis != "downtime_ms")
+
+
+def test_points_are_scenarios() -> None:
+    scenario = aykurt.point(cc="bbr", period_ms=100, downtime_ms=10, flows=8, size="16 MB").scenario()
+    assert [flow.name for flow in scenario.flows] == [
+        f"{role}-{n}" for n in range(1, 5) for role in ("main", "migrated")
+    ]
+    assert {flow.size for flow in scenario.flows} == {16 * 2**20}
+    migrated = scenario.flows[1]
+    assert [(slot.duration, slot.link) for slot in migrated.slots] == [
+        (90_000_000, "blue"),
+        (10_000_000, "dark"),
+        (90_000_000, "green"),
+        (10_000_000, "dark"),
+    ]
+    assert (migrated.src, migrated.dst, scenario.flows[0].src) == ("s2", "r2", "s1")
+    assert aykurt.point(flows=1).scenario().flows[0].path == "blue"
+    with pytest.raises(InputError, match="downtime_ms: 10 is not allowed; allowed: less than period_ms"):
+        aykurt.point(period_ms=10, downtime_ms=10)
+    mixed = aykurt.point(cc="cubic", main_cc="bbr").scenario()
+    assert [flow.cc for flow in mixed.flows] == ["bbr", "cubic"]
+
+
+def test_profiles() -> None:
+    assert len(aykurt.fig4(profile="paper").scenarios()) == 4 * 5 * 30
+    assert len(aykurt.fig4().scenarios()) == 5 * 3 + 3 * 5
+    assert len(aykurt.fig3(profile="paper").scenarios()) == 4 * 3 * 30
+    for kinds in PAPERS.values():
+        for kind in kinds:
+            hashes = [scenario.hash for scenario in kind(profile="paper").scenarios()]
+            assert len(set(hashes)) >= len(hashes) / 2
+
+
+def test_drops_by_moves(two_flows: Scenario) -> None:
+    events = pd.DataFrame(
+        {
+            "t_ns": [1_000, 50_000_000, 50_500_000, 60_000_000, 70_000_000],
+            "event": ["drop_tail", "slot", "drop_tail", "drop_tail", "drop_dark"],
+        }
+    )
+    assert drops_by_moves(two_flows, events) == 2
+    assert drops_by_moves(two_flows.with_(period=None), events) == 0
+
+
+def test_select() -> None:
+    assert select(["aykurt"]) == list(aykurt.ITEMS)
+    assert select(["aykurt/fig4", "aykurt/fig4"]) == [aykurt.fig4]
+    for wrong in ("paris", "aykurt/fig99"):
+        with pytest.raises(InputError, match="aykurt"):
+            select([wrong])
