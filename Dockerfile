@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+# JupyterLab with the patched kernel built in; also what Binder builds. Debian, because the kernel's source comes from
+# its security archive, and micromamba, so that Python comes from environment.yml as everywhere else.
+FROM mambaorg/micromamba:2.0.5-debian12-slim
+
+ARG NB_USER=jovyan
+ARG NB_UID=1000
+
+USER root
+COPY tools/system-packages /tmp/system-packages
+RUN /tmp/system-packages \
+    && apt-get install -y -q --no-install-recommends git \
+    && rm -rf /var/lib/apt/lists/* /tmp/system-packages
+
+# Binder wants a user of this name and number; the base image has one of that number already
+RUN if getent passwd ${NB_UID} >/dev/null; then userdel -r "$(getent passwd ${NB_UID} | cut -d: -f1)" || true; fi \
+    && useradd --create-home --shell /bin/bash --uid ${NB_UID} ${NB_USER}
+ENV USER=${NB_USER} NB_UID=${NB_UID} HOME=/home/${NB_USER}
+WORKDIR ${HOME}/rdcnlab
+
+COPY --chown=${NB_UID} environment.yml requirements.lock ./
+RUN micromamba install -y -n base -f environment.yml && micromamba clean -a -y && chown -R ${NB_UID} ${HOME}
+ENV PATH=/opt/conda/bin:${PATH}
+
+COPY --chown=${NB_UID} . .
+RUN pip install --no-deps --no-build-isolation -e . && chown -R ${NB_UID} ${HOME}
+
+USER ${NB_USER}
+RUN rdcnlab kernel build
+
+EXPOSE 8888
+# executes its arguments, as Binder asks
+ENTRYPOINT ["/home/jovyan/rdcnlab/tools/entrypoint"]
+CMD ["jupyter", "lab", "--ip=0.0.0.0", "--no-browser", "notebooks/index.ipynb"]
