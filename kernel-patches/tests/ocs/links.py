@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rate, overhead and delay of a link; the way of a frame without links."""
+
+import socket
+import threading
+
+from lab import Net, Trace, burst, equal, hold, inside, main, sh
+from ocs import slot
+
+FRAMES, LENGTH = 2000, 1514
+
+
+def rate_of(rate: int, overhead: int | None = None) -> str:
+    """Check that n frames back to back take n (L + overhead) 8 / rate, to the ns."""
+    with Net(2) as net:
+        net.ocs.link_set(0, rate=rate, overhead=overhead)
+        start = hold(net, 0)
+        with Trace("ocs_dequeue") as rows:
+            burst(net.udp(0), 1, FRAMES, LENGTH)
+        bits = (LENGTH + (24 if overhead is None else overhead)) * 8
+        starts = [row["t"] - start for row in rows]
+        equal(starts, [n * bits * 10**9 // rate for n in range(FRAMES)], "starts of serialisation")
+        link = net.ocs.stats()["links"][0]
+        equal((link["tx_packets"], link["tx_bytes"]), (FRAMES, FRAMES * LENGTH), "counters")
+        return f"{(FRAMES - 1) * bits * 1e9 / starts[-1]:.0f} bit/s on the line"
+
+
+def case_rate_10g() -> str:
+    """1230.4 ns a frame: the remainder is carried."""
+    return rate_of(10_000_000_000)
+
+
+def case_rate_odd() -> str:
+    """A rate that divides nothing."""
+    return rate_of(9_999_999_937)
+
+
+def case_rate_without_overhead() -> str:
+    """The overhead is a setting."""
+    return rate_of(1_000_000_000, overhead=0)
+
+
+def case_delay_of_ping() -> str:
+    """100 us there and 100 us back."""
+    with Net(2) as net:
+        net.ocs.link_set(0, delay=100_000)
+        net.ocs.link_set(1, delay=100_000)
+        for i in (0, 1):
+            net.ocs.class_set(i, [slot(0, i)])
+            net.ocs.rule_add(i, in_if=f"p{i}")
+        out = sh("ip netns exec h0 ping -n -c 3 -i 0.01 10.0.0.2")
+        times = [float(line.split("time=")[1].split()[0]) for line in out.splitlines() if "time=" in line]
+        equal(len(times), 3, "replies")
+        if not all(0.200 <= t <= 0.202 for t in times):
+            raise AssertionError(f"round trips {times} ms")
+        return f"{times} ms"
+
+
+def case_egress_and_internal_link_in_series() -> str:
+    """Store and forward: s0 + d0 + s1 + d1."""
+    with Net(2) as net:
+        net.ocs.link_set(0, rate=10**10, delay=5_000)
+        net.ocs.port_set("p1", rate=10**9, delay=7_000)
+        start = hold(net, 0)
+        with Trace("ocs_dequeue") as rows:
+            burst(net.udp(0), 1, 3, LENGTH)
+        inner = [row["t"] for row in rows if row["link"] == 0]
+        outer = [row["t"] for row in rows if row["link"] == 0x8001]
+        equal(inner, [start, start + 1230, start + 2460], "starts on the internal link")
+        first = start + 1230 + 5_000
+        equal(outer, [first, first + 12_304, first + 24_608], "starts on the egress link")
+        return ""
+
+
+def case_bypass_flood_and_no_way_back() -> str:
+    """No rule: to the port at once.  Unknown address: everywhere.  Own port: dropped and counted."""
+    with Net(3) as net:
+        one, two = net.udp(1, 9), net.udp(2, 9)
+        with Trace() as rows:
+            burst(net.udp(0), 1, 1, 100)
+        equal((rows, one.recv(2000)), ([], bytes(58)), "trace of an unlimited way")
+        net.ocs.fdb_set("02:00:00:00:00:02", None)
+        sh("ip netns exec h2 ip link set eth0 promisc on")
+        before = net.ocs.stats()["ports"]["p2"]["link"]["tx_packets"]
+        burst(net.udp(0), 1, 1, 100)
+        equal(one.recv(2000), bytes(58), "flooded")
+        equal(net.ocs.stats()["ports"]["p2"]["link"]["tx_packets"], before + 1, "flooded to p2")
+        net.ocs.fdb_set("02:00:00:00:00:02", "p0")
+        burst(net.udp(0), 1, 1, 100)
+        equal(net.ocs.stats()["ports"]["p0"]["drops"], 1, "drops of p0")
+        two.close()
+        return ""
+
+
+def case_segmentation_offload() -> str:
+    """A sender that leaves segmentation to its device still sends frames."""
+    with Net(2, offload=True) as net:
+        net.ocs.link_set(0, rate=10**10, delay=10_000)
+        net.ocs.class_set(0, [slot(0, 0)])
+        net.ocs.rule_add(0, dport=5001)
+        with inside("h1"):
+            server = socket.create_server(("10.0.0.2", 5001))
+        got = bytearray()
+
+        def receive() -> None:
+            peer, _ = server.accept()
+            while data := peer.recv(1 << 16):
+                got.extend(data)
+
+        thread = threading.Thread(target=receive, daemon=True)
+        thread.start()
+        data = bytes(range(256)) * 4096
+        with Trace("ocs_dequeue") as rows:
+            with inside("h0"):
+                client = socket.create_connection(("10.0.0.2", 5001))
+            client.sendall(data)
+            client.close()
+            thread.join(5)
+        equal(bytes(got) == data, True, "bytes received")
+        longest = max(row["len"] for row in rows)
+        equal(longest, 1514, "longest frame")
+        return f"{len(rows)} frames"
+
+
+def case_mtu() -> str:
+    """The switch's MTU is that of its ports; what is too long for a port is dropped there."""
+    with Net(2, mtu=9000) as net:
+        equal(sh("cat /sys/class/net/ocs0/mtu"), "9000\n", "MTU")
+        sh("ip link set p1 mtu 1500")
+        equal(sh("cat /sys/class/net/ocs0/mtu"), "1500\n", "MTU")
+        with Trace("ocs_drop") as rows:
+            burst(net.udp(0), 1, 1, 5000)
+        equal([row["reason"] for row in rows], [5], "reasons")
+        equal(net.ocs.stats()["ports"]["p1"]["tx_drops"], 1, "tx_drops")
+        return ""
+
+
+if __name__ == "__main__":
+    main(globals())

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the switch refuses, in which words; who may configure it; batches and dumps."""
+
+import contextlib
+import os
+import random
+import socket
+import struct
+
+from lab import Net, equal, main, sh
+from ocs import DARK, Ocs, slot
+from ocs_netlink import attr
+
+
+def refused(call, *args: object, **kwargs: object) -> str:
+    """Return the text of the ValueError that a call must raise."""
+    try:
+        call(*args, **kwargs)
+    except ValueError as error:
+        return str(error).removeprefix("ocs0: ")
+    raise AssertionError(f"{call.__name__} {args} {kwargs} was accepted")
+
+
+def case_refusals_name_attribute_and_range() -> str:
+    """Each wrong value is refused by the kernel, which names the attribute and what is allowed."""
+    with Net(2) as net:
+        ocs = net.ocs
+        ocs.link_set(0)
+        index = socket.if_nametoindex("p0")
+        equal(
+            [
+                refused(ocs.link_set, 1024),
+                refused(ocs.link_set, 0, rate=10**14 + 1),
+                refused(ocs.link_set, 0, delay=10**12 + 1),
+                refused(ocs.link_set, 0, overhead=1001),
+                refused(ocs.link_set, 0, queue={"red_prob": 10**9 + 1}),
+                refused(ocs.link_set, 0, queue={"red_min": 9, "red_max": 8}),
+                refused(ocs.link_set, 0, queue={"pool": 5}),
+                refused(ocs.link_set, 0, queue={"bytes": 5}),
+                refused(ocs.port_set, "p0", id=0),
+                refused(ocs.pool_set, 64, 0),
+                refused(ocs.class_set, 0),
+                refused(ocs.class_set, 4096, [slot(0, 0)]),
+                refused(ocs.class_set, 0, []),
+                refused(ocs.class_set, 0, [slot(1000, 0)] * 1025),
+                refused(ocs.class_set, 0, [slot(0, 7)]),
+                refused(ocs.class_set, 0, [slot(1000, 0), slot(0, DARK)]),
+                refused(ocs.class_set, 0, [slot(1000, 0), slot(99, DARK)]),
+                refused(ocs.class_set, 0, [slot(10**15 + 1, 0)]),
+                refused(ocs.class_set, 0, [{"duration": 1000}]),
+                refused(ocs.class_set, 0, [slot(0, 0)], phase=2**62),
+                refused(ocs.rule_add, 9),
+                refused(ocs.rule_add, 0, src="10.0.0.0/33"),
+                refused(ocs.fdb_set, "01:00:5e:00:00:01", "p0"),
+                refused(ocs.fdb_set, "02:00:00:00:00", "p0"),
+                refused(ocs.start, 2**63),
+            ],
+            [
+                "link_set: link.id: integer out of range (allowed 0..1023)",
+                "link_set: link.rate: integer out of range (allowed 0..100000000000000)",
+                "link_set: link.delay: integer out of range (allowed 0..1000000000000)",
+                "link_set: link.overhead: integer out of range (allowed 0..1000)",
+                "link_set: link.queue.red_prob: integer out of range (allowed 0..1000000000)",
+                "link_set: link.queue.red_min: RED_MIN 9 is above RED_MAX 8",
+                "link_set: link.queue.pool: POOL 5 does not exist",
+                "link_set: link.queue.bytes: Unknown attribute type",
+                "port_set: port.link.id: The egress link of a port has no ID",
+                "pool_set: pool.id: integer out of range (allowed 0..63)",
+                "class_set: SLOTS of the new class 0 are missing",
+                "class_set: class.id: integer out of range (allowed 0..4095)",
+                "class_set: class.slots: SLOTS: 0 slots, allowed are 1..1024",
+                "class_set: class.slots: SLOTS: 1025 slots, allowed are 1..1024",
+                "class_set: class.slots.slot.target: TARGET: link 7 does not exist",
+                "class_set: class.slots.slot: DURATION 0 is for a single slot only",
+                "class_set: class.slots.slot.duration: "
+                "DURATION 99 ns is out of range 100..1000000000000000",
+                "class_set: class.slots.slot.duration: integer out of range (allowed 0..1000000000000000)",
+                "class_set: TARGET of a slot is missing",
+                f"class_set: class.phase: integer out of range (allowed {-(2**61)}..{2**61 - 1})",
+                "rule_set: rule.class: CLASS 9 does not exist",
+                "rule_set: rule.src_len: integer out of range (allowed 0..32)",
+                "fdb_set: fdb.mac: MAC 01:00:5e:00:00:01 is not the address of a station",
+                "fdb_set: fdb.mac: binary attribute size out of range",
+                f"start: epoch: integer out of range (allowed 0..{2**62 - 1})",
+            ],
+            "refusals",
+        )
+        sh("ip link add d0 type dummy")
+        number = socket.if_nametoindex("d0")
+        equal(os_error(ocs.fdb_set, "02:00:00:00:00:01", "d0"), f"fdb.port: ifindex {number} is not a port of ocs0", "")
+        equal(os_error(ocs.port_set, "d0"), f"port.ifindex: ifindex {number} is not a port of ocs0", "")
+        equal(os_error(Ocs("d0").start, 0), "ifindex: d0 is not an ocs device", "")
+        sh("ip link del d0")
+        equal(index in [p["ifindex"] for p in ocs.stats()["ports"].values()], True, "ports")
+        equal(ocs.stats()["classes"], {}, "classes after refusals")
+        return ""
+
+
+def os_error(call, *args: object) -> str:
+    """Return the text of the OSError that a call must raise, without what was called."""
+    try:
+        call(*args)
+    except OSError as error:
+        return str(error.strerror).split(": ", 2)[2]
+    raise AssertionError(f"{call.__name__} {args} was accepted")
+
+
+def case_ports_that_cannot_be() -> str:
+    """Loopback, another switch, a device that has a master."""
+    with Net(2):
+        said = []
+        for line in (
+            "ip link set lo master ocs0",
+            "ip link add ocs1 type ocs; ip link set ocs1 master ocs0",
+            "ip link add br0 type bridge; ip link add d0 type dummy; ip link set d0 master br0; bridge link set dev d0;"
+            "ip link add m0 link p0 type macvlan",
+        ):
+            with contextlib.suppress(AssertionError):
+                sh(line)
+                said.append(line)
+        equal(said, [], "what was accepted")
+        sh("for d in ocs1 br0 d0; do ip link del $d || true; done")
+        return ""
+
+
+def case_only_administrators() -> str:
+    """Without CAP_NET_ADMIN nothing is changed, nor read."""
+    with Net(2):
+        child = os.fork()
+        if not child:
+            os.setuid(65534)
+            failed = 0
+            for call in (lambda o: o.link_set(0), lambda o: o.stats()):
+                try:
+                    call(Ocs("ocs0"))
+                except PermissionError:
+                    failed += 1
+            os._exit(failed)
+        equal(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 2, "refusals")
+        return ""
+
+
+def case_batch() -> str:
+    """Many requests in one go; the first error is raised, the others are carried out."""
+    with Net(2) as net:
+        with net.ocs as ocs:
+            for i in range(1024):
+                ocs.link_set(i, rate=10**9 + i, delay=i)
+        links = net.ocs.stats()["links"]
+        equal([links[i]["rate"] - 10**9 for i in range(1024)], list(range(1024)), "rates in a dump of 1024 links")
+        try:
+            with net.ocs as ocs:
+                ocs.link_set(0, rate=5)
+                ocs.link_set(1, overhead=5000)
+                ocs.link_set(2, rate=7)
+        except ValueError as error:
+            equal(str(error), "ocs0: link_set: link.overhead: integer out of range (allowed 0..1000)", "error")
+        links = net.ocs.stats()["links"]
+        equal((links[0]["rate"], links[2]["rate"]), (5, 7), "rates")
+        net.ocs.class_set(0, [slot(1000 + i, i, tdn=i % 256, voq_bytes=1, voq_packets=2, voq_ecn=3) for i in range(1024)])
+        equal(net.ocs.stats()["classes"][0]["slot_count"], 1024, "slots")
+        return ""
+
+
+def case_noise() -> str:
+    """Random and mutated requests: an answer to each, and the switch goes on."""
+    rng = random.Random(1)
+    with Net(2) as net:
+        ocs = net.ocs
+        ocs.link_set(0)
+        ocs.class_set(0, [slot(0, 0)])
+        seeds = []
+        with contextlib.suppress(TypeError), ocs:
+            ocs.link_set(1, rate=10**9, delay=5, queue={"limit_bytes": 7, "red_min": 1, "red_max": 2})
+            ocs.class_set(1, [slot(1000, 0), slot(2000, DARK, tdn=3)], voq={"ecn": 5}, phase=-3)
+            ocs.rule_add(0, src="10.0.0.0/8", dport=80)
+            ocs.fdb_set("02:00:00:00:00:09", "p1")
+            ocs.start(5)
+            seeds = [message[20:] for _, message in ocs._pending.values()]
+            raise TypeError  # do not send
+        sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 16)
+        answers = {}
+        for n in range(6000):
+            body = bytearray(rng.choice(seeds) if n % 3 else attr(1, struct.pack("=I", ocs.ifindex)) + rng.randbytes(40))
+            for _ in range(rng.randrange(4)):
+                body[rng.randrange(8, len(body))] = rng.choice((0, 1, 4, 0x80, 0xFF, rng.randrange(256)))
+            sock.send(ocs._message(ocs._family, rng.randrange(1, 9), 4, bytes(body)))
+            code = struct.unpack_from("=i", sock.recv(65536), 16)[0]
+            answers[code] = answers.get(code, 0) + 1
+        if not answers.get(0) or len(answers) < 3:
+            raise AssertionError(f"answers {answers}")
+        ocs.link_set(0, rate=0)
+        return str(answers)
+
+
+if __name__ == "__main__":
+    main(globals())

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Limits, shared pools, ECN threshold and RED."""
+
+import socket
+
+from lab import Net, Trace, burst, equal, hold, main
+from ocs import NONE, slot
+
+L = 1000  # frame length
+ECT, CE = 2, 3
+
+
+def case_limit_in_bytes_and_packets() -> str:
+    """The queue takes what fits; the frame in service has left it."""
+    for limit, fits in (({"limit_bytes": 5 * L}, 5), ({"limit_bytes": 5 * L - 1}, 4), ({"limit_packets": 7}, 7)):
+        with Net(2) as net:
+            net.ocs.link_set(0, rate=10**6, queue=limit)
+            net.ocs.class_set(0, [slot(0, 0)])
+            net.ocs.rule_add(0, in_if="p0")
+            with Trace("ocs_drop", "ocs_enqueue") as rows:
+                burst(net.udp(0), 1, 20, L)
+            drops = [r for r in rows if r["event"] == "ocs_drop"]
+            equal(len(drops), 19 - fits, f"drops with {limit}")
+            equal({(r["reason"], r["qlen"]) for r in drops}, {(0, fits * L)}, "reason and length")
+            queue = net.ocs.stats()["links"][0]["queue"]
+            equal((queue["drops_tail"], queue["max_bytes"], queue["max_packets"]), (19 - fits, fits * L, fits), "stats")
+    return ""
+
+
+def case_pool() -> str:
+    """Two links share 10 frames; what one gives back, the other may use."""
+    with Net(3) as net:
+        net.ocs.pool_set(3, 10 * L)
+        for i in range(2):
+            net.ocs.link_set(i, rate=10**6, queue={"pool": 3})
+            net.ocs.class_set(i, [slot(0, i)])
+            net.ocs.rule_add(i, in_if=f"p{i}")
+        with Trace("ocs_drop") as rows:
+            burst(net.udp(0), 2, 8, L)  # one in service, seven wait
+            burst(net.udp(1), 2, 8, L)  # one in service, three fit
+            stats = net.ocs.stats()
+        equal([(r["link"], r["reason"]) for r in rows], [(1, 1)] * 4, "drops")
+        equal((stats["pools"][3]["used"], stats["links"][1]["queue"]["drops_pool"]), (10 * L, 4), "stats")
+        equal(net.ocs.stats()["pools"][3], {"bytes": 10 * L, "used": 0, "max_used": 10 * L}, "pool at the end")
+        net.ocs.link_set(0, queue={"pool": NONE})
+        with Trace("ocs_drop") as rows:
+            burst(net.udp(0), 2, 30, L)
+        equal(rows, [], "drops outside of the pool")
+        return ""
+
+
+def case_ecn() -> str:
+    """A packet is marked when the queue it finds is longer than the threshold; only if it is ECT."""
+    with Net(2) as net:
+        net.ocs.link_set(0, rate=10**6, queue={"ecn": 5 * L})
+        net.ocs.class_set(0, [slot(0, 0)])
+        net.ocs.rule_add(0, in_if="p0")
+        sink = net.udp(1, 9)
+        sink.setsockopt(socket.SOL_IP, 13, 1)  # IP_RECVTOS
+        for tos, marks in ((ECT, 9), (0, 0), (1, 9), (CE, 0)):
+            with Trace("ocs_mark") as rows:
+                burst(net.udp(0, tos=tos), 1, 16, L)
+            equal(len(rows), marks, f"marks of ECN field {tos}")
+            field = [sink.recvmsg(2000, 64)[1][0][2][0] & 3 for _ in range(16)]
+            equal(field, [tos] * (16 - marks) + [CE] * marks, "fields received")
+        equal(net.ocs.stats()["links"][0]["queue"]["marks"], 18, "counter")
+        return ""
+
+
+def case_red() -> str:
+    """Packets that are not ECT: never below min, with the probability of the ramp, always above max."""
+    with Net(2) as net:
+        queue = {"red_min": 100 * L, "red_max": 300 * L, "red_prob": 10**8, "ecn": 100 * L}
+        net.ocs.link_set(0, rate=10**3, queue=queue)
+        net.ocs.class_set(0, [slot(0, 0)])
+        net.ocs.rule_add(0, in_if="p0")
+        with Trace("ocs_drop", "ocs_enqueue") as rows:
+            burst(net.udp(0), 1, 400, L)
+        drops = [r for r in rows if r["event"] == "ocs_drop"]
+        if min(r["qlen"] for r in drops) <= 100 * L:
+            raise AssertionError("a drop at or below red_min")
+        by_chance = sum(r["reason"] == 2 for r in drops)
+        # 200 steps of the queue, each with drop probability p_i: sum p_i / (1 - p_i) drops
+        expected = sum(p / (1 - p) for p in (0.1 * i / 200 for i in range(1, 200)))
+        sigma = sum(p / (1 - p) ** 2 for p in (0.1 * i / 200 for i in range(1, 200))) ** 0.5
+        if abs(by_chance - expected) > 4 * sigma:
+            raise AssertionError(f"{by_chance} drops by chance, expected {expected:.1f} +- {sigma:.1f}")
+        equal({r["qlen"] for r in drops if r["reason"] == 0}, {300 * L}, "length at tail drops")
+        with Trace("ocs_drop", "ocs_mark") as rows:
+            burst(net.udp(0, tos=ECT), 1, 50, L)
+        equal([r["event"] for r in rows], ["ocs_mark"] * 50, "what happens to ECT packets")
+        return f"{by_chance} by chance, {expected:.1f} +- {sigma:.1f} expected"
+
+
+def case_red_as_drop_tail() -> str:
+    """min == max: a limit for packets that are not ECT."""
+    with Net(2) as net:
+        net.ocs.link_set(0, rate=10**6, queue={"red_min": 5 * L, "red_max": 5 * L})
+        net.ocs.class_set(0, [slot(0, 0)])
+        net.ocs.rule_add(0, in_if="p0")
+        with Trace("ocs_drop") as rows:
+            burst(net.udp(0), 1, 20, L)
+        equal([r["reason"] for r in rows], [0] * 14, "drops")
+        return ""
+
+
+def case_limit_of_held_class() -> str:
+    """The queue of a class has limits, threshold and pool like any other."""
+    with Net(2) as net:
+        net.ocs.link_set(0, rate=10**9)
+        net.ocs.pool_set(0, 4 * L)
+        hold(net, 0, voq={"limit_packets": 6, "pool": 0})
+        with Trace("ocs_drop") as rows:
+            burst(net.udp(0), 1, 10, L)
+        equal([r["reason"] for r in rows], [1] * 6, "drops")
+        equal(net.ocs.stats()["pools"][0]["used"], 0, "pool at the end")
+        return ""
+
+
+if __name__ == "__main__":
+    main(globals())
