@@ -26,6 +26,8 @@ def test_rates_are_dense_and_count_every_byte() -> None:
     rates = tables.rates(counted, MS, 2 * MS)
     assert list(rates[rates["flow"] == "a"]["rate_bps"]) == [4e6, 4e6, 0]
     assert list(rates[rates["flow"] == "b"]["rate_bps"]) == [0, 0, 1e6]
+    both = tables.rates(pd.concat([counted, counted[:1].assign(run=1)]), MS, 2 * MS)
+    assert list(both[both["run"] == 1]["rate_bps"]) == [4e6, 0, 0]
     assert list(rates[rates["flow"] == "b"]["t_s"]) == [0, 0.002, 0.004]
     received = tables.rates(counted, MS, MS, receiver=True)
     assert received["rate_bps"].sum() * 1e-3 / 8 == pytest.approx(700)

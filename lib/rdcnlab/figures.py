@@ -87,6 +87,12 @@ def panels(
     return figure, figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
 
 
+def legend(figure: Figure, ax: Axes) -> None:
+    """Put the legend of one panel above all of them."""
+    handles, labels = ax.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=len(labels))
+
+
 def band(ax: Axes, stats: pd.DataFrame, x: str, name: str, *, scale: float = 1.0) -> None:
     """Draw a mean over `x` with its interval.
 

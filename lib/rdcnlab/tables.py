@@ -55,7 +55,8 @@ def rates(throughput: pd.DataFrame, base_ns: int, bin_ns: int, *, receiver: bool
     Returns
     -------
     DataFrame
-        ``run``, ``flow``, ``t_s`` (start of the bin), ``rate_bps``; from 0 to the last bin of the run.
+        ``run``, ``flow``, ``t_s`` (start of the bin), ``rate_bps``. All runs go from 0 to the last bin of the longest,
+        so that a mean over runs counts those that have ended as zero.
 
     Raises
     ------
@@ -69,15 +70,14 @@ def rates(throughput: pd.DataFrame, base_ns: int, bin_ns: int, *, receiver: bool
     keys = [kept["run"], kept["flow"], (kept["bin"] // step).rename("bin")]
     counted = kept["bytes"].groupby(keys).sum()
     parts = []
-    for run, of_run in counted.groupby(level="run"):
-        last = int(of_run.index.get_level_values("bin").max())
-        for flow, of_flow in of_run.groupby(level="flow"):
-            values = np.zeros(last + 1)
-            values[of_flow.index.get_level_values("bin").to_numpy()] = of_flow.to_numpy()
-            times = np.arange(last + 1) * (bin_ns / 1e9)
-            parts.append(pd.DataFrame({"run": run, "flow": flow, "t_s": times, "rate_bps": values * (8e9 / bin_ns)}))
-    if not parts:
+    if counted.empty:
         return pd.DataFrame({"run": [], "flow": [], "t_s": [], "rate_bps": []})
+    length = int(counted.index.get_level_values("bin").max()) + 1
+    times = np.arange(length) * (bin_ns / 1e9)
+    for (run, flow), of_flow in groups(counted.reset_index(), ["run", "flow"]):
+        values = np.zeros(length)
+        values[of_flow["bin"].to_numpy()] = of_flow["bytes"].to_numpy()
+        parts.append(pd.DataFrame({"run": run, "flow": flow, "t_s": times, "rate_bps": values * (8e9 / bin_ns)}))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -247,6 +247,8 @@ def at(t: Floats, values: Floats, grid: Floats) -> Floats:
 
 
 def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
-    """Return Spearman's rank correlation; NaN for fewer than three points."""
+    """Return Spearman's rank correlation; NaN for fewer than three points, or where one side is constant."""
     a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
-    return float(stats.spearmanr(a, b).statistic) if a.size >= 3 else float("nan")
+    if a.size < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
+        return float("nan")
+    return float(stats.spearmanr(a, b).statistic)

@@ -54,7 +54,7 @@ class Fig3(Item):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the mean throughput over time, one panel a period."""
-        rates = tables.with_fields(tables.rates(runs.throughput, *_bins(20)), runs.scenarios)
+        rates = tables.with_fields(tables.rates(runs.throughput, *_bins(5)), runs.scenarios)
         stats = tables.mean_ci(rates.fillna({"period_ms": 0}), ["period_ms", "cc", "t_s"], "rate_bps")
         with figures.style():
             figure, axes = figures.panels(1, len(self.periods_ms))
@@ -64,7 +64,7 @@ class Fig3(Item):
                     figures.band(ax, of_cc, "t_s", cc, scale=1e-9)
                 ax.set(title=f"{period} ms" if period else "no migration", xlabel="time [s]", ylim=(0, 10.8))
             axes[0, 0].set_ylabel("throughput [Gb/s]")
-            axes[0, 0].legend(loc="lower center")
+            figures.legend(figure, axes[0, 0])
         return figure
 
     def measure(self, runs: Runs) -> dict[str, Measured]:

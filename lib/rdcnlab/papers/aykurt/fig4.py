@@ -61,7 +61,7 @@ class Fig4(Item):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the mean throughput of both flows over time with its interval, one panel a period."""
-        stats = self._curves(runs, 20 * _MS)
+        stats = self._curves(runs, 5 * _MS)
         with figures.style():
             figure, axes = figures.panels(1, len(self.periods_ms), width=2.6)
             for ax, period in zip(axes[0], self.periods_ms, strict=True):
@@ -71,7 +71,7 @@ class Fig4(Item):
                 ax.axhline(5, color=figures.REFERENCE, linewidth=0.8, linestyle=":")
                 ax.set(title=f"{period} ms", xlabel="time [s]", ylim=(0, 10.8))
             axes[0, 0].set_ylabel("throughput [Gb/s]")
-            axes[0, -1].legend(loc="upper right")
+            figures.legend(figure, axes[0, 0])
         return figure
 
     def measure(self, runs: Runs) -> dict[str, Measured]:

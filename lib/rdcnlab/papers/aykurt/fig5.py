@@ -55,7 +55,7 @@ class Fig5(Item):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the mean window over time, the single flow's behind both, one panel a period."""
-        windows = self._windows(runs, 10 * _MS)
+        windows = self._windows(runs, 5 * _MS)
         stats = tables.mean_ci(windows, ["period_ms", "flow", "t_s"], "cwnd_B")
         with figures.style():
             figure, axes = figures.panels(1, len(self.periods_ms), width=2.8)
@@ -66,7 +66,7 @@ class Fig5(Item):
                     figures.band(ax, chosen, "t_s", flow, scale=1e-3)
                 ax.set(title=f"{period} ms", xlabel="time [s]")
             axes[0, 0].set_ylabel("congestion window [kB]")
-            axes[0, -1].legend(loc="upper right")
+            figures.legend(figure, axes[0, 0])
         return figure
 
     def measure(self, runs: Runs) -> dict[str, Measured]:

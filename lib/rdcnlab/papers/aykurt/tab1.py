@@ -65,8 +65,8 @@ class Tab1(Item):
                 for place, value in enumerate(values):
                     mark = figures.look("westwood" if ran.loc[(axis, str(value))] else "bbr")
                     text = f"{'✓' if ran.loc[(axis, str(value))] else '✗'} {'none' if value is None else value}"
-                    ax.text(1.8 + place, -line, text, color=mark.color)
-            ax.set(xlim=(0, 13), ylim=(-len(AXES) + 0.5, 0.8))
+                    ax.text(1.8 + 1.2 * place, -line, text, color=mark.color)
+            ax.set(xlim=(0, 15), ylim=(-len(AXES) + 0.5, 0.8))
         return figure
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
