@@ -64,7 +64,7 @@ def case_refusals_name_attribute_and_range() -> str:
                 "link_set: link.queue.red_min: RED_MIN 9 is above RED_MAX 8",
                 "link_set: link.queue.pool: POOL 5 does not exist",
                 "link_set: link.queue.bytes: Unknown attribute type",
-                "port_set: port.link.id: The egress link of a port has no ID",
+                "port_set: port.link.id: A link of a port has no ID",
                 "pool_set: pool.id: integer out of range (allowed 0..63)",
                 "class_set: SLOTS of the new class 0 are missing",
                 "class_set: class.id: integer out of range (allowed 0..4095)",

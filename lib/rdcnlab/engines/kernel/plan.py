@@ -23,6 +23,9 @@ PORT_LINK = 0x8000
 #: Class of packets that no rule takes, such as ACKs.
 FIRST_CLASS = 1
 
+#: Trace filter for those two: a host's own line, to the switch, is neither of them.
+PLACES = f"(link <= 1023 || link >= {PORT_LINK})"
+
 ETHERNET_HEADER = 14
 #: Settings that the kernel derives from the size of memory, in pages of 4 KiB or packets.
 MEMORY_SYSCTLS = {"net.ipv4.tcp_mem": "1048576 1398101 2097152", "net.ipv4.udp_mem": "1048576 1398101 2097152"}
@@ -211,7 +214,7 @@ def _probes(scenario: Scenario) -> list[dict[str, Any]]:
     if scenario.switch.kind == "ocs":
         probes += [
             # at each of two places, a link inside the switch and the receiver's line
-            probe("ocs/ocs_dequeue", 32, packets * 3),
+            probe("ocs/ocs_dequeue", 32, packets * 3, f"{ours} && {PLACES}"),
             probe("ocs/ocs_drop", 36, lossy),
             probe("ocs/ocs_mark", 32, packets * 3 // 2),
             probe("ocs/ocs_slot", 32, _slot_changes(scenario), ""),
