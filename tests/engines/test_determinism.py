@@ -69,8 +69,8 @@ def test_root_and_an_ordinary_user(
     place = Path("/var/tmp") / f"rdcnlab-nobody-{os.getpid()}"
     place.mkdir()
     try:
-        copy = place / "kernel"
-        shutil.copytree(kernel.directory, copy)
+        shutil.copytree(kernel.directory, place / "kernel")
+        shutil.copytree(kernel.tools, place / "tools")
         package = Path(build.__file__).parents[3]
         shutil.copytree(package, place / "lib", ignore=shutil.ignore_patterns("__pycache__"))
         (place / "scenario.json").write_text(scenario.json())
@@ -82,7 +82,7 @@ def test_root_and_an_ordinary_user(
             "from rdcnlab.scenario import Scenario\n"
             f"place = pathlib.Path({str(place)!r})\n"
             "scenario = Scenario.load(place / 'scenario.json')\n"
-            "kernel = build.Kernel('x', place / 'kernel')\n"
+            "kernel = build.Kernel('x', place / 'kernel', place / 'tools')\n"
             "guest.run(kernel, plan.compile_plan(scenario), place / 'run', python=sys.executable)\n"
             "print(digests(observed.tables(scenario, place / 'run')))\n"
         )

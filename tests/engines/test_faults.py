@@ -109,7 +109,7 @@ def test_killing_the_host_process_ends_the_guest(kernel: Kernel, two_flows: Scen
         "from rdcnlab.engines.kernel.build import Kernel\n"
         "from rdcnlab.scenario import Scenario\n"
         f"scenario = Scenario.load({str(tmp_path / 'scenario.json')!r})\n"
-        f"kernel = Kernel('x', pathlib.Path({str(kernel.directory)!r}))\n"
+        f"kernel = Kernel('x', pathlib.Path({str(kernel.directory)!r}), pathlib.Path({str(kernel.tools)!r}))\n"
         f"guest.run(kernel, plan.compile_plan(scenario), pathlib.Path({str(tmp_path)!r}), python=sys.executable)\n"
     )
     (tmp_path / "scenario.json").write_text(two_flows.with_(size="1 TiB", limit="1 h").json())

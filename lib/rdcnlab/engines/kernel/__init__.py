@@ -33,7 +33,8 @@ class KernelEngine:
 
     def identity(self, scenario: Scenario) -> str:
         """Return the hash of kernel and guest code; see `rdcnlab.engines.Engine`."""
-        digest = hashlib.sha256(build.identity(hz=scenario.engine.hz, stock=self.stock).encode())
+        parts = [build.identity(hz=scenario.engine.hz, stock=self.stock), build.tools_identity()]
+        digest = hashlib.sha256(" ".join(parts).encode())
         for path in _code():
             digest.update(path.name.encode() + b"\n" + path.read_bytes())
         return digest.hexdigest()

@@ -41,11 +41,14 @@ class Kernel:
     id : str
         Hash of all that went in.
     directory : Path
-        Holds ``linux``, ``rdcn-guest``, ``launch``, ``config`` and ``version``.
+        Holds ``linux``, ``config`` and ``version``.
+    tools : Path
+        Holds our own programs, ``rdcn-guest`` and ``launch``, which are quickly built and often changed.
     """
 
     id: str
     directory: Path
+    tools: Path
 
     @property
     def linux(self) -> Path:
@@ -55,12 +58,12 @@ class Kernel:
     @property
     def tool(self) -> Path:
         """PID 1 of the guest and its traffic tool."""
-        return self.directory / "rdcn-guest"
+        return self.tools / "rdcn-guest"
 
     @property
     def launch(self) -> Path:
         """What starts a guest confined."""
-        return self.directory / "launch"
+        return self.tools / "launch"
 
     @property
     def version(self) -> str:
@@ -102,10 +105,19 @@ def config(*, hz: int, stock: bool = False) -> str:
 
 
 def identity(*, hz: int = 250, stock: bool = False) -> str:
-    """Return the id of a build: patches, configuration, source, compiler and the guest's own tools."""
+    """Return the id of a build: patches, configuration, source and compiler."""
     parts = [config(hz=hz, stock=stock), toolchain.source(cache_root()).digest, toolchain.compiler()]
     parts += [change(path) for path in series(stock=stock)]
-    parts += [path.name + "\n" + path.read_text() for path in [*sorted(TOOLS.glob("*.[ch]")), LAUNCH]]
+    return _hash(parts)
+
+
+def tools_identity() -> str:
+    """Return the id of our own programs: their source and the compiler."""
+    sources = [*sorted(TOOLS.glob("*.[ch]")), LAUNCH]
+    return _hash([toolchain.compiler(), *(path.name + "\n" + path.read_text() for path in sources)])
+
+
+def _hash(parts: list[str]) -> str:
     digest = hashlib.sha256()
     for part in parts:
         digest.update(f"{len(part)}\n{part}".encode())
@@ -122,7 +134,9 @@ def find(*, hz: int = 250, stock: bool = False) -> Kernel | None:
     """Return the build if it is there."""
     number = identity(hz=hz, stock=stock)
     directory = cache_root() / number[:16]
-    return Kernel(number, directory) if (directory / "linux").is_file() else None
+    tools = cache_root() / f"tools-{tools_identity()[:16]}"
+    ready = (directory / "linux").is_file() and (tools / "launch").is_file()
+    return Kernel(number, directory, tools) if ready else None
 
 
 def _silent(_what: str, _done: int, _total: int) -> None:
@@ -154,6 +168,7 @@ def build(*, hz: int = 250, stock: bool = False, progress: Progress | None = Non
     root = cache_root()
     root.mkdir(parents=True, exist_ok=True)
     target = root / number[:16]
+    tools = root / f"tools-{tools_identity()[:16]}"
     report = progress or _silent
     with locked(root / f"{number[:16]}.lock", lambda: report("another process builds this kernel", 0, STEPS)):
         if not (target / "linux").is_file():
@@ -164,7 +179,10 @@ def build(*, hz: int = 250, stock: bool = False, progress: Progress | None = Non
                 _build(work, target, hz=hz, stock=stock, report=report)
             finally:
                 shutil.rmtree(work, ignore_errors=True)
-    return Kernel(number, target)
+    with locked(tools.with_suffix(".lock"), lambda: report("another process builds the tools", 0, STEPS)):
+        if not (tools / "launch").is_file():
+            _build_tools(tools)
+    return Kernel(number, target, tools)
 
 
 @contextlib.contextmanager
@@ -204,16 +222,24 @@ def _build(work: Path, target: Path, *, hz: int, stock: bool, report: Progress) 
     _call(["strip", "--strip-debug", str(out / "linux")], tree, log, "stripping the kernel")
     ready = work / "ready"
     ready.mkdir()
-    tools = [str(path) for path in sorted(TOOLS.glob("*.c"))]
-    cc = ["gcc", "-O2", "-Wall", "-Wextra", "-static", "-pthread", "-o"]
-    _call([*cc, str(ready / "rdcn-guest"), *tools], tree, log, "compiling the guest's tools")
-    _call([*cc, str(ready / "launch"), str(LAUNCH)], tree, log, "compiling the launcher")
     (ready / "version").write_text(release)
     shutil.copy(out / ".config", ready / "config")
     shutil.copy(out / "linux", ready / "linux.part")
     (ready / "linux.part").rename(ready / "linux")
     ready.rename(target)
     report("done", STEPS, STEPS)
+
+
+def _build_tools(target: Path) -> None:
+    work = target.with_suffix(".work")
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir()
+    log = target.with_suffix(".log")
+    sources = [str(path) for path in sorted(TOOLS.glob("*.c"))]
+    cc = ["gcc", "-O2", "-Wall", "-Wextra", "-static", "-pthread", "-o"]
+    _call([*cc, str(work / "rdcn-guest"), *sources], work, log, "compiling the guest's tools")
+    _call([*cc, str(work / "launch"), str(LAUNCH)], work, log, "compiling the launcher")
+    work.rename(target)
 
 
 def _call(command: list[str], cwd: Path, log: Path, what: str, report: Progress | None = None) -> None:

@@ -98,7 +98,7 @@ def run(
         kernel.launch,
         core=core,
         write=[directory, room],
-        read=[HERE / "inside", kernel.directory],
+        read=[HERE / "inside", kernel.directory, kernel.tools],
         program=[str(kernel.linux), *arguments(kernel, directory, clock, need, python)],
     )
     # neither the user's environment nor an odd TMPDIR may reach the guest
