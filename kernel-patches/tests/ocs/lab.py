@@ -46,7 +46,7 @@ def sh(*lines: str) -> str:
 def inside(name: str):
     """Be in a network namespace; sockets made here stay there."""
     setns = __import__("ctypes").CDLL(None, use_errno=True).setns
-    with open("/proc/self/ns/net") as home, open(f"/run/netns/{name}") as there:
+    with Path("/proc/self/ns/net").open() as home, Path(f"/run/netns/{name}").open() as there:
         setns(there.fileno(), 0)
         try:
             yield
@@ -185,7 +185,11 @@ class Trace:
             event = self.kinds.get(struct.unpack_from("H", page, body)[0]) if kind != 29 else None
             if event:
                 code, names = FIELDS[event]
-                yield {"t": now, "event": event, **dict(zip(names.split(), struct.unpack_from(code, page, body + 8)))}
+                yield {
+                    "t": now,
+                    "event": event,
+                    **dict(zip(names.split(), struct.unpack_from(code, page, body + 8), strict=True)),
+                }
             at = body + size
 
 
@@ -194,7 +198,10 @@ def equal(got: object, expected: object, what: str) -> None:
     if got == expected:
         return
     if isinstance(got, list) and isinstance(expected, list):
-        n = next((i for i, pair in enumerate(zip(got, expected)) if pair[0] != pair[1]), min(len(got), len(expected)))
+        n = next(
+            (i for i, pair in enumerate(zip(got, expected, strict=False)) if pair[0] != pair[1]),
+            min(len(got), len(expected)),
+        )
         what += f" ({len(got)} of {len(expected)}), from number {n}"
         got, expected = got[n : n + 5], expected[n : n + 5]
     raise AssertionError(f"{what}: {got!r}, expected {expected!r}")
@@ -208,7 +215,7 @@ def main(cases: dict) -> None:
         try:
             note = cases[name]()
             print(f"ok {name}{': ' + str(note) if note else ''}", flush=True)
-        except Exception:
+        except Exception:  # noqa: BLE001  (a case may fail in any way, the next one runs)
             failed += 1
             print(f"not ok {name}\n{traceback.format_exc()}", flush=True)
     sys.exit(failed > 0)

@@ -64,7 +64,13 @@ def slab() -> int:
 
 def case_switch_goes_under_load() -> str:
     """Delete the switch, a port's device, a host, and free a port, each with packets everywhere."""
-    endings = ("ip link del ocs0", "ip link del p1", "ip netns del h1", "ip link set p1 nomaster", "ip link set p1 down")
+    endings = (
+        "ip link del ocs0",
+        "ip link del p1",
+        "ip netns del h1",
+        "ip link set p1 nomaster",
+        "ip link set p1 down",
+    )
     used = []
     for n in range(15):
         net = Net(3)

@@ -72,8 +72,7 @@ def case_refusals_name_attribute_and_range() -> str:
                 "class_set: class.slots: SLOTS: 1025 slots, allowed are 1..1024",
                 "class_set: class.slots.slot.target: TARGET: link 7 does not exist",
                 "class_set: class.slots.slot: DURATION 0 is for a single slot only",
-                "class_set: class.slots.slot.duration: "
-                "DURATION 99 ns is out of range 100..1000000000000000",
+                "class_set: class.slots.slot.duration: DURATION 99 ns is out of range 100..1000000000000000",
                 "class_set: class.slots.slot.duration: integer out of range (allowed 0..1000000000000000)",
                 "class_set: TARGET of a slot is missing",
                 f"class_set: class.phase: integer out of range (allowed {-(2**61)}..{2**61 - 1})",
@@ -157,7 +156,9 @@ def case_batch() -> str:
             equal(str(error), "ocs0: link_set: link.overhead: integer out of range (allowed 0..1000)", "error")
         links = net.ocs.stats()["links"]
         equal((links[0]["rate"], links[2]["rate"]), (5, 7), "rates")
-        net.ocs.class_set(0, [slot(1000 + i, i, tdn=i % 256, voq_bytes=1, voq_packets=2, voq_ecn=3) for i in range(1024)])
+        net.ocs.class_set(
+            0, [slot(1000 + i, i, tdn=i % 256, voq_bytes=1, voq_packets=2, voq_ecn=3) for i in range(1024)]
+        )
         equal(net.ocs.stats()["classes"][0]["slot_count"], 1024, "slots")
         return ""
 
@@ -181,7 +182,9 @@ def case_noise() -> str:
         sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 16)
         answers = {}
         for n in range(6000):
-            body = bytearray(rng.choice(seeds) if n % 3 else attr(1, struct.pack("=I", ocs.ifindex)) + rng.randbytes(40))
+            body = bytearray(
+                rng.choice(seeds) if n % 3 else attr(1, struct.pack("=I", ocs.ifindex)) + rng.randbytes(40)
+            )
             for _ in range(rng.randrange(4)):
                 body[rng.randrange(8, len(body))] = rng.choice((0, 1, 4, 0x80, 0xFF, rng.randrange(256)))
             sock.send(ocs._message(ocs._family, rng.randrange(1, 9), 4, bytes(body)))
