@@ -105,20 +105,19 @@ def os_error(call, *args: object) -> str:
 
 
 def case_ports_that_cannot_be() -> str:
-    """Loopback, another switch, a device that has a master."""
+    """Loopback, another switch, a device that something else receives from."""
     with Net(2):
         said = []
         for line in (
             "ip link set lo master ocs0",
             "ip link add ocs1 type ocs; ip link set ocs1 master ocs0",
-            "ip link add br0 type bridge; ip link add d0 type dummy; ip link set d0 master br0; bridge link set dev d0;"
-            "ip link add m0 link p0 type macvlan",
+            "ip link add d0 type dummy; ip link add m0 link d0 type macvlan; ip link set d0 master ocs0",
         ):
             with contextlib.suppress(AssertionError):
                 sh(line)
                 said.append(line)
         equal(said, [], "what was accepted")
-        sh("for d in ocs1 br0 d0; do ip link del $d || true; done")
+        sh("for d in ocs1 d0; do ip link del $d; done")
         return ""
 
 
