@@ -98,10 +98,13 @@ def campaign(
         ):
             for done in ended:
                 scenario = missing[done.index]
-                if done.error is None:
+                error = done.error
+                if error is None:
                     found[scenario.hash] = lookup([scenario], store)[0]
-                else:
-                    failures.append(Failure(scenario, done.error))
+                    if found[scenario.hash] is None:
+                        error = RunError("the engine was changed while the campaign ran")
+                if error is not None:
+                    failures.append(Failure(scenario, error))
                     bar.set_postfix(failed=len(failures))
                 bar.update()
     runs = Runs([run for run in found.values() if run is not None])
