@@ -22,6 +22,13 @@ from tests.engines.conftest import RunGuest
 pytestmark = pytest.mark.guest
 
 
+#: A shell line that asks for more memory than the guest has, and gets it.
+EAT = (
+    "echo 1 > /proc/sys/vm/overcommit_memory; "
+    f"{sys.executable} -c 'x = bytearray(4 * 10**9); x[::4096] = bytes(len(x[::4096]))'"
+)
+
+
 @pytest.fixture(autouse=True)
 def nothing_stays(kernel: Kernel) -> object:
     """No process of a guest is left, and no memory file."""
@@ -51,14 +58,13 @@ def test_virtual_time_stands_still(run_guest: RunGuest, two_hosts: Scenario) -> 
 
 def test_panic(run_guest: RunGuest, two_hosts: Scenario) -> None:
     with pytest.raises(RunError, match="kernel panicked"):
-        run_guest(two_hosts, commands=[("a", "echo c > /proc/sysrq-trigger")])
+        run_guest(two_hosts, commands=[("a", f"echo 2 > /proc/sys/vm/panic_on_oom; {EAT}")])
 
 
 def test_out_of_memory(run_guest: RunGuest, two_hosts: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RDCNLAB_GUEST_MEMORY", "256")
-    eat = "x = bytearray(10**9); x[::4096] = bytes(len(x[::4096]))"
     with pytest.raises(RunError, match=r"ran out of memory.*RDCNLAB_GUEST_MEMORY"):
-        run_guest(two_hosts, commands=[("a", f'{sys.executable} -c "{eat}"; kill -9 $PPID')])
+        run_guest(two_hosts, commands=[("a", EAT)])
 
 
 def test_a_signal_from_outside(kernel: Kernel, two_flows: Scenario, tmp_path: Path) -> None:
@@ -112,7 +118,7 @@ def test_killing_the_host_process_ends_the_guest(kernel: Kernel, two_flows: Scen
         f"kernel = Kernel('x', pathlib.Path({str(kernel.directory)!r}), pathlib.Path({str(kernel.tools)!r}))\n"
         f"guest.run(kernel, plan.compile_plan(scenario), pathlib.Path({str(tmp_path)!r}), python=sys.executable)\n"
     )
-    (tmp_path / "scenario.json").write_text(two_flows.with_(size="1 TiB", limit="1 h").json())
+    (tmp_path / "scenario.json").write_text(two_flows.with_(size="1 TiB", limit="3600 s").json())
     process = subprocess.Popen([sys.executable, "-c", script])
     clock = tmp_path / "clock"
     deadline = time.monotonic() + 60
@@ -134,10 +140,22 @@ def test_no_room_for_memory(monkeypatch: pytest.MonkeyPatch) -> None:
         memory.directory(2**60)
 
 
-def test_noexec_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RDCNLAB_MEMORY_DIR", "/proc")
-    with pytest.raises(RunError, match=r"/proc is (mounted noexec|not writable)"):
-        memory.directory(2**20)
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a file system noexec to try")
+def test_noexec_memory(tmp_path: Path) -> None:
+    script = (
+        "from rdcnlab.engines.kernel import memory\n"
+        "try:\n    memory.directory(2**20)\n"
+        "except Exception as error:\n    print(type(error).__name__, error)\n"
+    )
+    mount = f'mount -t tmpfs -o noexec,size=64m none {tmp_path} && exec {sys.executable} -c "$0"'
+    answer = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", mount, script],
+        env={**os.environ, "RDCNLAB_MEMORY_DIR": str(tmp_path)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if answer.returncode and "permission" in answer.stderr.lower():
+        pytest.skip(f"this root may not mount: {answer.stderr.strip()}")
+    assert answer.stdout.startswith("RunError"), answer
+    assert f"{tmp_path} is mounted noexec" in answer.stdout
 
 
 @pytest.mark.parametrize("value", ["", "many", "1", "-5", "10000000"])
