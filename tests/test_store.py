@@ -133,7 +133,7 @@ def test_reads_through_to_shipped_results(tmp_path: Path, store: Store, two_flow
     scenarios = [two_flows.with_(seed=seed) for seed in range(3)]
     for scenario in scenarios:
         put(store, scenario, "old")
-    ship(list(store), tmp_path / "results" / "aykurt", tables=["flows", "tcp"])
+    ship(list(store), tmp_path / "results" / "aykurt", lambda _: ["flows", "tcp", "queues"])
     fresh = Store(tmp_path / "fresh", shipped=Shipped(tmp_path / "results"))
     for scenario in scenarios:
         run = fresh.find(scenario, "new")
@@ -142,6 +142,7 @@ def test_reads_through_to_shipped_results(tmp_path: Path, store: Store, two_flow
         assert run.provenance["identity"] == "old"
         assert digest(run.table("tcp")) == run.digests["tcp"]
         assert digest(run.table("flows")) == run.digests["flows"]
+        assert digest(run.table("queues")) == run.digests["queues"]
         with pytest.raises(RunError, match="throughput"):
             run.table("throughput")
     assert fresh.find(two_flows.with_(seed=9), "new") is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,7 +18,7 @@ from rich.table import Table
 from rdcnlab.campaign import WALL_LIMIT_S, campaign
 from rdcnlab.errors import InputError, RdcnlabError
 from rdcnlab.scenario import Scenario
-from rdcnlab.store import Store
+from rdcnlab.store import Run, Store
 
 app = typer.Typer(
     help="TCP in networks that reconfigure themselves: a real Linux stack in virtual time.",
@@ -180,6 +181,27 @@ def report(names: Names = None, output: Output = Path("out")) -> None:
     typer.echo(path)
 
 
+@app.command(hidden=True)
+def ship(paper: Annotated[str, typer.Argument(help="As in aykurt.")]) -> None:
+    """Write the stored runs of a paper's items, paper profile, as shipped results. For maintainers."""
+    from rdcnlab import places
+    from rdcnlab.papers import select
+    from rdcnlab.shipped import Shipped
+    from rdcnlab.shipped import ship as write
+
+    store = Store(shipped=Shipped("/nonexistent"))
+    needs: dict[Run, set[str]] = {}
+    for kind in select([paper]):
+        item = kind(profile="paper")
+        stored = item.stored(store)
+        if stored is None:
+            raise InputError.of("item", f"{paper}/{item.id}", "one whose runs of the paper profile are all stored")
+        for run in stored:
+            needs.setdefault(run, set()).update(item.needs(run.scenario))
+    write(needs, places.results() / paper, needs.__getitem__)
+    typer.echo(f"{len(needs)} runs in {places.results() / paper}")
+
+
 @app.command()
 def bench(as_json: Json = False) -> None:
     """Measure the engine: wall seconds a virtual second, packets a second, beside the host's own kernel."""
@@ -237,11 +259,17 @@ def _assignment(text: str) -> tuple[str, Any]:
 
 def main() -> None:
     """Run the command line; every expected error is a sentence, not a traceback."""
+    # being ended politely cleans up as Ctrl-C does, which a shell's background job would not even receive
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.default_int_handler)
     try:
         app()
     except RdcnlabError as error:
         typer.echo(f"rdcnlab: {error}", err=True)
         sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        typer.echo("rdcnlab: interrupted; what had ended is kept", err=True)
+        sys.exit(130)
 
 
 if __name__ == "__main__":

@@ -65,6 +65,10 @@ class Item(Frozen, abc.ABC):
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Return the measurements by the id of the claim."""
 
+    def needs(self, scenario: Scenario) -> tuple[str, ...]:  # noqa: ARG002  (items decide by it)
+        """Return the tables of a run that the figure and the claims look at; only these are shipped."""
+        return ("flows",)
+
     @property
     def count(self) -> int:
         """Runs of each scenario."""

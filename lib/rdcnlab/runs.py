@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +40,10 @@ class Runs:
 
     def __repr__(self) -> str:
         return f"<{len(self)} runs>"
+
+    def select(self, keep: Callable[[Scenario], bool]) -> Runs:
+        """Return the runs of some scenarios, in the same order; they are numbered anew."""
+        return Runs([run for run in self._runs if keep(run.scenario)])
 
     @cached_property
     def scenarios(self) -> pd.DataFrame:

@@ -1,38 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
 """Results that come with the package: many runs in a few files.
 
-``data/results/<paper>/`` holds ``runs.parquet`` with one row a run (id, scenario, engine, provenance, digests) and the
-tables of all of them, each with a leading column ``run`` and one row group a run, so that one run can be read alone.
+``data/results/<paper>/`` holds ``runs.parquet`` with one row a run (id, scenario, provenance, digests, and which tables
+are there) and the tables of all of them, each with a leading column ``run`` and sorted by it. A run need not have all
+its tables here; its digests are those of all.
 """
 
 from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rdcnlab import places
 from rdcnlab.engines import SCHEMAS
+from rdcnlab.errors import RunError
 from rdcnlab.scenario import canonical_json
 
 if TYPE_CHECKING:
     from rdcnlab.store import Run
 
-_RUNS = pa.schema(
-    [
-        ("run", pa.string()),
-        ("hash", pa.string()),
-        ("scenario", pa.string()),
-        ("provenance", pa.string()),
-        ("digests", pa.string()),
-    ]
-)
+_COLUMNS = ("run", "hash", "scenario", "provenance", "digests", "tables")
+_RUNS = pa.schema([(name, pa.string()) for name in _COLUMNS])
+#: Columns that rise within a run: their differences take a fraction of the room.
+_RISING = ("bin", "t_ns")
+#: Columns with few values, each of them often.
+_REPEATED = ("run", "where", "link", "flow", "event", "src", "dst", "cc", "bytes", "packets", "size_B")
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,30 @@ class Row:
     scenario: str
     provenance: Mapping[str, Any]
     digests: Mapping[str, str]
+    tables: tuple[str, ...]
 
     @property
     def data(self) -> dict[str, Any]:
         """The scenario as plain data."""
         data: dict[str, Any] = json.loads(self.scenario)
         return data
+
+    def table(self, name: str) -> pa.Table:
+        """Read one table.
+
+        Raises
+        ------
+        RunError
+            It was not shipped.
+        """
+        if name not in self.tables:
+            raise RunError(
+                f"the shipped results do not hold the table '{name}' of run {self.id[:12]}; "
+                "with the environment's RDCNLAB_RESULTS=none it is run here"
+            )
+        table, first = _load(self.folder / f"{name}.parquet")
+        start, length = first.get(self.id, (0, 0))
+        return table.slice(start, length).cast(SCHEMAS[name])
 
 
 class Shipped:
@@ -70,8 +88,14 @@ class Shipped:
         rows: dict[str, Row] = {}
         for path in sorted(self.root.glob("*/runs.parquet")):
             for entry in pq.read_table(path, schema=_RUNS).to_pylist():
-                provenance, digests = json.loads(entry["provenance"]), json.loads(entry["digests"])
-                rows[entry["hash"]] = Row(entry["run"], path.parent, entry["scenario"], provenance, digests)
+                rows[entry["hash"]] = Row(
+                    entry["run"],
+                    path.parent,
+                    entry["scenario"],
+                    json.loads(entry["provenance"]),
+                    json.loads(entry["digests"]),
+                    tuple(json.loads(entry["tables"])),
+                )
         return rows
 
     def row(self, scenario_hash: str) -> Row | None:
@@ -79,7 +103,21 @@ class Shipped:
         return self.rows.get(scenario_hash)
 
 
-def ship(runs: Iterable[Run], folder: Path, *, tables: Iterable[str] = tuple(SCHEMAS)) -> None:
+@functools.lru_cache(maxsize=8)
+def _load(path: Path) -> tuple[pa.Table, dict[str, tuple[int, int]]]:
+    """Read a file, and where each run's rows begin and how many they are."""
+    table = pq.read_table(path)
+    encoded = table["run"].combine_chunks().dictionary_encode()
+    codes = encoded.indices.to_numpy()
+    starts = np.flatnonzero(np.diff(codes, prepend=-1)) if len(codes) else np.empty(0, dtype=int)
+    lengths = np.diff(starts, append=len(codes))
+    names = encoded.dictionary.take(pa.array(codes[starts])).to_pylist()
+    return table.drop_columns(["run"]), dict(
+        zip(names, zip(starts.tolist(), lengths.tolist(), strict=True), strict=True)
+    )
+
+
+def ship(runs: Iterable[Run], folder: Path, needs: Callable[[Run], Iterable[str]] = lambda _: SCHEMAS) -> None:
     """Write runs as shipped results; what the folder held before is replaced.
 
     Parameters
@@ -88,30 +126,43 @@ def ship(runs: Iterable[Run], folder: Path, *, tables: Iterable[str] = tuple(SCH
         Which; each scenario once.
     folder : Path
         ``data/results/<paper>``.
-    tables : iterable of str
-        Names of the tables to include.
+    needs : callable
+        Gives the names of the tables to ship of a run.
     """
     chosen = sorted(runs, key=lambda run: run.id)
-    names = list(tables)
+    wanted = {run.id: sorted(set(needs(run))) for run in chosen}
     folder.mkdir(parents=True, exist_ok=True)
-    for name in names:
-        schema = pa.schema([pa.field("run", pa.string()), *SCHEMAS[name]])
-        part = folder / f"{name}.part"
-        with pq.ParquetWriter(part, schema, compression="zstd", compression_level=19) as writer:
-            for run in chosen:
-                table = run.table(name)
-                column = pa.array([run.id] * len(table), pa.string())
-                writer.write_table(table.add_column(0, pa.field("run", pa.string()), column).cast(schema))
-        part.rename(folder / f"{name}.parquet")
+    for name, schema in SCHEMAS.items():
+        parts = [
+            run.table(name).add_column(0, "run", pa.array([run.id] * len(run.table(name)), pa.string()))
+            for run in chosen
+            if name in wanted[run.id]
+        ]
+        empty = pa.schema([("run", pa.string()), *schema]).empty_table()
+        _write(pa.concat_tables([empty, *parts]), folder / f"{name}.parquet")
     rows = [
         {
             "run": run.id,
             "hash": run.scenario.hash,
             "scenario": run.scenario.json(),
             "provenance": canonical_json(dict(run.provenance)),
-            "digests": canonical_json({name: run.digests[name] for name in names}),
+            "digests": canonical_json(dict(run.digests)),
+            "tables": canonical_json(wanted[run.id]),
         }
         for run in chosen
     ]
-    pq.write_table(pa.Table.from_pylist(rows, _RUNS), folder / "runs.part", compression="zstd", compression_level=19)
-    (folder / "runs.part").rename(folder / "runs.parquet")
+    _write(pa.Table.from_pylist(rows, _RUNS), folder / "runs.parquet")
+    _load.cache_clear()
+
+
+def _write(table: pa.Table, path: Path) -> None:
+    part = path.with_suffix(".part")
+    pq.write_table(
+        table.combine_chunks(),
+        part,
+        compression="zstd",
+        compression_level=19,
+        use_dictionary=[name for name in table.column_names if name in _REPEATED],
+        column_encoding={name: "DELTA_BINARY_PACKED" for name in table.column_names if name in _RISING},
+    )
+    part.rename(path)

@@ -35,7 +35,7 @@ from rdcnlab.digest import digests
 from rdcnlab.engines import SCHEMAS, Outcome
 from rdcnlab.errors import RunError
 from rdcnlab.scenario import Scenario, canonical_json
-from rdcnlab.shipped import Shipped
+from rdcnlab.shipped import Row, Shipped
 
 
 @dataclass(frozen=True)
@@ -52,18 +52,23 @@ class Run:
         How it came about.
     digests : dict of str to str
         sha256 of each table's content.
-    source : Path
-        Directory of the run, or of the shipped results it is part of.
-    shipped : bool
-        Whether it came with the package instead of being run here.
+    source : Path or Row
+        Directory of the run, or its row in the shipped results.
     """
 
     id: str
     scenario: Scenario
     provenance: Mapping[str, Any]
     digests: Mapping[str, str]
-    source: Path
-    shipped: bool = False
+    source: Path | Row
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+    @property
+    def shipped(self) -> bool:
+        """Whether it came with the package instead of being run here."""
+        return isinstance(self.source, Row)
 
     def table(self, name: str) -> pa.Table:
         """Return one table, with the schema of `rdcnlab.engines.SCHEMAS`.
@@ -73,12 +78,9 @@ class Run:
         RunError
             Shipped results do not hold this table; the scenario has to be run for it.
         """
-        path = self.source / f"{name}.parquet"
-        if not self.shipped:
-            return pq.read_table(path, schema=SCHEMAS[name])
-        if name not in self.digests or not path.exists():
-            raise RunError(f"the shipped results in {self.source} do not hold the table '{name}' of run {self.id[:12]}")
-        return pq.read_table(path, filters=[("run", "=", self.id)]).drop_columns(["run"]).cast(SCHEMAS[name])
+        if isinstance(self.source, Row):
+            return self.source.table(name)
+        return pq.read_table(self.source / f"{name}.parquet", schema=SCHEMAS[name])
 
     @cached_property
     def tables(self) -> dict[str, pa.Table]:
@@ -128,7 +130,7 @@ class Store:
         row = self.shipped.row(scenario.hash)
         if row is None:
             return None
-        return Run(row.id, scenario, row.provenance, row.digests, row.folder, shipped=True)
+        return Run(row.id, scenario, row.provenance, row.digests, row)
 
     def get(self, identifier: str) -> Run | None:
         """Return the local run of this id, or None."""

@@ -52,6 +52,10 @@ class Fig3(Item):
             for cc, period, seed in product(self.cc, self.periods_ms, range(self.count))
         ]
 
+    def needs(self, scenario: Scenario) -> tuple[str, ...]:  # noqa: ARG002
+        """Return all but the queues."""
+        return ("flows", "throughput", "tcp", "events")
+
     def plot(self, runs: Runs) -> Figure:
         """Draw the mean throughput over time, one panel a period."""
         rates = tables.with_fields(tables.rates(runs.throughput, *_bins(5)), runs.scenarios)

@@ -22,6 +22,8 @@ from rdcnlab.scenario.fields import Listed
 _MS = 1_000_000
 #: Bins in which intervals are compared: a whole number of cycles of every period of the figure but one.
 _COMPARE = 100 * _MS
+#: Periods up to this are drawn in bins of 20 ms, longer ones in bins of 5 ms.
+_SHORT_MS = 10
 
 
 class Fig4(Item):
@@ -59,12 +61,19 @@ class Fig4(Item):
             for seed in range(counts[cc])
         ]
 
+    def needs(self, scenario: Scenario) -> tuple[str, ...]:
+        """Return throughput for the variant drawn, and completion times for all."""
+        return ("flows", "throughput") if scenario.flows[0].cc == self.cc else ("flows",)
+
     def plot(self, runs: Runs) -> Figure:
         """Draw the mean throughput of both flows over time with its interval, one panel a period."""
-        stats = self._curves(runs, 5 * _MS)
+        drawn = runs.select(self._draws)
+        fine, coarse = _curves(drawn, 5 * _MS), _curves(drawn, 20 * _MS)
         with figures.style():
             figure, axes = figures.panels(1, len(self.periods_ms), width=2.6)
             for ax, period in zip(axes[0], self.periods_ms, strict=True):
+                # Teeth of short periods would fill the panel; bins of whole cycles show what is gained and lost.
+                stats = fine if period > _SHORT_MS else coarse
                 for flow in ("main", "migrated"):
                     chosen = stats[(stats["period_ms"] == period) & (stats["flow"] == flow)]
                     figures.band(ax, chosen, "t_s", flow, scale=1e-9)
@@ -76,8 +85,8 @@ class Fig4(Item):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure completion times, the saw-tooth, and how far the two flows are apart."""
-        drawn = runs.scenarios.loc[runs.scenarios["cc"] == self.cc, "run"]
-        pairs = tables.completion(runs.flows[runs.flows["run"].isin(drawn)])
+        drawn = runs.select(self._draws)
+        pairs = tables.completion(drawn.flows)
         measured = {
             "prolongation": Measured.one(_trend(pairs)),
             "other-variants": Measured(
@@ -86,7 +95,7 @@ class Fig4(Item):
         }
         if 50 in self.periods_ms:
             of_50 = pairs[pairs["period_ms"] == 50][["main_s", "migrated_s"]].mean()
-            tooth = self._saw_tooth(runs, 50)
+            tooth = _saw_tooth(drawn, pairs, 50)
             measured["equal-at-50"] = Measured.one(100 * abs(of_50["migrated_s"] / of_50["main_s"] - 1))
             measured["saw-tooth-peak"] = Measured(tables.cases(tooth["peak"]))
             measured["saw-tooth-valley"] = Measured(tables.cases(tooth["shared"]))
@@ -95,47 +104,55 @@ class Fig4(Item):
             behind = tables.mean_ci(pairs[pairs["period_ms"] == 25], ["period_ms"], "prolongation_s").iloc[0]
             measured["behind-at-25"] = Measured({"mean": behind["mean"], "95 % from": behind["low"]})
         if any(period <= 10 for period in self.periods_ms):
-            curves = self._together(self._curves(runs, _COMPARE), pairs, _COMPARE)
+            curves = _together(_curves(drawn, _COMPARE), pairs, _COMPARE)
             measured["apart-below-10"] = Measured(
                 {f"{period} ms": _apart(curves, period) for period in self.periods_ms if period <= 10}
             )
         if 1 in self.periods_ms:
-            curves = self._together(self._curves(runs, 10 * _MS), pairs, 10 * _MS)
+            curves = _together(_curves(drawn, 10 * _MS), pairs, 10 * _MS)
             means = curves[curves["period_ms"] == 1].pivot_table(index="t_s", columns="flow", values="mean")
             measured["below-at-1"] = Measured.one(100 * float((means["migrated"] < means["main"]).mean()))
         return measured
 
-    def _curves(self, runs: Runs, bin_ns: int) -> pd.DataFrame:
-        """Average the rate over the runs of the drawn variant: `tables.mean_ci` by period, flow and time."""
-        drawn = runs.scenarios.loc[runs.scenarios["cc"] == self.cc, "run"]
-        counted = runs.throughput[runs.throughput["run"].isin(drawn)]
-        rates = tables.with_fields(tables.rates(counted, _MS, bin_ns), runs.scenarios)
-        return tables.mean_ci(rates, ["period_ms", "flow", "t_s"], "rate_bps")
+    def _draws(self, scenario: Scenario) -> bool:
+        """Say whether a scenario is one of the variant drawn."""
+        return scenario.flows[0].cc == self.cc
 
-    @staticmethod
-    def _together(curves: pd.DataFrame, pairs: pd.DataFrame, bin_ns: int) -> pd.DataFrame:
-        """Keep the bins in which both flows run in every run of the period."""
-        until = curves["period_ms"].map(pairs.groupby("period_ms")["both_s"].min())
-        return curves[curves["t_s"] + bin_ns / 1e9 <= until]
 
-    def _saw_tooth(self, runs: Runs, period: int) -> pd.DataFrame:
-        """Return for each flow the ``peak`` of the slots apart and the mean of the slots ``shared``, in Gb/s.
+def _curves(runs: Runs, bin_ns: int) -> pd.DataFrame:
+    """Average the rate over runs; `tables.mean_ci` by period, flow and time."""
+    rates = tables.with_fields(tables.rates(runs.throughput, _MS, bin_ns), runs.scenarios)
+    return tables.mean_ci(rates, ["period_ms", "flow", "t_s"], "rate_bps")
 
-        Taken from the mean curve of 1 ms bins while both flows run, without the first cycle, in which they start.
-        """
-        chosen = next(run.scenario for run in runs if _is(run.scenario, self.cc, period))
-        pairs = tables.completion(runs.flows[(runs.flows["cc"] == self.cc) & (runs.flows["period_ms"] == period)])
-        curve = self._together(self._curves(runs, _MS), pairs, _MS)
-        curve = curve[(curve["period_ms"] == period) & (curve["t_s"] >= 2 * period / 1000)]
-        t_ns = np.rint(curve["t_s"].to_numpy() * 1e9).astype(np.int64)
-        shared = tables.together(chosen, "main", "migrated", t_ns)
-        slots = curve.assign(slot=t_ns // (period * _MS), shared=shared, gbps=curve["mean"] / 1e9)
-        grouped = (
-            slots.groupby(["flow", "shared", "slot"])["gbps"].agg(["max", "mean"]).groupby(["flow", "shared"]).mean()
-        )
-        return pd.DataFrame(
-            {"peak": grouped["max"].xs(False, level="shared"), "shared": grouped["mean"].xs(True, level="shared")}
-        )
+
+def _together(curves: pd.DataFrame, pairs: pd.DataFrame, bin_ns: int) -> pd.DataFrame:
+    """Keep the bins in which both flows run in every run of the period."""
+    until = curves["period_ms"].map(pairs.groupby("period_ms")["both_s"].min())
+    return curves[curves["t_s"] + bin_ns / 1e9 <= until]
+
+
+def _saw_tooth(runs: Runs, pairs: pd.DataFrame, period: int) -> pd.DataFrame:
+    """Return for each flow the rate at the ``peak``, the end of slots apart, and in slots ``shared``, in Gb/s.
+
+    From the mean curve of 1 ms bins while both flows run, without the first cycle, in which they start. The end is the
+    last fifth of a slot; the highest bin would not do, because right after a move the old link's queue and the new link
+    carry packets of the same flow.
+    """
+    chosen = runs.select(lambda scenario: scenario.flows[-1].period == period * _MS)
+    curve = _together(_curves(chosen, _MS), pairs, _MS)
+    curve = curve[curve["t_s"] >= 2 * period / 1000]
+    t_ns = np.rint(curve["t_s"].to_numpy() * 1e9).astype(np.int64)
+    slots = curve.assign(
+        shared=tables.together(chosen[0].scenario, "main", "migrated", t_ns),
+        late=t_ns % (period * _MS) >= period * _MS * 4 // 5,
+        gbps=curve["mean"] / 1e9,
+    )
+    return pd.DataFrame(
+        {
+            "peak": slots[~slots["shared"] & slots["late"]].groupby("flow")["gbps"].mean(),
+            "shared": slots[slots["shared"]].groupby("flow")["gbps"].mean(),
+        }
+    )
 
 
 def _trend(pairs: pd.DataFrame) -> float:
@@ -149,7 +166,3 @@ def _apart(curves: pd.DataFrame, period: int) -> float:
     of_period = curves[curves["period_ms"] == period]
     main, migrated = (of_period[of_period["flow"] == flow].sort_values("t_s") for flow in ("main", "migrated"))
     return 100 * float(1 - tables.overlap(main, migrated).mean()) if len(main) else float("nan")
-
-
-def _is(scenario: Scenario, cc: str, period: int) -> bool:
-    return all(flow.cc == cc for flow in scenario.flows) and scenario.flows[-1].period == period * _MS

@@ -53,6 +53,10 @@ class Fig5(Item):
         points += [{"period_ms": period, "size": self.size} for period in self.periods_ms]
         return [Point(cc=self.cc, seed=seed, **point).scenario() for point, seed in product(points, range(self.count))]
 
+    def needs(self, scenario: Scenario) -> tuple[str, ...]:  # noqa: ARG002
+        """Return windows and completion times."""
+        return ("flows", "tcp")
+
     def plot(self, runs: Runs) -> Figure:
         """Draw the mean window over time, the single flow's behind both, one panel a period."""
         windows = self._windows(runs, 5 * _MS)

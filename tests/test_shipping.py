@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From stored runs to shipped ones and back, as a maintainer does it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rdcnlab.cli import ship
+from rdcnlab.errors import InputError
+from rdcnlab.items import Item
+from rdcnlab.papers import PAPERS, aykurt
+from rdcnlab.store import Store
+
+
+@pytest.mark.usefixtures("fake_engine")
+def test_shipped_results_serve_their_items(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    results = tmp_path / "results"
+    monkeypatch.setenv("RDCNLAB_RESULTS", str(results))
+    monkeypatch.setenv("RDCNLAB_STORE", str(tmp_path / "runs"))
+    kinds: tuple[type[Item], ...] = (aykurt.fig4, aykurt.fig5)
+    monkeypatch.setitem(PAPERS, "aykurt", kinds)
+    for kind in kinds:
+        monkeypatch.setattr(kind, "runs_of_profile", {"quick": 1, "paper": 2})
+    with pytest.raises(InputError, match="all stored"):
+        ship("aykurt")
+    rows = [item.rows(item.run(progress=False)) for item in (kind(profile="paper") for kind in kinds)]
+    ship("aykurt")
+    monkeypatch.setenv("RDCNLAB_STORE", str(tmp_path / "empty"))
+    monkeypatch.setenv("FAKE_IDENTITY", "another")
+    for kind, expected in zip(kinds, rows, strict=True):
+        item = kind(profile="paper")
+        runs = item.run(progress=False)
+        assert all(run.shipped for run in runs)
+        assert item.rows(runs) == expected
+        assert f"({len(runs)} shipped)" in item.provenance(runs)
+    assert not (tmp_path / "empty").exists()
+    assert {path.name for path in (results / "aykurt").iterdir()} == {
+        *(f"{name}.parquet" for name in ("runs", "flows", "throughput", "tcp", "queues", "events"))
+    }
+    assert list(Store()) == []
