@@ -59,10 +59,12 @@ def tables(scenario: Scenario) -> dict[str, pa.Table]:
     ends: dict[str, float] = {}
     throughput, tcp, events = [], [], []
     was: dict[str, str] = {}
-    for k in range(min(scenario.limit // width, 20_000)):
+    count = min(scenario.limit // width, 20_000)
+    links = {name: targets(scenario, name, np.arange(count) * width).tolist() for name in left}
+    for k in range(count):
         if not left:
             break
-        where = {name: str(targets(scenario, name, [k * width])[0]) for name in left}
+        where = {name: links[name][k] for name in left}
         for name in list(left):
             together = sum(other == where[name] for other in where.values())
             if was.get(name, where[name]) != where[name]:
