@@ -4,8 +4,9 @@
  *
  * A thread for each end of each flow, in the network namespace of its host.  An
  * end makes very few system calls (each costs the machine several context
- * switches in User-Mode Linux): the sender sends chunks of CHUNK bytes, the
- * receiver asks for all that is missing and lets the kernel drop it (MSG_TRUNC).
+ * switches in User-Mode Linux): the sender sends chunks of a file in memory, which
+ * nobody copies, the receiver asks for all that is missing and lets the kernel drop
+ * it (MSG_TRUNC).
  * Flows start at absolute instants, after everything that takes a clock reading
  * or a page fault is done.
  *
@@ -27,6 +28,7 @@
 #include <netinet/in.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +36,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -72,6 +75,7 @@ static int flow_count, running;
 static char seed[65];
 static uint64_t ready, limit;
 static char *payload;
+static int payload_file;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t change;
 
@@ -184,11 +188,12 @@ static void *transmit(void *argument)
 	}
 	while (sent < f->size) {
 		uint64_t left = f->size - sent;
-		ssize_t done = send(f->tx, payload, left < CHUNK ? left : CHUNK,
-				    MSG_NOSIGNAL);
+		off_t from = 0;
+		ssize_t done = sendfile(f->tx, payload_file, &from,
+					left < CHUNK ? left : CHUNK);
 
 		if (done < 0) {
-			give_up(f, "send");
+			give_up(f, "sendfile");
 			goto out;
 		}
 		sent += done;
@@ -310,13 +315,17 @@ int traffic_main(int argc, char **argv)
 		die("usage: rdcn-guest traffic PLAN RESULT");
 	read_plan(argv[1]);
 	setrlimit(RLIMIT_NOFILE, &files);
+	signal(SIGPIPE, SIG_IGN);
 	/* sleeping processes are else woken up to 50 us late, as it suits */
 	prctl(PR_SET_TIMERSLACK, 1UL);
 	pthread_condattr_init(&clock);
 	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
 	pthread_cond_init(&change, &clock);
+	payload_file = memfd_create("payload", MFD_CLOEXEC);
+	if (payload_file < 0 || ftruncate(payload_file, CHUNK))
+		die("traffic: no file in memory: %s", strerror(errno));
 	payload = mmap(NULL, CHUNK, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+		       MAP_SHARED | MAP_POPULATE, payload_file, 0);
 	if (payload == MAP_FAILED)
 		die("traffic: no memory for the payload");
 
