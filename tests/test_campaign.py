@@ -37,6 +37,12 @@ def test_other_settings_that_vary_have_columns(store: Store, two_flows: Scenario
     runs = campaign(scenarios, store=store, workers=1, progress=False)
     assert list(runs.flows.groupby("run")["switch.ecn_threshold"].first()) == [5000, 10000]
     assert list(runs.scenarios["cc"]) == ["dctcp", "dctcp"]
+    triples = [two_flows.with_(**{"transport.rmem": [4096, 131072, size]}) for size in (10**6, 10**7)]
+    runs = campaign(triples, store=store, workers=1, progress=False)
+    assert list(runs.flows.groupby("run")["transport.rmem"].first()) == [
+        "4096, 131072, 1000000",
+        "4096, 131072, 10000000",
+    ]
 
 
 def test_resumes(store: Store, two_flows: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:

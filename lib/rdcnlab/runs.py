@@ -142,5 +142,5 @@ def _flat(value: Any, prefix: str = "") -> dict[str, Any]:
     elif isinstance(value, list) and value and isinstance(value[0], dict) and "name" in value[0]:
         parts = [_flat({k: v for k, v in item.items() if k != "name"}, f"{prefix}.{item['name']}") for item in value]
     else:
-        return {prefix: value}
+        return {prefix: ", ".join(map(str, value)) if isinstance(value, list) else value}
     return {name: item for part in parts for name, item in part.items()}
