@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -56,9 +57,13 @@ def test_virtual_time_stands_still(run_guest: RunGuest, two_hosts: Scenario) -> 
         run_guest(two_hosts, commands=[("a", "while :; do :; done")], stall_s=2.0)
 
 
-def test_panic(run_guest: RunGuest, two_hosts: Scenario) -> None:
+def test_panic(run_guest: RunGuest, two_hosts: Scenario, kernel: Kernel, tmp_path: Path) -> None:
+    """A first process that ends at once makes any kernel panic."""
+    tools = tmp_path / "tools"
+    shutil.copytree(kernel.tools, tools)
+    shutil.copy("/bin/false", tools / "rdcn-guest")
     with pytest.raises(RunError, match="kernel panicked"):
-        run_guest(two_hosts, commands=[("a", f"echo 2 > /proc/sys/vm/panic_on_oom; {EAT}")])
+        run_guest(two_hosts, kernel=Kernel(kernel.id, kernel.directory, tools))
 
 
 def test_out_of_memory(run_guest: RunGuest, two_hosts: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,11 +123,12 @@ def test_killing_the_host_process_ends_the_guest(kernel: Kernel, two_flows: Scen
         f"kernel = Kernel('x', pathlib.Path({str(kernel.directory)!r}), pathlib.Path({str(kernel.tools)!r}))\n"
         f"guest.run(kernel, plan.compile_plan(scenario), pathlib.Path({str(tmp_path)!r}), python=sys.executable)\n"
     )
-    (tmp_path / "scenario.json").write_text(two_flows.with_(size="1 TiB", limit="3600 s").json())
+    (tmp_path / "scenario.json").write_text(two_flows.with_(size="16 GiB", limit="3600 s").json())
     process = subprocess.Popen([sys.executable, "-c", script])
     clock = tmp_path / "clock"
     deadline = time.monotonic() + 60
     while not (clock.exists() and guest._read(clock) > plan.START_NS) and time.monotonic() < deadline:
+        assert process.poll() is None
         time.sleep(0.05)
     session = int(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[0])
     assert len(guest.members(session)) > 3
