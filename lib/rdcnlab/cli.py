@@ -116,7 +116,7 @@ def reproduce(
     rows: list[dict[str, Any]] = []
     for kind in kinds:
         try:
-            done = execute(kind, parameters, output)
+            done = execute(kind, parameters, output, progress=not as_json)
         except InputError:
             raise
         except RdcnlabError as error:

@@ -33,7 +33,7 @@ class Reproduced:
     rows: list[dict[str, Any]]
 
 
-def reproduce(kind: type[Item], parameters: Mapping[str, Any], output: Path) -> Reproduced:
+def reproduce(kind: type[Item], parameters: Mapping[str, Any], output: Path, *, progress: bool = True) -> Reproduced:
     """Execute the notebook of an item.
 
     Parameters
@@ -44,11 +44,15 @@ def reproduce(kind: type[Item], parameters: Mapping[str, Any], output: Path) -> 
         Values for the notebook's ``parameters`` cell.
     output : Path
         Directory for ``<paper>/<item>.ipynb`` and its pictures.
+    progress : bool
+        Show a bar while scenarios run.
 
     Raises
     ------
     InputError
         The notebook has no such parameter, or the item refuses a value.
+    CampaignError
+        Scenarios could not be run.
     RunError
         The notebook failed; the log is the notebook as far as it came.
     """
@@ -59,17 +63,24 @@ def reproduce(kind: type[Item], parameters: Mapping[str, Any], output: Path) -> 
     for name, value in parameters.items():
         if name not in known:
             raise InputError.of(f"parameter {name}", value, f"the parameters {', '.join(known)}")
-    # Checked here too, before a notebook is started only to find out.
     item = kind(**{name: value for name, value in parameters.items() if name in kind.model_fields})
+    # What is missing is run here, where progress can be seen and Ctrl-C is heard; the notebook then finds it all.
+    runs = item.run(workers=parameters.get("workers"), progress=progress)
     target = output / kind.paper / f"{kind.id}.ipynb"
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         executed = pm.execute_notebook(
-            source, target, parameters=dict(parameters), kernel_name="python3", progress_bar=False, log_output=False
+            source,
+            target,
+            parameters=dict(parameters),
+            kernel_name="python3",
+            progress_bar=False,
+            # a notebook's kernel warns of its local transport each time; that is no news to a reader
+            extra_arguments=["--log-level=ERROR"],
         )
     except pm.PapermillExecutionError as error:
         raise RunError(f"the notebook {kind.paper}/{kind.id} failed: {error.ename}: {error.evalue}", target) from None
-    return Reproduced(target, _pictures(executed, target), item.rows(item.stored()))
+    return Reproduced(target, _pictures(executed, target), item.rows(runs))
 
 
 def _pictures(executed: Any, target: Path) -> tuple[Path, ...]:

@@ -22,8 +22,8 @@ from rdcnlab.scenario.fields import Listed
 _MS = 1_000_000
 #: Bins in which intervals are compared: a whole number of cycles of every period of the figure but one.
 _COMPARE = 100 * _MS
-#: Periods up to this are drawn in bins of 20 ms, longer ones in bins of 5 ms.
-_SHORT_MS = 10
+#: Width of the bins drawn by period, where it is not 5 ms.
+_DRAWN_MS = {25: 50, 10: 20, 5: 20, 1: 20}
 
 
 class Fig4(Item):
@@ -68,12 +68,11 @@ class Fig4(Item):
     def plot(self, runs: Runs) -> Figure:
         """Draw the mean throughput of both flows over time with its interval, one panel a period."""
         drawn = runs.select(self._draws)
-        fine, coarse = _curves(drawn, 5 * _MS), _curves(drawn, 20 * _MS)
         with figures.style():
             figure, axes = figures.panels(1, len(self.periods_ms), width=2.6)
             for ax, period in zip(axes[0], self.periods_ms, strict=True):
                 # Teeth of short periods would fill the panel; bins of whole cycles show what is gained and lost.
-                stats = fine if period > _SHORT_MS else coarse
+                stats = _curves(drawn, _DRAWN_MS.get(period, 5) * _MS)
                 for flow in ("main", "migrated"):
                     chosen = stats[(stats["period_ms"] == period) & (stats["flow"] == flow)]
                     figures.band(ax, chosen, "t_s", flow, scale=1e-9)
