@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -47,7 +48,7 @@ def stock_kernel() -> build.Kernel:
 
 @pytest.fixture
 def run_guest(kernel: build.Kernel, tmp_path_factory: pytest.TempPathFactory) -> RunGuest:
-    """Run a scenario in a guest, with commands in its hosts if asked."""
+    """Run a scenario in a guest, with commands in its hosts and files in its directory if asked."""
 
     def run(
         scenario: Scenario,
@@ -55,9 +56,12 @@ def run_guest(kernel: build.Kernel, tmp_path_factory: pytest.TempPathFactory) ->
         commands: list[tuple[str, str]] | None = None,
         kernel: build.Kernel = kernel,
         core: int | None = None,
+        files: list[Path] | None = None,
         **options: Any,
     ) -> Seen:
         directory = tmp_path_factory.mktemp("run")
+        for file in files or []:
+            shutil.copy(file, directory)
         asked = plan.compile_plan(scenario)
         asked["commands"] = commands or []
         options.setdefault("wall_limit_s", 300)

@@ -69,7 +69,8 @@ class Fig5(Item):
                     chosen = stats[(stats["period_ms"] == period) & (stats["flow"] == flow)]
                     figures.band(ax, chosen, "t_s", flow, scale=1e-3)
                 ax.set(title=f"{period} ms", xlabel="time [s]")
-            axes[0, 0].set_ylabel("congestion window [kB]")
+            # the intervals of few runs would reach far below zero, and above what the buffer holds
+            axes[0, 0].set(ylabel="congestion window [kB]", ylim=(0, 4000))
             figures.legend(figure, axes[0, 0])
         return figure
 

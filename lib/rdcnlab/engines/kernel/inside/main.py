@@ -30,11 +30,11 @@ def run(plan: dict[str, Any], directory: str) -> None:
         traces = probes.start(plan["probes"])
         traffic.run(plan, testbed, directory)
         probes.collect(traces, directory)
+        with open(os.path.join(directory, "switch.json"), "w") as file:
+            json.dump(testbed.switch.counters(), file)
         answers = [testbed.hosts[host].cmd(line) for host, line in plan.get("commands", [])]
         with open(os.path.join(directory, "commands.json"), "w") as file:
             json.dump(answers, file)
-        with open(os.path.join(directory, "switch.json"), "w") as file:
-            json.dump(testbed.switch.counters(), file)
     finally:
         testbed.stop()
 

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tests of the circuit switch, which live beside its patches and run in a guest."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from rdcnlab.engines.kernel import build
+from rdcnlab.scenario import Scenario
+from tests.engines.conftest import RunGuest
+
+pytestmark = [pytest.mark.guest, pytest.mark.slow]
+
+HERE = build.patches_root() / "tests" / "ocs"
+INSIDE = build.HERE / "inside"
+
+
+@pytest.mark.parametrize("name", ["links", "timetable", "queues", "netlink", "life"])
+def test_in_the_guest(run_guest: RunGuest, two_hosts: Scenario, name: str) -> None:
+    line = (
+        "nsenter -t 1 -n ip link del ocs0; "  # the scenario's own switch: its last packets are no business of the tests
+        "mount -t tracefs none /sys/kernel/tracing; "  # Mininet's hosts have a /sys of their own
+        f"PYTHONPATH=/run/rdcnlab /usr/bin/python3 -s /run/rdcnlab/{name}.py; echo status $?"
+    )
+    files = [*HERE.glob("*.py"), INSIDE / "ocs.py", INSIDE / "ocs_netlink.py"]
+    answer = run_guest(two_hosts, commands=[("a", line)], files=files).answers[0]
+    lines = [line.strip() for line in answer.splitlines()]
+    assert "status 0" in lines, answer
+    assert len([line for line in lines if re.match(r"ok ", line)]) >= 3, answer
+    assert not [line for line in lines if line.startswith("not ok")], answer
