@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -10,6 +11,9 @@ import pytest
 from rdcnlab.scenario import Scenario
 from rdcnlab.shipped import Shipped
 from rdcnlab.store import Store
+
+# A shell's background job starts with Ctrl-C ignored, and so would all that the tests start: they send it themselves.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 TWO_FLOWS = {
     "network": "aykurt",
