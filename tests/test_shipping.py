@@ -26,6 +26,9 @@ def test_shipped_results_serve_their_items(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(InputError, match="all stored"):
         ship("aykurt")
     rows = [item.rows(item.run(progress=False)) for item in (kind(profile="paper") for kind in kinds)]
+    with pytest.raises(InputError, match="quick profile are all stored"):
+        ship("aykurt")  # what explains a difference is shipped with it
+    explained = [kind(profile="paper").explain(progress=False) for kind in kinds]
     ship("aykurt")
     monkeypatch.setenv("RDCNLAB_STORE", str(tmp_path / "empty"))
     monkeypatch.setenv("FAKE_IDENTITY", "another")
@@ -35,6 +38,10 @@ def test_shipped_results_serve_their_items(tmp_path: Path, monkeypatch: pytest.M
         assert all(run.shipped for run in runs)
         assert item.rows(runs) == expected
         assert f"({len(runs)} shipped)" in item.provenance(runs)
+    for kind, expected_there in zip(kinds, explained, strict=True):
+        assert kind(profile="paper").explain(progress=False).equals(expected_there)
+        assert list(expected_there.columns) == ["because", "there", "verdict there"]
+        assert len(expected_there) >= 1
     assert not (tmp_path / "empty").exists()
     assert {path.name for path in (results / "aykurt").iterdir()} == {
         *(f"{name}.parquet" for name in ("runs", "flows", "throughput", "tcp", "queues", "events"))

@@ -108,12 +108,16 @@ class Claim(Frozen):
         What the measured number must be.
     unit : str
         Unit of that number.
+    calibrates : str
+        The setting of the testbed that was chosen by this very statement, if one was: the claim then shows that the
+        setting fits, and no more.
     """
 
     id: str
     text: str
     expect: Expectation
     unit: str = ""
+    calibrates: str = ""
 
 
 class ItemClaims(Frozen):
@@ -208,7 +212,7 @@ def row(
         "paper": paper_name,
         "item": item,
         "claim": claim.id,
-        "text": claim.text,
+        "text": claim.text + (f" [by this was set: {claim.calibrates}]" if claim.calibrates else ""),
         "verdict": str(judge(claim, measured)),
         "expected": claim.expect.text(claim.unit),
         "measured": measured.text(claim.unit) if measured is not None else "",

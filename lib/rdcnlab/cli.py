@@ -47,7 +47,7 @@ def doctor(as_json: Json = False) -> None:
 
     rows = examine()
     show(rows, as_json)
-    if not all(row["ok"] for row in rows):
+    if not all(row["ok"] for row in rows if row["needed"]):
         raise typer.Exit(1)
 
 
@@ -79,6 +79,7 @@ def run(
     scenario: Annotated[Path, typer.Argument(help="A YAML file.")],
     seeds: Annotated[str | None, typer.Option(help="As in 1-30 or 1,4,7; the scenario's own by default.")] = None,
     profile: ProfileName = "paper",
+    switch: Annotated[str | None, typer.Option(help="Another switch: ocs, bmv2 or linux.")] = None,
     workers: Workers = None,
     wall_limit: Annotated[float, typer.Option(min=1, help="Seconds after which a run is given up.")] = WALL_LIMIT_S,
     as_json: Json = False,
@@ -87,6 +88,8 @@ def run(
     base = Scenario.load(scenario)
     if _profile(profile) == "quick":
         base = base.with_(**{f"flows.{flow.name}.size": min(flow.size, _QUICK_B) for flow in base.flows})
+    if switch is not None:
+        base = base.with_(**{"switch.kind": switch})
     asked = [base] if seeds is None else [base.with_(seed=seed) for seed in parse_seeds(seeds)]
     flows = campaign(asked, workers=workers, wall_limit_s=wall_limit, progress=sys.stderr.isatty()).flows
     flows["goodput_Gbps"] = flows["received_B"] * 8e-9 / flows["fct_s"]
@@ -183,7 +186,7 @@ def report(names: Names = None, output: Output = Path("out")) -> None:
 
 @app.command(hidden=True)
 def ship(paper: Annotated[str, typer.Argument(help="As in aykurt.")]) -> None:
-    """Write the stored runs of a paper's items, paper profile, as shipped results. For maintainers."""
+    """Write the stored runs of a paper's items (paper profile) and causes as shipped results. For maintainers."""
     from rdcnlab import places
     from rdcnlab.papers import select
     from rdcnlab.shipped import Shipped
@@ -193,11 +196,13 @@ def ship(paper: Annotated[str, typer.Argument(help="As in aykurt.")]) -> None:
     needs: dict[Run, set[str]] = {}
     for kind in select([paper]):
         item = kind(profile="paper")
-        stored = item.stored(store)
-        if stored is None:
-            raise InputError.of("item", f"{paper}/{item.id}", "one whose runs of the paper profile are all stored")
-        for run in stored:
-            needs.setdefault(run, set()).update(item.needs(run.scenario))
+        for shown in (item, *(cause.shown_by for cause in item.causes())):
+            stored = shown.stored(store)
+            if stored is None:
+                allowed = f"one whose runs of the {shown.profile} profile are all stored"
+                raise InputError.of("item", f"{paper}/{item.id}", allowed)
+            for run in stored:
+                needs.setdefault(run, set()).update(shown.needs(run.scenario))
     write(needs, places.results() / paper, needs.__getitem__)
     typer.echo(f"{len(needs)} runs in {places.results() / paper}")
 

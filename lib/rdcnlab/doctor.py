@@ -9,8 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 from rdcnlab import places
-from rdcnlab.engines.kernel import build, memory, sandbox, toolchain
+from rdcnlab.engines.kernel import build, memory, plan_p4, sandbox, toolchain
 from rdcnlab.errors import RdcnlabError
+
+#: For scenarios with ``switch: bmv2``, and for those who change P4 programs.
+_OPTIONAL = ("bmv2", "p4c")
 
 
 def examine() -> list[dict[str, Any]]:
@@ -19,7 +22,8 @@ def examine() -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        One row a thing: ``what``, ``ok``, ``found``, and ``mend``, the command or setting that helps where it is not.
+        One row a thing: ``what``, ``ok``, ``found``, ``mend``, the command or setting that helps where it is not, and
+        whether it is ``needed`` or only for some scenarios.
     """
     checks: list[tuple[str, Callable[[], tuple[bool, str, str]]]] = [
         ("programs", _programs),
@@ -28,6 +32,8 @@ def examine() -> list[dict[str, Any]]:
         ("confinement", _confinement),
         ("cores", _cores),
         ("store", _store),
+        ("bmv2", _bmv2),
+        ("p4c", _p4c),
     ]
     rows = []
     for what, check in checks:
@@ -35,7 +41,7 @@ def examine() -> list[dict[str, Any]]:
             ok, found, mend = check()
         except (RdcnlabError, OSError) as error:
             ok, found, mend = False, str(error), ""
-        rows.append({"what": what, "ok": ok, "found": found, "mend": mend})
+        rows.append({"what": what, "ok": ok, "found": found, "mend": mend, "needed": what not in _OPTIONAL})
     return rows
 
 
@@ -80,3 +86,17 @@ def _store() -> tuple[bool, str, str]:
     free = shutil.disk_usage(parent).free / 1e9
     fine = os.access(parent, os.W_OK) and free > 1
     return fine, f"{root}, {free:.0f} GB free", "" if fine else "export RDCNLAB_STORE=<a directory with room>"
+
+
+def _bmv2() -> tuple[bool, str, str]:
+    lacking = plan_p4.missing()
+    if lacking:
+        return False, f"missing: {', '.join(lacking)}; only switch: bmv2 needs them", plan_p4.WHERE
+    return True, f"simple_switch {plan_p4.version()}", ""
+
+
+def _p4c() -> tuple[bool, str, str]:
+    found = shutil.which("p4c-bm2-ss")
+    if found is None:
+        return False, "missing: p4c-bm2-ss; only changing p4/ needs it", plan_p4.WHERE
+    return True, found, ""

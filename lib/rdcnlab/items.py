@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import pandas as pd
 from matplotlib.figure import Figure
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from rdcnlab import claims
 from rdcnlab.campaign import campaign, lookup
@@ -23,6 +24,28 @@ from rdcnlab.store import Store
 Profile = Literal["quick", "paper"]
 
 
+@dataclass(frozen=True)
+class Cause:
+    """Why a claim does not hold here, and the runs that show it.
+
+    Parameters
+    ----------
+    claim : str
+        Id of the claim.
+    because : str
+        The cause, in a sentence.
+    shown_by : Item
+        The item with the cause taken away, or brought in, such as by `Item.changes`.
+    look : callable, optional
+        What to look at in its runs; the claim's own measurement by default.
+    """
+
+    claim: str
+    because: str
+    shown_by: Item
+    look: Callable[[Runs], Measured] | None = None
+
+
 class Item(Frozen, abc.ABC):
     """A figure or table. Its fields are the parameters of its notebook.
 
@@ -32,6 +55,8 @@ class Item(Frozen, abc.ABC):
         Few runs to look at, or as many as the paper has.
     seeds : int or None
         Runs of each scenario, where it shall be another number than the profile's.
+    changes : dict
+        Changes to every scenario, as `Scenario.with_` takes them: ``{"transport.rmem": ...}``.
 
     Raises
     ------
@@ -46,6 +71,7 @@ class Item(Frozen, abc.ABC):
 
     profile: Profile = "quick"
     seeds: Annotated[int, whole(1, 10_000)] | None = None
+    changes: dict[str, Any] = Field(default_factory=dict)
 
     def __init__(self, **parameters: Any) -> None:
         try:
@@ -54,8 +80,12 @@ class Item(Frozen, abc.ABC):
             raise input_error(error, type(self)) from None
 
     @abc.abstractmethod
+    def points(self) -> list[Scenario]:
+        """Return everything that has to be run, as the paper has it."""
+
     def scenarios(self) -> list[Scenario]:
         """Return everything that has to be run."""
+        return [scenario.with_(**self.changes) for scenario in self.points()]
 
     @abc.abstractmethod
     def plot(self, runs: Runs) -> Figure:
@@ -68,6 +98,10 @@ class Item(Frozen, abc.ABC):
     def needs(self, scenario: Scenario) -> tuple[str, ...]:  # noqa: ARG002  (items decide by it)
         """Return the tables of a run that the figure and the claims look at; only these are shipped."""
         return ("flows",)
+
+    def causes(self) -> list[Cause]:
+        """Return the known causes of what does not come out as in the paper."""
+        return []
 
     @property
     def count(self) -> int:
@@ -103,6 +137,23 @@ class Item(Frozen, abc.ABC):
         """Return the scorecard as a table for the reader: claim, expected, measured, verdict."""
         frame = pd.DataFrame(self.rows(runs)).set_index("claim")
         return frame[["text", "expected", "measured", "verdict"]]
+
+    def explain(self, *, workers: int | None = None, store: Store | None = None, progress: bool = True) -> pd.DataFrame:
+        """Run what shows the causes, and return each claim's measurement and verdict there."""
+        rows = []
+        for cause in self.causes():
+            runs = cause.shown_by.run(workers=workers, store=store, progress=progress)
+            claim = next(claim for claim in self.claims.claims if claim.id == cause.claim)
+            there = cause.shown_by.measure(runs)[claim.id] if cause.look is None else cause.look(runs)
+            rows.append(
+                {
+                    "claim": claim.id,
+                    "because": cause.because,
+                    "there": there.text(claim.unit if cause.look is None else ""),
+                    "verdict there": str(claims.judge(claim, there)) if cause.look is None else "",
+                }
+            )
+        return pd.DataFrame(rows, columns=["claim", "because", "there", "verdict there"]).set_index("claim")
 
     def provenance(self, runs: Runs) -> str:
         """Return one line that says where the runs come from."""

@@ -24,6 +24,11 @@ def results() -> Path:
     return Path(chosen) if chosen else tree() / "data" / "results"
 
 
+def p4() -> Path:
+    """Return the directory of the P4 programs."""
+    return tree() / "p4"
+
+
 def notebooks() -> Path:
     """Return the directory of the notebooks."""
     return tree() / "notebooks"

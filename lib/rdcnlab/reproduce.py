@@ -66,6 +66,7 @@ def reproduce(kind: type[Item], parameters: Mapping[str, Any], output: Path, *, 
     item = kind(**{name: value for name, value in parameters.items() if name in kind.model_fields})
     # What is missing is run here, where progress can be seen and Ctrl-C is heard; the notebook then finds it all.
     runs = item.run(workers=parameters.get("workers"), progress=progress)
+    item.explain(workers=parameters.get("workers"), progress=progress)
     target = output / kind.paper / f"{kind.id}.ipynb"
     target.parent.mkdir(parents=True, exist_ok=True)
     try:

@@ -117,8 +117,8 @@ def get_engine(scenario: Scenario) -> Engine:
     """
     if scenario.engine.kind != "kernel":
         raise InputError.of("engine.kind", scenario.engine.kind, "'kernel'")
-    if scenario.switch.kind not in ("ocs", "linux"):
-        raise InputError.of("switch.kind", scenario.switch.kind, "'ocs' or 'linux'")
+    if scenario.switch.kind not in ("ocs", "bmv2", "linux"):
+        raise InputError.of("switch.kind", scenario.switch.kind, "'ocs', 'bmv2' or 'linux'")
     chosen = os.environ.get("RDCNLAB_ENGINE")
     if chosen:
         module, _, name = chosen.partition(":")

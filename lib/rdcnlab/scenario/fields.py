@@ -12,7 +12,9 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     PlainSerializer,
+    SerializerFunctionWrapHandler,
     StringConstraints,
+    model_serializer,
 )
 from pydantic_core.core_schema import SerializationInfo, ValidationInfo
 
@@ -20,12 +22,32 @@ from rdcnlab.units import DURATION, RATE, SHARE, SIZE, Quantity
 
 #: Validation or serialisation context: with ``{TEXT: True}`` quantities must carry, or are given, their unit.
 TEXT = "text"
+#: Serialisation context: with ``{EVERY: True}`` fields marked `Later` are there even at their default.
+EVERY = "every"
+
+
+class Later:
+    """Mark of a field that came after results had been shipped.
+
+    In canonical data such a field is left out where it has its default, so that scenarios that do not use it keep their
+    hash.
+    """
 
 
 class Frozen(BaseModel):
     """Base of every part of a scenario: immutable, strict, no unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    @model_serializer(mode="wrap")
+    def _without_later_defaults(self, write: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, Any]:
+        data: dict[str, Any] = write(self)
+        if (info.context or {}).get(EVERY):
+            return data
+        for name, field in type(self).model_fields.items():
+            if any(mark is Later for mark in field.metadata) and getattr(self, name) == field.default:
+                data.pop(name, None)
+        return data
 
 
 def _reader(kind: Quantity) -> Callable[[Any, ValidationInfo], Any]:

@@ -15,7 +15,7 @@ from pydantic import Field, ValidationError, model_validator
 from rdcnlab.errors import InputError
 from rdcnlab.scenario import edit
 from rdcnlab.scenario.check import input_error
-from rdcnlab.scenario.fields import TEXT, Frozen, Limit, Listed, Misfit, unique, whole
+from rdcnlab.scenario.fields import EVERY, TEXT, Frozen, Limit, Listed, Misfit, unique, whole
 from rdcnlab.scenario.flow import Flow
 from rdcnlab.scenario.network import DARK, RESERVED, Network
 from rdcnlab.scenario.presets import Preset, preset, presets
@@ -164,7 +164,7 @@ class Scenario(Frozen):
         InputError
             Unknown field or value that is not allowed.
         """
-        data: dict[str, Any] = self.model_dump(mode="json")
+        data: dict[str, Any] = self.model_dump(mode="json", context={EVERY: True})
         for name, value in changes.items():
             edit.apply(data, name, _as_data(name, value))
         return self.from_dict(data)
@@ -198,9 +198,11 @@ class Scenario(Frozen):
 
     @functools.cached_property
     def hash(self) -> str:
-        """sha256 of the canonical JSON without the network's label, in hexadecimal."""
+        """sha256 of the canonical JSON without the network's label and a program's path, in hexadecimal."""
         data = self.to_dict()
         del data["network"]["name"]
+        if self.switch.program is not None:
+            del data["switch"]["program"]["path"]
         return hashlib.sha256(canonical_json(data).encode()).hexdigest()
 
 

@@ -8,11 +8,40 @@ connections are not kept, because a run has no earlier ones.
 
 from __future__ import annotations
 
+import hashlib
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, model_validator
+from pydantic import BeforeValidator, StringConstraints, model_validator
 
-from rdcnlab.scenario.fields import Bin, Bytes31, Bytes32, Duration, Frozen, Listed, Misfit, Size, whole
+from rdcnlab.scenario.fields import Bin, Bytes31, Bytes32, Duration, Frozen, Later, Listed, Misfit, Size, whole
+
+
+class P4Program(Frozen):
+    """A compiled P4 program (BMv2's JSON); text form: its path.
+
+    Parameters
+    ----------
+    path : str
+        Where it was found.
+    sha256 : str
+        Of its bytes. This is what a scenario is known by; the file must not have changed when it is run.
+    """
+
+    path: str
+    sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+
+
+def _read_program(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    path = Path(value)
+    if path.suffix != ".json":
+        raise ValueError("a compiled program, *.json; p4c-bm2-ss makes one of *.p4")
+    try:
+        return {"path": value, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+    except OSError as error:
+        raise ValueError(f"a file that can be read ({error.strerror})") from None
 
 
 class Switch(Frozen):
@@ -27,11 +56,30 @@ class Switch(Frozen):
         Marking threshold in bytes; where given it replaces that of every link.
     dark : {'drop', 'hold'}
         What happens to packets that meet a dark slot.
+    program : P4Program or None
+        With ``bmv2``, a program in the place of ``p4/ocs.p4``.
+    entries : tuple of str
+        With ``bmv2``, commands of ``simple_switch_CLI`` that fill the program's tables, after those of ``p4/ocs.p4``
+        if it is that. ``{green}`` stands for the number of the port of a link or host; see ``p4/README.md``.
+    control : {'data-plane', 'control-plane'}
+        With ``bmv2``, where the timetable is: in registers of the program, or in a local manager that rewrites entries.
     """
 
     kind: Literal["ocs", "bmv2", "ovs", "linux"] = "ocs"
     ecn_threshold: Size | None = None
     dark: Literal["drop", "hold"] = "drop"
+    program: Annotated[P4Program | None, BeforeValidator(_read_program), Later] = None
+    entries: Annotated[tuple[str, ...], Listed, Later] = ()
+    control: Annotated[Literal["data-plane", "control-plane"], Later] = "data-plane"
+
+    @model_validator(mode="after")
+    def _only_with_p4(self) -> Switch:
+        for field, unused in (("program", None), ("entries", ()), ("control", "data-plane")):
+            if self.kind != "bmv2" and getattr(self, field) != unused:
+                raise Misfit(field, getattr(self, field), "nothing, because only the switch bmv2 knows it")
+        if self.program is not None and self.control != "data-plane":
+            raise Misfit("control", self.control, "data-plane, because the local manager knows p4/ocs.p4 only")
+        return self
 
 
 def _auto(value: Any) -> Any:

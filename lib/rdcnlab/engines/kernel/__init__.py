@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 from rdcnlab.engines import Outcome
-from rdcnlab.engines.kernel import build, guest, observed, plan, toolchain
-from rdcnlab.scenario import Scenario
+from rdcnlab.engines.kernel import build, guest, observed, plan, plan_p4, toolchain
+from rdcnlab.scenario import Scenario, Switch
 
 __all__ = ["KernelEngine"]
 
@@ -35,13 +35,15 @@ class KernelEngine:
         """Return the hash of kernel and guest code; see `rdcnlab.engines.Engine`."""
         parts = [build.identity(hz=scenario.engine.hz, stock=self.stock), build.tools_identity()]
         digest = hashlib.sha256(" ".join(parts).encode())
-        for path in _code():
+        for path in _code(scenario.switch):
             digest.update(path.name.encode() + b"\n" + path.read_bytes())
         return digest.hexdigest()
 
     def prepare(self, scenario: Scenario, progress: build.Progress | None = None) -> None:
         """Build the kernel if it is not there."""
         toolchain.require(guest_only=True)
+        if scenario.switch.kind == "bmv2":
+            plan_p4.simple_switch()
         build.build(hz=scenario.engine.hz, stock=self.stock, progress=progress)
 
     def run(
@@ -79,15 +81,25 @@ class KernelEngine:
             "virtual_s": (report.virtual_ns - plan.START_NS) / 1e9,
             "switch": json.loads((directory / "switch.json").read_text()),
         }
+        if scenario.switch.kind == "bmv2":
+            # what it holds is in the tables, but for this
+            provenance["switch"] = {"packets": provenance["switch"]["packets"], "bmv2": plan_p4.version()}
         for trace in directory.glob("*.trace"):
             trace.unlink()  # large, and the tables have it
         return Outcome(tables, provenance)
 
 
-def _code() -> list[Path]:
+#: What only a P4 switch needs.
+_P4 = ("plan_p4.py", "observed_p4.py", "bmv2.py", "bmv2_control.py", "manager.py", "capture.py")
+
+
+def _code(switch: Switch) -> list[Path]:
     """Files whose change may change a result, other than those of the kernel's build."""
-    own = [build.HERE / name for name in ("plan.py", "records.py", "observed.py")]
-    return own + sorted((build.HERE / "inside").glob("*.py"))
+    own = [build.HERE / name for name in ("plan.py", "records.py", "observed.py", "plan_p4.py", "observed_p4.py")]
+    own += sorted((build.HERE / "inside").glob("*.py"))
+    if switch.kind != "bmv2":
+        return [path for path in own if path.name not in _P4]
+    return own if switch.program is not None else [*own, plan_p4.program()]
 
 
 def cores() -> list[int]:

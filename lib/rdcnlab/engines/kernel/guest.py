@@ -89,7 +89,7 @@ def run(
     """
     directory = directory.resolve()
     log = directory / "console.log"
-    need = memory.size(sum(probe["buffer_kB"] for probe in plan["probes"]))
+    need = memory.size(sum(probe["buffer_kB"] for probe in plan["probes"]) + plan["switch"].get("memory_kB", 0))
     room = memory.directory(need)
     (directory / "plan.json").write_text(json.dumps(plan, sort_keys=True))
     clock = directory / "clock"
@@ -98,7 +98,7 @@ def run(
         kernel.launch,
         core=core,
         write=[directory, room],
-        read=[HERE / "inside", kernel.directory, kernel.tools],
+        read=[HERE / "inside", kernel.directory, kernel.tools, *map(Path, plan["switch"].get("files", []))],
         program=[str(kernel.linux), *arguments(kernel, directory, clock, need, python)],
     )
     # neither the user's environment nor an odd TMPDIR may reach the guest

@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rdcnlab.engines.kernel import records
+from rdcnlab.engines.kernel import observed_p4, records
 from rdcnlab.engines.kernel.plan import ETHERNET_HEADER, FIRST_CLASS, FIRST_PORT, PORT_LINK, START_NS, TARGET
 from rdcnlab.engines.schema import SCHEMAS
 from rdcnlab.errors import RunError
@@ -39,10 +39,16 @@ def tables(scenario: Scenario, directory: Path) -> dict[str, pa.Table]:
         records.read(directory, name, offset) if (directory / f"{name}.trace").exists() else records.nothing(_PACKET)
         for name in ("ocs_dequeue", "ocs_drop", "ocs_mark")  # which a Linux bridge does not have
     )
+    slots = records.nothing(("class", "slot", "target"))
+    if scenario.switch.kind == "ocs":
+        slots = records.read(directory, "ocs_slot", offset)
+    elif scenario.switch.kind == "bmv2":
+        slots, dark, marked = observed_p4.read(scenario, directory)
+        dropped = observed_p4.joined(dropped, dark)
     frames["throughput"] = _throughput(scenario, dequeued)
     frames["queues"] = _queues(scenario, dequeued, dropped, marked)
     frames["tcp"] = _tcp(scenario, directory, offset, flows)
-    frames["events"] = _events(scenario, directory, offset, dropped)
+    frames["events"] = _events(scenario, directory, offset, slots, dropped)
     return {
         name: pa.Table.from_pandas(
             frames[name][schema.names], schema=schema, preserve_index=False
@@ -180,14 +186,12 @@ def _tcp(scenario: Scenario, directory: Path, offset: int, flows: pd.DataFrame) 
     )
 
 
-def _events(scenario: Scenario, directory: Path, offset: int, dropped: NDArray[Any]) -> pd.DataFrame:
+def _events(
+    scenario: Scenario, directory: Path, offset: int, slots: NDArray[Any], dropped: NDArray[Any]
+) -> pd.DataFrame:
     links = _links(scenario)
     targets = {**links, **{number: name for name, number in TARGET.items()}}
     flow_of_class = {FIRST_CLASS + number: flow.name for number, flow in enumerate(scenario.flows)}
-    if scenario.switch.kind == "ocs":
-        slots = records.read(directory, "ocs_slot", offset)
-    else:
-        slots = records.nothing(("class", "slot", "target"))
     again = records.read(directory, "tcp_retransmit_skb", offset)
     parts = [
         pd.DataFrame(

@@ -69,7 +69,7 @@ def compile_plan(scenario: Scenario) -> dict[str, Any]:
         "overhead": scenario.network.overhead,
         "sysctls": sysctls(scenario),
         "memory_sysctls": MEMORY_SYSCTLS,
-        "switch": _bridge(scenario, hosts) if scenario.switch.kind == "linux" else _switch(scenario, hosts),
+        "switch": _SWITCHES[scenario.switch.kind](scenario, hosts),
         "probes": _probes(scenario),
         "seed": str(scenario.seed),
         "epoch_ns": START_NS,
@@ -153,7 +153,7 @@ def _switch(scenario: Scenario, hosts: list[dict[str, Any]]) -> dict[str, Any]:
                 "rate": link.rate,
                 "delay": link.delay,
                 "overhead": overhead,
-                "queue": _queue(link, switch.ecn_threshold, pool_ids),
+                "queue": queue(link, switch.ecn_threshold, pool_ids),
             }
             for link in network.links
         ],
@@ -180,19 +180,29 @@ def _bridge(scenario: Scenario, hosts: list[dict[str, Any]]) -> dict[str, Any]:
     return {"kind": "linux", "ports": ports}
 
 
-def _queue(link: Link, threshold: int | None, pool_ids: dict[str, int]) -> dict[str, int]:
-    queue: dict[str, int] = {}
+def queue(link: Link, threshold: int | None, pool_ids: dict[str, int]) -> dict[str, int]:
+    """Return a link's queue in the kernel's words."""
+    words: dict[str, int] = {}
     if link.buffer is not None:
-        queue["limit_bytes"] = link.buffer
+        words["limit_bytes"] = link.buffer
     if link.pool is not None:
-        queue["pool"] = pool_ids[link.pool]
+        words["pool"] = pool_ids[link.pool]
     ecn = link.ecn_threshold if threshold is None else threshold
     if ecn is not None:
-        queue["ecn"] = ecn
+        words["ecn"] = ecn
     if link.red is not None:
         # the kernel counts probability in 1e-9
-        queue |= {"red_min": link.red.min, "red_max": link.red.max, "red_prob": link.red.probability * 1000}
-    return queue
+        words |= {"red_min": link.red.min, "red_max": link.red.max, "red_prob": link.red.probability * 1000}
+    return words
+
+
+def _p4(scenario: Scenario, hosts: list[dict[str, Any]]) -> dict[str, Any]:
+    from rdcnlab.engines.kernel import plan_p4  # which needs this module
+
+    return plan_p4.switch(scenario, hosts)
+
+
+_SWITCHES = {"ocs": _switch, "linux": _bridge, "bmv2": _p4}
 
 
 def _probes(scenario: Scenario) -> list[dict[str, Any]]:
@@ -211,14 +221,19 @@ def _probes(scenario: Scenario) -> list[dict[str, Any]]:
 
     lossy = packets // 4 + 20_000
     probes = [probe("tcp/tcp_retransmit_skb", 88, lossy)]
-    if scenario.switch.kind == "ocs":
+    if scenario.switch.kind in ("ocs", "bmv2"):
+        # with a P4 switch each line is a device of its own, whose first port is the host's, and links are what they are
+        places = PLACES if scenario.switch.kind == "ocs" else f"(link <= 1023 || link == {PORT_LINK})"
         probes += [
             # at each of two places, a link inside the switch and the receiver's line
-            probe("ocs/ocs_dequeue", 32, packets * 3, f"{ours} && {PLACES}"),
+            probe("ocs/ocs_dequeue", 32, packets * 3, f"{ours} && {places}"),
             probe("ocs/ocs_drop", 36, lossy),
-            probe("ocs/ocs_mark", 32, packets * 3 // 2),
-            probe("ocs/ocs_slot", 32, _slot_changes(scenario), ""),
         ]
+        if scenario.switch.kind == "ocs":
+            probes += [
+                probe("ocs/ocs_mark", 32, packets * 3 // 2),
+                probe("ocs/ocs_slot", 32, _slot_changes(scenario), ""),
+            ]
         if scenario.probes.packets:
             probes.append(probe("ocs/ocs_enqueue", 32, packets * 3))
     if scenario.probes.tcp != "none":
@@ -239,8 +254,8 @@ def _slot_changes(scenario: Scenario) -> int:
 
 def check(scenario: Scenario) -> None:
     """Raise InputError for what this engine cannot do."""
-    if scenario.switch.kind not in ("ocs", "linux"):
-        raise InputError.of("switch.kind", scenario.switch.kind, "ocs or linux")
+    if scenario.switch.kind not in _SWITCHES:
+        raise InputError.of("switch.kind", scenario.switch.kind, ", ".join(_SWITCHES))
     if scenario.switch.kind == "linux":
         for number, flow in enumerate(scenario.flows):
             if flow.path != BYPASS:

@@ -45,7 +45,7 @@ class Fig3(Item):
     periods_ms: Annotated[tuple[Period | None, ...], Field(min_length=1), Listed] = (None, 50, 10)
     size: Volume = "4 GB"
 
-    def scenarios(self) -> list[Scenario]:
+    def points(self) -> list[Scenario]:
         """Return variants times periods times seeds."""
         return [
             Point(cc=cc, period_ms=period, flows=1, size=self.size, seed=seed).scenario()

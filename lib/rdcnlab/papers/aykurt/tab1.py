@@ -43,7 +43,7 @@ class Tab1(Item):
     id: ClassVar[str] = "tab1"
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 1}
 
-    def scenarios(self) -> list[Scenario]:
+    def points(self) -> list[Scenario]:
         """Return one scenario for every value of every axis that can be asked for, times seeds."""
         return [
             asked.scenario(seed=seed)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Switches as Mininet knows them: `Ocs`, the kernel's circuit switch, and `Plain`, a Linux bridge with shaped ports."""
+"""Switches as Mininet knows them: `Ocs`, our kernel's, and `Plain`, a Linux bridge; ``bmv2.py`` has a third."""
 
 from __future__ import annotations
 
@@ -84,4 +84,10 @@ class Ocs(Switch):
         return stats
 
 
-SWITCHES = {"ocs": Ocs, "linux": Plain}
+def kind_of(name: str) -> type[Switch]:
+    """Return the switch of a scenario's ``switch.kind``."""
+    if name == "bmv2":
+        from bmv2 import Bmv2  # only where it is asked for: imports are dear here
+
+        return Bmv2
+    return {"ocs": Ocs, "linux": Plain}[name]

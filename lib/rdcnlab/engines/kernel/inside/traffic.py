@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import os
+import select
 import subprocess
+import tempfile
 from typing import Any
 
 TOOL = "/proc/1/exe"
@@ -22,8 +24,26 @@ def run(plan: dict[str, Any], testbed: Any, directory: str) -> None:
     path = os.path.join(directory, "traffic.txt")
     with open(path, "w") as file:
         file.write("\n".join(lines) + "\n")
-    done = subprocess.run(
-        [TOOL, "traffic", path, os.path.join(directory, "flows.jsonl")], stderr=subprocess.PIPE, text=True
-    )
-    if done.returncode:
-        raise RuntimeError(done.stderr.strip() or f"the traffic tool ended with status {done.returncode}")
+    with tempfile.TemporaryFile("w+") as words:
+        tool = subprocess.Popen([TOOL, "traffic", path, os.path.join(directory, "flows.jsonl")], stderr=words)
+        wait(tool, testbed.switch)
+        if tool.returncode:
+            words.seek(0)
+            raise RuntimeError(words.read().strip() or f"the traffic tool ended with status {tool.returncode}")
+
+
+def wait(tool: subprocess.Popen[bytes], switch: Any) -> None:
+    """Wait for the traffic tool. A switch that is a process of its own may die before; then `switch.check` raises."""
+    if not hasattr(switch, "process"):
+        tool.wait()
+        return
+    done, died = os.pidfd_open(tool.pid), os.pidfd_open(switch.process.pid)
+    poll = select.poll()
+    poll.register(done, select.POLLIN)
+    poll.register(died, select.POLLIN)
+    ready = [descriptor for descriptor, _ in poll.poll()]
+    if done not in ready:
+        tool.kill()
+    tool.wait()
+    if done not in ready:
+        switch.check()

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Control of ``simple_switch`` by the P4 project's own ``simple_switch_CLI``, kept open and spoken to line by line."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Callable
+
+PROMPT = b"RuntimeCmd: "
+#: How its refusals begin.
+REFUSAL = re.compile(r"^(Error|Invalid|Unknown|\*\*\*|.*[Ee]xception)", re.MULTILINE)
+
+
+class Control:
+    """A running ``simple_switch_CLI``.
+
+    Parameters
+    ----------
+    port : int
+        Where the switch listens for thrift.
+    check : callable
+        Raises if the switch is not running any more.
+    """
+
+    def __init__(self, port: int, check: Callable[[], None]) -> None:
+        self.check = check
+        self.process = subprocess.Popen(
+            ["simple_switch_CLI", "--thrift-port", str(port)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        self._answer("simple_switch_CLI")
+
+    def tell(self, line: str) -> str:
+        """Send a command and return the answer.
+
+        Raises
+        ------
+        RuntimeError
+            The switch refused; the message has the command and the refusal.
+        """
+        assert self.process.stdin is not None
+        try:
+            self.process.stdin.write(line.encode() + b"\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            self.check()
+            raise RuntimeError(f"simple_switch_CLI is gone before: {line}") from None
+        answer = self._answer(line)
+        refusal = REFUSAL.search(answer)
+        if refusal:
+            self.check()
+            words = " ".join(answer[refusal.start() :].split())
+            raise RuntimeError(f"the P4 switch refuses '{line}': {words}")
+        return answer
+
+    def _answer(self, line: str) -> str:
+        """Read up to the next prompt."""
+        assert self.process.stdout is not None
+        text = b""
+        while not text.endswith(PROMPT):
+            more = os.read(self.process.stdout.fileno(), 65536)
+            if not more:
+                self.check()
+                raise RuntimeError(f"simple_switch_CLI ended at '{line}': {' '.join(text.decode().split())[-500:]}")
+            text += more
+        return text[: -len(PROMPT)].decode().strip()

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The local manager of a P4 switch: at each change of a timetable it asks the data plane where the circuit leads.
+
+Where the timetable is in the data plane, asking is all it does: a tick through the CPU port, answered by a report.
+Where it is in the control plane, the manager first rewrites the class' entry, as the manager of Aykurt et al. does.
+"""
+
+from __future__ import annotations
+
+import heapq
+import socket
+import struct
+import threading
+import time
+from typing import Any
+
+TICK, REPORT = 0x88B5, 0x88B6
+_ETHERNET = struct.pack("!6s6sH", b"\xff" * 6, b"\x02" + b"\0" * 5, TICK)
+_TICK = struct.Struct("!HHBBH6s")
+#: Ethernet's smallest frame without FCS.
+_SMALLEST = 60
+
+
+class Manager(threading.Thread):
+    """Sends a tick at every change of every timetable.
+
+    Parameters
+    ----------
+    plan : dict
+        Of the switch: ``classes`` with ``id``, ``phase_ns``, ``slots`` of (duration in ns, action), and ``control``.
+    epoch_ns : int
+        Start of all timetables, CLOCK_MONOTONIC.
+    epoch_us : int
+        The same instant in us of the switch's clock.
+    control : Control
+        For entries that are rewritten.
+
+    Attributes
+    ----------
+    slots : list of [int, int, int, int, int, int]
+        Of each report: us since the epoch by the switch's clock, class, slot and way as the switch has them, port, and
+        the slot's number in the scenario.
+    """
+
+    def __init__(self, plan: dict[str, Any], epoch_ns: int, epoch_us: int, control: Any) -> None:
+        super().__init__(daemon=True)
+        self.epoch_ns, self.epoch_us, self.control = epoch_ns, epoch_us, control
+        self.rewrites = plan["control"] == "control-plane"
+        self.classes = {entry["id"]: entry for entry in plan["classes"]}
+        self.asked: list[tuple[int, int]] = []
+        self.slots: list[list[int]] = []
+        self.error: BaseException | None = None
+        self.ended = threading.Event()
+        self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(REPORT))
+        self.socket.setsockopt(socket.SOL_SOCKET, 33, 1 << 24)  # SO_RCVBUFFORCE
+        self.socket.bind(("cpu-m", REPORT))
+        self.socket.setblocking(False)
+
+    def run(self) -> None:
+        """Wait for each change; `stop` ends it at the next one."""
+        with open(f"/proc/{threading.get_native_id()}/timerslack_ns", "w") as file:
+            file.write("1")  # a thread's timers may else come 50 us late
+        changes = [(self.epoch_ns + entry["phase_ns"], number, 0) for number, entry in self.classes.items()]
+        heapq.heapify(changes)
+        try:
+            while changes:
+                instant, number, count = heapq.heappop(changes)
+                ahead = instant - time.monotonic_ns()
+                if ahead > 0:
+                    time.sleep(ahead / 1e9)
+                if self.ended.is_set():
+                    return
+                self._change(number, count)
+                slots = self.classes[number]["slots"]
+                if len(slots) > 1:
+                    heapq.heappush(changes, (instant + slots[count % len(slots)][0], number, count + 1))
+        except BaseException as error:  # noqa: BLE001  it is raised where the run is
+            self.error = error
+
+    def stop(self) -> None:
+        """Take no more changes, and collect the reports."""
+        self.ended.set()
+        if self.error is not None:
+            raise self.error
+        self._collect()
+
+    def _change(self, number: int, count: int) -> None:
+        entry = self.classes[number]
+        place = count % len(entry["slots"])
+        if self.rewrites:
+            action = entry["slots"][place][1]
+            if count:
+                self.control.tell(f"table_modify {entry['table']} {action[0]} {entry['handle']} {' '.join(action[1:])}")
+                self.control.tell(f"register_write {entry['version']} {number} {count % 16}")
+            else:
+                words = f"{action[0]} {number} => {' '.join(action[1:])}"
+                entry["handle"] = self.control.tell(f"table_add {entry['table']} {words}").split()[-1]
+        self.asked.append((number, place))
+        frame = _ETHERNET + _TICK.pack(number, 0, 0, 0, 0, bytes(6))
+        self.socket.send(frame.ljust(_SMALLEST, b"\0"))
+        self._collect()
+
+    def _collect(self) -> None:
+        """Take the reports that have come; they come in the order of the ticks."""
+        while True:
+            try:
+                frame = self.socket.recv(256)
+            except BlockingIOError:
+                return
+            number, slot, way, _, port, instant = _TICK.unpack_from(frame, 14)
+            asked, place = self.asked[len(self.slots)]
+            if asked != number:
+                raise RuntimeError(f"the switch reports class {number} where class {asked} was asked for")
+            since = int.from_bytes(instant, "big") - self.epoch_us
+            self.slots.append([since, number, slot, way, port, place])

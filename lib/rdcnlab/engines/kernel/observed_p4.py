@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a P4 switch reported and what was captured behind it, in the form of our kernel's trace records."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdcnlab.engines.kernel.plan import ETHERNET_HEADER, FIRST_PORT, START_NS, TARGET
+from rdcnlab.engines.kernel.plan_p4 import FIRST_LINK, WAY_DARK, WAY_LINK
+from rdcnlab.scenario import BYPASS, DARK, Scenario
+
+#: ``enum ocs_drop`` in the kernel: no circuit.
+_DROP_DARK = 3
+_PACKET = ("time", "link", "class", "len", "qlen", "sport", "dport", "reason")
+
+
+def read(scenario: Scenario, directory: Path) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return slot changes, packets that met the dark, and packets that were marked.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        With switch ``bmv2``.
+    directory : Path
+        Of the run; ``switch.json`` is read.
+    """
+    seen = json.loads((directory / "switch.json").read_text())
+    rows = []
+    for since_us, number, _, way, port, place in seen["slots"]:
+        target = (port - FIRST_LINK) // 2 if way == WAY_LINK else TARGET[DARK if way == WAY_DARK else BYPASS]
+        rows.append((since_us * 1000, number, place, target))
+    slots = np.array(rows, np.dtype([(name, "<i8") for name in ("time", "class", "slot", "target")]))
+    dark = _packets(scenario, [(TARGET[DARK], row) for row in seen["dark"]])
+    names = [link.name for link in scenario.network.links]
+    marked = _packets(scenario, [(names.index(name), row) for name, found in seen["marks"].items() for row in found])
+    return slots, dark, marked
+
+
+def joined(some: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:
+    """Return two sets of packet records as one, in the order of time."""
+    both = np.concatenate([_uniform(some), _uniform(more)])
+    return both[np.argsort(both["time"], kind="stable")]
+
+
+def _packets(scenario: Scenario, found: list[tuple[int, list[int]]]) -> NDArray[Any]:
+    """Return captured packets of the scenario's flows as records; `found` has link and (instant, port, length)."""
+    last = FIRST_PORT + len(scenario.flows)
+    rows = [
+        (instant - START_NS, link, port - FIRST_PORT + 1, length, 0, 0, port, _DROP_DARK)
+        for link, (instant, port, length) in found
+        if FIRST_PORT <= port < last and length >= ETHERNET_HEADER
+    ]
+    return np.array(rows, np.dtype([(name, "<i8") for name in _PACKET]))
+
+
+def _uniform(packets: NDArray[Any]) -> NDArray[Any]:
+    out = np.empty(len(packets), np.dtype([(name, "<i8") for name in _PACKET]))
+    for name in _PACKET:
+        out[name] = packets[name]
+    return out
