@@ -10,10 +10,10 @@ IMAGE  ?= rdcnlab
 INSIDE := lib/rdcnlab/engines/kernel/inside
 
 .DEFAULT_GOAL := help
-.PHONY: help setup system kernel demo test check reproduce lab image clean
+.PHONY: help setup system kernel demo test check reproduce p4 lab image clean
 
 help: ## Show this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 setup: kernel ## Install everything and build the kernel
 
@@ -48,6 +48,9 @@ check: $(READY) ## Lint, types, layers
 reproduce: kernel ## Reproduce everything, paper profile
 	$(BIN)/rdcnlab reproduce --profile paper
 	$(BIN)/rdcnlab report
+
+p4: ## Compile the P4 program (needs p4c-bm2-ss)
+	p4/compile
 
 lab: kernel ## Open the notebooks in JupyterLab
 	$(BIN)/jupyter lab notebooks/index.ipynb

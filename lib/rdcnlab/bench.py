@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -62,6 +64,7 @@ def measure() -> Iterator[Row]:
     else:
         yield row("the host's own kernel: needs root, which makes the network namespaces", None, "1/s")
     if len(cores()) > 1:
+        yield row("two cores over one, plain arithmetic: what this machine gives", _cores_worth(), "")
         yield row("two workers over one", _scaling(), "", at_least=1.7)
     else:
         yield row("two workers over one: there is only one core", None, "")
@@ -105,3 +108,17 @@ def _scaling() -> float:
             return time.monotonic() - begun
 
     return statistics.median(seconds(1) / seconds(2) for _ in range(ROUNDS))
+
+
+def _cores_worth() -> float:
+    """Return how much more two cores do than one: two hardware threads of one core are not two."""
+
+    def seconds(chosen: list[int]) -> float:
+        line = "n = 0\nfor k in range(30_000_000): n += k"
+        begun = time.monotonic()
+        loops = [subprocess.Popen(["taskset", "-c", str(core), sys.executable, "-c", line]) for core in chosen]
+        for loop in loops:
+            loop.wait()
+        return time.monotonic() - begun
+
+    return statistics.median(2 * seconds(cores()[:1]) / seconds(cores()[:2]) for _ in range(ROUNDS))

@@ -54,6 +54,7 @@ def run_guest(kernel: build.Kernel, tmp_path_factory: pytest.TempPathFactory) ->
         scenario: Scenario,
         *,
         commands: list[tuple[str, str]] | None = None,
+        before: list[tuple[str, str]] | None = None,
         kernel: build.Kernel = kernel,
         core: int | None = None,
         files: list[Path] | None = None,
@@ -63,7 +64,7 @@ def run_guest(kernel: build.Kernel, tmp_path_factory: pytest.TempPathFactory) ->
         for file in files or []:
             shutil.copy(file, directory)
         asked = plan.compile_plan(scenario)
-        asked["commands"] = commands or []
+        asked["commands"], asked["before"] = commands or [], before or []
         options.setdefault("wall_limit_s", 300)
         report = guest.run(kernel, asked, directory, core=core, python=sys.executable, **options)
         tables = observed.tables(scenario, directory)

@@ -14,9 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from rdcnlab.campaign import campaign
 from rdcnlab.digest import digests
 from rdcnlab.engines.kernel import build, cores, guest, observed, plan
 from rdcnlab.scenario import Scenario
+from rdcnlab.shipped import Shipped
+from rdcnlab.store import Store
 from tests.engines.conftest import RunGuest
 
 pytestmark = pytest.mark.guest
@@ -51,6 +54,15 @@ def test_every_core_and_under_load(run_guest: RunGuest, scenario: Scenario) -> N
             process.kill()
             process.wait()
     assert len(seen) == 1
+
+
+def test_one_worker_and_two(two_flows: Scenario, tmp_path: Path) -> None:
+    """A campaign's runs do not depend on how many go on at once, nor on which worker takes them."""
+    asked = [two_flows.with_(size="32 MiB", period="10 ms", seed=seed) for seed in range(4)]
+    stores = [Store(tmp_path / str(workers), shipped=Shipped(tmp_path / "none")) for workers in (1, 2)]
+    seen = [campaign(asked, workers=n, store=store, progress=False) for n, store in enumerate(stores, 1)]
+    assert [dict(run.digests) for run in seen[0]] == [dict(run.digests) for run in seen[1]]
+    assert len({str(run.digests) for run in seen[0]}) == len(asked)
 
 
 def test_seeds_differ(run_guest: RunGuest, scenario: Scenario) -> None:

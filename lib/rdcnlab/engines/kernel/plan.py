@@ -76,7 +76,8 @@ def compile_plan(scenario: Scenario) -> dict[str, Any]:
         "ready_ns": READY_NS,
         "limit_ns": START_NS + scenario.limit,
         "flows": flows,
-        # shell lines to run in hosts once the flows have ended, as pairs of host and line; for tests
+        # shell lines to run in hosts before the flows and once they have ended, as pairs of host and line; for tests
+        "before": [],
         "commands": [],
     }
 

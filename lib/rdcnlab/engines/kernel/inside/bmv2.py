@@ -13,22 +13,12 @@ queue of every line are those of a cable behind the port: an ``ocs`` device with
 
 from __future__ import annotations
 
-import os
-import signal
-import socket
-import subprocess
-import time
 from typing import Any
 
-from bmv2_control import Control
+from bmv2_process import SimpleSwitch
 from capture import Ring
 from manager import Manager
 from mininet.node import Switch
-
-THRIFT_PORT = 9090
-LOG = "bmv2.log"
-#: Virtual seconds within which the switch must stand.
-PATIENCE_S = 30.0
 
 
 class Bmv2(Switch):
@@ -45,14 +35,13 @@ class Bmv2(Switch):
     def __init__(self, name: str, plan: dict[str, Any], **params: Any) -> None:
         Switch.__init__(self, name, **params)
         self.plan = plan
-        self.process: subprocess.Popen[bytes] | None = None
         self.manager: Manager | None = None
 
     def start(self, controllers: list[Any]) -> None:  # noqa: ARG002  (Mininet's signature)
         """Lay the cables, start ``simple_switch`` with its program, and give it its entries."""
         self._lay()
-        self._launch()
-        self.control = Control(THRIFT_PORT, self.check)
+        self.running = SimpleSwitch(self.plan["simple_switch"], self.plan["program"], self.plan["interfaces"])
+        self.control = self.running.control
         for line in self.plan["commands"]:
             self.control.tell(line)
         room = self.plan["captured"]
@@ -61,7 +50,7 @@ class Bmv2(Switch):
 
     def start_timetable(self, epoch_ns: int) -> None:
         """Have all timetables begin at an instant of CLOCK_MONOTONIC."""
-        began = self._began()
+        began = self.running.began()
         ahead = epoch_ns - began
         if ahead % 1000:
             raise RuntimeError(f"simple_switch counts us from {began} ns, which is no multiple of 1 us")
@@ -74,24 +63,13 @@ class Bmv2(Switch):
         """Read what was seen of marks, dark packets and slots, for ``switch.json``."""
         assert self.manager is not None
         self.manager.stop()
-        self.check()
+        self.running.check()
         return {
             "slots": self.manager.slots,
             "marks": {name: ring.records() for name, ring in self.marks.items()},
             "dark": self.dark.records(),
             "packets": self._packets(),
         }
-
-    def check(self) -> None:
-        """Raise RuntimeError, with the switch's own words, if it is not running."""
-        assert self.process is not None
-        status = self.process.poll()
-        if status is None:
-            return
-        how = f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
-        with open(LOG, errors="replace") as file:
-            words = [line.strip() for line in file if line.strip() and not line.startswith("Calling target")]
-        raise RuntimeError(f"simple_switch {how}" + (f": {' / '.join(words[-5:])}" if words else ""))
 
     def _lay(self) -> None:
         """Make every interface, and the cables between them."""
@@ -131,52 +109,6 @@ class Bmv2(Switch):
             client.class_set(1, [{"duration": 0, "target": link["id"]}])
             client.rule_add(1, in_if=link["far"])
             client.close()
-
-    def _launch(self) -> None:
-        """Start the switch at a whole microsecond and wait until it takes commands."""
-        with open(f"/proc/{os.getpid()}/timerslack_ns", "w") as file:
-            file.write("1")
-        command = [self.plan["simple_switch"], "--thrift-port", str(THRIFT_PORT)]
-        for interface, number in self.plan["interfaces"]:
-            command += ["-i", f"{number}@{interface}"]
-        command.append(self.plan["program"])
-        time.sleep((1000 - time.monotonic_ns() % 1000) / 1e9)
-        with open(LOG, "wb") as log:
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        deadline = time.monotonic() + PATIENCE_S
-        while True:
-            self.check()
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", THRIFT_PORT)) == 0:
-                    return
-            if time.monotonic() > deadline:
-                raise RuntimeError(f"simple_switch takes no commands after {PATIENCE_S:g} s")
-            time.sleep(0.01)
-
-    def _began(self) -> int:
-        """CLOCK_MONOTONIC at which the switch began to count, to the ns.
-
-        The switch tells whole us. The instant in between at which the count goes up is searched for by halves.
-        """
-        low, high = 0, 1000
-        now = time.monotonic_ns()
-        base = now - self._elapsed() * 1000  # the switch began at most 999 ns before
-        while high - low > 1:
-            middle = (low + high) // 2
-            # if it began at base - middle or later, the count goes up `middle` before that of base
-            target = base - middle + (time.monotonic_ns() - base) // 1000 * 1000 + 5_000_000
-            time.sleep((target - time.monotonic_ns()) / 1e9)
-            late = time.monotonic_ns() - target
-            if late:
-                raise RuntimeError(f"a timer of the guest came {late} ns late")
-            if self._elapsed() >= (target - base + middle) // 1000:
-                low = middle
-            else:
-                high = middle
-        return base - low
-
-    def _elapsed(self) -> int:
-        return int(self.control.tell("get_time_elapsed").split()[-1])
 
     def _packets(self) -> int:
         """Packets that came into the switch."""

@@ -27,12 +27,14 @@ def run(plan: dict[str, Any], directory: str) -> None:
     testbed = Testbed(plan)
     try:
         testbed.start()
+        for host, line in plan["before"]:
+            testbed.hosts[host].cmd(line)
         traces = probes.start(plan["probes"])
         traffic.run(plan, testbed, directory)
         probes.collect(traces, directory)
         with open(os.path.join(directory, "switch.json"), "w") as file:
             json.dump(testbed.switch.counters(), file)
-        answers = [testbed.hosts[host].cmd(line) for host, line in plan.get("commands", [])]
+        answers = [testbed.hosts[host].cmd(line) for host, line in plan["commands"]]
         with open(os.path.join(directory, "commands.json"), "w") as file:
             json.dump(answers, file)
     finally:

@@ -33,11 +33,12 @@ def run(plan: dict[str, Any], testbed: Any, directory: str) -> None:
 
 
 def wait(tool: subprocess.Popen[bytes], switch: Any) -> None:
-    """Wait for the traffic tool. A switch that is a process of its own may die before; then `switch.check` raises."""
-    if not hasattr(switch, "process"):
+    """Wait for the traffic tool. A switch that is a process of its own may die before; then its words are raised."""
+    running = getattr(switch, "running", None)
+    if running is None:
         tool.wait()
         return
-    done, died = os.pidfd_open(tool.pid), os.pidfd_open(switch.process.pid)
+    done, died = os.pidfd_open(tool.pid), os.pidfd_open(running.process.pid)
     poll = select.poll()
     poll.register(done, select.POLLIN)
     poll.register(died, select.POLLIN)
@@ -46,4 +47,4 @@ def wait(tool: subprocess.Popen[bytes], switch: Any) -> None:
         tool.kill()
     tool.wait()
     if done not in ready:
-        switch.check()
+        running.check()

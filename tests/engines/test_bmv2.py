@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The P4 switch beside our kernel's: the same scenarios, the same outcome; and what it does when something is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from rdcnlab.engines.kernel import plan, plan_p4
+from rdcnlab.errors import InputError, RunError
+from rdcnlab.papers.aykurt.space import Point
+from rdcnlab.scenario import Scenario
+from tests.engines.conftest import RunGuest
+
+pytestmark = [
+    pytest.mark.guest,
+    pytest.mark.bmv2,
+    pytest.mark.slow,
+    pytest.mark.skipif(bool(plan_p4.missing()), reason=f"{', '.join(plan_p4.missing())} is missing. {plan_p4.WHERE}"),
+]
+
+
+def pair(**point: object) -> Scenario:
+    return Point(size="64 MB", seed=1, **point).scenario()  # type: ignore[arg-type]
+
+
+CASES = {
+    "single": pair(flows=1, period_ms=10),
+    "50 ms": pair(period_ms=50),
+    "10 ms": pair(period_ms=10),
+    "1 ms": pair(period_ms=1),
+    "10 ms, 1 ms dark": pair(period_ms=10, downtime_ms=1),
+    "dctcp": pair(period_ms=10, cc="dctcp").with_(**{"switch.ecn_threshold": "65 kB"}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_agrees_with_the_kernels_switch(run_guest: RunGuest, name: str) -> None:
+    ours = run_guest(CASES[name], core=0).tables
+    theirs = run_guest(CASES[name].with_(**{"switch.kind": "bmv2"}), core=0).tables
+    fct = pd.DataFrame({"ocs": ours["flows"]["fct_s"], "bmv2": theirs["flows"]["fct_s"]})
+    assert ((fct["bmv2"] / fct["ocs"] - 1).abs() < 0.01).all(), fct
+    until = min(table["flows"]["end_s"].max() for table in (ours, theirs)) * 1e9
+    slots = [changes(table["events"], until) for table in (ours, theirs)]
+    assert len(slots[0]) >= 1
+    assert slots[0] == slots[1]
+
+
+def changes(events: pd.DataFrame, until: float) -> list[tuple[int, str, str, int]]:
+    """Slot changes, in us."""
+    slots = events[(events["event"] == "slot") & (events["t_ns"] < until)]
+    rows = zip(slots["t_ns"] // 1000, slots["flow"], slots["link"], slots["value"], strict=True)
+    return sorted((int(t), flow, link, int(value)) for t, flow, link, value in rows)
+
+
+def test_is_reproducible(run_guest: RunGuest) -> None:
+    scenario = CASES["1 ms"].with_(**{"switch.kind": "bmv2"})
+    assert run_guest(scenario, core=0).digest == run_guest(scenario, core=1).digest
+
+
+def test_a_manager_in_the_control_plane_does_the_same(run_guest: RunGuest) -> None:
+    scenario = CASES["10 ms"].with_(**{"switch.kind": "bmv2"})
+    managed = scenario.with_(**{"switch.control": "control-plane"})
+    tables = [run_guest(one, core=0).tables for one in (scenario, managed)]
+    assert tables[0]["flows"]["fct_s"].tolist() == tables[1]["flows"]["fct_s"].tolist()
+    until = tables[0]["flows"]["end_s"].max() * 1e9
+    assert changes(tables[0]["events"], until) == changes(tables[1]["events"], until)
+
+
+def test_dark_packets_and_marks_are_in_the_tables(run_guest: RunGuest) -> None:
+    dark = run_guest(CASES["10 ms, 1 ms dark"].with_(**{"switch.kind": "bmv2"}), core=0).tables["events"]
+    dark = dark[dark["event"] == "drop_dark"]
+    assert len(dark) > 10
+    into = dark["t_ns"] % 10_000_000
+    assert (into >= 9_000_000).all()
+    marked = run_guest(CASES["dctcp"].with_(**{"switch.kind": "bmv2"}), core=0).tables["queues"]
+    assert marked["marks"].sum() > 100
+
+
+def small(**switch: object) -> Scenario:
+    return (
+        CASES["single"]
+        .with_(**{"flows.migrated.size": "1 MiB", "switch.kind": "bmv2"})
+        .with_(**{f"switch.{name}": value for name, value in switch.items()})
+    )
+
+
+@pytest.mark.parametrize(
+    ("entries", "words"),
+    [
+        (["table_add OcsIngress.nonesuch to_port 0 => 1"], "nonesuch"),
+        (["table_add OcsIngress.deliver.macs no_such_action 02:00:00:00:00:09 => 1"], "no_such_action"),
+        ([f"table_add OcsEgress.stamp.stamps set_dscp {port} => 1" for port in range(513)], "TABLE_FULL"),
+        (["register_write OcsIngress.mark.rate 512 1"], "register_write OcsIngress.mark.rate 512 1"),
+    ],
+)
+def test_wrong_entries_are_refused_by_name(run_guest: RunGuest, entries: list[str], words: str) -> None:
+    with pytest.raises(RunError, match="refuses") as caught:
+        run_guest(small(entries=entries))
+    assert words in str(caught.value)
+
+
+def test_a_wrong_port_is_refused_by_name() -> None:
+    with pytest.raises(InputError, match=r"switch.entries\[0\].*\{green\}"):
+        plan.compile_plan(small(entries=["table_add OcsIngress.deliver.macs to_port 02:00:00:00:00:09 => {red}"]))
+
+
+def test_a_program_that_does_not_load_gives_the_switchs_words(run_guest: RunGuest, tmp_path: Path) -> None:
+    path = tmp_path / "program.json"
+    path.write_text('{"header_types": [}')
+    with pytest.raises(RunError, match=r"simple_switch ended with status [0-9]+: .*\w"):
+        run_guest(small(program=str(path)))
+    path.write_text("{}")
+    with pytest.raises(InputError, match="sha256"):
+        plan.compile_plan(small(program=str(path)).with_(seed=2).with_(**{"switch.program.sha256": "0" * 64}))
+
+
+def test_the_switch_killed_in_mid_run_ends_it(run_guest: RunGuest) -> None:
+    """From inside, as nothing else can reach a process of the guest."""
+    scenario = CASES["50 ms"].with_(**{"switch.kind": "bmv2"})
+    line = "(sleep $(awk '{print 60.02 - $1}' /proc/uptime) && kill -9 $(pidof simple_switch)) >/dev/null 2>&1 &"
+    with pytest.raises(RunError, match="simple_switch was ended by SIGKILL"):
+        run_guest(scenario, before=[("s1", line)], wall_limit_s=120)

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each part of ``p4/ocs.p4``: one packet in, one packet out, fields compared; on the real ``simple_switch``."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rdcnlab import places
+from rdcnlab.engines.kernel import build, plan_p4
+from rdcnlab.engines.kernel.plan_p4 import inverse
+from rdcnlab.scenario import Scenario
+from tests.engines.conftest import RunGuest
+
+scapy = pytest.importorskip("scapy.all")
+
+pytestmark = [
+    pytest.mark.guest,
+    pytest.mark.bmv2,
+    pytest.mark.skipif(bool(plan_p4.missing()), reason=f"{', '.join(plan_p4.missing())} is missing. {plan_p4.WHERE}"),
+]
+
+US, MS = 1_000, 1_000_000
+CPU, DARK, GREEN, BLUE = 255, 254, 256, 258
+S1, R1 = "02:00:00:00:00:01", "02:00:00:00:00:02"
+INSIDE = build.HERE / "inside"
+CLASS = "table_add OcsIngress.classify.classes set_class {0}&&&0x1ff 0&&&0 0&&&0 6&&&0xff 0&&&0 5001&&&0xffff => 7 1"
+#: Two hosts at ports 1 and 2; TCP to port 5001 from port 1 is of class 7.
+BASE = [f"table_add OcsIngress.deliver.macs to_port {S1} => 1", f"table_add OcsIngress.deliver.macs to_port {R1} => 2"]
+BASE += [CLASS.format(1), "mc_mgrp_create 1", f"mc_node_create 0 {CPU}", "mc_node_associate 1 0"]
+
+
+@dataclass
+class Seen:
+    """A frame that came out: ns after the epoch, port, and the packet."""
+
+    t_ns: int
+    port: int
+    packet: Any
+
+
+Bench = Callable[..., list[Seen]]
+
+
+@pytest.fixture
+def bench(run_guest: RunGuest, two_hosts: Scenario, tmp_path: Path) -> Bench:
+    def put(commands: list[str], frames: list[tuple[int, int, Any]], program: Path | None = None) -> list[Seen]:
+        shutil.copy(program or plan_p4.program(), tmp_path / "program.json")
+        request = {
+            "program": "/run/rdcnlab/program.json",
+            "simple_switch": plan_p4.simple_switch(),
+            "ports": [1, 2, CPU, DARK, GREEN, GREEN + 1, BLUE],
+            "commands": commands,
+            "frames": [[at, port, bytes(packet).hex()] for at, port, packet in frames],
+        }
+        (tmp_path / "request.json").write_text(json.dumps(request))
+        words = " ".join(f"/run/rdcnlab/{name}" for name in ("bench.py", "request.json", "answer.json"))
+        line = f"cd /run; nsenter -t 1 -n /usr/bin/python3 -s {words}"
+        files = [tmp_path / "program.json", tmp_path / "request.json", places.p4() / "tests" / "bench.py"]
+        files += [INSIDE / "bmv2_process.py", INSIDE / "bmv2_control.py"]
+        seen = run_guest(two_hosts, commands=[("a", line)], files=files)
+        answer = seen.directory / "answer.json"
+        assert answer.exists(), seen.answers[0]
+        rows = json.loads(answer.read_text())["frames"]
+        return [Seen(at, port, scapy.Ether(bytes.fromhex(frame))) for at, port, frame in rows]
+
+    return put
+
+
+def tcp(dport: int = 5001, *, tos: int = 0, ttl: int = 64, options: Any = None, frag: int = 0, load: int = 100) -> Any:
+    """A frame from s1 to r1."""
+    ip = scapy.IP(src="10.0.0.1", dst="10.0.0.2", tos=tos, ttl=ttl, frag=frag, options=options or [])
+    return scapy.Ether(src=S1, dst=R1) / ip / scapy.TCP(sport=4000, dport=dport) / (b"x" * load)
+
+
+def tick(number: int) -> Any:
+    return scapy.Ether(dst="ff:ff:ff:ff:ff:ff", src=S1, type=0x88B5) / (number.to_bytes(2, "big") + bytes(44))
+
+
+def checked(packet: Any) -> bool:
+    """Whether the IPv4 header's checksum is right."""
+    again = scapy.Ether(bytes(packet))
+    del again[scapy.IP].chksum
+    return scapy.Ether(bytes(again))[scapy.IP].chksum == packet[scapy.IP].chksum
+
+
+def circuit(action: str, number: int = 7) -> str:
+    words, _, arguments = action.partition(" ")
+    return f"table_add OcsIngress.timetable.circuits {words} {number} => {arguments}"
+
+
+def timetable(day: int, night: int, targets: list[int], number: int = 7) -> list[str]:
+    """Registers and entries of a timetable in us that begins at the epoch."""
+    values = {"begin": "{epoch}", "day": day, "night": night, "per_change": inverse(day + night)}
+    values |= {"slots_of": len(targets), "per_slots": inverse(len(targets))}
+    lines = [f"register_write OcsIngress.timetable.{name} {number} {value}" for name, value in values.items()]
+    entry = "table_add OcsIngress.timetable.slots to_link"
+    return lines + [f"{entry} {number} {slot} => {port} {slot}" for slot, port in enumerate(targets)]
+
+
+def test_classify(bench: Bench) -> None:
+    """Direction, protocol and port decide; the rest bypasses to its MAC address, ACKs among it."""
+    fragment, options = tcp(frag=10), tcp(options=[scapy.IPOption_Router_Alert()])
+    udp = scapy.Ether(src=S1, dst=R1) / scapy.IP(src="10.0.0.1", dst="10.0.0.2") / scapy.UDP(dport=5001) / b"x"
+    back = scapy.Ether(src=R1, dst=S1) / scapy.IP(src="10.0.0.2", dst="10.0.0.1") / scapy.TCP(sport=5001, dport=4000)
+    arp = scapy.Ether(src=S1, dst=R1) / scapy.ARP()
+    frames = [(n * MS, port, packet) for n, (port, packet) in enumerate(
+        [(1, tcp()), (1, tcp(5002)), (1, udp), (2, back), (1, fragment), (1, options), (1, arp), (2, tcp())]
+    )]  # fmt: skip
+    seen = bench([*BASE, circuit(f"to_link {GREEN} 0")], frames)
+    assert [one.port for one in seen] == [GREEN, 2, 2, 1, 2, 2, 2, 2]
+    for (at, _, sent), one in zip(frames, seen, strict=True):
+        assert one.t_ns == at  # not a ns is spent in the switch
+        assert bytes(one.packet) == bytes(sent)
+
+
+def test_timetable(bench: Bench) -> None:
+    """Slots change at their microsecond, for many rounds; nights are dark."""
+    commands = [*BASE, *timetable(900, 100, [GREEN, BLUE])]
+    expected = [(-1, GREEN), (0, GREEN), (899, GREEN), (900, DARK), (999, DARK), (1000, BLUE), (1899, BLUE)]
+    expected += [
+        (1900, DARK),
+        (2000, GREEN),
+        (1_000_000, GREEN),
+        (1_000_899, GREEN),
+        (1_000_900, DARK),
+        (1_001_000, BLUE),
+    ]
+    seen = bench(commands, [(at * US, 1, tcp()) for at, _ in expected])
+    assert [(one.t_ns // US, one.port) for one in seen] == expected
+
+
+@pytest.mark.parametrize("slots", [3, 7])
+def test_timetable_of_odd_length(bench: Bench, slots: int) -> None:
+    """Division by the inverse is exact where neither divisor is a power of two."""
+    ports = [GREEN, BLUE, 2, GREEN, 2, BLUE, 2][:slots]
+    instants = [n * 37 + k for n in (0, 1, 2, 3, 5, 6, 7, 8, 12_345, 99_999) for k in (0, 36)]
+    seen = bench([*BASE, *timetable(37, 0, ports)], [(at * US, 1, tcp()) for at in instants])
+    assert [(one.t_ns // US, one.port) for one in seen] == [(at, ports[at // 37 % slots]) for at in instants]
+
+
+def test_a_managers_entry_goes_before_the_timetable(bench: Bench) -> None:
+    commands = [*BASE, *timetable(1000, 0, [GREEN]), circuit(f"to_link {BLUE} 0")]
+    commands += [CLASS.format(2).replace("=> 7", "=> 8"), circuit("dark", 8)]
+    seen = bench(commands, [(0, 1, tcp()), (MS, 2, tcp())])
+    assert [one.port for one in seen] == [BLUE, DARK]
+
+
+def test_mark(bench: Bench) -> None:
+    """ECT is marked above the threshold, at the depth that the line's rate leaves; the others never are."""
+    # a line of 1 Gb/s is 125 bytes a us; frames of 154 + 24 bytes: the third one finds 356, 1 us later 231
+    commands = [*BASE, circuit(f"to_link {GREEN} 0")]
+    values = {"rate": 125 * 2**16, "overhead": 24, "threshold": 300, "limit": 10_000}
+    commands += [f"register_write OcsIngress.mark.{name} {GREEN} {value}" for name, value in values.items()]
+    start = [(0, 1, tcp(tos=2)), (1, 1, tcp(tos=2))]
+    for later, tos, expected in ((2, 2, 3), (2, 1, 3), (2, 0, 0), (2, 3, 3), (US, 2, 2), (2, 0x28 | 2, 0x28 | 3)):
+        seen = bench(commands, [*start, (later, 1, tcp(tos=tos))])
+        assert [one.packet[scapy.IP].tos for one in seen] == [2, 2, expected]
+        assert all(checked(one.packet) for one in seen)
+        assert {one.port for one in seen} == {GREEN}
+
+
+def test_mark_does_not_count_what_the_line_has_no_room_for(bench: Bench) -> None:
+    commands = [*BASE, circuit(f"to_link {GREEN} 0")]
+    values = {"rate": 125 * 2**16, "overhead": 24, "threshold": 400, "limit": 400}
+    commands += [f"register_write OcsIngress.mark.{name} {GREEN} {value}" for name, value in values.items()]
+    seen = bench(commands, [(n, 1, tcp(tos=2)) for n in range(6)])
+    assert [one.packet[scapy.IP].tos for one in seen] == [2] * 6  # two stand in the queue, whatever comes
+
+
+def test_stamp(bench: Bench) -> None:
+    """The six upper bits of ToS tell the port; those of ECN stay."""
+    commands = [*BASE, circuit(f"to_link {GREEN} 0"), f"table_add OcsEgress.stamp.stamps set_dscp {GREEN} => 5"]
+    seen = bench(commands, [(0, 1, tcp(tos=1)), (MS, 1, tcp(5002, tos=1))])
+    assert [(one.port, one.packet[scapy.IP].tos) for one in seen] == [(GREEN, 5 << 2 | 1), (2, 1)]
+    assert all(checked(one.packet) for one in seen)
+
+
+def test_version(bench: Bench) -> None:
+    """The upper half of the TTL counts the changes, modulo 16; the lower half stays."""
+    commands = [*BASE, *timetable(1000, 0, [GREEN, BLUE]), "register_write OcsIngress.version.on 7 1"]
+    instants = (0, 999, 1000, 15_000, 16_000, 17_000)
+    seen = bench(commands, [(at * US, 1, tcp(ttl=9)) for at in instants])
+    assert [one.packet[scapy.IP].ttl for one in seen] == [(at // 1000 % 16) << 4 | 9 for at in instants]
+    assert all(checked(one.packet) for one in seen)
+
+
+def test_version_of_a_manager(bench: Bench) -> None:
+    commands = [*BASE, circuit(f"to_link {GREEN} 0"), "register_write OcsIngress.version.on 7 1"]
+    seen = bench([*commands, "register_write OcsIngress.version.managed 7 11"], [(0, 1, tcp(ttl=64 + 5))])
+    assert seen[0].packet[scapy.IP].ttl == 11 << 4 | 5
+
+
+def test_notify(bench: Bench) -> None:
+    """A tick becomes a report to the manager, and ICMP type 7 with the TDN's id to the hosts of the rack."""
+    commands = [*BASE, *timetable(1000, 0, [GREEN, BLUE]), "mc_mgrp_create 2", f"mc_node_create 1 1 2 {CPU}"]
+    commands += ["mc_node_associate 2 1", "table_add OcsIngress.notify.racks to_group 7 => 2"]
+    commands += [
+        f"table_add OcsEgress.report.hosts notify {port} => {mac} 10.0.0.{port}" for port, mac in ((1, S1), (2, R1))
+    ]
+    seen = bench(commands, [(1_500 * US, CPU, tick(7)), (2_500 * US, CPU, tick(7))])
+    reports = [bytes(one.packet) for one in seen if one.port == CPU]
+    assert [int.from_bytes(frame[12:14], "big") for frame in reports] == [0x88B6] * 2
+    places = ((14, 16), (16, 18), (18, 19), (19, 20), (20, 22))  # class, slot, way, tdn, port
+    fields = [[int.from_bytes(frame[a:b], "big") for a, b in places] for frame in reports]
+    assert fields == [[7, 1, 1, 1, BLUE], [7, 0, 1, 0, GREEN]]
+    for port, mac in ((1, S1), (2, R1)):
+        notes = [one for one in seen if one.port == port]
+        assert [one.t_ns for one in notes] == [1_500 * US, 2_500 * US]
+        for one, tdn in zip(notes, (1, 0), strict=True):
+            assert one.packet.dst == mac
+            assert one.packet[scapy.IP].dst == f"10.0.0.{port}"
+            assert checked(one.packet)
+            message = bytes(one.packet)[34:42]
+            assert (message[0], message[1], message[4], message[5:]) == (7, 0, tdn, b"\0\0\0")
+            assert scapy.checksum(message) == 0
+
+
+def test_only_the_cpu_port_may_tick(bench: Bench) -> None:
+    assert bench(BASE, [(0, 1, tick(7))]) == []
+
+
+def test_deliver(bench: Bench) -> None:
+    """A frame for nobody is dropped."""
+    stranger = tcp(5002)
+    stranger.dst = "02:00:00:00:00:99"
+    assert bench(BASE, [(0, 1, stranger)]) == []
+
+
+@pytest.mark.skipif(shutil.which("p4c-bm2-ss") is None, reason=f"p4c-bm2-ss is missing. {plan_p4.WHERE}")
+def test_the_committed_program_is_what_the_source_compiles_to(tmp_path: Path) -> None:
+    out = tmp_path / "ocs.json"
+    subprocess.run([places.p4() / "compile", out], check=True)
+    assert json.loads(out.read_text()) == json.loads(plan_p4.program().read_text())
