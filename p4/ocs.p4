@@ -34,15 +34,15 @@ control OcsIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
         meta.way = WAY_BYPASS;
         if (hdr.tick.isValid()) {
             meta.class = hdr.tick.class;
-            timetable.apply(meta, standard);
-            notify.apply(hdr, meta, standard);
-            exit;
+        } else {
+            classify.apply(hdr, meta, standard);
         }
-        classify.apply(hdr, meta, standard);
         if (meta.class != CLASS_BYPASS) {
             timetable.apply(meta, standard);
         }
-        if (meta.way == WAY_DARK) {
+        if (hdr.tick.isValid()) {
+            notify.apply(hdr, meta, standard);
+        } else if (meta.way == WAY_DARK) {
             standard.egress_spec = PORT_DARK;
         } else if (meta.way == WAY_LINK) {
             standard.egress_spec = meta.port;

@@ -93,7 +93,7 @@ def legend(figure: Figure, ax: Axes) -> None:
     figure.legend(handles, labels, loc="outside upper center", ncols=len(labels))
 
 
-def band(ax: Axes, stats: pd.DataFrame, x: str, name: str, *, scale: float = 1.0) -> None:
+def band(ax: Axes, stats: pd.DataFrame, x: str, name: str, *, scale: float = 1.0, width: float = 1.0) -> None:
     """Draw a mean over `x` with its interval.
 
     Parameters
@@ -106,7 +106,9 @@ def band(ax: Axes, stats: pd.DataFrame, x: str, name: str, *, scale: float = 1.0
         A key of `LOOKS`.
     scale : float
         Factor on the values, to change their unit.
+    width : float
+        Of the line in points; curves that lie on each other can be told apart where later ones are thinner.
     """
     drawn = look(name)
-    ax.plot(stats[x], stats["mean"] * scale, color=drawn.color, label=drawn.label, linewidth=1.0)
+    ax.plot(stats[x], stats["mean"] * scale, color=drawn.color, label=drawn.label, linewidth=width)
     ax.fill_between(stats[x], stats["low"] * scale, stats["high"] * scale, color=drawn.color, alpha=0.25, linewidth=0)

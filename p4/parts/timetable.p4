@@ -12,17 +12,17 @@
  * `circuits`, which goes first: that is how a local manager that rewrites rules works.
  *
  * v1model has no division by a value known only at run time, and neither has hardware: the control plane gives
- * floor(2^64 / d) + 1 for a divisor d, and the high half of the product with it is the quotient, exact for
- * (t - begin) * d < 2^64.
+ * floor(2^63 / d) + 1 for a divisor d, and the product with it, divided by 2^63, is the quotient, exact for
+ * (t - begin) * d < 2^63.
  */
 
 control Timetable(inout metadata_t meta, in standard_metadata_t standard) {
     register<instant_t>(CLASSES) begin;
     register<bit<32>>(CLASSES) day;          // us
     register<bit<32>>(CLASSES) night;        // us
-    register<bit<64>>(CLASSES) per_change;   // floor(2^64 / (day + night)) + 1; 0: the class never changes
+    register<bit<64>>(CLASSES) per_change;   // floor(2^63 / (day + night)) + 1; 0: the class never changes
     register<bit<32>>(CLASSES) slots_of;     // slots of the timetable
-    register<bit<64>>(CLASSES) per_slots;    // floor(2^64 / slots_of) + 1; 0 where there is one slot
+    register<bit<64>>(CLASSES) per_slots;    // floor(2^63 / slots_of) + 1; 0 where there is one slot
     bool in_night;
 
     action to_link(port_t port, bit<8> tdn) {
@@ -70,13 +70,13 @@ control Timetable(inout metadata_t meta, in standard_metadata_t standard) {
                 day.read(up, index);
                 night.read(down, index);
                 slots_of.read(count, index);
-                bit<64> changes = (bit<64>) (((bit<128>) since * (bit<128>) inverse) >> 64);
+                bit<64> changes = (bit<64>) (((bit<128>) since * (bit<128>) inverse) >> 63);
                 bit<64> into = since - changes * (bit<64>) (up + down);
                 in_night = into >= (bit<64>) up;
                 bit<64> rounds = 0;
                 per_slots.read(inverse, index);
                 if (inverse != 0) {
-                    rounds = (bit<64>) (((bit<128>) changes * (bit<128>) inverse) >> 64);
+                    rounds = (bit<64>) (((bit<128>) changes * (bit<128>) inverse) >> 63);
                     meta.slot = (bit<16>) (changes - rounds * (bit<64>) count);
                 }
                 meta.version = (bit<4>) changes;

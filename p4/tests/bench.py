@@ -23,6 +23,7 @@ from pathlib import Path
 sys.path.insert(0, "/run/rdcnlab")
 
 from bmv2_process import SimpleSwitch
+from clock import sleep_until
 
 #: From the last command to the epoch, and from the last frame to the end, ns.
 LEAD, REST = 100_000_000, 10_000_000
@@ -40,7 +41,7 @@ def main(request: str, answer: str) -> None:
             f"ip link set t{port} up",
             f"ip link set p{port} up",
         ]
-        subprocess.run(" && ".join(["ip link set lo up", *lines]), shell=True, check=True)
+        subprocess.run(" && ".join(["ip link set lo up", *lines]), shell=True, check=True, stdout=subprocess.DEVNULL)
         taps[port] = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ALL))
         taps[port].setsockopt(socket.SOL_SOCKET, 35, 1)  # SO_TIMESTAMPNS
         taps[port].setsockopt(socket.SOL_SOCKET, 33, 1 << 22)  # SO_RCVBUFFORCE
@@ -53,11 +54,9 @@ def main(request: str, answer: str) -> None:
     answers = [switch.control.tell(line.replace("{epoch}", str(epoch_us))) for line in asked["commands"]]
     assert time.monotonic_ns() < epoch, "the commands took longer than the lead"
     for instant, port, frame in sorted(asked["frames"]):
-        ahead = epoch + instant - time.monotonic_ns()
-        if ahead > 0:
-            time.sleep(ahead / 1e9)
+        sleep_until(epoch + instant)
         taps[port].send(bytes.fromhex(frame))
-    time.sleep(REST / 1e9)
+    sleep_until(time.monotonic_ns() + REST)
     apart = time.time_ns() - time.monotonic_ns()
     seen = []
     for port, tap in taps.items():

@@ -64,7 +64,7 @@ def bench(run_guest: RunGuest, two_hosts: Scenario, tmp_path: Path) -> Bench:
         words = " ".join(f"/run/rdcnlab/{name}" for name in ("bench.py", "request.json", "answer.json"))
         line = f"cd /run; nsenter -t 1 -n /usr/bin/python3 -s {words}"
         files = [tmp_path / "program.json", tmp_path / "request.json", places.p4() / "tests" / "bench.py"]
-        files += [INSIDE / "bmv2_process.py", INSIDE / "bmv2_control.py"]
+        files += [INSIDE / name for name in ("bmv2_process.py", "bmv2_control.py", "clock.py")]
         seen = run_guest(two_hosts, commands=[("a", line)], files=files)
         answer = seen.directory / "answer.json"
         assert answer.exists(), seen.answers[0]

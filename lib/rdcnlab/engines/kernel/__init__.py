@@ -90,7 +90,16 @@ class KernelEngine:
 
 
 #: What only a P4 switch needs.
-_P4 = ("plan_p4.py", "observed_p4.py", "bmv2.py", "bmv2_process.py", "bmv2_control.py", "manager.py", "capture.py")
+_P4 = (
+    "plan_p4.py",
+    "observed_p4.py",
+    "bmv2.py",
+    "bmv2_process.py",
+    "bmv2_control.py",
+    "manager.py",
+    "capture.py",
+    "clock.py",
+)
 
 
 def _code(switch: Switch) -> list[Path]:

@@ -236,7 +236,7 @@ def _regular(slots: list[tuple[int, str]]) -> tuple[int, int, list[str]]:
 
 def inverse(divisor: int) -> int:
     """Return what the program multiplies with to divide; 0 for 0 and 1, which it does not divide by."""
-    return 2**64 // divisor + 1 if divisor > 1 else 0
+    return 2**63 // divisor + 1 if divisor > 1 else 0
 
 
 def _entries(

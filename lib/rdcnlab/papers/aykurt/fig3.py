@@ -63,9 +63,10 @@ class Fig3(Item):
         with figures.style():
             figure, axes = figures.panels(1, len(self.periods_ms))
             for ax, period in zip(axes[0], self.periods_ms, strict=True):
-                for cc in self.cc:
+                for place, cc in enumerate(self.cc):
                     of_cc = stats[(stats["period_ms"] == (period or 0)) & (stats["cc"] == cc)]
-                    figures.band(ax, of_cc, "t_s", cc, scale=1e-9)
+                    # all variants do the same here, so their curves lie on each other
+                    figures.band(ax, of_cc, "t_s", cc, scale=1e-9, width=1.0 + 1.8 * (len(self.cc) - 1 - place))
                 ax.set(title=f"{period} ms" if period else "no migration", xlabel="time [s]", ylim=(0, 10.8))
             axes[0, 0].set_ylabel("throughput [Gb/s]")
             figures.legend(figure, axes[0, 0])

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import socket
 import subprocess
@@ -11,6 +10,7 @@ import time
 from collections.abc import Iterable
 
 from bmv2_control import Control
+from clock import be_exact, sleep_until
 
 THRIFT_PORT = 9090
 LOG = "/run/bmv2.log"
@@ -40,10 +40,9 @@ class SimpleSwitch:
         words = [command, "--thrift-port", str(THRIFT_PORT)]
         for interface, number in interfaces:
             words += ["-i", f"{number}@{interface}"]
-        with open(f"/proc/{os.getpid()}/timerslack_ns", "w") as file:
-            file.write("1")  # timers may else come 50 us late
+        be_exact()
         # its clock counts us from its start: at a whole one, the scenario's start will be a whole one too
-        time.sleep((1000 - time.monotonic_ns() % 1000) / 1e9)
+        sleep_until((time.monotonic_ns() // 1000 + 1) * 1000)
         with open(LOG, "wb") as log:
             self.process = subprocess.Popen([*words, program], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         self._wait()
@@ -71,7 +70,7 @@ class SimpleSwitch:
             middle = (low + high) // 2
             # if it began at base - middle or before, this is when its count goes up, or after
             target = base - middle + ((time.monotonic_ns() - base) // 1000 + 5000) * 1000
-            time.sleep((target - time.monotonic_ns()) / 1e9)
+            sleep_until(target)
             late = time.monotonic_ns() - target
             if late:
                 raise RuntimeError(f"a timer of the guest came {late} ns late")

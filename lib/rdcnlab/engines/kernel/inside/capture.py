@@ -28,15 +28,16 @@ def _program(which: str) -> list[tuple[int, int, int, int]]:
     """Classic BPF: all TCP packets that come in, or those of them that are marked CE."""
     load_half, load_byte, equal, mask, give = 0x28, 0x30, 0x15, 0x54, 0x06
     # SKF_AD_OFF + SKF_AD_PKTTYPE: what this host sends out of the interface is no arrival
+    lines: list[tuple[int, int | None, int | None, int]]
     lines = [(load_byte, 0, 0, 0xFFFFF004), (equal, None, 0, 4), (load_half, 0, 0, 12), (equal, 0, None, 0x0800)]
     if which == "ce":
         lines += [(load_byte, 0, 0, 15), (mask, 0, 0, 3), (equal, 0, None, 3)]
     lines.append((give, 0, 0, _SNAP))
     refuse = len(lines)
-    program = [
-        (code, *(refuse - place - 1 if jump is None else jump for jump in (yes, no)), value)
-        for place, (code, yes, no, value) in enumerate(lines)
-    ]
+    program = []
+    for place, (code, yes, no, value) in enumerate(lines):
+        away = refuse - place - 1
+        program.append((code, away if yes is None else yes, away if no is None else no, value))
     return [*program, (give, 0, 0, 0)]
 
 

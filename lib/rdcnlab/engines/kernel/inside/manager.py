@@ -11,8 +11,9 @@ import heapq
 import socket
 import struct
 import threading
-import time
 from typing import Any
+
+from clock import be_exact, sleep_until
 
 TICK, REPORT = 0x88B5, 0x88B6
 _ETHERNET = struct.pack("!6s6sH", b"\xff" * 6, b"\x02" + b"\0" * 5, TICK)
@@ -58,16 +59,13 @@ class Manager(threading.Thread):
 
     def run(self) -> None:
         """Wait for each change; `stop` ends it at the next one."""
-        with open(f"/proc/{threading.get_native_id()}/timerslack_ns", "w") as file:
-            file.write("1")  # a thread's timers may else come 50 us late
+        be_exact()
         changes = [(self.epoch_ns + entry["phase_ns"], number, 0) for number, entry in self.classes.items()]
         heapq.heapify(changes)
         try:
             while changes:
                 instant, number, count = heapq.heappop(changes)
-                ahead = instant - time.monotonic_ns()
-                if ahead > 0:
-                    time.sleep(ahead / 1e9)
+                sleep_until(instant)
                 if self.ended.is_set():
                     return
                 self._change(number, count)
