@@ -92,7 +92,13 @@ def small(**switch: object) -> Scenario:
     [
         (["table_add OcsIngress.nonesuch to_port 0 => 1"], "nonesuch"),
         (["table_add OcsIngress.deliver.macs no_such_action 02:00:00:00:00:09 => 1"], "no_such_action"),
-        ([f"table_add OcsEgress.stamp.stamps set_dscp {port} => 1" for port in range(513)], "TABLE_FULL"),
+        (
+            [
+                f"table_add OcsIngress.deliver.macs to_port 06:00:00:00:{n >> 8:02x}:{n & 255:02x} => 1"
+                for n in range(1024)
+            ],
+            "TABLE_FULL",
+        ),
         (["register_write OcsIngress.mark.rate 512 1"], "register_write OcsIngress.mark.rate 512 1"),
     ],
 )
@@ -110,7 +116,7 @@ def test_a_wrong_port_is_refused_by_name() -> None:
 def test_a_program_that_does_not_load_gives_the_switchs_words(run_guest: RunGuest, tmp_path: Path) -> None:
     path = tmp_path / "program.json"
     path.write_text('{"header_types": [}')
-    with pytest.raises(RunError, match=r"simple_switch ended with status [0-9]+: .*\w"):
+    with pytest.raises(RunError, match=r"simple_switch .*Syntax error"):
         run_guest(small(program=str(path)))
     path.write_text("{}")
     with pytest.raises(InputError, match="sha256"):

@@ -63,6 +63,7 @@ class SimpleSwitch:
 
         The switch tells whole us. The instant in between at which its count goes up is searched for by halves.
         """
+        sleep_until(time.monotonic_ns() + 1_000_000)  # after much work at one instant, readings of the clock cost time
         now = time.monotonic_ns()
         base = now - self._elapsed() * 1000  # it began at most 999 ns before
         low, high = 0, 1000
