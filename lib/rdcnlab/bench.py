@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from rdcnlab.campaign import campaign
-from rdcnlab.engines.kernel import KernelEngine, build, cores, native
+from rdcnlab.engines import Outcome
+from rdcnlab.engines.kernel import KernelEngine, build, cores, native, plan_p4
 from rdcnlab.scenario import Scenario
 from rdcnlab.shipped import Shipped
 from rdcnlab.store import Store
@@ -63,11 +64,38 @@ def measure() -> Iterator[Row]:
         yield row("guest over host's own kernel", speed / natively, "", at_least=0.5)
     else:
         yield row("the host's own kernel: needs root, which makes the network namespaces", None, "1/s")
+    if plan_p4.missing():
+        yield row(f"BMv2: {' and '.join(plan_p4.missing())} not found", None, "")
+    else:
+        yield from _switches(core)
     if len(cores()) > 1:
         yield row("two cores over one, plain arithmetic: what this machine gives", _cores_worth(), "")
         yield row("two workers over one", _scaling(), "", at_least=1.7)
     else:
         yield row("two workers over one: there is only one core", None, "")
+
+
+def _switches(core: int) -> Iterator[Row]:
+    """Yield what a packet costs with our kernel's switch and with BMv2, set-up taken off."""
+    scenario = two_flows("32 MiB")
+    for kind in ("ocs", "bmv2"):
+        spent, passed = [], []
+        for size in ("1 B", "32 MiB"):
+            chosen = scenario.with_(size=size, **{"switch.kind": kind, "probes.tcp": "none"})
+            runs = [_outcome(chosen, core) for _ in range(ROUNDS)]
+            spent.append(statistics.median(float(run.provenance["wall_s"]) for run in runs))
+            passed.append(_passed(runs[0]))
+        packets = sum(flow.size // MSS for flow in scenario.flows)
+        yield row(f"{kind}: a scenario with no traffic", spent[0], "s")
+        yield row(f"{kind}: data packets a second, set-up not", packets / (spent[1] - spent[0]), "1/s")
+        if kind == "bmv2":
+            each = (spent[1] - spent[0]) / (passed[1] - passed[0]) * 1000
+            yield row("bmv2: wall clock a packet through simple_switch", each, "ms", at_most=0.05)
+
+
+def _passed(outcome: Outcome) -> int:
+    """Packets that went into ``simple_switch``; a data packet goes in twice, from its host and from its link."""
+    return int(outcome.provenance["switch"].get("packets", 0))
 
 
 def row(
@@ -92,9 +120,13 @@ def _run(scenario: Scenario, core: int) -> float:
 
 def _run_virtual(scenario: Scenario, core: int) -> tuple[float, float]:
     """Run once; return seconds of wall clock of the guest, and of virtual time from the start on."""
-    with tempfile.TemporaryDirectory() as name:
-        outcome = KernelEngine().run(scenario, Path(name), core=core, wall_limit_s=600)
+    outcome = _outcome(scenario, core)
     return float(outcome.provenance["wall_s"]), float(outcome.provenance["virtual_s"])
+
+
+def _outcome(scenario: Scenario, core: int) -> Outcome:
+    with tempfile.TemporaryDirectory() as name:
+        return KernelEngine().run(scenario, Path(name), core=core, wall_limit_s=600)
 
 
 def _scaling() -> float:

@@ -171,3 +171,42 @@ def test_aykurt_has_the_rtt_and_buffer_that_it_states() -> None:
     buffer = network.links[0].buffer
     assert buffer is not None
     assert buffer + 212_500 == 3_000_000  # Sec. V-B
+
+
+def test_fields_that_came_later_do_not_change_hashes(tmp_path: Path) -> None:
+    """Results that were shipped before a field came are found under the same hash after."""
+    assert set(BASE.to_dict()["switch"]) == {"kind", "ecn_threshold", "dark"}
+    assert BASE.with_(**{"switch.entries": []}).hash == BASE.hash
+    p4 = BASE.with_(**{"switch.kind": "bmv2"})
+    managed = p4.with_(**{"switch.control": "control-plane"})
+    assert managed.to_dict()["switch"]["control"] == "control-plane"
+    assert len({BASE.hash, p4.hash, managed.hash}) == 3
+    assert Scenario.from_dict(managed.to_dict()) == managed
+
+
+def test_a_p4_program_is_known_by_its_bytes(tmp_path: Path) -> None:
+    for name in ("one.json", "two.json"):
+        (tmp_path / name).write_text("{}")
+    one, two = (
+        BASE.with_(**{"switch.kind": "bmv2"}).with_(**{"switch.program": str(tmp_path / name)})
+        for name in ("one.json", "two.json")
+    )
+    assert one == two
+    (tmp_path / "two.json").write_text("{ }")
+    assert one != BASE.with_(**{"switch.kind": "bmv2"}).with_(**{"switch.program": str(tmp_path / "two.json")})
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"switch.entries": ["table_add"]}, "switch.entries"),
+        ({"switch.control": "control-plane"}, "switch.control"),
+        ({"switch.kind": "bmv2", "switch.program": "missing.json"}, "switch.program"),
+        ({"switch.kind": "bmv2", "switch.program": "source.p4"}, "switch.program"),
+        ({"switch.kind": "bmv2", "switch.control": "elsewhere"}, "switch.control"),
+    ],
+)
+def test_settings_of_a_p4_switch_are_checked(changes: dict[str, object], field: str) -> None:
+    with pytest.raises(InputError) as caught:
+        BASE.with_(**changes)
+    assert [problem.field for problem in caught.value.problems] == [field]

@@ -118,6 +118,7 @@ def switch(scenario: Scenario, hosts: list[dict[str, Any]]) -> dict[str, Any]:
         for host, spec in zip(network.hosts, hosts, strict=True)
     ]
     own = scenario.switch.program is None
+    managed = scenario.switch.control == "control-plane"
     compiled = str(program_of(scenario))
     captured = sum(flow.size // network.mtu for flow in scenario.flows) + 20_000
     classes = [
@@ -145,8 +146,8 @@ def switch(scenario: Scenario, hosts: list[dict[str, Any]]) -> dict[str, Any]:
         "links": links,
         "commands": commands + [_filled(line, numbers, place) for place, line in enumerate(scenario.switch.entries)],
         "begins": begins,
-        # a program that is not ours is sent no ticks
-        "classes": classes if own else [],
+        # whose changes are watched; a program that is not ours is sent no ticks
+        "classes": [entry for entry in classes if len(entry["slots"]) > 1 or managed] if own else [],
     }
 
 
