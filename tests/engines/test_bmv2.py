@@ -22,8 +22,8 @@ pytestmark = [
 ]
 
 
-#: 20 m more of cable for one of the senders. With cables of one length, packets of both flows often come to the switch at
-#: the same ns, and which of them goes first is for each switch to say; with CUBIC all that follows hangs on it.
+#: 20 m more of cable for one of the senders. With cables of one length, packets of both flows often come to the switch
+#: at the same ns, and which of them goes first is for each switch to say; with CUBIC all that follows hangs on it.
 APART = {"network.hosts.s2.delay": 37_140}
 
 
