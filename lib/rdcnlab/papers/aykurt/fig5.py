@@ -102,8 +102,8 @@ class Fig5(Item):
         return [
             Cause(
                 "growth-after-main",
-                "At 50 ms the migrated flow is alone for its first 50 ms, and its window gets as large there as that of "
-                "a single flow; no later one can pass that, even with 4 GiB to send:",
+                "At 50 ms the migrated flow is alone for its first 50 ms, and its window gets as large there as that "
+                "of a single flow; no later one can pass that, even with 4 GiB to send:",
                 Fig5(periods_ms=(50,), seeds=3, changes={"flows.migrated.size": "4 GiB"}),
                 _first_and_last,
             ),
