@@ -73,7 +73,7 @@ class Comparison:
         return pd.DataFrame(rows).set_index(["scenario", "flow"])
 
     def cost(self) -> pd.DataFrame:
-        """Return the wall clock of every run, in s, and what that is for each ms of virtual time."""
+        """Return the wall clock of every run, in s, and for each second of virtual time."""
         rows = []
         for (name, kind), run in self.runs.items():
             wall, virtual = float(run.provenance["wall_s"]), float(run.provenance["virtual_s"])

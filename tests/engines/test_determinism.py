@@ -65,6 +65,20 @@ def test_one_worker_and_two(two_flows: Scenario, tmp_path: Path) -> None:
     assert len({str(run.digests) for run in seen[0]}) == len(asked)
 
 
+@pytest.mark.slow
+def test_what_is_drawn_before_the_start(run_guest: RunGuest, two_flows: Scenario) -> None:
+    """Timers that begin at a random instant of the set-up reach into the first seconds; there is to be none."""
+    scenario = two_flows.with_(size="2 GiB", **{"probes.tcp": "none"})
+    draws = [("s1", f"head -c {count} /dev/urandom > /dev/null") for count in (1, 1000)]
+    assert len({run_guest(scenario, before=[draw]).digest for draw in draws}) == 1
+
+
+def test_no_interface_speaks_ipv6(run_guest: RunGuest, two_hosts: Scenario) -> None:
+    off = "cat /proc/net/if_inet6; cat /proc/sys/net/ipv6/conf/{}-eth0/disable_ipv6"
+    asked = [(host, off.format(host)) for host in ("a", "b")] + [("a", "cat /proc/1/net/if_inet6")]
+    assert [answer.split() for answer in run_guest(two_hosts, commands=asked).answers] == [["1"], ["1"], []]
+
+
 def test_seeds_differ(run_guest: RunGuest, scenario: Scenario) -> None:
     assert run_guest(scenario).digest != run_guest(scenario.with_(seed=8)).digest
 

@@ -130,6 +130,9 @@ def arguments(kernel: Kernel, directory: Path, clock: Path, need: int, python: s
         "time-travel=inf-cpu", f"time-travel-start={WALL_CLOCK}", f"time-travel-clock={clock}",
         # of what is drawn during boot; the scenario's seed comes at its start
         "random-seed=1",
+        # every interface that comes up would send solicitations at random instants; a setting in the first namespace
+        # would not do, new ones take this from the module's parameter
+        "ipv6.disable_ipv6=1",
         "con=null", "con0=null,fd:1", "console=tty0", "quiet", "panic=-1",
         f"uml_dir={directory}", "umid=guest",
         f"RDCN_RUN={directory}", f"RDCN_PYTHON={python}", f"RDCN_INSIDE={HERE / 'inside'}",

@@ -117,15 +117,6 @@ def _switch(scenario: Scenario, hosts: list[dict[str, Any]]) -> dict[str, Any]:
     link_ids = {link.name: number for number, link in enumerate(network.links)}
     pool_ids = {pool.name: number for number, pool in enumerate(network.pools)}
     targets = {**link_ids, **TARGET}
-    ports = [
-        {
-            "host": host.name,
-            "mac": spec["mac"],
-            "ingress": {"rate": host.rate if host.nic_buffer else 0, "delay": host.delay, "overhead": overhead},
-            "egress": {"rate": host.rate, "delay": host.delay, "overhead": overhead},
-        }
-        for host, spec in zip(network.hosts, hosts, strict=True)
-    ]
     classes, rules = [], []
     for number, (flow, phase) in enumerate(zip(scenario.flows, scenario.phases(), strict=True)):
         slots = [{"duration": slot.duration, "target": targets[slot.link]} for slot in flow.slots]
@@ -159,15 +150,29 @@ def _switch(scenario: Scenario, hosts: list[dict[str, Any]]) -> dict[str, Any]:
             for link in network.links
         ],
         "pools": [{"id": pool_ids[pool.name], "bytes": pool.size} for pool in network.pools],
-        "ports": ports,
+        "ports": ports(scenario, hosts),
         "classes": classes,
         "rules": rules,
     }
 
 
+def ports(scenario: Scenario, hosts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return each host's two lines at the switch: from the host, whose card shapes it or has memory, and to it."""
+    overhead = scenario.network.overhead - ETHERNET_HEADER
+    return [
+        {
+            "host": host.name,
+            "mac": spec["mac"],
+            "ingress": {"rate": host.rate if host.nic_buffer else 0, "delay": host.delay, "overhead": overhead},
+            "egress": {"rate": host.rate, "delay": host.delay, "overhead": overhead},
+        }
+        for host, spec in zip(scenario.network.hosts, hosts, strict=True)
+    ]
+
+
 def _bridge(scenario: Scenario, hosts: list[dict[str, Any]]) -> dict[str, Any]:
     """Ports of a Linux bridge: each host's line with its queue in front; both cables' delay is on the receiver's."""
-    ports = [
+    lines = [
         {
             "host": host.name,
             "mac": spec["mac"],
@@ -178,7 +183,7 @@ def _bridge(scenario: Scenario, hosts: list[dict[str, Any]]) -> dict[str, Any]:
         }
         for host, spec in zip(scenario.network.hosts, hosts, strict=True)
     ]
-    return {"kind": "linux", "ports": ports}
+    return {"kind": "linux", "ports": lines}
 
 
 def queue(link: Link, threshold: int | None, pool_ids: dict[str, int]) -> dict[str, int]:
@@ -232,7 +237,7 @@ def _probes(scenario: Scenario) -> list[dict[str, Any]]:
         ]
         if scenario.switch.kind == "ocs":
             probes += [
-                probe("ocs/ocs_mark", 32, packets * 3 // 2),
+                probe("ocs/ocs_mark", 32, packets * 3 // 2 if _marks(scenario) else 0),
                 probe("ocs/ocs_slot", 32, _slot_changes(scenario), ""),
             ]
         if scenario.probes.packets:
@@ -241,6 +246,14 @@ def _probes(scenario: Scenario) -> list[dict[str, Any]]:
         # data_len == 0: an ACK arrives
         probes.append(probe("tcp/tcp_probe", 132, packets * 5 // 4, f"data_len == 0 && {ours}"))
     return probes
+
+
+def _marks(scenario: Scenario) -> bool:
+    """Whether any queue marks packets."""
+    links = scenario.network.links
+    return scenario.switch.ecn_threshold is not None or any(
+        link.ecn_threshold is not None or link.red is not None for link in links
+    )
 
 
 def _slot_changes(scenario: Scenario) -> int:

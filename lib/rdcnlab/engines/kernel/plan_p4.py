@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rdcnlab import places
-from rdcnlab.engines.kernel.plan import ETHERNET_HEADER, FIRST_CLASS, FIRST_PORT, queue
+from rdcnlab.engines.kernel.plan import ETHERNET_HEADER, FIRST_CLASS, FIRST_PORT, ports, queue
 from rdcnlab.errors import InputError, RunError
 from rdcnlab.scenario import BYPASS, DARK, Flow, Link, Scenario
 
@@ -89,7 +89,7 @@ def switch(scenario: Scenario, hosts: list[dict[str, Any]]) -> dict[str, Any]:
     network = scenario.network
     _check(scenario)
     overhead = network.overhead - ETHERNET_HEADER
-    numbers = ports(scenario)
+    numbers = port_numbers(scenario)
     links = [
         {
             "id": number,
@@ -108,15 +108,7 @@ def switch(scenario: Scenario, hosts: list[dict[str, Any]]) -> dict[str, Any]:
         }
         for number, link in enumerate(network.links)
     ]
-    sides = [
-        {
-            "host": host.name,
-            "mac": spec["mac"],
-            "ingress": {"rate": host.rate if host.nic_buffer else 0, "delay": host.delay, "overhead": overhead},
-            "egress": {"rate": host.rate, "delay": host.delay, "overhead": overhead},
-        }
-        for host, spec in zip(network.hosts, hosts, strict=True)
-    ]
+    sides = ports(scenario, hosts)
     own = scenario.switch.program is None
     managed = scenario.switch.control == "control-plane"
     compiled = str(program_of(scenario))
@@ -167,7 +159,7 @@ def program_of(scenario: Scenario) -> Path:
     return path.resolve()
 
 
-def ports(scenario: Scenario) -> dict[str, int]:
+def port_numbers(scenario: Scenario) -> dict[str, int]:
     """Return the port number of every host and link, by the name that entries may use in braces."""
     numbers = {host.name: number for number, host in enumerate(scenario.network.hosts, 1)}
     numbers |= {link.name: FIRST_LINK + 2 * number for number, link in enumerate(scenario.network.links)}

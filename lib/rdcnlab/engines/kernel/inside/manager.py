@@ -95,6 +95,8 @@ class Manager(threading.Thread):
             else:
                 words = f"{action[0]} {number} => {' '.join(action[1:])}"
                 entry["handle"] = self.control.tell(f"table_add {entry['table']} {words}").split()[-1]
+        if len(entry["slots"]) == 1:
+            return  # set once, and no change
         self.asked.append((number, place))
         frame = _ETHERNET + _TICK.pack(number, 0, 0, 0, 0, bytes(6))
         self.socket.send(frame.ljust(_SMALLEST, b"\0"))

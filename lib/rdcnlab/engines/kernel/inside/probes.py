@@ -15,6 +15,9 @@ TRACING = "/sys/kernel/tracing"
 #: PID 1 is the tool itself, wherever the host keeps it.
 TOOL = "/proc/1/exe"
 
+#: A system call takes one page of a buffer, so a larger one takes fewer; ``tools/collect.c`` has room for it.
+PAGE_KB = 64
+
 #: Instance that holds the marker by which trace time is told from CLOCK_MONOTONIC.
 MARKER = "marker"
 
@@ -45,6 +48,7 @@ def start(probes: list[dict[str, Any]]) -> list[str]:
         write(f"{instance}/trace_clock", "local")
         # a full buffer keeps what it has, so that what is lost can be counted and the run refused
         write(f"{instance}/options/overwrite", "0")
+        write(f"{instance}/buffer_subbuf_size_kb", str(PAGE_KB))
         write(f"{instance}/buffer_size_kb", str(probe["buffer_kB"]))
         event = f"{instance}/events/{probe['event']}"
         if probe["filter"]:

@@ -17,7 +17,8 @@
 
 #include "tools.h"
 
-enum { PAGE = 4096, HEADER = 16, PADDING = 29, EXTEND = 30, STAMP = 31 };
+/* largest page of a buffer, see probes.py; how large one is, the kernel says */
+enum { PAGE = 65536, HEADER = 16, PADDING = 29, EXTEND = 30, STAMP = 31 };
 
 #define COMMIT_MASK 0xfffffU		/* the flags above it say "events missed" */
 

@@ -105,14 +105,6 @@ int init_main(int argc, char **argv)
 	/* what a user's programs draw during the set-up should repeat as well */
 	write_file("/proc/sys/kernel/random/reproducible", "set-up");
 
-	/*
-	 * Every interface that comes up would send IPv6 solicitations for a while.
-	 * Namespaces take these settings over from the first one.
-	 */
-	write_file("/proc/sys/net/core/devconf_inherit_init_net", "1");
-	write_file("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1");
-	write_file("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
-
 	child = fork();
 	if (child < 0)
 		die("init: fork: %s", strerror(errno));
