@@ -22,6 +22,8 @@ from rdcnlab.scenario.fields import Listed
 _MS = 1_000_000
 #: A step of the window by more than this share is a fall; CUBIC's is 0.3, spread over one RTT by PRR.
 _FALL = 0.05
+#: Shortest retransmission timeout of Linux.
+_RTO_MIN_NS = 200 * _MS
 #: The loss is seen by the sender up to this long after the flows met: queue and RTT at their largest.
 _NOTICE_NS = 5 * _MS
 
@@ -79,9 +81,8 @@ class Fig5(Item):
         windows = self._windows(runs, _MS)
         alone = windows[windows["flow"] == "single"]
         single = np.mean([_largest_before_fall(of_run) for _, of_run in tables.groups(alone, ["run"])])
-        ends = runs.flows.pivot_table(index=["run", "period_ms"], columns="flow", values="end_s").dropna()
-        both = ends.min(axis=1).droplevel("period_ms")
-        inside = windows[windows["t_s"] < windows["run"].map(both)]
+        ends = self._ends(runs)
+        inside = self._inside(windows, ends)
         teeth = self._teeth(inside)
         heights = teeth[teeth["flow"] == "migrated"].groupby("period_ms")["height"].mean()
         steps = pairwise(sorted(heights.index, reverse=True))
@@ -94,17 +95,30 @@ class Fig5(Item):
         if 50 in self.periods_ms:
             peaks = teeth[teeth["period_ms"] == 50].groupby("flow")["peak"].mean() / single
             measured["peaks-at-50"] = Measured(tables.cases(peaks))
-            measured["falls-follow-moves"] = self._falls(runs, inside[inside["period_ms"] == 50])
+            following = self._falls(runs, inside[inside["period_ms"] == 50])["following"]
+            share = 100 * following.mean() if len(following) else float("nan")
+            measured["falls-follow-moves"] = Measured.one(float(share), f"{len(following)} falls")
         return measured
 
     def causes(self) -> list[Cause]:
-        """Return why 50 ms is another case than the shorter periods."""
+        """Return why 50 ms is another case than the shorter periods, and what falls elsewhere are."""
+        at_50 = Fig5(cc=self.cc, periods_ms=(50,), size=self.size, profile=self.profile, seeds=self.seeds)
         return [
             Cause(
+                "falls-follow-moves",
+                "The others are retransmission timeouts: a loss in the shared slot, and 200 ms later, wherever the "
+                "flow is then, the window falls. The packets that a move takes off the shared link pass those that "
+                "wait there; the sender takes it for loss, takes that back, and lets the real loss wait:",
+                at_50,
+                at_50._timeouts,
+            ),
+            Cause(
                 "growth-after-main",
-                "At 50 ms the migrated flow is alone for its first 50 ms, and its window gets as large there as that "
-                "of a single flow; no later one can pass that, even with 4 GiB to send:",
-                Fig5(periods_ms=(50,), seeds=3, changes={"flows.migrated.size": "4 GiB"}),
+                "Before the flows first meet, the migrated flow is alone for a whole slot. In 50 ms its window gets as "
+                "large as that of a single flow, and no later one can pass that, however much is left to send. In 25 "
+                "ms it gets two thirds as large, and is passed only if enough is left once the main flow has finished. "
+                "Largest windows of a migrated flow that has 4 GiB to send:",
+                Fig5(periods_ms=(50, 25), seeds=3, changes={"flows.migrated.size": "4 GiB"}),
                 _first_and_last,
             ),
             Cause(
@@ -129,6 +143,17 @@ class Fig5(Item):
         return windows
 
     @staticmethod
+    def _ends(runs: Runs) -> pd.DataFrame:
+        """Return when each flow of a pair ended, s, by run and period."""
+        return runs.flows.pivot_table(index=["run", "period_ms"], columns="flow", values="end_s").dropna()
+
+    @staticmethod
+    def _inside(windows: pd.DataFrame, ends: pd.DataFrame) -> pd.DataFrame:
+        """Return the windows while both flows of a pair run."""
+        both = ends.min(axis=1).droplevel("period_ms")
+        return windows[windows["t_s"] < windows["run"].map(both)]
+
+    @staticmethod
     def _teeth(inside: pd.DataFrame) -> pd.DataFrame:
         """Peak and height of every whole cycle (two periods) while both flows run, without the first."""
         parts = []
@@ -150,30 +175,53 @@ class Fig5(Item):
         return tables.cases(shares, "{:g} ms")
 
     @staticmethod
-    def _falls(runs: Runs, windows: pd.DataFrame) -> Measured:
-        """Percentage of falls that come while the flows share a link, or within 5 ms after."""
-        following = []
-        for (run, _), of_flow in tables.groups(windows, ["run", "flow"]):
+    def _falls(runs: Runs, windows: pd.DataFrame) -> pd.DataFrame:
+        """Return all falls, ``run``, ``flow``, ``t_ns``, and whether they are `following` a move onto the link."""
+        parts = []
+        for (run, flow), of_flow in tables.groups(windows, ["run", "flow"]):
             fallen = tables.falls(of_flow["t_s"].to_numpy(), of_flow["cwnd_B"].to_numpy(), _FALL)
             t_ns = np.rint(fallen * 1e9).astype(np.int64)
             scenario = runs[run].scenario
-            seen = tables.together(scenario, "main", "migrated", t_ns)
-            following.append(seen | tables.together(scenario, "main", "migrated", t_ns - _NOTICE_NS))
-        joined = np.concatenate(following) if following else np.empty(0, dtype=bool)
-        if joined.size == 0:
-            return Measured.one(float("nan"), "no fall was seen")
-        return Measured.one(100 * float(joined.mean()), f"{joined.size} falls")
+            following = tables.together(scenario, "main", "migrated", t_ns)
+            following |= tables.together(scenario, "main", "migrated", t_ns - _NOTICE_NS)
+            parts.append(pd.DataFrame({"run": run, "flow": flow, "t_ns": t_ns, "following": following}))
+        return pd.concat(parts, ignore_index=True)
+
+    def _timeouts(self, runs: Runs) -> Measured:
+        """Count the falls that follow no move, and those of them that end a silence as long as a timeout."""
+        falls = self._falls(runs, self._inside(self._windows(runs, _MS), self._ends(runs)))
+        others = falls[~falls["following"]]
+        acks = runs.tcp.set_index(["run", "flow"]).sort_index()
+        silent = 0
+        for run, flow, t_ns in others[["run", "flow", "t_ns"]].itertuples(index=False):
+            seen = acks.loc[(run, flow), "t_ns"].to_numpy()
+            seen = seen[seen <= t_ns]
+            silent += seen[-1] - seen[-2] >= _RTO_MIN_NS
+        return Measured({"falls": len(falls), "others": len(others), "after a timeout": int(silent)})
 
 
 def _first_and_last(runs: Runs) -> Measured:
-    """Largest window of the migrated flow in its first slot and once the main flow has ended, mean over runs."""
-    flows = runs.flows
-    ends = flows[flows["flow"] == "main"].set_index("run")["end_s"]
+    """Largest window of the migrated flow in its first slot and once the main flow has ended, by period, mean of runs.
+
+    Only runs of two flows.
+    """
+    ends = runs.flows[runs.flows["flow"] == "main"].set_index("run")
     windows = runs.tcp[(runs.tcp["flow"] == "migrated") & runs.tcp["run"].isin(ends.index)]
+    windows = windows.assign(period_ms=windows["run"].map(ends["period_ms"]))
     t_s = windows["t_ns"] / 1e9
-    parts = {"first slot": t_s < 0.05, "after the main flow": t_s > windows["run"].map(ends)}
+    parts = {
+        "first slot": t_s < windows["period_ms"] / 1000,
+        "after the main flow": t_s > windows["run"].map(ends["end_s"]),
+    }
+    largest = {name: windows[part].groupby(["period_ms", "run"])["cwnd_B"].max() for name, part in parts.items()}
     return Measured(
-        {name: windows[part].groupby("run")["cwnd_B"].max().mean() / 1e3 for name, part in parts.items()}, "kB"
+        {
+            f"{period:g} ms, {name}": float(value) / 1e3
+            for period in sorted(windows["period_ms"].unique(), reverse=True)
+            for name, of_runs in largest.items()
+            for value in [of_runs.loc[period].mean()]
+        },
+        "kB",
     )
 
 
