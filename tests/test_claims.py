@@ -10,6 +10,7 @@ import pytest
 from rdcnlab import claims
 from rdcnlab.claims import Claim, Expectation, Measured, Verdict, judge
 from rdcnlab.errors import InputError
+from rdcnlab.papers import PAPERS
 
 
 @pytest.mark.parametrize(
@@ -54,7 +55,7 @@ def test_verdicts() -> None:
 
 def test_papers_are_read() -> None:
     paper = claims.paper("aykurt")
-    assert [item.id for item in paper.items] == ["tab1", "fig3", "fig4", "fig5"]
+    assert [item.id for item in paper.items] == [kind.id for kind in PAPERS["aykurt"]]
     for item in paper.items:
         assert len({claim.id for claim in item.claims}) == len(item.claims)
     with pytest.raises(InputError, match="aykurt"):

@@ -49,6 +49,11 @@ def look(name: str) -> Look:
     return LOOKS.get(name, Look(name, "#555555", "."))
 
 
+def shades(count: int) -> list[str]:
+    """Return colours for an ordered series, such as periods, from light to dark; they keep their order in grey."""
+    return list(sns.color_palette("crest", count).as_hex())
+
+
 @contextlib.contextmanager
 def style() -> Iterator[None]:
     """Draw in the house style inside the block."""

@@ -222,7 +222,7 @@ def completion(flows: pd.DataFrame) -> pd.DataFrame:
         (their difference), ``both_s`` (until when flows of both groups run).
     """
     by_role = flows.assign(role=flows["flow"].map(role))
-    grouped = by_role.groupby(["run", "period_ms", "role"])
+    grouped = by_role.groupby(["run", "period_ms", "role"], dropna=False)
     fct = grouped["fct_s"].mean().unstack("role")
     both = grouped["end_s"].max().unstack("role").min(axis=1)
     result = pd.DataFrame({"main_s": fct["main"], "migrated_s": fct["migrated"]})

@@ -14,7 +14,12 @@ from rdcnlab.papers.aykurt.tab1 import AXES, OTHERS, ask, refuses
 from rdcnlab.scenario import Scenario
 from rdcnlab.store import Store
 
-SMALL = {"tab1": {}, "fig3": {"size": "256 MB"}, "fig4": {"seeds": 2}, "fig5": {"seeds": 2}}
+SMALL: dict[str, dict[str, object]] = {
+    "tab1": {},
+    "fig3": {"size": "256 MB"},
+    **{name: {"seeds": 2} for name in ("fig4", "fig5", "fig8a", "fig8b", "fig9")},
+    **{name: {"seeds": 1} for name in ("fig6a", "fig6b", "fig7")},
+}
 
 
 @pytest.mark.usefixtures("fake_engine")

@@ -4,10 +4,16 @@
 from rdcnlab.papers.aykurt.fig3 import Fig3 as fig3
 from rdcnlab.papers.aykurt.fig4 import Fig4 as fig4
 from rdcnlab.papers.aykurt.fig5 import Fig5 as fig5
+from rdcnlab.papers.aykurt.fig6 import Fig6a as fig6a
+from rdcnlab.papers.aykurt.fig6 import Fig6b as fig6b
+from rdcnlab.papers.aykurt.fig7 import Fig7 as fig7
+from rdcnlab.papers.aykurt.fig8 import Fig8a as fig8a
+from rdcnlab.papers.aykurt.fig8 import Fig8b as fig8b
+from rdcnlab.papers.aykurt.fig9 import Fig9 as fig9
 from rdcnlab.papers.aykurt.space import Point as point
 from rdcnlab.papers.aykurt.tab1 import Tab1 as tab1
 
-__all__ = ["ITEMS", "fig3", "fig4", "fig5", "point", "tab1"]
+__all__ = ["ITEMS", "fig3", "fig4", "fig5", "fig6a", "fig6b", "fig7", "fig8a", "fig8b", "fig9", "point", "tab1"]
 
 #: All items in the order of the paper.
-ITEMS = (tab1, fig3, fig4, fig5)
+ITEMS = (tab1, fig3, fig4, fig5, fig6a, fig6b, fig7, fig8a, fig8b, fig9)

@@ -14,6 +14,7 @@ from pydantic import Field
 from rdcnlab import figures, tables
 from rdcnlab.claims import Measured
 from rdcnlab.items import Cause, Item
+from rdcnlab.papers.aykurt.pairs import mean_curves
 from rdcnlab.papers.aykurt.space import Period, Point, Variant, Volume
 from rdcnlab.runs import Runs
 from rdcnlab.scenario import Scenario
@@ -72,7 +73,7 @@ class Fig4(Item):
             figure, axes = figures.panels(1, len(self.periods_ms), width=2.6)
             for ax, period in zip(axes[0], self.periods_ms, strict=True):
                 # Teeth of short periods would fill the panel; bins of whole cycles show what is gained and lost.
-                stats = _curves(drawn, _DRAWN_MS.get(period, 5) * _MS)
+                stats = mean_curves(drawn, _DRAWN_MS.get(period, 5) * _MS)
                 for flow in ("main", "migrated"):
                     chosen = stats[(stats["period_ms"] == period) & (stats["flow"] == flow)]
                     figures.band(ax, chosen, "t_s", flow, scale=1e-9)
@@ -103,12 +104,12 @@ class Fig4(Item):
             behind = tables.mean_ci(pairs[pairs["period_ms"] == 25], ["period_ms"], "prolongation_s").iloc[0]
             measured["behind-at-25"] = Measured({"mean": behind["mean"], "95 % from": behind["low"]})
         if any(period <= 10 for period in self.periods_ms):
-            curves = _together(_curves(drawn, _COMPARE), pairs, _COMPARE)
+            curves = _together(mean_curves(drawn, _COMPARE), pairs, _COMPARE)
             measured["apart-below-10"] = Measured(
                 {f"{period} ms": _apart(curves, period) for period in self.periods_ms if period <= 10}
             )
         if 1 in self.periods_ms:
-            curves = _together(_curves(drawn, 10 * _MS), pairs, 10 * _MS)
+            curves = _together(mean_curves(drawn, 10 * _MS), pairs, 10 * _MS)
             means = curves[curves["period_ms"] == 1].pivot_table(index="t_s", columns="flow", values="mean")
             measured["below-at-1"] = Measured.one(100 * float((means["migrated"] < means["main"]).mean()))
         return measured
@@ -131,12 +132,6 @@ class Fig4(Item):
         return scenario.flows[0].cc == self.cc
 
 
-def _curves(runs: Runs, bin_ns: int) -> pd.DataFrame:
-    """Average the rate over runs; `tables.mean_ci` by period, flow and time."""
-    rates = tables.with_fields(tables.rates(runs.throughput, _MS, bin_ns), runs.scenarios)
-    return tables.mean_ci(rates, ["period_ms", "flow", "t_s"], "rate_bps")
-
-
 def _together(curves: pd.DataFrame, pairs: pd.DataFrame, bin_ns: int) -> pd.DataFrame:
     """Keep the bins in which both flows run in every run of the period."""
     until = curves["period_ms"].map(pairs.groupby("period_ms")["both_s"].min())
@@ -151,7 +146,7 @@ def _saw_tooth(runs: Runs, pairs: pd.DataFrame, period: int) -> pd.DataFrame:
     carry packets of the same flow.
     """
     chosen = runs.select(lambda scenario: scenario.flows[-1].period == period * _MS)
-    curve = _together(_curves(chosen, _MS), pairs, _MS)
+    curve = _together(mean_curves(chosen, _MS), pairs, _MS)
     curve = curve[curve["t_s"] >= 2 * period / 1000]
     t_ns = np.rint(curve["t_s"].to_numpy() * 1e9).astype(np.int64)
     slots = curve.assign(

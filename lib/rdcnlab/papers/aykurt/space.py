@@ -13,7 +13,8 @@ from rdcnlab.scenario.fields import Frozen, Misfit
 from rdcnlab.units import NS_PER_MS
 
 Variant = Literal["cubic", "bbr", "reno", "westwood", "dctcp"]
-Period = Literal[1, 5, 10, 25, 50, 100]
+#: 20 ms is not in the table, but in figure 9.
+Period = Literal[1, 5, 10, 20, 25, 50, 100]
 Downtime = Literal[1, 2, 5, 10]
 Volume = Literal[
     "1 MB", "2 MB", "4 MB", "8 MB", "16 MB", "32 MB", "64 MB", "128 MB", "256 MB", "2 GB", "4 GB"

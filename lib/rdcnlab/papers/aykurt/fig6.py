@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures 6(a) and 6(b): a migrated flow of one variant against a main flow of another. Sec. V-C."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import Annotated, ClassVar
+
+import pandas as pd
+from matplotlib.figure import Figure
+from pydantic import Field
+
+from rdcnlab import figures, tables
+from rdcnlab.claims import Measured
+from rdcnlab.items import Item
+from rdcnlab.papers.aykurt import pairs
+from rdcnlab.papers.aykurt.space import Period, Point, Variant, Volume
+from rdcnlab.runs import Runs
+from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.fields import Listed
+
+#: Variants of which every ordered pair is run.
+_ALL: tuple[Variant, ...] = ("cubic", "bbr", "reno", "westwood")
+
+
+class _Mixed(Item):
+    """One variant migrated, others as main flows.
+
+    Parameters
+    ----------
+    cc : str
+        Variant of the migrated flow that is drawn.
+    mains : tuple of str
+        Variants of the main flows, a panel each.
+    every_pair : bool
+        Run every other ordered pair of CUBIC, BBR, Reno and Westwood too, for the claims that speak of all.
+    size : str
+        Volume of each flow.
+    """
+
+    paper: ClassVar[str] = "aykurt"
+    period_ms: ClassVar[Period]
+
+    cc: Variant = "cubic"
+    mains: Annotated[tuple[Variant, ...], Field(min_length=1), Listed] = ("bbr", "reno", "westwood")
+    every_pair: bool = True
+    size: Volume = "2 GB"
+
+    def _scenarios(self, period_ms: Period, pairs_asked: list[tuple[Variant, Variant]], count: int) -> list[Scenario]:
+        return [
+            Point(cc=migrated, main_cc=main, period_ms=period_ms, size=self.size, seed=seed).scenario(
+                **{"probes.tcp": "none"}
+            )
+            for migrated, main in pairs_asked
+            for seed in range(count)
+        ]
+
+    @property
+    def _drawn(self) -> list[tuple[Variant, Variant]]:
+        return [(self.cc, main) for main in self.mains]
+
+    def needs(self, scenario: Scenario) -> tuple[str, ...]:  # noqa: ARG002
+        """Return throughput and completion times."""
+        return ("flows", "throughput")
+
+    def plot(self, runs: Runs) -> Figure:
+        """Draw the mean throughput of both flows over time with its interval, one panel a main variant."""
+        with figures.style():
+            figure, axes = figures.panels(1, len(self.mains), width=2.8)
+            for ax, (migrated, main) in zip(axes[0], self._drawn, strict=True):
+                pairs.draw(ax, self._of(runs, self.period_ms, migrated, main), 5 if self.period_ms >= 50 else 20)
+                names = [figures.look(cc).label for cc in (migrated, main)]
+                ax.set(title=f"{names[0]} migrated, {names[1]} main", xlabel="time [s]")
+            axes[0, 0].set_ylabel("throughput [Gb/s]")
+            figures.legend(figure, axes[0, 0])
+        return figure
+
+    def _of(self, runs: Runs, period_ms: Period, migrated: str, main: str) -> Runs:
+        """Return the runs of one ordered pair."""
+        wanted = {"migrated": migrated, "main": main}
+        return runs.select(
+            lambda scenario: (
+                {flow.name: flow.cc for flow in scenario.flows} == wanted
+                and scenario.flows[-1].period == period_ms * pairs.MS
+            )
+        )
+
+
+class Fig6a(_Mixed):
+    """A move every 50 ms."""
+
+    id: ClassVar[str] = "fig6a"
+    period_ms: ClassVar[Period] = 50
+
+    def points(self) -> list[Scenario]:
+        """Return the pairs drawn, and every other ordered pair; of those one seed in the quick profile."""
+        rest = [pair for pair in permutations(_ALL, 2) if pair not in self._drawn] if self.every_pair else []
+        others = self.count if self.profile == "paper" else 1
+        return self._scenarios(50, self._drawn, self.count) + self._scenarios(50, rest, others)
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Measure who gets how much, and where BBR's rate stays."""
+        seen = pairs.phases(runs).merge(pairs.variants(runs), on="run")
+        both = seen[seen["main_runs"] & seen["migrated_runs"]]
+        means = both.pivot_table(index=["migrated", "main"], columns="flow", values="gbps")
+        means = means.rename(columns={"main": "of_main", "migrated": "of_migrated"})
+        ratio = means["of_migrated"] / means["of_main"]
+        drawn = ratio.loc[[pair for pair in self._drawn if pair in ratio.index]]
+        measured = {}
+        if ("cubic", "bbr") in ratio.index:
+            bbr = seen[(seen["migrated"] == "cubic") & (seen["main"] == "bbr") & (seen["flow"] == "main")]
+            alone = bbr[bbr["migrated_runs"] & bbr["late"] & (bbr["phase"] == "apart")]
+            after = bbr[bbr["main_runs"] & ~bbr["migrated_runs"]]
+            measured["cubic-over-bbr"] = Measured.one(float(ratio.loc[("cubic", "bbr")]))
+            measured["bbr-alone"] = Measured.one(float(alone["gbps"].mean()))
+            measured["bbr-after"] = Measured.one(float(after["gbps"].mean()), "" if len(after) else "it ended first")
+        if ("cubic", "reno") in drawn.index and len(drawn) > 1:
+            fair = means.loc[drawn.index].apply(tables.jain, axis=1)
+            margin = fair.loc[("cubic", "reno")] - fair.drop(("cubic", "reno")).max()
+            measured["reno-is-fairest"] = Measured.one(float(margin), _listed(fair))
+        over = pd.concat(
+            [
+                ratio[ratio.index.get_level_values("migrated") == "westwood"],
+                1 / ratio[ratio.index.get_level_values("main") == "westwood"],
+            ]
+        )
+        if len(over):
+            measured["westwood-over-all"] = Measured(tables.cases(over, "{} migrated, {} main"))
+        return measured
+
+
+class Fig6b(_Mixed):
+    """A move every 10 ms, compared with one every 50 ms."""
+
+    id: ClassVar[str] = "fig6b"
+    period_ms: ClassVar[Period] = 10
+
+    every_pair: bool = False
+
+    def points(self) -> list[Scenario]:
+        """Return the pairs drawn, at both periods, and every other ordered pair at 10 ms if asked."""
+        rest = [pair for pair in permutations(_ALL, 2) if pair not in self._drawn] if self.every_pair else []
+        others = self.count if self.profile == "paper" else 1
+        at_both = [self._scenarios(period, self._drawn, self.count) for period in (10, 50)]
+        return [*at_both[0], *at_both[1], *self._scenarios(10, rest, others)]
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Compare the differences of completion times between the periods."""
+        fct = runs.flows.merge(pairs.variants(runs), on="run")
+        fct = fct[fct["migrated"] == self.cc]
+        fct = fct.pivot_table(index=["period_ms", "main", "run"], columns="flow", values="fct_s")
+        behind = (fct["migrated"] - fct["main"]).groupby(["period_ms", "main"]).mean().unstack("period_ms")
+        behind = behind.loc[[main for main in self.mains if main in behind.index]]
+        return {
+            "same-order": Measured.one(tables.spearman(behind[50], behind[10])),
+            "larger-differences": Measured(tables.cases(behind[10].abs() / behind[50].abs())),
+        }
+
+
+def _listed(fair: pd.Series[float]) -> str:
+    return ", ".join(f"{names}: {value:.3f}" for names, value in tables.cases(fair, "{} with {}").items())

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figure 7: marks and retransmissions of two DCTCP flows over the marking threshold. Sec. V-D."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Annotated, ClassVar
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from pydantic import Field
+
+from rdcnlab import figures, tables
+from rdcnlab.claims import Measured
+from rdcnlab.items import Item
+from rdcnlab.papers.aykurt.space import Period, Point, Volume
+from rdcnlab.runs import Runs
+from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.fields import Listed, whole
+
+_LINKS = ("green", "blue")
+
+
+class Fig7(Item):
+    """Two DCTCP flows at every threshold and period.
+
+    Parameters
+    ----------
+    thresholds_kB : tuple of int
+        Marking thresholds, kB of 1000 B.
+    periods_ms : tuple of int
+        Periods.
+    size : str
+        Volume of each flow.
+    """
+
+    paper: ClassVar[str] = "aykurt"
+    id: ClassVar[str] = "fig7"
+
+    thresholds_kB: Annotated[  # noqa: N815  (unit)
+        tuple[Annotated[int, whole(1, 10_000)], ...], Field(min_length=1), Listed
+    ] = (5, 10, 15, 20, 25)
+    periods_ms: Annotated[tuple[Period, ...], Field(min_length=1), Listed] = (50, 25, 10, 5, 1)
+    size: Volume = "2 GB"
+
+    def points(self) -> list[Scenario]:
+        """Return thresholds times periods times seeds; in the quick profile one seed."""
+        count = self.count if self.profile == "paper" or self.seeds is not None else 1
+        return [
+            Point(cc="dctcp", period_ms=period, size=self.size, seed=seed).scenario(
+                # nothing is drawn over time: wide bins keep the tables small
+                **{"switch.ecn_threshold": f"{threshold} kB", "probes.tcp": "none", "probes.bin": "100 ms"}
+            )
+            for threshold, period, seed in product(self.thresholds_kB, self.periods_ms, range(count))
+        ]
+
+    def needs(self, scenario: Scenario) -> tuple[str, ...]:  # noqa: ARG002
+        """Return what counts packets, marks and retransmissions."""
+        return ("flows", "throughput", "queues")
+
+    def plot(self, runs: Runs) -> Figure:
+        """Draw bars over the threshold, one colour a period: marked packets, and retransmissions."""
+        counted = self._counted(runs)
+        with figures.style():
+            figure = figures.Drawing(figsize=(8.4, 2.8), layout="constrained")
+            axes = figure.subplots(1, 2)
+            width = 0.8 / len(self.periods_ms)
+            shades = figures.shades(len(self.periods_ms))
+            for ax, (column, label) in zip(
+                axes, (("marked", "marked packets [%]"), ("retransmits", "retransmissions")), strict=True
+            ):
+                stats = tables.mean_ci(counted, ["period_ms", "threshold_kB"], column)
+                for place, period in enumerate(self.periods_ms):
+                    chosen = stats[stats["period_ms"] == period].sort_values("threshold_kB")
+                    at = np.arange(len(chosen)) + (place + 0.5) * width - 0.4
+                    error = [chosen["mean"] - chosen["low"].clip(lower=0), chosen["high"] - chosen["mean"]]
+                    ax.bar(
+                        at, chosen["mean"], width, color=shades[place], yerr=error, label=f"{period} ms",
+                        error_kw={"linewidth": 0.8},
+                    )  # fmt: skip
+                ax.set_xticks(range(len(self.thresholds_kB)), [str(value) for value in self.thresholds_kB])
+                ax.set(xlabel="marking threshold [kB]", ylabel=label)
+                ax.grid(axis="x", visible=False)
+            figures.legend(figure, axes[0])
+        return figure
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Measure shares of marked packets, retransmissions, and how they go together."""
+        means = self._counted(runs).groupby(["period_ms", "threshold_kB"])[["marked", "retransmits"]].mean()
+        marked, again = means["marked"].unstack(), means["retransmits"].unstack()
+        measured = {
+            "marks-fall": Measured(tables.cases(_trends(marked), "{:g} ms")),
+            "marks-rise": Measured(tables.cases(_trends(marked.T), "{:g} kB")),
+            "marks-against-retransmissions": Measured(
+                {f"{period:g} ms": tables.spearman(marked.loc[period], again.loc[period]) for period in marked.index}
+            ),
+        }
+        if 5 in marked.columns:
+            measured["marked-at-5"] = Measured(tables.cases(marked[5], "{:g} ms"))
+            if len(again.columns) > 1:
+                more = again[5] - again.drop(columns=5).min(axis=1)
+                measured["fewest-at-5"] = Measured(tables.cases(more, "{:g} ms"))
+        return measured
+
+    def _counted(self, runs: Runs) -> pd.DataFrame:
+        """Return one row a run: ``period_ms``, ``threshold_kB``, ``marked`` (% of packets), ``retransmits``."""
+        throughput = runs.throughput
+        packets = throughput[throughput["where"].isin(_LINKS)].groupby("run")["packets"].sum()
+        counted = pd.DataFrame(
+            {
+                "marked": 100 * runs.queues.groupby("run")["marks"].sum() / packets,
+                "retransmits": runs.flows.groupby("run")["retransmits"].sum(),
+                "threshold_kB": [(run.scenario.switch.ecn_threshold or 0) // 1000 for run in runs],
+                "period_ms": runs.scenarios.set_index("run")["period_ms"],
+            }
+        )
+        return counted.reset_index(names="run")
+
+
+def _trends(table: pd.DataFrame) -> pd.Series[float]:
+    """Spearman's coefficient of each row over the columns."""
+    return table.apply(lambda row: tables.spearman(row.index, row), axis=1)

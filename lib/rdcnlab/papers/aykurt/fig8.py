@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures 8(a) and 8(b): DCTCP with itself, and with a migrated CUBIC flow. Sec. V-D."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from matplotlib.figure import Figure
+from pydantic import Field
+
+from rdcnlab import figures, tables
+from rdcnlab.claims import Measured
+from rdcnlab.items import Item
+from rdcnlab.papers.aykurt import pairs
+from rdcnlab.papers.aykurt.space import Period, Point, Variant, Volume
+from rdcnlab.runs import Runs
+from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.fields import Listed, whole
+
+
+class _WithDctcp(Item):
+    """A main DCTCP flow and a migrated one.
+
+    Parameters
+    ----------
+    threshold_kB : int
+        Marking threshold, kB of 1000 B.
+    periods_ms : tuple of int
+        Periods, a panel each.
+    size : str
+        Volume of each flow.
+    """
+
+    paper: ClassVar[str] = "aykurt"
+    migrated: ClassVar[Variant]
+
+    threshold_kB: Annotated[int, whole(1, 10_000)] = 5  # noqa: N815  (unit)
+    periods_ms: Annotated[tuple[Period, ...], Field(min_length=1), Listed] = (50, 10)
+    size: Volume = "2 GB"
+
+    def points(self) -> list[Scenario]:
+        """Return periods times seeds."""
+        return [
+            Point(cc=self.migrated, main_cc="dctcp", period_ms=period, size=self.size, seed=seed).scenario(
+                **{"switch.ecn_threshold": f"{self.threshold_kB} kB", "probes.tcp": "none"}
+            )
+            for period in self.periods_ms
+            for seed in range(self.count)
+        ]
+
+    def needs(self, scenario: Scenario) -> tuple[str, ...]:  # noqa: ARG002
+        """Return throughput and completion times."""
+        return ("flows", "throughput")
+
+    def plot(self, runs: Runs) -> Figure:
+        """Draw the mean throughput of both flows over time with its interval, one panel a period."""
+        with figures.style():
+            figure, axes = figures.panels(1, len(self.periods_ms), width=3.2)
+            for ax, period in zip(axes[0], self.periods_ms, strict=True):
+                pairs.draw(ax, self._of(runs, period), 5 if period >= 50 else 2)
+                ax.set(
+                    title=f"{figures.look(self.migrated).label} migrated, DCTCP main, {period} ms", xlabel="time [s]"
+                )
+            axes[0, 0].set_ylabel("throughput [Gb/s]")
+            figures.legend(figure, axes[0, 0])
+        return figure
+
+    def _of(self, runs: Runs, period: Period) -> Runs:
+        return runs.select(lambda scenario: scenario.flows[-1].period == period * pairs.MS)
+
+
+class Fig8a(_WithDctcp):
+    """Two DCTCP flows."""
+
+    id: ClassVar[str] = "fig8a"
+    migrated: ClassVar[Variant] = "dctcp"
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Measure fairness together, rates apart, and completion times."""
+        fair: dict[str, float] = {}
+        full: dict[str, float] = {}
+        apart: dict[str, float] = {}
+        for period in self.periods_ms:
+            seen = pairs.phases(self._of(runs, period))
+            both = seen[seen["main_runs"] & seen["migrated_runs"]]
+            case = f"{period} ms"
+            fair[case] = tables.jain(both[both["phase"] == "shared"].groupby("flow")["gbps"].mean())
+            alone = both[(both["phase"] == "apart") & both["late"]].groupby("flow")["gbps"].mean()
+            full |= {f"{case}, {flow}": float(rate) for flow, rate in alone.items()}
+            of_period = tables.completion(self._of(runs, period).flows)[["main_s", "migrated_s"]].mean()
+            apart[case] = 100 * abs(of_period["migrated_s"] / of_period["main_s"] - 1)
+        return {"fair": Measured(fair), "full-rate": Measured(full), "equal": Measured(apart)}
+
+
+class Fig8b(_WithDctcp):
+    """A CUBIC flow that is moved onto a DCTCP flow's link."""
+
+    id: ClassVar[str] = "fig8b"
+    migrated: ClassVar[Variant] = "cubic"
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Measure CUBIC's share while both are on one link."""
+        shares = {}
+        for period in self.periods_ms:
+            seen = pairs.phases(self._of(runs, period))
+            chosen = seen[seen["main_runs"] & seen["migrated_runs"] & (seen["phase"] == "shared")]
+            rates = chosen.groupby("flow")["gbps"].mean()
+            shares[f"{period} ms"] = 100 * float(rates["migrated"] / rates.sum())
+        return {"cubic-takes-over": Measured(shares)}
