@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,8 @@ from rdcnlab.scenario import EngineSettings, Scenario, Switch
 from rdcnlab.store import Run, Store
 from rdcnlab.workers import LocalPool, Pool
 
+#: Names of the tables of a run that are wanted.
+Needs = Callable[[Scenario], Iterable[str]]
 #: Wall-clock seconds after which one run is given up.
 WALL_LIMIT_S = 1800.0
 
@@ -53,6 +55,7 @@ def campaign(
     progress: bool = True,
     wall_limit_s: float = WALL_LIMIT_S,
     pool: Pool | None = None,
+    needs: Needs | None = None,
 ) -> Runs:
     """Run what is not stored yet, and return all runs in the order of the scenarios.
 
@@ -70,6 +73,8 @@ def campaign(
         Wall-clock limit of one run in seconds.
     pool : Pool, optional
         Other workers than the local ones.
+    needs : callable, optional
+        Tables that the run of a scenario has to have. Shipped results do not hold all; they serve where they do.
 
     Raises
     ------
@@ -82,7 +87,7 @@ def campaign(
     """
     asked = list(dict.fromkeys(scenarios))
     store = Store() if store is None else store
-    found = {scenario.hash: run for scenario, run in zip(asked, lookup(asked, store), strict=True)}
+    found = {scenario.hash: run for scenario, run in zip(asked, lookup(asked, store, needs), strict=True)}
     missing = [scenario for scenario in asked if found[scenario.hash] is None]
     failures: list[Failure] = []
     if missing:
@@ -113,15 +118,16 @@ def campaign(
     return runs
 
 
-def lookup(scenarios: Sequence[Scenario], store: Store) -> list[Run | None]:
-    """Return for each scenario the run by the engine of today, or the shipped one, or None."""
+def lookup(scenarios: Sequence[Scenario], store: Store, needs: Needs | None = None) -> list[Run | None]:
+    """Return for each scenario the run by the engine of today, or the shipped one if it has the tables, or None."""
     identities: dict[tuple[EngineSettings, Switch], str | None] = {}
     runs = []
     for scenario in scenarios:
         key = (scenario.engine, scenario.switch)
         if key not in identities:
             identities[key] = _identity(scenario)
-        runs.append(store.find(scenario, identities[key]))
+        run = store.find(scenario, identities[key])
+        runs.append(run if run is None or needs is None or run.holds(needs(scenario)) else None)
     return runs
 
 

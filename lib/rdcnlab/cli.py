@@ -186,25 +186,32 @@ def report(names: Names = None, output: Output = Path("out")) -> None:
 
 @app.command(hidden=True)
 def ship(paper: Annotated[str, typer.Argument(help="As in aykurt.")]) -> None:
-    """Write the stored runs of a paper's items (paper profile) and causes as shipped results. For maintainers."""
+    """Write the stored runs of a paper's items (paper profile) and causes as shipped results. For maintainers.
+
+    An item of which something is missing is left out; what was shipped of others before stays.
+    """
     from rdcnlab import places
     from rdcnlab.papers import select
-    from rdcnlab.shipped import Shipped
     from rdcnlab.shipped import ship as write
 
-    store = Store(shipped=Shipped("/nonexistent"))
+    store = Store()
     needs: dict[Run, set[str]] = {}
+    left = []
     for kind in select([paper]):
         item = kind(profile="paper")
-        for shown in (item, *(cause.shown_by for cause in item.causes())):
+        for shown, words in ((item, ""), *((cause.shown_by, f", why {cause.claim}") for cause in item.causes())):
             stored = shown.stored(store)
             if stored is None:
-                allowed = f"one whose runs of the {shown.profile} profile are all stored"
-                raise InputError.of("item", f"{paper}/{item.id}", allowed)
+                left.append(f"{paper}/{item.id}{words}")
+                continue
             for run in stored:
                 needs.setdefault(run, set()).update(shown.needs(run.scenario))
+    if not needs:
+        raise InputError.of("paper", paper, "one with an item whose runs of the paper profile are all stored")
     write(needs, places.results() / paper, needs.__getitem__)
     typer.echo(f"{len(needs)} runs in {places.results() / paper}")
+    if left:
+        typer.echo(f"left out, because not all of their runs are stored: {'; '.join(left)}")
 
 
 @app.command()

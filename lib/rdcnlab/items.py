@@ -115,12 +115,12 @@ class Item(Frozen, abc.ABC):
 
     def run(self, *, workers: int | None = None, store: Store | None = None, progress: bool = True) -> Runs:
         """Run what is missing and return all runs; see `rdcnlab.campaign.campaign`."""
-        return campaign(self.scenarios(), workers=workers, store=store, progress=progress)
+        return campaign(self.scenarios(), workers=workers, store=store, progress=progress, needs=self.needs)
 
     def stored(self, store: Store | None = None) -> Runs | None:
         """Return all runs if they are all there, else None."""
         store = Store() if store is None else store
-        found = lookup(list(dict.fromkeys(self.scenarios())), store)
+        found = lookup(list(dict.fromkeys(self.scenarios())), store, self.needs)
         runs = [run for run in found if run is not None]
         return Runs(runs) if len(runs) == len(found) else None
 

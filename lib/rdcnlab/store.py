@@ -21,7 +21,7 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -69,6 +69,10 @@ class Run:
     def shipped(self) -> bool:
         """Whether it came with the package instead of being run here."""
         return isinstance(self.source, Row)
+
+    def holds(self, names: Iterable[str]) -> bool:
+        """Say whether these tables are there; shipped results hold only some."""
+        return not isinstance(self.source, Row) or set(names) <= set(self.source.tables)
 
     def table(self, name: str) -> pa.Table:
         """Return one table, with the schema of `rdcnlab.engines.SCHEMAS`.

@@ -8,6 +8,7 @@
  * may use these registers.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -206,6 +207,9 @@ static void debugger(void)
 	across_call(&mine, &out, SYS_ptrace, PTRACE_GETFPREGS, pid, 0);
 	bad += ptrace(PTRACE_GETFPREGS, pid, 0, &seen) != 0;
 	bad += !!memcmp(seen.xmm_space, &theirs, sizeof(theirs));
+	seen.mxcsr |= 1u << 31;		/* no processor has that */
+	bad += !ptrace(PTRACE_SETFPREGS, pid, 0, &seen) || errno != EINVAL;
+	seen.mxcsr &= ~(1u << 31);
 	memcpy(seen.xmm_space, &mine, sizeof(mine));
 	bad += ptrace(PTRACE_SETFPREGS, pid, 0, &seen) != 0;
 	ptrace(PTRACE_CONT, pid, 0, 0);
