@@ -31,8 +31,8 @@ $(READY): requirements.lock pyproject.toml
 kernel: system $(READY)
 	$(BIN)/rdcnlab kernel build
 
-demo: kernel ## Reproduce figure 4 of aykurt, quick profile (about two minutes after the set-up)
-	$(BIN)/rdcnlab reproduce aykurt/fig4 --profile quick
+demo: kernel ## Run and reproduce figure 4 of aykurt, quick profile (about two minutes after the set-up)
+	RDCNLAB_RESULTS=none $(BIN)/rdcnlab reproduce aykurt/fig4 --profile quick
 
 test: kernel ## Run all tests
 	$(BIN)/python -m pytest

@@ -22,8 +22,8 @@ from rdcnlab.scenario.fields import Listed
 _MS = 1_000_000
 #: A step of the window by more than this share is a fall; CUBIC's is 0.3, spread over one RTT by PRR.
 _FALL = 0.05
-#: Shortest retransmission timeout of Linux.
-_RTO_MIN_NS = 200 * _MS
+#: Shortest retransmission timeout of Linux; it counts jiffies, and the first of the 50 may be nearly over.
+_RTO_MIN_NS = 196 * _MS
 #: The loss is seen by the sender up to this long after the flows met: queue and RTT at their largest.
 _NOTICE_NS = 5 * _MS
 
@@ -116,7 +116,7 @@ class Fig5(Item):
                 "growth-after-main",
                 "Before the flows first meet, the migrated flow is alone for a whole slot. In 50 ms its window gets as "
                 "large as that of a single flow, and no later one can pass that, however much is left to send. In 25 "
-                "ms it gets two thirds as large, and is passed only if enough is left once the main flow has finished. "
+                "ms it gets six tenths as large, and is passed only if enough is left once the main flow has finished. "
                 "Largest windows of a migrated flow that has 4 GiB to send:",
                 Fig5(periods_ms=(50, 25), seeds=3, changes={"flows.migrated.size": "4 GiB"}),
                 _first_and_last,
