@@ -109,6 +109,11 @@ class Item(Frozen, abc.ABC):
         return self.runs_of_profile[self.profile] if self.seeds is None else self.seeds
 
     @property
+    def few(self) -> int:
+        """Runs of what shows a cause."""
+        return 3 if self.profile == "paper" else 1
+
+    @property
     def claims(self) -> claims.ItemClaims:
         """What the paper says."""
         return claims.paper(self.paper).item(self.id)

@@ -122,7 +122,7 @@ class Fig4(Item):
                 "other-variants",
                 "A pair of BBR loses nothing when it meets: it keeps two of the thirteen bandwidth-delay products that "
                 "the buffer holds, and shares at once. In a buffer of about one, the migrated flow falls behind by",
-                Fig4(cc="bbr", others=(), periods_ms=(50, 10, 1), seeds=3, changes=shallow),
+                Fig4(cc="bbr", others=(), periods_ms=(50, 10, 1), seeds=self.few, changes=shallow),
                 _prolongations,
             )
         ]

@@ -118,7 +118,7 @@ class Fig5(Item):
                 "large as that of a single flow, and no later one can pass that, however much is left to send. In 25 "
                 "ms it gets six tenths as large, and is passed only if enough is left once the main flow has finished. "
                 "Largest windows of a migrated flow that has 4 GiB to send:",
-                Fig5(periods_ms=(50, 25), seeds=3, changes={"flows.migrated.size": "4 GiB"}),
+                Fig5(periods_ms=(50, 25), seeds=self.few, changes={"flows.migrated.size": "4 GiB"}),
                 _first_and_last,
             ),
             Cause(
@@ -126,7 +126,7 @@ class Fig5(Item):
                 "Alone for one slot and sharing fairly for the next, a flow gets 7.5 Gb/s, and 2 GiB take 2.3 s with "
                 "any variant; so the paper's own saw-tooth at 50 ms (figure 4) does not end at 2 s. DCTCP, which "
                 "shares most evenly:",
-                Fig5(cc="dctcp", periods_ms=(50,), seeds=3, changes={"switch.ecn_threshold": "65 kB"}),
+                Fig5(cc="dctcp", periods_ms=(50,), seeds=self.few, changes={"switch.ecn_threshold": "65 kB"}),
             ),
         ]
 
