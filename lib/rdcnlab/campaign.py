@@ -11,6 +11,7 @@ from typing import Any
 
 from rdcnlab.engines import get_engine
 from rdcnlab.errors import InputError, RdcnlabError, RunError, shown
+from rdcnlab.progress import bar as progress_bar
 from rdcnlab.runs import Runs
 from rdcnlab.scenario import EngineSettings, Scenario, Switch
 from rdcnlab.store import Run, Store
@@ -94,11 +95,8 @@ def campaign(
         _prepare(missing, progress=progress)
         if pool is None:
             pool = LocalPool(_cores(workers), store, wall_limit_s=wall_limit_s)
-        # Imported here: the notebook flavour of the bar takes its time.
-        from tqdm.auto import tqdm
-
         with (
-            tqdm(total=len(asked), initial=len(asked) - len(missing), unit="run", disable=not progress) as bar,
+            progress_bar(len(asked), "run", initial=len(asked) - len(missing), shown=progress) as bar,
             contextlib.closing(pool.run(missing)) as ended,  # type: ignore[type-var]
         ):
             for done in ended:
@@ -147,15 +145,13 @@ def label(scenario: Scenario) -> str:
 
 
 def _prepare(scenarios: Sequence[Scenario], *, progress: bool) -> None:
-    from tqdm.auto import tqdm
-
     for scenario in {scenario.engine: scenario for scenario in scenarios}.values():
         with contextlib.ExitStack() as stack:
             bars: list[Any] = []
 
             def report(what: str, done: int, total: int, bars: list[Any] = bars, stack: Any = stack) -> None:
                 if not bars:  # most of the time there is nothing to prepare, and no bar to show
-                    bars.append(stack.enter_context(tqdm(total=total, unit="step", disable=not progress)))
+                    bars.append(stack.enter_context(progress_bar(total, "step", shown=progress)))
                 bars[0].set_description(what, refresh=False)
                 bars[0].update(done - bars[0].n)
 

@@ -57,17 +57,16 @@ def kernel_build(
     stock: Annotated[bool, typer.Option(help="With the patches for time and randomness only.")] = False,
 ) -> None:
     """Build the patched kernel into the cache. Safe to interrupt, and to run twice at once."""
-    from tqdm.auto import tqdm
-
+    from rdcnlab import progress
     from rdcnlab.engines.kernel import build
 
     if hz not in (100, 250, 300, 1000):
         raise InputError.of("--hz", hz, "100, 250, 300 or 1000")
-    with tqdm(unit="step", total=build.STEPS) as bar:
+    with progress.bar(build.STEPS, "step") as bar:
 
         def report(what: str, done: int, total: int) -> None:
             bar.total = total
-            bar.set_description(what)
+            bar.set_description(what, refresh=False)
             bar.update(done - bar.n)
 
         kernel = build.build(hz=hz, stock=stock, progress=report)
