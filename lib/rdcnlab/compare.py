@@ -85,7 +85,7 @@ class Comparison:
     def plot(self, bin_ms: int = 1) -> Figure:
         """Draw the throughput of every flow: a column a scenario, a row a switch."""
         with figures.style():
-            figure, axes = figures.panels(len(self.switches), len(self.names), width=2.4)
+            figure, axes = figures.panels(len(self.switches), len(self.names), width=2.4, sharex="col")
             for (row, kind), (column, name) in (
                 (a, b) for a in enumerate(self.switches) for b in enumerate(self.names)
             ):

@@ -10,7 +10,7 @@ import contextlib
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import matplotlib as mpl
 import numpy as np
@@ -85,11 +85,11 @@ class Drawing(Figure):
 
 
 def panels(
-    rows: int, columns: int, *, width: float = 3.0, height: float = 2.3
+    rows: int, columns: int, *, width: float = 3.0, height: float = 2.3, sharex: Literal["all", "col"] = "all"
 ) -> tuple[Drawing, npt.NDArray[np.object_]]:
-    """Return a figure with a grid of panels that share their axes; always a grid, even of one."""
+    """Return a figure with a grid of panels that share their axes, x in each column if asked; even one is a grid."""
     figure = Drawing(figsize=(width * columns, height * rows), layout="constrained")
-    return figure, figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+    return figure, figure.subplots(rows, columns, sharex=sharex, sharey=True, squeeze=False)
 
 
 def legend(figure: Figure, ax: Axes) -> None:
