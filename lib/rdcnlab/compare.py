@@ -112,5 +112,11 @@ class Comparison:
         """Return the moves while every switch had flows: us, flow, where to."""
         ends = [self._run(name, other).table("flows").to_pandas()["end_s"].max() for other in self.switches]
         events = self._run(name, kind).table("events").to_pandas()
-        events = events[(events["event"] == "slot") & (events["t_ns"] < np.min(ends) * 1e9)]
-        return sorted(zip(events["t_ns"] // 1000, events["flow"], events["link"], strict=True))
+        return moves(events, float(np.min(ends)))
+
+
+def moves(events: pd.DataFrame, until_s: float) -> list[tuple[int, str, str, int]]:
+    """Return the entries into slots before an instant: us, flow, where to, and the slot's index."""
+    slots = events[(events["event"] == "slot") & (events["t_ns"] < until_s * 1e9)]
+    rows = zip(slots["t_ns"] // 1000, slots["flow"], slots["link"], slots["value"], strict=True)
+    return sorted((int(t), flow, link, int(value)) for t, flow, link, value in rows)

@@ -92,6 +92,24 @@ def panels(
     return figure, figure.subplots(rows, columns, sharex=sharex, sharey=True, squeeze=False)
 
 
+def reference(ax: Axes, value: float, label: str, *, along: Literal["x", "y"] = "y") -> None:
+    """Draw a line that is no measurement: a rate, a share, or what the paper states.
+
+    Parameters
+    ----------
+    ax : Axes
+        Where.
+    value : float
+        On the axis `along`.
+    label : str
+        For the legend.
+    along : {'x', 'y'}
+        Which axis the value is on.
+    """
+    line = ax.axhline if along == "y" else ax.axvline
+    line(value, color=REFERENCE, linewidth=0.8, linestyle=":", label=label)
+
+
 def legend(figure: Figure, ax: Axes) -> None:
     """Put the legend of one panel above all of them."""
     handles, labels = ax.get_legend_handles_labels()

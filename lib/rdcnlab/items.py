@@ -108,6 +108,24 @@ class Item(Frozen, abc.ABC):
         """Runs of each scenario."""
         return self.runs_of_profile[self.profile] if self.seeds is None else self.seeds
 
+    def stated(self, claim: str) -> float:
+        """Return the number that the paper states, for its drawing.
+
+        Raises
+        ------
+        ValueError
+            The claim is about a relation and no number.
+        """
+        near = next(each for each in self.claims.claims if each.id == claim).expect.near
+        if near is None:
+            raise ValueError(f"{self.paper}/{self.id}: '{claim}' states no number")
+        return near
+
+    @property
+    def undrawn(self) -> int:
+        """Runs of each scenario that only a claim looks at."""
+        return self.count if self.profile == "paper" else 1
+
     @property
     def few(self) -> int:
         """Runs of what shows a cause."""

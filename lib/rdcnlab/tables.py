@@ -246,6 +246,31 @@ def at(t: Floats, values: Floats, grid: Floats) -> Floats:
     return sampled
 
 
+def sample(tcp: pd.DataFrame, column: str, bin_ns: int) -> pd.DataFrame:
+    """Sample what ACKs tell of each flow on one grid; see `at`.
+
+    Parameters
+    ----------
+    tcp : DataFrame
+        Columns ``run``, ``flow``, ``t_ns`` and `column`, in order of time.
+    column : str
+        What to sample.
+    bin_ns : int
+        Width of the grid, which begins at 0 and ends with the flow's last ACK.
+
+    Returns
+    -------
+    DataFrame
+        ``run``, ``flow``, ``t_s`` and `column`, from the first ACK on.
+    """
+    parts = []
+    for (run, flow), of_flow in groups(tcp, ["run", "flow"]):
+        grid = np.arange(0, of_flow["t_ns"].iloc[-1], bin_ns, dtype=np.float64)
+        values = at(of_flow["t_ns"].to_numpy(dtype=float), of_flow[column].to_numpy(dtype=float), grid)
+        parts.append(pd.DataFrame({"run": run, "flow": flow, "t_s": grid / 1e9, column: values}))
+    return pd.concat(parts, ignore_index=True).dropna()
+
+
 def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
     """Return Spearman's rank correlation; NaN for fewer than three points, or where one side is constant."""
     a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)

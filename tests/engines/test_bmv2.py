@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from rdcnlab.compare import moves
 from rdcnlab.engines.kernel import plan, plan_p4
 from rdcnlab.errors import InputError, RunError
 from rdcnlab.papers.aykurt.space import Point
@@ -47,17 +48,10 @@ def test_agrees_with_the_kernels_switch(run_guest: RunGuest, name: str) -> None:
     theirs = run_guest(CASES[name].with_(**{"switch.kind": "bmv2"}), core=0).tables
     fct = pd.DataFrame({"ocs": ours["flows"]["fct_s"], "bmv2": theirs["flows"]["fct_s"]})
     assert ((fct["bmv2"] / fct["ocs"] - 1).abs() < 0.01).all(), fct
-    until = min(table["flows"]["end_s"].max() for table in (ours, theirs)) * 1e9
-    slots = [changes(table["events"], until) for table in (ours, theirs)]
+    until = min(table["flows"]["end_s"].max() for table in (ours, theirs))
+    slots = [moves(table["events"], until) for table in (ours, theirs)]
     assert len(slots[0]) >= 1
     assert slots[0] == slots[1]
-
-
-def changes(events: pd.DataFrame, until: float) -> list[tuple[int, str, str, int]]:
-    """Slot changes, in us."""
-    slots = events[(events["event"] == "slot") & (events["t_ns"] < until)]
-    rows = zip(slots["t_ns"] // 1000, slots["flow"], slots["link"], slots["value"], strict=True)
-    return sorted((int(t), flow, link, int(value)) for t, flow, link, value in rows)
 
 
 def test_is_reproducible(run_guest: RunGuest) -> None:
@@ -70,8 +64,8 @@ def test_a_manager_in_the_control_plane_does_the_same(run_guest: RunGuest) -> No
     managed = scenario.with_(**{"switch.control": "control-plane"})
     tables = [run_guest(one, core=0).tables for one in (scenario, managed)]
     assert tables[0]["flows"]["fct_s"].tolist() == tables[1]["flows"]["fct_s"].tolist()
-    until = tables[0]["flows"]["end_s"].max() * 1e9
-    assert changes(tables[0]["events"], until) == changes(tables[1]["events"], until)
+    until = tables[0]["flows"]["end_s"].max()
+    assert moves(tables[0]["events"], until) == moves(tables[1]["events"], until)
 
 
 def test_dark_packets_and_marks_are_in_the_tables(run_guest: RunGuest) -> None:

@@ -21,7 +21,6 @@ from rdcnlab.scenario import Scenario
 #: Reasons of ``ocs_drop``, as in the kernel's ``enum ocs_drop``.
 DROPS = {0: "drop_tail", 1: "drop_pool", 2: "drop_red", 3: "drop_dark", 4: "drop_port", 5: "drop_mtu"}
 SECOND = 1e9
-_PACKET = ("link", "class", "len", "qlen", "sport", "dport", "reason")
 
 
 def tables(scenario: Scenario, directory: Path) -> dict[str, pa.Table]:
@@ -35,11 +34,14 @@ def tables(scenario: Scenario, directory: Path) -> dict[str, pa.Table]:
     flows = _flows(scenario, directory)
     frames = {"flows": flows}
     offset = records.trace_offset(directory, START_NS)
+    no_packet = records.nothing(records.PACKET)
     dequeued, dropped, marked = (
-        records.read(directory, name, offset) if (directory / f"{name}.trace").exists() else records.nothing(_PACKET)
+        records.read(directory, name, offset)
+        if (directory / f"{name}.trace").exists()
+        else records.nothing(records.PACKET)
         for name in ("ocs_dequeue", "ocs_drop", "ocs_mark")  # which a Linux bridge does not have
     )
-    slots = records.nothing(("class", "slot", "target"))
+    slots = records.nothing(records.SLOT)
     if scenario.switch.kind == "ocs":
         slots = records.read(directory, "ocs_slot", offset)
     elif scenario.switch.kind == "bmv2":

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdcnlab.engines.kernel.plan import ETHERNET_HEADER, FIRST_PORT, START_NS, TARGET
+from rdcnlab.engines.kernel import records
+from rdcnlab.engines.kernel.plan import FIRST_PORT, START_NS, TARGET
 from rdcnlab.engines.kernel.plan_p4 import FIRST_LINK, WAY_DARK, WAY_LINK
 from rdcnlab.scenario import BYPASS, DARK, Scenario
 
 #: ``enum ocs_drop`` in the kernel: no circuit.
 _DROP_DARK = 3
-_PACKET = ("time", "link", "class", "len", "qlen", "sport", "dport", "reason")
 
 
 def read(scenario: Scenario, directory: Path) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -34,7 +34,7 @@ def read(scenario: Scenario, directory: Path) -> tuple[NDArray[Any], NDArray[Any
     for since_us, number, _, way, port, place in seen["slots"]:
         target = (port - FIRST_LINK) // 2 if way == WAY_LINK else TARGET[DARK if way == WAY_DARK else BYPASS]
         rows.append((since_us * 1000, number, place, target))
-    slots = np.array(rows, np.dtype([(name, "<i8") for name in ("time", "class", "slot", "target")]))
+    slots = np.array(rows, records.plain(records.SLOT))
     dark = _packets(scenario, [(TARGET[DARK], row) for row in seen["dark"]])
     names = [link.name for link in scenario.network.links]
     marked = _packets(scenario, [(names.index(name), row) for name, found in seen["marks"].items() for row in found])
@@ -53,13 +53,13 @@ def _packets(scenario: Scenario, found: list[tuple[int, list[int]]]) -> NDArray[
     rows = [
         (instant - START_NS, link, port - FIRST_PORT + 1, length, 0, 0, port, _DROP_DARK)
         for link, (instant, port, length) in found
-        if FIRST_PORT <= port < last and length >= ETHERNET_HEADER
+        if FIRST_PORT <= port < last
     ]
-    return np.array(rows, np.dtype([(name, "<i8") for name in _PACKET]))
+    return np.array(rows, records.plain(records.PACKET))
 
 
 def _uniform(packets: NDArray[Any]) -> NDArray[Any]:
-    out = np.empty(len(packets), np.dtype([(name, "<i8") for name in _PACKET]))
-    for name in _PACKET:
+    out = np.empty(len(packets), records.plain(records.PACKET))
+    for name in out.dtype.names or ():
         out[name] = packets[name]
     return out

@@ -18,6 +18,11 @@ _FIELD = re.compile(
     r"\s*offset:(?P<offset>\d+);\s*size:(?P<size>\d+);\s*signed:(?P<signed>[01]);"
 )
 
+#: Fields of the switch's events about packets.
+PACKET = ("link", "class", "len", "qlen", "sport", "dport", "reason")
+#: Fields of its event about timetables.
+SLOT = ("class", "slot", "target")
+
 
 def layout(text: str, size: int) -> np.dtype[Any]:
     """Return the dtype of a record: a 64 bit ``time`` [ns] and the event's scalar fields.
@@ -71,9 +76,14 @@ def read(directory: Path, name: str, offset_ns: int) -> NDArray[Any]:
     return out
 
 
+def plain(fields: tuple[str, ...]) -> np.dtype[Any]:
+    """Return the type of records of integers: ``time`` and these fields."""
+    return np.dtype([(name, "<i8") for name in ("time", *fields)])
+
+
 def nothing(fields: tuple[str, ...]) -> NDArray[Any]:
     """Return no records of an event with these fields."""
-    return np.empty(0, np.dtype([(name, "<i8") for name in ("time", *fields)]))
+    return np.empty(0, plain(fields))
 
 
 def trace_offset(directory: Path, start_ns: int) -> int:

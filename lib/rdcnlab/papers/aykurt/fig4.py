@@ -6,23 +6,20 @@ from __future__ import annotations
 from itertools import product
 from typing import Annotated, ClassVar
 
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from pydantic import Field
 
-from rdcnlab import figures, tables
+from rdcnlab import competition, tables
 from rdcnlab.claims import Measured
+from rdcnlab.competition import MS, mean_curves, moved_every
 from rdcnlab.items import Cause, Item
-from rdcnlab.papers.aykurt.pairs import mean_curves
-from rdcnlab.papers.aykurt.space import Period, Point, Variant, Volume
+from rdcnlab.papers.aykurt.space import Periods, Point, Variant, Volume
 from rdcnlab.runs import Runs
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.fields import Listed
 
-_MS = 1_000_000
 #: Bins in which intervals are compared: a whole number of cycles of every period of the figure but one.
-_COMPARE = 100 * _MS
+_COMPARE = 100 * MS
 #: Width of the bins drawn by period, where it is not 5 ms.
 _DRAWN_MS = {25: 50, 10: 20, 5: 20, 1: 20}
 
@@ -47,13 +44,12 @@ class Fig4(Item):
 
     cc: Variant = "cubic"
     others: Annotated[tuple[Variant, ...], Listed] = ("bbr", "reno", "westwood")
-    periods_ms: Annotated[tuple[Period, ...], Field(min_length=1), Listed] = (50, 25, 10, 5, 1)
+    periods_ms: Periods = (50, 25, 10, 5, 1)
     size: Volume = "2 GB"
 
     def points(self) -> list[Scenario]:
         """Return variants times periods times seeds; one seed for the others in the quick profile."""
-        others = self.count if self.profile == "paper" else 1
-        counts = {self.cc: self.count, **dict.fromkeys((cc for cc in self.others if cc != self.cc), others)}
+        counts = {self.cc: self.count, **dict.fromkeys((cc for cc in self.others if cc != self.cc), self.undrawn)}
         return [
             Point(cc=cc, period_ms=period, size=self.size, seed=seed).scenario(
                 **({} if cc == self.cc else {"probes.tcp": "none"})
@@ -69,19 +65,9 @@ class Fig4(Item):
     def plot(self, runs: Runs) -> Figure:
         """Draw the mean throughput of both flows over time with its interval, one panel a period."""
         drawn = runs.select(self._draws)
-        with figures.style():
-            figure, axes = figures.panels(1, len(self.periods_ms), width=2.6)
-            for ax, period in zip(axes[0], self.periods_ms, strict=True):
-                # Teeth of short periods would fill the panel; bins of whole cycles show what is gained and lost.
-                stats = mean_curves(drawn, _DRAWN_MS.get(period, 5) * _MS)
-                for flow in ("main", "migrated"):
-                    chosen = stats[(stats["period_ms"] == period) & (stats["flow"] == flow)]
-                    figures.band(ax, chosen, "t_s", flow, scale=1e-9)
-                ax.axhline(5, color=figures.REFERENCE, linewidth=0.8, linestyle=":")
-                ax.set(title=f"{period} ms", xlabel="time [s]", ylim=(0, 10.8))
-            axes[0, 0].set_ylabel("throughput [Gb/s]")
-            figures.legend(figure, axes[0, 0])
-        return figure
+        # Teeth of short periods would fill the panel; bins of whole cycles show what is gained and lost.
+        cases = {f"{period} ms": (moved_every(drawn, period), _DRAWN_MS.get(period, 5)) for period in self.periods_ms}
+        return competition.plot(cases, width=2.6)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure completion times, the saw-tooth, and how far the two flows are apart."""
@@ -95,7 +81,7 @@ class Fig4(Item):
         }
         if 50 in self.periods_ms:
             of_50 = pairs[pairs["period_ms"] == 50][["main_s", "migrated_s"]].mean()
-            tooth = _saw_tooth(drawn, pairs, 50)
+            tooth = _saw_tooth(drawn, 50)
             measured["equal-at-50"] = Measured.one(100 * abs(of_50["migrated_s"] / of_50["main_s"] - 1))
             measured["saw-tooth-peak"] = Measured(tables.cases(tooth["peak"]))
             measured["saw-tooth-valley"] = Measured(tables.cases(tooth["shared"]))
@@ -109,7 +95,7 @@ class Fig4(Item):
                 {f"{period} ms": _apart(curves, period) for period in self.periods_ms if period <= 10}
             )
         if 1 in self.periods_ms:
-            curves = _together(mean_curves(drawn, 10 * _MS), pairs, 10 * _MS)
+            curves = _together(mean_curves(drawn, 10 * MS), pairs, 10 * MS)
             means = curves[curves["period_ms"] == 1].pivot_table(index="t_s", columns="flow", values="mean")
             measured["below-at-1"] = Measured.one(100 * float((means["migrated"] < means["main"]).mean()))
         return measured
@@ -138,26 +124,14 @@ def _together(curves: pd.DataFrame, pairs: pd.DataFrame, bin_ns: int) -> pd.Data
     return curves[curves["t_s"] + bin_ns / 1e9 <= until]
 
 
-def _saw_tooth(runs: Runs, pairs: pd.DataFrame, period: int) -> pd.DataFrame:
-    """Return for each flow the rate at the ``peak``, the end of slots apart, and in slots ``shared``, in Gb/s.
-
-    From the mean curve of 1 ms bins while both flows run, without the first cycle, in which they start. The end is the
-    last fifth of a slot; the highest bin would not do, because right after a move the old link's queue and the new link
-    carry packets of the same flow.
-    """
-    chosen = runs.select(lambda scenario: scenario.flows[-1].period == period * _MS)
-    curve = _together(mean_curves(chosen, _MS), pairs, _MS)
-    curve = curve[curve["t_s"] >= 2 * period / 1000]
-    t_ns = np.rint(curve["t_s"].to_numpy() * 1e9).astype(np.int64)
-    slots = curve.assign(
-        shared=tables.together(chosen[0].scenario, "main", "migrated", t_ns),
-        late=t_ns % (period * _MS) >= period * _MS * 4 // 5,
-        gbps=curve["mean"] / 1e9,
-    )
+def _saw_tooth(runs: Runs, period: int) -> pd.DataFrame:
+    """Return for each flow the rate at the ``peak``, the end of slots apart, and in slots ``shared``, in Gb/s."""
+    seen = competition.phases(moved_every(runs, period))
+    both = seen[seen["both_run"]]
     return pd.DataFrame(
         {
-            "peak": slots[~slots["shared"] & slots["late"]].groupby("flow")["gbps"].mean(),
-            "shared": slots[slots["shared"]].groupby("flow")["gbps"].mean(),
+            "peak": both[(both["phase"] == "apart") & both["late"]].groupby("flow")["gbps"].mean(),
+            "shared": both[both["phase"] == "shared"].groupby("flow")["gbps"].mean(),
         }
     )
 

@@ -10,10 +10,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 from pydantic import Field
 
-from rdcnlab import figures, tables
+from rdcnlab import competition, figures, tables
 from rdcnlab.claims import Measured
 from rdcnlab.items import Item
-from rdcnlab.papers.aykurt import pairs
 from rdcnlab.papers.aykurt.space import Period, Point, Variant, Volume
 from rdcnlab.runs import Runs
 from rdcnlab.scenario import Scenario
@@ -46,12 +45,12 @@ class _Mixed(Item):
     every_pair: bool = True
     size: Volume = "2 GB"
 
-    def _scenarios(self, period_ms: Period, pairs_asked: list[tuple[Variant, Variant]], count: int) -> list[Scenario]:
+    def _scenarios(self, period_ms: Period, asked: list[tuple[Variant, Variant]], count: int) -> list[Scenario]:
         return [
             Point(cc=migrated, main_cc=main, period_ms=period_ms, size=self.size, seed=seed).scenario(
                 **{"probes.tcp": "none"}
             )
-            for migrated, main in pairs_asked
+            for migrated, main in asked
             for seed in range(count)
         ]
 
@@ -65,25 +64,22 @@ class _Mixed(Item):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the mean throughput of both flows over time with its interval, one panel a main variant."""
-        with figures.style():
-            figure, axes = figures.panels(1, len(self.mains), width=2.8)
-            for ax, (migrated, main) in zip(axes[0], self._drawn, strict=True):
-                pairs.draw(ax, self._of(runs, self.period_ms, migrated, main), 5 if self.period_ms >= 50 else 20)
-                names = [figures.look(cc).label for cc in (migrated, main)]
-                ax.set(title=f"{names[0]} migrated, {names[1]} main", xlabel="time [s]")
-            axes[0, 0].set_ylabel("throughput [Gb/s]")
-            figures.legend(figure, axes[0, 0])
-        return figure
+        cases = {}
+        for migrated, main in self._drawn:
+            names = [figures.look(cc).label for cc in (migrated, main)]
+            of_pair = self._of(runs, migrated, main)
+            cases[f"{names[0]} migrated, {names[1]} main"] = (of_pair, 5 if self.period_ms >= 50 else 20)
+        return competition.plot(cases)
 
-    def _of(self, runs: Runs, period_ms: Period, migrated: str, main: str) -> Runs:
-        """Return the runs of one ordered pair."""
+    def _of(self, runs: Runs, migrated: str, main: str) -> Runs:
+        """Return the runs of one ordered pair at this figure's period."""
         wanted = {"migrated": migrated, "main": main}
-        return runs.select(
-            lambda scenario: (
-                {flow.name: flow.cc for flow in scenario.flows} == wanted
-                and scenario.flows[-1].period == period_ms * pairs.MS
-            )
-        )
+        of_period = competition.moved_every(runs, self.period_ms)
+        return of_period.select(lambda scenario: {flow.name: flow.cc for flow in scenario.flows} == wanted)
+
+    def _rest(self) -> list[tuple[Variant, Variant]]:
+        """Return the ordered pairs that are not drawn."""
+        return [pair for pair in permutations(_ALL, 2) if pair not in self._drawn] if self.every_pair else []
 
 
 class Fig6a(_Mixed):
@@ -94,14 +90,12 @@ class Fig6a(_Mixed):
 
     def points(self) -> list[Scenario]:
         """Return the pairs drawn, and every other ordered pair; of those one seed in the quick profile."""
-        rest = [pair for pair in permutations(_ALL, 2) if pair not in self._drawn] if self.every_pair else []
-        others = self.count if self.profile == "paper" else 1
-        return self._scenarios(50, self._drawn, self.count) + self._scenarios(50, rest, others)
+        return self._scenarios(50, self._drawn, self.count) + self._scenarios(50, self._rest(), self.undrawn)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure who gets how much, and where BBR's rate stays."""
-        seen = pairs.phases(runs).merge(pairs.variants(runs), on="run")
-        both = seen[seen["main_runs"] & seen["migrated_runs"]]
+        seen = competition.phases(runs).merge(competition.variants(runs), on="run")
+        both = seen[seen["both_run"]]
         means = both.pivot_table(index=["migrated", "main"], columns="flow", values="gbps")
         means = means.rename(columns={"main": "of_main", "migrated": "of_migrated"})
         ratio = means["of_migrated"] / means["of_main"]
@@ -109,7 +103,7 @@ class Fig6a(_Mixed):
         measured = {}
         if ("cubic", "bbr") in ratio.index:
             bbr = seen[(seen["migrated"] == "cubic") & (seen["main"] == "bbr") & (seen["flow"] == "main")]
-            alone = bbr[bbr["migrated_runs"] & bbr["late"] & (bbr["phase"] == "apart")]
+            alone = bbr[bbr["both_run"] & bbr["late"] & (bbr["phase"] == "apart")]
             after = bbr[bbr["main_runs"] & ~bbr["migrated_runs"]]
             measured["cubic-over-bbr"] = Measured.one(float(ratio.loc[("cubic", "bbr")]))
             measured["bbr-alone"] = Measured.one(float(alone["gbps"].mean()))
@@ -139,14 +133,12 @@ class Fig6b(_Mixed):
 
     def points(self) -> list[Scenario]:
         """Return the pairs drawn, at both periods, and every other ordered pair at 10 ms if asked."""
-        rest = [pair for pair in permutations(_ALL, 2) if pair not in self._drawn] if self.every_pair else []
-        others = self.count if self.profile == "paper" else 1
         at_both = [self._scenarios(period, self._drawn, self.count) for period in (10, 50)]
-        return [*at_both[0], *at_both[1], *self._scenarios(10, rest, others)]
+        return [*at_both[0], *at_both[1], *self._scenarios(10, self._rest(), self.undrawn)]
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Compare the differences of completion times between the periods."""
-        fct = runs.flows.merge(pairs.variants(runs), on="run")
+        fct = runs.flows.merge(competition.variants(runs), on="run")
         fct = fct[fct["migrated"] == self.cc]
         fct = fct.pivot_table(index=["period_ms", "main", "run"], columns="flow", values="fct_s")
         behind = (fct["migrated"] - fct["main"]).groupby(["period_ms", "main"]).mean().unstack("period_ms")

@@ -14,7 +14,7 @@ from pydantic import Field
 from rdcnlab import figures, tables
 from rdcnlab.claims import Measured
 from rdcnlab.items import Item
-from rdcnlab.papers.aykurt.space import Period, Point, Volume
+from rdcnlab.papers.aykurt.space import Periods, Point, Volume
 from rdcnlab.runs import Runs
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.fields import Listed, whole
@@ -37,22 +37,22 @@ class Fig7(Item):
 
     paper: ClassVar[str] = "aykurt"
     id: ClassVar[str] = "fig7"
+    runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 30}
 
     thresholds_kB: Annotated[  # noqa: N815  (unit)
         tuple[Annotated[int, whole(1, 10_000)], ...], Field(min_length=1), Listed
     ] = (5, 10, 15, 20, 25)
-    periods_ms: Annotated[tuple[Period, ...], Field(min_length=1), Listed] = (50, 25, 10, 5, 1)
+    periods_ms: Periods = (50, 25, 10, 5, 1)
     size: Volume = "2 GB"
 
     def points(self) -> list[Scenario]:
-        """Return thresholds times periods times seeds; in the quick profile one seed."""
-        count = self.count if self.profile == "paper" or self.seeds is not None else 1
+        """Return thresholds times periods times seeds."""
         return [
             Point(cc="dctcp", period_ms=period, size=self.size, seed=seed).scenario(
                 # nothing is drawn over time: wide bins keep the tables small
                 **{"switch.ecn_threshold": f"{threshold} kB", "probes.tcp": "none", "probes.bin": "100 ms"}
             )
-            for threshold, period, seed in product(self.thresholds_kB, self.periods_ms, range(count))
+            for threshold, period, seed in product(self.thresholds_kB, self.periods_ms, range(self.count))
         ]
 
     def needs(self, scenario: Scenario) -> tuple[str, ...]:  # noqa: ARG002
@@ -82,6 +82,7 @@ class Fig7(Item):
                 ax.set_xticks(range(len(self.thresholds_kB)), [str(value) for value in self.thresholds_kB])
                 ax.set(xlabel="marking threshold [kB]", ylabel=label)
                 ax.grid(axis="x", visible=False)
+            figures.reference(axes[0], self.stated("marked-at-5"), "stated for 5 kB")
             figures.legend(figure, axes[0])
         return figure
 

@@ -6,16 +6,15 @@ from __future__ import annotations
 from typing import Annotated, ClassVar
 
 from matplotlib.figure import Figure
-from pydantic import Field
 
-from rdcnlab import figures, tables
+from rdcnlab import competition, figures, tables
 from rdcnlab.claims import Measured
+from rdcnlab.competition import moved_every
 from rdcnlab.items import Item
-from rdcnlab.papers.aykurt import pairs
-from rdcnlab.papers.aykurt.space import Period, Point, Variant, Volume
+from rdcnlab.papers.aykurt.space import Periods, Point, Variant, Volume
 from rdcnlab.runs import Runs
 from rdcnlab.scenario import Scenario
-from rdcnlab.scenario.fields import Listed, whole
+from rdcnlab.scenario.fields import whole
 
 
 class _WithDctcp(Item):
@@ -35,7 +34,7 @@ class _WithDctcp(Item):
     migrated: ClassVar[Variant]
 
     threshold_kB: Annotated[int, whole(1, 10_000)] = 5  # noqa: N815  (unit)
-    periods_ms: Annotated[tuple[Period, ...], Field(min_length=1), Listed] = (50, 10)
+    periods_ms: Periods = (50, 10)
     size: Volume = "2 GB"
 
     def points(self) -> list[Scenario]:
@@ -54,19 +53,14 @@ class _WithDctcp(Item):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the mean throughput of both flows over time with its interval, one panel a period."""
-        with figures.style():
-            figure, axes = figures.panels(1, len(self.periods_ms), width=3.2)
-            for ax, period in zip(axes[0], self.periods_ms, strict=True):
-                pairs.draw(ax, self._of(runs, period), 5 if period >= 50 else 2)
-                ax.set(
-                    title=f"{figures.look(self.migrated).label} migrated, DCTCP main, {period} ms", xlabel="time [s]"
-                )
-            axes[0, 0].set_ylabel("throughput [Gb/s]")
-            figures.legend(figure, axes[0, 0])
-        return figure
-
-    def _of(self, runs: Runs, period: Period) -> Runs:
-        return runs.select(lambda scenario: scenario.flows[-1].period == period * pairs.MS)
+        name = figures.look(self.migrated).label
+        return competition.plot(
+            {
+                f"{name} migrated, DCTCP main, {period} ms": (moved_every(runs, period), 5 if period >= 50 else 2)
+                for period in self.periods_ms
+            },
+            width=3.2,
+        )
 
 
 class Fig8a(_WithDctcp):
@@ -81,13 +75,13 @@ class Fig8a(_WithDctcp):
         full: dict[str, float] = {}
         apart: dict[str, float] = {}
         for period in self.periods_ms:
-            seen = pairs.phases(self._of(runs, period))
-            both = seen[seen["main_runs"] & seen["migrated_runs"]]
+            seen = competition.phases(moved_every(runs, period))
+            both = seen[seen["both_run"]]
             case = f"{period} ms"
             fair[case] = tables.jain(both[both["phase"] == "shared"].groupby("flow")["gbps"].mean())
             alone = both[(both["phase"] == "apart") & both["late"]].groupby("flow")["gbps"].mean()
             full |= {f"{case}, {flow}": float(rate) for flow, rate in alone.items()}
-            of_period = tables.completion(self._of(runs, period).flows)[["main_s", "migrated_s"]].mean()
+            of_period = tables.completion(moved_every(runs, period).flows)[["main_s", "migrated_s"]].mean()
             apart[case] = 100 * abs(of_period["migrated_s"] / of_period["main_s"] - 1)
         return {"fair": Measured(fair), "full-rate": Measured(full), "equal": Measured(apart)}
 
@@ -102,8 +96,8 @@ class Fig8b(_WithDctcp):
         """Measure CUBIC's share while both are on one link."""
         shares = {}
         for period in self.periods_ms:
-            seen = pairs.phases(self._of(runs, period))
-            chosen = seen[seen["main_runs"] & seen["migrated_runs"] & (seen["phase"] == "shared")]
+            seen = competition.phases(moved_every(runs, period))
+            chosen = seen[seen["both_run"] & (seen["phase"] == "shared")]
             rates = chosen.groupby("flow")["gbps"].mean()
             shares[f"{period} ms"] = 100 * float(rates["migrated"] / rates.sum())
         return {"cubic-takes-over": Measured(shares)}

@@ -9,10 +9,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 from pydantic import Field
 
-from rdcnlab import figures, tables
+from rdcnlab import competition, tables
 from rdcnlab.claims import Measured
 from rdcnlab.items import Item
-from rdcnlab.papers.aykurt import pairs
 from rdcnlab.papers.aykurt.space import Downtime, Point, Variant, Volume
 from rdcnlab.runs import Runs
 from rdcnlab.scenario import DARK, Scenario
@@ -61,18 +60,11 @@ class Fig9(Item):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the mean throughput of both flows over time with its interval, one panel a period."""
-        with figures.style():
-            columns = min(2, len(self.periods_ms))
-            figure, axes = figures.panels(-(-len(self.periods_ms) // columns), columns, width=3.6)
-            for ax, period in zip([ax for row in axes for ax in row], self.periods_ms, strict=False):
-                pairs.draw(ax, self._of(runs, period), 5 if period >= 50 else 20)
-                ax.set(title=f"{period} ms, {_DOWNTIME[period]} ms of it dark")
-            for ax in axes[-1]:
-                ax.set_xlabel("time [s]")
-            for ax in axes[:, 0]:
-                ax.set_ylabel("throughput [Gb/s]")
-            figures.legend(figure, axes[0, 0])
-        return figure
+        cases = {
+            f"{period} ms, {_DOWNTIME[period]} ms of it dark": (self._of(runs, period), 5 if period >= 50 else 20)
+            for period in self.periods_ms
+        }
+        return competition.plot(cases, columns=2, width=3.6)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure drops in the dark, who falls behind, and what the main flow gains."""
@@ -93,8 +85,8 @@ class Fig9(Item):
         if 100 in dark:
             measured["below-at-100"] = Measured.one(_below(dark[100], 200))
         if 10 in dark:
-            seen = pairs.phases(dark[10])
-            shared = seen[(seen["phase"] == "shared") & seen["main_runs"] & seen["migrated_runs"]]
+            seen = competition.phases(dark[10])
+            shared = seen[(seen["phase"] == "shared") & seen["both_run"]]
             rates = shared.groupby("flow")["gbps"].mean()
             after = seen[(seen["flow"] == "migrated") & seen["migrated_runs"] & ~seen["main_runs"]]
             measured["main-takes-over"] = Measured.one(100 * float(rates["main"] / rates.sum()))
@@ -103,12 +95,7 @@ class Fig9(Item):
 
     def _of(self, runs: Runs, period: Cycle, *, dark: bool = True) -> Runs:
         """Return the runs of one period."""
-        return runs.select(
-            lambda scenario: (
-                _is_dark(scenario) == dark
-                and sum(slot.duration for slot in scenario.flows[-1].slots) == 2 * period * pairs.MS
-            )
-        )
+        return competition.moved_every(runs, period).select(lambda scenario: _is_dark(scenario) == dark)
 
 
 def _is_dark(scenario: Scenario) -> bool:
@@ -117,8 +104,8 @@ def _is_dark(scenario: Scenario) -> bool:
 
 def _below(runs: Runs, cycle_ms: int) -> float:
     """Percentage of whole cycles in which the migrated flow's mean rate is below the main flow's, while both run."""
-    seen = pairs.phases(runs)
-    both = seen[seen["main_runs"] & seen["migrated_runs"]]
+    seen = competition.phases(runs)
+    both = seen[seen["both_run"]]
     cycles = (both["t_s"] * 1000 // cycle_ms).rename("cycle")
     rates = both.groupby([cycles, "flow"])["gbps"].mean().unstack("flow").iloc[:-1]
     return 100 * float((rates["migrated"] < rates["main"]).mean())

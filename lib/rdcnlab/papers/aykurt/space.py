@@ -3,18 +3,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.check import input_error
-from rdcnlab.scenario.fields import Frozen, Misfit
+from rdcnlab.scenario.fields import Frozen, Listed, Misfit
 from rdcnlab.units import NS_PER_MS
 
 Variant = Literal["cubic", "bbr", "reno", "westwood", "dctcp"]
 #: 20 ms is not in the table, but in figure 9.
 Period = Literal[1, 5, 10, 20, 25, 50, 100]
+#: Periods of an item.
+Periods = Annotated[tuple[Period, ...], Field(min_length=1), Listed]
 Downtime = Literal[1, 2, 5, 10]
 Volume = Literal[
     "1 MB", "2 MB", "4 MB", "8 MB", "16 MB", "32 MB", "64 MB", "128 MB", "256 MB", "2 GB", "4 GB"
