@@ -34,7 +34,6 @@ def tables(scenario: Scenario, directory: Path) -> dict[str, pa.Table]:
     flows = _flows(scenario, directory)
     frames = {"flows": flows}
     offset = records.trace_offset(directory, START_NS)
-    no_packet = records.nothing(records.PACKET)
     dequeued, dropped, marked = (
         records.read(directory, name, offset)
         if (directory / f"{name}.trace").exists()

@@ -68,7 +68,7 @@ class Fig5(Item):
                 for flow in ("main", "migrated"):
                     chosen = stats[(stats["period_ms"] == period) & (stats["flow"] == flow)]
                     figures.band(ax, chosen, "t_s", flow, scale=1e-3)
-                figures.reference(ax, self.stated("largest-window"), "stated for a single flow")
+                figures.reference(ax, self.stated("largest-window"), "paper: single flow")
                 ax.set(title=f"{period} ms", xlabel="time [s]")
             # the intervals of few runs would reach far below zero, and above what the buffer holds
             axes[0, 0].set(ylabel="congestion window [kB]", ylim=(0, 4000))

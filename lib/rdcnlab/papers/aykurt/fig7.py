@@ -82,7 +82,7 @@ class Fig7(Item):
                 ax.set_xticks(range(len(self.thresholds_kB)), [str(value) for value in self.thresholds_kB])
                 ax.set(xlabel="marking threshold [kB]", ylabel=label)
                 ax.grid(axis="x", visible=False)
-            figures.reference(axes[0], self.stated("marked-at-5"), "stated for 5 kB")
+            figures.reference(axes[0], self.stated("marked-at-5"), "paper: at 5 kB")
             figures.legend(figure, axes[0])
         return figure
 
