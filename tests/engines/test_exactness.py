@@ -85,3 +85,8 @@ def test_probes_cost_no_virtual_time(run_guest: RunGuest, two_flows: Scenario) -
     assert plain.tables["flows"].equals(probed.tables["flows"])
     assert plain.tables["throughput"].equals(probed.tables["throughput"])
     assert len(probed.tables["tcp"]) > 1000
+    events = probed.tables["events"]
+    assert not plain.tables["events"]["event"].isin(["enqueue", "dequeue", "mark"]).any()
+    counted = probed.tables["throughput"].groupby("where")["packets"].sum()
+    assert events[events["event"] == "dequeue"]["link"].value_counts().to_dict() == counted.to_dict()
+    assert events[events["event"] == "enqueue"]["link"].value_counts().to_dict() == counted.to_dict()

@@ -19,7 +19,9 @@ was seen have no row in ``throughput``; see `rdcnlab.tables` for the dense form.
     ``slot``: a flow's timetable enters a slot (``link`` is the target, ``value`` the slot's index).
     ``drop_tail``, ``drop_pool``, ``drop_red``, ``drop_dark``, ``drop_port``, ``drop_mtu``: a packet is lost (``link``
     the link or ``dark``, ``value`` its bytes).
-    ``retransmit``, ``timeout`` of a flow. With ``probes.packets`` also ``enqueue``, ``dequeue``, ``mark``.
+    ``retransmit`` of a flow, ``value`` is 1.
+    With ``probes.packets`` also ``enqueue``, ``dequeue``, ``mark`` of each packet (``link`` a link or ``receiver``, the
+    line to it; ``value`` its bytes).
 """
 
 from __future__ import annotations

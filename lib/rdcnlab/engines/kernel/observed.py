@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rdcnlab.engines.kernel import observed_p4, records
-from rdcnlab.engines.kernel.plan import ETHERNET_HEADER, FIRST_CLASS, FIRST_PORT, PORT_LINK, START_NS, TARGET
+from rdcnlab.engines.kernel.plan import ETHERNET_HEADER, FIELDS, FIRST_CLASS, FIRST_PORT, PORT_LINK, START_NS, TARGET
 from rdcnlab.engines.schema import SCHEMAS
 from rdcnlab.errors import RunError
 from rdcnlab.scenario import Scenario
@@ -34,22 +34,20 @@ def tables(scenario: Scenario, directory: Path) -> dict[str, pa.Table]:
     flows = _flows(scenario, directory)
     frames = {"flows": flows}
     offset = records.trace_offset(directory, START_NS)
-    dequeued, dropped, marked = (
-        records.read(directory, name, offset)
-        if (directory / f"{name}.trace").exists()
-        else records.nothing(records.PACKET)
-        for name in ("ocs_dequeue", "ocs_drop", "ocs_mark")  # which a Linux bridge does not have
-    )
-    slots = records.nothing(records.SLOT)
-    if scenario.switch.kind == "ocs":
-        slots = records.read(directory, "ocs_slot", offset)
-    elif scenario.switch.kind == "bmv2":
-        slots, dark, marked = observed_p4.read(scenario, directory)
+    seen = {
+        # which of them there are depends on the switch and on what was asked for
+        name: records.read(directory, name, offset) if (directory / f"{name}.trace").exists() else records.rows(name)
+        for name in FIELDS
+    }
+    dequeued, dropped, marked = seen["ocs_dequeue"], seen["ocs_drop"], seen["ocs_mark"]
+    if scenario.switch.kind == "bmv2":
+        seen["ocs_slot"], dark, marked = observed_p4.read(scenario, directory)
         dropped = observed_p4.joined(dropped, dark)
     frames["throughput"] = _throughput(scenario, dequeued)
     frames["queues"] = _queues(scenario, dequeued, dropped, marked)
-    frames["tcp"] = _tcp(scenario, directory, offset, flows)
-    frames["events"] = _events(scenario, directory, offset, slots, dropped)
+    frames["tcp"] = _tcp(scenario, seen["tcp_probe"], flows)
+    packets = {"enqueue": seen["ocs_enqueue"], "dequeue": dequeued, "mark": marked} if scenario.probes.packets else {}
+    frames["events"] = _events(scenario, seen["ocs_slot"], dropped, seen["tcp_retransmit_skb"], packets)
     return {
         name: pa.Table.from_pandas(
             frames[name][schema.names], schema=schema, preserve_index=False
@@ -169,10 +167,7 @@ def _area(time: NDArray[np.int64], level: NDArray[np.int64], cuts: NDArray[np.in
     return np.asarray(total[inside] + beyond, dtype=np.float64)
 
 
-def _tcp(scenario: Scenario, directory: Path, offset: int, flows: pd.DataFrame) -> pd.DataFrame:
-    if scenario.probes.tcp == "none":
-        return pd.DataFrame({name: [] for name in SCHEMAS["tcp"].names})
-    acks = records.read(directory, "tcp_probe", offset)
+def _tcp(scenario: Scenario, acks: NDArray[Any], flows: pd.DataFrame) -> pd.DataFrame:
     frame = pd.DataFrame(
         {name: acks[name].astype(np.int64) for name in ("time", "dport", "snd_cwnd", "ssthresh", "srtt")}
     )
@@ -188,12 +183,15 @@ def _tcp(scenario: Scenario, directory: Path, offset: int, flows: pd.DataFrame) 
 
 
 def _events(
-    scenario: Scenario, directory: Path, offset: int, slots: NDArray[Any], dropped: NDArray[Any]
+    scenario: Scenario,
+    slots: NDArray[Any],
+    dropped: NDArray[Any],
+    again: NDArray[Any],
+    packets: dict[str, NDArray[Any]],
 ) -> pd.DataFrame:
     links = _links(scenario)
     targets = {**links, **{number: name for name, number in TARGET.items()}}
     flow_of_class = {FIRST_CLASS + number: flow.name for number, flow in enumerate(scenario.flows)}
-    again = records.read(directory, "tcp_retransmit_skb", offset)
     parts = [
         pd.DataFrame(
             {
@@ -223,6 +221,19 @@ def _events(
             }
         ),
     ]
+    for event, found in packets.items():
+        parts.append(
+            pd.DataFrame(
+                {
+                    "t_ns": found["time"],
+                    "event": event,
+                    # what is no link inside the switch is the line to the receiver
+                    "link": pd.Series(found["link"]).map(links).fillna("receiver"),
+                    "flow": _names(scenario, found["dport"]),
+                    "value": found["len"].astype(np.int64),
+                }
+            )
+        )
     frame = pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
     frame = frame[frame["t_ns"] >= 0]
     return frame.sort_values(["t_ns", "event", "flow", "value"], kind="stable")

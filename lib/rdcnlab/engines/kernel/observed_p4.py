@@ -34,32 +34,24 @@ def read(scenario: Scenario, directory: Path) -> tuple[NDArray[Any], NDArray[Any
     for since_us, number, _, way, port, place in seen["slots"]:
         target = (port - FIRST_LINK) // 2 if way == WAY_LINK else TARGET[DARK if way == WAY_DARK else BYPASS]
         rows.append((since_us * 1000, number, place, target))
-    slots = np.array(rows, records.plain(records.SLOT))
-    dark = _packets(scenario, [(TARGET[DARK], row) for row in seen["dark"]])
+    dark = [(*row, _DROP_DARK) for row in _packets(scenario, [(TARGET[DARK], row) for row in seen["dark"]])]
     names = [link.name for link in scenario.network.links]
     marked = _packets(scenario, [(names.index(name), row) for name, found in seen["marks"].items() for row in found])
-    return slots, dark, marked
+    return records.rows("ocs_slot", rows), records.rows("ocs_drop", dark), records.rows("ocs_mark", marked)
 
 
 def joined(some: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:
-    """Return two sets of packet records as one, in the order of time."""
-    both = np.concatenate([_uniform(some), _uniform(more)])
+    """Return two sets of records of dropped packets as one, in the order of time."""
+    both = np.concatenate([some.astype(more.dtype), more])
     return both[np.argsort(both["time"], kind="stable")]
 
 
-def _packets(scenario: Scenario, found: list[tuple[int, list[int]]]) -> NDArray[Any]:
-    """Return captured packets of the scenario's flows as records; `found` has link and (instant, port, length)."""
+def _packets(scenario: Scenario, found: list[tuple[int, list[int]]]) -> list[tuple[int, ...]]:
+    """Return time, link, bytes and port of captured packets of the scenario's flows.
+
+    `found` has link and (instant, port, length).
+    """
     last = FIRST_PORT + len(scenario.flows)
-    rows = [
-        (instant - START_NS, link, port - FIRST_PORT + 1, length, 0, 0, port, _DROP_DARK)
-        for link, (instant, port, length) in found
-        if FIRST_PORT <= port < last
+    return [
+        (instant - START_NS, link, length, port) for link, (instant, port, length) in found if FIRST_PORT <= port < last
     ]
-    return np.array(rows, records.plain(records.PACKET))
-
-
-def _uniform(packets: NDArray[Any]) -> NDArray[Any]:
-    out = np.empty(len(packets), records.plain(records.PACKET))
-    for name in out.dtype.names or ():
-        out[name] = packets[name]
-    return out

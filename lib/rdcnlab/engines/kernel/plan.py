@@ -26,6 +26,17 @@ FIRST_CLASS = 1
 #: Trace filter for those two: a host's own line, to the switch, is neither of them.
 PLACES = f"(link <= 1023 || link >= {PORT_LINK})"
 
+#: What is kept of each event the kernel can record, as its ``format`` file names it.
+FIELDS = {
+    "tcp_retransmit_skb": ("dport",),
+    "tcp_probe": ("dport", "snd_cwnd", "ssthresh", "srtt"),
+    "ocs_enqueue": ("link", "len", "dport"),
+    "ocs_dequeue": ("link", "len", "qlen", "dport"),
+    "ocs_drop": ("link", "len", "dport", "reason"),
+    "ocs_mark": ("link", "len", "dport"),
+    "ocs_slot": ("class", "slot", "target"),
+}
+
 ETHERNET_HEADER = 14
 #: Settings that the kernel derives from the size of memory, in pages of 4 KiB or packets.
 MEMORY_SYSCTLS = {"net.ipv4.tcp_mem": "1048576 1398101 2097152", "net.ipv4.udp_mem": "1048576 1398101 2097152"}
@@ -223,16 +234,23 @@ def _probes(scenario: Scenario) -> list[dict[str, Any]]:
 
     def probe(event: str, size: int, count: int, only: str = ours) -> dict[str, Any]:
         name = event.split("/")[1]
-        return {"name": name, "event": event, "filter": only, "buffer_kB": 256 + size * count // 1000}
+        return {
+            "name": name,
+            "event": event,
+            "filter": only,
+            "fields": FIELDS[name],
+            "buffer_kB": 256 + size * count // 1000,
+        }
 
     lossy = packets // 4 + 20_000
     probes = [probe("tcp/tcp_retransmit_skb", 88, lossy)]
     if scenario.switch.kind in ("ocs", "bmv2"):
         # with a P4 switch each line is a device of its own, whose first port is the host's, and links are what they are
         places = PLACES if scenario.switch.kind == "ocs" else f"(link <= 1023 || link == {PORT_LINK})"
+        passing = f"{ours} && {places}"
         probes += [
             # at each of two places, a link inside the switch and the receiver's line
-            probe("ocs/ocs_dequeue", 32, packets * 3, f"{ours} && {places}"),
+            probe("ocs/ocs_dequeue", 32, packets * 3, passing),
             probe("ocs/ocs_drop", 36, lossy),
         ]
         if scenario.switch.kind == "ocs":
@@ -241,7 +259,7 @@ def _probes(scenario: Scenario) -> list[dict[str, Any]]:
                 probe("ocs/ocs_slot", 32, _slot_changes(scenario), ""),
             ]
         if scenario.probes.packets:
-            probes.append(probe("ocs/ocs_enqueue", 32, packets * 3))
+            probes.append(probe("ocs/ocs_enqueue", 32, packets * 3, passing))
     if scenario.probes.tcp != "none":
         # data_len == 0: an ACK arrives
         probes.append(probe("tcp/tcp_probe", 132, packets * 5 // 4, f"data_len == 0 && {ours}"))

@@ -4,45 +4,32 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rdcnlab.engines.kernel.plan import READY_NS
+from rdcnlab.engines.kernel.plan import FIELDS, READY_NS
 from rdcnlab.errors import RunError
 
-_FIELD = re.compile(
-    r"\s*field:(?P<type>[^;]*?)\s*(?P<name>\w+)(?:\[(?P<count>\d+)\])?;"
-    r"\s*offset:(?P<offset>\d+);\s*size:(?P<size>\d+);\s*signed:(?P<signed>[01]);"
-)
-
-#: Fields of the switch's events about packets.
-PACKET = ("link", "class", "len", "qlen", "sport", "dport", "reason")
-#: Fields of its event about timetables.
-SLOT = ("class", "slot", "target")
+_FIELD = re.compile(r"\b(?P<name>\w+);\s*offset:\d+;\s*size:(?P<size>[1248]);\s*signed:(?P<signed>[01]);")
 
 
-def layout(text: str, size: int) -> np.dtype[Any]:
-    """Return the dtype of a record: a 64 bit ``time`` [ns] and the event's scalar fields.
+def layout(text: str, fields: tuple[str, ...]) -> np.dtype[Any]:
+    """Return the dtype of a record: a 64 bit ``time`` [ns] and the event's fields, as ``tools/collect.c`` writes it.
 
     Parameters
     ----------
     text : str
         A tracefs ``format`` file.
-    size : int
-        Bytes of a record; the kernel pads events.
+    fields : tuple of str
+        The scalar fields that were kept.
     """
-    names, formats, offsets = ["time"], ["<u8"], [0]
-    for line in text.splitlines():
-        field = _FIELD.match(line)
-        if field is None or field["count"] or field["size"] not in ("1", "2", "4", "8"):
-            continue  # arrays (addresses) are of no use here
-        names.append(field["name"])
-        formats.append(f"<{'i' if field['signed'] == '1' else 'u'}{field['size']}")
-        offsets.append(8 + int(field["offset"]))
-    return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size})
+    seen = {found["name"]: found for found in _FIELD.finditer(text)}
+    kinds = [(name, f"<{'i' if seen[name]['signed'] == '1' else 'u'}{seen[name]['size']}") for name in fields]
+    return np.dtype([("time", "<u8"), *kinds])
 
 
 def read(directory: Path, name: str, offset_ns: int) -> NDArray[Any]:
@@ -63,27 +50,20 @@ def read(directory: Path, name: str, offset_ns: int) -> NDArray[Any]:
         Structured; ``time`` is int64 [ns] since the scenario's start.
     """
     raw = (directory / f"{name}.trace").read_bytes()
-    # an empty file comes of no event, and has no size either
-    size = int.from_bytes(raw[:8], "little") if raw else 4096
-    dtype = layout((directory / f"{name}.format").read_text(), size)
-    if raw and (len(raw) - 8) % size:
-        raise RunError(f"the trace '{name}' has {len(raw) - 8} bytes, which is no multiple of {size}")
-    records = np.frombuffer(raw[8:], dtype)
-    out = np.empty(len(records), np.dtype([("time", "<i8"), *((n, dtype[n]) for n in dtype.names[1:])]))  # type: ignore[index]
+    dtype = layout((directory / f"{name}.format").read_text(), FIELDS[name])
+    if raw and (int.from_bytes(raw[:8], "little") != dtype.itemsize or (len(raw) - 8) % dtype.itemsize):
+        raise RunError(f"the trace '{name}' has {len(raw) - 8} bytes, not records of {dtype.itemsize}")
+    records = np.frombuffer(raw[8:], dtype)  # no event writes nothing, not even the size
+    out = np.empty(len(records), np.dtype([("time", "<i8"), *((field, dtype[field]) for field in FIELDS[name])]))
     for field in dtype.names or ():
         out[field] = records[field]
     out["time"] -= offset_ns
     return out
 
 
-def plain(fields: tuple[str, ...]) -> np.dtype[Any]:
-    """Return the type of records of integers: ``time`` and these fields."""
-    return np.dtype([(name, "<i8") for name in ("time", *fields)])
-
-
-def nothing(fields: tuple[str, ...]) -> NDArray[Any]:
-    """Return no records of an event with these fields."""
-    return np.empty(0, plain(fields))
+def rows(name: str, found: Sequence[tuple[int, ...]] = ()) -> NDArray[Any]:
+    """Return records of an event that were not traced, as integers: ``time`` and the event's fields."""
+    return np.array(list(found), np.dtype([(field, "<i8") for field in ("time", *FIELDS[name])]))
 
 
 def trace_offset(directory: Path, start_ns: int) -> int:

@@ -29,9 +29,9 @@ def run(plan: dict[str, Any], directory: str) -> None:
         testbed.start()
         for host, line in plan["before"]:
             testbed.hosts[host].cmd(line)
-        traces = probes.start(plan["probes"])
+        probes.start(plan["probes"])
         traffic.run(plan, testbed, directory)
-        probes.collect(traces, directory)
+        probes.collect(plan["probes"], directory)
         with open(os.path.join(directory, "switch.json"), "w") as file:
             json.dump(testbed.switch.counters(), file)
         answers = [testbed.hosts[host].cmd(line) for host, line in plan["commands"]]

@@ -8,6 +8,7 @@ no virtual time: the buffers carry the scheduler's clock, which in virtual time 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from typing import Any
 
@@ -31,7 +32,7 @@ def write(path: str, text: str) -> None:
         raise RuntimeError(f"{path}: cannot set '{text}': {error.strerror}") from None
 
 
-def start(probes: list[dict[str, Any]]) -> list[str]:
+def start(probes: list[dict[str, Any]]) -> None:
     """Make the instances and switch their events on.
 
     Parameters
@@ -40,7 +41,7 @@ def start(probes: list[dict[str, Any]]) -> list[str]:
         Each with ``name``, ``event`` (``system/name``), ``filter`` (or empty) and ``buffer_kB``.
     """
     if not probes:
-        return []
+        return
     write(f"{TRACING}/trace_clock", "local")
     for probe in probes:
         instance = f"{TRACING}/instances/{probe['name']}"
@@ -54,7 +55,6 @@ def start(probes: list[dict[str, Any]]) -> list[str]:
         if probe["filter"]:
             write(f"{event}/filter", probe["filter"])
         write(f"{event}/enable", "1")
-    return [probe["name"] for probe in probes]
 
 
 def lost(instance: str) -> int:
@@ -64,30 +64,35 @@ def lost(instance: str) -> int:
     return int(stats["dropped events"]) + int(stats["overrun"])
 
 
-def collect(names: list[str], directory: str) -> None:
-    """Write the buffers to ``<name>.trace``, each with its ``<name>.format``."""
-    if not names:
+def collect(probes: list[dict[str, Any]], directory: str) -> None:
+    """Write what was recorded to ``<name>.trace``: the ``fields`` of each probe, their layout in ``<name>.format``."""
+    if not probes:
         return
-    take(TRACING, os.path.join(directory, MARKER))
-    for name in names:
+    take(TRACING, os.path.join(directory, MARKER), [])
+    for probe in probes:
+        name = probe["name"]
         instance = f"{TRACING}/instances/{name}"
         write(f"{instance}/tracing_on", "0")
         missing = lost(instance)
         if missing:
             raise RuntimeError(f"the trace buffer of '{name}' was too small by {missing} events")
         target = os.path.join(directory, name)
-        subprocess.run([TOOL, "collect", f"{instance}/per_cpu/cpu0/trace_pipe_raw", f"{target}.trace"], check=True)
-        with open(event_format(instance)) as file, open(f"{target}.format", "w") as out:
-            out.write(file.read())
+        with open(f"{instance}/events/{probe['event']}/format") as file:
+            text = file.read()
+        with open(f"{target}.format", "w") as out:
+            out.write(text)
+        take(instance, target, [place(text, field) for field in probe["fields"]])
 
 
-def take(instance: str, target: str) -> None:
+def take(instance: str, target: str, places: list[str]) -> None:
     """Empty a trace buffer into ``<target>.trace``."""
-    subprocess.run([TOOL, "collect", f"{instance}/per_cpu/cpu0/trace_pipe_raw", f"{target}.trace"], check=True)
+    pipe = f"{instance}/per_cpu/cpu0/trace_pipe_raw"
+    subprocess.run([TOOL, "collect", pipe, f"{target}.trace", *places], check=True)
 
 
-def event_format(instance: str) -> str:
-    """Path of the ``format`` file of the event an instance records."""
-    with open(f"{instance}/set_event") as file:
-        system, event = file.read().split()[0].split(":")
-    return f"{instance}/events/{system}/{event}/format"
+def place(text: str, field: str) -> str:
+    """Return where a field is, as ``offset:size``, of the text of a ``format`` file."""
+    found = re.search(rf"\b{field};\s*offset:(\d+);\s*size:(\d+);", text)
+    if found is None:
+        raise RuntimeError(f"an event has no field '{field}': {text.splitlines()[0]}")
+    return ":".join(found.groups())

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * rdcn-guest collect PIPE OUTPUT: take a trace buffer (per_cpu/cpuN/trace_pipe_raw
- * of an instance that records one kind of event) apart and write it as records of
- * one size: a 64 bit time in ns followed by the event as its `format` file tells
- * and what the kernel pads it with.  The file begins with the bytes of a record,
- * as 64 bits.
+ * rdcn-guest collect PIPE OUTPUT [OFFSET:SIZE]...: take a trace buffer
+ * (per_cpu/cpuN/trace_pipe_raw of an instance that records one kind of event) apart
+ * and write it as records of one size: a 64 bit time in ns followed by the fields
+ * asked for, without gaps, or by the whole event.  Offsets and sizes are those of the
+ * event's `format` file.  The output begins with the bytes of a record, as 64 bits.
+ *
+ * Fields are chosen here because each page of output is a write of the host, whereas
+ * most of an event (addresses of tcp_probe) is of no use.
  *
  * The layout of a page is the kernel's ABI (events/header_page, header_event).
  */
@@ -18,29 +21,57 @@
 #include "tools.h"
 
 /* largest page of a buffer, see probes.py; how large one is, the kernel says */
-enum { PAGE = 65536, HEADER = 16, PADDING = 29, EXTEND = 30, STAMP = 31 };
+enum { PAGE = 65536, HEADER = 16, PADDING = 29, EXTEND = 30, STAMP = 31, FIELDS = 16 };
 
 #define COMMIT_MASK 0xfffffU		/* the flags above it say "events missed" */
+
+struct field {
+	uint32_t offset, size;
+};
 
 struct output {
 	FILE *file;
 	uint32_t size;			/* of an event, 0 before the first */
+	struct field fields[FIELDS];
+	int count;			/* of fields, 0 for the whole event */
 };
 
-static void put(struct output *out, uint64_t time, const void *event, uint32_t size)
+static void put_bytes(struct output *out, const void *bytes, size_t size)
 {
-	uint64_t record = sizeof(time) + size;
+	if (fwrite(bytes, size, 1, out->file) != 1)
+		die("collect: cannot write: %s", strerror(errno));
+}
 
-	if (!out->size) {
-		out->size = size;
-		if (fwrite(&record, sizeof(record), 1, out->file) != 1)
-			die("collect: cannot write: %s", strerror(errno));
+static void begin(struct output *out, uint32_t size)
+{
+	uint64_t record = sizeof(uint64_t);
+	int i;
+
+	for (i = 0; i < out->count; i++) {
+		if (out->fields[i].offset + out->fields[i].size > size)
+			die("collect: no field %u:%u in an event of %u bytes",
+			    out->fields[i].offset, out->fields[i].size, size);
+		record += out->fields[i].size;
 	}
+	if (!out->count)
+		record += size;
+	out->size = size;
+	put_bytes(out, &record, sizeof(record));
+}
+
+static void put(struct output *out, uint64_t time, const unsigned char *event, uint32_t size)
+{
+	int i;
+
+	if (!out->size)
+		begin(out, size);
 	if (size != out->size)
 		die("collect: events of %u and %u bytes in one buffer", out->size, size);
-	if (fwrite(&time, sizeof(time), 1, out->file) != 1 ||
-	    fwrite(event, size, 1, out->file) != 1)
-		die("collect: cannot write: %s", strerror(errno));
+	put_bytes(out, &time, sizeof(time));
+	for (i = 0; i < out->count; i++)
+		put_bytes(out, event + out->fields[i].offset, out->fields[i].size);
+	if (!out->count)
+		put_bytes(out, event, size);
 }
 
 static void take_page(const unsigned char *page, struct output *out)
@@ -98,10 +129,17 @@ int collect_main(int argc, char **argv)
 	static unsigned char page[PAGE];
 	struct output out = {};
 	ssize_t got;
-	int pipe;
+	int pipe, i;
 
-	if (argc != 3)
-		die("usage: rdcn-guest collect PIPE OUTPUT");
+	if (argc < 3 || argc > 3 + FIELDS)
+		die("usage: rdcn-guest collect PIPE OUTPUT [OFFSET:SIZE]...");
+	for (i = 3; i < argc; i++) {
+		struct field *field = &out.fields[out.count++];
+
+		if (sscanf(argv[i], "%u:%u", &field->offset, &field->size) != 2 ||
+		    !field->size || field->offset > PAGE || field->size > PAGE)
+			die("collect: '%s' is no OFFSET:SIZE", argv[i]);
+	}
 	pipe = open(argv[1], O_RDONLY | O_NONBLOCK);
 	if (pipe < 0)
 		die("collect: %s: %s", argv[1], strerror(errno));
