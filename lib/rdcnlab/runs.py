@@ -123,7 +123,7 @@ def varying(scenarios: Sequence[Scenario]) -> list[dict[str, Any]]:
 
 def variants(scenario: Scenario) -> str:
     """Return the congestion controls of a scenario's flows, each once: ``cubic`` or ``cubic+bbr``."""
-    return "+".join(dict.fromkeys(flow.cc for flow in scenario.flows))
+    return "+".join(dict.fromkeys(flow.cc for flow in scenario.flows if flow.cc is not None))
 
 
 def period_ms(scenario: Scenario) -> float:

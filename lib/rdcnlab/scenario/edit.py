@@ -20,10 +20,11 @@ def apply(data: dict[str, Any], name: str, value: Any) -> None:
         Plain data, as from `Scenario.to_dict`.
     name : str
         A field (``seed``), a dotted path (``switch.dark``, ``flows.main.cc``; items of lists go by their name), or a
-        shortcut: ``cc`` and ``size`` set every flow's, ``period`` the duration of every slot of each timetable whose
-        slots are equally long. ``__`` may stand for a dot.
+        shortcut: ``cc`` and ``size`` set every flow's but that of bursts (udp), ``period`` the duration of every slot
+        of each timetable whose slots are equally long. ``__`` may stand for a dot. ``period=None`` leaves every flow on
+        its first link.
     value : object
-        New value, in code or text form. ``period=None`` leaves every flow on its first link.
+        New value, in code or text form.
 
     Raises
     ------
@@ -34,7 +35,8 @@ def apply(data: dict[str, Any], name: str, value: Any) -> None:
         _set_period(data, value)
     elif name in SHORTCUTS:
         for flow in data["flows"]:
-            flow[name] = value
+            if flow["protocol"] != "udp":
+                flow[name] = value
     else:
         _set(data, name.replace("__", ".").split("."), value, name)
 

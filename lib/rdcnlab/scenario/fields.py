@@ -144,6 +144,8 @@ PositiveSize = Annotated[int, *quantity(SIZE, 1, 2**40)]
 #: A queue limit or a socket setting in bytes; the kernel counts these in 32 bits.
 Bytes32 = Annotated[int, *quantity(SIZE, 1, 2**32 - 1)]
 Bytes31 = Annotated[int, *quantity(SIZE, 1, 2**31 - 1)]
+#: A datagram with its IP and UDP headers, and at least one byte.
+Datagram = Annotated[int, *quantity(SIZE, 29, 9216)]
 Mtu = Annotated[int, *quantity(SIZE, 576, 9216)]
 Overhead = Annotated[int, *quantity(SIZE, 14, 256)]
 Share = Annotated[int, *quantity(SHARE, 0, 1_000_000)]

@@ -5,23 +5,26 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BeforeValidator, Discriminator, Field, PlainSerializer, Tag
+from pydantic import BeforeValidator, Discriminator, Field, PlainSerializer, Tag, model_validator
 from pydantic_core.core_schema import SerializationInfo
 
 from rdcnlab.scenario.fields import (
     TEXT,
+    Datagram,
     Duration,
     FlowName,
     Frozen,
     HostName,
+    Later,
     LinkName,
     Listed,
+    Misfit,
     PositiveSize,
     SlotDuration,
 )
 from rdcnlab.units import DURATION
 
-Protocol = Literal["tcp"]
+Protocol = Literal["tcp", "udp"]
 CongestionControl = Literal["cubic", "reno", "westwood", "bbr", "dctcp"]
 #: Names of all congestion controls, in the order tables and legends use.
 VARIANTS: tuple[str, ...] = get_args(CongestionControl)
@@ -74,18 +77,19 @@ Path = Annotated[
 
 
 class Flow(Frozen):
-    """One transfer.
+    """One transfer, or bursts of datagrams.
 
     Parameters
     ----------
     name : str
         Unique in the scenario.
-    protocol : {'tcp'}
-        Transport protocol.
+    protocol : {'tcp', 'udp'}
+        Transport protocol. With ``udp`` datagrams are sent in bursts, as fast as the host's line takes them; a run does
+        not wait for their end.
     size : int
         Payload in bytes.
-    cc : str
-        Congestion control of the sender; one of `VARIANTS`.
+    cc : str or None
+        Congestion control of the sender; one of `VARIANTS`. None, and only None, with ``udp``.
     path : str or tuple of Slot
         The link the flow always takes, or a timetable that repeats.
     phase : int
@@ -94,17 +98,54 @@ class Flow(Frozen):
         Host names. A preset network supplies them by flow name.
     start : int
         ns after the start of the scenario.
+    initiator : {'src', 'dst'}
+        Who opens the connection: the sender, or the receiver, which asks for the data as a client of HTTP does. A
+        flow's completion time begins here.
+    burst : int or None
+        Datagrams of a burst; needed with ``udp``, as is `interval`.
+    interval : int or None
+        ns from the begin of a burst to that of the next.
+    packet : int or None
+        Bytes of a datagram with its IP and UDP headers (28 B); None is the network's MTU.
     """
 
     name: FlowName
     protocol: Protocol = "tcp"
     size: PositiveSize
-    cc: CongestionControl = "cubic"
+    cc: CongestionControl | None = "cubic"
     path: Path
     phase: Duration = 0
     src: HostName
     dst: HostName
     start: Duration = 0
+    initiator: Annotated[Literal["src", "dst"], Later] = "src"
+    burst: Annotated[int | None, Later] = None
+    interval: Annotated[SlotDuration | None, Later] = None
+    packet: Annotated[Datagram | None, Later] = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_variant_without_tcp(cls, data: Any) -> Any:
+        return {"cc": None, **data} if isinstance(data, dict) and data.get("protocol") == "udp" else data
+
+    @model_validator(mode="after")
+    def _as_its_protocol_needs(self) -> Flow:
+        if self.protocol == "tcp":
+            for field in ("burst", "interval", "packet"):
+                if getattr(self, field) is not None:
+                    raise Misfit(field, getattr(self, field), "nothing, because only udp is sent in bursts")
+            if self.cc is None:
+                raise Misfit("cc", None, f"one of {', '.join(VARIANTS)}")
+            return self
+        if self.cc is not None:
+            raise Misfit("cc", self.cc, "nothing, because udp has no congestion control")
+        if self.initiator != "src":
+            raise Misfit("initiator", self.initiator, "src, because udp has no connection")
+        if self.burst is None or not 1 <= self.burst <= 65_535:
+            raise Misfit("burst", self.burst, "a whole number of datagrams from 1 to 65535")
+        if self.interval is None:
+            raise Misfit("interval", None, "a duration from burst to burst, such as '25 ms'")
+        return self
 
     @property
     def slots(self) -> tuple[Slot, ...]:

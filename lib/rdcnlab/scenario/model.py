@@ -20,7 +20,7 @@ from rdcnlab.scenario.flow import Flow
 from rdcnlab.scenario.network import DARK, RESERVED, Network
 from rdcnlab.scenario.presets import Preset, preset, presets
 from rdcnlab.scenario.settings import EngineSettings, Jitter, Probes, Switch, Transport
-from rdcnlab.units import DURATION
+from rdcnlab.units import DURATION, SIZE
 
 
 class Scenario(Frozen):
@@ -80,6 +80,11 @@ class Scenario(Frozen):
             if flow.start + self.jitter.start >= self.limit:
                 allowed = f"together with jitter.start less than limit ({DURATION.format(self.limit)})"
                 raise Misfit(f"{place}.start", DURATION.format(flow.start), allowed)
+            if flow.packet is not None and flow.packet > self.network.mtu:
+                allowed = f"at most the network's mtu ({SIZE.format(self.network.mtu)})"
+                raise Misfit(f"{place}.packet", SIZE.format(flow.packet), allowed)
+        if all(flow.protocol == "udp" for flow in self.flows):
+            raise Misfit("flows", "udp only", "at least one flow of another protocol, whose end ends the run")
         if self.transport.ecn is False and any(flow.cc == "dctcp" for flow in self.flows):
             raise Misfit("transport.ecn", False, "true or auto, because without ECN dctcp would silently be reno")
         return self

@@ -40,7 +40,8 @@ class KernelEngine:
         return digest.hexdigest()
 
     def prepare(self, scenario: Scenario, progress: build.Progress | None = None) -> None:
-        """Build the kernel if it is not there."""
+        """Refuse what cannot be done, and build the kernel if it is not there."""
+        plan.check(scenario)
         toolchain.require(guest_only=True)
         if scenario.switch.kind == "bmv2":
             plan_p4.simple_switch()

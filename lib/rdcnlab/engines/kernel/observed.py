@@ -13,7 +13,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rdcnlab.engines.kernel import observed_p4, records
-from rdcnlab.engines.kernel.plan import ETHERNET_HEADER, FIELDS, FIRST_CLASS, FIRST_PORT, PORT_LINK, START_NS, TARGET
+from rdcnlab.engines.kernel.plan import (
+    ETHERNET_HEADER,
+    FIELDS,
+    FIRST_CLASS,
+    FIRST_PORT,
+    PORT_LINK,
+    START_NS,
+    TARGET,
+    UDP_HEADERS,
+)
 from rdcnlab.engines.schema import SCHEMAS
 from rdcnlab.errors import RunError
 from rdcnlab.scenario import Scenario
@@ -67,7 +76,7 @@ def _flows(scenario: Scenario, directory: Path) -> pd.DataFrame:
         if row["error"]:
             raise RunError(f"flow {flow.name}: {row['error']}")
         start, end = row["start_ns"] - START_NS, row["end_ns"] - START_NS
-        done = row["finished"]
+        done = row["finished"] or (flow.protocol == "udp" and row["received_B"] == flow.size)
         rows.append(
             {
                 "flow": flow.name,
@@ -76,8 +85,9 @@ def _flows(scenario: Scenario, directory: Path) -> pd.DataFrame:
                 "cc": flow.cc,
                 "size_B": flow.size,
                 "start_s": start / SECOND,
-                "end_s": end / SECOND if done else None,
-                "fct_s": (end - start) / SECOND if done else None,
+                # nobody looks at datagrams one by one
+                "end_s": end / SECOND if row["finished"] else None,
+                "fct_s": (end - start) / SECOND if row["finished"] else None,
                 "finished": done,
                 "received_B": row["received_B"],
                 "retransmits": row["retransmits"],
@@ -100,13 +110,15 @@ def _links(scenario: Scenario) -> dict[int, str]:
 def _throughput(scenario: Scenario, dequeued: NDArray[Any]) -> pd.DataFrame:
     inside = dequeued["link"] < PORT_LINK
     wire = dequeued["len"].astype(np.int64) + scenario.network.overhead - ETHERNET_HEADER
+    flow = dequeued["dport"].astype(np.int64) - FIRST_PORT
     # Ethernet, IPv4 and TCP, with time stamps; what is no longer than a SYN carries nothing
-    header = ETHERNET_HEADER + 20 + 20 + (12 if scenario.transport.timestamps else 0)
-    payload = np.where(dequeued["len"] <= ETHERNET_HEADER + 20 + 60, 0, dequeued["len"].astype(np.int64) - header)
+    tcp = ETHERNET_HEADER + 20 + 20 + (12 if scenario.transport.timestamps else 0)
+    udp = np.array([one.protocol == "udp" for one in scenario.flows])[flow]
+    payload = dequeued["len"].astype(np.int64) - np.where(udp, ETHERNET_HEADER + UDP_HEADERS, tcp)
+    payload[~udp & (dequeued["len"] <= ETHERNET_HEADER + 20 + 60)] = 0
     places = [*_links(scenario).values(), "receiver"]
     flows = [flow.name for flow in scenario.flows]
     place = np.where(inside, dequeued["link"], len(places) - 1).astype(np.int64)
-    flow = dequeued["dport"].astype(np.int64) - FIRST_PORT
     # one number for bin, place and flow: counting is then a single pass
     key = (dequeued["time"] // scenario.probes.bin * len(places) + place) * len(flows) + flow
     count = np.bincount(key)

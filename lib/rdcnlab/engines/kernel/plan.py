@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from rdcnlab.errors import InputError
-from rdcnlab.scenario import BYPASS, DARK, Host, Link, Scenario
+from rdcnlab.scenario import BYPASS, DARK, Flow, Host, Link, Scenario
 
 #: CLOCK_MONOTONIC in the guest at which a scenario starts. What comes before takes a varying fraction of a second of
 #: virtual time, because each reading of the clock costs 256 ns; the rest is skipped.
@@ -38,6 +38,10 @@ FIELDS = {
 }
 
 ETHERNET_HEADER = 14
+#: IPv4 and UDP, or TCP with time stamps.
+UDP_HEADERS, TCP_HEADERS = 28, 52
+#: Protocol numbers of IP.
+IP_PROTOCOL = {"tcp": 6, "udp": 17}
 #: Settings that the kernel derives from the size of memory, in pages of 4 KiB or packets.
 MEMORY_SYSCTLS = {"net.ipv4.tcp_mem": "1048576 1398101 2097152", "net.ipv4.udp_mem": "1048576 1398101 2097152"}
 
@@ -65,13 +69,15 @@ def compile_plan(scenario: Scenario) -> dict[str, Any]:
     flows = [
         {
             "name": flow.name,
+            "protocol": flow.protocol,
             "src": flow.src,
             "dst": flow.dst,
+            "src_ip": address[flow.src],
             "dst_ip": address[flow.dst],
             "port": FIRST_PORT + number,
-            "cc": flow.cc,
             "size": flow.size,
             "start_ns": START_NS + start,
+            "words": _words(flow, scenario.network.mtu),
         }
         for number, (flow, start) in enumerate(zip(scenario.flows, scenario.start_times(), strict=True))
     ]
@@ -91,6 +97,18 @@ def compile_plan(scenario: Scenario) -> dict[str, Any]:
         "before": [],
         "commands": [],
     }
+
+
+def _words(flow: Flow, mtu: int) -> list[str]:
+    """Return what ``tools/traffic.c`` has to know of a flow beside what all have."""
+    if flow.protocol == "udp":
+        return [str(_payload(flow, mtu)), str(flow.burst), str(flow.interval)]
+    return [str(flow.cc), flow.initiator]
+
+
+def _payload(flow: Flow, mtu: int) -> int:
+    """Return the bytes a full packet of a flow carries."""
+    return (flow.packet or mtu) - UDP_HEADERS if flow.protocol == "udp" else mtu - TCP_HEADERS
 
 
 def _host(host: Host, number: int, mtu: int) -> dict[str, Any]:
@@ -144,7 +162,7 @@ def _switch(scenario: Scenario, hosts: list[dict[str, Any]]) -> dict[str, Any]:
                 "class_id": FIRST_CLASS + number,
                 "prio": number,
                 "in_if": f"sw-{flow.src}",
-                "proto": 6,
+                "proto": IP_PROTOCOL[flow.protocol],
                 "dport": FIRST_PORT + number,
             }
         )
@@ -228,7 +246,7 @@ def _probes(scenario: Scenario) -> list[dict[str, Any]]:
     A flow of `size` bytes is ``size / mss`` packets; for retransmissions there is half as much room again.
     An event in the ring buffer takes its fields, 8 bytes common to all and 4 bytes of header.
     """
-    packets = sum(flow.size // (scenario.network.mtu - 52) + 64 for flow in scenario.flows)
+    packets = sum(flow.size // _payload(flow, scenario.network.mtu) + 64 for flow in scenario.flows)
     first, last = FIRST_PORT, FIRST_PORT + len(scenario.flows) - 1
     ours = f"dport >= {first} && dport <= {last}"
 
@@ -286,6 +304,10 @@ def _slot_changes(scenario: Scenario) -> int:
 
 def check(scenario: Scenario) -> None:
     """Raise InputError for what this engine cannot do."""
+    if scenario.switch.kind == "bmv2":
+        for number, flow in enumerate(scenario.flows):
+            if flow.protocol != "tcp":
+                raise InputError.of(f"flows[{number}].protocol", flow.protocol, "tcp, with bmv2 as switch")
     if scenario.switch.kind == "linux":
         for number, flow in enumerate(scenario.flows):
             if flow.path != BYPASS:

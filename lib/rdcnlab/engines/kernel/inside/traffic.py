@@ -16,21 +16,20 @@ def run(plan: dict[str, Any], testbed: Any, directory: str) -> None:
     testbed.switch.start_timetable(plan["epoch_ns"])
     lines = [f"seed {plan['seed']}", f"ready {plan['ready_ns']}", f"limit {plan['limit_ns']}"]
     for flow in plan["flows"]:
-        lines.append(
-            f"flow {flow['name']} {testbed.pid(flow['src'])} {testbed.pid(flow['dst'])} {flow['dst_ip']} "
-            f"{flow['port']} {flow['cc']} {flow['size']} {flow['start_ns']}"
-        )
+        ends = [testbed.pid(flow["src"]), testbed.pid(flow["dst"]), flow["src_ip"], flow["dst_ip"], flow["port"]]
+        words = [flow["protocol"], flow["name"], *ends, flow["size"], flow["start_ns"], *flow["words"]]
+        lines.append(" ".join(map(str, words)))
     path = os.path.join(directory, "traffic.txt")
     with open(path, "w") as file:
         file.write("\n".join(lines) + "\n")
     # a file and no pipe, which nobody would read while waiting for two processes; of a fixed name, because drawing one
     # takes random numbers from what the kernel draws later
-    with open(os.path.join(directory, "traffic.log"), "w+") as words:
-        tool = subprocess.Popen([TOOL, "traffic", path, os.path.join(directory, "flows.jsonl")], stderr=words)
+    with open(os.path.join(directory, "traffic.log"), "w+") as log:
+        tool = subprocess.Popen([TOOL, "traffic", path, os.path.join(directory, "flows.jsonl")], stderr=log)
         wait(tool, testbed.switch)
         if tool.returncode:
-            words.seek(0)
-            raise RuntimeError(words.read().strip() or f"the traffic tool ended with status {tool.returncode}")
+            log.seek(0)
+            raise RuntimeError(log.read().strip() or f"the traffic tool ended with status {tool.returncode}")
 
 
 def wait(tool: subprocess.Popen[bytes], switch: Any) -> None:

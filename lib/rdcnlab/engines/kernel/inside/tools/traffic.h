@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Flows of a run.  What a flow does is its protocol's; when it may, where it lives
+ * and what becomes of it is common (traffic.c).
+ */
+#ifndef RDCNLAB_TRAFFIC_H
+#define RDCNLAB_TRAFFIC_H
+
+#include <linux/tcp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define TOTAL_RTO_OFFSET 240
+
+/* what Linux 6.7 added at the end of its tcp_info, which older headers lack */
+struct tcp_info_6_7 {
+	union {
+		struct tcp_info info;
+		char upto_total_rto[TOTAL_RTO_OFFSET];
+	};
+	uint16_t total_rto, total_rto_recoveries;
+	uint32_t total_rto_time;
+};
+
+struct flow;
+
+struct protocol {
+	const char *name;
+	/* reads what is the protocol's own from the end of a line of the plan */
+	bool (*parse)(struct flow *f, const char *words);
+	/* makes what must stand before the start, in the main thread */
+	void (*prepare)(struct flow *f);
+	/* the ends of the flow, each a thread in its host's network */
+	void (*source)(struct flow *f);
+	void (*sink)(struct flow *f);
+	/* fills in what is known of a flow once the run is over */
+	void (*settle)(struct flow *f);
+	/* whether the run ends without waiting for it */
+	bool background;
+};
+
+struct flow {
+	const struct protocol *protocol;
+	char name[64], cc[16], src[16], dst[16];	/* addresses */
+	int src_pid, dst_pid, port;
+	uint64_t size, start;
+	bool asked_for;			/* by its receiver, which connects */
+	unsigned int packet, burst;	/* payload of a datagram, datagrams of a burst */
+	uint64_t interval;		/* ns from burst to burst */
+	int tx, listener, rx;		/* sockets, -1 until there is one */
+	uint64_t end, received;
+	struct tcp_info_6_7 info;	/* of the sender, once it has all ACKs */
+	bool finished;
+	char error[128];		/* why a flow could not go on */
+};
+
+extern const struct protocol tcp_protocol, udp_protocol;
+
+/* CHUNK bytes that are there to be sent, or written over, and the file they are */
+#define CHUNK (16u << 20)
+extern char *payload;
+extern int payload_file;
+
+/* Go to the network of a process' host. */
+void enter(int pid);
+
+/* Note why a flow cannot go on: the call that failed, with errno. */
+void give_up(struct flow *f, const char *what);
+
+#endif

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Traffic other than a sender's bulk transfer: bursts of datagrams, and transfers that the receiver asks for."""
+
+from __future__ import annotations
+
+import pytest
+
+from rdcnlab.engines.kernel import KernelEngine
+from rdcnlab.errors import InputError
+from rdcnlab.scenario import Scenario
+from tests.engines.conftest import RunGuest
+
+MS = 1_000_000
+BURST = 128
+#: Payload of a datagram of 9000 B, and what it takes on the wire.
+PAYLOAD, WIRE = 8972, 9038
+
+
+def with_bursts(base: Scenario, count: int) -> Scenario:
+    """Add bursts from a third server to the first receiver."""
+    hosts = base.to_dict()["network"]["hosts"]
+    bursts = {
+        "name": "bursts",
+        "protocol": "udp",
+        "size": count * BURST * PAYLOAD,
+        "burst": BURST,
+        "interval": "25 ms",
+        "src": "s3",
+        "dst": "r1",
+        "path": "green",
+    }
+    flows = [*base.to_dict()["flows"], bursts]
+    return base.with_(**{"network.hosts": [*hosts, {**hosts[0], "name": "s3"}], "flows": flows, "jitter.start": 0})
+
+
+def test_bursts_leave_at_their_instants_and_line_rate(run_guest: RunGuest, two_flows: Scenario) -> None:
+    # the others leave this link alone
+    base = two_flows.with_(**{"size": "64 MiB", "flows.main.path": "blue", "flows.migrated.path": "blue"})
+    seen = run_guest(with_bursts(base, 3))
+    rates = seen.tables["throughput"].query("flow == 'bursts' and where == 'green'")
+    # 128 packets take 0.925 ms: all in the first ms of every 25, but for what the cables' 37 us leave to the next
+    by_burst = rates.groupby(rates["bin"] // 25)["packets"].sum()
+    assert by_burst.to_dict() == {0: BURST, 1: BURST, 2: BURST}
+    assert set(rates["bin"] % 25) <= {0, 1}
+    assert (rates["bytes"] == rates["packets"] * WIRE).all()
+    row = seen.tables["flows"].set_index("flow").loc["bursts"]
+    assert row["received_B"] == 3 * BURST * PAYLOAD
+    assert row["finished"]
+    assert row[["cc", "fct_s", "end_s"]].isna().all()
+
+
+def test_a_run_does_not_wait_for_bursts(run_guest: RunGuest, two_flows: Scenario) -> None:
+    seen = run_guest(with_bursts(two_flows.with_(size="16 MiB"), 1000))
+    row = seen.tables["flows"].set_index("flow").loc["bursts"]
+    arrived = seen.tables["throughput"].query("flow == 'bursts' and where == 'receiver'")["packets"].sum()
+    assert not row["finished"]
+    assert row["received_B"] == arrived * PAYLOAD > 0
+
+
+@pytest.mark.parametrize("size", ["1 B", "16 MiB"])
+def test_a_receiver_that_asks_waits_half_a_round_trip_more(run_guest: RunGuest, two_flows: Scenario, size: str) -> None:
+    base = two_flows.with_(**{"size": size, "period": None, "jitter.start": 0})
+    pushed, pulled = (
+        run_guest(base.with_(**{"flows.main.initiator": who})).tables["flows"].set_index("flow").loc["main"]
+        for who in ("src", "dst")
+    )
+    assert pulled["received_B"] == pushed["received_B"]
+    # four cables of 37.04 us; frames of some 70 B take 0.1 us on each line
+    assert pulled["fct_s"] - pushed["fct_s"] == pytest.approx(74.1e-6, abs=3e-6)
+
+
+def test_what_a_receiver_asks_for_takes_the_flow_s_path(run_guest: RunGuest, two_flows: Scenario) -> None:
+    seen = run_guest(two_flows.with_(**{"size": "16 MiB", "period": "5 ms", "flows.migrated.initiator": "dst"}))
+    carried = seen.tables["throughput"].query("flow == 'migrated'").groupby("where")["bytes"].sum()
+    assert carried["green"] > 0
+    assert carried["blue"] > 0
+    assert carried["receiver"] >= 16 * 2**20
+    assert len(seen.tables["tcp"].query("flow == 'migrated'")) > 5
+
+
+def test_bursts_are_not_for_p4(two_flows: Scenario) -> None:
+    scenario = with_bursts(two_flows, 1).with_(**{"switch.kind": "bmv2"})
+    with pytest.raises(InputError, match=r"flows\[2\].protocol: 'udp'"):
+        KernelEngine().prepare(scenario)
