@@ -116,3 +116,11 @@ def test_spearman() -> None:
 def test_cases_names_by_index() -> None:
     assert tables.cases(pd.Series({50.0: 1.0, 1.0: 2.0}), "{:g} ms") == {"50 ms": 1, "1 ms": 2}
     assert tables.cases(pd.Series({("a", 1): True}), "{} {}") == {"a 1": 1}
+
+
+def test_autocorrelation_finds_a_period_and_refuses_what_is_too_short() -> None:
+    saw = np.tile(np.arange(20.0), 5)
+    assert tables.autocorrelation(saw, 20) == pytest.approx(1)
+    assert tables.autocorrelation(saw, 10) < 0
+    assert np.isnan(tables.autocorrelation(saw[:22], 20))
+    assert np.isnan(tables.autocorrelation(np.ones(50), 5))

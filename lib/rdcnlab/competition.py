@@ -18,6 +18,8 @@ from rdcnlab.scenario import DARK
 
 MS = 1_000_000
 FLOWS = ("main", "migrated")
+#: Datagrams that may join the main flow, where there are any.
+BURSTS = "bursts"
 
 
 def mean_curves(runs: Runs, bin_ns: int) -> pd.DataFrame:
@@ -27,7 +29,7 @@ def mean_curves(runs: Runs, bin_ns: int) -> pd.DataFrame:
 
 
 def plot(cases: Mapping[str, tuple[Runs, int]], *, columns: int | None = None, width: float = 2.8) -> Figure:
-    """Draw the mean throughput of both flows over time with its interval, and half the rate of a link.
+    """Draw the mean throughput of the flows over time with its interval, and half the rate of a link.
 
     Parameters
     ----------
@@ -43,8 +45,9 @@ def plot(cases: Mapping[str, tuple[Runs, int]], *, columns: int | None = None, w
         figure, axes = figures.panels(-(-len(cases) // columns), columns, width=width)
         for ax, (title, (runs, bin_ms)) in zip([ax for row in axes for ax in row], cases.items(), strict=False):
             stats = mean_curves(runs, bin_ms * MS)
-            for flow in FLOWS:
-                figures.band(ax, stats[stats["flow"] == flow], "t_s", flow, scale=1e-9)
+            for flow in (*FLOWS, BURSTS):
+                if (stats["flow"] == flow).any():
+                    figures.band(ax, stats[stats["flow"] == flow], "t_s", flow, scale=1e-9)
             rate = runs[0].scenario.network.links[0].rate / 1e9
             figures.reference(ax, rate / 2, "half the line rate")
             ax.set(title=title, ylim=(0, 1.08 * rate))

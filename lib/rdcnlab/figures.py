@@ -38,6 +38,7 @@ LOOKS: dict[str, Look] = {
     "dctcp": Look("DCTCP", "#CC79A7", "v"),
     "main": Look("main flow", "#0072B2", "o"),
     "migrated": Look("migrated flow", "#D55E00", "D"),
+    "bursts": Look("UDP bursts", "#009E73", "^"),
     "single": Look("single flow", "#555555", "x"),
 }
 #: The colour of reference lines: what a paper states, a line rate, a fair share.

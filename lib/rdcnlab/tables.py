@@ -271,6 +271,14 @@ def sample(tcp: pd.DataFrame, column: str, bin_ns: int) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True).dropna()
 
 
+def autocorrelation(values: npt.ArrayLike, lag: int) -> float:
+    """Return the correlation of a series with itself `lag` samples later; NaN where it is too short or constant."""
+    x = np.asarray(values, dtype=float)
+    if lag < 1 or x.size < lag + 3 or np.ptp(x[:-lag]) == 0 or np.ptp(x[lag:]) == 0:
+        return float("nan")
+    return float(np.corrcoef(x[:-lag], x[lag:])[0, 1])
+
+
 def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
     """Return Spearman's rank correlation; NaN for fewer than three points, or where one side is constant."""
     a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)

@@ -11,14 +11,15 @@ from rdcnlab.items import Item
 from rdcnlab.papers import PAPERS, aykurt, select
 from rdcnlab.papers.aykurt.fig3 import drops_by_moves
 from rdcnlab.papers.aykurt.tab1 import AXES, OTHERS, ask, refuses
+from rdcnlab.papers.aykurt.tab2 import volumes
 from rdcnlab.scenario import Scenario
 from rdcnlab.store import Store
 
 SMALL: dict[str, dict[str, object]] = {
     "tab1": {},
     "fig3": {"size": "256 MB"},
-    **{name: {"seeds": 2} for name in ("fig4", "fig5", "fig8a", "fig8b", "fig9")},
-    **{name: {"seeds": 1} for name in ("fig6a", "fig6b", "fig7")},
+    **{name: {"seeds": 2} for name in ("fig4", "fig5", "fig8a", "fig8b", "fig9", "tab2")},
+    **{name: {"seeds": 1} for name in ("fig6a", "fig6b", "fig7", "fig10", "fig11")},
 }
 
 
@@ -74,7 +75,7 @@ def test_wrong_parameters_are_refused(parameters: dict[str, object], field: str,
 @pytest.mark.parametrize("axis", AXES)
 def test_the_space_has_the_tables_values_and_no_others(axis: str) -> None:
     served = [value for value in AXES[axis] if ask(axis, value) is not None]
-    assert served == [value for value in AXES[axis] if value not in ("UDP", "QUIC")]
+    assert served == [value for value in AXES[axis] if value != "QUIC"]
     assert all(refuses(axis, value) for value in OTHERS[axis])
     assert not any(refuses(axis, value) for value in served if axis != "downtime_ms")
 
@@ -98,6 +99,27 @@ def test_points_are_scenarios() -> None:
         aykurt.point(period_ms=10, downtime_ms=10)
     mixed = aykurt.point(cc="cubic", main_cc="bbr").scenario()
     assert [flow.cc for flow in mixed.flows] == ["bbr", "cubic"]
+
+
+def test_bursts_come_from_a_third_server_and_meet_the_main_flow() -> None:
+    scenario = aykurt.point(protocol="UDP", cc="reno", period_ms=50).scenario()
+    main, _, bursts = scenario.flows
+    assert (bursts.protocol, bursts.cc, bursts.burst, bursts.interval) == ("udp", None, 128, 25_000_000)
+    assert (bursts.src, bursts.dst, bursts.path) == ("s3", main.dst, main.path)
+    assert bursts.size == 400 * 128 * (9000 - 28)
+
+
+@pytest.mark.parametrize("group", ["main", "migrated"])
+def test_small_flows_are_a_gigabyte_in_all(group: str) -> None:
+    drawn = [volumes(seed, group) for seed in range(30)]
+    assert {sum(of_seed) for of_seed in drawn} == {1024}
+    assert all(1 <= len(of_seed) <= 20 for of_seed in drawn)
+    assert {volume for of_seed in drawn for volume in of_seed} == {2**n for n in range(9)}
+    assert len({tuple(of_seed) for of_seed in drawn}) == 30
+    assert volumes(0, "main") != volumes(0, "migrated")
+    scenario = aykurt.tab2(seeds=1).scenarios()[0]
+    first, second = (flow for flow in scenario.flows if flow.name in ("main-1", "main-2"))
+    assert (first.start, second.start, first.initiator) == (0, 10_000_000, "dst")
 
 
 def test_profiles() -> None:

@@ -23,13 +23,18 @@ Volume = Literal[
 ]  # fmt: skip
 
 
+#: The bursts of Sec. V-G: as many datagrams of 9000 B, so often, for so many times (10 s).
+BURST, BURSTS_EVERY, BURSTS = 128, "25 ms", 400
+_DATAGRAM_PAYLOAD = 8972
+
+
 class Point(Frozen):
     """One point of Table I.
 
     Parameters
     ----------
-    protocol : {'TCP'}
-        Transport protocol.
+    protocol : {'TCP', 'UDP'}
+        Transport protocol; with UDP, bursts of a third server join the main flows on their link (Sec. V-G).
     cc : str
         Congestion control of all flows.
     period_ms : int or None
@@ -51,7 +56,7 @@ class Point(Frozen):
         A value is not in the table; the message names those that are.
     """
 
-    protocol: Literal["TCP"] = "TCP"
+    protocol: Literal["TCP", "UDP"] = "TCP"
     cc: Variant = "cubic"
     period_ms: Period | None = None
     downtime_ms: Downtime | None = None
@@ -86,7 +91,10 @@ class Point(Frozen):
         else:
             groups = ((flow, number) for number in range(1, each + 1) for flow in (*main, *migrated))
             flows = [{**flow, "name": f"{flow['name']}-{number}"} for flow, number in groups]
-        return Scenario.from_dict({"network": "aykurt", "flows": flows, "seed": self.seed}).with_(**changes)
+        scenario = Scenario.from_dict({"network": "aykurt", "flows": flows, "seed": self.seed})
+        if self.protocol == "UDP":
+            scenario = _with_bursts(scenario)
+        return scenario.with_(**changes)
 
     def _path(self) -> Any:
         if self.period_ms is None:
@@ -95,3 +103,21 @@ class Point(Frozen):
         day = self.period_ms * NS_PER_MS - night
         slots: list[list[list[Any]]] = [[[day, link], [night, "dark"]] for link in ("blue", "green")]
         return [slot for pair in slots for slot in pair if slot[0] > 0]
+
+
+def _with_bursts(scenario: Scenario) -> Scenario:
+    """Add the third server, which is cabled as the first two are, and its bursts."""
+    data = scenario.to_dict()
+    hosts = data["network"]["hosts"]
+    bursts = {
+        "name": "bursts",
+        "protocol": "udp",
+        "size": BURSTS * BURST * _DATAGRAM_PAYLOAD,
+        "burst": BURST,
+        "interval": BURSTS_EVERY,
+        "src": "s3",
+        # the main flows' receiver: what shares their link never is more than the line to it
+        "dst": "r1",
+        "path": "green",
+    }
+    return scenario.with_(**{"network.hosts": [*hosts, {**hosts[0], "name": "s3"}], "flows": [*data["flows"], bursts]})

@@ -82,8 +82,8 @@ class Tab1(Item):
         }
 
     def _ran(self, runs: Runs) -> pd.Series[bool]:
-        """Return for every axis and value whether it can be asked for and all its flows finished."""
-        finished = {run.scenario.hash: all(run.table("flows")["finished"].to_pylist()) for run in runs}
+        """Return for every axis and value whether it can be asked for, and its flows finished or its bursts came."""
+        finished = {run.scenario.hash: _came(run.table("flows").to_pandas()) for run in runs}
         states = {}
         for axis, values in AXES.items():
             for value in values:
@@ -91,6 +91,11 @@ class Tab1(Item):
                 states[axis, str(value)] = asked is not None and finished.get(asked.scenario().hash, False)
         series = pd.Series(states)
         return series.rename_axis(["axis", "value"])
+
+
+def _came(flows: pd.DataFrame) -> bool:
+    """Say whether all came that was to come; a run does not wait for the end of bursts, which have no variant."""
+    return bool(flows["finished"].where(flows["cc"].notna(), flows["received_B"] > 0).all())
 
 
 def ask(axis: str, value: Any) -> Point | None:
