@@ -28,6 +28,14 @@ def mean_curves(runs: Runs, bin_ns: int) -> pd.DataFrame:
     return tables.mean_ci(rates.fillna({"period_ms": 0}), ["period_ms", "flow", "t_s"], "rate_bps")
 
 
+def bin_ms(period_ms: int) -> int:
+    """Return the width of a bin to draw in: 5 ms, and where slots are shorter than ten of these, whole cycles.
+
+    Curves that go up and down more often than a panel has room for would be nothing but areas.
+    """
+    return 5 if period_ms >= 50 else max(20, 2 * period_ms)
+
+
 def plot(cases: Mapping[str, tuple[Runs, int]], *, columns: int | None = None, width: float = 2.8) -> Figure:
     """Draw the mean throughput of the flows over time with its interval, and half the rate of a link.
 

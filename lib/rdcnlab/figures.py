@@ -111,10 +111,10 @@ def reference(ax: Axes, value: float, label: str, *, along: Literal["x", "y"] = 
     line(value, color=REFERENCE, linewidth=0.8, linestyle=":", label=label)
 
 
-def legend(figure: Figure, ax: Axes) -> None:
-    """Put the legend of one panel above all of them."""
+def legend(figure: Figure, ax: Axes, *, columns: int | None = None) -> None:
+    """Put the legend of one panel above all of them, in one line or so many columns."""
     handles, labels = ax.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=len(labels))
+    figure.legend(handles, labels, loc="outside upper center", ncols=columns or len(labels))
 
 
 def band(ax: Axes, stats: pd.DataFrame, x: str, name: str, *, scale: float = 1.0, width: float = 1.0) -> None:

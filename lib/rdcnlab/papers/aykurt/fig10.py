@@ -56,7 +56,10 @@ class Fig10(Item):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the mean throughput of both flows and the bursts over time with its interval, one panel a variant."""
-        cases = {figures.look(cc).label: (self._of(runs, cc, bursts=True), 5) for cc in self.cc}
+        cases = {
+            figures.look(cc).label: (self._of(runs, cc, bursts=True), competition.bin_ms(self.period_ms))
+            for cc in self.cc
+        }
         return competition.plot(cases, columns=2, width=3.6)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:

@@ -63,7 +63,7 @@ class Fig11(Item):
             figure, axes = figures.panels(len(self.periods_ms), len(self.flows), width=3.0)
             for (row, period), (column, flows) in product(enumerate(self.periods_ms), enumerate(self.flows)):
                 ax = axes[row, column]
-                stats = competition.mean_curves(self._of(runs, flows, period), (5 if period >= 50 else 20) * _MS)
+                stats = competition.mean_curves(self._of(runs, flows, period), competition.bin_ms(period) * _MS)
                 for (group,), of_group in tables.groups(stats.assign(group=stats["flow"].map(tables.role)), ["group"]):
                     color = figures.look(group).color
                     for _, of_flow in tables.groups(of_group, ["flow"]):

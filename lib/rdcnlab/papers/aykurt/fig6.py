@@ -68,7 +68,7 @@ class _Mixed(Item):
         for migrated, main in self._drawn:
             names = [figures.look(cc).label for cc in (migrated, main)]
             of_pair = self._of(runs, migrated, main)
-            cases[f"{names[0]} migrated, {names[1]} main"] = (of_pair, 5 if self.period_ms >= 50 else 20)
+            cases[f"{names[0]} migrated, {names[1]} main"] = (of_pair, competition.bin_ms(self.period_ms))
         return competition.plot(cases)
 
     def _of(self, runs: Runs, migrated: str, main: str) -> Runs:

@@ -61,7 +61,7 @@ class Fig9(Item):
     def plot(self, runs: Runs) -> Figure:
         """Draw the mean throughput of both flows over time with its interval, one panel a period."""
         cases = {
-            f"{period} ms, {_DOWNTIME[period]} ms of it dark": (self._of(runs, period), 5 if period >= 50 else 20)
+            f"{period} ms, {_DOWNTIME[period]} ms of it dark": (self._of(runs, period), competition.bin_ms(period))
             for period in self.periods_ms
         }
         return competition.plot(cases, columns=2, width=3.6)
