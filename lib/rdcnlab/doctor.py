@@ -9,11 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 from rdcnlab import places
-from rdcnlab.engines.kernel import build, memory, plan_p4, sandbox, toolchain
+from rdcnlab.engines.kernel import build, memory, plan_p4, plan_quic, sandbox, toolchain
 from rdcnlab.errors import RdcnlabError
 
 #: For scenarios with ``switch: bmv2``, and for those who change P4 programs.
-_OPTIONAL = ("bmv2", "p4c")
+_OPTIONAL = ("bmv2", "p4c", "quic")
 
 
 def examine() -> list[dict[str, Any]]:
@@ -34,6 +34,7 @@ def examine() -> list[dict[str, Any]]:
         ("store", _store),
         ("bmv2", _bmv2),
         ("p4c", _p4c),
+        ("quic", _quic),
     ]
     rows = []
     for what, check in checks:
@@ -93,6 +94,13 @@ def _bmv2() -> tuple[bool, str, str]:
     if lacking:
         return False, f"missing: {', '.join(lacking)}; only switch: bmv2 needs them", plan_p4.WHERE
     return True, f"simple_switch {plan_p4.version()}", ""
+
+
+def _quic() -> tuple[bool, str, str]:
+    lacking = plan_quic.missing()
+    if lacking:
+        return False, f"missing: {', '.join(lacking)}; only flows over QUIC need them", plan_quic.REMEDY
+    return True, "ngtcp2", ""
 
 
 def _p4c() -> tuple[bool, str, str]:

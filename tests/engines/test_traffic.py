@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
-from rdcnlab.engines.kernel import KernelEngine
-from rdcnlab.errors import InputError
+from rdcnlab.engines.kernel import KernelEngine, cores, plan_quic
+from rdcnlab.errors import InputError, RunError
 from rdcnlab.scenario import Scenario
 from tests.engines.conftest import RunGuest
 
@@ -82,3 +84,58 @@ def test_bursts_are_not_for_p4(two_flows: Scenario) -> None:
     scenario = with_bursts(two_flows, 1).with_(**{"switch.kind": "bmv2"})
     with pytest.raises(InputError, match=r"flows\[2\].protocol: 'udp'"):
         KernelEngine().prepare(scenario)
+
+
+def over_quic(base: Scenario, **changes: object) -> Scenario:
+    """Let the main flow go over QUIC on links of 1 Gb/s."""
+    if plan_quic.missing():
+        pytest.skip(f"{', '.join(plan_quic.missing())}: {plan_quic.REMEDY}")
+    rates = {f"network.links.{link}.rate": "1 Gb/s" for link in ("green", "blue")}
+    return base.with_(**{"flows.main.protocol": "quic", "size": "2 MiB", **rates, **changes})
+
+
+@pytest.mark.parametrize("variant", ["cubic", "bbr"])
+def test_quic_delivers_over_the_flow_s_path_and_repeats(run_guest: RunGuest, two_flows: Scenario, variant: str) -> None:
+    scenario = over_quic(two_flows, **{"period": "5 ms", "flows.main.cc": variant, "flows.main.path": "blue"})
+    # what it draws at random (connection ids, keys) must not hang on what was drawn before
+    draw = [("s1", "head -c 99 /dev/urandom >/dev/null")]
+    seen, again = run_guest(scenario, core=cores()[0]), run_guest(scenario, core=cores()[-1], before=draw)
+    assert seen.digest == again.digest
+    row = seen.tables["flows"].set_index("flow").loc["main"]
+    assert row["finished"]
+    assert row["received_B"] == 2 * 2**20
+    assert row[["retransmits", "timeouts"]].isna().all()
+    throughput = seen.tables["throughput"].query("flow == 'main'")
+    carried = throughput.groupby("where")[["bytes", "packets"]].sum()
+    assert set(carried.index) == {"blue", "receiver"}
+    # payload of UDP: QUIC's own headers, acknowledgements and handshake come to some percent
+    assert 2 * 2**20 < carried.loc["receiver", "bytes"] < 1.1 * 2 * 2**20
+    # packets are packets: none is larger than QUIC finds good, so no segments travelled as one
+    assert carried.loc["blue", "bytes"] / carried.loc["blue", "packets"] < 1600
+    # no link of 1 Gb/s is faster than that
+    assert row["fct_s"] > 8 * carried.loc["blue", "bytes"] / 1e9
+
+
+def test_another_implementation_of_quic_is_two_command_lines(run_guest: RunGuest, two_flows: Scenario) -> None:
+    """A stand-in that is no QUIC at all shows that nothing else is asked of them."""
+    # http.server's own command asks for the host's name, for which it would wait
+    handler = "__import__('http.server').server.SimpleHTTPRequestHandler"
+    bound = f"__import__('functools').partial({handler},directory='{{files}}')"
+    serve = f"__import__('socketserver').TCPServer(('{{address}}',{{port}}),{bound}).serve_forever()"
+    server = f"{sys.executable} -u -c {serve}"
+    fetch = "__import__('urllib.request').request.urlopen('http://{address}:{port}/data').read({size})"
+    client = f"{sys.executable} -c {fetch}"
+    scenario = over_quic(two_flows, quic={"name": "stand-in", "server": server, "client": client})
+    seen = run_guest(scenario)
+    assert seen.tables["flows"].set_index("flow").loc["main", "finished"]
+    assert "GET /data" in (seen.directory / "main.server.log").read_text()
+
+
+def test_a_client_that_fails_is_told(run_guest: RunGuest, two_flows: Scenario) -> None:
+    with pytest.raises(RunError, match=r"flow main: the client ended with status 2; .*client: Try .* -h"):
+        run_guest(over_quic(two_flows, **{"quic.client": f"{sys.executable} --nosuchoption {{port}}"}))
+
+
+def test_a_program_that_is_not_there_is_named(two_flows: Scenario) -> None:
+    with pytest.raises(RunError, match=r"quic.client: there is no program 'nosuchclient'"):
+        KernelEngine().prepare(over_quic(two_flows, **{"quic.client": "nosuchclient {port}"}))

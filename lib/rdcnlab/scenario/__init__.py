@@ -5,6 +5,7 @@ from rdcnlab.scenario.flow import VARIANTS, Flow, Slot
 from rdcnlab.scenario.model import Scenario, canonical_json
 from rdcnlab.scenario.network import BYPASS, DARK, Host, Link, Network, Pool, Queue, Red
 from rdcnlab.scenario.presets import preset, presets
+from rdcnlab.scenario.quic import Quic
 from rdcnlab.scenario.settings import EngineSettings, Jitter, Probes, Switch, Transport
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Pool",
     "Probes",
     "Queue",
+    "Quic",
     "Red",
     "Scenario",
     "Slot",

@@ -24,10 +24,13 @@ from rdcnlab.scenario.fields import (
 )
 from rdcnlab.units import DURATION
 
-Protocol = Literal["tcp", "udp"]
+Protocol = Literal["tcp", "udp", "quic"]
 CongestionControl = Literal["cubic", "reno", "westwood", "bbr", "dctcp"]
 #: Names of all congestion controls, in the order tables and legends use.
 VARIANTS: tuple[str, ...] = get_args(CongestionControl)
+_KERNEL_ONLY = ("westwood", "dctcp")
+#: Those that implementations of QUIC have.
+QUIC_VARIANTS = tuple(name for name in VARIANTS if name not in _KERNEL_ONLY)
 
 
 class Slot(Frozen):
@@ -83,13 +86,14 @@ class Flow(Frozen):
     ----------
     name : str
         Unique in the scenario.
-    protocol : {'tcp', 'udp'}
+    protocol : {'tcp', 'udp', 'quic'}
         Transport protocol. With ``udp`` datagrams are sent in bursts, as fast as the host's line takes them; a run does
-        not wait for their end.
+        not wait for their end. With ``quic`` the receiver asks for the data, by the programs of `Scenario.quic`.
     size : int
         Payload in bytes.
     cc : str or None
-        Congestion control of the sender; one of `VARIANTS`. None, and only None, with ``udp``.
+        Congestion control of the sender; one of `VARIANTS`, with ``quic`` of `QUIC_VARIANTS`. None, and only None, with
+        ``udp``.
     path : str or tuple of Slot
         The link the flow always takes, or a timetable that repeats.
     phase : int
@@ -130,12 +134,16 @@ class Flow(Frozen):
 
     @model_validator(mode="after")
     def _as_its_protocol_needs(self) -> Flow:
-        if self.protocol == "tcp":
+        if self.protocol != "udp":
             for field in ("burst", "interval", "packet"):
                 if getattr(self, field) is not None:
                     raise Misfit(field, getattr(self, field), "nothing, because only udp is sent in bursts")
             if self.cc is None:
                 raise Misfit("cc", None, f"one of {', '.join(VARIANTS)}")
+            if self.protocol == "quic" and self.cc in _KERNEL_ONLY:
+                raise Misfit("cc", self.cc, f"one of {', '.join(QUIC_VARIANTS)} with quic")
+            if self.protocol == "quic" and self.initiator != "src":
+                raise Misfit("initiator", self.initiator, "its default, because with quic the receiver always asks")
             return self
         if self.cc is not None:
             raise Misfit("cc", self.cc, "nothing, because udp has no congestion control")

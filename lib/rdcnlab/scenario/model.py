@@ -15,10 +15,11 @@ from pydantic import Field, ValidationError, model_validator
 from rdcnlab.errors import InputError
 from rdcnlab.scenario import edit
 from rdcnlab.scenario.check import input_error
-from rdcnlab.scenario.fields import EVERY, TEXT, Frozen, Limit, Listed, Misfit, unique, whole
+from rdcnlab.scenario.fields import EVERY, TEXT, Frozen, Later, Limit, Listed, Misfit, unique, whole
 from rdcnlab.scenario.flow import Flow
 from rdcnlab.scenario.network import DARK, RESERVED, Network
 from rdcnlab.scenario.presets import Preset, preset, presets
+from rdcnlab.scenario.quic import Quic
 from rdcnlab.scenario.settings import EngineSettings, Jitter, Probes, Switch, Transport
 from rdcnlab.units import DURATION, SIZE
 
@@ -32,7 +33,7 @@ class Scenario(Frozen):
         Hosts, links and pools; in text the name of a preset will do.
     flows : tuple of Flow
         At least one.
-    switch, transport, engine, probes, jitter
+    switch, transport, quic, engine, probes, jitter
         Settings, each with defaults.
     limit : int
         Virtual time in ns at which the run ends even if flows have not.
@@ -54,6 +55,7 @@ class Scenario(Frozen):
     flows: Annotated[tuple[Flow, ...], Field(min_length=1, max_length=1024), Listed]
     switch: Switch = Switch()
     transport: Transport = Transport()
+    quic: Annotated[Quic, Later] = Quic()
     engine: EngineSettings = EngineSettings()
     probes: Probes = Probes()
     jitter: Jitter = Jitter()

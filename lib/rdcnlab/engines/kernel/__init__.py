@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from rdcnlab.engines import Outcome
-from rdcnlab.engines.kernel import build, guest, observed, plan, plan_p4, toolchain
+from rdcnlab.engines.kernel import build, guest, observed, plan, plan_p4, plan_quic, toolchain
 from rdcnlab.scenario import Scenario, Switch
 
 __all__ = ["KernelEngine"]
@@ -34,7 +34,7 @@ class KernelEngine:
     def identity(self, scenario: Scenario) -> str:
         """Return the hash of kernel and guest code; see `rdcnlab.engines.Engine`."""
         parts = [build.identity(hz=scenario.engine.hz, stock=self.stock), build.tools_identity()]
-        digest = hashlib.sha256(" ".join(parts).encode())
+        digest = hashlib.sha256(" ".join([*parts, *plan_quic.identity(scenario).values()]).encode())
         for path in _code(scenario.switch):
             digest.update(path.name.encode() + b"\n" + path.read_bytes())
         return digest.hexdigest()
@@ -45,6 +45,9 @@ class KernelEngine:
         toolchain.require(guest_only=True)
         if scenario.switch.kind == "bmv2":
             plan_p4.simple_switch()
+        if plan_quic.flows(scenario):
+            for role in plan_quic.ROLES:
+                plan_quic.program(scenario, role)
         build.build(hz=scenario.engine.hz, stock=self.stock, progress=progress)
 
     def run(
@@ -85,6 +88,8 @@ class KernelEngine:
         if scenario.switch.kind == "bmv2":
             # what it holds is in the tables, but for this
             provenance["switch"] = {"packets": provenance["switch"]["packets"], "bmv2": plan_p4.version()}
+        if plan_quic.flows(scenario):
+            provenance["quic"] = plan_quic.identity(scenario)
         for trace in directory.glob("*.trace"):
             trace.unlink()  # large, and the tables have it
         return Outcome(tables, provenance)
@@ -105,7 +110,8 @@ _P4 = (
 
 def _code(switch: Switch) -> list[Path]:
     """Files whose change may change a result, other than those of the kernel's build."""
-    own = [build.HERE / name for name in ("plan.py", "records.py", "observed.py", "plan_p4.py", "observed_p4.py")]
+    names = ("plan.py", "plan_quic.py", "records.py", "observed.py", "plan_p4.py", "observed_p4.py")
+    own = [build.HERE / name for name in names]
     own += sorted((build.HERE / "inside").glob("*.py"))
     if switch.kind != "bmv2":
         return [path for path in own if path.name not in _P4]

@@ -89,7 +89,8 @@ def run(
     """
     directory = directory.resolve()
     log = directory / "console.log"
-    need = memory.size(sum(probe["buffer_kB"] for probe in plan["probes"]) + plan["switch"].get("memory_kB", 0))
+    buffers = sum(probe["buffer_kB"] for probe in plan["probes"])
+    need = memory.size(buffers + plan["switch"].get("memory_kB", 0) + plan["memory_kB"])
     room = memory.directory(need)
     (directory / "plan.json").write_text(json.dumps(plan, sort_keys=True))
     clock = directory / "clock"

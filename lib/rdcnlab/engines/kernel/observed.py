@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rdcnlab.engines.kernel import observed_p4, records
+from rdcnlab.engines.kernel import observed_p4, plan_quic, records
 from rdcnlab.engines.kernel.plan import (
     ETHERNET_HEADER,
     FIELDS,
@@ -22,6 +22,7 @@ from rdcnlab.engines.kernel.plan import (
     START_NS,
     TARGET,
     UDP_HEADERS,
+    ready_ns,
 )
 from rdcnlab.engines.schema import SCHEMAS
 from rdcnlab.errors import RunError
@@ -42,7 +43,7 @@ def tables(scenario: Scenario, directory: Path) -> dict[str, pa.Table]:
     """
     flows = _flows(scenario, directory)
     frames = {"flows": flows}
-    offset = records.trace_offset(directory, START_NS)
+    offset = records.trace_offset(directory, ready_ns(scenario), START_NS)
     seen = {
         # which of them there are depends on the switch and on what was asked for
         name: records.read(directory, name, offset) if (directory / f"{name}.trace").exists() else records.rows(name)
@@ -74,7 +75,8 @@ def _flows(scenario: Scenario, directory: Path) -> pd.DataFrame:
     for flow in scenario.flows:
         row = seen[flow.name]
         if row["error"]:
-            raise RunError(f"flow {flow.name}: {row['error']}")
+            words = [row["error"], *_last_words(directory, flow.name)]
+            raise RunError(f"flow {flow.name}: {'; '.join(words)}")
         start, end = row["start_ns"] - START_NS, row["end_ns"] - START_NS
         done = row["finished"] or (flow.protocol == "udp" and row["received_B"] == flow.size)
         rows.append(
@@ -90,12 +92,23 @@ def _flows(scenario: Scenario, directory: Path) -> pd.DataFrame:
                 "fct_s": (end - start) / SECOND if row["finished"] else None,
                 "finished": done,
                 "received_B": row["received_B"],
-                "retransmits": row["retransmits"],
-                "timeouts": row["timeouts"],
+                # what programs send again, they do not tell
+                "retransmits": row["retransmits"] if flow.protocol == "tcp" else None,
+                "timeouts": row["timeouts"] if flow.protocol == "tcp" else None,
                 "mss_B": row["mss_B"],
             }
         )
     return pd.DataFrame(rows)
+
+
+def _last_words(directory: Path, flow: str) -> list[str]:
+    """Return the last line that each program of a flow printed, if there are any."""
+    found = []
+    for role in plan_quic.ROLES:
+        log = directory / f"{flow}.{role}.log"
+        lines = log.read_text(errors="replace").split("\n") if log.exists() else []
+        found += [f"{role}: {line[:200]}" for line in [line for line in lines if line.strip()][-1:]]
+    return found
 
 
 def _names(scenario: Scenario, dports: NDArray[Any]) -> NDArray[Any]:
@@ -113,7 +126,7 @@ def _throughput(scenario: Scenario, dequeued: NDArray[Any]) -> pd.DataFrame:
     flow = dequeued["dport"].astype(np.int64) - FIRST_PORT
     # Ethernet, IPv4 and TCP, with time stamps; what is no longer than a SYN carries nothing
     tcp = ETHERNET_HEADER + 20 + 20 + (12 if scenario.transport.timestamps else 0)
-    udp = np.array([one.protocol == "udp" for one in scenario.flows])[flow]
+    udp = np.array([one.protocol != "tcp" for one in scenario.flows])[flow]
     payload = dequeued["len"].astype(np.int64) - np.where(udp, ETHERNET_HEADER + UDP_HEADERS, tcp)
     payload[~udp & (dequeued["len"] <= ETHERNET_HEADER + 20 + 60)] = 0
     places = [*_links(scenario).values(), "receiver"]

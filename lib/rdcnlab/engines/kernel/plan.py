@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rdcnlab.engines.kernel import plan_quic
 from rdcnlab.errors import InputError
 from rdcnlab.scenario import BYPASS, DARK, Flow, Host, Link, Scenario
 
@@ -13,6 +14,8 @@ from rdcnlab.scenario import BYPASS, DARK, Flow, Host, Link, Scenario
 START_NS = 60 * 10**9
 #: Before the start: listeners stand, the random numbers are set.
 READY_NS = START_NS - 10**6
+#: The same where programs have to come up, whose clock readings take virtual time.
+READY_FOR_PROGRAMS_NS = START_NS - 10**9
 #: TCP port of the first flow.
 FIRST_PORT = 5001
 
@@ -40,8 +43,12 @@ FIELDS = {
 ETHERNET_HEADER = 14
 #: IPv4 and UDP, or TCP with time stamps.
 UDP_HEADERS, TCP_HEADERS = 28, 52
+#: The least that QUIC's packets have with these, and so the most of them (RFC 9000, sec. 14).
+QUIC_PACKET = 1200 + UDP_HEADERS
 #: Protocol numbers of IP.
-IP_PROTOCOL = {"tcp": 6, "udp": 17}
+IP_PROTOCOL = {"tcp": 6, "udp": 17, "quic": 17}
+#: What ``tools/traffic.c`` calls them.
+_TOOLS = {"tcp": "tcp", "udp": "udp", "quic": "program"}
 #: Settings that the kernel derives from the size of memory, in pages of 4 KiB or packets.
 MEMORY_SYSCTLS = {"net.ipv4.tcp_mem": "1048576 1398101 2097152", "net.ipv4.udp_mem": "1048576 1398101 2097152"}
 
@@ -69,7 +76,7 @@ def compile_plan(scenario: Scenario) -> dict[str, Any]:
     flows = [
         {
             "name": flow.name,
-            "protocol": flow.protocol,
+            "protocol": _TOOLS[flow.protocol],
             "src": flow.src,
             "dst": flow.dst,
             "src_ip": address[flow.src],
@@ -77,7 +84,7 @@ def compile_plan(scenario: Scenario) -> dict[str, Any]:
             "port": FIRST_PORT + number,
             "size": flow.size,
             "start_ns": START_NS + start,
-            "words": _words(flow, scenario.network.mtu),
+            "words": _words(scenario, flow, address[flow.src], FIRST_PORT + number),
         }
         for number, (flow, start) in enumerate(zip(scenario.flows, scenario.start_times(), strict=True))
     ]
@@ -90,24 +97,39 @@ def compile_plan(scenario: Scenario) -> dict[str, Any]:
         "probes": _probes(scenario),
         "seed": str(scenario.seed),
         "epoch_ns": START_NS,
-        "ready_ns": READY_NS,
+        "ready_ns": ready_ns(scenario),
         "limit_ns": START_NS + scenario.limit,
         "flows": flows,
+        "files": {
+            plan_quic.files(FIRST_PORT + number): flow.size
+            for number, flow in enumerate(scenario.flows)
+            if flow.protocol == "quic"
+        },
+        "memory_kB": plan_quic.memory_kB(scenario),
         # shell lines to run in hosts before the flows and once they have ended, as pairs of host and line; for tests
         "before": [],
         "commands": [],
     }
 
 
-def _words(flow: Flow, mtu: int) -> list[str]:
+def ready_ns(scenario: Scenario) -> int:
+    """Return when everything stands but what begins after the random numbers are set."""
+    return READY_FOR_PROGRAMS_NS if plan_quic.flows(scenario) else READY_NS
+
+
+def _words(scenario: Scenario, flow: Flow, address: str, port: int) -> list[str]:
     """Return what ``tools/traffic.c`` has to know of a flow beside what all have."""
     if flow.protocol == "udp":
-        return [str(_payload(flow, mtu)), str(flow.burst), str(flow.interval)]
+        return [str(_payload(flow, scenario.network.mtu)), str(flow.burst), str(flow.interval)]
+    if flow.protocol == "quic":
+        return plan_quic.words(scenario, flow, address, port)
     return [str(flow.cc), flow.initiator]
 
 
 def _payload(flow: Flow, mtu: int) -> int:
     """Return the bytes a full packet of a flow carries."""
+    if flow.protocol == "quic":
+        return min(mtu, QUIC_PACKET) - UDP_HEADERS
     return (flow.packet or mtu) - UDP_HEADERS if flow.protocol == "udp" else mtu - TCP_HEADERS
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdcnlab.engines.kernel.plan import FIELDS, READY_NS
+from rdcnlab.engines.kernel.plan import FIELDS
 from rdcnlab.errors import RunError
 
 _FIELD = re.compile(r"\b(?P<name>\w+);\s*offset:\d+;\s*size:(?P<size>[1248]);\s*signed:(?P<signed>[01]);")
@@ -66,7 +66,7 @@ def rows(name: str, found: Sequence[tuple[int, ...]] = ()) -> NDArray[Any]:
     return np.array(list(found), np.dtype([(field, "<i8") for field in ("time", *FIELDS[name])]))
 
 
-def trace_offset(directory: Path, start_ns: int) -> int:
+def trace_offset(directory: Path, ready_ns: int, start_ns: int) -> int:
     """Trace time of the scenario's start, from the marker that ``tools/traffic.c`` wrote.
 
     Traces carry the scheduler's clock. It and CLOCK_MONOTONIC are the same simulated time but for a constant, which
@@ -77,6 +77,6 @@ def trace_offset(directory: Path, start_ns: int) -> int:
     if match is None:
         raise RunError("the trace has no marker of the start")
     stamp, reading = int.from_bytes(raw[8:16], "little"), int(match[1])
-    if not READY_NS <= reading < start_ns:
-        raise RunError(f"the marker was set at {reading} ns, not in the last {start_ns - READY_NS} ns before the start")
+    if not ready_ns <= reading < start_ns:
+        raise RunError(f"the marker was set at {reading} ns, not in the last {start_ns - ready_ns} ns before the start")
     return stamp - reading + start_ns

@@ -33,8 +33,9 @@ class Point(Frozen):
 
     Parameters
     ----------
-    protocol : {'TCP', 'UDP'}
-        Transport protocol; with UDP, bursts of a third server join the main flows on their link (Sec. V-G).
+    protocol : {'TCP', 'UDP', 'QUIC'}
+        Transport protocol; with UDP, bursts of a third server join the main flows on their link (Sec. V-G). With QUIC,
+        the main flows are of that protocol, and the testbed is the second one with links of 1 Gb/s (Sec. V-I).
     cc : str
         Congestion control of all flows.
     period_ms : int or None
@@ -56,7 +57,7 @@ class Point(Frozen):
         A value is not in the table; the message names those that are.
     """
 
-    protocol: Literal["TCP", "UDP"] = "TCP"
+    protocol: Literal["TCP", "UDP", "QUIC"] = "TCP"
     cc: Variant = "cubic"
     period_ms: Period | None = None
     downtime_ms: Downtime | None = None
@@ -82,6 +83,8 @@ class Point(Frozen):
         amount, prefix = self.size.split()
         size = f"{amount} {prefix[0]}iB"
         main = [{"name": "main", "size": size, "cc": self.main_cc or self.cc, "path": "green"}]
+        if self.protocol == "QUIC":
+            main[0] |= {"protocol": "quic", "cc": self.main_cc or "cubic"}
         migrated = [{"name": "migrated", "size": size, "cc": self.cc, "path": self._path()}]
         each = self.flows // 2
         if self.flows == 1:
@@ -91,7 +94,8 @@ class Point(Frozen):
         else:
             groups = ((flow, number) for number in range(1, each + 1) for flow in (*main, *migrated))
             flows = [{**flow, "name": f"{flow['name']}-{number}"} for flow, number in groups]
-        scenario = Scenario.from_dict({"network": "aykurt", "flows": flows, "seed": self.seed})
+        network = "aykurt-quic" if self.protocol == "QUIC" else "aykurt"
+        scenario = Scenario.from_dict({"network": network, "flows": flows, "seed": self.seed})
         if self.protocol == "UDP":
             scenario = _with_bursts(scenario)
         return scenario.with_(**changes)

@@ -14,6 +14,10 @@ TOOL = "/proc/1/exe"
 def run(plan: dict[str, Any], testbed: Any, directory: str) -> None:
     """Start the switch's timetable and the flows at their instants and wait for the last one."""
     testbed.switch.start_timetable(plan["epoch_ns"])
+    for directory_of_flow, size in plan["files"].items():
+        os.makedirs(directory_of_flow)
+        with open(os.path.join(directory_of_flow, "data"), "wb") as file:
+            file.truncate(size)
     lines = [f"seed {plan['seed']}", f"ready {plan['ready_ns']}", f"limit {plan['limit_ns']}"]
     for flow in plan["flows"]:
         ends = [testbed.pid(flow["src"]), testbed.pid(flow["dst"]), flow["src_ip"], flow["dst_ip"], flow["port"]]

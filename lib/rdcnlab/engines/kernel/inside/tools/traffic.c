@@ -14,6 +14,7 @@
  *   PROTOCOL NAME SRC_PID DST_PID SRC_IPV4 DST_IPV4 PORT SIZE START_NS ...   (per flow)
  *     tcp ... CC (src|dst)                    who connects
  *     udp ... PACKET BURST INTERVAL_NS        payload bytes, datagrams
+ *     program ... SERVER ARGUMENT... :: CLIENT ARGUMENT...
  * SRC_PID and DST_PID are processes in the hosts' namespaces, instants are of
  * CLOCK_MONOTONIC.  RESULT: one JSON object a line and flow.
  */
@@ -21,6 +22,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <libgen.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -40,12 +42,16 @@ enum { MAX_FLOWS = 4096 };
 #define TRACE_MARKER "/sys/kernel/tracing/trace_marker"
 #define REPRODUCIBLE "/proc/sys/kernel/random/reproducible"
 
-static const struct protocol *const protocols[] = { &tcp_protocol, &udp_protocol };
+static const struct protocol *const protocols[] = {
+	&tcp_protocol, &udp_protocol, &program_protocol
+};
 
 static struct flow flows[MAX_FLOWS];
 static int flow_count, running;
 static char seed[65];
-static uint64_t ready, limit;
+static uint64_t limit;
+uint64_t ready;
+int result_directory;
 char *payload;
 int payload_file;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -53,10 +59,10 @@ static pthread_cond_t change;
 
 static void read_flow(struct flow *f, const char *line)
 {
-	char protocol[8];
+	char protocol[16];
 	int words = 0;
 
-	if (sscanf(line, "%7s %63s %d %d %15s %15s %d %" SCNu64 " %" SCNu64 " %n", protocol,
+	if (sscanf(line, "%15s %63s %d %d %15s %15s %d %" SCNu64 " %" SCNu64 " %n", protocol,
 		   f->name, &f->src_pid, &f->dst_pid, f->src, f->dst, &f->port, &f->size,
 		   &f->start, &words) != 9)
 		die("traffic: cannot read the line '%s'", line);
@@ -71,7 +77,7 @@ static void read_flow(struct flow *f, const char *line)
 static void read_plan(const char *path)
 {
 	FILE *plan = fopen(path, "r");
-	char line[512];
+	char line[4096];
 
 	if (!plan)
 		die("traffic: %s: %s", path, strerror(errno));
@@ -215,6 +221,9 @@ int traffic_main(int argc, char **argv)
 	if (argc != 3)
 		die("usage: rdcn-guest traffic PLAN RESULT");
 	read_plan(argv[1]);
+	result_directory = open(dirname(strdupa(argv[2])), O_DIRECTORY | O_CLOEXEC);
+	if (result_directory < 0)
+		die("traffic: %s: %s", argv[2], strerror(errno));
 	setrlimit(RLIMIT_NOFILE, &files);
 	signal(SIGPIPE, SIG_IGN);
 	/* sleeping processes are else woken up to 50 us late, as it suits */

@@ -9,6 +9,7 @@
 #include <linux/tcp.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define TOTAL_RTO_OFFSET 240
 
@@ -47,6 +48,8 @@ struct flow {
 	bool asked_for;			/* by its receiver, which connects */
 	unsigned int packet, burst;	/* payload of a datagram, datagrams of a burst */
 	uint64_t interval;		/* ns from burst to burst */
+	char *server, *client;		/* command lines */
+	pid_t server_pid, client_pid;
 	int tx, listener, rx;		/* sockets, -1 until there is one */
 	uint64_t end, received;
 	struct tcp_info_6_7 info;	/* of the sender, once it has all ACKs */
@@ -54,12 +57,16 @@ struct flow {
 	char error[128];		/* why a flow could not go on */
 };
 
-extern const struct protocol tcp_protocol, udp_protocol;
+extern const struct protocol tcp_protocol, udp_protocol, program_protocol;
 
 /* CHUNK bytes that are there to be sent, or written over, and the file they are */
 #define CHUNK (16u << 20)
 extern char *payload;
 extern int payload_file;
+
+/* when random numbers are set; and where files of the result go, as a descriptor */
+extern uint64_t ready;
+extern int result_directory;
 
 /* Go to the network of a process' host. */
 void enter(int pid);

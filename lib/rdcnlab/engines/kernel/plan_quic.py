@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The part of a plan that flows over QUIC need: the programs at their ends, and what these serve."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from rdcnlab.errors import RunError
+from rdcnlab.scenario import Flow, Scenario
+
+ROLES = ("server", "client")
+#: Programs of the default implementation, and how to have them.
+DEFAULT = ("gtlsserver", "gtlsclient")
+REMEDY = "sudo apt-get install -y ngtcp2-client ngtcp2-server"
+#: Where a server listens, above the flow's port, which is the client's; as in ``tools/traffic_tcp.c``.
+SERVER_PORTS = 20_000
+#: Memory of a server and a client, kB.
+PROCESSES_KB = 100_000
+
+_IDENTITY = Path(__file__).parent / "inside" / "quic"
+
+
+def flows(scenario: Scenario) -> list[Flow]:
+    """Return the flows of this protocol."""
+    return [flow for flow in scenario.flows if flow.protocol == "quic"]
+
+
+def program(scenario: Scenario, role: str) -> str:
+    """Return the path of the program of a role.
+
+    Raises
+    ------
+    RunError
+        It is not there.
+    """
+    name = scenario.quic.program(role)
+    found = shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"]))
+    if found is None:
+        remedy = f"install with: {REMEDY}" if name in DEFAULT else "put it in PATH"
+        raise RunError(f"quic.{role}: there is no program '{name}'; {remedy}")
+    return found
+
+
+def missing() -> list[str]:
+    """Return which programs of the default implementation are not there."""
+    path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
+    return [name for name in DEFAULT if shutil.which(name, path=path) is None]
+
+
+def identity(scenario: Scenario) -> dict[str, str]:
+    """Return the sha256 of both programs by path; nothing for a scenario without such flows, or without them."""
+    if not flows(scenario):
+        return {}
+    try:
+        paths = [program(scenario, role) for role in ROLES]
+    except RunError:
+        return {}
+    return {path: hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in paths}
+
+
+def words(scenario: Scenario, flow: Flow, address: str, port: int) -> list[str]:
+    """Return both command lines for ``tools/traffic_program.c``."""
+    places: dict[str, Any] = {
+        "address": address,
+        "port": SERVER_PORTS + port,
+        "cc": flow.cc,
+        "size": flow.size,
+        "files": files(port),
+        "key": _IDENTITY / "server.key",
+        "certificate": _IDENTITY / "server.pem",
+    }
+    lines = [[program(scenario, role), *scenario.quic.words(role, places)[1:]] for role in ROLES]
+    return [*lines[0], "::", *lines[1]]
+
+
+def files(port: int) -> str:
+    """Return the directory in the guest that a flow's server serves."""
+    return f"/dev/shm/quic-{port}"
+
+
+def memory_kB(scenario: Scenario) -> int:  # noqa: N802  (unit)
+    """Return what servers, clients and what is served take in the guest."""
+    return sum(PROCESSES_KB + flow.size // 1000 for flow in flows(scenario))
