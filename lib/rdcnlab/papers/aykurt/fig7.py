@@ -153,7 +153,7 @@ def _trends(table: pd.DataFrame) -> pd.Series[float]:
 
 def _soon_after_moves(runs: Runs) -> Measured:
     """Measure the share of marks, in %, in the first 15 ms after a move."""
-    queues = tables.with_fields(runs.queues, runs.scenarios)
+    queues = runs.queues
     since = queues["bin"] % queues["period_ms"]
     marks = queues.assign(soon=queues["marks"].where(since < 15, 0))
     sums = marks.groupby(["switch.ecn_threshold", "period_ms"])[["soon", "marks"]].sum()
