@@ -173,8 +173,8 @@ class Fig6b(_Mixed):
         return [
             Cause(
                 "larger-differences",
-                "CUBIC, which ends first beside BBR, pushes it aside slowly: of a slot of 50 ms, it gets least in the first "
-                "10 ms. Its share of the link, in %",
+                "CUBIC, which ends first beside BBR, pushes it aside slowly: of a slot of 50 ms it gets least in the "
+                "first 10 ms. Its share of the link, in %",
                 Fig6a(mains=("bbr",), every_pair=False, size=self.size, seeds=self.few),
                 _as_slots_age,
             )
