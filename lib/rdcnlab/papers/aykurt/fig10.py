@@ -13,7 +13,7 @@ from pydantic import Field
 
 from rdcnlab import competition, figures, tables
 from rdcnlab.claims import Measured
-from rdcnlab.items import Item
+from rdcnlab.items import Cause, Item
 from rdcnlab.papers.aykurt.space import Period, Point, Variant, Volume
 from rdcnlab.runs import Runs
 from rdcnlab.scenario import Scenario
@@ -75,6 +75,16 @@ class Fig10(Item):
             "bbr-most-regular": _apart(regular, ["bbr"], lambda mine, rest: mine.max() - rest.max(), ""),
             "westwood-most-even": _apart(behind.abs(), ["westwood"], lambda mine, rest: mine.max() - rest.min(), "s"),
         }
+
+    def causes(self) -> list[Cause]:
+        """Return what the memory of the senders' cards does to Westwood."""
+        no_memory = {f"network.hosts.{host}.nic_buffer": 0 for host in ("s1", "s2", "r1", "r2")}
+        because = (
+            "The testbed's cards are given a memory for other claims; what Westwood gets hangs on it, see figure 6(a). "
+            "Without it"
+        )
+        shown_by = Fig10(cc=self.cc, period_ms=self.period_ms, size=self.size, seeds=self.few, changes=no_memory)
+        return [Cause(claim, because, shown_by) for claim in ("westwood-most-even", "loss-based-lose-most")]
 
     def _of(self, runs: Runs, cc: str, *, bursts: bool) -> Runs:
         """Return the runs of one variant."""
