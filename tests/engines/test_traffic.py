@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from rdcnlab.engines.kernel import KernelEngine, cores, plan_quic
+from rdcnlab.engines.kernel import KernelEngine, build, cores, native, plan_quic
 from rdcnlab.errors import InputError, RunError
 from rdcnlab.scenario import Scenario
 from tests.engines.conftest import RunGuest
@@ -139,3 +139,9 @@ def test_a_client_that_fails_is_told(run_guest: RunGuest, two_flows: Scenario) -
 def test_a_program_that_is_not_there_is_named(two_flows: Scenario) -> None:
     with pytest.raises(RunError, match=r"quic.client: there is no program 'nosuchclient'"):
         KernelEngine().prepare(over_quic(two_flows, **{"quic.client": "nosuchclient {port}"}))
+
+
+@pytest.mark.skipif(not native.available(), reason="network namespaces of the host need root")
+def test_the_hosts_own_kernel_takes_the_same_flows(kernel: build.Kernel, two_flows: Scenario) -> None:
+    scenario = two_flows.with_(size="64 MiB")
+    assert 0 < native.seconds(kernel, scenario, cores()[0]) < 60

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rdcnlab.engines.kernel.build import Kernel
-from rdcnlab.engines.kernel.plan import FIRST_PORT, compile_plan
+from rdcnlab.engines.kernel.plan import compile_plan
 from rdcnlab.errors import RunError
 from rdcnlab.scenario import Scenario
 
@@ -43,11 +43,11 @@ def seconds(kernel: Kernel, scenario: Scenario, core: int) -> float:
         # one clock for all: CLOCK_MONOTONIC
         start = time.monotonic_ns() + LEAD_NS
         lines = [f"ready {start - LEAD_NS // 10}", f"limit {start + 120 * 10**9}"]
-        lines += [
-            f"flow {flow['name']} {pids[flow['src']]} {pids[flow['dst']]} {flow['dst_ip']} {FIRST_PORT + number} "
-            f"{flow['cc']} {flow['size']} {start}"
-            for number, flow in enumerate(plan["flows"])
-        ]
+        for flow in plan["flows"]:
+            line = flow["line"]
+            for place, value in {"@src": pids[flow["src"]], "@dst": pids[flow["dst"]], "@start": start}.items():
+                line = line.replace(place, str(value), 1)
+            lines.append(line)
         path = Path(name)
         (path / "plan").write_text("\n".join(lines) + "\n")
         _call("taskset", "-c", str(core), str(kernel.tool), "traffic", str(path / "plan"), str(path / "result"))

@@ -75,16 +75,10 @@ def compile_plan(scenario: Scenario) -> dict[str, Any]:
     address = {host["name"]: host["ip"] for host in hosts}
     flows = [
         {
-            "name": flow.name,
-            "protocol": _TOOLS[flow.protocol],
             "src": flow.src,
             "dst": flow.dst,
-            "src_ip": address[flow.src],
-            "dst_ip": address[flow.dst],
-            "port": FIRST_PORT + number,
-            "size": flow.size,
             "start_ns": START_NS + start,
-            "words": _words(scenario, flow, address[flow.src], FIRST_PORT + number),
+            "line": _line(scenario, flow, address, FIRST_PORT + number),
         }
         for number, (flow, start) in enumerate(zip(scenario.flows, scenario.start_times(), strict=True))
     ]
@@ -117,8 +111,15 @@ def ready_ns(scenario: Scenario) -> int:
     return READY_FOR_PROGRAMS_NS if plan_quic.flows(scenario) else READY_NS
 
 
+def _line(scenario: Scenario, flow: Flow, address: dict[str, str], port: int) -> str:
+    """Return a flow's line for ``tools/traffic.c``; ``@src``, ``@dst`` (processes) and ``@start`` come later."""
+    ends = ["@src", "@dst", address[flow.src], address[flow.dst], port]
+    words = _words(scenario, flow, address[flow.src], port)
+    return " ".join(map(str, [_TOOLS[flow.protocol], flow.name, *ends, flow.size, "@start", *words]))
+
+
 def _words(scenario: Scenario, flow: Flow, address: str, port: int) -> list[str]:
-    """Return what ``tools/traffic.c`` has to know of a flow beside what all have."""
+    """Return what is a protocol's own."""
     if flow.protocol == "udp":
         return [str(_payload(flow, scenario.network.mtu)), str(flow.burst), str(flow.interval)]
     if flow.protocol == "quic":

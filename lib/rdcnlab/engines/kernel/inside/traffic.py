@@ -20,9 +20,11 @@ def run(plan: dict[str, Any], testbed: Any, directory: str) -> None:
             file.truncate(size)
     lines = [f"seed {plan['seed']}", f"ready {plan['ready_ns']}", f"limit {plan['limit_ns']}"]
     for flow in plan["flows"]:
-        ends = [testbed.pid(flow["src"]), testbed.pid(flow["dst"]), flow["src_ip"], flow["dst_ip"], flow["port"]]
-        words = [flow["protocol"], flow["name"], *ends, flow["size"], flow["start_ns"], *flow["words"]]
-        lines.append(" ".join(map(str, words)))
+        line = flow["line"]
+        places = {"@src": testbed.pid(flow["src"]), "@dst": testbed.pid(flow["dst"]), "@start": flow["start_ns"]}
+        for place, value in places.items():
+            line = line.replace(place, str(value), 1)
+        lines.append(line)
     path = os.path.join(directory, "traffic.txt")
     with open(path, "w") as file:
         file.write("\n".join(lines) + "\n")
