@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from rdcnlab.campaign import CampaignError, campaign
+from rdcnlab.campaign import CampaignError, campaign, lookup
 from rdcnlab.errors import InputError
 from rdcnlab.scenario import Scenario
 from rdcnlab.store import Store
-from tests.fake_engine import CRASHES, DIES, FAILS, SLEEPS
+from tests.fake_engine import CRASHES, DIES, FAILS, SLEEPS, FakeEngine
 
 pytestmark = pytest.mark.usefixtures("fake_engine")
 
@@ -125,3 +125,17 @@ def wait_for(condition: object, limit_s: float = 30) -> object:
 def test_bad_number_of_workers(store: Store, two_flows: Scenario) -> None:
     with pytest.raises(InputError, match="workers: 0"):
         campaign([two_flows], store=store, workers=0)
+
+
+def test_each_run_is_looked_up_by_what_makes_it(
+    store: Store, two_flows: Scenario, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The identity of an engine hangs on the programs that flows need, too."""
+    quic = two_flows.with_(**{"flows.main.protocol": "quic"})
+    engine = FakeEngine()
+    monkeypatch.setattr(FakeEngine, "identity", lambda self, scenario: scenario.flows[0].protocol)
+    for scenario in (two_flows, quic):
+        outcome = engine.run(scenario, tmp_path, core=None, wall_limit_s=1)
+        store.put(scenario, engine.identity(scenario), outcome, tmp_path)
+    assert None not in lookup([two_flows, quic], store)
+    assert None not in lookup([quic, two_flows], store)

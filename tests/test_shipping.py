@@ -56,6 +56,12 @@ def test_shipped_results_serve_their_items(
         assert list(expected_there.columns) == ["because", "there", "verdict there"]
         assert len(expected_there) >= 1
     assert not (tmp_path / "empty").exists()
+    # an item that grows: what was shipped of it stays, though it is not whole any more
+    before = {row.id for row in Shipped().rows.values()}
+    monkeypatch.setattr(kinds[0], "runs_of_profile", {"quick": 1, "paper": 3})
+    ship("aykurt")
+    assert "left out" in capsys.readouterr().out
+    assert {row.id for row in Shipped().rows.values()} == before
     assert {path.name for path in (results / "aykurt").iterdir()} == {
         *(f"{name}.parquet" for name in ("runs", "flows", "throughput", "tcp", "queues", "events"))
     }

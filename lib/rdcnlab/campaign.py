@@ -13,7 +13,7 @@ from rdcnlab.engines import get_engine
 from rdcnlab.errors import InputError, RdcnlabError, RunError, shown
 from rdcnlab.progress import bar as progress_bar
 from rdcnlab.runs import Runs
-from rdcnlab.scenario import EngineSettings, Scenario, Switch
+from rdcnlab.scenario import EngineSettings, Quic, Scenario, Switch
 from rdcnlab.store import Run, Store
 from rdcnlab.workers import LocalPool, Pool
 
@@ -118,10 +118,12 @@ def campaign(
 
 def lookup(scenarios: Sequence[Scenario], store: Store, needs: Needs | None = None) -> list[Run | None]:
     """Return for each scenario the run by the engine of today, or the shipped one if it has the tables, or None."""
-    identities: dict[tuple[EngineSettings, Switch], str | None] = {}
+    # what an engine's identity can hang on; working it out reads many files
+    identities: dict[tuple[EngineSettings, Switch, Quic | None], str | None] = {}
     runs = []
     for scenario in scenarios:
-        key = (scenario.engine, scenario.switch)
+        programs = scenario.quic if any(flow.protocol == "quic" for flow in scenario.flows) else None
+        key = (scenario.engine, scenario.switch, programs)
         if key not in identities:
             identities[key] = _identity(scenario)
         run = store.find(scenario, identities[key])

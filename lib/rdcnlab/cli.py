@@ -190,6 +190,7 @@ def ship(paper: Annotated[str, typer.Argument(help="As in aykurt.")]) -> None:
     An item of which something is missing is left out; what was shipped of others before stays.
     """
     from rdcnlab import places
+    from rdcnlab.campaign import lookup
     from rdcnlab.papers import select
     from rdcnlab.shipped import ship as write
 
@@ -202,8 +203,7 @@ def ship(paper: Annotated[str, typer.Argument(help="As in aykurt.")]) -> None:
             stored = shown.stored(store)
             if stored is None:
                 left.append(f"{paper}/{item.id}{words}")
-                continue
-            for run in stored:
+            for run in stored or [run for run in lookup(shown.scenarios(), store) if run is not None and run.shipped]:
                 needs.setdefault(run, set()).update(shown.needs(run.scenario))
     if not needs:
         raise InputError.of("paper", paper, "one with an item whose runs of the paper profile are all stored")
