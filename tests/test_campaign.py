@@ -128,14 +128,15 @@ def test_bad_number_of_workers(store: Store, two_flows: Scenario) -> None:
 
 
 def test_each_run_is_looked_up_by_what_makes_it(
-    store: Store, two_flows: Scenario, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    store: Store, two_flows: Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The identity of an engine hangs on the programs that flows need, too."""
     quic = two_flows.with_(**{"flows.main.protocol": "quic"})
     engine = FakeEngine()
     monkeypatch.setattr(FakeEngine, "identity", lambda self, scenario: scenario.flows[0].protocol)
     for scenario in (two_flows, quic):
-        outcome = engine.run(scenario, tmp_path, core=None, wall_limit_s=1)
-        store.put(scenario, engine.identity(scenario), outcome, tmp_path)
+        with store.workspace(scenario.hash) as directory:
+            outcome = engine.run(scenario, directory, core=None, wall_limit_s=1)
+            store.put(scenario, engine.identity(scenario), outcome, directory)
     assert None not in lookup([two_flows, quic], store)
     assert None not in lookup([quic, two_flows], store)

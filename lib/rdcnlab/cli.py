@@ -203,7 +203,8 @@ def ship(paper: Annotated[str, typer.Argument(help="As in aykurt.")]) -> None:
             stored = shown.stored(store)
             if stored is None:
                 left.append(f"{paper}/{item.id}{words}")
-            for run in stored or [run for run in lookup(shown.scenarios(), store) if run is not None and run.shipped]:
+            there = lookup(shown.scenarios(), store, shown.needs)
+            for run in stored or [run for run in there if run is not None and run.shipped]:
                 needs.setdefault(run, set()).update(shown.needs(run.scenario))
     if not needs:
         raise InputError.of("paper", paper, "one with an item whose runs of the paper profile are all stored")
