@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from rdcnlab.campaign import CampaignError, campaign, lookup
+from rdcnlab.engines import get_engine
 from rdcnlab.errors import InputError
 from rdcnlab.scenario import Scenario
 from rdcnlab.store import Store
-from tests.fake_engine import CRASHES, DIES, FAILS, SLEEPS, FakeEngine
+from tests.fake_engine import CRASHES, DIES, FAILS, SLEEPS
 
 pytestmark = pytest.mark.usefixtures("fake_engine")
 
@@ -132,8 +133,8 @@ def test_each_run_is_looked_up_by_what_makes_it(
 ) -> None:
     """The identity of an engine hangs on the programs that flows need, too."""
     quic = two_flows.with_(**{"flows.main.protocol": "quic"})
-    engine = FakeEngine()
-    monkeypatch.setattr(FakeEngine, "identity", lambda self, scenario: scenario.flows[0].protocol)
+    engine = get_engine(two_flows)
+    monkeypatch.setattr(type(engine), "identity", lambda self, scenario: scenario.flows[0].protocol)
     for scenario in (two_flows, quic):
         with store.workspace(scenario.hash) as directory:
             outcome = engine.run(scenario, directory, core=None, wall_limit_s=1)
