@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any, cast
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdcnlab import tables
+from rdcnlab import competition, tables
+from rdcnlab.runs import Runs
 from rdcnlab.scenario import Scenario
 
 MS = 1_000_000
@@ -116,6 +120,28 @@ def test_spearman() -> None:
 def test_cases_names_by_index() -> None:
     assert tables.cases(pd.Series({50.0: 1.0, 1.0: 2.0}), "{:g} ms") == {"50 ms": 1, "1 ms": 2}
     assert tables.cases(pd.Series({("a", 1): True}), "{} {}") == {"a 1": 1}
+
+
+@pytest.mark.parametrize("width_ns", [1_000_000, 5_000_000])
+def test_curves_do_not_hang_on_the_bins_that_were_counted_in(two_flows: Scenario, width_ns: int) -> None:
+    """A flow at 10 Gb/s is drawn at 10 Gb/s."""
+
+    class Counted(list[Any]):
+        throughput = pd.DataFrame(
+            {
+                "run": 0,
+                "bin": range(20_000_000 // width_ns),
+                "where": "green",
+                "flow": "main",
+                "bytes": width_ns * 10 // 8,
+            }
+        )
+        scenarios = pd.DataFrame({"run": [0], "id": ["x"], "shipped": [False], "period_ms": [50.0]})
+
+    runs = Counted([SimpleNamespace(scenario=two_flows.with_(**{"probes.bin": width_ns}))])
+    curve = competition.mean_curves(cast(Runs, runs), 5_000_000)
+    assert curve["t_s"].tolist() == [0, 0.005, 0.01, 0.015]
+    assert curve["mean"].tolist() == [10e9] * 4
 
 
 def test_autocorrelation_finds_a_period_and_refuses_what_is_too_short() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from rdcnlab.engines import get_engine
 from rdcnlab.errors import InputError, RdcnlabError, RunError, shown
 from rdcnlab.progress import bar as progress_bar
 from rdcnlab.runs import Runs
-from rdcnlab.scenario import EngineSettings, Quic, Scenario, Switch
+from rdcnlab.scenario import Scenario
 from rdcnlab.store import Run, Store
 from rdcnlab.workers import LocalPool, Pool
 
@@ -118,17 +118,21 @@ def campaign(
 
 def lookup(scenarios: Sequence[Scenario], store: Store, needs: Needs | None = None) -> list[Run | None]:
     """Return for each scenario the run by the engine of today, or the shipped one if it has the tables, or None."""
-    # what an engine's identity can hang on; working it out reads many files
-    identities: dict[tuple[EngineSettings, Switch, Quic | None], str | None] = {}
+    identities: dict[Hashable, str | None] = {}  # working one out reads many files
     runs = []
     for scenario in scenarios:
-        programs = scenario.quic if any(flow.protocol == "quic" for flow in scenario.flows) else None
-        key = (scenario.engine, scenario.switch, programs)
+        key = _made_by(scenario)
         if key not in identities:
             identities[key] = _identity(scenario)
         run = store.find(scenario, identities[key])
         runs.append(run if run is None or needs is None or run.holds(needs(scenario)) else None)
     return runs
+
+
+def _made_by(scenario: Scenario) -> Hashable:
+    """Return all of a scenario that what makes its run, and so an engine's identity, can hang on."""
+    programs = scenario.quic if any(flow.protocol == "quic" for flow in scenario.flows) else None
+    return scenario.engine, scenario.switch, programs
 
 
 def _identity(scenario: Scenario) -> str | None:
@@ -147,7 +151,7 @@ def label(scenario: Scenario) -> str:
 
 
 def _prepare(scenarios: Sequence[Scenario], *, progress: bool) -> None:
-    for scenario in {scenario.engine: scenario for scenario in scenarios}.values():
+    for scenario in {_made_by(scenario): scenario for scenario in scenarios}.values():
         with contextlib.ExitStack() as stack:
             bars: list[Any] = []
 

@@ -190,7 +190,6 @@ def ship(paper: Annotated[str, typer.Argument(help="As in aykurt.")]) -> None:
     An item of which something is missing is left out; what was shipped of others before stays.
     """
     from rdcnlab import places
-    from rdcnlab.campaign import lookup
     from rdcnlab.papers import select
     from rdcnlab.shipped import ship as write
 
@@ -203,8 +202,8 @@ def ship(paper: Annotated[str, typer.Argument(help="As in aykurt.")]) -> None:
             stored = shown.stored(store)
             if stored is None:
                 left.append(f"{paper}/{item.id}{words}")
-            there = lookup(shown.scenarios(), store, shown.needs)
-            for run in stored or [run for run in there if run is not None and run.shipped]:
+            before = (store.find(scenario, None) for scenario in shown.scenarios())
+            for run in stored or [run for run in before if run is not None and run.holds(shown.needs(run.scenario))]:
                 needs.setdefault(run, set()).update(shown.needs(run.scenario))
     if not needs:
         raise InputError.of("paper", paper, "one with an item whose runs of the paper profile are all stored")

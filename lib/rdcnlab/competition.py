@@ -22,9 +22,17 @@ FLOWS = ("main", "migrated")
 BURSTS = "bursts"
 
 
+def _counted_bin(runs: Runs) -> int:
+    """Return the width of the bins, ns, that the runs counted in."""
+    widths = {run.scenario.probes.bin for run in runs}
+    if len(widths) > 1:
+        raise ValueError(f"runs counted in bins of different widths: {sorted(widths)} ns")
+    return widths.pop() if widths else MS
+
+
 def mean_curves(runs: Runs, bin_ns: int) -> pd.DataFrame:
     """Average the rate over runs; `tables.mean_ci` by period, flow and time."""
-    rates = tables.with_fields(tables.rates(runs.throughput, MS, bin_ns), runs.scenarios)
+    rates = tables.with_fields(tables.rates(runs.throughput, _counted_bin(runs), bin_ns), runs.scenarios)
     return tables.mean_ci(rates.fillna({"period_ms": 0}), ["period_ms", "flow", "t_s"], "rate_bps")
 
 
@@ -78,7 +86,7 @@ def phases(runs: Runs) -> pd.DataFrame:
         of the same flow), ``main_runs``, ``migrated_runs`` and ``both_run``. Without the first cycle, in which the
         flows start, and the ms in which one of them ends.
     """
-    rates = tables.rates(runs.throughput, MS, MS)
+    rates = tables.rates(runs.throughput, _counted_bin(runs), MS)
     ends = runs.flows.pivot_table(index="run", columns="flow", values="end_s")
     parts = []
     for (run,), of_run in tables.groups(rates, ["run"]):

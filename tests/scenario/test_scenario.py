@@ -88,6 +88,15 @@ def test_with_changes_by_name() -> None:
     assert BASE.with_(seed=np.int64(7)).seed == 7
 
 
+def _bursts(**changes: object) -> dict[str, object]:
+    """Bursts of datagrams as plain data."""
+    flow: dict[str, object] = {
+        "name": "main", "protocol": "udp", "size": 2 * 128 * 8972, "burst": 128, "interval": 25_000_000,
+        "src": "s1", "dst": "r1", "path": "green",
+    }  # fmt: skip
+    return flow | changes
+
+
 @pytest.mark.parametrize(
     ("changes", "field", "allowed"),
     [
@@ -119,6 +128,22 @@ def test_with_changes_by_name() -> None:
         ({"transport.rmem": [3, 2, 1]}, "transport.rmem", "rising"),
         ({"transport.ecn": False, "cc": "dctcp"}, "transport.ecn", "auto"),
         ({"engine.hz": 60}, "engine.hz", "1000"),
+        ({"flows.main.protocol": "udp"}, "flows[0].cc", "no congestion control"),
+        ({"flows.main": _bursts(burst=0)}, "flows[0].burst", "from 1 to 65535"),
+        ({"flows.main": _bursts(interval=None)}, "flows[0].interval", "25 ms"),
+        ({"flows.main": _bursts(size=1000)}, "flows.main.size", "whole number of datagrams of 8972 B"),
+        ({"flows.main": _bursts(packet="9100 B")}, "flows.main.packet", "mtu"),
+        ({"flows.main": _bursts(initiator="dst")}, "flows[0].initiator", "no connection"),
+        ({"flows": [_bursts()]}, "flows", "ends the run"),
+        ({"flows.main.burst": 3}, "flows[0].burst", "only udp"),
+        ({"flows.main.protocol": "quic", "cc": "dctcp"}, "flows[0].cc", "cubic, reno, bbr"),
+        ({"flows.main.protocol": "quic", "network.mtu": "1000 B"}, "network.mtu", "1228 B"),
+        ({"quic.client": "get {port} {host}"}, "quic.client", "{address}"),
+        ({"quic.client": "get {port:>6}"}, "quic.client", "{address}"),
+        ({"quic.client": "get {port} {cc:{x}}"}, "quic.client", "{address}"),
+        ({"quic.client": "get {port} :: and"}, "quic.client", "{address}"),
+        ({"quic.client": "{cc} {port}"}, "quic.client", "first one is a program"),
+        ({"quic.client": "get"}, "quic.client", "{port}"),
         ({"flows": []}, "flows", "at least 1 item"),
         ({"flows": [{"name": "main"}]}, "flows[0].path", "no default"),
         ({"switch": {"colour": 1}}, "switch.colour", "kind, ecn_threshold, dark"),

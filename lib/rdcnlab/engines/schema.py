@@ -7,7 +7,8 @@ was seen have no row in ``throughput``; see `rdcnlab.tables` for the dense form.
 ``flows``, one row a flow
     ``fct_s`` is ``end_s - start_s``: from the initiator's call to connect to the last byte at the receiver; null for a
     flow that did not finish and for bursts of datagrams, like ``end_s``. ``received_B`` is payload; ``retransmits``
-    counts segments, ``timeouts`` expiries of the RTO; null where it is not TCP.
+    counts segments, ``timeouts`` expiries of the RTO; null where it is not TCP. Of ``quic``, whose programs tell
+    nothing, ``fct_s`` is from the client's begin to its end, and ``received_B`` the size or 0.
 ``throughput``, one row for each bin, place and flow
     ``where`` is a link of the network, at the end of serialisation, counted in bytes on the wire (overhead
     included), or ``receiver``, where TCP payload is counted as it leaves for the receiver, retransmissions included.

@@ -35,7 +35,7 @@ def apply(data: dict[str, Any], name: str, value: Any) -> None:
         _set_period(data, value)
     elif name in SHORTCUTS:
         for flow in data["flows"]:
-            if flow["protocol"] != "udp":
+            if flow.get("protocol") != "udp":
                 flow[name] = value
     else:
         _set(data, name.replace("__", ".").split("."), value, name)

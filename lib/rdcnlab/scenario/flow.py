@@ -29,6 +29,8 @@ CongestionControl = Literal["cubic", "reno", "westwood", "bbr", "dctcp"]
 #: Names of all congestion controls, in the order tables and legends use.
 VARIANTS: tuple[str, ...] = get_args(CongestionControl)
 _KERNEL_ONLY = ("westwood", "dctcp")
+#: IPv4 and UDP.
+UDP_HEADERS = 28
 #: Those that implementations of QUIC have.
 QUIC_VARIANTS = tuple(name for name in VARIANTS if name not in _KERNEL_ONLY)
 

@@ -16,10 +16,10 @@ from rdcnlab.errors import InputError
 from rdcnlab.scenario import edit
 from rdcnlab.scenario.check import input_error
 from rdcnlab.scenario.fields import EVERY, TEXT, Frozen, Later, Limit, Listed, Misfit, unique, whole
-from rdcnlab.scenario.flow import Flow
+from rdcnlab.scenario.flow import UDP_HEADERS, Flow
 from rdcnlab.scenario.network import DARK, RESERVED, Network
 from rdcnlab.scenario.presets import Preset, preset, presets
-from rdcnlab.scenario.quic import Quic
+from rdcnlab.scenario.quic import QUIC_MTU, Quic
 from rdcnlab.scenario.settings import EngineSettings, Jitter, Probes, Switch, Transport
 from rdcnlab.units import DURATION, SIZE
 
@@ -85,6 +85,14 @@ class Scenario(Frozen):
             if flow.packet is not None and flow.packet > self.network.mtu:
                 allowed = f"at most the network's mtu ({SIZE.format(self.network.mtu)})"
                 raise Misfit(f"{place}.packet", SIZE.format(flow.packet), allowed)
+            if flow.protocol == "udp":
+                payload = (flow.packet or self.network.mtu) - UDP_HEADERS
+                if flow.size % payload:
+                    allowed = f"a whole number of datagrams of {payload} B"
+                    raise Misfit(f"{place}.size", SIZE.format(flow.size), allowed)
+            if flow.protocol == "quic" and self.network.mtu < QUIC_MTU:
+                allowed = f"at least {QUIC_MTU} B, with quic (RFC 9000, sec. 14)"
+                raise Misfit("network.mtu", SIZE.format(self.network.mtu), allowed)
         if all(flow.protocol == "udp" for flow in self.flows):
             raise Misfit("flows", "udp only", "at least one flow of another protocol, whose end ends the run")
         if self.transport.ecn is False and any(flow.cc == "dctcp" for flow in self.flows):

@@ -14,8 +14,13 @@ from rdcnlab.scenario.fields import Frozen
 #: directory in which the server finds them in a file ``data``, and the server's key and certificate (PEM).
 PLACES = ("address", "port", "cc", "size", "files", "key", "certificate")
 
+#: Bytes that IP has to take at once: a datagram of 1200 bytes with its headers.
+QUIC_MTU = 1228
+#: Words of a command line, at most, as in ``tools/traffic_program.c``.
+MAX_WORDS = 64
+
 Label = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._+-]{0,31}$")]
-Line = Annotated[str, StringConstraints(pattern=r"^[^\s:][^\x00-\x1f]*$", max_length=1500)]
+Line = Annotated[str, StringConstraints(pattern=r"^[!-9;-~][ -~]*$", max_length=1000)]
 
 
 class Quic(Frozen):
@@ -55,11 +60,16 @@ class Quic(Frozen):
     def _names_what_there_is(cls, line: str) -> str:
         allowed = f"words that name no other places than {', '.join(f'{{{place}}}' for place in PLACES)}, and {{port}}"
         try:
-            named = {name for _, name, _, _ in string.Formatter().parse(line) if name is not None}
+            parts = [part[1:] for part in string.Formatter().parse(line) if part[1] is not None]
         except ValueError:
             raise ValueError(allowed) from None
-        if not named <= set(PLACES) or "port" not in named or " :: " in line:
+        named = {name for name, _, _ in parts}
+        plain = all(not spec and conversion is None for _, spec, conversion in parts)
+        words = line.split()
+        if not plain or not named <= set(PLACES) or "port" not in named or "::" in words or len(words) > MAX_WORDS:
             raise ValueError(allowed)
+        if "{" in words[0]:
+            raise ValueError(f"{allowed}; the first one is a program")
         return line
 
     def words(self, role: str, places: dict[str, Any]) -> list[str]:

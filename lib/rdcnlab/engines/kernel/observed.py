@@ -21,12 +21,12 @@ from rdcnlab.engines.kernel.plan import (
     PORT_LINK,
     START_NS,
     TARGET,
-    UDP_HEADERS,
     ready_ns,
 )
 from rdcnlab.engines.schema import SCHEMAS
 from rdcnlab.errors import RunError
 from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.flow import UDP_HEADERS
 
 #: Reasons of ``ocs_drop``, as in the kernel's ``enum ocs_drop``.
 DROPS = {0: "drop_tail", 1: "drop_pool", 2: "drop_red", 3: "drop_dark", 4: "drop_port", 5: "drop_mtu"}
@@ -54,6 +54,8 @@ def tables(scenario: Scenario, directory: Path) -> dict[str, pa.Table]:
         seen["ocs_slot"], dark, marked = observed_p4.read(scenario, directory)
         dropped = observed_p4.joined(dropped, dark)
     frames["throughput"] = _throughput(scenario, dequeued)
+    if scenario.switch.kind == "ocs":
+        _check_programs(scenario, flows, frames["throughput"], directory)
     frames["queues"] = _queues(scenario, dequeued, dropped, marked)
     frames["tcp"] = _tcp(scenario, seen["tcp_probe"], flows)
     packets = {"enqueue": seen["ocs_enqueue"], "dequeue": dequeued, "mark": marked} if scenario.probes.packets else {}
@@ -99,6 +101,16 @@ def _flows(scenario: Scenario, directory: Path) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows)
+
+
+def _check_programs(scenario: Scenario, flows: pd.DataFrame, throughput: pd.DataFrame, directory: Path) -> None:
+    """Raise RunError where a client says that it has everything, and less than that came: some end well on failure."""
+    came = throughput[throughput["where"] == "receiver"].groupby("flow")["bytes"].sum()
+    for flow in plan_quic.flows(scenario):
+        done = bool(flows.set_index("flow").loc[flow.name, "finished"])
+        if done and came.get(flow.name, 0) < flow.size:
+            words = [f"its client ended after {came.get(flow.name, 0)} of {flow.size} B"]
+            raise RunError(f"flow {flow.name}: {'; '.join(words + _last_words(directory, flow.name))}")
 
 
 def _last_words(directory: Path, flow: str) -> list[str]:

@@ -8,6 +8,8 @@ from typing import Any
 from rdcnlab.engines.kernel import plan_quic
 from rdcnlab.errors import InputError
 from rdcnlab.scenario import BYPASS, DARK, Flow, Host, Link, Scenario
+from rdcnlab.scenario.flow import UDP_HEADERS
+from rdcnlab.scenario.quic import QUIC_MTU
 
 #: CLOCK_MONOTONIC in the guest at which a scenario starts. What comes before takes a varying fraction of a second of
 #: virtual time, because each reading of the clock costs 256 ns; the rest is skipped.
@@ -41,10 +43,10 @@ FIELDS = {
 }
 
 ETHERNET_HEADER = 14
-#: IPv4 and UDP, or TCP with time stamps.
-UDP_HEADERS, TCP_HEADERS = 28, 52
+#: IPv4 and TCP with time stamps.
+TCP_HEADERS = 52
 #: The least that QUIC's packets have with these, and so the most of them (RFC 9000, sec. 14).
-QUIC_PACKET = 1200 + UDP_HEADERS
+QUIC_PACKET = QUIC_MTU
 #: Protocol numbers of IP.
 IP_PROTOCOL = {"tcp": 6, "udp": 17, "quic": 17}
 #: What ``tools/traffic.c`` calls them.
@@ -331,7 +333,25 @@ def check(scenario: Scenario) -> None:
         for number, flow in enumerate(scenario.flows):
             if flow.protocol != "tcp":
                 raise InputError.of(f"flows[{number}].protocol", flow.protocol, "tcp, with bmv2 as switch")
+    _check_ports(scenario)
     if scenario.switch.kind == "linux":
         for number, flow in enumerate(scenario.flows):
             if flow.path != BYPASS:
                 raise InputError.of(f"flows[{number}].path", flow.path, "bypass, with a Linux bridge as switch")
+
+
+def _check_ports(scenario: Scenario) -> None:
+    """Refuse flows that would take the one port that a client of QUIC finds on its host."""
+    clients: dict[str, str] = {}
+    for number, flow in enumerate(scenario.flows):
+        if flow.protocol != "quic":
+            continue
+        if flow.dst in clients:
+            raise InputError.of(
+                f"flows[{number}].dst", flow.dst, f"another host than that of {clients[flow.dst]}, with quic"
+            )
+        clients[flow.dst] = flow.name
+    for number, flow in enumerate(scenario.flows):
+        if flow.protocol == "tcp" and flow.initiator == "src" and flow.src in clients:
+            allowed = f"a host that does not receive over quic, as it does {clients[flow.src]}"
+            raise InputError.of(f"flows[{number}].src", flow.src, allowed)

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
+import re
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -52,14 +55,24 @@ def missing() -> list[str]:
 
 
 def identity(scenario: Scenario) -> dict[str, str]:
-    """Return the sha256 of both programs by path; nothing for a scenario without such flows, or without them."""
+    """Return the sha256 of both programs and their libraries by path; nothing without such flows, or without them."""
     if not flows(scenario):
         return {}
     try:
         paths = [program(scenario, role) for role in ROLES]
     except RunError:
         return {}
-    return {path: hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in paths}
+    parts = sorted({part for path in paths for part in (path, *_libraries(path))})
+    own = [str(_IDENTITY / name) for name in ("server.key", "server.pem")]
+    digests = {path: hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in [*parts, *own]}
+    return {Path(path).name if path in own else path: digest for path, digest in digests.items()}
+
+
+@functools.cache
+def _libraries(path: str) -> tuple[str, ...]:
+    """Return the shared libraries that a program is linked with; none of a script."""
+    answer = subprocess.run(["ldd", path], capture_output=True, text=True, check=False)
+    return tuple(re.findall(r"(/\S+) \(0x", answer.stdout)) if answer.returncode == 0 else ()
 
 
 def words(scenario: Scenario, flow: Flow, address: str, port: int) -> list[str]:
@@ -74,6 +87,8 @@ def words(scenario: Scenario, flow: Flow, address: str, port: int) -> list[str]:
         "certificate": _IDENTITY / "server.pem",
     }
     lines = [[program(scenario, role), *scenario.quic.words(role, places)[1:]] for role in ROLES]
+    for word in [word for line in lines for word in line if " " in word]:
+        raise RunError(f"quic: '{word}' has a blank, which ends a word; move it to a path without one")
     return [*lines[0], "::", *lines[1]]
 
 

@@ -76,6 +76,8 @@ class Point(Frozen):
     def _fits(self) -> Point:
         if self.downtime_ms is not None and self.downtime_ms >= (self.period_ms or 0):
             raise Misfit("downtime_ms", self.downtime_ms, f"less than period_ms ({self.period_ms})")
+        if self.protocol == "QUIC" and self.flows == 1:
+            raise Misfit("flows", self.flows, "at least 2 with QUIC, which the main flows are of")
         return self
 
     def scenario(self, **changes: Any) -> Scenario:

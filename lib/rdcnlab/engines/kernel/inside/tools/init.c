@@ -98,7 +98,7 @@ int init_main(int argc, char **argv)
 	mkdir("/run/lock", 0755);
 	mount_one(&(struct mount_point){ "devpts", "/dev/pts", "devpts",
 					 "ptmxmode=0666", 0 });
-	mount_one(&(struct mount_point){ "shm", "/dev/shm", "tmpfs", NULL, 0 });
+	mount_one(&(struct mount_point){ "shm", "/dev/shm", "tmpfs", "size=100%", 0 });
 	mkdir(RUN, 0755);
 	mount_one(&(struct mount_point){ "run", RUN, "hostfs", need("RDCN_RUN"), 0 });
 

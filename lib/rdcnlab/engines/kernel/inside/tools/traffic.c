@@ -82,6 +82,8 @@ static void read_plan(const char *path)
 	if (!plan)
 		die("traffic: %s: %s", path, strerror(errno));
 	while (fgets(line, sizeof(line), plan)) {
+		if (!strchr(line, '\n'))
+			die("traffic: a line of more than %zu characters", sizeof(line) - 2);
 		if (sscanf(line, "seed %64s", seed) == 1 ||
 		    sscanf(line, "ready %" SCNu64, &ready) == 1 ||
 		    sscanf(line, "limit %" SCNu64, &limit) == 1)
@@ -147,13 +149,15 @@ static void start_thread(void *(*end)(void *), struct flow *f)
 	pthread_t thread;
 	int error;
 
+	pthread_mutex_lock(&lock);
+	running += !f->protocol->background;
+	pthread_mutex_unlock(&lock);
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, 256 << 10);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	error = pthread_create(&thread, &attributes, end, f);
 	if (error)
 		die("traffic: flow %s: thread: %s", f->name, strerror(error));
-	running += !f->protocol->background;
 }
 
 /*

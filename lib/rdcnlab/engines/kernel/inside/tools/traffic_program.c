@@ -42,11 +42,13 @@ static bool parse(struct flow *f, const char *words)
 
 static _Noreturn void become(struct flow *f, const char *role, char *line)
 {
-	char *words[MAX_WORDS + 1], name[128];
+	char *words[MAX_WORDS + 1], *word, name[128];
 	int count = 0, log;
 
-	for (char *word = strtok(line, " "); word && count < MAX_WORDS; word = strtok(NULL, " "))
+	for (word = strtok(line, " "); word && count < MAX_WORDS; word = strtok(NULL, " "))
 		words[count++] = word;
+	if (word)
+		die("traffic: flow %s: more than %d words", f->name, MAX_WORDS);
 	words[count] = NULL;
 	snprintf(name, sizeof(name), "%s.%s.log", f->name, role);
 	log = openat(result_directory, name, O_WRONLY | O_CREAT | O_TRUNC, 0644);
@@ -81,7 +83,7 @@ static void prepare(struct flow *f)
 	f->client_pid = start(f, "client", f->client, f->dst_pid, f->start);
 }
 
-/* The client is waited for; a server that ends by itself makes it fail. */
+/* The client is waited for; what came of it is for the host to check. */
 static void source(struct flow *f)
 {
 	(void)f;

@@ -18,7 +18,7 @@
 /* datagrams to hand over, or to take, with one system call */
 enum { AT_ONCE = 256 };
 
-/* room for what is sent, or comes, between two looks */
+/* room for what comes between two looks */
 #define BUFFER (512 << 20)
 
 static bool parse(struct flow *f, const char *words)
@@ -27,11 +27,11 @@ static bool parse(struct flow *f, const char *words)
 	       f->packet && f->packet <= CHUNK && f->burst && f->interval;
 }
 
-static int open_socket(struct flow *f, int buffer)
+static int open_socket(struct flow *f)
 {
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), size = BUFFER;
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-	if (fd < 0 || setsockopt(fd, SOL_SOCKET, buffer, &size, sizeof(size)))
+	if (fd < 0)
 		die("traffic: flow %s: socket: %s", f->name, strerror(errno));
 	return fd;
 }
@@ -47,10 +47,12 @@ static struct sockaddr_in destination(struct flow *f)
 static void prepare(struct flow *f)
 {
 	struct sockaddr_in place = destination(f);
+	int size = BUFFER;
 
 	enter(f->dst_pid);
-	f->rx = open_socket(f, SO_RCVBUFFORCE);
-	if (bind(f->rx, (struct sockaddr *)&place, sizeof(place)))
+	f->rx = open_socket(f);
+	if (setsockopt(f->rx, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)) ||
+	    bind(f->rx, (struct sockaddr *)&place, sizeof(place)))
 		die("traffic: flow %s: %s:%d: %s", f->name, f->dst, f->port, strerror(errno));
 }
 
@@ -67,7 +69,8 @@ static void source(struct flow *f)
 		messages[i] = (struct mmsghdr){ .msg_hdr = {
 			.msg_name = &to, .msg_namelen = sizeof(to),
 			.msg_iov = &part, .msg_iovlen = 1 } };
-	f->tx = open_socket(f, SO_SNDBUFFORCE);
+	/* its buffer is as small as ever: the line's queue shall not overflow unseen */
+	f->tx = open_socket(f);
 
 	for (instant = f->start; left >= f->packet; instant += f->interval) {
 		sleep_until_ns(instant);
