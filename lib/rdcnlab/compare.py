@@ -15,8 +15,7 @@ from rdcnlab.campaign import campaign
 from rdcnlab.runs import Runs
 from rdcnlab.scenario import Scenario
 from rdcnlab.store import Run
-
-_MS = 1_000_000
+from rdcnlab.units import NS_PER_MS
 
 
 class Comparison:
@@ -91,7 +90,7 @@ class Comparison:
             ):
                 ax = axes[row, column]
                 runs = Runs([self._run(name, kind)])
-                rates = tables.rates(runs.throughput, _MS, bin_ms * _MS)
+                rates = tables.rates(runs.throughput, NS_PER_MS, bin_ms * NS_PER_MS)
                 for flow, of_flow in rates.groupby("flow", sort=False):
                     look = figures.look(str(flow))
                     ax.step(

@@ -6,17 +6,19 @@ Flows are told apart by their names, ``main`` and ``migrated``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from rdcnlab import figures, tables
 from rdcnlab.runs import Runs
 from rdcnlab.scenario import DARK
+from rdcnlab.units import NS_PER_MS
 
-MS = 1_000_000
 FLOWS = ("main", "migrated")
 #: Datagrams that may join the main flow, where there are any.
 BURSTS = "bursts"
@@ -27,7 +29,7 @@ def _counted_bin(runs: Runs) -> int:
     widths = {run.scenario.probes.bin for run in runs}
     if len(widths) > 1:
         raise ValueError(f"runs counted in bins of different widths: {sorted(widths)} ns")
-    return widths.pop() if widths else MS
+    return widths.pop() if widths else NS_PER_MS
 
 
 def mean_curves(runs: Runs, bin_ns: int) -> pd.DataFrame:
@@ -56,17 +58,45 @@ def plot(cases: Mapping[str, tuple[Runs, int]], *, columns: int | None = None, w
     width : float
         Width of a panel, inch.
     """
-    columns = min(columns or len(cases), len(cases))
+
+    def one(ax: Axes, title: str) -> None:
+        runs, width_ms = cases[title]
+        stats = mean_curves(runs, width_ms * NS_PER_MS)
+        for flow in (*FLOWS, BURSTS):
+            if (stats["flow"] == flow).any():
+                figures.band(ax, stats[stats["flow"] == flow], "t_s", flow, scale=1e-9)
+        rate = runs[0].scenario.network.links[0].rate / 1e9
+        figures.reference(ax, rate / 2, "half the line rate")
+        ax.set_ylim(0, 1.08 * rate)
+
+    return panels(list(cases), one, columns=columns, width=width)
+
+
+def panels(
+    titles: Sequence[str], draw: Callable[[Axes, str], None], *, columns: int | None = None, width: float = 2.8
+) -> Figure:
+    """Draw throughput over time, one panel a title, row by row.
+
+    Parameters
+    ----------
+    titles : sequence of str
+        Of the panels.
+    draw : callable
+        Draws what belongs to a title.
+    columns : int, optional
+        Panels in a row; by default there is one row.
+    width : float
+        Width of a panel, inch.
+    """
+    columns = min(columns or len(titles), len(titles))
     with figures.style():
-        figure, axes = figures.panels(-(-len(cases) // columns), columns, width=width)
-        for ax, (title, (runs, bin_ms)) in zip([ax for row in axes for ax in row], cases.items(), strict=False):
-            stats = mean_curves(runs, bin_ms * MS)
-            for flow in (*FLOWS, BURSTS):
-                if (stats["flow"] == flow).any():
-                    figures.band(ax, stats[stats["flow"] == flow], "t_s", flow, scale=1e-9)
-            rate = runs[0].scenario.network.links[0].rate / 1e9
-            figures.reference(ax, rate / 2, "half the line rate")
-            ax.set(title=title, ylim=(0, 1.08 * rate))
+        figure, axes = figures.panels(-(-len(titles) // columns), columns, width=width)
+        for ax, title in itertools.zip_longest([ax for row in axes for ax in row], titles):
+            if title is None:
+                ax.set_axis_off()  # a grid may have room for more
+                continue
+            draw(ax, title)
+            ax.set_title(title)
         for ax in axes[-1]:
             ax.set_xlabel("time [s]")
         for ax in axes[:, 0]:
@@ -82,11 +112,11 @@ def phases(runs: Runs) -> pd.DataFrame:
     -------
     DataFrame
         ``run``, ``flow``, ``t_s``, ``gbps`` (on the wire), ``phase`` (``shared`` on one link, ``apart``, ``dark``),
-        ``late`` (in the last fifth of the slot: right after a move the old link's queue and the new link carry packets
-        of the same flow), ``main_runs``, ``migrated_runs`` and ``both_run``. Without the first cycle, in which the
-        flows start, and the ms in which one of them ends.
+        ``since_ms`` (the last move), ``late`` (in the last fifth of the slot: right after a move the old link's queue
+        and the new link carry packets of the same flow), ``main_runs``, ``migrated_runs`` and ``both_run``. Without the
+        first cycle, in which the flows start, and the ms in which one of them ends.
     """
-    rates = tables.rates(runs.throughput, _counted_bin(runs), MS)
+    rates = tables.rates(runs.throughput, _counted_bin(runs), NS_PER_MS)
     ends = runs.flows.pivot_table(index="run", columns="flow", values="end_s")
     parts = []
     for (run,), of_run in tables.groups(rates, ["run"]):
@@ -101,6 +131,7 @@ def phases(runs: Runs) -> pd.DataFrame:
         frame = of_run.assign(
             gbps=of_run["rate_bps"] / 1e9,
             phase=np.where(dark, "dark", np.where(shared, "shared", "apart")),
+            since_ms=t_ns % period // NS_PER_MS,
             late=~dark & (t_ns % period >= day * 4 // 5),
         )
         for flow in FLOWS:
@@ -111,9 +142,15 @@ def phases(runs: Runs) -> pd.DataFrame:
     return joined.assign(both_run=joined["main_runs"] & joined["migrated_runs"])
 
 
+def on_one_link(runs: Runs) -> pd.DataFrame:
+    """Return the rows of `phases` while both flows run and are on one link."""
+    seen = phases(runs)
+    return seen[seen["both_run"] & (seen["phase"] == "shared")]
+
+
 def moved_every(runs: Runs, period_ms: int) -> Runs:
     """Return the runs whose migrated flow is moved once in so many ms, dark time included."""
-    cycle = 2 * period_ms * MS
+    cycle = 2 * period_ms * NS_PER_MS
     return runs.select(
         lambda scenario: any(
             flow.name == "migrated" and sum(slot.duration for slot in flow.slots) == cycle for flow in scenario.flows

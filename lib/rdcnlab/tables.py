@@ -110,6 +110,37 @@ def mean_ci(frame: pd.DataFrame, by: Sequence[str], value: str, level: float = 0
     return result
 
 
+def sizes(stats: pd.DataFrame) -> pd.DataFrame:
+    """Return the intervals of sizes, whatever their sign; `stats` has ``mean``, ``low``, ``high`` as from `mean_ci`."""
+    half = (stats["high"] - stats["low"]) / 2
+    size = stats["mean"].abs()
+    return stats.assign(mean=size, low=size - half, high=size + half)
+
+
+def margin(greater: pd.DataFrame, lesser: pd.DataFrame) -> float:
+    """Return how far the lowest interval of some rows is above the highest one of others; negative where they overlap.
+
+    Parameters
+    ----------
+    greater, lesser : DataFrame
+        ``low`` and ``high``, as from `mean_ci`.
+    """
+    return float(greater["low"].min() - lesser["high"].max())
+
+
+def listed(stats: pd.DataFrame, unit: str = "", template: str = "{}") -> str:
+    """Return means and their intervals in words; `stats` as from `mean_ci`, named by its index."""
+    after = f" {unit}" if unit else ""
+    names = cases(stats["mean"], template)
+    rows = zip(names.items(), stats["low"], stats["high"], strict=True)
+    return ", ".join(f"{name}: {mean:.3g}{after} ({low:.3g} to {high:.3g})" for (name, mean), low, high in rows)
+
+
+def goodput(flows: pd.DataFrame) -> pd.DataFrame:
+    """Add each flow's ``group`` (see `role`) and ``gbps``, its size over its completion time."""
+    return flows.assign(group=flows["flow"].map(role), gbps=8e-9 * flows["size_B"] / flows["fct_s"])
+
+
 def jain(rates_of_flows: npt.ArrayLike) -> float:
     """Return Jain's fairness index, ``(sum x)^2 / (n sum x^2)``: 1 for equal shares, ``1/n`` for a single winner."""
     x = np.asarray(rates_of_flows, dtype=float)

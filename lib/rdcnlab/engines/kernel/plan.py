@@ -45,8 +45,6 @@ FIELDS = {
 ETHERNET_HEADER = 14
 #: IPv4 and TCP with time stamps.
 TCP_HEADERS = 52
-#: The least that QUIC's packets have with these, and so the most of them (RFC 9000, sec. 14).
-QUIC_PACKET = QUIC_MTU
 #: Protocol numbers of IP.
 IP_PROTOCOL = {"tcp": 6, "udp": 17, "quic": 17}
 #: What ``tools/traffic.c`` calls them.
@@ -132,7 +130,7 @@ def _words(scenario: Scenario, flow: Flow, address: str, port: int) -> list[str]
 def _payload(flow: Flow, mtu: int) -> int:
     """Return the bytes a full packet of a flow carries."""
     if flow.protocol == "quic":
-        return min(mtu, QUIC_PACKET) - UDP_HEADERS
+        return min(mtu, QUIC_MTU) - UDP_HEADERS  # the least they may have, and most have (RFC 9000, sec. 14)
     return (flow.packet or mtu) - UDP_HEADERS if flow.protocol == "udp" else mtu - TCP_HEADERS
 
 
@@ -333,25 +331,8 @@ def check(scenario: Scenario) -> None:
         for number, flow in enumerate(scenario.flows):
             if flow.protocol != "tcp":
                 raise InputError.of(f"flows[{number}].protocol", flow.protocol, "tcp, with bmv2 as switch")
-    _check_ports(scenario)
+    plan_quic.check(scenario)
     if scenario.switch.kind == "linux":
         for number, flow in enumerate(scenario.flows):
             if flow.path != BYPASS:
                 raise InputError.of(f"flows[{number}].path", flow.path, "bypass, with a Linux bridge as switch")
-
-
-def _check_ports(scenario: Scenario) -> None:
-    """Refuse flows that would take the one port that a client of QUIC finds on its host."""
-    clients: dict[str, str] = {}
-    for number, flow in enumerate(scenario.flows):
-        if flow.protocol != "quic":
-            continue
-        if flow.dst in clients:
-            raise InputError.of(
-                f"flows[{number}].dst", flow.dst, f"another host than that of {clients[flow.dst]}, with quic"
-            )
-        clients[flow.dst] = flow.name
-    for number, flow in enumerate(scenario.flows):
-        if flow.protocol == "tcp" and flow.initiator == "src" and flow.src in clients:
-            allowed = f"a host that does not receive over quic, as it does {clients[flow.src]}"
-            raise InputError.of(f"flows[{number}].src", flow.src, allowed)

@@ -12,7 +12,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from rdcnlab.errors import RunError
+from rdcnlab.errors import InputError, RunError
 from rdcnlab.scenario import Flow, Scenario
 
 ROLES = ("server", "client")
@@ -30,6 +30,23 @@ _IDENTITY = Path(__file__).parent / "inside" / "quic"
 def flows(scenario: Scenario) -> list[Flow]:
     """Return the flows of this protocol."""
     return [flow for flow in scenario.flows if flow.protocol == "quic"]
+
+
+def check(scenario: Scenario) -> None:
+    """Refuse flows that would take the one port that a client of QUIC finds on its host."""
+    clients: dict[str, str] = {}
+    for number, flow in enumerate(scenario.flows):
+        if flow.protocol != "quic":
+            continue
+        if flow.dst in clients:
+            raise InputError.of(
+                f"flows[{number}].dst", flow.dst, f"another host than that of {clients[flow.dst]}, with quic"
+            )
+        clients[flow.dst] = flow.name
+    for number, flow in enumerate(scenario.flows):
+        if flow.protocol == "tcp" and flow.initiator == "src" and flow.src in clients:
+            allowed = f"a host that does not receive over quic, as it does {clients[flow.src]}"
+            raise InputError.of(f"flows[{number}].src", flow.src, allowed)
 
 
 def program(scenario: Scenario, role: str) -> str:

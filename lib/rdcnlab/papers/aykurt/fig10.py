@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import product
 from typing import Annotated, ClassVar
 
@@ -64,16 +63,19 @@ class Fig10(Item):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure who ends last, what bursts cost the main flow, and how regular its saw-tooth is."""
-        times = pd.DataFrame({cc: self._times(runs, cc, bursts=True) for cc in self.cc}).T
-        alone = pd.DataFrame({cc: self._times(runs, cc, bursts=False) for cc in self.cc}).T
-        behind = times["main_s"] - times["migrated_s"]
-        lost = 100 * (times["main_s"] / alone["main_s"] - 1)
-        regular = pd.Series({cc: self._regularity(self._of(runs, cc, bursts=True)) for cc in self.cc})
+        times, alone = self._times(runs, bursts=True), self._times(runs, bursts=False)
+        behind = tables.mean_ci(times.assign(s=times["main_s"] - times["migrated_s"]), ["cc"], "s").set_index("cc")
+        # each with the run of the same seed, which has the same flows
+        pairs = times.merge(alone, on=["cc", "seed"], suffixes=("", "_alone"))
+        lost = pairs.assign(percent=100 * (pairs["main_s"] / pairs["main_s_alone"] - 1))
+        lost = tables.mean_ci(lost, ["cc"], "percent").set_index("cc")
+        regular = pd.concat([self._regularity(self._of(runs, cc, bursts=True)).assign(cc=cc) for cc in self.cc])
+        regular = tables.mean_ci(regular, ["cc"], "correlation").set_index("cc")
         return {
-            "main-later": Measured(tables.cases(behind)),
-            "loss-based-lose-most": _apart(lost, ["cubic", "reno"], lambda mine, rest: mine.min() - rest.max(), "%"),
-            "bbr-most-regular": _apart(regular, ["bbr"], lambda mine, rest: mine.max() - rest.max(), ""),
-            "westwood-most-even": _apart(behind.abs(), ["westwood"], lambda mine, rest: mine.max() - rest.min(), "s"),
+            "main-later": Measured(tables.cases(behind["low"]), tables.listed(behind, "s")),
+            "loss-based-lose-most": _above(lost, ["cubic", "reno"], "%"),
+            "bbr-most-regular": _above(regular, ["bbr"]),
+            "westwood-most-even": _above(tables.sizes(behind), ["cubic", "bbr", "reno"], "s"),
         }
 
     def causes(self) -> list[Cause]:
@@ -89,40 +91,39 @@ class Fig10(Item):
         ]
 
     def _apart_without_bursts(self, runs: Runs) -> Measured:
-        times = pd.DataFrame({cc: self._times(runs, cc, bursts=False) for cc in self.cc}).T
-        return Measured(tables.cases(times["migrated_s"] - times["main_s"]))
+        times = self._times(runs, bursts=False)
+        behind = times.assign(s=times["migrated_s"] - times["main_s"])
+        return Measured(note=tables.listed(tables.mean_ci(behind, ["cc"], "s").set_index("cc"), "s"))
 
     def _of(self, runs: Runs, cc: str, *, bursts: bool) -> Runs:
         """Return the runs of one variant."""
         return runs.select(lambda scenario: scenario.flows[0].cc == cc and _has_bursts(scenario) == bursts)
 
-    def _times(self, runs: Runs, cc: str, *, bursts: bool) -> pd.Series[float]:
-        """Return the mean completion times, ``main_s`` and ``migrated_s``."""
-        flows = self._of(runs, cc, bursts=bursts).flows
-        return tables.completion(flows[flows["flow"].isin(competition.FLOWS)])[["main_s", "migrated_s"]].mean()
+    def _times(self, runs: Runs, *, bursts: bool) -> pd.DataFrame:
+        """Return completion times, one row a run: ``cc``, ``seed``, ``main_s``, ``migrated_s``."""
+        parts = []
+        for cc in self.cc:
+            of_variant = self._of(runs, cc, bursts=bursts)
+            flows = of_variant.flows
+            times = tables.completion(flows[flows["flow"].isin(competition.FLOWS)])
+            parts.append(times.merge(of_variant.scenarios[["run", "seed"]], on="run").assign(cc=cc))
+        return pd.concat(parts, ignore_index=True)
 
-    def _regularity(self, runs: Runs) -> float:
-        """Return the mean autocorrelation of the main flow's rate after one cycle of the timetable, while both run."""
+    def _regularity(self, runs: Runs) -> pd.DataFrame:
+        """Return the ``correlation`` of the main flow's rate with itself a cycle later, while both run, by run."""
         seen = competition.phases(runs)
         main = seen[(seen["flow"] == "main") & seen["both_run"]]
         of_runs = [tables.autocorrelation(of["gbps"], 2 * self.period_ms) for _, of in tables.groups(main, ["run"])]
-        return float(pd.Series(of_runs).mean())
+        return pd.DataFrame({"correlation": of_runs})
 
 
 def _has_bursts(scenario: Scenario) -> bool:
     return any(flow.protocol == "udp" for flow in scenario.flows)
 
 
-def _apart(
-    values: pd.Series[float],
-    mine: list[str],
-    margin: Callable[[pd.Series[float], pd.Series[float]], float],
-    unit: str,
-) -> Measured:
-    """Compare some variants with the others; the note lists all."""
-    names = [name for name in mine if name in values.index]
-    rest = values.drop(names)
-    if len(names) < len(mine) or rest.empty:
+def _above(stats: pd.DataFrame, upper: list[str], unit: str = "") -> Measured:
+    """Measure how far the intervals of some variants are above those of the others; the note lists all."""
+    lower = [name for name in stats.index if name not in upper]
+    if not lower or not set(upper) <= set(stats.index):
         return Measured(note="not all variants ran")
-    listed = ", ".join(f"{name}: {value:.3g}{f' {unit}' if unit else ''}" for name, value in values.items())
-    return Measured.one(float(margin(values[names], rest)), listed)
+    return Measured.one(tables.margin(stats.loc[upper], stats.loc[lower]), tables.listed(stats, unit))

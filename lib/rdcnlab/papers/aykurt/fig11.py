@@ -7,6 +7,7 @@ from itertools import product
 from typing import Annotated, ClassVar, Literal
 
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from pydantic import Field
 
@@ -17,11 +18,11 @@ from rdcnlab.papers.aykurt.space import Periods, Point, Variant
 from rdcnlab.runs import Runs
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.fields import Listed
+from rdcnlab.units import NS_PER_MS
 
 Flows = Literal[8, 10, 20]
 #: Volume of all flows together.
 _VOLUME_B = 4 * 2**30
-_MS = 1_000_000
 
 
 class Fig11(Item):
@@ -59,25 +60,23 @@ class Fig11(Item):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw each flow's mean throughput over time, and in bold that of each group's flows."""
-        with figures.style():
-            figure, axes = figures.panels(len(self.periods_ms), len(self.flows), width=3.0)
-            for (row, period), (column, flows) in product(enumerate(self.periods_ms), enumerate(self.flows)):
-                ax = axes[row, column]
-                stats = competition.mean_curves(self._of(runs, flows, period), competition.bin_ms(period) * _MS)
-                for (group,), of_group in tables.groups(stats.assign(group=stats["flow"].map(tables.role)), ["group"]):
-                    color = figures.look(group).color
-                    for _, of_flow in tables.groups(of_group, ["flow"]):
-                        ax.plot(of_flow["t_s"], of_flow["mean"] / 1e9, color=color, alpha=0.25, linewidth=0.6)
-                    mean = of_group.groupby("t_s")["mean"].mean() / 1e9
-                    ax.plot(mean.index, mean, color=color, label=f"{group} flows, mean")
-                figures.reference(ax, 20 / flows, "share of a link, apart")
-                ax.set(title=f"{flows} flows, {period} ms")
-            for ax in axes[-1]:
-                ax.set_xlabel("time [s]")
-            for ax in axes[:, 0]:
-                ax.set_ylabel("throughput [Gb/s]")
-            figures.legend(figure, axes[0, 0])
-        return figure
+        cases = {
+            f"{flows} flows, {period} ms": (flows, period) for period, flows in product(self.periods_ms, self.flows)
+        }
+
+        def one(ax: Axes, title: str) -> None:
+            flows, period = cases[title]
+            stats = competition.mean_curves(self._of(runs, flows, period), competition.bin_ms(period) * NS_PER_MS)
+            for (group,), of_group in tables.groups(stats.assign(group=stats["flow"].map(tables.role)), ["group"]):
+                color = figures.look(group).color
+                for _, of_flow in tables.groups(of_group, ["flow"]):
+                    ax.plot(of_flow["t_s"], of_flow["mean"] / 1e9, color=color, alpha=0.25, linewidth=0.6)
+                mean = of_group.groupby("t_s")["mean"].mean() / 1e9
+                ax.plot(mean.index, mean, color=color, label=f"{group} flows, mean")
+            line_rate = runs[0].scenario.network.links[0].rate / 1e9
+            figures.reference(ax, 2 * line_rate / flows, "share of a link, apart")
+
+        return competition.panels(list(cases), one, columns=len(self.flows), width=3.0)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure the groups' completion times at 50 ms, and their throughput at 10 ms."""
@@ -92,7 +91,7 @@ class Fig11(Item):
             gaps = {}
             for flows in self.flows:
                 stats = _group_rates(self._of(runs, flows, 10)).set_index("group")
-                gaps[f"{flows} flows"] = float(stats["low"]["main"]) - float(stats["high"]["migrated"])
+                gaps[f"{flows} flows"] = tables.margin(stats.loc[["main"]], stats.loc[["migrated"]])
             measured["lower-at-10"] = Measured(gaps)
         return measured
 
@@ -101,19 +100,12 @@ class Fig11(Item):
         return runs.select(
             lambda scenario: (
                 len(scenario.flows) == flows
-                and any(sum(slot.duration for slot in flow.slots) == 2 * period * _MS for flow in scenario.flows)
+                and any(sum(slot.duration for slot in flow.slots) == 2 * period * NS_PER_MS for flow in scenario.flows)
             )
         )
 
 
 def _group_rates(runs: Runs) -> pd.DataFrame:
-    """Return each group's throughput per flow [Gb/s], size over completion time, as a mean over runs."""
-    flows = runs.flows
-    rates = pd.DataFrame(
-        {
-            "run": flows["run"],
-            "group": flows["flow"].map(tables.role),
-            "gbps": 8e-9 * flows["size_B"] / flows["fct_s"],
-        }
-    )
-    return tables.mean_ci(rates.groupby(["run", "group"])["gbps"].mean().reset_index(), ["group"], "gbps")
+    """Return each group's throughput per flow [Gb/s], as a mean over runs."""
+    of_runs = tables.goodput(runs.flows).groupby(["run", "group"])["gbps"].mean().reset_index()
+    return tables.mean_ci(of_runs, ["group"], "gbps")

@@ -7,6 +7,7 @@ from itertools import product
 from typing import Annotated, ClassVar, Literal
 
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from pydantic import Field
 
@@ -17,10 +18,10 @@ from rdcnlab.papers.aykurt.space import Period, Point, Volume
 from rdcnlab.runs import Runs
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.fields import Listed
+from rdcnlab.units import NS_PER_MS
 
 Mover = Literal["cubic", "bbr", "reno", "westwood"]
 _LOSS_BASED = ("cubic", "reno")
-_MS = 1_000_000
 _LABEL = {"main": "QUIC, CUBIC", "migrated": "TCP, migrated"}
 #: A fair share of a link [Gb/s].
 _HALF = 0.5
@@ -52,25 +53,18 @@ class _AgainstQuic(Item):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the throughput of both flows over time, one line a run, one panel a variant of TCP."""
-        with figures.style():
-            figure, axes = figures.panels(2 if len(self.cc) > 2 else 1, min(2, len(self.cc)), width=3.6)
-            panels = [ax for row in axes for ax in row]
-            for ax, cc in zip(panels, self.cc, strict=False):
-                rates = tables.rates(self._of(runs, cc, self.period_ms).throughput, _MS, 5 * _MS)
-                for (flow, run), of_run in tables.groups(rates, ["flow", "run"]):
-                    label = f"{'QUIC, CUBIC' if flow == 'main' else 'TCP, migrated'}" if run == 0 else None
-                    color = figures.look(flow).color
-                    ax.plot(
-                        of_run["t_s"], of_run["rate_bps"] / 1e9, color=color, linewidth=0.6, alpha=0.35, label=label
-                    )
-                figures.reference(ax, _HALF, "half the line rate")
-                ax.set(title=f"{figures.look(cc).label}, {self.period_ms} ms", ylim=(0, 1.08))
-            for ax in axes[-1]:
-                ax.set_xlabel("time [s]")
-            for ax in axes[:, 0]:
-                ax.set_ylabel("throughput [Gb/s]")
-            figures.legend(figure, panels[0])
-        return figure
+        cases = {f"{figures.look(cc).label}, {self.period_ms} ms": cc for cc in self.cc}
+
+        def one(ax: Axes, title: str) -> None:
+            rates = tables.rates(self._of(runs, cases[title], self.period_ms).throughput, NS_PER_MS, 5 * NS_PER_MS)
+            for (flow, run), of_run in tables.groups(rates, ["flow", "run"]):
+                label = _LABEL[flow] if run == 0 else None
+                color = figures.look(flow).color
+                ax.plot(of_run["t_s"], of_run["rate_bps"] / 1e9, color=color, linewidth=0.6, alpha=0.35, label=label)
+            figures.reference(ax, _HALF, "half the line rate")
+            ax.set_ylim(0, 2.16 * _HALF)
+
+        return competition.panels(list(cases), one, columns=2, width=3.6)
 
     def _scenarios(self, period_ms: Period) -> list[Scenario]:
         """Return variants times seeds."""
@@ -87,12 +81,10 @@ class _AgainstQuic(Item):
         return of_period.select(lambda scenario: any(f.name == "migrated" and f.cc == cc for f in scenario.flows))
 
     def _times(self, runs: Runs, period_ms: int) -> pd.DataFrame:
-        """Return the mean completion times, ``main_s`` and ``migrated_s``, by the variant of TCP."""
-        means = {
-            cc: tables.completion(self._of(runs, cc, period_ms).flows)[["main_s", "migrated_s"]].mean()
-            for cc in self.cc
-        }
-        return pd.DataFrame(means).T
+        """Return the completion times, one row a run: ``cc`` of TCP, ``main_s``, ``migrated_s`` and their ``ratio``."""
+        parts = [tables.completion(self._of(runs, cc, period_ms).flows).assign(cc=cc) for cc in self.cc]
+        times = pd.concat(parts, ignore_index=True)
+        return times.assign(ratio=times["migrated_s"] / times["main_s"])
 
 
 class Fig13(_AgainstQuic):
@@ -107,24 +99,35 @@ class Fig13(_AgainstQuic):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure completion times against QUIC's, and the rate while both are on one link."""
-        times = self._times(runs, 50)
-        ratio = (times["migrated_s"] / times["main_s"]).loc[[cc for cc in self.cc if cc in _LOSS_BASED]]
-        shared = pd.Series({cc: self._shared(self._of(runs, cc, 50)) for cc in self.cc})
-        low = shared.loc[[cc for cc in self.cc if cc in _LOSS_BASED]]
-        listed = ", ".join(f"{cc}: {value:.3g} Gb/s" for cc, value in shared.items())
-        measured = {"far-behind": Measured(tables.cases(ratio)), "below-half": Measured(tables.cases(low))}
-        if "bbr" in shared.index and len(low):
-            measured["bbr-gets-more"] = Measured.one(float(shared["bbr"] - low.max()), listed)
-        if "westwood" in shared.index and len(shared) > 1:
-            off = (shared - _HALF).abs()
-            measured["westwood-competes"] = Measured.one(float(off["westwood"] - off.drop("westwood").min()), listed)
+        loss_based = [cc for cc in self.cc if cc in _LOSS_BASED]
+        ratio = self._times(runs, 50).groupby("cc")["ratio"].mean()
+        shared = self._shared(runs)
+        rates = tables.mean_ci(shared, ["cc"], "gbps").set_index("cc").reindex(self.cc)
+        off = (
+            tables.mean_ci(shared.assign(off=(shared["gbps"] - _HALF).abs()), ["cc"], "off")
+            .set_index("cc")
+            .reindex(self.cc)
+        )
+        listed = tables.listed(rates, "Gb/s")
+        measured = {
+            "far-behind": Measured(tables.cases(ratio[loss_based])),
+            "below-half": Measured(tables.cases(rates["high"][loss_based]), listed),
+        }
+        if "bbr" in self.cc and loss_based:
+            measured["bbr-gets-more"] = Measured.one(tables.margin(rates.loc[["bbr"]], rates.loc[loss_based]), listed)
+        if "westwood" in self.cc and len(self.cc) > 1:
+            nearer = tables.margin(off.drop("westwood"), off.loc[["westwood"]])
+            measured["westwood-competes"] = Measured.one(nearer, listed)
         return measured
 
-    def _shared(self, runs: Runs) -> float:
-        """Return the migrated flow's mean rate [Gb/s] while both run and are on one link."""
-        seen = competition.phases(runs)
-        chosen = seen[(seen["flow"] == "migrated") & seen["both_run"] & (seen["phase"] == "shared")]
-        return float(chosen["gbps"].mean())
+    def _shared(self, runs: Runs) -> pd.DataFrame:
+        """Return the migrated flow's mean rate while both run and are on one link: ``cc``, ``run``, ``gbps``."""
+        parts = []
+        for cc in self.cc:
+            seen = competition.on_one_link(self._of(runs, cc, 50))
+            rates = seen[seen["flow"] == "migrated"].groupby("run")["gbps"].mean()
+            parts.append(rates.reset_index().assign(cc=cc))
+        return pd.concat(parts, ignore_index=True)
 
 
 class Fig14(_AgainstQuic):
@@ -139,11 +142,16 @@ class Fig14(_AgainstQuic):
 
     def needs(self, scenario: Scenario) -> tuple[str, ...]:
         """Return completion times, and at 25 ms the throughput."""
-        return ("flows", "throughput") if scenario.flows[-1].period == 25 * _MS else ("flows",)
+        return ("flows", "throughput") if scenario.flows[-1].period == 25 * NS_PER_MS else ("flows",)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure how completion times change from 50 to 25 ms."""
-        ratio = self._times(runs, 25)["migrated_s"] / self._times(runs, 50)["migrated_s"]
-        suffering = ratio.loc[[cc for cc in self.cc if cc in _LOSS_BASED]]
-        others = ratio.drop(suffering.index)
-        return {"suffer-more": Measured(tables.cases(suffering)), "others-stay": Measured(tables.cases(others))}
+        at_25, at_50 = (
+            tables.mean_ci(self._times(runs, period), ["cc"], "migrated_s").set_index("cc") for period in (25, 50)
+        )
+        loss_based = [cc for cc in self.cc if cc in _LOSS_BASED]
+        others = [cc for cc in self.cc if cc not in _LOSS_BASED]
+        return {
+            "suffer-more": Measured({cc: tables.margin(at_25.loc[[cc]], at_50.loc[[cc]]) for cc in loss_based}),
+            "others-stay": Measured(tables.cases((at_25["mean"] / at_50["mean"])[others])),
+        }

@@ -18,10 +18,11 @@ from rdcnlab.papers.aykurt.space import Period, Point, Variant, Volume
 from rdcnlab.runs import Runs
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.fields import Listed
+from rdcnlab.units import NS_PER_MS
 
 _LINE_RATE = 10e9
 #: Drops this long after a move count as caused by it: more than three smallest RTTs.
-_AFTER_MOVE_NS = 1_000_000
+_AFTER_MOVE_NS = NS_PER_MS
 
 
 class Fig3(Item):
@@ -115,7 +116,7 @@ def drops_by_moves(scenario: Scenario, events: pd.DataFrame) -> int:
 
 
 def _bins(width_ms: int) -> tuple[int, int]:
-    return 1_000_000, width_ms * 1_000_000
+    return NS_PER_MS, width_ms * NS_PER_MS
 
 
 def _period(period_ms: float) -> str:

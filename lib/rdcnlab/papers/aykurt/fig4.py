@@ -11,15 +11,16 @@ from matplotlib.figure import Figure
 
 from rdcnlab import competition, tables
 from rdcnlab.claims import Measured
-from rdcnlab.competition import MS, mean_curves, moved_every
+from rdcnlab.competition import mean_curves, moved_every
 from rdcnlab.items import Cause, Item
-from rdcnlab.papers.aykurt.space import Periods, Point, Variant, Volume
+from rdcnlab.papers.aykurt.space import Periods, Point, Variant, Volume, buffers
 from rdcnlab.runs import Runs
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.fields import Listed
+from rdcnlab.units import NS_PER_MS
 
 #: Bins in which intervals are compared: a whole number of cycles of every period of the figure but one.
-_COMPARE = 100 * MS
+_COMPARE = 100 * NS_PER_MS
 #: Width of the bins drawn by period, where it is not 5 ms.
 _DRAWN_MS = {25: 50, 10: 20, 5: 20, 1: 20}
 
@@ -95,20 +96,19 @@ class Fig4(Item):
                 {f"{period} ms": _apart(curves, period) for period in self.periods_ms if period <= 10}
             )
         if 1 in self.periods_ms:
-            curves = _together(mean_curves(drawn, 10 * MS), pairs, 10 * MS)
+            curves = _together(mean_curves(drawn, 10 * NS_PER_MS), pairs, 10 * NS_PER_MS)
             means = curves[curves["period_ms"] == 1].pivot_table(index="t_s", columns="flow", values="mean")
             measured["below-at-1"] = Measured.one(100 * float((means["migrated"] < means["main"]).mean()))
         return measured
 
     def causes(self) -> list[Cause]:
         """Return why BBR's migrated flow is not behind."""
-        shallow = {f"network.links.{link}.buffer": "250 kB" for link in ("green", "blue")}
         return [
             Cause(
                 "other-variants",
                 "A pair of BBR loses nothing when it meets: it keeps two of the thirteen bandwidth-delay products that "
                 "the buffer holds, and shares at once. In a buffer of about one, the migrated flow falls behind by",
-                Fig4(cc="bbr", others=(), periods_ms=(50, 10, 1), seeds=self.few, changes=shallow),
+                Fig4(cc="bbr", others=(), periods_ms=(50, 10, 1), seeds=self.few, changes=buffers("250 kB")),
                 _prolongations,
             )
         ]

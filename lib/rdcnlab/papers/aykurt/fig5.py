@@ -16,14 +16,14 @@ from rdcnlab.items import Cause, Item
 from rdcnlab.papers.aykurt.space import Periods, Point, Variant, Volume
 from rdcnlab.runs import Runs
 from rdcnlab.scenario import Scenario
+from rdcnlab.units import NS_PER_MS
 
-_MS = 1_000_000
 #: A step of the window by more than this share is a fall; CUBIC's is 0.3, spread over one RTT by PRR.
 _FALL = 0.05
 #: Shortest retransmission timeout of Linux.
-_RTO_MIN_NS = 200 * _MS
+_RTO_MIN_NS = 200 * NS_PER_MS
 #: The loss is seen by the sender up to this long after the flows met: queue and RTT at their largest.
-_NOTICE_NS = 5 * _MS
+_NOTICE_NS = 5 * NS_PER_MS
 
 
 class Fig5(Item):
@@ -59,7 +59,7 @@ class Fig5(Item):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the mean window over time, the single flow's behind both, one panel a period."""
-        windows = self._windows(runs, 5 * _MS)
+        windows = self._windows(runs, 5 * NS_PER_MS)
         stats = tables.mean_ci(windows, ["period_ms", "flow", "t_s"], "cwnd_B")
         with figures.style():
             figure, axes = figures.panels(1, len(self.periods_ms), width=2.8)
@@ -77,7 +77,7 @@ class Fig5(Item):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure peaks, falls and growth of the windows."""
-        windows = self._windows(runs, _MS)
+        windows = self._windows(runs, NS_PER_MS)
         alone = windows[windows["flow"] == "single"]
         single = np.mean([_largest_before_fall(of_run) for _, of_run in tables.groups(alone, ["run"])])
         ends = self._ends(runs)
@@ -184,7 +184,7 @@ class Fig5(Item):
 
     def _timeouts(self, runs: Runs) -> Measured:
         """Count the falls at 50 ms that follow no move, and those of them that end a silence as long as a timeout."""
-        windows = self._inside(self._windows(runs, _MS), self._ends(runs))
+        windows = self._inside(self._windows(runs, NS_PER_MS), self._ends(runs))
         falls = self._falls(runs, windows[windows["period_ms"] == 50])
         others = falls[~falls["following"]]
         acks = runs.tcp.set_index(["run", "flow"]).sort_index()

@@ -13,13 +13,14 @@ from pydantic import Field
 from rdcnlab import competition, figures, tables
 from rdcnlab.claims import Measured
 from rdcnlab.items import Cause, Item
-from rdcnlab.papers.aykurt.space import Period, Point, Variant, Volume
+from rdcnlab.papers.aykurt.space import Period, Point, Variant, Volume, buffers, without_card_memory
 from rdcnlab.runs import Runs
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.fields import Listed
 
 #: Variants of which every ordered pair is run.
 _ALL: tuple[Variant, ...] = ("cubic", "bbr", "reno", "westwood")
+_PAIR = "{} migrated, {} main"
 
 
 class _Mixed(Item):
@@ -96,49 +97,43 @@ class Fig6a(_Mixed):
         """Measure who gets how much, and where BBR's rate stays."""
         seen = competition.phases(runs).merge(competition.variants(runs), on="run")
         both = seen[seen["both_run"]]
-        means = both.pivot_table(index=["migrated", "main"], columns="flow", values="gbps")
-        means = means.rename(columns={"main": "of_main", "migrated": "of_migrated"})
-        ratio = means["of_migrated"] / means["of_main"]
-        drawn = ratio.loc[[pair for pair in self._drawn if pair in ratio.index]]
+        rates = both.pivot_table(index=["migrated", "main", "run"], columns="flow", values="gbps")
+        rates = rates.rename(columns={"main": "of_main", "migrated": "of_migrated"})
         measured = {}
-        if ("cubic", "bbr") in ratio.index:
+        if ("cubic", "bbr") in self._drawn:
             bbr = seen[(seen["migrated"] == "cubic") & (seen["main"] == "bbr") & (seen["flow"] == "main")]
             alone = bbr[bbr["both_run"] & bbr["late"] & (bbr["phase"] == "apart")]
             after = bbr[bbr["main_runs"] & ~bbr["migrated_runs"]]
-            measured["cubic-over-bbr"] = Measured.one(float(ratio.loc[("cubic", "bbr")]))
+            ratio = _by_pair(rates["of_migrated"] / rates["of_main"]).loc[[("cubic", "bbr")]]
+            measured["cubic-over-bbr"] = Measured.one(float(ratio["low"].min()), tables.listed(ratio, "", _PAIR))
             measured["bbr-alone"] = Measured.one(float(alone["gbps"].mean()))
             measured["bbr-after"] = Measured.one(float(after["gbps"].mean()), "" if len(after) else "it ended first")
-        if ("cubic", "reno") in drawn.index and len(drawn) > 1:
-            fair = means.loc[drawn.index].apply(tables.jain, axis=1)
-            margin = fair.loc[("cubic", "reno")] - fair.drop(("cubic", "reno")).max()
-            measured["reno-is-fairest"] = Measured.one(float(margin), _listed(fair))
-        over = pd.concat(
-            [
-                ratio[ratio.index.get_level_values("migrated") == "westwood"],
-                1 / ratio[ratio.index.get_level_values("main") == "westwood"],
-            ]
-        )
-        if len(over):
-            measured["westwood-over-all"] = Measured(tables.cases(over, "{} migrated, {} main"))
+        if ("cubic", "reno") in self._drawn and len(self._drawn) > 1:
+            fair = _by_pair(rates.apply(tables.jain, axis=1)).loc[self._drawn]
+            margin = tables.margin(fair.loc[[("cubic", "reno")]], fair.drop(("cubic", "reno")))
+            measured["reno-is-fairest"] = Measured.one(margin, tables.listed(fair, "", _PAIR))
+        migrated, main = (rates[rates.index.get_level_values(flow) == "westwood"] for flow in ("migrated", "main"))
+        if len(migrated) or len(main):
+            over = _by_pair(
+                pd.concat([migrated["of_migrated"] / migrated["of_main"], main["of_main"] / main["of_migrated"]])
+            )
+            measured["westwood-over-all"] = Measured(tables.cases(over["low"], _PAIR), tables.listed(over, "", _PAIR))
         return measured
 
     def causes(self) -> list[Cause]:
         """Return what buffer BBR would have to lose in, and what the card's memory does for Westwood's partners."""
-        smaller = {f"network.links.{link}.buffer": "500 kB" for link in ("green", "blue")}
-        no_memory = {f"network.hosts.{host}.nic_buffer": 0 for host in ("s1", "s2", "r1", "r2")}
         return [
             Cause(
                 "bbr-alone",
-                "In the buffer of 2.8 MB BBR loses next to nothing, and is back at the full rate as soon as it is "
-                "alone. Where it does lose packets in CUBIC's queue it is not: in a buffer of 500 kB its peaks are, in "
-                "Gb/s",
-                Fig6a(mains=("bbr",), every_pair=False, size=self.size, seeds=self.few, changes=smaller),
+                "In the testbed's buffer BBR is back at the full rate as soon as it is alone. Where it loses more in "
+                "CUBIC's queue it is not: in a buffer of 500 kB its peaks are, in Gb/s",
+                Fig6a(mains=("bbr",), every_pair=False, size=self.size, seeds=self.few, changes=buffers("500 kB")),
             ),
             Cause(
                 "westwood-over-all",
                 "What of a window the path does not hold waits in the memory of the sender's own card, which the "
                 "testbed is given for other claims. Without such memory the ratios are",
-                Fig6a(size=self.size, seeds=self.few, changes=no_memory),
+                Fig6a(size=self.size, seeds=self.few, changes=without_card_memory()),
             ),
         ]
 
@@ -161,11 +156,17 @@ class Fig6b(_Mixed):
         fct = runs.flows.merge(competition.variants(runs), on="run")
         fct = fct[fct["migrated"] == self.cc]
         fct = fct.pivot_table(index=["period_ms", "main", "run"], columns="flow", values="fct_s")
-        behind = (fct["migrated"] - fct["main"]).groupby(["period_ms", "main"]).mean().unstack("period_ms")
-        behind = behind.loc[[main for main in self.mains if main in behind.index]]
+        times = (fct["migrated"] - fct["main"]).rename("behind_s").reset_index()
+        of_both = tables.mean_ci(times, ["period_ms", "main"], "behind_s")
+        at_10, at_50 = (
+            of_both[of_both["period_ms"] == period].set_index("main").reindex(self.mains) for period in (10, 50)
+        )
+        larger, smaller = tables.sizes(at_10), tables.sizes(at_50)
+        more: dict[str, float] = {main: tables.margin(larger.loc[[main]], smaller.loc[[main]]) for main in self.mains}
+        listed = f"at 10 ms {tables.listed(at_10, 's')}; at 50 ms {tables.listed(at_50, 's')}"
         return {
-            "same-order": Measured.one(tables.spearman(behind[50], behind[10])),
-            "larger-differences": Measured(tables.cases(behind[10].abs() / behind[50].abs())),
+            "same-order": Measured.one(tables.spearman(at_50["mean"], at_10["mean"]), listed),
+            "larger-differences": Measured(more, listed),
         }
 
     def causes(self) -> list[Cause]:
@@ -183,12 +184,13 @@ class Fig6b(_Mixed):
 
 def _as_slots_age(runs: Runs) -> Measured:
     """Measure the migrated flow's share of the link, in %, in the first 10 ms of shared slots and afterwards."""
-    seen = competition.phases(runs)
-    shared = seen[seen["both_run"] & (seen["phase"] == "shared")]
-    early = (shared["t_s"] * 1000).round() % 50 < 10
-    rates = shared.groupby([early.map({True: "first 10 ms", False: "afterwards"}), "flow"])["gbps"].mean().unstack()
+    shared = competition.on_one_link(runs)
+    age = (shared["since_ms"] < 10).map({True: "first 10 ms", False: "afterwards"})
+    rates = shared.groupby([age, "flow"])["gbps"].mean().unstack()
     return Measured(tables.cases(100 * rates["migrated"] / rates.sum(axis=1)))
 
 
-def _listed(fair: pd.Series[float]) -> str:
-    return ", ".join(f"{names}: {value:.3f}" for names, value in tables.cases(fair, "{} with {}").items())
+def _by_pair(of_runs: pd.Series[float]) -> pd.DataFrame:
+    """Average over the runs of each ordered pair, ``migrated`` and ``main``."""
+    stats = tables.mean_ci(of_runs.rename("value").reset_index(), ["migrated", "main"], "value")
+    return stats.set_index(["migrated", "main"])

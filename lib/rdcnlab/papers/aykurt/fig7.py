@@ -109,16 +109,16 @@ class Fig7(Item):
         return [
             Cause(
                 "marks-fall",
-                "Most marks are those of the queue that stands when the flows meet, some 1600 kB of it, whatever the "
-                "threshold. Share of all marks that fall into the first 15 ms after a move, in %",
+                "Most marks are those of the queue that stands when the flows meet, whatever the threshold. Share of "
+                "all marks that fall into the first 15 ms after a move, in %, and the longest queue",
                 Fig7(thresholds_kB=(5, 25), periods_ms=(50, 25), seeds=self.few, changes={"probes.bin": "1 ms"}),
                 _soon_after_moves,
             ),
             Cause(
                 "marks-fall",
                 "Thresholds of 5 to 25 kB are none to two waiting packets of 9000 bytes. Two flows that stay on one "
-                "link do not fill it then, and the less they fill it the less is marked. Marked "
-                "packets, in %",
+                "link do not fill it then (see when the last one ends), and the less they fill it the less is marked. "
+                "Marked packets, in %",
                 Fig7(
                     thresholds_kB=(5, 10, 15, 20, 25, 50, 100, 200),
                     periods_ms=(50,),
@@ -152,15 +152,20 @@ def _trends(table: pd.DataFrame) -> pd.Series[float]:
 
 
 def _soon_after_moves(runs: Runs) -> Measured:
-    """Measure the share of marks, in %, in the first 15 ms after a move."""
+    """Measure the share of marks, in %, in the first 15 ms after a move; the note has the longest queue."""
     queues = runs.queues
     since = queues["bin"] % queues["period_ms"]
     marks = queues.assign(soon=queues["marks"].where(since < 15, 0))
     sums = marks.groupby(["switch.ecn_threshold", "period_ms"])[["soon", "marks"]].sum()
-    return Measured(tables.cases(100 * sums["soon"] / sums["marks"], "{:g} B, {:g} ms"))
+    longest = queues["max_B"].max() / 1000
+    shares = tables.cases(100 * sums["soon"] / sums["marks"], "{:g} B, {:g} ms")
+    return Measured(shares, f"the longest queue was {longest:.0f} kB")
 
 
 def _marked_by_threshold(runs: Runs) -> Measured:
-    """Measure the share of marked packets, in %, by the threshold."""
+    """Measure the share of marked packets, in %, by the threshold; the note has how long both flows took."""
     means = _counted(runs).groupby("threshold_kB")["marked"].mean()
-    return Measured(tables.cases(means, "{:g} kB"))
+    flows = runs.flows.merge(_counted(runs)[["run", "threshold_kB"]], on="run")
+    took = flows.groupby(["threshold_kB", "run"])["end_s"].max().reset_index()
+    times = tables.mean_ci(took, ["threshold_kB"], "end_s").set_index("threshold_kB")
+    return Measured(tables.cases(means, "{:g} kB"), f"the last flow ended at {tables.listed(times, 's', '{:g} kB')}")

@@ -69,25 +69,24 @@ class Fig9(Item):
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure drops in the dark, who falls behind, and what the main flow gains."""
         dark = {period: self._of(runs, period) for period in self.periods_ms}
-        times = {period: tables.completion(of.flows)[["main_s", "migrated_s"]].mean() for period, of in dark.items()}
+        times = {period: tables.completion(of.flows) for period, of in dark.items()}
         bright = {period: tables.completion(self._of(runs, period, dark=False).flows) for period in self.periods_ms}
         drops = {period: of.select(lambda scenario: scenario.seed == 0).events for period, of in dark.items()}
-        migrated = pd.Series({period: of["migrated_s"] for period, of in times.items()})
+        migrated = pd.Series({period: of["migrated_s"].mean() for period, of in times.items()})
         measured = {
             "drops": Measured(
                 {f"{period} ms": float((events["event"] == "drop_dark").sum()) for period, events in drops.items()}
             ),
             "prolongation": Measured.one(tables.spearman(migrated.index, migrated)),
             "main-gains": Measured(
-                {f"{period} ms": float(of["main_s"] / bright[period]["main_s"].mean()) for period, of in times.items()}
+                {f"{period} ms": tables.margin(_main(bright[period]), _main(of)) for period, of in times.items()}
             ),
         }
         if 100 in dark:
             measured["below-at-100"] = Measured.one(_below(dark[100], 200))
         if 10 in dark:
+            rates = competition.on_one_link(dark[10]).groupby("flow")["gbps"].mean()
             seen = competition.phases(dark[10])
-            shared = seen[(seen["phase"] == "shared") & seen["both_run"]]
-            rates = shared.groupby("flow")["gbps"].mean()
             after = seen[(seen["flow"] == "migrated") & seen["migrated_runs"] & ~seen["main_runs"]]
             measured["main-takes-over"] = Measured.one(100 * float(rates["main"] / rates.sum()))
             measured["slow-after-main"] = Measured.one(float(after["gbps"].mean()))
@@ -100,6 +99,11 @@ class Fig9(Item):
 
 def _is_dark(scenario: Scenario) -> bool:
     return any(slot.link == DARK for slot in scenario.flows[-1].slots)
+
+
+def _main(times: pd.DataFrame) -> pd.DataFrame:
+    """Average the main flow's completion time."""
+    return tables.mean_ci(times.assign(flow="main"), ["flow"], "main_s")
 
 
 def _below(runs: Runs, cycle_ms: int) -> float:

@@ -88,9 +88,8 @@ class Tab2(Item):
         return [
             Cause(
                 "migrated-at-50",
-                "The paper does not say how it averages. Here each flow counts alike, so that short ones, which come "
-                "when the link is idle, weigh as much as long ones. Counted by time, all bytes of a group over all its "
-                "flows' time, the averages are, in Gb/s",
+                "The paper does not say how it averages. Here each flow counts alike, the short as much as the long. "
+                "Counted by time, all bytes of a group over all its flows' time, the averages are, in Gb/s",
                 Tab2(cc=self.cc, periods_ms=self.periods_ms, profile=self.profile, seeds=self.seeds),
                 _by_time,
             )
@@ -98,8 +97,7 @@ class Tab2(Item):
 
     def _stats(self, runs: Runs) -> pd.DataFrame:
         """Average the throughput [Gb/s] of a group's flows, and that over runs; by ``period_ms`` and ``group``."""
-        flows = _grouped(runs)
-        flows = flows.assign(gbps=8e-9 * flows["size_B"] / flows["fct_s"])
+        flows = tables.goodput(runs.flows)
         means = flows.groupby(["run", "period_ms", "group"])["gbps"].mean().reset_index()
         return tables.mean_ci(means, ["period_ms", "group"], "gbps")
 
@@ -109,14 +107,9 @@ class Tab2(Item):
         return self.stated(_claim(group, int(period))) if _claim(group, int(period)) in known else float("nan")
 
 
-def _grouped(runs: Runs) -> pd.DataFrame:
-    flows = runs.flows
-    return flows.assign(group=flows["flow"].map(tables.role))
-
-
 def _by_time(runs: Runs) -> Measured:
     """Measure all bytes of a group over the sum of its flows' completion times, in Gb/s."""
-    sums = _grouped(runs).groupby(["group", "period_ms"])[["size_B", "fct_s"]].sum()
+    sums = tables.goodput(runs.flows).groupby(["group", "period_ms"])[["size_B", "fct_s"]].sum()
     return Measured(tables.cases(8e-9 * sums["size_B"] / sums["fct_s"], "{}, {:g} ms"))
 
 
