@@ -42,6 +42,7 @@ def fake_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     here = str(Path(__file__).parent)
     monkeypatch.setenv("RDCNLAB_ENGINE", "fake_engine:FakeEngine")
     monkeypatch.setenv("RDCNLAB_RESULTS", str(tmp_path / "none"))
+    monkeypatch.setenv("RDCNLAB_MODELS", str(tmp_path / "models"))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([here, os.environ.get("PYTHONPATH", "")]))
     monkeypatch.setenv("FAKE_MARK", str(tmp_path))
     monkeypatch.setattr(sys, "path", [here, *sys.path])

@@ -7,6 +7,7 @@ import json
 import re
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,6 +30,8 @@ app = typer.Typer(
 )
 kernel_app = typer.Typer(help="The patched kernel.", no_args_is_help=True)
 app.add_typer(kernel_app, name="kernel")
+predict_app = typer.Typer(help="Ask the trained models.", no_args_is_help=True)
+app.add_typer(predict_app, name="predict")
 
 Json = Annotated[bool, typer.Option("--json", help="Print rows as JSON.")]
 Workers = Annotated[int | None, typer.Option(min=1, help="Worker processes; one on each core by default.")]
@@ -151,6 +154,26 @@ def score(names: Names = None, as_json: Json = False) -> None:
         item, runs = best(kind, store)
         rows += item.rows(runs)
     show(rows if as_json else [{name: row[name] for name in ("item", *_CARD, "profile")} for row in rows], as_json)
+
+
+@predict_app.command("variant")
+def predict_variant(
+    trace: Annotated[Path, typer.Argument(help="A table (.parquet or .csv) with t_ns, cwnd_B, srtt_us[, flow].")],
+    as_json: Json = False,
+) -> None:
+    """Tell which variant of TCP a flow is, from its window and RTT at each ACK."""
+    import pandas as pd
+
+    from rdcnlab.models import variant
+
+    readers: dict[str, Callable[[Path], pd.DataFrame]] = {".parquet": pd.read_parquet, ".csv": pd.read_csv}
+    if trace.suffix not in readers:
+        raise InputError.of("TRACE", trace.name, "a file that ends in .parquet or .csv")
+    try:
+        acks = readers[trace.suffix](trace)
+    except (OSError, ValueError) as error:
+        raise InputError.of("TRACE", trace, f"a readable table ({error})") from None
+    show(json.loads(variant.classify(acks).to_json(orient="records")), as_json)
 
 
 @app.command()

@@ -24,6 +24,17 @@ def results() -> Path:
     return Path(chosen) if chosen else tree() / "data" / "results"
 
 
+def models() -> Path:
+    """Return the directory of the shipped models."""
+    return tree() / "data" / "models"
+
+
+def model_cache() -> Path:
+    """Return ``$RDCNLAB_MODELS``, or ``rdcnlab/models`` in the user's cache directory."""
+    chosen = os.environ.get("RDCNLAB_MODELS")
+    return Path(chosen) if chosen else _cache() / "models"
+
+
 def p4() -> Path:
     """Return the directory of the P4 programs."""
     return tree() / "p4"
@@ -37,7 +48,9 @@ def notebooks() -> Path:
 def store() -> Path:
     """Return ``$RDCNLAB_STORE``, or ``rdcnlab/runs`` in the user's cache directory."""
     chosen = os.environ.get("RDCNLAB_STORE")
-    if chosen:
-        return Path(chosen)
+    return Path(chosen) if chosen else _cache() / "runs"
+
+
+def _cache() -> Path:
     cache = os.environ.get("XDG_CACHE_HOME")
-    return (Path(cache) if cache else Path.home() / ".cache") / "rdcnlab" / "runs"
+    return (Path(cache) if cache else Path.home() / ".cache") / "rdcnlab"

@@ -18,11 +18,12 @@ from rdcnlab.papers.aykurt.fig15 import Fig15 as fig15
 from rdcnlab.papers.aykurt.space import Point as point
 from rdcnlab.papers.aykurt.tab1 import Tab1 as tab1
 from rdcnlab.papers.aykurt.tab2 import Tab2 as tab2
+from rdcnlab.papers.aykurt.tab3 import Tab3 as tab3
 
 __all__ = [
     "ITEMS", "fig3", "fig4", "fig5", "fig6a", "fig6b", "fig7", "fig8a", "fig8b", "fig9", "fig10", "fig11", "fig13",
-    "fig14", "fig15", "point", "tab1", "tab2",
+    "fig14", "fig15", "point", "tab1", "tab2", "tab3",
 ]  # fmt: skip
 
 #: All items in the order of the paper.
-ITEMS = (tab1, fig3, fig4, fig5, fig6a, fig6b, fig7, fig8a, fig8b, fig9, tab2, fig10, fig11, fig13, fig14, fig15)
+ITEMS = (tab1, fig3, fig4, fig5, fig6a, fig6b, fig7, fig8a, fig8b, fig9, tab2, fig10, fig11, fig13, fig14, fig15, tab3)
