@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from rdcnlab import places
 from rdcnlab.errors import InputError
 from rdcnlab.models import saved, variant
 from rdcnlab.papers import aykurt
@@ -74,6 +75,28 @@ def test_a_saved_model_answers_as_the_trained_one_and_says_what_it_is_of(monkeyp
     assert set(known["libraries"]) == {"tensorflow-cpu", "keras", "numpy"}
     with pytest.raises(TypeError):
         variant.trained(data, epochs=3, show=False)
+
+
+def test_flows_are_told_by_the_shipped_model_of_most_variants_that_fits(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(places, "models", lambda: tmp_path / "shipped")
+    data = saw_teeth(9)
+    longest, shorter = data.samples, data.first(60)
+    for part in (data, shorter):
+        saved.ship(variant.trained(part, epochs=60, show=False).path)
+    flows = [
+        pd.DataFrame(
+            {"t_ns": np.arange(100) * MS, "cwnd_B": 1000.0 * of[:, 0], "srtt_us": of[:, 1], "flow": f"f{place}"}
+        )
+        for place, of in enumerate(longest[:4])
+    ]
+    told = variant.classify(pd.concat(flows))
+    assert told["flow"].tolist() == ["f0", "f1", "f2", "f3"]
+    assert told["variant"].tolist() == data.about["variant"][:4].tolist()
+    assert variant.best(99).model.input_shape[1] == 60
+    with pytest.raises(InputError, match="at least 60 ms"):
+        variant.best(59)
 
 
 def test_one_variant_cannot_be_told_apart() -> None:
