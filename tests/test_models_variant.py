@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +11,12 @@ import pandas as pd
 import pytest
 
 from rdcnlab import places
-from rdcnlab.errors import InputError
+from rdcnlab.errors import InputError, RunError
 from rdcnlab.models import saved, variant
+from rdcnlab.models.traces import Traces, cut, series, traces
 from rdcnlab.papers import aykurt
+from rdcnlab.runs import Runs
+from rdcnlab.store import Store
 
 MS = 1_000_000
 
@@ -20,9 +24,10 @@ MS = 1_000_000
 @pytest.fixture(autouse=True)
 def _models(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("RDCNLAB_MODELS", str(tmp_path / "models"))
+    monkeypatch.setattr(places, "models", lambda: tmp_path / "shipped")
 
 
-def saw_teeth(seeds: int, per_seed: int = 24) -> variant.Traces:
+def saw_teeth(seeds: int, per_seed: int = 24) -> Traces:
     """Windows that fall to 0.7 or to 0.5 of their peaks, of any height, from any point of a tooth."""
     draw = np.random.default_rng(3)
     samples, about = [], []
@@ -33,14 +38,20 @@ def saw_teeth(seeds: int, per_seed: int = 24) -> variant.Traces:
             window = draw.uniform(500, 3000) * (low + (1 - low) * phase)
             samples.append(np.stack([window, 200 + window / 2], axis=1))
             about.append({"variant": name, "run": len(about), "seed": seed, "period_ms": 25.0, "flow": "main"})
-    return variant.Traces(np.array(samples, dtype=np.float32), pd.DataFrame(about).assign(begin_ms=0))
+    return Traces(np.array(samples, dtype=np.float32), pd.DataFrame(about).assign(begin_ms=0, pair="any"))
 
 
-def test_a_series_has_the_last_ack_of_every_ms() -> None:
+def acks_of(samples: np.ndarray, **names: object) -> pd.DataFrame:
+    """Return a table of ACKs, one a ms."""
+    times = 5 * MS + np.arange(len(samples)) * MS
+    return pd.DataFrame({"t_ns": times, "cwnd_B": 1000.0 * samples[:, 0], "srtt_us": samples[:, 1], **names})
+
+
+def test_a_series_has_the_last_ack_before_every_ms_ends_from_the_first_ack_on() -> None:
     acks = pd.DataFrame(
-        {"t_ns": [MS // 2, 2 * MS, 2 * MS + 5, 4 * MS - 1], "cwnd_B": [10e3, 20e3, 30e3, 40e3], "srtt_us": [1, 2, 3, 4]}
+        {"t_ns": [7, MS + 6, MS + 7, 4 * MS + 6], "cwnd_B": [10e3, 20e3, 30e3, 40e3], "srtt_us": [1, 2, 3, 4]}
     )
-    assert variant.series(acks).tolist() == [[10, 1], [10, 1], [30, 3], [40, 4]]
+    assert series(acks).tolist() == [[20, 2], [30, 3], [30, 3], [40, 4]]
 
 
 def test_what_is_learnt_is_found_in_traces_of_other_seeds_and_nothing_in_shuffled_ones() -> None:
@@ -49,72 +60,129 @@ def test_what_is_learnt_is_found_in_traces_of_other_seeds_and_nothing_in_shuffle
     classifier = variant.trained(training, epochs=60, show=False)
     assert variant.accuracy(classifier.confusion(tests)) > 90
     shuffled = training.about["variant"].sample(frac=1, random_state=0).to_numpy()
-    chance = variant.trained(variant.Traces(training.samples, training.about.assign(variant=shuffled)), epochs=5)
+    chance = variant.trained(Traces(training.samples, training.about.assign(variant=shuffled)), epochs=5, show=False)
     assert 25 < variant.accuracy(chance.confusion(tests)) < 75
 
 
-def test_a_model_is_shown_nothing_but_samples() -> None:
-    """Traces that differ in what is known about them only get the same answer, and the same file."""
+def test_two_trainings_are_equal_whatever_else_is_known_of_the_traces(monkeypatch: pytest.MonkeyPatch) -> None:
     data = saw_teeth(2)
-    classifier = variant.trained(data, epochs=1, show=False)
-    renamed = data.about.assign(run=0, period_ms=1.0, flow="other", begin_ms=7)
-    again = variant.trained(variant.Traces(data.samples, renamed), epochs=1, show=False)
-    assert again.path == classifier.path
-    assert classifier.probabilities(data.samples).shape == (len(data), 2)
+    state = np.random.get_state()[1].copy()  # noqa: NPY002
+    one = variant.trained(data, epochs=2, show=False)
+    assert (np.random.get_state()[1] == state).all()  # noqa: NPY002
+    monkeypatch.setenv("RDCNLAB_MODELS", str(places.model_cache().with_name("others")))
+    renamed = data.about.assign(run=0, period_ms=1.0, flow="other", begin_ms=7, pair="other")
+    other = variant.trained(Traces(data.samples, renamed), epochs=2, show=False)
+    assert one.path != other.path
+    pd.testing.assert_frame_equal(one.probabilities(data.samples), other.probabilities(data.samples), check_exact=True)
 
 
-def test_a_saved_model_answers_as_the_trained_one_and_says_what_it_is_of(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_is_trained_once_and_its_file_says_what_it_is_of(monkeypatch: pytest.MonkeyPatch) -> None:
     data = saw_teeth(3)
     trained = variant.trained(data, epochs=2, show=False)
     monkeypatch.setattr(variant, "_train", None)  # a second training would fail
-    loaded = variant.trained(data, epochs=2, show=False)
-    pd.testing.assert_frame_equal(trained.probabilities(data.samples), loaded.probabilities(data.samples))
-    known = saved.provenance(loaded.path)
+    assert variant.trained(data, epochs=2, show=False).path == trained.path
+    with pytest.raises(TypeError):
+        variant.trained(data, epochs=3, show=False)
+    known = saved.provenance(trained.path)
     assert known["settings"]["variants"] == ["cubic", "reno"]
     assert (known["traces"], known["kept aside"]) == (48, 24)
     assert set(known["libraries"]) == {"tensorflow-cpu", "keras", "numpy"}
-    with pytest.raises(TypeError):
-        variant.trained(data, epochs=3, show=False)
+    assert b"optimizer" not in zipfile.ZipFile(trained.path).read("model.weights.h5")
 
 
-def test_flows_are_told_by_the_shipped_model_of_most_variants_that_fits(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(places, "models", lambda: tmp_path / "shipped")
-    data = saw_teeth(9)
-    longest, shorter = data.samples, data.first(60)
-    for part in (data, shorter):
-        saved.ship(variant.trained(part, epochs=60, show=False).path)
-    flows = [
-        pd.DataFrame(
-            {"t_ns": np.arange(100) * MS, "cwnd_B": 1000.0 * of[:, 0], "srtt_us": of[:, 1], "flow": f"f{place}"}
-        )
-        for place, of in enumerate(longest[:4])
-    ]
-    told = variant.classify(pd.concat(flows))
-    assert told["flow"].tolist() == ["f0", "f1", "f2", "f3"]
-    assert told["variant"].tolist() == data.about["variant"][:4].tolist()
-    assert variant.best(99).model.input_shape[1] == 60
-    with pytest.raises(InputError, match="at least 60 ms"):
-        variant.best(59)
-
-
-def test_one_variant_cannot_be_told_apart() -> None:
+def test_what_a_classifier_cannot_do() -> None:
     data = saw_teeth(1)
     with pytest.raises(ValueError, match="at least two variants"):
         variant.trained(data.where(data.about["variant"] == "reno"))
+    classifier = variant.trained(data, epochs=1, show=False)
+    strange = Traces(data.samples, data.about.assign(variant="bbr"))
+    with pytest.raises(ValueError, match="traces of bbr"):
+        classifier.confusion(strange)
+    nothing = classifier.confusion(data.where(np.zeros(len(data), dtype=bool)))
+    assert nothing.to_numpy().sum() == 0
+    assert np.isnan(variant.accuracy(nothing))
+
+
+def test_flows_are_told_by_the_longest_model_that_fits() -> None:
+    data = saw_teeth(9)
+    table = pd.concat([acks_of(data.samples[0, :20], flow="f1", run=0)])
+    with pytest.raises(RunError, match="no model of the variant yet"):
+        variant.classify(table)
+    long, short = (variant.trained(part, epochs=60, show=False) for part in (data, data.first(60)))
+    flows = [acks_of(data.samples[place], flow="f", run=place) for place in range(4)]
+    mouse = acks_of(data.samples[0, :20], flow="mouse", run=0)
+    shorter = acks_of(data.samples[1, :70], flow="shorter", run=0)
+    told = variant.classify(pd.concat([*flows, mouse, shorter])).set_index(["run", "flow"])
+    assert [told.loc[(run, "f"), "variant"] for run in range(4)] == data.about["variant"][:4].tolist()
+    assert told.loc[(0, "mouse"), "variant"] is None
+    assert told.loc[(0, "shorter"), "begin_ms"] == 0
+    assert [variant.best(length) for length in (59, 60, 100)] == [None, short, long]
+
+
+def test_shipping_replaces_what_was_shipped(tmp_path: Path) -> None:
+    data = saw_teeth(2)
+    first, second = (variant.trained(data, epochs=epochs, show=False) for epochs in (1, 2))
+    saved.ship([first.path])
+    saved.ship([second.path])
+    assert {path.name for path in places.models().iterdir()} == {
+        second.path.name,
+        second.path.with_suffix(".json").name,
+    }
+    saved.ship([])
+    assert len(list(places.models().iterdir())) == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"t_ns": ["soon"]}, "column t_ns: 'soon'"),
+        ({"cwnd_B": [-1.0]}, "column cwnd_B: '-1"),
+        ({"srtt_us": [float("nan")]}, "column srtt_us"),
+        ({"srtt_us": pd.array([None], dtype="Int64")}, "column srtt_us"),
+        ({"flow": [None]}, "column flow"),
+    ],
+)
+def test_tables_that_are_none(change: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        list(cut(pd.DataFrame({"t_ns": [1], "cwnd_B": [2.0], "srtt_us": [3.0], "flow": ["a"], **change})))
+
+
+def test_more_tables_that_are_none() -> None:
+    whole = pd.DataFrame({"t_ns": [1, 10**18], "cwnd_B": [2.0, 2.0], "srtt_us": [3.0, 3.0]})
+    with pytest.raises(InputError, match="of one flow"):
+        list(cut(whole))
+    with pytest.raises(InputError, match="no rows"):
+        list(cut(whole[:0]))
+    with pytest.raises(InputError, match="a table with srtt_us"):
+        list(cut(whole.drop(columns="srtt_us")))
 
 
 def test_choices_are_the_same_each_time() -> None:
     data = saw_teeth(2)
-    assert len(variant.choose(data, 10)) == 10
-    assert variant.choose(data, 10).about.equals(variant.choose(data, 10).about)
-    assert variant.choose(data, 1000) is data
+    assert len(data.drawn(10)) == 10
+    assert data.drawn(10).about.equals(data.drawn(10).about)
+    assert data.drawn(1000) is data
 
 
-def test_tests_are_of_seeds_that_are_not_trained_on() -> None:
-    with pytest.raises(InputError, match="at least 2"):
-        aykurt.tab3(seeds=1)
-    item = aykurt.tab3(profile="paper")
-    seeds = pd.Series(range(item.count))
-    assert item._tests(seeds).tolist() == [False] * 6 + [True] * 2
+@pytest.mark.usefixtures("fake_engine")
+def test_tests_are_of_seeds_that_are_not_trained_on(store: Store) -> None:
+    for wrong in ({"seeds": 1}, {"cc": ["cubic", "cubic"]}):
+        with pytest.raises(InputError, match=r"at least (2|two)"):
+            aykurt.tab3(**wrong)
+    item = aykurt.tab3(cc=["cubic", "reno"], periods_ms=[50], seeds=8)
+    runs = item.run(store=store, progress=False)
+    for names in (("cubic", "reno"), ("cubic", "reno", "dctcp")):
+        training, tests = item.data(runs, names)
+        assert set(training.about["seed"]) == set(range(6))
+        assert set(tests.about["seed"]) == {6, 7}
+        assert set(training.variants) == set(tests.variants) == set(names)
+    assert len({scenario.phases()[1] for scenario in item.scenarios()}) > 6
+
+
+@pytest.mark.usefixtures("fake_engine")
+def test_runs_without_windows_give_no_traces(store: Store) -> None:
+    item = aykurt.tab3(cc=["cubic", "reno"], beyond=[], periods_ms=[50], changes={"probes.bin": "2 ms"})
+    runs = item.run(store=store, progress=False)
+    with pytest.raises(ValueError, match="once a ms"):
+        traces(runs)
+    assert len(traces(Runs([]))) == 0

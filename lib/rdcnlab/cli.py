@@ -208,17 +208,19 @@ def report(names: Names = None, output: Output = Path("out")) -> None:
 
 @app.command(hidden=True)
 def ship(paper: Annotated[str, typer.Argument(help="As in aykurt.")]) -> None:
-    """Write the stored runs of a paper's items (paper profile) and causes as shipped results. For maintainers.
+    """Write the stored runs of a paper's items (paper profile) and causes, and models, as shipped. For maintainers.
 
     An item of which something is missing is left out; what was shipped of others before stays.
     """
     from rdcnlab import places
+    from rdcnlab.models import saved
     from rdcnlab.papers import select
     from rdcnlab.shipped import ship as write
 
     store = Store()
     needs: dict[Run, set[str]] = {}
     left = []
+    models: list[Path] = []
     for kind in select([paper]):
         item = kind(profile="paper")
         for shown, words in ((item, ""), *((cause.shown_by, f", why {cause.claim}") for cause in item.causes())):
@@ -228,9 +230,12 @@ def ship(paper: Annotated[str, typer.Argument(help="As in aykurt.")]) -> None:
             before = (store.find(scenario, None) for scenario in shown.scenarios())
             for run in stored or [run for run in before if run is not None and run.holds(shown.needs(run.scenario))]:
                 needs.setdefault(run, set()).update(shown.needs(run.scenario))
+        whole = item.stored(store)
+        models += [] if whole is None else item.models(whole)
     if not needs:
         raise InputError.of("paper", paper, "one with an item whose runs of the paper profile are all stored")
     write(needs, places.results() / paper, needs.__getitem__)
+    saved.ship(models)
     typer.echo(f"{len(needs)} runs in {places.results() / paper}")
     if left:
         typer.echo(f"left out, because not all of their runs are stored: {'; '.join(left)}")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import pandas as pd
@@ -98,6 +99,10 @@ class Item(Frozen, abc.ABC):
     def needs(self, scenario: Scenario) -> tuple[str, ...]:  # noqa: ARG002  (items decide by it)
         """Return the tables of a run that the figure and the claims look at; only these are shipped."""
         return ("flows",)
+
+    def models(self, runs: Runs) -> list[Path]:  # noqa: ARG002  (items that train some)
+        """Return the files of the models that are trained on the runs, to be shipped with them."""
+        return []
 
     def causes(self) -> list[Cause]:
         """Return the known causes of what does not come out as in the paper."""

@@ -34,6 +34,7 @@ from rdcnlab import places
 from rdcnlab.digest import digests
 from rdcnlab.engines import SCHEMAS, Outcome
 from rdcnlab.errors import RunError
+from rdcnlab.locks import locked
 from rdcnlab.scenario import Scenario, canonical_json
 from rdcnlab.shipped import Row, Shipped
 
@@ -166,7 +167,7 @@ class Store:
         sweep(work)
         directory = work / f"{identifier}.{secrets.token_hex(8)}"
         # The lock comes before the directory, so that there is never one that looks abandoned while it is not.
-        with _locked(directory):
+        with locked(_lock_path(directory)):
             directory.mkdir()
             try:
                 yield directory
@@ -241,14 +242,6 @@ def sweep(work: Path) -> None:
 
 def _lock_path(directory: Path) -> Path:
     return directory.with_name(directory.name + ".lock")
-
-
-@contextlib.contextmanager
-def _locked(directory: Path) -> Iterator[None]:
-    """Hold the lock of a directory; the kernel lets go of it when the process ends, however it ends."""
-    with _lock_path(directory).open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def _sync(path: Path) -> None:

@@ -7,19 +7,18 @@ interrupted leaves nothing that looks like one; two at once wait for each other.
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import hashlib
 import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from rdcnlab.engines.kernel import toolchain
 from rdcnlab.errors import RunError
+from rdcnlab.locks import locked
 
 HERE = Path(__file__).resolve().parent
 TOOLS = HERE / "inside" / "tools"
@@ -183,18 +182,6 @@ def build(*, hz: int = 250, stock: bool = False, progress: Progress | None = Non
         if not (tools / "launch").is_file():
             _build_tools(tools)
     return Kernel(number, target, tools)
-
-
-@contextlib.contextmanager
-def locked(path: Path, waiting: Callable[[], None]) -> Iterator[None]:
-    """Hold a file lock; it is free again when the process ends, however that happens."""
-    with path.open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            waiting()
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def _build(work: Path, target: Path, *, hz: int, stock: bool, report: Progress) -> None:

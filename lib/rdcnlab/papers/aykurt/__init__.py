@@ -15,6 +15,7 @@ from rdcnlab.papers.aykurt.fig11 import Fig11 as fig11
 from rdcnlab.papers.aykurt.fig13 import Fig13 as fig13
 from rdcnlab.papers.aykurt.fig13 import Fig14 as fig14
 from rdcnlab.papers.aykurt.fig15 import Fig15 as fig15
+from rdcnlab.papers.aykurt.general import General as general
 from rdcnlab.papers.aykurt.space import Point as point
 from rdcnlab.papers.aykurt.tab1 import Tab1 as tab1
 from rdcnlab.papers.aykurt.tab2 import Tab2 as tab2
@@ -22,8 +23,27 @@ from rdcnlab.papers.aykurt.tab3 import Tab3 as tab3
 
 __all__ = [
     "ITEMS", "fig3", "fig4", "fig5", "fig6a", "fig6b", "fig7", "fig8a", "fig8b", "fig9", "fig10", "fig11", "fig13",
-    "fig14", "fig15", "point", "tab1", "tab2", "tab3",
+    "fig14", "fig15", "general", "point", "tab1", "tab2", "tab3",
 ]  # fmt: skip
 
 #: All items in the order of the paper.
-ITEMS = (tab1, fig3, fig4, fig5, fig6a, fig6b, fig7, fig8a, fig8b, fig9, tab2, fig10, fig11, fig13, fig14, fig15, tab3)
+ITEMS = (
+    tab1,
+    fig3,
+    fig4,
+    fig5,
+    fig6a,
+    fig6b,
+    fig7,
+    fig8a,
+    fig8b,
+    fig9,
+    tab2,
+    fig10,
+    fig11,
+    fig13,
+    fig14,
+    fig15,
+    tab3,
+    general,
+)

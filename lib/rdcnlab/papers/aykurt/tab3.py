@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from itertools import permutations, product
+from pathlib import Path
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -16,6 +19,7 @@ from rdcnlab import figures
 from rdcnlab.claims import Measured
 from rdcnlab.items import Item
 from rdcnlab.models import variant
+from rdcnlab.models.traces import LENGTH_MS, Traces, traces
 from rdcnlab.papers.aykurt.space import Periods, Point, Variant
 from rdcnlab.runs import Runs
 from rdcnlab.scenario import Scenario
@@ -30,7 +34,8 @@ _THRESHOLD = "5 kB"
 class Tab3(Item):
     """Traces of two flows of every ordered pair of variants, at every period.
 
-    The last quarter of the seeds is for tests. Runs end after two traces of each flow.
+    Runs end after two traces of each flow. Seeds differ in when flows start and where in its cycle the timetable
+    begins; those of the last quarter are for tests.
 
     Parameters
     ----------
@@ -57,14 +62,20 @@ class Tab3(Item):
     def _enough(self) -> Tab3:
         if self.count < 2:
             raise Misfit("seeds", self.count, "at least 2, since those that are trained on are not tested with")
+        if len(set(self.cc)) < 2:
+            raise Misfit("cc", ", ".join(self.cc), "at least two variants")
         return self
 
     def points(self) -> list[Scenario]:
         """Return ordered pairs times periods times seeds."""
         return [
             Point(cc=migrated, main_cc=main, period_ms=period, seed=seed).scenario(
-                limit=f"{2 * variant.LENGTH_MS} ms",
-                **({"switch.ecn_threshold": _THRESHOLD} if "dctcp" in (migrated, main) else {}),
+                **{
+                    # an ACK comes after the start, and the last ms shall be whole
+                    "limit": f"{2 * LENGTH_MS + 10} ms",
+                    "jitter.phase": f"{2 * period} ms",
+                    **({"switch.ecn_threshold": _THRESHOLD} if "dctcp" in (migrated, main) else {}),
+                }
             )
             for migrated, main, period, seed in product(self._all, self._all, self.periods_ms, range(self.count))
         ]
@@ -73,11 +84,11 @@ class Tab3(Item):
         """Return windows and RTTs."""
         return ("flows", "tcp")
 
-    def data(self, runs: Runs) -> tuple[variant.Traces, variant.Traces]:
-        """Return the traces to train on, and those of other seeds to test with."""
-        every = variant.traces(runs)
-        tests = self._tests(every.about["seed"])
-        return every.where(~tests), every.where(tests)
+    def data(self, runs: Runs, names: tuple[Variant, ...] | None = None) -> tuple[Traces, Traces]:
+        """Return the traces of some variants to train on, and those of other seeds to test with."""
+        every = _traces(runs).among(names or self.cc)
+        tests = (every.about["seed"] >= self._first_test).to_numpy()
+        return every.where(~tests), every.where(tests).drawn(_TESTS)
 
     def plot(self, runs: Runs) -> Figure:
         """Draw how many test traces of each variant were taken for each: the paper's variants, and all."""
@@ -91,25 +102,21 @@ class Tab3(Item):
                     shares, annot=counts, fmt="d", cmap="Blues", vmin=0, vmax=1, cbar=False, square=True, ax=ax,
                     linewidths=0.5, xticklabels=labels, yticklabels=labels,
                 )  # fmt: skip
-                ax.set(
-                    xlabel="predicted",
-                    ylabel="actual",
-                    title=f"{variant.accuracy(counts):.1f} % of {counts.to_numpy().sum()}",
-                )
+                right = f"{variant.accuracy(counts):.1f} % of {counts.to_numpy().sum()}"
+                ax.set(xlabel="predicted", ylabel="actual", title=right)
         return figure
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure how many test traces are told right, and which errors there are."""
         counts = self.confusion(runs, self.cc)
-        more = [names for names in self._sets if names != self.cc]
-        beyond = "; ".join(
+        notes = [f"of {counts.to_numpy().sum()} traces"] + [
             f"with {', '.join(self.beyond)} beside them {variant.accuracy(self.confusion(runs, names)):.4g} %"
-            for names in more
-        )
-        measured = {"accuracy": Measured.one(variant.accuracy(counts), beyond)}
+            for names in self._sets[1:]
+        ]
         errors = pd.Series(
             {f"{actual} as {taken}": float(counts[taken][actual]) for actual, taken in permutations(counts.index, 2)}
         )
+        measured = {"accuracy": Measured.one(variant.accuracy(counts), "; ".join(notes))}
         if "bbr" in counts.index:
             measured["bbr-never"] = Measured.one(float(errors.filter(like="bbr").sum()))
         if {"cubic", "reno"} <= set(counts.index):
@@ -120,36 +127,49 @@ class Tab3(Item):
 
     def confusion(self, runs: Runs, names: tuple[Variant, ...]) -> pd.DataFrame:
         """Return how many test traces of some variants (rows) were taken for each (columns)."""
-        training, tests = (variant.of(part, names) for part in self.data(runs))
-        classifier = variant.trained(training, epochs=self.epochs)
-        return classifier.confusion(variant.choose(tests, _TESTS) if names == self.cc else tests)
+        training, tests = self.data(runs, names)
+        return self._trained(training).confusion(tests)
 
     def by_length(self, runs: Runs, lengths_ms: tuple[int, ...] = (50, 100, 200, 350, 500)) -> pd.DataFrame:
         """Return the accuracy [%] of classifiers that see only the begin of each trace: ``length_ms``, ``accuracy``."""
-        training, tests = (variant.of(part, self.cc) for part in self.data(runs))
-        rows = []
-        for length in lengths_ms:
-            classifier = variant.trained(training.first(length), epochs=self.epochs)
-            rows.append({"length_ms": length, "accuracy": variant.accuracy(classifier.confusion(tests.first(length)))})
-        return pd.DataFrame(rows)
+        training, tests = self.data(runs)
+        found = {length: self._trained(training.first(length)).confusion(tests.first(length)) for length in lengths_ms}
+        return pd.DataFrame([{"length_ms": length, "accuracy": variant.accuracy(of)} for length, of in found.items()])
 
     def by_period(self, runs: Runs) -> pd.DataFrame:
         """Return the accuracy [%] at each period, by classifiers that were trained with it and without.
 
         Columns are ``period_ms``, ``trained_with``, ``trained_without``.
         """
-        training, tests = (variant.of(part, self.cc) for part in self.data(runs))
-        whole = variant.trained(training, epochs=self.epochs)
+        return self._left_out(runs, "period_ms", [float(period) for period in self.periods_ms])
+
+    def by_pair(self, runs: Runs) -> pd.DataFrame:
+        """Return the accuracy [%] for each pair of variants, by classifiers that were trained with it and without.
+
+        Columns are ``pair``, ``trained_with``, ``trained_without``.
+        """
+        return self._left_out(runs, "pair", [pair for pair in _pairs(self.cc) if " and " in pair])
+
+    def models(self, runs: Runs) -> list[Path]:
+        """Return the classifiers, to be shipped."""
+        return [self._trained(self.data(runs, names)[0]).path for names in self._sets]
+
+    def _left_out(self, runs: Runs, column: str, values: list[float] | list[str]) -> pd.DataFrame:
+        training, tests = self.data(runs)
+        whole = self._trained(training)
         rows = []
-        for period in self.periods_ms:
-            others = training.where(training.about["period_ms"] != period)
-            here = tests.where(tests.about["period_ms"] == period)
-            found = [
-                variant.accuracy(model.confusion(here))
-                for model in (whole, variant.trained(others, epochs=self.epochs))
-            ]
-            rows.append({"period_ms": period, "trained_with": found[0], "trained_without": found[1]})
+        for value in values:
+            without = self._trained(training.where(training.about[column] != value))
+            here = tests.where(tests.about[column] == value)
+            found = {
+                f"trained_{name}": model.confusion(here) for name, model in (("with", whole), ("without", without))
+            }
+            rows.append({column: value, **{name: variant.accuracy(of) for name, of in found.items()}})
         return pd.DataFrame(rows)
+
+    @property
+    def _trained(self) -> Callable[[Traces], variant.Classifier]:
+        return functools.partial(variant.trained, epochs=self.epochs)
 
     @property
     def _all(self) -> tuple[Variant, ...]:
@@ -160,6 +180,18 @@ class Tab3(Item):
         """The sets of variants that a classifier each has to tell apart."""
         return tuple(dict.fromkeys([self.cc, self._all]))
 
-    def _tests(self, seeds: pd.Series[int]) -> pd.Series[bool]:
-        """Say which seeds are for tests."""
-        return seeds >= self.count - max(self.count // 4, 1)
+    @property
+    def _first_test(self) -> int:
+        """The first seed that is for tests."""
+        return self.count - max(self.count // 4, 1)
+
+
+@functools.lru_cache(maxsize=1)
+def _traces(runs: Runs) -> Traces:
+    """Cut the traces of an item's runs once for all that looks at them."""
+    return traces(runs)
+
+
+def _pairs(names: tuple[Variant, ...]) -> list[str]:
+    """Return what `Traces` call the runs of two variants."""
+    return sorted({" and ".join(sorted(pair)) for pair in permutations(names, 2)})

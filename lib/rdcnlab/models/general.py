@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many times as long a migrated flow takes, in networks of any size: what Aykurt et al., Sec. VII, leave to others.
+
+Beside both variants, the day and the night, a model is told the links' buffer, the RTT and the number of flows. The
+data are one run each of scenarios drawn all over that space, so that a row held out is always a scenario never seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from mapie.regression import ConformalizedQuantileRegressor
+from sklearn.base import clone
+from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.linear_model import RidgeCV
+from sklearn.metrics import r2_score
+from sklearn.model_selection import KFold, train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+
+from rdcnlab import tables
+from rdcnlab.errors import InputError
+from rdcnlab.models import fct, saved
+from rdcnlab.runs import Runs
+from rdcnlab.scenario import Scenario
+from rdcnlab.units import NS_PER_US
+
+VARIANTS = ("bbr", "cubic", "dctcp", "reno", "westwood")
+#: What a model is told of a scenario.
+INPUTS = (*fct.INPUTS, "buffer_kB", "rtt_us", "flows")
+#: How many times as long the migrated flows take as the main ones, in means; models see its logarithm to base 2.
+TARGET = "times_as_long"
+#: Share of scenarios whose ratio shall be in a prediction's interval.
+CONFIDENCE = 0.9
+FOLDS = 5
+_KIND = "prolongation"
+_LIBRARIES = ("scikit-learn", "mapie", "skops", "numpy")
+
+Floats = npt.NDArray[np.float64]
+
+
+def candidates() -> dict[str, Any]:
+    """Return the untrained models that are compared, from the simplest on."""
+    return {
+        "ridge, products of two": make_pipeline(
+            StandardScaler(), PolynomialFeatures(2), RidgeCV(alphas=np.logspace(-2, 4, 13))
+        ),
+        "random forest": RandomForestRegressor(200, min_samples_leaf=2, n_jobs=-1, random_state=0),
+        "extremely randomised trees": ExtraTreesRegressor(200, min_samples_leaf=2, n_jobs=-1, random_state=0),
+        "gradient boosting": HistGradientBoostingRegressor(
+            max_iter=400, learning_rate=0.05, min_samples_leaf=10, random_state=0
+        ),
+    }
+
+
+def inputs(scenario: Scenario) -> dict[str, Any]:
+    """Return what a model is told of a scenario.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        With main flows of one variant that stay, and as many migrated ones of one variant; links that are all alike.
+
+    Returns
+    -------
+    dict
+        `INPUTS`. The RTT is that of an empty network, of a full packet and its ACK.
+
+    Raises
+    ------
+    InputError
+        The scenario is not of this kind.
+    """
+    groups: dict[str, list[Any]] = {"main": [], "migrated": []}
+    for number, flow in enumerate(scenario.flows):
+        if tables.role(flow.name) not in groups or flow.protocol != "tcp":
+            raise InputError.of(f"flows[{number}]", flow.name, "flows over TCP called main... and migrated...")
+        groups[tables.role(flow.name)].append(flow)
+    for name, flows in groups.items():
+        if len({flow.cc for flow in flows}) != 1:
+            raise InputError.of("flows", f"{len(flows)} called {name}", "some of each group, of one variant")
+    if len({link.buffer for link in scenario.network.links}) != 1:
+        raise InputError.of("network.links", "different buffers", "links that are all alike")
+    try:
+        known = fct.inputs(scenario)
+    except ValueError as error:
+        raise InputError.of("flows", "migrated", f"a timetable with equal days and equal nights ({error})") from None
+    return {
+        **known,
+        "buffer_kB": (scenario.network.links[0].buffer or 0) / 1000,
+        "rtt_us": rtt_ns(scenario) / NS_PER_US,
+        "flows": len(scenario.flows),
+    }
+
+
+def rtt_ns(scenario: Scenario) -> float:
+    """Return the RTT of a full packet and its ACK through an empty network, in ns."""
+    network = scenario.network
+    flow = next(flow for flow in scenario.flows if tables.role(flow.name) == "migrated")
+    ends = [host for host in network.hosts if host.name in (flow.src, flow.dst)]
+    link = network.links[0]
+    wire = 8e9 * (network.mtu + network.overhead)
+    ack = 8e9 * (52 + network.overhead)
+    cables = sum(host.delay for host in ends)
+    there = cables + link.delay + sum(wire / host.rate for host in ends) + wire / link.rate
+    return there + cables + sum(ack / host.rate for host in ends)
+
+
+def dataset(runs: Runs) -> pd.DataFrame:
+    """Return one row a run: `INPUTS` and `TARGET`. Runs in which a flow did not finish are left out."""
+    times = tables.completion(runs.flows.assign(period_ms=0)).set_index("run").dropna()
+    unfinished = set(runs.flows.loc[~runs.flows["finished"], "run"])
+    times = times[~times.index.isin(unfinished)]
+    rows = pd.DataFrame([inputs(runs[run].scenario) for run in times.index], columns=list(INPUTS))
+    rows[TARGET] = (times["migrated_s"] / times["main_s"]).to_numpy()
+    return rows
+
+
+def matrix(rows: pd.DataFrame, without: str | None = None) -> Floats:
+    """Return what models compute with: a column for each variant of either group, logarithms of everything else.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        `INPUTS`.
+    without : str, optional
+        An input to leave out.
+    """
+    columns = []
+    for name in INPUTS:
+        if name == without:
+            continue
+        if name in ("migrated", "main"):
+            columns += [(rows[name] == variant).to_numpy(dtype=float) for variant in VARIANTS]
+        elif name == "night_ms":
+            columns.append(np.log2(1 + 100 * (rows[name] / rows["day_ms"]).to_numpy(dtype=float)))
+        else:
+            columns.append(np.log2(rows[name].to_numpy(dtype=float)))
+    return np.stack(columns, axis=1)
+
+
+def _logs(rows: pd.DataFrame) -> Floats:
+    logs: Floats = np.log2(rows[TARGET].to_numpy(dtype=float))
+    return logs
+
+
+def held_out(rows: pd.DataFrame, model: Any, without: str | None = None) -> Floats:
+    """Return a prediction for each row (log2 of `TARGET`) by a model that was not trained on it."""
+    features, logs = matrix(rows, without), _logs(rows)
+    predictions = np.full(len(rows), np.nan)
+    for train, test in _folds(len(rows)):
+        predictions[test] = clone(model).fit(features[train], logs[train]).predict(features[test])
+    return predictions
+
+
+def _folds(count: int) -> Iterator[tuple[Any, Any]]:
+    yield from KFold(min(FOLDS, count), shuffle=True, random_state=0).split(np.arange(count))
+
+
+def compare(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return for every candidate ``r2`` on folds held out, and ``off``, the typical factor it is off by; best first."""
+    found = []
+    for name, model in candidates().items():
+        predictions = held_out(rows, model)
+        off = float(2 ** np.median(np.abs(predictions - _logs(rows))))
+        found.append({"model": name, "r2": float(r2_score(_logs(rows), predictions)), "off": off})
+    return pd.DataFrame(found).set_index("model").sort_values("r2", ascending=False)
+
+
+def ablation(rows: pd.DataFrame, name: str) -> pd.Series[float]:
+    """Return by how much R2 on folds held out falls where a model never gets an input; the greatest loss first."""
+    model = candidates()[name]
+    whole = r2_score(_logs(rows), held_out(rows, model))
+    lost = {each: float(whole - r2_score(_logs(rows), held_out(rows, model, each))) for each in INPUTS}
+    return pd.Series(lost).sort_values(ascending=False)
+
+
+def coverage(rows: pd.DataFrame) -> tuple[float, float]:
+    """Return the share of rows held out that were in their interval, and the typical ratio of its ends."""
+    features, logs = matrix(rows), _logs(rows)
+    inside, width = [], []
+    for train, test in _folds(len(rows)):
+        low, high = _between(_intervals(features[train], logs[train]), features[test])
+        inside.append((low <= logs[test]) & (logs[test] <= high))
+        width.append(high - low)
+    return float(np.concatenate(inside).mean()), float(2 ** np.median(np.concatenate(width)))
+
+
+def _intervals(features: Floats, logs: Floats) -> Any:
+    """Train quantiles on most rows, and widen them by how far off they are on the rest (conformal prediction)."""
+    train, conform = train_test_split(np.arange(len(logs)), test_size=0.25, random_state=0)
+    quantile = HistGradientBoostingRegressor(
+        loss="quantile", quantile=0.5, max_iter=200, learning_rate=0.05, min_samples_leaf=10, random_state=0
+    )
+    regressor = ConformalizedQuantileRegressor(quantile, confidence_level=CONFIDENCE)
+    return regressor.fit(features[train], logs[train]).conformalize(features[conform], logs[conform])
+
+
+def _between(intervals: Any, features: Floats) -> tuple[Floats, Floats]:
+    """Return the ends of the intervals."""
+    ends = intervals.predict_interval(features)[1]
+    return ends[:, 0, 0], ends[:, 1, 0]
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """A trained model with its intervals.
+
+    Parameters
+    ----------
+    point, intervals : estimator
+        For the typical ratio, and where it will be.
+    about : dict
+        Provenance; ``ranges`` of the numbers it was trained with.
+    """
+
+    point: Any
+    intervals: Any
+    about: Mapping[str, Any]
+
+    def predict(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Return `TARGET` and its interval, ``low`` and ``high``, for rows of `INPUTS`.
+
+        Raises
+        ------
+        InputError
+            An input is outside of what the model was trained with.
+        """
+        for name, (low, high) in self.about["ranges"].items():
+            off = rows[(rows[name] < low * 0.999) | (rows[name] > high * 1.001)]
+            if len(off):
+                raise InputError.of(name, float(off[name].iloc[0]), f"from {low:g} to {high:g}, where the model knows")
+        for name in ("migrated", "main"):
+            for value in set(rows[name]) - set(VARIANTS):
+                raise InputError.of(name, value, ", ".join(VARIANTS))
+        features = matrix(rows)
+        low, high = _between(self.intervals, features)
+        point = self.point.predict(features)
+        return pd.DataFrame(
+            {TARGET: 2**point, "low": 2 ** np.minimum(low, point), "high": 2 ** np.maximum(high, point)}
+        )
+
+
+def trained(rows: pd.DataFrame, name: str) -> Path:
+    """Return the file of the predictor for a data set: the saved one where there is one, else a new one.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        As from `dataset`.
+    name : str
+        One of `candidates`.
+    """
+    from skops.io import dump
+
+    content = saved.digest(*(rows[each].to_numpy() for each in (*INPUTS, TARGET)))
+    recipe = saved.Recipe(_KIND, ".skops", {"model": name, "confidence": CONFIDENCE}, content)
+    with saved.alone(recipe):
+        path = saved.find(recipe)
+        if path is not None:
+            return path
+        features, logs = matrix(rows), _logs(rows)
+        models = {"point": clone(candidates()[name]).fit(features, logs), "intervals": _intervals(features, logs)}
+        numbers = [each for each in INPUTS if each not in ("migrated", "main")]
+        ranges = {each: [float(rows[each].min()), float(rows[each].max())] for each in numbers}
+        about = {"rows": len(rows), "ranges": ranges}
+        return saved.keep(recipe, lambda place: dump(models, place), about, _LIBRARIES)
+
+
+def load(path: Path) -> Predictor:
+    """Read a saved predictor."""
+    from skops.io import get_untrusted_types
+    from skops.io import load as read
+
+    # data and not code: only classes of these two libraries are made
+    strange = [name for name in get_untrusted_types(file=path) if name.split(".")[0] in ("sklearn", "mapie", "numpy")]
+    models = read(path, trusted=strange)
+    return Predictor(models["point"], models["intervals"], saved.provenance(path))
+
+
+def best() -> Predictor:
+    """Return the predictor that was trained on most rows, a shipped one before others."""
+    return load(max(saved.known(_KIND), key=lambda pair: int(pair[1]["rows"]))[0])
