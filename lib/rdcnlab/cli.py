@@ -176,6 +176,21 @@ def predict_variant(
     show(json.loads(variant.classify(acks).to_json(orient="records")), as_json)
 
 
+@predict_app.command("prolongation")
+def predict_prolongation(
+    scenario: Annotated[Path, typer.Argument(help="A YAML file; flows are called main... and migrated...")],
+    as_json: Json = False,
+) -> None:
+    """Tell how many times as long the migrated flows of a scenario will take as the main ones, without running it."""
+    import pandas as pd
+
+    from rdcnlab.models import general
+
+    told = general.inputs(Scenario.load(scenario))
+    (row,) = json.loads(general.best().predict(pd.DataFrame([told])).to_json(orient="records"))
+    show([{**told, **row}], as_json)
+
+
 @app.command()
 def verify(
     sample: Annotated[int, typer.Option(min=1, help="How many stored runs to run again.")] = 3,
