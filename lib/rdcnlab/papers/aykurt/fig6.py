@@ -13,7 +13,7 @@ from pydantic import Field
 from rdcnlab import competition, figures, tables
 from rdcnlab.claims import Measured
 from rdcnlab.items import Cause, Item
-from rdcnlab.papers.aykurt.space import Period, Point, Variant, Volume, buffers, without_card_memory
+from rdcnlab.papers.aykurt.space import Period, Point, Variant, Volume, buffers
 from rdcnlab.runs import Runs
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.fields import Listed
@@ -131,9 +131,11 @@ class Fig6a(_Mixed):
             ),
             Cause(
                 "westwood-over-all",
-                "What of a window the path does not hold waits in the memory of the sender's own card, which the "
-                "testbed is given for other claims. Without such memory the ratios are",
-                Fig6a(size=self.size, seeds=self.few, changes=without_card_memory()),
+                "A migrated Westwood flow stands still for 200 ms now and then. After a move away from a queue, segments "
+                "that waited there come after newer ones, and the receiver discards those that are older by more than a "
+                "tick of the timestamps' clock, 1 ms (PAWS: RFC 7323, sec. 5.3), until a timeout sends them again. "
+                "Without timestamps there are no such timeouts, and the ratios are",
+                Fig6a(size=self.size, seeds=self.few, changes={"transport.timestamps": False}),
             ),
         ]
 

@@ -116,11 +116,6 @@ def buffers(size: str) -> dict[str, Any]:
     return {f"network.links.{link}.buffer": size for link in ("green", "blue")}
 
 
-def without_card_memory() -> dict[str, Any]:
-    """Return the changes that take the memory from the servers' network cards, for `Scenario.with_`."""
-    return {f"network.hosts.{host}.nic_buffer": 0 for host in ("s1", "s2", "r1", "r2")}
-
-
 def _with_bursts(scenario: Scenario) -> Scenario:
     """Add the third server, which is cabled as the first two are, and its bursts."""
     data = scenario.to_dict()
