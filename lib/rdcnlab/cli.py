@@ -16,7 +16,7 @@ import yaml
 from rich.console import Console
 from rich.table import Table
 
-from rdcnlab.campaign import WALL_LIMIT_S, campaign
+from rdcnlab.campaign import WALL_LIMIT_S, campaign, lookup
 from rdcnlab.errors import InputError, RdcnlabError
 from rdcnlab.scenario import Scenario
 from rdcnlab.store import Run, Store
@@ -225,11 +225,13 @@ def report(names: Names = None, output: Output = Path("out")) -> None:
 def ship(paper: Annotated[str, typer.Argument(help="As in aykurt.")]) -> None:
     """Write the stored runs of a paper's items (paper profile) and causes, and models, as shipped. For maintainers.
 
-    An item of which something is missing is left out; what was shipped of others before stays.
+    What was shipped before stays, unless it was run anew. An item of which something is missing is not scored, but a
+    campaign goes on from there.
     """
     from rdcnlab import places
     from rdcnlab.models import saved
     from rdcnlab.papers import select
+    from rdcnlab.runs import Runs
     from rdcnlab.shipped import ship as write
 
     store = Store()
@@ -239,21 +241,21 @@ def ship(paper: Annotated[str, typer.Argument(help="As in aykurt.")]) -> None:
     for kind in select([paper]):
         item = kind(profile="paper")
         for shown, words in ((item, ""), *((cause.shown_by, f", why {cause.claim}") for cause in item.causes())):
-            stored = shown.stored(store)
-            if stored is None:
-                left.append(f"{paper}/{item.id}{words}")
-            before = (store.find(scenario, None) for scenario in shown.scenarios())
-            for run in stored or [run for run in before if run is not None and run.holds(shown.needs(run.scenario))]:
+            asked = list(dict.fromkeys(shown.scenarios()))
+            runs = [run for run in lookup(asked, store, shown.needs) if run is not None]
+            if len(runs) < len(asked):
+                left.append(f"{len(runs)} of {len(asked)} of {paper}/{item.id}{words}")
+            elif not words:
+                models += item.models(Runs(runs))
+            for run in runs:
                 needs.setdefault(run, set()).update(shown.needs(run.scenario))
-        whole = item.stored(store)
-        models += [] if whole is None else item.models(whole)
     if not needs:
-        raise InputError.of("paper", paper, "one with an item whose runs of the paper profile are all stored")
+        raise InputError.of("paper", paper, "one with a stored run of the paper profile")
     write(needs, places.results() / paper, needs.__getitem__)
     saved.ship(models)
     typer.echo(f"{len(needs)} runs in {places.results() / paper}")
     if left:
-        typer.echo(f"left out, because not all of their runs are stored: {'; '.join(left)}")
+        typer.echo(f"not complete: {'; '.join(left)}")
 
 
 @app.command()

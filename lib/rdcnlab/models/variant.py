@@ -235,7 +235,7 @@ def _train(data: Traces, recipe: saved.Recipe, show: bool) -> Path:
 
 def _keras() -> Any:
     """Import Keras when it is needed, since it takes seconds, and without its greetings."""
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ["KERAS_BACKEND"] = "tensorflow"
     import keras
 
