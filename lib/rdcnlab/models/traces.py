@@ -72,8 +72,8 @@ class Traces:
         return tuple(sorted(set(self.about["variant"])))
 
 
-def traces(runs: Runs, length_ms: int = LENGTH_MS) -> Traces:
-    """Cut the flows of runs into traces, one after the other; what is shorter at the end is left out.
+def traces(runs: Runs, length_ms: int = LENGTH_MS, every_ms: int = LENGTH_MS) -> Traces:
+    """Cut the flows of runs into traces; what is shorter at the end is left out.
 
     Parameters
     ----------
@@ -81,6 +81,8 @@ def traces(runs: Runs, length_ms: int = LENGTH_MS) -> Traces:
         With ``tcp`` tables in bins of at most 1 ms.
     length_ms : int
         Length of a trace.
+    every_ms : int
+        From the begin of one to that of the next; less than their length has them overlap.
 
     Raises
     ------
@@ -102,7 +104,7 @@ def traces(runs: Runs, length_ms: int = LENGTH_MS) -> Traces:
         }
         for names, acks in cut(run.table("tcp").to_pandas()):
             whole = series(acks)
-            for begin in range(0, len(whole) - length_ms + 1, length_ms):
+            for begin in range(0, len(whole) - length_ms + 1, every_ms):
                 samples.append(whole[begin : begin + length_ms])
                 about.append({"variant": variant_of[names["flow"]], **of_run, **names, "begin_ms": begin})
     stacked = np.stack(samples) if samples else np.empty((0, length_ms, len(COLUMNS)), dtype=np.float32)

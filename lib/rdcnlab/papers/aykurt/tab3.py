@@ -27,6 +27,8 @@ from rdcnlab.scenario.fields import Listed, Misfit, whole
 
 #: As many as the paper's table has.
 _TESTS = 430
+#: From the begin of one trace to that of the next.
+_EVERY_MS = 100
 #: Marking threshold where DCTCP runs, as in figure 8.
 _THRESHOLD = "5 kB"
 
@@ -46,7 +48,7 @@ class Tab3(Item):
     periods_ms : tuple of int
         Periods.
     epochs : int
-        Most passes over the training data.
+        Passes over the training data.
     """
 
     paper: ClassVar[str] = "aykurt"
@@ -85,10 +87,14 @@ class Tab3(Item):
         return ("flows", "tcp")
 
     def data(self, runs: Runs, names: tuple[Variant, ...] | None = None) -> tuple[Traces, Traces]:
-        """Return the traces of some variants to train on, and those of other seeds to test with."""
+        """Return the traces of some variants to train on, and those of other seeds to test with.
+
+        Traces to train on begin every 100 ms and overlap; those to test with do not.
+        """
         every = _traces(runs).among(names or self.cc)
         tests = (every.about["seed"] >= self._first_test).to_numpy()
-        return every.where(~tests), every.where(tests).drawn(_TESTS)
+        apart = (every.about["begin_ms"] % LENGTH_MS == 0).to_numpy()
+        return every.where(~tests), every.where(tests & apart).drawn(_TESTS)
 
     def plot(self, runs: Runs) -> Figure:
         """Draw how many test traces of each variant were taken for each: the paper's variants, and all."""
@@ -189,7 +195,7 @@ class Tab3(Item):
 @functools.lru_cache(maxsize=1)
 def _traces(runs: Runs) -> Traces:
     """Cut the traces of an item's runs once for all that looks at them."""
-    return traces(runs)
+    return traces(runs, every_ms=_EVERY_MS)
 
 
 def _pairs(names: tuple[Variant, ...]) -> list[str]:
