@@ -53,3 +53,9 @@ def test_parameters_are_literals_that_the_item_takes(kind: type) -> None:
     # what the notebook shows by default is what the item does by default
     asked = [scenario.to_dict() for scenario in kind(**values).scenarios()]
     assert canonical_json(asked) == canonical_json([scenario.to_dict() for scenario in kind().scenarios()])
+
+
+@pytest.mark.parametrize("kind", ITEMS, ids=lambda kind: f"{kind.paper}-{kind.id}")
+def test_known_causes_are_shown(kind: type) -> None:
+    text = (places.notebooks() / kind.paper / f"{kind.id}.ipynb").read_text()
+    assert ("item.explain(" in text) == bool(kind().causes())

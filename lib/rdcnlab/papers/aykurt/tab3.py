@@ -141,7 +141,14 @@ class Tab3(Item):
                 "Main flows that meet others for 5 ms or less stay at the receive window's limit for whole traces, and "
                 "those that are moved so often stand still or never leave slow start: there is nothing in such traces "
                 "to tell variants by. At the longer periods alone the errors are",
-                Tab3(cc=self.cc, beyond=(), periods_ms=(50, 25, 10), profile=self.profile, seeds=self.seeds),
+                Tab3(
+                    cc=self.cc,
+                    beyond=(),
+                    periods_ms=(50, 25, 10),
+                    epochs=self.epochs,
+                    profile=self.profile,
+                    seeds=self.seeds,
+                ),
             )
         ]
 
