@@ -256,6 +256,8 @@ def _train(data: Traces, recipe: saved.Recipe, show: bool) -> Path:
 def _keras() -> Any:
     """Import Keras when it is needed, since it takes seconds, and without its greetings."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    # its results hang on the processor, and it says so each time
+    os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
     os.environ["KERAS_BACKEND"] = "tensorflow"
     import keras
 
