@@ -22,7 +22,7 @@ from rdcnlab.scenario.fields import Listed, whole
 from rdcnlab.units import NS_PER_MS, NS_PER_US
 
 #: Scenarios of a profile. A power of 2 fills the space evenly.
-_SCENARIOS = {"quick": 64, "paper": 512}
+_SCENARIOS = {"quick": 64, "paper": 1024}
 #: Ranges, of which each doubling is as likely as any other.
 _PERIOD_MS, _BUFFER_KB, _RTT_US = (1, 100), (250, 4000), (50, 800)
 _FLOWS = (2, 4, 8, 16)
@@ -44,7 +44,7 @@ class General(Item):
     cc : tuple of str
         Variants of both groups.
     count_of_scenarios : int or None
-        How many; 64 in the quick profile, 512 in that of the paper.
+        How many; 64 in the quick profile, 1024 in that of the paper.
     """
 
     paper: ClassVar[str] = "aykurt"
@@ -115,7 +115,7 @@ class General(Item):
                 xscale="log", yscale="log", xlabel="migrated over main, measured", ylabel="predicted, held out",
             )  # fmt: skip
             right.barh([_WORDS.get(each, each) for each in lost.index], lost, color=figures.look("cubic").color)
-            right.set(xlabel=f"loss of R2 without it, {name}")
+            right.set(xlabel="loss of R2 without it", title=name)
             right.grid(axis="y", visible=False)
             figures.legend(figure, left)
         return figure
