@@ -90,6 +90,13 @@ def test_models_find_what_matters_and_nothing_in_shuffled_targets(rows: pd.DataF
     assert general.compare(shuffled)["r2"].max() < 0.1
 
 
+def test_the_ceiling_is_what_chance_leaves(rows: pd.DataFrame) -> None:
+    same = rows.loc[np.repeat(rows.index[:100], 4)].reset_index(drop=True)
+    assert general.ceiling(same) == pytest.approx(1)
+    noise = 2 ** np.random.default_rng(0).normal(0, np.log2(same[general.TARGET]).std(), len(same))
+    assert general.ceiling(same.assign(**{general.TARGET: same[general.TARGET] * noise})) == pytest.approx(0.5, abs=0.1)
+
+
 def test_nine_of_ten_are_in_their_interval(rows: pd.DataFrame) -> None:
     inside, width = general.coverage(rows)
     assert 0.85 < inside < 0.96

@@ -13,7 +13,7 @@ from scipy.stats import qmc
 
 from rdcnlab import figures
 from rdcnlab.claims import Measured
-from rdcnlab.items import Item
+from rdcnlab.items import Cause, Item
 from rdcnlab.models import general
 from rdcnlab.papers.aykurt.space import Point, Variant, buffers
 from rdcnlab.runs import Runs
@@ -132,6 +132,19 @@ class General(Item):
             "r2": Measured.one(float(found["r2"].iloc[0]), listed),
             "inside": Measured.one(100 * inside, f"from end to begin a factor of {width:.3g}; {len(rows)} scenarios"),
         }
+
+    def causes(self) -> list[Cause]:
+        """Return how much of the variance is chance."""
+        return [
+            Cause(
+                "r2",
+                "Runs of one scenario differ: where nights make a flow wait for timeouts, each longer than the one before, "
+                "a millisecond decides which of them ends in a day. Somebody who knew the mean of every scenario would "
+                "have an R2 of",
+                General(cc=self.cc, count_of_scenarios=64, seeds=3),
+                lambda runs: Measured.one(general.ceiling(general.dataset(runs))),
+            )
+        ]
 
     def models(self, runs: Runs) -> list[Path]:
         """Return the best model, trained on all runs, to be shipped."""
