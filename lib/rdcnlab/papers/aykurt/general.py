@@ -138,8 +138,8 @@ class General(Item):
         return [
             Cause(
                 "r2",
-                "It is not chance that is missed but something in the scenarios, which more of them or better inputs may "
-                "show. Somebody who knew the mean of every scenario, over seeds, would have an R2 of",
+                "It is not chance that is missed but something in the scenarios, which more of them or better inputs "
+                "may show. Somebody who knew the mean of every scenario, over seeds, would have an R2 of",
                 General(cc=self.cc, count_of_scenarios=64, seeds=3),
                 lambda runs: Measured.one(general.ceiling(general.dataset(runs))),
             )
