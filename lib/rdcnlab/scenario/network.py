@@ -206,3 +206,23 @@ class Network(Frozen):
                     f"one of the pools {', '.join(pools)}" if pools else "none",
                 )
         return self
+
+    def rtt_ns(self, src: str, dst: str, there: int, back: int) -> float:
+        """Return the RTT between two hosts while nothing else is on the way, in ns.
+
+        Parameters
+        ----------
+        src, dst : str
+            Names of the hosts.
+        there : int
+            Bytes of the packet on its way there, through the first of the links; without `overhead`.
+        back : int
+            Bytes of the answer, which bypasses the links.
+        """
+        ends = [host for host in self.hosts if host.name in (src, dst)]
+        cables = sum(host.delay for host in ends)
+        lines = [host.rate for host in ends]
+        link = self.links[0]
+        first = sum(8e9 * (there + self.overhead) / rate for rate in [*lines, link.rate])
+        second = sum(8e9 * (back + self.overhead) / rate for rate in lines)
+        return 2 * cables + link.delay + first + second

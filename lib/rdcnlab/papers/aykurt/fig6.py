@@ -134,7 +134,7 @@ class Fig6a(_Mixed):
                 "A migrated Westwood flow stands still for 200 ms now and then. After a move away from a queue, "
                 "segments that waited there come after newer ones, and the receiver discards those that are older by "
                 "more than a tick of the timestamps' clock, 1 ms (PAWS: RFC 7323, sec. 5.3), until a timeout sends "
-                "them again. Without timestamps there are no such timeouts, and the ratios are",
+                "them again. Without timestamps the ratios are",
                 Fig6a(size=self.size, seeds=self.few, changes={"transport.timestamps": False}),
             ),
         ]

@@ -101,6 +101,7 @@ class Tab3(Item):
         matrices = [self.confusion(runs, names) for names in self._sets]
         with figures.style():
             figure = figures.Drawing(figsize=(3.8 * len(matrices), 3.2), layout="constrained")
+            paper = next(claim.expect.at_least for claim in self.claims.claims if claim.id == "accuracy")
             for ax, counts in zip(np.atleast_1d(figure.subplots(1, len(matrices))), matrices, strict=True):
                 shares = counts.div(counts.sum(axis=1).clip(lower=1), axis=0)
                 labels = [figures.look(name).label for name in counts.columns]
@@ -109,6 +110,8 @@ class Tab3(Item):
                     linewidths=0.5, xticklabels=labels, yticklabels=labels,
                 )  # fmt: skip
                 right = f"{variant.accuracy(counts):.1f} % of {counts.to_numpy().sum()}"
+                if tuple(counts.index) == tuple(sorted(self.cc)):
+                    right += f" (paper: {paper:g} % of {_TESTS})"
                 ax.set(xlabel="predicted", ylabel="actual", title=right)
                 ax.tick_params(axis="x", rotation=30)
                 ax.tick_params(axis="y", rotation=0)
@@ -138,9 +141,8 @@ class Tab3(Item):
         return [
             Cause(
                 "cubic-as-reno",
-                "Main flows that meet others for 5 ms or less stay at the receive window's limit for whole traces, and "
-                "those that are moved so often stand still or never leave slow start: there is nothing in such traces "
-                "to tell variants by. At the longer periods alone the errors are",
+                "Where flows meet for a short time only, a trace may hold nothing to tell variants by: a window that "
+                "stays at the receiver's limit, or stands still. At the longer periods alone the errors are",
                 Tab3(
                     cc=self.cc,
                     beyond=(),
