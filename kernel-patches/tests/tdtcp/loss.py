@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is taken for lost when networks change, and what is not.
+
+Kinds of reordering as in figure 12 of the paper (appendix): data, ACKs or both cross the change from the slow to the fast
+network, at different distances.  None is a loss, so none may be retransmitted.
+"""
+
+import time
+
+from lab import equal, main, until
+from ocs import slot
+from rack import CIRCUIT, MS, PACKET, US, Capture, Rack, Transfer, info
+
+
+def retransmitted(rows: list[dict]) -> int:
+    """Count data segments of h0 that the switch saw twice."""
+    seen, twice = set(), 0
+    for row in rows:
+        if row["src"] == 1 and row["data"]:
+            twice += row["seq"] in seen
+            seen.add(row["seq"])
+    return twice
+
+
+def case_reordering_of_every_kind() -> str:
+    """No change of networks makes a sender retransmit, whatever was on its way and in which direction."""
+    changes = 0
+    for phase in range(0, 200 * US, 13 * US):
+        # wide queues, so that nothing is lost; the change meets data, ACKs or both at every distance
+        with Rack(voq=4000) as rack:
+            client, server = rack.connect()
+            with Capture() as rows:
+                with rack.turns((MS + phase, PACKET), (300 * US, CIRCUIT)):
+                    Transfer(client, server, 5_000_000).wait()
+            changes += info(client)["switches"]
+            equal(retransmitted(rows), 0, f"segments sent twice, phase {phase} ns")
+            equal([p["lost"] for p in info(client)["path"]], [0, 0], f"lost, phase {phase} ns")
+    return f"{changes} changes"
+
+
+def case_one_direction_first() -> str:
+    """Also where data change networks before ACKs do, and the other way round."""
+    for late in (0, 1):
+        for gap in (10 * US, 30 * US, 70 * US):
+            with Rack(voq=4000) as rack:
+                client, server = rack.connect()
+                with rack.net.ocs as ocs:
+                    ocs.class_set(late, phase=gap)
+                with Capture() as rows:
+                    with rack.turns((700 * US, PACKET), (300 * US, CIRCUIT)):
+                        with rack.net.ocs as ocs:
+                            ocs.class_set(late, phase=gap)
+                        Transfer(client, server, 5_000_000).wait()
+                equal(retransmitted(rows), 0, f"segments sent twice; class {late} is {gap} ns late")
+    return ""
+
+
+def case_plain_tcp_retransmits() -> str:
+    """The same with plain TCP retransmits in vain: what the tests above ask for is not there by itself."""
+    total = 0
+    for phase in range(0, 200 * US, 50 * US):
+        with Rack(voq=4000) as rack:
+            rack.sysctl(0, "tcp_tdtcp", 0)
+            client, server = rack.connect()
+            with Capture() as rows:
+                with rack.turns((MS + phase, PACKET), (300 * US, CIRCUIT)):
+                    Transfer(client, server, 5_000_000).wait()
+            total += retransmitted(rows)
+    equal(total > 0, True, "segments that plain TCP sent twice")
+    return f"{total} segments"
+
+
+def dark_tail(rack: Rack, at: int) -> None:
+    """Lose what the packet network carries in its last 30 us before `at`, then give the circuit."""
+    with rack.net.ocs as ocs:
+        ocs.class_set(0, [slot(at - 30 * US, PACKET), slot(30 * US, 0xFFFF), slot(10**12, CIRCUIT)], hold=False)
+        ocs.class_set(1, [slot(at, PACKET + 2), slot(10**12, CIRCUIT + 2)], hold=True)
+
+
+def case_true_tail_loss() -> str:
+    """The last segments of a network that goes away are lost: they come again long before a timeout, on the other one."""
+    with Rack(voq=4000, tcp_rmem="4096 500000 500000") as rack:  # arrivals are clocked by ACKs
+        client, server = rack.connect()
+        Transfer(client, server, 2_000_000).wait()
+        dark_tail(rack, 20 * MS)
+        epoch = (time.monotonic_ns() // MS + 2) * MS
+        rack.net.ocs.start(epoch)
+        until(epoch + 19 * MS)
+        before = rack.counter(0, "TcpExt", "TCPTimeouts")
+        with Capture() as rows:
+            transfer = Transfer(client, server, 30_000_000)
+            until(epoch + 20 * MS)
+            rack.tell(CIRCUIT)
+            seconds = transfer.wait()
+        twice = retransmitted(rows)
+        equal(rack.counter(0, "TcpExt", "TCPTimeouts") - before, 0, "timeouts")
+        seen = info(client)
+        lost = [p["lost"] for p in seen["path"]]
+        equal(lost[PACKET] > 0, True, f"lost on the packet network: {lost}")
+        equal(seen["path"][CIRCUIT]["ca_state"], 0, "state of the circuit")
+        equal(seconds < 0.1, True, f"{seconds} s")
+        equal(seen["path"][PACKET]["packets_out"], 0, "what the packet network has out")
+        return f"{twice} again, lost {lost}, {seconds * 1e3:.2f} ms"
+
+
+def case_timeout_expects_the_slowest() -> str:
+    """Nothing answers any more: the timeout of a circuit's segment is that of half the circuit and half the slowest."""
+    with Rack(tcp_rto_min_us=1000) as rack:
+        client, server = rack.connect()
+        Transfer(client, server, 5_000_000).wait()
+        rack.always(CIRCUIT)
+        Transfer(client, server, 5_000_000).wait()
+        time.sleep(0.1)
+        paths = info(client)["path"]
+        with rack.net.ocs as ocs:
+            ocs.class_set(0, [slot(0, 0xFFFF)], hold=False)
+        with Capture() as rows:
+            client.send(bytes(1000))
+            time.sleep(0.2)
+        equal(len(rows) >= 3, True, f"{len(rows)} transmissions")
+        srtt = (paths[PACKET]["srtt_us"] + paths[CIRCUIT]["srtt_us"]) / 2
+        rack.always(CIRCUIT)
+        time.sleep(2)
+        equal(info(client)["path"][CIRCUIT]["packets_out"], 0, "after the way is free again")
+        return f"synthesised RTT {srtt} us"
+
+
+def case_loss_stays_in_its_network() -> str:
+    """A queue that overflows in the packet network makes that window smaller and not the circuit's."""
+    with Rack(voq=5) as rack:
+        client, server = rack.connect()
+        rack.always(CIRCUIT)
+        Transfer(client, server, 3_000_000).wait()
+        time.sleep(0.1)
+        before = info(client)["path"][CIRCUIT]
+        rack.always(PACKET)
+        Transfer(client, server, 30_000_000).wait()
+        time.sleep(0.1)
+        seen = info(client)["path"]
+        equal(seen[PACKET]["lost"] > 0, True, "losses of the packet network")
+        equal(seen[PACKET]["ssthresh"] < 1000, True, "threshold of the packet network")
+        equal({k: seen[CIRCUIT][k] for k in ("cwnd", "ssthresh", "lost")},
+              {k: before[k] for k in ("cwnd", "ssthresh", "lost")}, "the circuit")  # fmt: skip
+        return f"{seen[PACKET]['lost']} lost"
+
+
+main(globals())

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of time-division TCP share: two hosts, two networks that take turns, and what a socket says.
+
+    h0 (10.0.0.1) --- ocs0 === link 0: packet network, 10 Gb/s, 50 us one way ===--- h1 (10.0.0.2)
+                           === link 1: circuit,       100 Gb/s, 20 us one way ===
+
+Both directions change at the same instants, which a timetable of the switch says, and so do both hosts,
+which a thread tells.  Everything runs in virtual time; standard library only.
+"""
+
+import contextlib
+import ctypes
+import hashlib
+import os
+import socket
+import struct
+import threading
+import time
+from pathlib import Path
+
+from lab import Net, inside, until
+from ocs import slot
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+US, MS = 1_000, 1_000_000
+TCP_TDTCP, TCP_TDTCP_CONGESTION = 120, 121
+PACKET, CIRCUIT = 0, 1
+FIELDS = (
+    "tdn ca_state known pad cwnd ssthresh packets_out sacked_out lost_out retrans_out srtt_us rttvar_us min_rtt_us "
+    "delivered lost reord_seen ca"
+).split()
+PATH = struct.Struct("<4B12I16s")
+
+
+class Rack:
+    """The network above; gone at the end of the block.
+
+    Parameters
+    ----------
+    count : int
+        ``net.ipv4.tdn_count`` of both hosts.
+    voq : int
+        Packets that wait for either direction, at most.
+    """
+
+    def __init__(self, count: int = 2, voq: int = 16, **sysctls: object) -> None:
+        self.net = Net(2, mtu=9000)
+        self.count = count
+        self.files: list[list[int]] = []
+        for host in range(2):
+            self.sysctl(host, "tdn_count", count)
+            for name, value in {
+                "tcp_tdtcp": 1,
+                "tcp_rmem": "4096 6291456 33554432",
+                "tcp_wmem": "4096 4194304 33554432",
+                "tcp_no_metrics_save": 1,
+                **sysctls,
+            }.items():
+                self.sysctl(host, name, value)
+        with inside("h0"):
+            self.here = os.open("/proc/sys/net/ipv4/tdn_current", os.O_WRONLY)
+        with inside("h1"):
+            self.there = os.open("/proc/sys/net/ipv4/tdn_current", os.O_WRONLY)
+        ocs = self.net.ocs
+        self.voq = voq
+        with ocs:
+            ocs.link_set(PACKET, rate=10**10, delay=50 * US)
+            ocs.link_set(CIRCUIT, rate=10**11, delay=20 * US)
+            ocs.link_set(2, rate=10**10, delay=50 * US)
+            ocs.link_set(3, rate=10**11, delay=20 * US)
+        self.always(PACKET)
+        with ocs:
+            ocs.rule_add(0, in_if="p0")
+            ocs.rule_add(1, in_if="p1")
+
+    def __enter__(self) -> "Rack":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self.here)
+        os.close(self.there)
+        self.net.__exit__()
+
+    def sysctl(self, host: int, name: str, value: object) -> None:
+        """Set net.ipv4.NAME in a host."""
+        with inside(f"h{host}"):
+            Path(f"/proc/sys/net/ipv4/{name}").write_text(f"{value}\n")
+
+    def counter(self, host: int, group: str, name: str) -> int:
+        """Read a counter of /proc/net/snmp or netstat in a host."""
+        with inside(f"h{host}"):
+            text = Path("/proc/thread-self/net/snmp").read_text() + Path("/proc/thread-self/net/netstat").read_text()
+        lines = [line.split() for line in text.splitlines() if line.startswith(f"{group}:")]
+        return int(lines[1][lines[0].index(name)])
+
+    def tell(self, tdn: int) -> None:
+        """Tell both hosts now."""
+        for file in (self.here, self.there):
+            os.pwrite(file, b"%d\n" % tdn, 0)
+
+    def always(self, network: int) -> None:
+        """Stay on one network from now on."""
+        with self.net.ocs as ocs:
+            ocs.class_set(0, [slot(0, network)], hold=True, voq={"limit_packets": self.voq})
+            ocs.class_set(1, [slot(0, network + 2)], hold=True, voq={"limit_packets": 1000})
+        self.tell(network)
+
+    @contextlib.contextmanager
+    def turns(self, *slots: tuple[int, int], night: int = 0, hosts: tuple[int, ...] = (0, 1)):
+        """Change networks by a timetable of (ns, network), with nights of `night` ns before each, until the block ends.
+
+        Hosts are told when a night ends.
+        """
+        there, back, at, changes = [], [], 0, []
+        for duration, network in slots:
+            if night:
+                there.append(slot(night, 0xFFFF))
+                back.append(slot(night, 0xFFFF))
+            there.append(slot(duration, network))
+            back.append(slot(duration, network + 2))
+            changes.append((at + night, network))
+            at += night + duration
+        with self.net.ocs as ocs:
+            ocs.class_set(0, there, hold=True, voq={"limit_packets": self.voq})
+            ocs.class_set(1, back, hold=True, voq={"limit_packets": 1000})
+        epoch = (time.monotonic_ns() // MS + 2) * MS
+        self.net.ocs.start(epoch)
+        over = threading.Event()
+
+        def tell() -> None:
+            week = 0
+            while not over.is_set():
+                for offset, network in changes:
+                    until(epoch + week * at + offset)
+                    for host in hosts:
+                        os.pwrite((self.here, self.there)[host], b"%d\n" % network, 0)
+                week += 1
+
+        thread = threading.Thread(target=tell)
+        thread.start()
+        try:
+            yield epoch
+        finally:
+            over.set()
+            thread.join()
+            self.always(slots[-1][1])
+
+    def connect(self, port: int = 5001, server: int = 1, cc: str = "cubic") -> tuple[socket.socket, socket.socket]:
+        """Return both ends of a connection, the client's first; the client is h0 unless `server` is 0."""
+        with inside(f"h{server}"):
+            listener = socket.create_server((f"10.0.0.{server + 1}", port))
+        listener.setsockopt(socket.SOL_TCP, socket.TCP_CONGESTION, cc.encode())
+        with inside(f"h{1 - server}"):
+            client = socket.socket()
+        client.setsockopt(socket.SOL_TCP, socket.TCP_CONGESTION, cc.encode())
+        client.connect((f"10.0.0.{server + 1}", port))
+        end, _ = listener.accept()
+        listener.close()
+        return client, end
+
+
+def info(sock: socket.socket) -> dict:
+    """Return what a socket says of its networks: count, active, switches, and a path for each."""
+    # Python's own getsockopt takes 1024 bytes at most
+    buffer = ctypes.create_string_buffer(12 + 255 * PATH.size)
+    length = ctypes.c_uint32(len(buffer))
+    if LIBC.getsockopt(sock.fileno(), socket.SOL_TCP, TCP_TDTCP, buffer, ctypes.byref(length)):
+        raise OSError(ctypes.get_errno(), "getsockopt(TCP_TDTCP)")
+    raw = buffer.raw[: length.value]
+    count, active, _, switches, change = struct.unpack_from("<BBHII", raw)
+    paths = []
+    for i in range(count):
+        values = PATH.unpack_from(raw, 12 + i * PATH.size)
+        path = dict(zip(FIELDS, values, strict=True))
+        path["ca"] = path["ca"].rstrip(b"\0").decode()
+        paths.append(path)
+    return {"count": count, "active": active, "switches": switches, "change_seq": change, "path": paths}
+
+
+class Transfer:
+    """`size` bytes through a connection, in threads of both ends; ``wait`` returns the seconds it took.
+
+    What arrives is compared with what was sent by its hash.
+    """
+
+    def __init__(self, sender: socket.socket, receiver: socket.socket, size: int) -> None:
+        self.size = size
+        self.hashes = [hashlib.sha256(), hashlib.sha256()]
+        self.end = 0
+        self.begin = time.monotonic_ns()
+        self.threads = [
+            threading.Thread(target=self._send, args=(sender,)),
+            threading.Thread(target=self._receive, args=(receiver,)),
+        ]
+        for thread in self.threads:
+            thread.start()
+
+    def _send(self, sock: socket.socket) -> None:
+        left, number = self.size, 0
+        while left:
+            block = hashlib.sha256(b"%d" % number).digest() * 8192
+            block = block[: min(left, len(block))]
+            self.hashes[0].update(block)
+            sock.sendall(block)
+            left -= len(block)
+            number += 1
+
+    def _receive(self, sock: socket.socket) -> None:
+        left = self.size
+        while left:
+            block = sock.recv(min(left, 1 << 20))
+            if not block:
+                raise AssertionError(f"{left} bytes are missing")
+            self.hashes[1].update(block)
+            left -= len(block)
+        self.end = time.monotonic_ns()
+
+    def wait(self) -> float:
+        for thread in self.threads:
+            thread.join()
+        if self.hashes[0].digest() != self.hashes[1].digest():
+            raise AssertionError("what arrived is not what was sent")
+        return (self.end - self.begin) / 1e9
+
+
+class Capture:
+    """TCP segments that go through the switch's port of h0 within a block: both directions, as dictionaries."""
+
+    def __enter__(self) -> list[dict]:
+        self.sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+        self.sock.setsockopt(socket.SOL_SOCKET, 33, 1 << 28)  # SO_RCVBUFFORCE
+        self.sock.bind(("p0", 0))
+        self.rows: list[dict] = []
+        return self.rows
+
+    def __exit__(self, *_: object) -> None:
+        time.sleep(0.01)  # what is on its way
+        self.sock.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                self.rows += segment(self.sock.recv(128))
+        self.sock.close()
+
+
+def segment(frame: bytes) -> list[dict]:
+    """Take a TCP segment apart; empty for other frames."""
+    if frame[12:14] != b"\x08\x00" or frame[23] != 6:
+        return []
+    ip, tcp = frame[14:34], frame[34:]
+    header = (tcp[12] >> 4) * 4
+    options, at = {}, 20
+    while at < header:
+        kind = tcp[at]
+        if kind == 0:
+            break
+        if kind == 1:
+            at += 1
+            continue
+        options.setdefault(kind, []).append(tcp[at : at + tcp[at + 1]])
+        at += tcp[at + 1]
+    return [
+        {
+            "src": ip[15],
+            "flags": tcp[13],
+            "seq": struct.unpack_from(">I", tcp, 4)[0],
+            "ack": struct.unpack_from(">I", tcp, 8)[0],
+            "data": struct.unpack_from(">H", ip, 2)[0] - 20 - header,
+            "options": options,
+            "header": header,
+        }
+    ]
