@@ -30,6 +30,7 @@ FIELDS = {
     "ocs_mark": ("HHIIHH", "link cls len qlen sport dport"),
     "ocs_drop": ("HHIIHHB", "link cls len qlen sport dport reason"),
     "ocs_slot": ("HHHB", "cls slot target tdn"),
+    "ocs_notify": ("HB", "port tdn"),
 }
 HEADERS = 14 + 20 + 8  # Ethernet, IPv4, UDP
 

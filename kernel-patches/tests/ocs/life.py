@@ -26,10 +26,12 @@ def configure(net: Net) -> None:
         for i in range(2):
             ocs.link_set(i, **LOAD)
         for i in range(net.n):
-            table = [slot(50_000, 0), slot(20_000, DARK), slot(70_000, 1), slot(5_000, BYPASS)]
+            table = [slot(50_000, 0), slot(20_000, DARK), slot(70_000, 1, tdn=1), slot(5_000, BYPASS)]
             ocs.class_set(i, table, hold=i % 2 == 0, voq={"pool": 0, "limit_packets": 40} if i % 2 == 0 else None)
             ocs.rule_add(i, in_if=f"p{i}")
             ocs.port_set(f"p{i}", **LOAD)
+            ocs.class_set(i, echo={"class": 0, "tdn": 1, "in_advance": 30_000})
+            ocs.port_set(f"p{i}", notify={"class": i, "dst": f"10.0.0.{i + 1}", "delay": 90_000, "inband": i % 2})
         ocs.start(time.monotonic_ns())
 
 

@@ -173,6 +173,8 @@ def case_noise() -> str:
         with contextlib.suppress(TypeError), ocs:
             ocs.link_set(1, rate=10**9, delay=5, queue={"limit_bytes": 7, "red_min": 1, "red_max": 2})
             ocs.class_set(1, [slot(1000, 0), slot(2000, DARK, tdn=3)], voq={"ecn": 5}, phase=-3)
+            ocs.class_set(0, echo={"class": 0, "tdn": 3, "in_advance": 9})
+            ocs.port_set("p1", notify={"class": 0, "dst": "10.0.0.2", "src": "10.0.0.9", "delay": 5, "inband": 1})
             ocs.rule_add(0, src="10.0.0.0/8", dport=80)
             ocs.fdb_set("02:00:00:00:00:09", "p1")
             ocs.start(5)

@@ -22,6 +22,8 @@ DARK, BYPASS = 0xFFFF, 0xFFFE
 """Targets of a slot that are no link: no circuit; straight to the egress port."""
 NONE = 0xFFFFFFFF
 """``ecn``: never mark.  ``pool``: take part in none."""
+NO_CLASS = 0xFFFF
+"""``class`` of ``notify`` and ``echo``: none any more."""
 
 _LINK_SET, _POOL_SET, _PORT_SET, _CLASS_SET, _RULE_ADD, _RULE_FLUSH, _FDB_SET, _START, _GET = range(1, 10)
 _ACK_TLVS, _CAPPED = 0x200, 0x100
@@ -41,6 +43,20 @@ def slot(duration: int, target: int, **more: int) -> dict[str, int]:
         ``tdn``, ``voq_bytes``, ``voq_packets``, ``voq_ecn``.
     """
     return {"duration": duration, "target": target, **more}
+
+
+def _mac(where: str, text: str) -> bytes:
+    try:
+        return bytes.fromhex(text.replace(":", ""))
+    except ValueError:
+        raise ValueError(f"{where}: {text!r} is no MAC address") from None
+
+
+def _ipv4(where: str, text: str) -> bytes:
+    try:
+        return socket.inet_pton(socket.AF_INET, text)
+    except OSError:
+        raise ValueError(f"{where}: {text!r} is no IPv4 address") from None
 
 
 class Ocs:
@@ -121,9 +137,37 @@ class Ocs:
         """
         self._set(_LINK_SET, "link", id=id, rate=rate, delay=delay, overhead=overhead, queue=queue)
 
-    def port_set(self, ifname: str, *, ingress: Mapping[str, object] | None = None, **link: object) -> None:
-        """Change the links of a port, egress by name and ingress by mapping; as in `link_set`, without ``id``."""
-        self._set(_PORT_SET, "port", ifindex=socket.if_nametoindex(ifname), link=link, ingress=ingress)
+    def port_set(
+        self,
+        ifname: str,
+        *,
+        ingress: Mapping[str, object] | None = None,
+        notify: Mapping[str, object] | None = None,
+        **link: object,
+    ) -> None:
+        """Change the links of a port, and what its host is told.
+
+        Parameters
+        ----------
+        ifname : str
+            The port's device.
+        ingress : mapping, optional
+            Its ingress link, as in `link_set`, without ``id``.
+        notify : mapping, optional
+            ``class`` whose slots' TDN the host is told (`NO_CLASS`: nothing any more), ``dst``, the host's
+            IPv4 address, ``src``, the switch's, ``mac``, the host's, ``delay`` [ns], ``inband`` (0 or 1).
+            ``class`` and ``dst`` are required at first.
+        **link : object
+            Its egress link, likewise.
+        """
+        told = dict(notify) if notify is not None else None
+        for name in ("dst", "src"):
+            if told and told.get(name) is not None:
+                told[name] = _ipv4(f"port.notify.{name}", str(told[name]))
+        if told and told.get("mac") is not None:
+            told["mac"] = _mac("port.notify.mac", str(told["mac"]))
+        index = socket.if_nametoindex(ifname)
+        self._set(_PORT_SET, "port", ifindex=index, link=link, ingress=ingress, notify=told)
 
     def pool_set(self, id: int, bytes: int) -> None:  # noqa: A002  (names of the kernel)
         """Create or change shared buffer ``id`` [bytes, 0 unlimited]."""
@@ -137,6 +181,7 @@ class Ocs:
         hold: bool | None = None,
         phase: int | None = None,
         voq: Mapping[str, int] | None = None,
+        echo: Mapping[str, int] | None = None,
     ) -> None:
         """Create or change a class of traffic.
 
@@ -152,10 +197,13 @@ class Ocs:
             ns after the epoch at which the timetable begins; may be negative.
         voq : mapping, optional
             Give the class a queue of its own; keys as in `link_set`.
+        echo : mapping, optional
+            Set ECE in TCP packets while another ``class`` (`NO_CLASS`: none any more) is in a slot of
+            number ``tdn`` or will be within ``in_advance`` [ns].  The first two are required at first.
         """
         dark = None if hold is None else int(hold)
         table = None if slots is None else list(slots)
-        self._set(_CLASS_SET, "class", id=id, dark=dark, phase=phase, voq=voq, slots=table)
+        self._set(_CLASS_SET, "class", id=id, dark=dark, phase=phase, voq=voq, slots=table, echo=echo)
 
     def rule_add(self, class_id: int, *, prio: int = 0, in_if: str | None = None, proto: int | None = None,
                  src: str | None = None, dst: str | None = None,
@@ -186,12 +234,8 @@ class Ocs:
 
     def fdb_set(self, mac: str, ifname: str | None) -> None:
         """Bind a MAC address to a port; None forgets it."""
-        try:
-            raw = bytes.fromhex(mac.replace(":", ""))
-        except ValueError:
-            raise ValueError(f"fdb.mac: {mac!r} is no MAC address") from None
         port = None if ifname is None else socket.if_nametoindex(ifname)
-        self._set(_FDB_SET, "fdb", mac=raw, port=port)
+        self._set(_FDB_SET, "fdb", mac=_mac("fdb.mac", mac), port=port)
 
     def start(self, epoch: int) -> None:
         """Start all timetables at ``epoch`` [ns of CLOCK_MONOTONIC]."""

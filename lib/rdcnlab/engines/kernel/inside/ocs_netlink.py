@@ -24,11 +24,15 @@ SPEC: Mapping[str, Spec] = {
     "pool": {"id": (1, "u32"), "bytes": (2, "u32"), "used": (3, "uint"), "max_used": (4, "uint")},
     "port": {"ifindex": (1, "u32"), "link": (2, "link"), "number": (3, "u16"), "rx_packets": (4, "uint"),
              "rx_bytes": (5, "uint"), "drops": (6, "uint"), "tx_drops": (7, "uint"),
-             "ingress": (8, "link")},
+             "ingress": (8, "link"), "notify": (9, "notify")},
+    "notify": {"class": (1, "u16"), "dst": (2, "raw"), "mac": (3, "raw"), "src": (4, "raw"),
+               "delay": (5, "uint"), "inband": (6, "u8"), "tdn": (7, "u8"), "sent": (8, "uint"),
+               "drops": (9, "uint")},
     "class": {"id": (1, "u16"), "dark": (2, "u8"), "phase": (3, "sint"), "voq": (4, "queue"),
               "slots": (5, "slots"), "slot_count": (7, "u16"), "slot_now": (8, "u16"),
               "target": (9, "u16"), "packets": (10, "uint"), "bytes": (11, "uint"),
-              "drops_dark": (12, "uint")},
+              "drops_dark": (12, "uint"), "echo": (13, "echo")},
+    "echo": {"class": (1, "u16"), "tdn": (2, "u8"), "in_advance": (3, "uint"), "marks": (4, "uint")},
     "slots": {"slot": (6, "slot")},
     "slot": {"duration": (1, "uint"), "target": (2, "u16"), "tdn": (3, "u8"), "voq_bytes": (4, "u32"),
              "voq_packets": (5, "u32"), "voq_ecn": (6, "u32")},
@@ -117,13 +121,15 @@ def walk(data: bytes, start: int, end: int) -> Iterator[tuple[int, int, bytes]]:
 
 
 def decode(spec: str, data: bytes) -> dict[str, object]:
-    """Read the attributes of a set into names and integers; nested sets become dictionaries."""
+    """Read the attributes of a set into names and integers; nested sets become dictionaries, addresses text."""
     names = {number: (name, kind) for name, (number, kind) in SPEC[spec].items()}
     out: dict[str, object] = {}
     for _, number, payload in walk(data, 0, len(data)):
         name, kind = names[number]
         if kind in SPEC:
             out[name] = decode(kind, payload)
+        elif kind == "raw":
+            out[name] = payload.hex(":") if len(payload) == 6 else ".".join(map(str, payload))
         else:
             order = "big" if kind == "be16" else "little"
             out[name] = int.from_bytes(payload, order, signed=kind == "sint")  # type: ignore[arg-type]
