@@ -73,14 +73,14 @@ class Paths:
         """Return both ends of a connection whose second subflow is there; `plain`: b has no MPTCP."""
         with inside("b"):
             listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0 if plain else MPTCP)
-            listener.bind(("10.0.0.2", 5000))
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(("", 5000))  # the second subflow comes to the other address
             listener.listen()
         with inside("a"):
             near = socket.socket(socket.AF_INET, socket.SOCK_STREAM, MPTCP)
         near.connect(("10.0.0.2", 5000))
         far = listener.accept()[0]
-        listener.close()
-        self.sockets += [near, far]
+        self.sockets += [near, far, listener]
         near.send(b"\0")  # the connection is whole only after the first data
         if far.recv(1) != b"\0":
             raise AssertionError("the first byte did not come")
@@ -118,7 +118,7 @@ class Transfer:
     def __init__(self, near: socket.socket, far: socket.socket, size: int) -> None:
         self.near, self.far, self.size = near, far, size
         self.sent, self.received, self.done_s = hashlib.sha256(), hashlib.sha256(), 0.0
-        self.threads = [threading.Thread(target=self._send), threading.Thread(target=self._receive)]
+        self.threads = [threading.Thread(target=work, daemon=True) for work in (self._send, self._receive)]
         self.begun = time.monotonic()
         for thread in self.threads:
             thread.start()
@@ -138,7 +138,7 @@ class Transfer:
     def end(self) -> float:
         """Wait for the end; return the seconds it took.  Raise unless what came is what was sent."""
         for thread in self.threads:
-            thread.join(60)
+            thread.join(20)
         if not self.done_s:
             raise AssertionError("the transfer does not end")
         if self.sent.digest() != self.received.digest():

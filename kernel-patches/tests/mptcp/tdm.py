@@ -194,6 +194,7 @@ def case_close_while_waiting() -> None:
             near.send(bytes(100_000))
             near.close()
             far.close()
+            paths.sockets.pop().close()
             paths.active(0)
             paths.active(1)
             paths.active(0)

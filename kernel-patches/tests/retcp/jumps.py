@@ -2,9 +2,10 @@
 """The jumps: a window of 10 is 20 from the first ACK with ECE on, and 10 from the first one without."""
 
 import errno
+import time
 
 from lab import equal, main, sh
-from path import INFINITE, PARAMETERS, Way, edges, info, journal, name, parameter, send, window
+from path import INFINITE, MSS, PARAMETERS, Way, edges, info, journal, name, parameter, send, window
 
 
 def toggled(way: Way, sock, *states: bool) -> list[int]:
@@ -130,7 +131,15 @@ def case_never_below_two() -> None:
 def case_never_above_the_clamp() -> None:
     """A route may lock the largest window."""
     with Way() as way:
+        # what a route locks gets to a connection by what an earlier one left
+        sh("ip netns exec a sysctl -qw net.ipv4.tcp_no_metrics_save=0")
         sh("ip -n a route change 10.0.0.0/24 dev eth0 src 10.0.0.1 cwnd lock 15")
+        first = way.connect("reno")
+        send(first)
+        way.receiver.recv(MSS)
+        first.close()
+        way.receiver.close()
+        time.sleep(1)
         equal(toggled(way, way.connect(), True, False), [15, 7], "windows")
 
 

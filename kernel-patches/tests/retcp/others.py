@@ -1,42 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nobody else sees the ECE of a circuit: the same course to the segment, with it and without."""
+"""Nobody else sees the ECE of a circuit: the same course, segment for segment, with it and without."""
 
-import threading
-import time
+import functools
 
-from lab import equal, main, sh
-from losses import MS, at
-from path import Way, info, name
+from lab import equal, main
+from path import Way, course
 
 
-def course(cc: str, circuits: bool) -> list:
-    """Return windows, thresholds and retransmissions of a transfer every 7 ms; `circuits`: with 49 ms of ECE in 98."""
+def of(cc: str, circuits: bool) -> list:
+    """Return the course of a transfer; `circuits`: with ECE for 98 ms, without for 98 ms, and so on."""
     with Way() as way:
-        sh("tc -n a qdisc change dev eth0 root netem delay 10ms rate 50mbit limit 60")
-        sock, seen = way.connect(cc), []
-        reader = threading.Thread(target=lambda: [None for _ in iter(lambda: way.receiver.recv(1 << 20), b"")])
-        reader.start()
-        writer = threading.Thread(target=lambda: (sock.sendall(bytes(5_000_000)), sock.shutdown(1)))
-        start = time.monotonic()
-        writer.start()
-        for n in range(1, 100):
-            at(start + 7 * MS * n)
-            if n % 7 == 0 and circuits:
-                way.ece(n % 14 == 7)
-            seen.append((name(sock), *info(sock).values()))
-        writer.join()
-        reader.join()
-        return seen
+        way.narrow()
+        sock = way.connect(cc)
+        switch = {7 * n: functools.partial(way.ece, n % 28 == 14) for n in range(14, 140, 14)} if circuits else {}
+        return course(sock, way.receiver, 5_000_000, switch)
 
 
 def check(cc: str, same: bool) -> str:
     """Compare the two courses."""
-    without, with_ = course(cc, circuits=False), course(cc, circuits=True)
+    without, with_ = of(cc, circuits=False), of(cc, circuits=True)
     if same:
         equal(with_, without, cc)
     elif with_ == without:
         raise AssertionError(f"{cc} sees no ECE")
-    return f"{without[-1][-1]} segments sent again"
+    return f"{without[-1]['retrans']} segments sent again"
 
 
 def case_reno() -> str:

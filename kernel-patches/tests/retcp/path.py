@@ -11,6 +11,7 @@ A segment that a single call sends tells the whole story: one ACK, and no window
 nothing comes near to filling it.  What is left are the jumps, so the tests compare for equality.
 """
 
+import contextlib
 import socket
 import struct
 import time
@@ -60,7 +61,7 @@ class Way:
     def __exit__(self, *_: object) -> None:
         for sock in self.sockets:
             sock.close()
-        sh("ip -n a link del eth0", "ip netns del a", "ip netns del b")
+        sh("ip -n a link del eth0", "ip -n b link del ifb0 || true", "ip netns del a", "ip netns del b")
 
     def connect(self, cc: str = "retcp", sender: str = "a") -> socket.socket:
         """Connect a to b and return the end that is to send, which has a congestion control."""
@@ -89,6 +90,15 @@ class Way:
             sh(f"tc -n {ns} filter add dev eth0 egress pref 1 protocol ip flower ip_proto tcp {edit}")
         else:
             sh(f"tc -n {ns} filter del dev eth0 egress pref 1")
+
+    def narrow(self) -> None:
+        """Give the way of the data 50 Mb/s and a queue of 60 packets, out of the sender's sight."""
+        sh(
+            "ip -n b link add ifb0 type ifb",
+            "ip -n b link set ifb0 up",
+            "tc -n b qdisc add dev ifb0 root netem rate 50mbit limit 60",
+            "tc -n b filter add dev eth0 ingress pref 3 matchall action mirred egress redirect dev ifb0",
+        )
 
     def lose(self, on: bool, ns: str = "b") -> None:
         """Drop what arrives at b from now on; not at a, which would notice."""
@@ -123,6 +133,27 @@ def edges(sock: socket.socket) -> int:
     if not enabled:
         raise AssertionError("the socket tells nothing of reTCP")
     return count
+
+
+def course(sock: socket.socket, receiver: socket.socket, size: int, at_ms: dict) -> list:
+    """Return what `info` says every 7 ms of a transfer's first second; call `at_ms` at its instants."""
+    sock.setsockopt(socket.SOL_SOCKET, 32, 2 * size)  # SO_SNDBUFFORCE: a single call takes it all
+    sock.setblocking(False)
+    receiver.setblocking(False)
+    seen = []
+    time.sleep(1 - time.monotonic() % 1)  # timers of the kernel tick alike
+    start = time.monotonic()
+    left = size - sock.send(bytes(size))
+    if left:
+        raise AssertionError(f"{left} B were not taken")
+    for ms in range(7, 1000, 7):
+        time.sleep(max(start + ms / 1000 - time.monotonic(), 0))
+        at_ms.get(ms, lambda: None)()
+        with contextlib.suppress(BlockingIOError):
+            while receiver.recv(1 << 20):
+                pass
+        seen.append(info(sock))
+    return seen
 
 
 def send(sock: socket.socket, segments: int = 1, wait_s: float = 0.1) -> None:
