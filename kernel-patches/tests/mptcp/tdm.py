@@ -191,6 +191,7 @@ def case_close_while_waiting() -> None:
         for _ in range(20):
             near, far = paths.connect()
             paths.active(2)
+            near.setblocking(False)  # nobody makes room
             near.send(bytes(100_000))
             near.close()
             far.close()
