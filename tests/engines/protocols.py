@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run the tests of a protocol, which live beside its patches, in a guest."""
+
+from __future__ import annotations
+
+import re
+
+from rdcnlab.engines.kernel import build
+from rdcnlab.scenario import Scenario
+from tests.engines.conftest import RunGuest
+
+#: What those of the switch have for all: a runner, namespaces, comparisons.
+LAB = build.patches_root() / "tests" / "ocs" / "lab.py"
+INSIDE = build.HERE / "inside"
+
+
+def check(run_guest: RunGuest, scenario: Scenario, suite: str, name: str) -> None:
+    """Run a file of a suite; fail unless each of its cases says ok."""
+    line = (
+        "nsenter -t 1 -n ip link del ocs0; "  # the scenario's own switch has no part in this
+        f"PYTHONPATH=/run/rdcnlab /usr/bin/python3 -s /run/rdcnlab/{name}.py; echo status $?"
+    )
+    files = [*(build.patches_root() / "tests" / suite).glob("*.py"), LAB]
+    files += [INSIDE / "ocs.py", INSIDE / "ocs_netlink.py"]
+    answer = run_guest(scenario, commands=[("a", line)], files=files).answers[0]
+    lines = [line.strip() for line in answer.splitlines()]
+    assert "status 0" in lines, answer
+    assert len([line for line in lines if re.match(r"ok ", line)]) >= 3, answer
+    assert not [line for line in lines if line.startswith("not ok")], answer
