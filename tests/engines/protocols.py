@@ -18,7 +18,10 @@ def check(run_guest: RunGuest, scenario: Scenario, suite: str, name: str) -> Non
     """Run a file of a suite; fail unless each of its cases says ok."""
     line = (
         "nsenter -t 1 -n ip link del ocs0; "  # the scenario's own switch has no part in this
-        f"PYTHONPATH=/run/rdcnlab /usr/bin/python3 -s /run/rdcnlab/{name}.py; echo status $?"
+        "mount -t tracefs none /sys/kernel/tracing; "  # Mininet's hosts have a /sys of their own
+        # a transfer that hangs would let virtual time run on for ever
+        f"PYTHONPATH=/run/rdcnlab timeout 600 /usr/bin/python3 -s /run/rdcnlab/{name}.py; echo status $?; "
+        "dmesg | grep -A 20 -E 'WARNING:|BUG:' | sed 's/^/not ok kernel: /'"
     )
     files = [*(build.patches_root() / "tests" / suite).glob("*.py"), LAB]
     files += [INSIDE / "ocs.py", INSIDE / "ocs_netlink.py"]
