@@ -104,7 +104,16 @@ class Scenario(Frozen):
         if self.transport.ecn is False and any(flow.cc == "dctcp" for flow in self.flows):
             raise Misfit("transport.ecn", False, "true or auto, because without ECN dctcp would silently be reno")
         self._check_notify(hosts)
+        if self.probes.fold is not None and self.spans < 1:
+            allowed = f"at least one span of probes.fold ({DURATION.format(self.probes.fold)}) after probes.fold_from"
+            raise Misfit("limit", DURATION.format(self.limit), allowed)
         return self
+
+    @property
+    def spans(self) -> int:
+        """How many spans of `Probes.fold` there are; 1 without."""
+        probes = self.probes
+        return 1 if probes.fold is None else (self.limit - probes.fold_from) // probes.fold
 
     def _check_path(self, place: str, path: Path) -> None:
         """Raise Misfit for a path, there or back, that leads nowhere."""

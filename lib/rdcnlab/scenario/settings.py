@@ -187,17 +187,29 @@ class Probes(Frozen):
     acks : bool
         Whether to keep what ACKs acknowledge: payload by bin at the place ``sender`` of the table ``throughput``, and
         runs of ACKs that acknowledge nothing new as events.
+    fold : int or None
+        ns; with it the bins of throughput and queues are counted modulo this span, over as many whole spans as there
+        are from `fold_from` until the limit: what repeats every few hundred microseconds then keeps small tables.
+    fold_from : int
+        ns from the start of the scenario.
     """
 
     bin: Bin = 1_000_000
     tcp: Literal["none", "bin", "ack"] = "bin"
     packets: bool = False
     acks: Annotated[bool, Later] = False
+    fold: Annotated[Bin | None, Later] = None
+    fold_from: Annotated[Duration, Later] = 0
 
     @model_validator(mode="after")
-    def _acks_are_traced(self) -> Probes:
+    def _consistent(self) -> Probes:
         if self.acks and self.tcp == "none":
             raise Misfit("acks", self.acks, "false, with tcp 'none'")
+        if self.fold is None and self.fold_from:
+            raise Misfit("fold_from", self.fold_from, "0, without fold")
+        for field in ("fold", "fold_from"):
+            if (getattr(self, field) or 0) % self.bin:
+                raise Misfit(field, getattr(self, field), f"a whole number of bins of {self.bin} ns")
         return self
 
 

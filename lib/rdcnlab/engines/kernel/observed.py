@@ -49,6 +49,8 @@ def tables(scenario: Scenario, directory: Path) -> dict[str, pa.Table]:
     if scenario.switch.kind == "ocs":
         _check_programs(scenario, flows, frames["throughput"], directory)
     frames["queues"] = observed_queues.table(scenario, seen["ocs_enqueue"], dequeued, dropped, marked)
+    for name, how in _FOLDS.items():
+        frames[name] = _folded(scenario, frames[name], how)
     frames["tcp"] = _tcp(scenario, seen["tcp_probe"], flows)
     packets = {"enqueue": seen["ocs_enqueue"], "dequeue": dequeued, "mark": marked} if scenario.probes.packets else {}
     packets = {event: _ours(scenario, found) for event, found in packets.items()}
@@ -192,6 +194,29 @@ def _tcp(scenario: Scenario, acks: NDArray[Any], flows: pd.DataFrame) -> pd.Data
     return frame.assign(cwnd_B=frame["snd_cwnd"] * mss).rename(
         columns={"time": "t_ns", "snd_cwnd": "cwnd", "srtt": "srtt_us"}
     )
+
+
+#: What becomes of the columns of tables of bins when bins are folded; ``mean`` is over spans, with or without a row.
+_FOLDS = {
+    "throughput": {"bytes": "sum", "packets": "sum"},
+    "queues": {"mean_B": "mean", "max_B": "max", "drops": "sum", "marks": "sum"},
+}
+
+
+def _folded(scenario: Scenario, frame: pd.DataFrame, how: dict[str, str]) -> pd.DataFrame:
+    """Count bins modulo `Probes.fold`, if asked for; see there."""
+    probes, spans = scenario.probes, scenario.spans
+    if probes.fold is None:
+        return frame
+    count, first = probes.fold // probes.bin, probes.fold_from // probes.bin
+    kept = frame[(frame["bin"] >= first) & (frame["bin"] < first + spans * count)]
+    kept = kept.assign(bin=(kept["bin"] - first) % count)
+    keys = [name for name in frame.columns if name not in how]
+    found = kept.groupby(keys).agg({name: "sum" if kind == "mean" else kind for name, kind in how.items()})
+    for name, kind in how.items():
+        if kind == "mean":
+            found[name] /= spans
+    return found.reset_index()[list(frame.columns)]
 
 
 def _repeats(scenario: Scenario, acked: NDArray[Any]) -> pd.DataFrame:
