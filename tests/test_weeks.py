@@ -33,6 +33,8 @@ def test_days_are_where_the_circuit_is() -> None:
     found = weeks.days(HYBRID, "circuit")
     assert found[:2].tolist() == [[1_200_000, 1_380_000], [2_600_000, 2_780_000]]
     assert len(found) == 7  # of 10 ms
+    aligned = HYBRID.with_(**{"probes.fold_from": "1.4 ms"})
+    assert weeks.spans_us(aligned, "circuit") == [(1200, 1380), (2600, 2780), (4000, 4180)]
     later = HYBRID.with_(**{"network.schedules.forward.phase": "600 us"})
     assert weeks.days(later, "circuit")[0].tolist() == [1_800_000, 1_980_000]
 
@@ -48,7 +50,7 @@ def test_a_fold_is_a_mean_over_spans_and_its_sum_a_sequence_graph() -> None:
     of = line[line["run"] == 0]
     assert (of["t_us"].iloc[0], of["bytes"].iloc[0]) == (0, 0)
     assert (of["t_us"].iloc[-1], of["bytes"].iloc[-1]) == (4200, 12)
-    assert weeks.slope_gbps(of, 0, 20) == pytest.approx(10 * 8e-3 / 20)
+    assert weeks.slope_gbps(of, [(0, 20)]) == pytest.approx(10 * 8e-3 / 20)
     with pytest.raises(ValueError, match="not folded"):
         weeks.fold(frame, "bytes", HYBRID.with_(probes={"bin": "20 us"}))
 

@@ -6,7 +6,7 @@ A *week* is one cycle of a schedule, a *day* one of its slots. All functions are
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -187,18 +187,29 @@ def per_day(
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame({"run": [], "begin_ns": [], "count": []})
 
 
-def slope_gbps(line: pd.DataFrame, begin_us: float, end_us: float) -> float:
-    """Return the slope of a sequence graph between two instants, in Gb/s, the mean over its runs.
+def spans_us(scenario: Scenario, link: str) -> list[tuple[float, float]]:
+    """Return the days of a link in the span of a fold, in us from its begin."""
+    fold_ns = scenario.probes.fold or scenario.limit
+    first = scenario.probes.fold_from
+    found = days(scenario, link) - first
+    return [(begin / 1e3, end / 1e3) for begin, end in found.tolist() if begin >= 0 and end <= fold_ns]
+
+
+def slope_gbps(line: pd.DataFrame, spans: Sequence[tuple[float, float]], after_us: float = 0.0) -> float:
+    """Return the mean slope of sequence graphs in some spans, in Gb/s.
 
     Parameters
     ----------
     line : DataFrame
         ``run``, ``t_us``, ``bytes``, as from `sequence`.
-    begin_us, end_us : float
-        Instants in the span.
+    spans : sequence of (float, float)
+        Begin and end in us.
+    after_us : float
+        What is left out at the begin of each: until the first ACKs are back, they tell of what was before.
     """
     slopes = [
-        np.diff(np.interp([begin_us, end_us], of["t_us"], of["bytes"]))[0] * 8e-3 / (end_us - begin_us)
+        np.diff(np.interp([begin + after_us, end], of["t_us"], of["bytes"]))[0] * 8e-3 / (end - begin - after_us)
         for _, of in line.groupby("run")
+        for begin, end in spans
     ]
-    return float(np.mean(slopes))
+    return float(np.mean(slopes)) if slopes else float("nan")
