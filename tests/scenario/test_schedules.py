@@ -10,6 +10,7 @@ import pytest
 from rdcnlab.engines.kernel import plan
 from rdcnlab.errors import InputError
 from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.dilation import dilated
 from rdcnlab.scenario.rotor import week
 from rdcnlab.units import NS_PER_US
 from tests.conftest import TWO_FLOWS
@@ -168,3 +169,20 @@ def test_what_hosts_are_told_is_planned_but_refused_until_the_kernel_can() -> No
         plan.check(told.with_(**{"transport.tdtcp": True}).model_copy(update={"notify": None}))
     with pytest.raises(InputError, match="another switch"):
         plan.check(HYBRID.with_(**{"switch.kind": "bmv2"}))
+
+
+def test_dilation_is_the_same_network_for_slower_hosts() -> None:
+    slow = dilated(HYBRID, 20)
+    assert slow.network.hosts[0].rate == 40 * 10**9
+    durations = [slot.duration // 20 for slot in slow.network.schedules[0].slots]
+    assert durations == [slot.duration for slot in HYBRID.network.schedules[0].slots]
+    assert slow.transport.rto_min_us == 200_000
+    assert slow.limit == 40 * 10**9
+    packet = {"link": "packet", "link_back": "packet"}
+    rtt = [each.network.rtt_ns("a1", "b1", 9000, 52, **packet) for each in (HYBRID, slow)]
+    assert rtt[1] == pytest.approx(20 * rtt[0])
+    assert dilated(HYBRID, 1) == HYBRID
+    with pytest.raises(InputError, match="multiple"):
+        dilated(HYBRID, 7)
+    moved = dilated(Scenario.from_dict(TWO_FLOWS), 2)
+    assert moved.flows[1].period == 100_000_000

@@ -33,12 +33,13 @@ class _PerDay(Weeks):
         """Return ``run``, ``begin_ns`` and ``count`` of each variant."""
         found: dict[str, pd.DataFrame] = {}
         for variant in self.variants:
-            of = self.of(runs, variant)
+            of, asked = self.of(runs, variant)
             if len(of):
-                spans = weeks.days(of[0].scenario, "circuit")
+                spans = weeks.days(asked, "circuit")
                 after = int(self.rtt_us("packet")) * NS_PER_US
+                events = of.events[of.events["event"] == event]
                 found[variant] = weeks.per_day(
-                    of.events[of.events["event"] == event], spans, range(len(of)), after_ns=after,
+                    events.assign(t_ns=events["t_ns"] // self.dilation), spans, range(len(of)), after_ns=after,
                     begin_ns=DURATION.parse(FOLD_FROM),
                 )  # fmt: skip
         return found

@@ -20,7 +20,7 @@ class Fig13(Occupancy):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure CUBIC's queue in packet days and in the circuit's, and MPTCP's dip, as shares of the limit."""
-        limit = weeks.schedule(runs[0].scenario).queue
+        limit = weeks.schedule(self.first).queue
         room = float(limit.packets or 1) if limit is not None else 1.0
         lengths = self.lengths(runs)
         measured = {}

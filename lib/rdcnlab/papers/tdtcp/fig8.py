@@ -22,7 +22,7 @@ class Fig8a(Throughput):
         """Measure who is how far below TDTCP, and how near to optimal reTCPdyn is."""
         goodput = self.goodput(runs)
         below = {name: over(goodput, name, "tdtcp") for name in ("cubic", "dctcp")}
-        optimal = weeks.bound_gbps(runs[0].scenario)
+        optimal = weeks.bound_gbps(self.first)
         near = {"": goodput["retcpdyn"] / optimal} if "retcpdyn" in goodput else {}
         return {
             "slightly-below": Measured({name: each.cases[""] for name, each in below.items() if each.cases}),

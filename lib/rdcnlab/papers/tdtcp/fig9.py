@@ -21,7 +21,7 @@ class Fig9(Throughput):
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure TDTCP and DCTCP against CUBIC, and packet only against optimal."""
         goodput = self.goodput(runs)
-        first = runs[0].scenario
+        first = self.first
         return {
             "tdtcp-as-cubic": over(goodput, "tdtcp", "cubic"),
             "dctcp-below": over(goodput, "dctcp", "cubic"),

@@ -17,6 +17,7 @@ from rdcnlab.items import Item
 from rdcnlab.papers.tdtcp.space import RTT_US, Difference, Variant, scenario
 from rdcnlab.runs import Runs
 from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.dilation import dilated
 from rdcnlab.scenario.fields import Listed
 
 Variants = Annotated[tuple[Variant, ...], Field(min_length=1), Listed]
@@ -32,6 +33,9 @@ class Weeks(Item):
         Variants.
     duration : str or None
         Of a run in network time; that of the paper, 2 s, or 300 ms in the quick profile.
+    dilation : int
+        How many times slower the hosts' clocks run than the network's: 20 in the paper (Sec. 5.1), 1 for hosts that
+        are as fast as the network. Everything that is drawn and measured is in network time.
     """
 
     paper: ClassVar[str] = "tdtcp"
@@ -40,6 +44,7 @@ class Weeks(Item):
 
     variants: Variants = ("cubic", "dctcp")
     duration: Duration | None = None
+    dilation: Literal[1, 20] = 20
 
     def points(self) -> list[Scenario]:
         """Return variants times seeds."""
@@ -50,11 +55,20 @@ class Weeks(Item):
             for seed in range(self.count)
         ]
 
-    def of(self, runs: Runs, variant: str) -> Runs:
-        """Return the runs of a variant."""
-        asked = [name for name in self.variants for _ in range(self.count)]
+    def scenarios(self) -> list[Scenario]:
+        """Return the same as the hosts see them."""
+        return [dilated(each, self.dilation) for each in super().scenarios()]
+
+    def of(self, runs: Runs, variant: str) -> tuple[Runs, Scenario]:
+        """Return the runs of a variant, and the first one's scenario in network time."""
+        asked: list[str] = [name for name in self.variants for _ in range(self.count)]
         mine = {each.hash for each, name in zip(self.scenarios(), asked, strict=True) if name == variant}
-        return runs.select(lambda each: each.hash in mine)
+        return runs.select(lambda each: each.hash in mine), super().scenarios()[asked.index(variant)]
+
+    @property
+    def first(self) -> Scenario:
+        """A scenario in network time."""
+        return super().scenarios()[0]
 
     def rtt_us(self, link: str) -> float:
         """Return the RTT of an empty network by a link there and back."""
@@ -87,22 +101,21 @@ class Throughput(Weeks):
         """Return the sequence graph of each variant: ``run``, ``t_us``, ``bytes`` of a flow, the mean of all flows."""
         found: dict[str, pd.DataFrame] = {}
         for variant in self.variants:
-            of = self.of(runs, variant)
+            of, asked = self.of(runs, variant)
             if len(of):
                 acked = of.throughput[of.throughput["where"] == tables.SENDER]
-                flows = len(of[0].scenario.flows)
-                found[variant] = weeks.sequence(weeks.fold(acked, "bytes", of[0].scenario), share=1 / flows)
+                found[variant] = weeks.sequence(weeks.fold(acked, "bytes", asked), share=1 / len(asked.flows))
         return found
 
     def goodput(self, runs: Runs) -> dict[str, float]:
         """Return the mean goodput of all flows together, in Gb/s, by variant."""
-        flows = len(runs[0].scenario.flows)
+        flows = len(self.first.flows)
         ends = {name: line.groupby("run").last() for name, line in self.lines(runs).items()}
         return {name: float((8e-3 * flows * end["bytes"] / end["t_us"]).mean()) for name, end in ends.items()}
 
     def slopes(self, runs: Runs, link: str) -> dict[str, float]:
         """Return the slope of each variant's graph in the days of a link, as a share of the link's payload rate."""
-        first = runs[0].scenario
+        first = self.first
         rate = weeks.bound_gbps(first, only=link) / len(first.flows)
         spans = weeks.spans_us(first, link)
         # what is shorter is a night
@@ -113,7 +126,7 @@ class Throughput(Weeks):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the graphs, and what could be."""
-        first = runs[0].scenario
+        first = self.first
         flows = len(first.flows)
         at = np.arange(0, (first.probes.fold or 0) + 1, first.probes.bin, dtype=float)
         with figures.style():
@@ -143,17 +156,16 @@ class Occupancy(Weeks):
         """Return the queue of each variant in full packets: ``run``, ``t_us``, ``mean``."""
         found: dict[str, pd.DataFrame] = {}
         for variant in self.variants:
-            of = self.of(runs, variant)
+            of, asked = self.of(runs, variant)
             if len(of):
-                first = of[0].scenario
-                queue = of.queues[of.queues["link"] == weeks.schedule(first).name]
-                folded = weeks.fold(queue, "mean_B", first, kind="mean")
-                found[variant] = folded.assign(mean=weeks.packets(first, folded["mean"]))
+                queue = of.queues[of.queues["link"] == weeks.schedule(asked).name]
+                folded = weeks.fold(queue, "mean_B", asked, kind="mean")
+                found[variant] = folded.assign(mean=weeks.packets(asked, folded["mean"]))
         return found
 
     def means(self, runs: Runs, begin_us: float = 0.0, end_us: float = float("inf")) -> dict[str, float]:
         """Return the mean length in packets of each variant, over all or a part of each week."""
-        week = weeks.schedule(runs[0].scenario).cycle / 1e3
+        week = weeks.schedule(self.first).cycle / 1e3
         means = {}
         for name, of in self.lengths(runs).items():
             into = of["t_us"] % week
@@ -162,7 +174,7 @@ class Occupancy(Weeks):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the lengths and the limit."""
-        first = runs[0].scenario
+        first = self.first
         with figures.style():
             figure = figures.Drawing(figsize=(6.4, 3.0), layout="constrained")
             ax = figure.subplots()
