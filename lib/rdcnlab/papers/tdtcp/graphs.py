@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Annotated, ClassVar, Literal
 
@@ -47,7 +48,7 @@ class Weeks(Item):
     dilation: Literal[1, 20] = 20
 
     def points(self) -> list[Scenario]:
-        """Return variants times seeds."""
+        """Return variants times seeds, in network time."""
         duration = self.duration or {"quick": "300 ms", "paper": "2 s"}[self.profile]
         return [
             scenario(variant, self.difference, duration=duration, seed=seed)
@@ -57,18 +58,24 @@ class Weeks(Item):
 
     def scenarios(self) -> list[Scenario]:
         """Return the same as the hosts see them."""
-        return [dilated(each, self.dilation) for each in super().scenarios()]
+        return [seen for _, seen in self.pairs]
+
+    @functools.cached_property
+    def pairs(self) -> list[tuple[Scenario, Scenario]]:
+        """Each scenario in network time, with its changes, and as the hosts see it."""
+        return [(each, dilated(each, self.dilation)) for each in super().scenarios()]
 
     def of(self, runs: Runs, variant: str) -> tuple[Runs, Scenario]:
         """Return the runs of a variant, and the first one's scenario in network time."""
-        asked: list[str] = [name for name in self.variants for _ in range(self.count)]
-        mine = {each.hash for each, name in zip(self.scenarios(), asked, strict=True) if name == variant}
-        return runs.select(lambda each: each.hash in mine), super().scenarios()[asked.index(variant)]
+        names: list[str] = [name for name in self.variants for _ in range(self.count)]
+        place = names.index(variant)
+        mine = {seen.hash for _, seen in self.pairs[place : place + self.count]}
+        return runs.select(lambda each: each.hash in mine), self.pairs[place][0]
 
     @property
     def first(self) -> Scenario:
         """A scenario in network time."""
-        return super().scenarios()[0]
+        return self.pairs[0][0]
 
     def rtt_us(self, link: str) -> float:
         """Return the RTT of an empty network by a link there and back."""
