@@ -12,11 +12,12 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 
 from rdcnlab.engines import SCHEMAS, Outcome, Progress, RunError
 from rdcnlab.scenario import BYPASS, DARK, Scenario
-from rdcnlab.tables import RECEIVER, targets
+from rdcnlab.tables import RECEIVER, SENDER, targets
 
 FAILS, DIES, CRASHES, SLEEPS = 1001, 1002, 1003, 1004
 
@@ -76,6 +77,8 @@ def tables(scenario: Scenario) -> dict[str, pa.Table]:
                 continue
             throughput.append({"bin": k, "where": where[name], "flow": name, "bytes": sent, "packets": sent // 9000})
             throughput.append({"bin": k, "where": RECEIVER, "flow": name, "bytes": sent, "packets": sent // 9000})
+            if scenario.probes.acks:
+                throughput.append({"bin": k, "where": SENDER, "flow": name, "bytes": sent, "packets": sent // 9000})
             if scenario.probes.tcp != "none":
                 tcp.append(
                     {
@@ -109,5 +112,30 @@ def tables(scenario: Scenario) -> dict[str, pa.Table]:
         }
         for flow, start in zip(scenario.flows, scenario.start_times(), strict=True)
     ]
-    rows = {"flows": flows, "throughput": throughput, "tcp": tcp, "queues": [], "events": events}
+    queues = [
+        {"bin": k, "link": schedule.name, "mean_B": 9014.0 * (k % 7), "max_B": 9014 * (k % 7), "drops": 0, "marks": 0}
+        for schedule in scenario.network.schedules
+        for k in range(count)
+    ]
+    rows = {
+        "flows": flows,
+        "throughput": folded(scenario, throughput, bytes="sum", packets="sum"),
+        "tcp": tcp,
+        "queues": folded(scenario, queues, mean_B="mean", max_B="max", drops="sum", marks="sum"),
+        "events": events,
+    }
     return {name: pa.Table.from_pylist(rows[name], schema) for name, schema in SCHEMAS.items()}
+
+
+def folded(scenario: Scenario, rows: list[dict[str, object]], **how: str) -> list[dict[str, object]]:
+    """Count bins modulo the fold, from its begin on."""
+    probes = scenario.probes
+    if probes.fold is None:
+        return rows
+    count, first = probes.fold // probes.bin, probes.fold_from // probes.bin
+    frame = pd.DataFrame(rows)
+    frame = frame[(frame["bin"] >= first) & (frame["bin"] < first + scenario.spans * count)]
+    frame["bin"] = (frame["bin"] - first) % count
+    keys = [name for name in frame.columns if name not in how]
+    found: list[dict[str, object]] = frame.groupby(keys).agg(how).reset_index().to_dict("records")
+    return found

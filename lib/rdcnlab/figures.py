@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -36,6 +36,10 @@ LOOKS: dict[str, Look] = {
     "westwood": Look("Westwood", "#009E73", "^"),
     "bbr": Look("BBR", "#D55E00", "D"),
     "dctcp": Look("DCTCP", "#CC79A7", "v"),
+    "tdtcp": Look("TDTCP", "#D55E00", "D"),
+    "mptcp": Look("MPTCP", "#009E73", "^"),
+    "retcp": Look("reTCP", "#56B4E9", "s"),
+    "retcpdyn": Look("reTCPdyn", "#E69F00", "P"),
     "main": Look("main flow", "#0072B2", "o"),
     "migrated": Look("migrated flow", "#D55E00", "D"),
     "bursts": Look("UDP bursts", "#009E73", "^"),
@@ -109,6 +113,12 @@ def reference(ax: Axes, value: float, label: str, *, along: Literal["x", "y"] = 
     """
     line = ax.axhline if along == "y" else ax.axvline
     line(value, color=REFERENCE, linewidth=0.8, linestyle=":", label=label)
+
+
+def shade(ax: Axes, spans: Sequence[tuple[float, float]]) -> None:
+    """Shade spans of the x axis, such as the days of a circuit."""
+    for begin, end in spans:
+        ax.axvspan(begin, end, color=REFERENCE, alpha=0.15, linewidth=0)
 
 
 def legend(figure: Figure, ax: Axes, *, columns: int | None = None) -> None:

@@ -18,8 +18,8 @@ from rdcnlab.scenario import Scenario
 
 Floats = npt.NDArray[np.float64]
 
-#: The place where throughput is counted as payload at the application's side.
-RECEIVER = "receiver"
+#: The places where throughput is counted as payload: as it leaves for the receiver, and as its ACK comes back.
+RECEIVER, SENDER = "receiver", "sender"
 
 
 def role(flow: str) -> str:
@@ -67,6 +67,7 @@ def rates(throughput: pd.DataFrame, base_ns: int, bin_ns: int, *, receiver: bool
     if rest or step < 1:
         raise ValueError(f"bins of {bin_ns} ns cannot be made of bins of {base_ns} ns")
     kept = throughput[(throughput["where"] == RECEIVER) == receiver]
+    kept = kept[kept["where"] != SENDER]
     keys = [kept["run"], kept["flow"], (kept["bin"] // step).rename("bin")]
     counted = kept["bytes"].groupby(keys).sum()
     parts = []
@@ -172,12 +173,12 @@ def targets(scenario: Scenario, flow: str, t_ns: npt.ArrayLike) -> npt.NDArray[n
         Names of links, ``dark`` or ``bypass``. A boundary belongs to the slot that begins.
     """
     index = [item.name for item in scenario.flows].index(flow)
-    chosen, phase = scenario.flows[index], scenario.phases()[index]
+    slots, first, phase = scenario.timetable(scenario.flows[index])
     times = np.asarray(t_ns, dtype=np.int64)
-    names = np.array(chosen.targets)
-    if not chosen.slots:
+    names = np.array([slot.link for slot in slots] or [first])
+    if not slots:
         return np.broadcast_to(names[0], times.shape)
-    ends = np.cumsum([slot.duration for slot in chosen.slots], dtype=np.int64)
+    ends = np.cumsum([slot.duration for slot in slots], dtype=np.int64)
     since = np.where(times < phase, 0, (times - phase) % ends[-1])
     result: npt.NDArray[np.str_] = names[np.searchsorted(ends, since, side="right")]
     return result

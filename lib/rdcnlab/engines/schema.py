@@ -2,7 +2,8 @@
 """The tables every engine gives: tidy, one observation a row, units in the column's name.
 
 Times count from the start of the scenario. A bin ``k`` covers ``[k, k + 1) * probes.bin``. Bins in which nothing
-was seen have no row in ``throughput``; see `rdcnlab.tables` for the dense form.
+was seen have no row in ``throughput``; see `rdcnlab.tables` for the dense form. With ``probes.fold`` bins are counted
+modulo that span: bytes, packets, drops and marks are sums over all spans, ``mean_B`` is the mean of them.
 
 ``flows``, one row a flow
     ``fct_s`` is ``end_s - start_s``: from the initiator's call to connect to the last byte at the receiver; null for a
@@ -17,10 +18,11 @@ was seen have no row in ``throughput``; see `rdcnlab.tables` for the dense form.
 ``tcp``, one row an ACK, or the last ACK of each bin
     ``cwnd`` and ``ssthresh`` are segments, ``cwnd_B`` is ``cwnd`` times the MSS, ``srtt_us`` the smoothed RTT.
 ``events``, one row an event
-    ``slot``: a flow's timetable enters a slot (``link`` is the target, ``value`` the slot's index).
+    ``slot``: a timetable enters a slot (``link`` is the target, ``flow`` the flow or schedule, ``value`` the index).
     ``drop_tail``, ``drop_pool``, ``drop_red``, ``drop_dark``, ``drop_port``, ``drop_mtu``: a packet is lost (``link``
-    the link or ``dark``, ``value`` its bytes).
+    the link, the schedule whose queue it was to join, or ``dark``; ``value`` its bytes).
     ``retransmit`` of a flow, ``value`` is 1.
+    With ``probes.acks`` also ``duplicates``: a run of ACKs begins that acknowledge nothing new, ``value`` of them.
     With ``probes.packets`` also ``enqueue``, ``dequeue``, ``mark`` of each packet (``link`` a link or ``receiver``, the
     line to it; ``value`` its bytes).
 """

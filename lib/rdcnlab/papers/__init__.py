@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from rdcnlab.errors import InputError
 from rdcnlab.items import Item
-from rdcnlab.papers import aykurt
+from rdcnlab.papers import aykurt, tdtcp
 
-PAPERS: dict[str, tuple[type[Item], ...]] = {"aykurt": aykurt.ITEMS}
+PAPERS: dict[str, tuple[type[Item], ...]] = {"aykurt": aykurt.ITEMS, "tdtcp": tdtcp.ITEMS}
 
 
 def select(names: Sequence[str]) -> list[type[Item]]:

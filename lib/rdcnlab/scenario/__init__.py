@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is asked: frozen, validated scenarios with units and a canonical hash."""
 
-from rdcnlab.scenario.flow import VARIANTS, Flow, Slot
+from rdcnlab.scenario.flow import VARIANTS, Flow
 from rdcnlab.scenario.model import Scenario, canonical_json
 from rdcnlab.scenario.network import BYPASS, DARK, Host, Link, Network, Pool, Queue, Red
 from rdcnlab.scenario.presets import preset, presets
 from rdcnlab.scenario.quic import Quic
-from rdcnlab.scenario.settings import EngineSettings, Jitter, Probes, Switch, Transport
+from rdcnlab.scenario.settings import EngineSettings, Jitter, Notify, Probes, Switch, Transport
+from rdcnlab.scenario.timetable import Schedule, Slot
 
 __all__ = [
     "BYPASS",
@@ -18,12 +19,14 @@ __all__ = [
     "Jitter",
     "Link",
     "Network",
+    "Notify",
     "Pool",
     "Probes",
     "Queue",
     "Quic",
     "Red",
     "Scenario",
+    "Schedule",
     "Slot",
     "Switch",
     "Transport",

@@ -11,7 +11,7 @@ from pydantic_core import ErrorDetails
 
 from rdcnlab.errors import InputError, Problem, shown
 from rdcnlab.scenario.fields import Misfit
-from rdcnlab.scenario.flow import PATH_TAGS
+from rdcnlab.scenario.timetable import PATH_TAGS
 
 
 def input_error(error: ValidationError, model: type[BaseModel]) -> InputError:
@@ -64,7 +64,7 @@ def field_path(location: Sequence[int | str]) -> str:
     text = ""
     previous: int | str = ""
     for part in location:
-        if previous == "path" and part in PATH_TAGS:
+        if previous in ("path", "back") and part in PATH_TAGS:
             previous = ""
             continue
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)

@@ -5,24 +5,20 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BeforeValidator, Discriminator, Field, PlainSerializer, Tag, model_validator
-from pydantic_core.core_schema import SerializationInfo
+from pydantic import model_validator
 
 from rdcnlab.scenario.fields import (
-    TEXT,
     Datagram,
     Duration,
     FlowName,
     Frozen,
     HostName,
     Later,
-    LinkName,
-    Listed,
     Misfit,
     PositiveSize,
     SlotDuration,
 )
-from rdcnlab.units import DURATION
+from rdcnlab.scenario.timetable import BYPASS, Path, Slot
 
 Protocol = Literal["tcp", "udp", "quic"]
 CongestionControl = Literal["cubic", "reno", "westwood", "bbr", "dctcp"]
@@ -33,52 +29,6 @@ _KERNEL_ONLY = ("westwood", "dctcp")
 UDP_HEADERS = 28
 #: Those that implementations of QUIC have.
 QUIC_VARIANTS = tuple(name for name in VARIANTS if name not in _KERNEL_ONLY)
-
-
-class Slot(Frozen):
-    """One entry of a timetable; text form ``[50 ms, blue]``.
-
-    Parameters
-    ----------
-    duration : int
-        ns, at least 1000.
-    link : str
-        A link of the network, ``dark`` or ``bypass``.
-    """
-
-    duration: SlotDuration
-    link: LinkName
-
-
-def _read_slot(value: Any) -> Any:
-    if isinstance(value, list | tuple):
-        if len(value) != 2:
-            raise ValueError("a pair such as [50 ms, blue]")
-        return {"duration": value[0], "link": value[1]}
-    return value
-
-
-def _write_slot(slot: Slot, info: SerializationInfo) -> list[str] | dict[str, int | str]:
-    if (info.context or {}).get(TEXT):
-        return [DURATION.format(slot.duration), slot.link]
-    return {"duration": slot.duration, "link": slot.link}
-
-
-_SlotField = Annotated[Slot, BeforeValidator(_read_slot), PlainSerializer(_write_slot)]
-
-
-def _kind_of_path(value: Any) -> str:
-    return "timetable" if isinstance(value, list | tuple) else "link"
-
-
-#: Names of the branches of `Path`; they appear in pydantic's locations and are dropped from ours.
-PATH_TAGS = ("link", "timetable")
-
-Path = Annotated[
-    Annotated[LinkName, Tag("link")]
-    | Annotated[tuple[_SlotField, ...], Field(min_length=1, max_length=1024), Listed, Tag("timetable")],
-    Discriminator(_kind_of_path),
-]
 
 
 class Flow(Frozen):
@@ -97,9 +47,11 @@ class Flow(Frozen):
         Congestion control of the sender; one of `VARIANTS`, with ``quic`` of `QUIC_VARIANTS`. None, and only None, with
         ``udp``.
     path : str or tuple of Slot
-        The link the flow always takes, or a timetable that repeats.
+        The link the flow always takes, a timetable that repeats, or the name of a schedule that it shares with others.
+    back : str or tuple of Slot
+        The same for what goes from `dst` to `src`, such as ACKs.
     phase : int
-        ns by which the timetable starts later than the scenario; the first slot is in force until then.
+        ns by which its own timetables start later than the scenario; the first slot is in force until then.
     src, dst : str
         Host names. A preset network supplies them by flow name.
     start : int
@@ -128,6 +80,7 @@ class Flow(Frozen):
     burst: Annotated[int | None, Later] = None
     interval: Annotated[SlotDuration | None, Later] = None
     packet: Annotated[Datagram | None, Later] = None
+    back: Annotated[Path, Later] = BYPASS
 
     @model_validator(mode="before")
     @classmethod
@@ -159,12 +112,12 @@ class Flow(Frozen):
 
     @property
     def slots(self) -> tuple[Slot, ...]:
-        """The timetable; empty for a flow that stays on one link."""
+        """Its own timetable; empty for a flow that stays on one link or follows a schedule."""
         return () if isinstance(self.path, str) else self.path
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """Links, ``dark`` or ``bypass`` the flow meets, in the order of the timetable."""
+        """What its own timetable names in turn, or the link or schedule it keeps to."""
         return (self.path,) if isinstance(self.path, str) else tuple(slot.link for slot in self.path)
 
     @property

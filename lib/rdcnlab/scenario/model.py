@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from pathlib import Path
+from pathlib import Path as FilePath
 from typing import Annotated, Any, Self
 
 import yaml
@@ -17,10 +17,12 @@ from rdcnlab.scenario import edit
 from rdcnlab.scenario.check import input_error
 from rdcnlab.scenario.fields import EVERY, TEXT, Frozen, Later, Limit, Listed, Misfit, unique, whole
 from rdcnlab.scenario.flow import UDP_HEADERS, Flow
-from rdcnlab.scenario.network import DARK, RESERVED, Network
+from rdcnlab.scenario.network import Network
 from rdcnlab.scenario.presets import Preset, preset, presets
 from rdcnlab.scenario.quic import QUIC_MTU, Quic
-from rdcnlab.scenario.settings import EngineSettings, Jitter, Probes, Switch, Transport
+from rdcnlab.scenario.ranges import expanded
+from rdcnlab.scenario.settings import EngineSettings, Jitter, Notify, Probes, Switch, Transport
+from rdcnlab.scenario.timetable import DARK, RESERVED, Path, Schedule, Slot
 from rdcnlab.units import DURATION, SIZE
 
 
@@ -32,11 +34,14 @@ class Scenario(Frozen):
     network : Network
         Hosts, links and pools; in text the name of a preset will do.
     flows : tuple of Flow
-        At least one.
+        At least one. In plain data ``flow-[1-16]`` names sixteen; ranges in other fields, such as ``src``, go along.
     switch, transport, quic, engine, probes, jitter
         Settings, each with defaults.
+    notify : Notify or None
+        How hosts are told of changes of the network; None: they are not.
     limit : int
-        Virtual time in ns at which the run ends even if flows have not.
+        Virtual time in ns at which the run ends even if flows have not. Flows that are larger than what can be sent
+        until then are cut there: nothing is wrong with that, they have ``received_B`` but no ``fct_s``.
     seed : int
         Source of all randomness, 0 to 2**32 - 1.
 
@@ -59,6 +64,7 @@ class Scenario(Frozen):
     engine: EngineSettings = EngineSettings()
     probes: Probes = Probes()
     jitter: Jitter = Jitter()
+    notify: Annotated[Notify | None, Later] = None
     limit: Limit = 60_000_000_000
     seed: Annotated[int, whole(0, 2**32 - 1)] = 0
 
@@ -66,7 +72,6 @@ class Scenario(Frozen):
     def _consistent(self) -> Scenario:
         unique("flows", (flow.name for flow in self.flows))
         hosts = [host.name for host in self.network.hosts]
-        targets = [*(link.name for link in self.network.links), *RESERVED]
         for flow in self.flows:
             place = f"flows.{flow.name}"
             for field in ("src", "dst"):
@@ -74,11 +79,12 @@ class Scenario(Frozen):
                     raise Misfit(f"{place}.{field}", getattr(flow, field), f"one of {', '.join(hosts)}")
             if flow.src == flow.dst:
                 raise Misfit(f"{place}.dst", flow.dst, f"another host than src ({flow.src})")
-            for target in flow.targets:
-                if target not in targets:
-                    raise Misfit(f"{place}.path", target, f"one of {', '.join(targets)}")
-            if set(flow.targets) == {DARK}:
-                raise Misfit(f"{place}.path", DARK, "a path with at least one slot that is not dark")
+            self._check_path(f"{place}.path", flow.path)
+            self._check_path(f"{place}.back", flow.back)
+            if flow.phase and (self.network.schedule(flow.path) or self.network.schedule(flow.back)):
+                raise Misfit(
+                    f"{place}.phase", DURATION.format(flow.phase), "0, because a schedule has a phase of its own"
+                )
             if flow.start + self.jitter.start >= self.limit:
                 allowed = f"together with jitter.start less than limit ({DURATION.format(self.limit)})"
                 raise Misfit(f"{place}.start", DURATION.format(flow.start), allowed)
@@ -97,7 +103,62 @@ class Scenario(Frozen):
             raise Misfit("flows", "udp only", "at least one flow of another protocol, whose end ends the run")
         if self.transport.ecn is False and any(flow.cc == "dctcp" for flow in self.flows):
             raise Misfit("transport.ecn", False, "true or auto, because without ECN dctcp would silently be reno")
+        self._check_notify(hosts)
+        if self.probes.fold is not None and self.spans < 1:
+            allowed = f"at least one span of probes.fold ({DURATION.format(self.probes.fold)}) after probes.fold_from"
+            raise Misfit("limit", DURATION.format(self.limit), allowed)
         return self
+
+    @property
+    def spans(self) -> int:
+        """How many spans of `Probes.fold` there are; 1 without."""
+        probes = self.probes
+        return 1 if probes.fold is None else (self.limit - probes.fold_from) // probes.fold
+
+    def _check_path(self, place: str, path: Path) -> None:
+        """Raise Misfit for a path, there or back, that leads nowhere."""
+        if self.network.schedule(path) is not None:
+            return
+        links = [link.name for link in self.network.links]
+        slots = () if isinstance(path, str) else path
+        named = [path] if isinstance(path, str) else [slot.link for slot in path]
+        for target in named:
+            if target not in (*links, *RESERVED):
+                schedules = [] if slots else [schedule.name for schedule in self.network.schedules]
+                raise Misfit(place, target, f"one of {', '.join([*links, *RESERVED, *schedules])}")
+            if target in self.network.bare:
+                raise Misfit(place, target, "a link with a buffer or a pool, or a schedule with a queue")
+        for number, slot in enumerate(slots):
+            if slot.queue is not None or slot.ecn_threshold is not None:
+                raise Misfit(f"{place}[{number}]", slot.link, "no queue and no threshold, which only schedules have")
+        if set(named) == {DARK}:
+            raise Misfit(place, DARK, "a path with at least one slot that is not dark")
+
+    def _check_notify(self, hosts: list[str]) -> None:
+        if self.notify is None:
+            if self.transport.tdtcp:
+                raise Misfit("transport.tdtcp", True, "false, without notify: there would be one network only")
+            return
+        for host in self.notify.hosts:
+            if host.name not in hosts:
+                raise Misfit(f"notify.hosts.{host.name}.name", host.name, f"one of {', '.join(hosts)}")
+        self.listening()
+
+    def listening(self) -> dict[str, Schedule]:
+        """Return the schedule of which each host is told, by the host's name; see `Notify`.
+
+        Raises
+        ------
+        ValueError
+            Flows of a host follow several.
+        """
+        found: dict[str, Schedule] = {}
+        for flow in self.flows:
+            path, back = self.network.schedule(flow.path), self.network.schedule(flow.back)
+            for host, schedule in ((flow.src, path), (flow.dst, back or path)):
+                if schedule is not None and found.setdefault(host, schedule) is not schedule:
+                    raise Misfit("notify", host, "hosts whose flows all follow one schedule")
+        return found
 
     def start_times(self) -> tuple[int, ...]:
         """Return the ns after the scenario's start at which each flow starts, jitter included."""
@@ -108,8 +169,27 @@ class Scenario(Frozen):
 
         The random part is common to all, because one switch has one clock.
         """
-        common = self._draw("phase", self.jitter.phase)
-        return tuple(flow.phase + common for flow in self.flows)
+        return tuple(self.phase(flow) for flow in self.flows)
+
+    def phase(self, of: Flow | Schedule) -> int:
+        """Return the ns by which the timetable of a flow or a schedule starts later, jitter included."""
+        return of.phase + self._draw("phase", self.jitter.phase)
+
+    def timetable(self, flow: Flow, *, back: bool = False) -> tuple[tuple[Slot, ...], str, int]:
+        """Return where a flow goes: slots, none if it stays where it is; the first target; the phase in ns.
+
+        Parameters
+        ----------
+        flow : Flow
+            One of the scenario's.
+        back : bool
+            In the other direction.
+        """
+        path = flow.back if back else flow.path
+        schedule = self.network.schedule(path)
+        if schedule is not None:
+            return schedule.slots, schedule.slots[0].link, self.phase(schedule)
+        return ((), path, 0) if isinstance(path, str) else (path, path[0].link, self.phase(flow))
 
     def _draw(self, purpose: str, upper: int) -> int:
         # A hash and not a generator: equal in every version of every library, and a flow's draw does not depend on
@@ -120,7 +200,7 @@ class Scenario(Frozen):
     # Text and data -----------------------------------------------------------------------------------------------
 
     @classmethod
-    def load(cls, path: str | Path) -> Self:
+    def load(cls, path: str | FilePath) -> Self:
         """Read a scenario from a YAML file, whose quantities carry their units, or from a canonical ``.json`` file.
 
         Raises
@@ -128,7 +208,7 @@ class Scenario(Frozen):
         InputError
             The file cannot be read, is no YAML, or is no valid scenario.
         """
-        path = Path(path)
+        path = FilePath(path)
         try:
             text = path.read_text(encoding="utf-8")
             data = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
@@ -200,9 +280,9 @@ class Scenario(Frozen):
         known = preset(self.network.name) if self.network.name in presets() else None
         if known is not None and known.network == self.network:
             data["network"] = self.network.name
-            for name in known.scenario:
-                # The preset would set these anew, so they must be there even where they are at their default.
-                data[name] = getattr(self, name).model_dump(mode="json", context={TEXT: True})
+            # The preset would set these anew, so they must be there even where they are at their default.
+            every = self.model_dump(mode="json", context={TEXT: True})
+            data |= {name: every[name] for name in known.scenario}
         return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
 
     def __eq__(self, other: object) -> bool:
@@ -244,6 +324,8 @@ def _plain(value: Any) -> Any:
 
 def _with_preset(data: dict[str, Any]) -> dict[str, Any]:
     """Replace the name of a network by the network, and fill in what the preset says about flows and settings."""
+    if "flows" in data:
+        data = {**data, "flows": expanded(data["flows"], "flows")}
     network = data.get("network")
     if isinstance(network, str):
         known = preset(network)

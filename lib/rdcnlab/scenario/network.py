@@ -3,19 +3,17 @@
 
 from __future__ import annotations
 
-import re
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
-from pydantic_core.core_schema import SerializationInfo
+from pydantic import Field, model_validator
 
 from rdcnlab.scenario.fields import (
-    TEXT,
     Bytes32,
     Duration,
     FlowName,
     Frozen,
     HostName,
+    Later,
     LinkName,
     Listed,
     Misfit,
@@ -25,58 +23,11 @@ from rdcnlab.scenario.fields import (
     Share,
     Size,
     unique,
-    whole,
 )
-from rdcnlab.units import SIZE
+from rdcnlab.scenario.queue import Queue, QueueLimit
+from rdcnlab.scenario.timetable import BYPASS, DARK, RESERVED, Schedule
 
-#: Targets of a slot that are not links: nothing passes, or straight to the receiver's port.
-DARK = "dark"
-BYPASS = "bypass"
-RESERVED = (DARK, BYPASS)
-
-
-class Queue(Frozen):
-    """Limit of a queue; text form ``2 MB`` or ``1000 packets``.
-
-    Parameters
-    ----------
-    bytes, packets : int or None
-        Exactly one of the two is given.
-    """
-
-    bytes: Bytes32 | None = None
-    packets: Annotated[int, whole(1, 2**31 - 1)] | None = None
-
-    @model_validator(mode="after")
-    def _one_of_two(self) -> Queue:
-        if (self.bytes is None) == (self.packets is None):
-            raise ValueError("either bytes or packets")
-        return self
-
-
-_PACKETS = re.compile(r"([0-9]{1,9})[ \t]*packets?")
-
-
-def _read_queue(value: Any) -> Any:
-    if isinstance(value, str):
-        match = _PACKETS.fullmatch(value.strip())
-        if match is not None:
-            return {"packets": int(match[1])}
-        try:
-            SIZE.parse(value)
-        except ValueError:
-            raise ValueError("a size such as '2 MB' or a count such as '1000 packets'") from None
-        return {"bytes": value}
-    return value
-
-
-def _write_queue(queue: Queue, info: SerializationInfo) -> str | dict[str, int | None]:
-    if (info.context or {}).get(TEXT):
-        return f"{queue.packets} packets" if queue.bytes is None else SIZE.format(queue.bytes)
-    return {"bytes": queue.bytes, "packets": queue.packets}
-
-
-QueueLimit = Annotated[Queue, BeforeValidator(_read_queue), PlainSerializer(_write_queue)]
+__all__ = ["BYPASS", "DARK", "RESERVED", "Host", "Link", "Network", "Pool", "Queue", "Red"]
 
 
 class Host(Frozen):
@@ -138,7 +89,7 @@ class Link(Frozen):
     delay : int
         Propagation in ns.
     buffer : int or None
-        Own queue limit in bytes, or None with a `pool`.
+        Own queue limit in bytes, or None with a `pool`. None with neither: only schedules with a queue lead here.
     pool : str or None
         The shared buffer the queue draws from.
     ecn_threshold : int or None
@@ -159,7 +110,7 @@ class Link(Frozen):
     def _one_buffer(self) -> Link:
         if self.name in RESERVED:
             raise Misfit("name", self.name, f"a name other than {' and '.join(RESERVED)}")
-        if (self.buffer is None) == (self.pool is None):
+        if self.buffer is not None and self.pool is not None:
             raise ValueError("either buffer or pool")
         return self
 
@@ -184,6 +135,8 @@ class Network(Frozen):
         Bytes a frame adds on the wire: header, FCS, preamble and gap.
     hosts, links, pools : tuple
         Names are unique in each.
+    schedules : tuple of Schedule
+        Timetables that flows share, by name; no link has the same name.
     """
 
     name: FlowName
@@ -192,11 +145,17 @@ class Network(Frozen):
     hosts: Annotated[tuple[Host, ...], Field(min_length=2, max_length=250), Listed]
     links: Annotated[tuple[Link, ...], Field(max_length=1024), Listed] = ()
     pools: Annotated[tuple[Pool, ...], Field(max_length=1024), Listed] = ()
+    schedules: Annotated[tuple[Schedule, ...], Field(max_length=1024), Listed, Later] = ()
 
     @model_validator(mode="after")
     def _consistent(self) -> Network:
-        for field in ("hosts", "links", "pools"):
+        for field in ("hosts", "links", "pools", "schedules"):
             unique(field, (item.name for item in getattr(self, field)))
+        self._check_pools()
+        self._check_schedules()
+        return self
+
+    def _check_pools(self) -> None:
         pools = [pool.name for pool in self.pools]
         for link in self.links:
             if link.pool is not None and link.pool not in pools:
@@ -205,9 +164,36 @@ class Network(Frozen):
                     link.pool,
                     f"one of the pools {', '.join(pools)}" if pools else "none",
                 )
-        return self
 
-    def rtt_ns(self, src: str, dst: str, there: int, back: int) -> float:
+    def _check_schedules(self) -> None:
+        links = [link.name for link in self.links]
+        for schedule in self.schedules:
+            if schedule.name in links:
+                raise Misfit(f"schedules.{schedule.name}.name", schedule.name, "a name that no link has")
+            for place, slot in enumerate(schedule.slots):
+                field = f"schedules.{schedule.name}.slots[{place}].link"
+                if slot.link not in (*links, *RESERVED):
+                    raise Misfit(field, slot.link, f"one of {', '.join([*links, *RESERVED])}")
+                if not schedule.queues and slot.link in self.bare:
+                    raise Misfit(field, slot.link, "a link with a buffer or a pool, for a schedule without a queue")
+        served = {slot.link for schedule in self.schedules for slot in schedule.slots}
+        for name in self.bare:
+            if name not in served:
+                allowed = "a buffer or a pool, because no schedule with a queue leads here"
+                raise Misfit(f"links.{name}.buffer", None, allowed)
+
+    @property
+    def bare(self) -> tuple[str, ...]:
+        """Links that have no queue but those of schedules."""
+        return tuple(link.name for link in self.links if link.buffer is None and link.pool is None)
+
+    def schedule(self, path: object) -> Schedule | None:
+        """Return the schedule that a flow's path names; None where it is a link or a timetable of its own."""
+        return next((schedule for schedule in self.schedules if schedule.name == path), None)
+
+    def rtt_ns(
+        self, src: str, dst: str, there: int, back: int, *, link: str | None = None, link_back: str | None = None
+    ) -> float:
         """Return the RTT between two hosts while nothing else is on the way, in ns.
 
         Parameters
@@ -215,14 +201,17 @@ class Network(Frozen):
         src, dst : str
             Names of the hosts.
         there : int
-            Bytes of the packet on its way there, through the first of the links; without `overhead`.
+            Bytes of the packet on its way there; without `overhead`.
         back : int
-            Bytes of the answer, which bypasses the links.
+            Bytes of the answer.
+        link, link_back : str or None
+            The link there, the first one if None, and the one back; the answer bypasses all links if None.
         """
         ends = [host for host in self.hosts if host.name in (src, dst)]
         cables = sum(host.delay for host in ends)
         lines = [host.rate for host in ends]
-        link = self.links[0]
-        first = sum(8e9 * (there + self.overhead) / rate for rate in [*lines, link.rate])
-        second = sum(8e9 * (back + self.overhead) / rate for rate in lines)
-        return 2 * cables + link.delay + first + second
+        first = next(each for each in self.links if link in (None, each.name))
+        second = [each for each in self.links if each.name == link_back]
+        time = sum(8e9 * (there + self.overhead) / rate for rate in [*lines, first.rate])
+        time += sum(8e9 * (back + self.overhead) / rate for rate in [*lines, *(each.rate for each in second)])
+        return 2 * cables + first.delay + sum(each.delay for each in second) + time

@@ -15,6 +15,7 @@ from rdcnlab.errors import InputError
 from rdcnlab.scenario.check import input_error
 from rdcnlab.scenario.fields import TEXT
 from rdcnlab.scenario.network import Network
+from rdcnlab.scenario.ranges import expanded
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Preset:
     network : Network
         Hosts, links and pools.
     routes : dict of str to dict
-        ``src`` and ``dst`` of the flows whose name begins with the key.
+        Fields, such as ``src`` and ``dst``, of the flows whose name begins with the key.
     scenario : dict
         Settings of a scenario that hold unless it says otherwise, as written in the file.
     """
@@ -36,7 +37,7 @@ class Preset:
     scenario: dict[str, Any]
 
     def route(self, flow: str) -> dict[str, str]:
-        """Return ``src`` and ``dst`` of a flow by its name; empty when no key begins it. The longest key wins."""
+        """Return fields of a flow by its name; empty when no key begins it. The longest key wins."""
         keys = [key for key in self.routes if flow.startswith(key)]
         return self.routes[max(keys, key=len)] if keys else {}
 
@@ -62,6 +63,9 @@ def preset(name: str) -> Preset:
     text = (resources.files("rdcnlab") / "networks" / f"{name}.yaml").read_text(encoding="utf-8")
     data = _without_sources(yaml.safe_load(text))
     routes, scenario = data.pop("routes", {}), data.pop("scenario", {})
+    data["hosts"] = expanded(data["hosts"], "hosts")
+    named = expanded([{"name": key, **fields} for key, fields in routes.items()], "routes")
+    routes = {fields.pop("name"): fields for fields in named}
     try:
         network = Network.model_validate(data, context={TEXT: True})
     except ValidationError as error:

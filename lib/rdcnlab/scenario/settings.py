@@ -14,7 +14,20 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, StringConstraints, model_validator
 
-from rdcnlab.scenario.fields import Bin, Bytes31, Bytes32, Duration, Frozen, Later, Listed, Misfit, Size, whole
+from rdcnlab.scenario.fields import (
+    Bin,
+    Bytes31,
+    Bytes32,
+    Duration,
+    Frozen,
+    HostName,
+    Later,
+    Listed,
+    Misfit,
+    Size,
+    unique,
+    whole,
+)
 
 
 class P4Program(Frozen):
@@ -113,6 +126,8 @@ class Transport(Frozen):
         Smallest retransmission timeout in microseconds.
     pacing_ss_ratio, pacing_ca_ratio : int
         Pacing rate over cwnd / srtt in percent, in slow start and in congestion avoidance.
+    tdtcp : bool
+        Keep a congestion state for each time-division network that the switch tells of; needs `Scenario.notify`.
     """
 
     ecn: Annotated[bool | None, BeforeValidator(_auto)] = None
@@ -132,6 +147,7 @@ class Transport(Frozen):
     rto_min_us: Annotated[int, whole(1_000, 120_000_000)] = 200_000
     pacing_ss_ratio: Annotated[int, whole(0, 1000)] = 200
     pacing_ca_ratio: Annotated[int, whole(0, 1000)] = 120
+    tdtcp: Annotated[bool, Later] = False
 
     @model_validator(mode="after")
     def _triples_rise(self) -> Transport:
@@ -168,11 +184,33 @@ class Probes(Frozen):
         Congestion window and RTT: not at all, the last of each bin, or at every ACK.
     packets : bool
         Whether to keep one event for every packet.
+    acks : bool
+        Whether to keep what ACKs acknowledge: payload by bin at the place ``sender`` of the table ``throughput``, and
+        runs of ACKs that acknowledge nothing new as events.
+    fold : int or None
+        ns; with it the bins of throughput and queues are counted modulo this span, over as many whole spans as there
+        are from `fold_from` until the limit: what repeats every few hundred microseconds then keeps small tables.
+    fold_from : int
+        ns from the start of the scenario.
     """
 
     bin: Bin = 1_000_000
     tcp: Literal["none", "bin", "ack"] = "bin"
     packets: bool = False
+    acks: Annotated[bool, Later] = False
+    fold: Annotated[Bin | None, Later] = None
+    fold_from: Annotated[Duration, Later] = 0
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Probes:
+        if self.acks and self.tcp == "none":
+            raise Misfit("acks", self.acks, "false, with tcp 'none'")
+        if self.fold is None and self.fold_from:
+            raise Misfit("fold_from", self.fold_from, "0, without fold")
+        for field in ("fold", "fold_from"):
+            if (getattr(self, field) or 0) % self.bin:
+                raise Misfit(field, getattr(self, field), f"a whole number of bins of {self.bin} ns")
+        return self
 
 
 class Jitter(Frozen):
@@ -188,3 +226,48 @@ class Jitter(Frozen):
 
     start: Duration = 0
     phase: Duration = 0
+
+
+class HostDelay(Frozen):
+    """The delay of `Notify` for one host, in ns."""
+
+    name: HostName
+    delay: Duration
+
+
+class Notify(Frozen):
+    """How hosts are told which time-division network (TDN) is active, by the numbers in the slots of schedules.
+
+    A host that sends listens to the schedule of its flows' ``path``, one that receives to that of ``back``, or of
+    ``path`` where ``back`` is none.
+
+    Parameters
+    ----------
+    delay : int
+        ns from the change of the network to the moment a host's kernel knows.
+    hosts : tuple of HostDelay
+        Those that have another delay.
+    model : {'pull', 'push'}
+        Connections look the number up when they send or receive; or the kernel goes through them one by one.
+    each : int
+        With ``push``, ns that each connection takes: the last one of n learns n times as much later.
+    channel : {'own', 'data'}
+        Notifications have a network of their own; or they wait in the queue to the host with its data.
+    """
+
+    delay: Duration = 0
+    hosts: Annotated[tuple[HostDelay, ...], Listed] = ()
+    model: Literal["pull", "push"] = "pull"
+    each: Duration = 0
+    channel: Literal["own", "data"] = "own"
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Notify:
+        unique("hosts", (host.name for host in self.hosts))
+        if self.each and self.model == "pull":
+            raise Misfit("each", self.each, "0, because with the model pull nobody goes through the connections")
+        return self
+
+    def delay_of(self, host: str) -> int:
+        """Return the delay of a host in ns."""
+        return next((each.delay for each in self.hosts if each.name == host), self.delay)

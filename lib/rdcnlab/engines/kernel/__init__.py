@@ -110,7 +110,16 @@ _P4 = (
 
 def _code(switch: Switch) -> list[Path]:
     """Files whose change may change a result, other than those of the kernel's build."""
-    names = ("plan.py", "plan_quic.py", "records.py", "observed.py", "plan_p4.py", "observed_p4.py")
+    names = (
+        "plan.py",
+        "plan_classes.py",
+        "plan_quic.py",
+        "records.py",
+        "observed.py",
+        "observed_queues.py",
+        "plan_p4.py",
+        "observed_p4.py",
+    )
     own = [build.HERE / name for name in names]
     own += sorted((build.HERE / "inside").glob("*.py"))
     if switch.kind != "bmv2":

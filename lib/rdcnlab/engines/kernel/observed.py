@@ -12,17 +12,9 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rdcnlab.engines.kernel import observed_p4, plan_quic, records
-from rdcnlab.engines.kernel.plan import (
-    ETHERNET_HEADER,
-    FIELDS,
-    FIRST_CLASS,
-    FIRST_PORT,
-    PORT_LINK,
-    START_NS,
-    TARGET,
-    ready_ns,
-)
+from rdcnlab.engines.kernel import observed_p4, observed_queues, plan_classes, plan_quic, records
+from rdcnlab.engines.kernel.plan import ETHERNET_HEADER, FIELDS, PORT_LINK, START_NS, ready_ns
+from rdcnlab.engines.kernel.plan_classes import FIRST_CLASS, FIRST_PORT, TARGET
 from rdcnlab.engines.schema import SCHEMAS
 from rdcnlab.errors import RunError
 from rdcnlab.scenario import Scenario
@@ -53,13 +45,16 @@ def tables(scenario: Scenario, directory: Path) -> dict[str, pa.Table]:
     if scenario.switch.kind == "bmv2":
         seen["ocs_slot"], dark, marked = observed_p4.read(scenario, directory)
         dropped = observed_p4.joined(dropped, dark)
-    frames["throughput"] = _throughput(scenario, dequeued)
+    frames["throughput"] = _throughput(scenario, _ours(scenario, dequeued), _acked(scenario, seen["tcp_probe"]))
     if scenario.switch.kind == "ocs":
         _check_programs(scenario, flows, frames["throughput"], directory)
-    frames["queues"] = _queues(scenario, dequeued, dropped, marked)
+    frames["queues"] = observed_queues.table(scenario, seen["ocs_enqueue"], dequeued, dropped, marked)
+    for name, how in _FOLDS.items():
+        frames[name] = _folded(scenario, frames[name], how)
     frames["tcp"] = _tcp(scenario, seen["tcp_probe"], flows)
     packets = {"enqueue": seen["ocs_enqueue"], "dequeue": dequeued, "mark": marked} if scenario.probes.packets else {}
-    frames["events"] = _events(scenario, seen["ocs_slot"], dropped, seen["tcp_retransmit_skb"], packets)
+    packets = {event: _ours(scenario, found) for event, found in packets.items()}
+    frames["events"] = _events(scenario, seen, dropped, packets)
     return {
         name: pa.Table.from_pandas(
             frames[name][schema.names], schema=schema, preserve_index=False
@@ -132,7 +127,30 @@ def _links(scenario: Scenario) -> dict[int, str]:
     return {number: link.name for number, link in enumerate(scenario.network.links)}
 
 
-def _throughput(scenario: Scenario, dequeued: NDArray[Any]) -> pd.DataFrame:
+def _ours(scenario: Scenario, packets: NDArray[Any]) -> NDArray[Any]:
+    """Return records of data, where those of ACKs have come along because they share a queue with it."""
+    return packets[(packets["dport"] >= FIRST_PORT) & (packets["dport"] < FIRST_PORT + len(scenario.flows))]
+
+
+def _acked(scenario: Scenario, acks: NDArray[Any]) -> NDArray[Any]:
+    """Return what each ACK acknowledges anew, if asked for: ``time``, ``flow`` (number), ``bytes``.
+
+    A record has what was acknowledged before its ACK, so the next one of the flow tells what it brought.
+    """
+    kind = np.dtype([("time", "<i8"), ("flow", "<i8"), ("bytes", "<i8")])
+    parts = [np.empty(0, kind)]
+    for number in range(len(scenario.flows) if scenario.probes.acks else 0):
+        of = acks[acks["dport"] == FIRST_PORT + number]
+        part = np.empty(max(len(of) - 1, 0), kind)
+        # numbers are counted in 32 bits
+        part["bytes"] = np.diff(of["snd_una"].astype(np.int64)) % 2**32
+        part["time"], part["flow"] = of["time"][:-1], number
+        parts.append(part)
+    found = np.concatenate(parts)
+    return found[np.argsort(found["time"], kind="stable")]
+
+
+def _throughput(scenario: Scenario, dequeued: NDArray[Any], acked: NDArray[Any]) -> pd.DataFrame:
     inside = dequeued["link"] < PORT_LINK
     wire = dequeued["len"].astype(np.int64) + scenario.network.overhead - ETHERNET_HEADER
     flow = dequeued["dport"].astype(np.int64) - FIRST_PORT
@@ -141,13 +159,16 @@ def _throughput(scenario: Scenario, dequeued: NDArray[Any]) -> pd.DataFrame:
     udp = np.array([one.protocol != "tcp" for one in scenario.flows])[flow]
     payload = dequeued["len"].astype(np.int64) - np.where(udp, ETHERNET_HEADER + UDP_HEADERS, tcp)
     payload[~udp & (dequeued["len"] <= ETHERNET_HEADER + 20 + 60)] = 0
-    places = [*_links(scenario).values(), "receiver"]
+    places = [*_links(scenario).values(), "receiver", "sender"]
     flows = [flow.name for flow in scenario.flows]
-    place = np.where(inside, dequeued["link"], len(places) - 1).astype(np.int64)
+    place = np.where(inside, dequeued["link"], len(places) - 2).astype(np.int64)
     # one number for bin, place and flow: counting is then a single pass
     key = (dequeued["time"] // scenario.probes.bin * len(places) + place) * len(flows) + flow
+    key_acked = (acked["time"] // scenario.probes.bin * len(places) + len(places) - 1) * len(flows) + acked["flow"]
+    key = np.concatenate([key, key_acked])
     count = np.bincount(key)
-    size = np.bincount(key, np.where(inside, wire, payload))  # sums below 2**53 are exact in a float
+    # sums below 2**53 are exact in a float
+    size = np.bincount(key, np.concatenate([np.where(inside, wire, payload), acked["bytes"]]))
     seen = np.flatnonzero(count)
     return pd.DataFrame(
         {
@@ -158,50 +179,6 @@ def _throughput(scenario: Scenario, dequeued: NDArray[Any]) -> pd.DataFrame:
             "packets": count[seen],
         }
     )
-
-
-def _queues(scenario: Scenario, dequeued: NDArray[Any], dropped: NDArray[Any], marked: NDArray[Any]) -> pd.DataFrame:
-    """Bins of the links' queues.
-
-    The queue is looked at whenever a packet leaves it: a busy link does so every few microseconds, and the queue of an
-    idle one is empty. The mean takes what a departure leaves behind as standing until the next one.
-    """
-    width = scenario.probes.bin
-    parts = []
-    for link, name in _links(scenario).items():
-        here = dequeued[dequeued["link"] == link]
-        time, left = here["time"], here["qlen"].astype(np.int64)
-        bins = time // width
-        if len(here):
-            cuts = np.arange(bins[0], bins[-1] + 2) * width
-            mean = np.diff(_area(time, left, cuts)) / width
-            highest = pd.Series(left + here["len"]).groupby(bins).max()
-            part = pd.DataFrame(
-                {"mean_B": mean, "max_B": highest.reindex(cuts[:-1] // width)}, index=cuts[:-1] // width
-            )
-        else:
-            part = pd.DataFrame({"mean_B": [], "max_B": []}, dtype=float)
-        for column, events in (("drops", dropped), ("marks", marked)):
-            counts = pd.Series(events["time"][events["link"] == link] // width).value_counts()
-            part = part.join(counts.rename(column), how="outer")
-        part = part.fillna(0)
-        # a bin in which nothing stood, fell or was marked has no row
-        part = part[(part != 0).any(axis=1)].sort_index()
-        parts.append(part.assign(bin=part.index, link=name))
-    if not parts:
-        return pd.DataFrame({name: [] for name in SCHEMAS["queues"].names})
-    frame = pd.concat(parts, ignore_index=True)
-    return frame.astype({"max_B": "int64", "drops": "int64", "marks": "int64", "bin": "int64"})
-
-
-def _area(time: NDArray[np.int64], level: NDArray[np.int64], cuts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Integral of a step function up to each cut."""
-    widths = np.diff(time, append=time[-1])
-    total = np.concatenate(([0], np.cumsum(widths * level)))
-    index = np.searchsorted(time, cuts, side="right") - 1
-    inside = np.clip(index, 0, len(time) - 1)
-    beyond = np.where(index >= 0, np.minimum(cuts, time[-1]) - time[inside], 0) * level[inside]
-    return np.asarray(total[inside] + beyond, dtype=np.float64)
 
 
 def _tcp(scenario: Scenario, acks: NDArray[Any], flows: pd.DataFrame) -> pd.DataFrame:
@@ -219,23 +196,68 @@ def _tcp(scenario: Scenario, acks: NDArray[Any], flows: pd.DataFrame) -> pd.Data
     )
 
 
+#: What becomes of the columns of tables of bins when bins are folded; ``mean`` is over spans, with or without a row.
+_FOLDS = {
+    "throughput": {"bytes": "sum", "packets": "sum"},
+    "queues": {"mean_B": "mean", "max_B": "max", "drops": "sum", "marks": "sum"},
+}
+
+
+def _folded(scenario: Scenario, frame: pd.DataFrame, how: dict[str, str]) -> pd.DataFrame:
+    """Count bins modulo `Probes.fold`, if asked for; see there."""
+    probes, spans = scenario.probes, scenario.spans
+    if probes.fold is None:
+        return frame
+    count, first = probes.fold // probes.bin, probes.fold_from // probes.bin
+    kept = frame[(frame["bin"] >= first) & (frame["bin"] < first + spans * count)]
+    kept = kept.assign(bin=(kept["bin"] - first) % count)
+    keys = [name for name in frame.columns if name not in how]
+    found = kept.groupby(keys).agg({name: "sum" if kind == "mean" else kind for name, kind in how.items()})
+    for name, kind in how.items():
+        if kind == "mean":
+            found[name] /= spans
+    return found.reset_index()[list(frame.columns)]
+
+
+def _repeats(scenario: Scenario, acked: NDArray[Any]) -> pd.DataFrame:
+    """Return runs of ACKs of a flow that acknowledge nothing new: when each begins, and how many they are."""
+    parts = []
+    for number, flow in enumerate(scenario.flows):
+        of = acked[acked["flow"] == number]
+        new = of["bytes"] > 0
+        begins = np.flatnonzero(~new & np.concatenate(([True], new[:-1]))) if len(of) else np.empty(0, np.int64)
+        # a run ends where the next ACK that brings something is
+        ends = np.append(np.flatnonzero(new), len(of))
+        lengths = ends[np.searchsorted(ends, begins)] - begins
+        columns = {"t_ns": of["time"][begins], "event": "duplicates", "link": None, "flow": flow.name, "value": lengths}
+        parts.append(pd.DataFrame(columns))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _places(scenario: Scenario, packets: NDArray[Any]) -> pd.Series[Any]:
+    """Where packets are dropped or queued: a schedule's own queue, or a link, or the dark."""
+    targets = {**_links(scenario), **{number: name for name, number in TARGET.items()}}
+    place = pd.Series(packets["link"]).map(targets)
+    queues = {number: schedule.name for number, schedule in plan_classes.traced(scenario).items()}
+    own = pd.Series(packets["class"]).map(queues) if queues else pd.Series(None, index=place.index, dtype=object)
+    return place.where(own.isna() | place.isna(), own)
+
+
 def _events(
-    scenario: Scenario,
-    slots: NDArray[Any],
-    dropped: NDArray[Any],
-    again: NDArray[Any],
-    packets: dict[str, NDArray[Any]],
+    scenario: Scenario, seen: dict[str, NDArray[Any]], dropped: NDArray[Any], packets: dict[str, NDArray[Any]]
 ) -> pd.DataFrame:
-    links = _links(scenario)
-    targets = {**links, **{number: name for name, number in TARGET.items()}}
-    flow_of_class = {FIRST_CLASS + number: flow.name for number, flow in enumerate(scenario.flows)}
+    slots, again = seen["ocs_slot"], seen["tcp_retransmit_skb"]
+    targets = {**_links(scenario), **{number: name for name, number in TARGET.items()}}
+    classes = {FIRST_CLASS + number: flow.name for number, flow in enumerate(scenario.flows)}
+    classes |= {number: schedule.name for number, schedule in plan_classes.schedules(scenario).items()}
+    dropped = _ours(scenario, dropped)
     parts = [
         pd.DataFrame(
             {
                 "t_ns": slots["time"],
                 "event": "slot",
                 "link": pd.Series(slots["target"]).map(targets),
-                "flow": pd.Series(slots["class"]).map(flow_of_class),
+                "flow": pd.Series(slots["class"]).map(classes),
                 "value": slots["slot"].astype(np.int64),
             }
         ),
@@ -243,7 +265,7 @@ def _events(
             {
                 "t_ns": dropped["time"],
                 "event": pd.Series(dropped["reason"]).map(DROPS),
-                "link": pd.Series(dropped["link"]).map(targets),
+                "link": _places(scenario, dropped),
                 "flow": _names(scenario, dropped["dport"]),
                 "value": dropped["len"].astype(np.int64),
             }
@@ -258,14 +280,17 @@ def _events(
             }
         ),
     ]
+    if scenario.probes.acks:
+        parts.append(_repeats(scenario, _acked(scenario, seen["tcp_probe"])))
     for event, found in packets.items():
+        # what is no link inside the switch is the line to the receiver
+        place = _places(scenario, found) if event == "enqueue" else pd.Series(found["link"]).map(_links(scenario))
         parts.append(
             pd.DataFrame(
                 {
                     "t_ns": found["time"],
                     "event": event,
-                    # what is no link inside the switch is the line to the receiver
-                    "link": pd.Series(found["link"]).map(links).fillna("receiver"),
+                    "link": place.fillna("receiver"),
                     "flow": _names(scenario, found["dport"]),
                     "value": found["len"].astype(np.int64),
                 }

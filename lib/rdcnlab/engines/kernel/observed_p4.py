@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdcnlab.engines.kernel import records
-from rdcnlab.engines.kernel.plan import FIRST_PORT, START_NS, TARGET
+from rdcnlab.engines.kernel.plan import START_NS
+from rdcnlab.engines.kernel.plan_classes import FIRST_PORT, TARGET
 from rdcnlab.engines.kernel.plan_p4 import FIRST_LINK, WAY_DARK, WAY_LINK
 from rdcnlab.scenario import BYPASS, DARK, Scenario
 
@@ -47,11 +48,13 @@ def joined(some: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:
 
 
 def _packets(scenario: Scenario, found: list[tuple[int, list[int]]]) -> list[tuple[int, ...]]:
-    """Return time, link, bytes and port of captured packets of the scenario's flows.
+    """Return time, link, class (none), bytes and port of captured packets of the scenario's flows.
 
     `found` has link and (instant, port, length).
     """
     last = FIRST_PORT + len(scenario.flows)
     return [
-        (instant - START_NS, link, length, port) for link, (instant, port, length) in found if FIRST_PORT <= port < last
+        (instant - START_NS, link, 0, length, port)
+        for link, (instant, port, length) in found
+        if FIRST_PORT <= port < last
     ]

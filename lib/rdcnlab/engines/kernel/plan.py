@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from rdcnlab.engines.kernel import plan_quic
+from rdcnlab.engines.kernel import plan_classes, plan_quic
+from rdcnlab.engines.kernel.plan_classes import FIRST_PORT, TARGET
 from rdcnlab.errors import InputError
 from rdcnlab.scenario import BYPASS, DARK, Flow, Host, Link, Scenario
 from rdcnlab.scenario.flow import UDP_HEADERS
@@ -18,35 +19,27 @@ START_NS = 60 * 10**9
 READY_NS = START_NS - 10**6
 #: The same where programs have to come up, whose clock readings take virtual time.
 READY_FOR_PROGRAMS_NS = START_NS - 10**9
-#: TCP port of the first flow.
-FIRST_PORT = 5001
-
-#: ``ocs`` ids of what is no link, as in the kernel's ``include/uapi/linux/ocs.h``.
-TARGET = {DARK: 0xFFFF, BYPASS: 0xFFFE}
 #: Bit of a link id in traces that says: the line of a port.
 PORT_LINK = 0x8000
-#: Class of packets that no rule takes, such as ACKs.
-FIRST_CLASS = 1
-
 #: Trace filter for those two: a host's own line, to the switch, is neither of them.
 PLACES = f"(link <= 1023 || link >= {PORT_LINK})"
+#: Trace filter for what happens in the queue of a class: it is served by a link, or in the dark by none.
+IN_CLASS = f"(link <= 1023 || link == {TARGET[DARK]})"
 
 #: What is kept of each event the kernel can record, as its ``format`` file names it.
 FIELDS = {
     "tcp_retransmit_skb": ("dport",),
-    "tcp_probe": ("dport", "snd_cwnd", "ssthresh", "srtt"),
-    "ocs_enqueue": ("link", "len", "dport"),
-    "ocs_dequeue": ("link", "len", "qlen", "dport"),
-    "ocs_drop": ("link", "len", "dport", "reason"),
-    "ocs_mark": ("link", "len", "dport"),
+    "tcp_probe": ("dport", "snd_una", "snd_cwnd", "ssthresh", "srtt"),
+    "ocs_enqueue": ("link", "class", "len", "dport"),
+    "ocs_dequeue": ("link", "class", "len", "qlen", "dport"),
+    "ocs_drop": ("link", "class", "len", "dport", "reason"),
+    "ocs_mark": ("link", "class", "len", "dport"),
     "ocs_slot": ("class", "slot", "target"),
 }
 
 ETHERNET_HEADER = 14
 #: IPv4 and TCP with time stamps.
 TCP_HEADERS = 52
-#: Protocol numbers of IP.
-IP_PROTOCOL = {"tcp": 6, "udp": 17, "quic": 17}
 #: What ``tools/traffic.c`` calls them.
 _TOOLS = {"tcp": "tcp", "udp": "udp", "quic": "program"}
 #: Settings that the kernel derives from the size of memory, in pages of 4 KiB or packets.
@@ -100,6 +93,7 @@ def compile_plan(scenario: Scenario) -> dict[str, Any]:
             if flow.protocol == "quic"
         },
         "memory_kB": plan_quic.memory_kB(scenario),
+        "tdn": plan_classes.notifications(scenario),
         # shell lines to run in hosts before the flows and once they have ended, as pairs of host and line; for tests
         "before": [],
         "commands": [],
@@ -154,6 +148,8 @@ def sysctls(scenario: Scenario) -> dict[str, str]:
     values: dict[str, str] = {}
     for name in type(settings).model_fields:
         value = getattr(settings, name)
+        if name == "tdtcp" and not value:
+            continue  # a kernel without it has no such setting
         if name == "ecn":
             # 2 accepts ECN and asks for it only where the congestion control needs it, as DCTCP does
             value = 2 if value is None else int(value)
@@ -168,27 +164,7 @@ def _switch(scenario: Scenario, hosts: list[dict[str, Any]]) -> dict[str, Any]:
     overhead = network.overhead - ETHERNET_HEADER
     link_ids = {link.name: number for number, link in enumerate(network.links)}
     pool_ids = {pool.name: number for number, pool in enumerate(network.pools)}
-    targets = {**link_ids, **TARGET}
-    classes, rules = [], []
-    for number, (flow, phase) in enumerate(zip(scenario.flows, scenario.phases(), strict=True)):
-        slots = [{"duration": slot.duration, "target": targets[slot.link]} for slot in flow.slots]
-        classes.append(
-            {
-                "id": FIRST_CLASS + number,
-                "slots": slots or [{"duration": 0, "target": targets[flow.targets[0]]}],
-                "hold": switch.dark == "hold",
-                "phase": phase,
-            }
-        )
-        rules.append(
-            {
-                "class_id": FIRST_CLASS + number,
-                "prio": number,
-                "in_if": f"sw-{flow.src}",
-                "proto": IP_PROTOCOL[flow.protocol],
-                "dport": FIRST_PORT + number,
-            }
-        )
+    classes, rules = plan_classes.classes(scenario)
     return {
         "kind": switch.kind,
         "links": [
@@ -269,9 +245,12 @@ def _probes(scenario: Scenario) -> list[dict[str, Any]]:
     A flow of `size` bytes is ``size / mss`` packets; for retransmissions there is half as much room again.
     An event in the ring buffer takes its fields, 8 bytes common to all and 4 bytes of header.
     """
-    packets = sum(flow.size // _payload(flow, scenario.network.mtu) + 64 for flow in scenario.flows)
+    packets = _packets(scenario)
     first, last = FIRST_PORT, FIRST_PORT + len(scenario.flows) - 1
     ours = f"dport >= {first} && dport <= {last}"
+    queued = sorted(plan_classes.traced(scenario))
+    # what waits in the queue of a class, ACKs too if there are any
+    waiting = f"class >= {queued[0]} && class <= {queued[-1]} && {IN_CLASS}" if queued else ""
 
     def probe(event: str, size: int, count: int, only: str = ours) -> dict[str, Any]:
         name = event.split("/")[1]
@@ -289,9 +268,10 @@ def _probes(scenario: Scenario) -> list[dict[str, Any]]:
         # with a P4 switch each line is a device of its own, whose first port is the host's, and links are what they are
         places = PLACES if scenario.switch.kind == "ocs" else f"(link <= 1023 || link == {PORT_LINK})"
         passing = f"{ours} && {places}"
+        seen = f"({passing}) || ({waiting})" if waiting else passing
         probes += [
             # at each of two places, a link inside the switch and the receiver's line
-            probe("ocs/ocs_dequeue", 32, packets * 3, passing),
+            probe("ocs/ocs_dequeue", 32, packets * 3, seen),
             probe("ocs/ocs_drop", 36, lossy),
         ]
         if scenario.switch.kind == "ocs":
@@ -300,33 +280,70 @@ def _probes(scenario: Scenario) -> list[dict[str, Any]]:
                 probe("ocs/ocs_slot", 32, _slot_changes(scenario), ""),
             ]
         if scenario.probes.packets:
-            probes.append(probe("ocs/ocs_enqueue", 32, packets * 3, passing))
+            probes.append(probe("ocs/ocs_enqueue", 32, packets * 3, seen))
+        elif waiting:
+            probes.append(probe("ocs/ocs_enqueue", 32, packets * 3 // 2, waiting))
     if scenario.probes.tcp != "none":
         # data_len == 0: an ACK arrives
         probes.append(probe("tcp/tcp_probe", 132, packets * 5 // 4, f"data_len == 0 && {ours}"))
     return probes
 
 
+def _packets(scenario: Scenario) -> int:
+    """Return data packets until the limit, at most; a schedule bounds those of its flows by what its links carry."""
+    network = scenario.network
+    counts: dict[str, int] = {}
+    for flow in scenario.flows:
+        schedule = network.schedule(flow.path)
+        name = "" if schedule is None else schedule.name
+        counts[name] = counts.get(name, 0) + flow.size // _payload(flow, network.mtu) + 64
+    rates = {link.name: link.rate for link in network.links} | {DARK: 0, BYPASS: max(h.rate for h in network.hosts)}
+    for schedule in network.schedules:
+        if schedule.name in counts:
+            bits = sum(slot.duration * rates[slot.link] for slot in schedule.slots) / schedule.cycle
+            most = int(bits * scenario.limit / 8e9 / (network.mtu + network.overhead) * 1.1) + 64 * len(scenario.flows)
+            counts[schedule.name] = min(counts[schedule.name], most)
+    return sum(counts.values())
+
+
 def _marks(scenario: Scenario) -> bool:
     """Whether any queue marks packets."""
-    links = scenario.network.links
-    return scenario.switch.ecn_threshold is not None or any(
-        link.ecn_threshold is not None or link.red is not None for link in links
+    links, schedules = scenario.network.links, scenario.network.schedules
+    return (
+        scenario.switch.ecn_threshold is not None
+        or any(link.ecn_threshold is not None or link.red is not None for link in links)
+        or any(schedule.ecn_threshold is not None for schedule in schedules)
+        or any(slot.ecn_threshold is not None for schedule in schedules for slot in schedule.slots)
     )
 
 
 def _slot_changes(scenario: Scenario) -> int:
     """Slot changes until the limit, at most."""
     total = 1000
-    for flow in scenario.flows:
-        if flow.slots:
-            cycle = sum(slot.duration for slot in flow.slots)
-            total += len(flow.slots) * (scenario.limit // cycle + 1)
+    own = [slots for flow in scenario.flows for slots in (flow.slots, flow.back) if not isinstance(slots, str)]
+    shared = [schedule.slots for schedule in plan_classes.schedules(scenario).values()]
+    for slots in [*own, *shared]:
+        if slots:
+            cycle = sum(slot.duration for slot in slots)
+            total += len(slots) * (scenario.limit // cycle + 1)
     return min(total, 4_000_000)
 
 
 def check(scenario: Scenario) -> None:
     """Raise InputError for what this engine cannot do."""
+    # Here the kernel's notifications and TDTCP come in: with the patches go these two, and in their place the guest
+    # (inside/switches.py) does what `notifications` says.
+    if scenario.notify is not None:
+        raise InputError.of("notify", "given", "nothing yet: it needs an ocs switch that tells hosts of slots")
+    if scenario.transport.tdtcp:
+        raise InputError.of("transport.tdtcp", True, "false, because it needs a kernel with TDTCP")
+    if scenario.switch.kind != "ocs":
+        for number, flow in enumerate(scenario.flows):
+            for field in ("path", "back"):
+                path = getattr(flow, field)
+                if scenario.network.schedule(path) is not None or (field == "back" and path != BYPASS):
+                    allowed = f"{'bypass' if field == 'back' else 'no schedule'}, with another switch than ocs"
+                    raise InputError.of(f"flows[{number}].{field}", str(path), allowed)
     if scenario.switch.kind == "bmv2":
         for number, flow in enumerate(scenario.flows):
             if flow.protocol != "tcp":

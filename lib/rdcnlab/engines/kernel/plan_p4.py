@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from rdcnlab import places
-from rdcnlab.engines.kernel.plan import ETHERNET_HEADER, FIRST_CLASS, FIRST_PORT, ports, queue
+from rdcnlab.engines.kernel.plan import ETHERNET_HEADER, ports, queue
+from rdcnlab.engines.kernel.plan_classes import FIRST_CLASS, FIRST_PORT
 from rdcnlab.errors import InputError, RunError
 from rdcnlab.scenario import BYPASS, DARK, Flow, Link, Scenario
 

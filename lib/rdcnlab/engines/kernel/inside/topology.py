@@ -25,6 +25,8 @@ from switches import kind_of
 
 #: ``tc`` counts the 14 bytes of the Ethernet header as part of a packet.
 ETHERNET_HEADER = 14
+#: Hosts a host is told of at once.
+NEIGHBOURS = 64
 
 
 class Testbed:
@@ -76,13 +78,14 @@ def configure(host: Host, spec: dict[str, Any], plan: dict[str, Any]) -> None:
         f"ip link set {interface} mtu {spec['mtu']} gso_max_segs 1",
         f"tc qdisc replace dev {interface} root {qdisc(spec, plan['overhead'])}",
     ]
-    lines += [
-        f"ip neigh replace {other['ip']} lladdr {other['mac']} dev {interface} nud permanent"
-        for other in plan["hosts"]
-        if other is not spec
-    ]
     lines.append(settings(plan["sysctls"]))
     command(host, " && ".join(lines))
+    others = [f"{other['ip']} {other['mac']}" for other in plan["hosts"] if other is not spec]
+    # one process for many, since a process is dear; not for all, because a terminal takes lines of 4 KB
+    for first in range(0, len(others), NEIGHBOURS):
+        words = " ".join(others[first : first + NEIGHBOURS])
+        line = f"neigh replace %s lladdr %s dev {interface} nud permanent\\n"
+        command(host, f"printf '{line}' {words} | ip -batch -")
 
 
 def settings(sysctls: dict[str, str]) -> str:

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Classes of traffic of the ``ocs`` switch: one a flow, one a schedule; and the rules that put packets into them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rdcnlab.scenario import BYPASS, DARK, Scenario, Schedule, Slot
+
+#: TCP or UDP port of the first flow.
+FIRST_PORT = 5001
+#: Class of the first flow; 0 stays free. Then come those of `schedules` and of flows' ways back.
+FIRST_CLASS = 1
+#: ``ocs`` ids of what is no link, as in the kernel's ``include/uapi/linux/ocs.h``.
+TARGET = {DARK: 0xFFFF, BYPASS: 0xFFFE}
+#: Protocol numbers of IP.
+IP_PROTOCOL = {"tcp": 6, "udp": 17, "quic": 17}
+
+
+def classes(scenario: Scenario) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the classes, of flows, of schedules and of ways back, and the rules that put packets into them."""
+    shared = {schedule.name: number for number, schedule in schedules(scenario).items()}
+    found, rules = [], []
+    for number, flow in enumerate(scenario.flows):
+        way = shared.get(flow.path) if isinstance(flow.path, str) else None
+        if way is None:
+            way = FIRST_CLASS + number
+            found.append(_class(scenario, way, *scenario.timetable(flow)))
+        rules.append(
+            {
+                "class_id": way,
+                "prio": number,
+                "in_if": f"sw-{flow.src}",
+                "proto": IP_PROTOCOL[flow.protocol],
+                "dport": FIRST_PORT + number,
+            }
+        )
+    for number, schedule in schedules(scenario).items():
+        slots = schedule.slots
+        entry = _class(scenario, number, slots, slots[0].link, scenario.phase(schedule))
+        entry["hold"] = schedule.dark == "hold"
+        if len(slots) == 1:
+            entry["slots"][0]["duration"] = 0  # never changes
+        if schedule.queue is not None:
+            entry["voq"] = _own_queue(schedule, scenario)
+        found.append(entry)
+    free = FIRST_CLASS + len(scenario.flows) + len(shared)
+    for number, flow in enumerate(scenario.flows):
+        if flow.back == BYPASS:
+            continue
+        way = shared.get(flow.back) if isinstance(flow.back, str) else None
+        if way is None:
+            way, free = free, free + 1
+            found.append(_class(scenario, way, *scenario.timetable(flow, back=True)))
+        rules.append(
+            {
+                "class_id": way,
+                "prio": number,
+                "in_if": f"sw-{flow.dst}",
+                "proto": IP_PROTOCOL[flow.protocol],
+                "sport": FIRST_PORT + number,
+            }
+        )
+    return found, rules
+
+
+def _class(scenario: Scenario, number: int, slots: tuple[Slot, ...], first: str, phase: int) -> dict[str, Any]:
+    """Return a class that follows a timetable, or stays where it is if there are no slots."""
+    targets = {link.name: place for place, link in enumerate(scenario.network.links)} | TARGET
+    table = [_slot(slot, targets, scenario.network.mtu) for slot in slots]
+    return {
+        "id": number,
+        "slots": table or [{"duration": 0, "target": targets[first]}],
+        "hold": scenario.switch.dark == "hold",
+        "phase": phase,
+    }
+
+
+def _slot(slot: Slot, targets: dict[str, int], mtu: int) -> dict[str, int]:
+    words = {"duration": slot.duration, "target": targets[slot.link]}
+    if slot.tdn:
+        words["tdn"] = slot.tdn
+    if slot.queue is not None:
+        # the other one is no limit
+        words |= {"voq_bytes": slot.queue.bytes or 0, "voq_packets": slot.queue.packets or 0}
+    if slot.ecn_threshold is not None:
+        words["voq_ecn"] = slot.ecn_threshold.in_bytes(mtu)
+    return words
+
+
+def _own_queue(schedule: Schedule, scenario: Scenario) -> dict[str, int]:
+    """Return a schedule's queue in the kernel's words."""
+    limit, threshold = schedule.queue, schedule.ecn_threshold
+    words = {"limit_bytes": limit.bytes or 0, "limit_packets": limit.packets or 0} if limit is not None else {}
+    if scenario.switch.ecn_threshold is not None:
+        words["ecn"] = scenario.switch.ecn_threshold
+    elif threshold is not None:
+        words["ecn"] = threshold.in_bytes(scenario.network.mtu)
+    return words
+
+
+def notifications(scenario: Scenario) -> dict[str, Any] | None:
+    """Return how hosts are told of their network: count of networks, delays, and the class each host listens to."""
+    notify = scenario.notify
+    if notify is None:
+        return None
+    classes = {schedule.name: number for number, schedule in schedules(scenario).items()}
+    listening = scenario.listening()
+    return {
+        # what net.ipv4.tdn_count has to be
+        "count": 1 + max((slot.tdn for schedule in listening.values() for slot in schedule.slots), default=0),
+        "model": notify.model,
+        "each_ns": notify.each,
+        "channel": notify.channel,
+        "hosts": [
+            {"host": host, "class_id": classes[schedule.name], "delay_ns": notify.delay_of(host)}
+            for host, schedule in listening.items()
+        ],
+    }
+
+
+def schedules(scenario: Scenario) -> dict[int, Schedule]:
+    """Return the schedules that flows follow, by their class; those that data takes come first."""
+    there = dict.fromkeys(flow.path for flow in scenario.flows if isinstance(flow.path, str))
+    back = dict.fromkeys(flow.back for flow in scenario.flows if isinstance(flow.back, str))
+    found = [scenario.network.schedule(name) for name in {**there, **back}]
+    used = [schedule for schedule in found if schedule is not None]
+    return dict(enumerate(used, FIRST_CLASS + len(scenario.flows)))
+
+
+def traced(scenario: Scenario) -> dict[int, Schedule]:
+    """Return the schedules with a queue that data takes, by their class."""
+    taken = {flow.path for flow in scenario.flows if isinstance(flow.path, str)}
+    return {number: each for number, each in schedules(scenario).items() if each.name in taken and each.queues}

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Chen et al., "Time-division TCP for Reconfigurable Data Center Networks"."""
+
+from rdcnlab.papers.tdtcp.fig2 import Fig2 as fig2
+from rdcnlab.papers.tdtcp.fig7 import Fig7a as fig7a
+from rdcnlab.papers.tdtcp.fig7 import Fig7b as fig7b
+from rdcnlab.papers.tdtcp.fig8 import Fig8a as fig8a
+from rdcnlab.papers.tdtcp.fig8 import Fig8b as fig8b
+from rdcnlab.papers.tdtcp.fig9 import Fig9 as fig9
+from rdcnlab.papers.tdtcp.fig9 import Fig14 as fig14
+from rdcnlab.papers.tdtcp.fig10 import Fig10a as fig10a
+from rdcnlab.papers.tdtcp.fig10 import Fig10b as fig10b
+from rdcnlab.papers.tdtcp.fig13 import Fig13 as fig13
+
+__all__ = ["ITEMS", "fig2", "fig7a", "fig7b", "fig8a", "fig8b", "fig9", "fig10a", "fig10b", "fig13", "fig14"]
+
+#: All items in the order of the paper.
+ITEMS = (fig2, fig7a, fig7b, fig8a, fig8b, fig9, fig10a, fig10b, fig13, fig14)

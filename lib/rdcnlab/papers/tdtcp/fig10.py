@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figure 10: reordering events and packets to be retransmitted, by optical day. Sec. 5.3."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from rdcnlab import figures, tables, weeks
+from rdcnlab.claims import Measured
+from rdcnlab.papers.tdtcp.graphs import Variants, Weeks
+from rdcnlab.papers.tdtcp.space import FOLD_FROM
+from rdcnlab.runs import Runs
+from rdcnlab.scenario import Scenario
+from rdcnlab.units import DURATION, NS_PER_US
+
+
+class _PerDay(Weeks):
+    """Counts of an event in every day of the circuit, all flows together, until a round trip after it."""
+
+    event: ClassVar[str]
+    label: ClassVar[str]
+
+    variants: Variants = ("cubic",)
+
+    def needs(self, scenario: Scenario) -> tuple[str, ...]:  # noqa: ARG002
+        """Return events."""
+        return ("flows", "events")
+
+    def counts(self, runs: Runs, event: str) -> dict[str, pd.DataFrame]:
+        """Return ``run``, ``begin_ns`` and ``count`` of each variant."""
+        found: dict[str, pd.DataFrame] = {}
+        for variant in self.variants:
+            of, asked = self.of(runs, variant)
+            if len(of):
+                spans = weeks.days(asked, "circuit")
+                after = int(self.rtt_us("packet")) * NS_PER_US
+                events = of.events[of.events["event"] == event]
+                found[variant] = weeks.per_day(
+                    events.assign(t_ns=events["t_ns"] // self.dilation), spans, range(len(of)), after_ns=after,
+                    begin_ns=DURATION.parse(FOLD_FROM),
+                )  # fmt: skip
+        return found
+
+    def plot(self, runs: Runs) -> Figure:
+        """Draw the distribution over days."""
+        with figures.style():
+            figure = figures.Drawing(figsize=(4.2, 2.8), layout="constrained")
+            ax = figure.subplots()
+            for name, counted in self.counts(runs, self.event).items():
+                line = tables.cdf(counted["count"])
+                drawn = figures.look(name)
+                ax.step(line["value"], line["share"], where="post", color=drawn.color, label=drawn.label)
+            ax.set(xlabel=self.label, ylabel="share of days")
+            figures.legend(figure, ax)
+        return figure
+
+
+class Fig10a(_PerDay):
+    """Reordering: runs of ACKs that acknowledge nothing new, because later data came before earlier."""
+
+    id: ClassVar[str] = "fig10a"
+    event: ClassVar[str] = "duplicates"
+    label: ClassVar[str] = "reordering events in a day"
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Measure the share of days without reordering and without retransmission with TDTCP."""
+        reordered, again = self.counts(runs, "duplicates"), self.counts(runs, "retransmit")
+        quiet = {name: 100 * float(((reordered[name]["count"] + again[name]["count"]) == 0).mean()) for name in again}
+        note = ", ".join(f"{name}: {share:.3g} %" for name, share in quiet.items())
+        return {"quiet-days": Measured.one(quiet["tdtcp"], note) if "tdtcp" in quiet else Measured()}
+
+
+class Fig10b(_PerDay):
+    """Packets that are sent again."""
+
+    id: ClassVar[str] = "fig10b"
+    event: ClassVar[str] = "retransmit"
+    label: ClassVar[str] = "retransmissions in a day"
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Measure the 90th percentile and the maximum."""
+        counted = self.counts(runs, self.event)
+        measured = {}
+        for name in ("cubic", "tdtcp"):
+            if name in counted:
+                measured[f"p90-{name}"] = Measured.one(float(counted[name]["count"].quantile(0.9)))
+                measured[f"most-{name}"] = Measured.one(float(counted[name]["count"].max()))
+        return measured

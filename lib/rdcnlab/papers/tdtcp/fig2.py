@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figure 2: CUBIC and MPTCP against what the hybrid network could carry. Sec. 2.2."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rdcnlab.claims import Measured
+from rdcnlab.items import Cause
+from rdcnlab.papers.tdtcp.graphs import Throughput, Variants, over
+from rdcnlab.runs import Runs
+
+
+class Fig2(Throughput):
+    """Sequence graphs of CUBIC; MPTCP's comes with its scheduler."""
+
+    id: ClassVar[str] = "fig2"
+
+    variants: Variants = ("cubic",)
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Measure slopes in packet days and in circuit days, as shares of optimal."""
+        packet, circuit = self.slopes(runs, "packet"), self.slopes(runs, "circuit")
+        return {
+            "parallel-in-packet-days": Measured(packet),
+            "shallow-in-circuit-days": Measured(circuit),
+            "mptcp-less": over(self.goodput(runs), "mptcp", "cubic"),
+        }
+
+    def causes(self) -> list[Cause]:
+        """Return what the reverse direction's circuit has to do with the slope."""
+        return [
+            Cause(
+                "shallow-in-circuit-days",
+                "Path and queue of the packet network hold 30 packets; with an RTT of 40 us these alone are more than "
+                "half of 100 Gb/s. In the public artefact ACKs have their circuit on another day, and the RTT is 70 us",
+                Fig2(variants=("cubic",), seeds=self.few, changes={"network.schedules.reverse.phase": "600 us"}),
+            )
+        ]

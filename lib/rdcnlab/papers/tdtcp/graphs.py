@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the figures share: one run a variant and seed, sequence graphs and queues over three weeks."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from pydantic import Field
+
+from rdcnlab import figures, tables, weeks
+from rdcnlab.claims import Measured
+from rdcnlab.items import Item
+from rdcnlab.papers.tdtcp.space import RTT_US, Difference, Variant, scenario
+from rdcnlab.runs import Runs
+from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.dilation import dilated
+from rdcnlab.scenario.fields import Listed
+
+Variants = Annotated[tuple[Variant, ...], Field(min_length=1), Listed]
+Duration = Literal["300 ms", "500 ms", "1 s", "2 s"]
+
+
+class Weeks(Item):
+    """Runs of the variants of a figure.
+
+    Parameters
+    ----------
+    variants : tuple of str
+        Variants.
+    duration : str or None
+        Of a run in network time; that of the paper, 2 s, or 300 ms in the quick profile.
+    dilation : int
+        How many times slower the hosts' clocks run than the network's: 20 in the paper (Sec. 5.1), 1 for hosts that
+        are as fast as the network. Everything that is drawn and measured is in network time.
+    """
+
+    paper: ClassVar[str] = "tdtcp"
+    difference: ClassVar[Difference] = "both"
+    runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 5}
+
+    variants: Variants = ("cubic", "dctcp")
+    duration: Duration | None = None
+    dilation: Literal[1, 20] = 20
+
+    def points(self) -> list[Scenario]:
+        """Return variants times seeds, in network time."""
+        duration = self.duration or {"quick": "300 ms", "paper": "2 s"}[self.profile]
+        return [
+            scenario(variant, self.difference, duration=duration, seed=seed)
+            for variant in self.variants
+            for seed in range(self.count)
+        ]
+
+    def scenarios(self) -> list[Scenario]:
+        """Return the same as the hosts see them."""
+        return [seen for _, seen in self.pairs]
+
+    @functools.cached_property
+    def pairs(self) -> list[tuple[Scenario, Scenario]]:
+        """Each scenario in network time, with its changes, and as the hosts see it."""
+        return [(each, dilated(each, self.dilation)) for each in super().scenarios()]
+
+    def of(self, runs: Runs, variant: str) -> tuple[Runs, Scenario]:
+        """Return the runs of a variant, and the first one's scenario in network time."""
+        names: list[str] = [name for name in self.variants for _ in range(self.count)]
+        place = names.index(variant)
+        mine = {seen.hash for _, seen in self.pairs[place : place + self.count]}
+        return runs.select(lambda each: each.hash in mine), self.pairs[place][0]
+
+    @property
+    def first(self) -> Scenario:
+        """A scenario in network time."""
+        return self.pairs[0][0]
+
+    def rtt_us(self, link: str) -> float:
+        """Return the RTT of an empty network by a link there and back."""
+        return RTT_US[self.difference][link]
+
+
+def over(values: dict[str, float], better: str, worse: str) -> Measured:
+    """Measure how much more one variant has than another, in %; not run where one is missing."""
+    if better not in values or worse not in values:
+        return Measured()
+    return Measured.one(100 * (values[better] / values[worse] - 1))
+
+
+def lowest(values: dict[str, float], name: str) -> Measured:
+    """Measure how far above the lowest of the others a variant is; not run where there are none."""
+    others = [value for other, value in values.items() if other != name]
+    if name not in values or not others:
+        return Measured()
+    return Measured.one(values[name] - min(others), ", ".join(f"{key}: {value:.3g}" for key, value in values.items()))
+
+
+class Throughput(Weeks):
+    """Sequence graphs of one flow's share, over three weeks, between optimal and packet only."""
+
+    def needs(self, scenario: Scenario) -> tuple[str, ...]:  # noqa: ARG002
+        """Return what was acknowledged."""
+        return ("flows", "throughput")
+
+    def lines(self, runs: Runs) -> dict[str, pd.DataFrame]:
+        """Return the sequence graph of each variant: ``run``, ``t_us``, ``bytes`` of a flow, the mean of all flows."""
+        found: dict[str, pd.DataFrame] = {}
+        for variant in self.variants:
+            of, asked = self.of(runs, variant)
+            if len(of):
+                acked = of.throughput[of.throughput["where"] == tables.SENDER]
+                found[variant] = weeks.sequence(weeks.fold(acked, "bytes", asked), share=1 / len(asked.flows))
+        return found
+
+    def goodput(self, runs: Runs) -> dict[str, float]:
+        """Return the mean goodput of all flows together, in Gb/s, by variant."""
+        flows = len(self.first.flows)
+        ends = {name: line.groupby("run").last() for name, line in self.lines(runs).items()}
+        return {name: float((8e-3 * flows * end["bytes"] / end["t_us"]).mean()) for name, end in ends.items()}
+
+    def slopes(self, runs: Runs, link: str) -> dict[str, float]:
+        """Return the slope of each variant's graph in the days of a link, as a share of the link's payload rate."""
+        first = self.first
+        rate = weeks.bound_gbps(first, only=link) / len(first.flows)
+        spans = weeks.spans_us(first, link)
+        # what is shorter is a night
+        spans = [span for span in spans if span[1] - span[0] > self.rtt_us(link) * 1.5]
+        return {
+            name: weeks.slope_gbps(line, spans, self.rtt_us(link)) / rate for name, line in self.lines(runs).items()
+        }
+
+    def plot(self, runs: Runs) -> Figure:
+        """Draw the graphs, and what could be."""
+        first = self.first
+        flows = len(first.flows)
+        at = np.arange(0, (first.probes.fold or 0) + 1, first.probes.bin, dtype=float)
+        with figures.style():
+            figure = figures.Drawing(figsize=(6.4, 3.4), layout="constrained")
+            ax = figure.subplots()
+            bounds: Sequence[tuple[str | None, str, str]] = ((None, "optimal", "-"), ("packet", "packet only", ":"))
+            for only, label, line in bounds:
+                y = weeks.carried(first, at, only=only) / flows / 1e6
+                ax.plot(at / 1e3, y, color=figures.REFERENCE, linestyle=line, label=label, linewidth=0.9)
+            for name, graph in self.lines(runs).items():
+                stats = tables.mean_ci(graph, ["t_us"], "bytes")
+                figures.band(ax, stats, "t_us", name, scale=1e-6)
+            figures.shade(ax, weeks.spans_us(first, "circuit"))
+            ax.set(xlabel="time in three weeks [us]", ylabel="acknowledged by a flow [MB]")
+            figures.legend(figure, ax, columns=4)
+        return figure
+
+
+class Occupancy(Weeks):
+    """Mean length of the virtual output queue over three weeks."""
+
+    def needs(self, scenario: Scenario) -> tuple[str, ...]:  # noqa: ARG002
+        """Return the queue."""
+        return ("flows", "queues")
+
+    def lengths(self, runs: Runs) -> dict[str, pd.DataFrame]:
+        """Return the queue of each variant in full packets: ``run``, ``t_us``, ``mean``."""
+        found: dict[str, pd.DataFrame] = {}
+        for variant in self.variants:
+            of, asked = self.of(runs, variant)
+            if len(of):
+                queue = of.queues[of.queues["link"] == weeks.schedule(asked).name]
+                folded = weeks.fold(queue, "mean_B", asked, kind="mean")
+                found[variant] = folded.assign(mean=weeks.packets(asked, folded["mean"]))
+        return found
+
+    def means(self, runs: Runs, begin_us: float = 0.0, end_us: float = float("inf")) -> dict[str, float]:
+        """Return the mean length in packets of each variant, over all or a part of each week."""
+        week = weeks.schedule(self.first).cycle / 1e3
+        means = {}
+        for name, of in self.lengths(runs).items():
+            into = of["t_us"] % week
+            means[name] = float(of.loc[(into >= begin_us) & (into < end_us), "mean"].mean())
+        return means
+
+    def plot(self, runs: Runs) -> Figure:
+        """Draw the lengths and the limit."""
+        first = self.first
+        with figures.style():
+            figure = figures.Drawing(figsize=(6.4, 3.0), layout="constrained")
+            ax = figure.subplots()
+            for name, of in self.lengths(runs).items():
+                figures.band(ax, tables.mean_ci(of, ["t_us"], "mean"), "t_us", name)
+            limit = weeks.schedule(first).queue
+            if limit is not None and limit.packets:
+                figures.reference(ax, limit.packets, "limit")
+            figures.shade(ax, weeks.spans_us(first, "circuit"))
+            ax.set(xlabel="time in three weeks [us]", ylabel="queue [packets]")
+            figures.legend(figure, ax)
+        return figure

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the paper varies: the variant, and by what the two networks differ (Sec. 5.1, 5.2)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from rdcnlab.scenario import Scenario
+
+#: Those that the kernel has; the others of the paper are one entry each in `_VARIANTS` and a name here.
+Variant = Literal["cubic", "dctcp"]
+_VARIANTS: dict[str, dict[str, Any]] = {
+    "cubic": {"cc": "cubic"},
+    "dctcp": {"cc": "dctcp"},
+}
+#: Latency and bandwidth, or one of them.
+Difference = Literal["both", "bandwidth", "latency"]
+_DIFFERENCES: dict[str, dict[str, Any]] = {
+    "both": {},
+    # the latency of the packet network in both; the paper does not say which one
+    "bandwidth": {"network.links.circuit.delay": "46257 ns"},
+    # RTTs of 20 and 10 us (fig. 14) of a full frame and its ACK at 100 Gb/s (fig. 9), as networks/tdtcp.yaml has it
+    "latency": {
+        "network.links.packet.rate": "100 Gb/s",
+        "network.links.packet.delay": "9544 ns",
+        "network.links.circuit.delay": "4544 ns",
+    },
+}
+#: Base RTT by difference and link, us.
+RTT_US = {
+    "both": {"packet": 100.0, "circuit": 40.0},
+    "bandwidth": {"packet": 100.0, "circuit": 93.4},
+    "latency": {"packet": 20.0, "circuit": 10.0},
+}
+#: Three weeks, and what is left out before: a hundred of them (Sec. 2.2: to remove startup and transient effects).
+FOLD, FOLD_FROM = "4.2 ms", "140 ms"
+#: More than any flow can send until the limit.
+ENDLESS = "100 GiB"
+
+
+def scenario(variant: Variant, difference: Difference, *, duration: str, seed: int) -> Scenario:
+    """Return 16 flows of a variant, from one rack to the other, for `duration`."""
+    return Scenario.from_dict(
+        {
+            "network": "tdtcp",
+            "flows": [{"name": "flow-[1-16]", "size": ENDLESS}],
+            "limit": duration,
+            "probes": {"bin": "20 us", "acks": True, "fold": FOLD, "fold_from": FOLD_FROM},
+            "seed": seed,
+        }
+    ).with_(**_DIFFERENCES[difference], **_VARIANTS[variant])

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Limits of queues: bytes or packets."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, PlainSerializer, model_validator
+from pydantic_core.core_schema import SerializationInfo
+
+from rdcnlab.scenario.fields import TEXT, Bytes32, Frozen, whole
+from rdcnlab.units import SIZE
+
+#: Of a frame as queues count it.
+ETHERNET_HEADER = 14
+
+
+class Queue(Frozen):
+    """Limit of a queue, or a threshold in it; text form ``2 MB`` or ``1000 packets``.
+
+    Parameters
+    ----------
+    bytes, packets : int or None
+        Exactly one of the two is given.
+    """
+
+    bytes: Bytes32 | None = None
+    packets: Annotated[int, whole(1, 2**31 - 1)] | None = None
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> Queue:
+        if (self.bytes is None) == (self.packets is None):
+            raise ValueError("either bytes or packets")
+        return self
+
+    def in_bytes(self, mtu: int) -> int:
+        """Return the length in bytes; packets are full ones of a network with this MTU, as queues count them."""
+        return (self.packets or 0) * (mtu + ETHERNET_HEADER) if self.bytes is None else self.bytes
+
+
+_PACKETS = re.compile(r"([0-9]{1,9})[ \t]*packets?")
+
+
+def _read_queue(value: Any) -> Any:
+    if isinstance(value, str):
+        match = _PACKETS.fullmatch(value.strip())
+        if match is not None:
+            return {"packets": int(match[1])}
+        try:
+            SIZE.parse(value)
+        except ValueError:
+            raise ValueError("a size such as '2 MB' or a count such as '1000 packets'") from None
+        return {"bytes": value}
+    return value
+
+
+def _write_queue(queue: Queue | None, info: SerializationInfo) -> str | dict[str, int | None] | None:
+    if queue is None:
+        return None
+    if (info.context or {}).get(TEXT):
+        return f"{queue.packets} packets" if queue.bytes is None else SIZE.format(queue.bytes or 0)
+    return {"bytes": queue.bytes, "packets": queue.packets}
+
+
+QueueLimit = Annotated[Queue, BeforeValidator(_read_queue), PlainSerializer(_write_queue)]
+MaybeQueueLimit = Annotated[Queue | None, BeforeValidator(_read_queue), PlainSerializer(_write_queue)]

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many of a kind in one line: ``a[1-16]`` stands for ``a1`` to ``a16``."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from rdcnlab.errors import InputError
+
+_RANGE = re.compile(r"\[([0-9]{1,4})-([0-9]{1,4})\]")
+
+
+def expanded(items: Any, field: str) -> Any:
+    """Replace each mapping of a list whose ``name`` has a range by as many mappings; all else stays as it is.
+
+    Parameters
+    ----------
+    items : list
+        What was read.
+    field : str
+        Its name, for errors.
+
+    Raises
+    ------
+    InputError
+        Ranges of one mapping that are not equally long.
+    """
+    if not isinstance(items, list | tuple):
+        return items
+    return [each for item in items for each in _each(item, field)]
+
+
+def _each(item: Any, field: str) -> list[Any]:
+    name = item.get("name") if isinstance(item, dict) else None
+    if not isinstance(name, str) or not _RANGE.search(name):
+        return [item]
+    ranges = [_RANGE.search(value) for value in item.values() if isinstance(value, str)]
+    lengths = {int(found[2]) - int(found[1]) + 1 for found in ranges if found is not None}
+    if len(lengths) != 1 or min(lengths) < 1:
+        raise InputError.of(f"{field}.{name}", name, "ranges that rise and are equally long, such as a[1-16]")
+    return [{key: _place(value, number) for key, value in item.items()} for number in range(lengths.pop())]
+
+
+def _place(value: Any, number: int) -> Any:
+    return _RANGE.sub(lambda found: str(int(found[1]) + number), value) if isinstance(value, str) else value

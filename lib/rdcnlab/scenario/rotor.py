@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Weeks of a rotor switch: the timetable of one pair of racks, whose circuit comes once a week."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from rdcnlab.errors import InputError
+from rdcnlab.scenario.timetable import DARK
+
+#: Which nights of a week block the pair: the one before its circuit, that and the one after, all, or none.
+Blocked = Literal["before", "around", "all", "none"]
+
+
+def week(
+    *,
+    day: int,
+    night: int,
+    days: int = 7,
+    packet: str = "packet",
+    circuit: str = "circuit",
+    blocked: Blocked = "before",
+    queue: str | None = None,
+    grown: str | None = None,
+    ahead: int = 0,
+) -> list[dict[str, Any]]:
+    """Return the slots of a week whose last day is the circuit's, as plain data of `Schedule.slots`.
+
+    Parameters
+    ----------
+    day, night : int
+        ns; each day is followed by a night.
+    days : int
+        Days of the week, at least 2.
+    packet, circuit : str
+        Links of the days.
+    blocked : {'before', 'around', 'all', 'none'}
+        Nights in which the pair is dark; else it is on the packet network.
+    queue, grown : str or None
+        Limits of the schedule's queue, such as ``16 packets``: `grown` from `ahead` before the circuit's day until its
+        end, `queue` at all other times. Both or none.
+    ahead : int
+        ns.
+
+    Raises
+    ------
+    InputError
+        The queue would grow before the week begins, or only one of the limits is given.
+    """
+    if days < 2:
+        raise InputError.of("days", days, "at least 2")
+    if (queue is None) != (grown is None):
+        raise InputError.of("grown", grown, "given with queue, and only then")
+    spans: list[tuple[int, str]] = []
+    for number in range(days):
+        dark = (
+            blocked == "all"
+            or (blocked != "none" and number == days - 2)
+            or (blocked == "around" and number == days - 1)
+        )
+        spans += [(day, circuit if number == days - 1 else packet), (night, DARK if dark else packet)]
+    slots: list[dict[str, Any]] = []
+    for duration, link in spans:
+        if not duration:
+            continue
+        if slots and slots[-1]["link"] == link:
+            slots[-1]["duration"] += duration
+        else:
+            slots.append({"duration": duration, "link": link})
+    for slot in slots:
+        if slot["link"] == circuit:
+            slot["tdn"] = 1
+    return slots if grown is None else _growing(slots, circuit, queue, grown, ahead)
+
+
+def _growing(
+    slots: list[dict[str, Any]], circuit: str, queue: str | None, grown: str, ahead: int
+) -> list[dict[str, Any]]:
+    """Cut the slot in which the queue grows, and shrink it when the circuit's day ends."""
+    place = next(number for number, slot in enumerate(slots) if slot["link"] == circuit)
+    start = sum(slot["duration"] for slot in slots[:place]) - ahead
+    if start < 0:
+        raise InputError.of("ahead", ahead, "less than what the week has before the circuit")
+    found: list[dict[str, Any]] = []
+    at = 0
+    for slot in slots:
+        before = start - at
+        if 0 < before < slot["duration"]:
+            found += [{**slot, "duration": before}, {**slot, "duration": slot["duration"] - before, "queue": grown}]
+        else:
+            found.append({**slot, "queue": grown} if before == 0 else dict(slot))
+        at += slot["duration"]
+    end = next(number for number, slot in enumerate(found) if slot["link"] == circuit) + 1
+    found[end % len(found)]["queue"] = queue
+    return found

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Timetables: where packets go when, for one flow or, as a schedule of the network, for many."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Discriminator, Field, PlainSerializer, Tag, model_validator
+from pydantic_core.core_schema import SerializationInfo
+
+from rdcnlab.scenario.fields import (
+    TEXT,
+    Duration,
+    Frozen,
+    Later,
+    LinkName,
+    Listed,
+    Misfit,
+    SlotDuration,
+    whole,
+)
+from rdcnlab.scenario.queue import MaybeQueueLimit, Queue
+from rdcnlab.units import DURATION
+
+#: Targets of a slot that are not links: nothing passes, or straight to the receiver's port.
+DARK = "dark"
+BYPASS = "bypass"
+RESERVED = (DARK, BYPASS)
+
+#: Fields of a slot that only some have.
+_EXTRAS = ("tdn", "queue", "ecn_threshold")
+
+
+class Slot(Frozen):
+    """One entry of a timetable; text form ``[50 ms, blue]``, or a mapping where it has more than these two.
+
+    Parameters
+    ----------
+    duration : int
+        ns, at least 1000.
+    link : str
+        A link of the network, ``dark`` or ``bypass``.
+    tdn : int
+        Number of the time-division network that hosts are told of in this slot, 0 to 254.
+    queue, ecn_threshold : Queue or None
+        Limit and marking threshold of the schedule's queue from this slot on; None leaves them. In schedules only.
+    """
+
+    duration: SlotDuration
+    link: LinkName
+    tdn: Annotated[int, whole(0, 254), Later] = 0
+    queue: Annotated[MaybeQueueLimit, Later] = None
+    ecn_threshold: Annotated[MaybeQueueLimit, Later] = None
+
+    @property
+    def plain(self) -> bool:
+        """Whether it says no more than where and how long."""
+        return self.tdn == 0 and self.queue is None and self.ecn_threshold is None
+
+
+def _read_slot(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        if len(value) != 2:
+            raise ValueError("a pair such as [50 ms, blue]")
+        return {"duration": value[0], "link": value[1]}
+    return value
+
+
+def _write_slot(slot: Slot, info: SerializationInfo) -> list[str] | dict[str, Any]:
+    text = bool((info.context or {}).get(TEXT))
+    if text and slot.plain:
+        return [DURATION.format(slot.duration), slot.link]
+    # this function stands in the place of the model's own, which would leave out what is Later and at its default
+    data = slot.model_dump(mode="json", context={TEXT: text}, include={"duration", "link"})
+    data["duration"] = DURATION.format(slot.duration) if text else slot.duration
+    given = {name for name in _EXTRAS if getattr(slot, name) != type(slot).model_fields[name].default}
+    return data | slot.model_dump(mode="json", context={TEXT: text}, include=given) if given else data
+
+
+SlotField = Annotated[Slot, BeforeValidator(_read_slot), PlainSerializer(_write_slot)]
+Slots = Annotated[tuple[SlotField, ...], Field(min_length=1, max_length=1024), Listed]
+
+
+def _kind_of_path(value: Any) -> str:
+    return "timetable" if isinstance(value, list | tuple) else "link"
+
+
+#: Names of the branches of `Path`; they appear in pydantic's locations and are dropped from ours.
+PATH_TAGS = ("link", "timetable")
+
+Path = Annotated[
+    Annotated[LinkName, Tag("link")] | Annotated[Slots, Tag("timetable")],
+    Discriminator(_kind_of_path),
+]
+
+
+class Schedule(Frozen):
+    """A timetable that several flows share, such as those of a pair of racks, with the queue they share.
+
+    Parameters
+    ----------
+    name : str
+        What the ``path`` or ``back`` of flows calls it; no link has the same.
+    slots : tuple of Slot
+        Repeat for ever; one that is alone never ends.
+    queue : Queue or None
+        Limit of a virtual output queue, in which all that takes this schedule waits, whatever the link. None: packets
+        wait at the links, and what meets the dark is held, if it is, without a limit.
+    ecn_threshold : Queue or None
+        Length of that queue above which an arriving ECN-capable packet is marked; ``10 packets`` are full ones.
+    dark : {'hold', 'drop'}
+        Whether what arrives in a dark slot waits or is lost.
+    phase : int
+        ns by which it starts later than the scenario; the first slot is in force until then.
+    """
+
+    name: LinkName
+    slots: Slots
+    queue: MaybeQueueLimit = None
+    ecn_threshold: MaybeQueueLimit = None
+    dark: Literal["hold", "drop"] = "hold"
+    phase: Duration = 0
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Schedule:
+        if self.name in RESERVED:
+            raise Misfit("name", self.name, f"a name other than {' and '.join(RESERVED)}")
+        targets = {slot.link for slot in self.slots}
+        if targets == {DARK}:
+            raise Misfit("slots", DARK, "at least one slot that is not dark")
+        if self.queues and BYPASS in targets:
+            raise Misfit("slots", BYPASS, "links and dark, because a queue that nothing serves would not be one")
+        if self.queue is None:
+            for place, slot in enumerate(self.slots):
+                for field in ("queue", "ecn_threshold"):
+                    if getattr(slot, field) is not None:
+                        raise Misfit(f"slots[{place}].{field}", _text(getattr(slot, field)), "nothing without a queue")
+            if self.ecn_threshold is not None:
+                raise Misfit("ecn_threshold", _text(self.ecn_threshold), "nothing without a queue")
+        return self
+
+    @property
+    def queues(self) -> bool:
+        """Whether it has a queue of its own."""
+        return self.queue is not None or self.dark == "hold"
+
+    @property
+    def cycle(self) -> int:
+        """Time after which it repeats, in ns."""
+        return sum(slot.duration for slot in self.slots)
+
+
+def _text(queue: Queue) -> str:
+    return f"{queue.packets} packets" if queue.bytes is None else f"{queue.bytes} B"
