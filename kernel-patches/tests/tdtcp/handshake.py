@@ -105,7 +105,7 @@ def case_back_to_plain() -> str:
         return f"{seconds:.4f} s"
 
 
-def icmp(rack: Rack, host: int, body: bytes, code: int = 0) -> None:
+def icmp(host: int, body: bytes, code: int = 0) -> None:
     """Send a host an ICMP message of type 7 from the other one."""
     with inside(f"h{1 - host}"):
         sock = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
@@ -127,11 +127,11 @@ def current(host: int) -> int:
 def case_notification() -> str:
     """A message changes its own namespace; ids that are not there and garbage are refused and counted."""
     with Rack(count=4) as rack:
-        icmp(rack, 1, b"\3\0\0\0")
+        icmp(1, b"\3\0\0\0")
         equal([current(0), current(1)], [0, 3], "active network of h0, h1")
         before = rack.counter(1, "Icmp", "InErrors")
         for body, code in ((b"\4\0\0\0", 0), (b"\xff\0\0\0", 0), (b"\2\0\0\1", 0), (b"\2\0\0\0", 1)):
-            icmp(rack, 1, body, code)
+            icmp(1, body, code)
             equal(current(1), 3, f"after {body!r}, code {code}")
         equal(rack.counter(1, "Icmp", "InErrors") - before, 4, "errors counted")
         for value in ("4", "-1", "x"):
@@ -143,7 +143,7 @@ def case_notification() -> str:
         rack.sysctl(1, "tdn_count", 2)
         equal(current(1), 0, "after another number of networks")
         rack.sysctl(1, "tdn_count", 0)
-        icmp(rack, 1, b"\0\0\0\0")
+        icmp(1, b"\0\0\0\0")
         return ""
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is taken for lost when networks change, and what is not.
 
-Kinds of reordering as in figure 12 of the paper (appendix): data, ACKs or both cross the change from the slow to the fast
-network, at different distances.  None is a loss, so none may be retransmitted.
+Kinds of reordering as in figure 12 of the paper (appendix): data, ACKs or both cross the change from the slow to the
+fast network, at different distances.  None is a loss, so none may be retransmitted.
 """
 
 import time
@@ -29,9 +29,8 @@ def case_reordering_of_every_kind() -> str:
         # wide queues, so that nothing is lost; the change meets data, ACKs or both at every distance
         with Rack(voq=4000) as rack:
             client, server = rack.connect()
-            with Capture() as rows:
-                with rack.turns((MS + phase, PACKET), (300 * US, CIRCUIT)):
-                    Transfer(client, server, 5_000_000).wait()
+            with Capture() as rows, rack.turns((MS + phase, PACKET), (300 * US, CIRCUIT)):
+                Transfer(client, server, 5_000_000).wait()
             changes += info(client)["switches"]
             equal(retransmitted(rows), 0, f"segments sent twice, phase {phase} ns")
             equal([p["lost"] for p in info(client)["path"]], [0, 0], f"lost, phase {phase} ns")
@@ -46,11 +45,10 @@ def case_one_direction_first() -> str:
                 client, server = rack.connect()
                 with rack.net.ocs as ocs:
                     ocs.class_set(late, phase=gap)
-                with Capture() as rows:
-                    with rack.turns((700 * US, PACKET), (300 * US, CIRCUIT)):
-                        with rack.net.ocs as ocs:
-                            ocs.class_set(late, phase=gap)
-                        Transfer(client, server, 5_000_000).wait()
+                with Capture() as rows, rack.turns((700 * US, PACKET), (300 * US, CIRCUIT)):
+                    with rack.net.ocs as ocs:
+                        ocs.class_set(late, phase=gap)
+                    Transfer(client, server, 5_000_000).wait()
                 equal(retransmitted(rows), 0, f"segments sent twice; class {late} is {gap} ns late")
     return ""
 
@@ -62,9 +60,8 @@ def case_plain_tcp_retransmits() -> str:
         with Rack(voq=4000) as rack:
             rack.sysctl(0, "tcp_tdtcp", 0)
             client, server = rack.connect()
-            with Capture() as rows:
-                with rack.turns((MS + phase, PACKET), (300 * US, CIRCUIT)):
-                    Transfer(client, server, 5_000_000).wait()
+            with Capture() as rows, rack.turns((MS + phase, PACKET), (300 * US, CIRCUIT)):
+                Transfer(client, server, 5_000_000).wait()
             total += retransmitted(rows)
     equal(total > 0, True, "segments that plain TCP sent twice")
     return f"{total} segments"
@@ -78,7 +75,7 @@ def dark_tail(rack: Rack, at: int) -> None:
 
 
 def case_true_tail_loss() -> str:
-    """The last segments of a network that goes away are lost: they come again long before a timeout, on the other one."""
+    """The last segments of a network that goes away are lost: they come again by the other one, before any timeout."""
     with Rack(voq=4000, tcp_rmem="4096 500000 500000") as rack:  # arrivals are clocked by ACKs
         client, server = rack.connect()
         Transfer(client, server, 2_000_000).wait()

@@ -26,9 +26,9 @@ US, MS = 1_000, 1_000_000
 TCP_TDTCP, TCP_TDTCP_CONGESTION = 120, 121
 PACKET, CIRCUIT = 0, 1
 FIELDS = (
-    "tdn ca_state known pad cwnd ssthresh packets_out sacked_out lost_out retrans_out srtt_us rttvar_us min_rtt_us "
-    "delivered lost reord_seen ca"
-).split()
+    *("tdn", "ca_state", "known", "pad", "cwnd", "ssthresh", "packets_out", "sacked_out", "lost_out", "retrans_out"),
+    *("srtt_us", "rttvar_us", "min_rtt_us", "delivered", "lost", "reord_seen", "ca"),
+)
 PATH = struct.Struct("<4B12I16s")
 
 

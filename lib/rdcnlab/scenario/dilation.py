@@ -17,9 +17,10 @@ from rdcnlab.scenario.model import Scenario
 #: Where times (ns, but for rto_min_us) and rates are in plain data; ``*`` is every item of a list.
 _TIMES = (
     "network.hosts.*.delay", "network.links.*.delay", "network.schedules.*.slots.*.duration",
-    "network.schedules.*.phase", "flows.*.path.*.duration", "flows.*.back.*.duration", "flows.*.phase", "flows.*.start",
-    "flows.*.interval", "transport.rto_min_us", "probes.bin", "probes.fold", "probes.fold_from", "jitter.start",
-    "jitter.phase", "notify.delay", "notify.each", "notify.hosts.*.delay", "limit",
+    "network.schedules.*.phase", "network.schedules.*.echo.in_advance", "flows.*.path.*.duration",
+    "flows.*.back.*.duration", "flows.*.phase", "flows.*.start", "flows.*.interval", "transport.rto_min_us",
+    "probes.bin", "probes.fold", "probes.fold_from", "jitter.start", "jitter.phase", "notify.delay", "notify.each",
+    "notify.hosts.*.delay", "limit",
 )  # fmt: skip
 _RATES = ("network.hosts.*.rate", "network.links.*.rate")
 

@@ -21,10 +21,10 @@ from rdcnlab.scenario.fields import (
 from rdcnlab.scenario.timetable import BYPASS, Path, Slot
 
 Protocol = Literal["tcp", "udp", "quic"]
-CongestionControl = Literal["cubic", "reno", "westwood", "bbr", "dctcp"]
+CongestionControl = Literal["cubic", "reno", "westwood", "bbr", "dctcp", "retcp"]
 #: Names of all congestion controls, in the order tables and legends use.
 VARIANTS: tuple[str, ...] = get_args(CongestionControl)
-_KERNEL_ONLY = ("westwood", "dctcp")
+_KERNEL_ONLY = ("westwood", "dctcp", "retcp")
 #: IPv4 and UDP.
 UDP_HEADERS = 28
 #: Those that implementations of QUIC have.

@@ -128,6 +128,8 @@ class Transport(Frozen):
         Pacing rate over cwnd / srtt in percent, in slow start and in congestion avoidance.
     tdtcp : bool
         Keep a congestion state for each time-division network that the switch tells of; needs `Scenario.notify`.
+    tdtcp_pace : bool
+        Send what is in the window of a network that comes back segment by segment, over a round trip.
     """
 
     ecn: Annotated[bool | None, BeforeValidator(_auto)] = None
@@ -148,6 +150,7 @@ class Transport(Frozen):
     pacing_ss_ratio: Annotated[int, whole(0, 1000)] = 200
     pacing_ca_ratio: Annotated[int, whole(0, 1000)] = 120
     tdtcp: Annotated[bool, Later] = False
+    tdtcp_pace: Annotated[bool, Later] = False
 
     @model_validator(mode="after")
     def _triples_rise(self) -> Transport:

@@ -94,6 +94,24 @@ Path = Annotated[
 ]
 
 
+class Echo(Frozen):
+    """What the switch sets the ECE flag of TCP headers for, which reTCP reads as "there is a circuit".
+
+    Parameters
+    ----------
+    of : str
+        Another schedule, as a rule that of the data whose ACKs take this one.
+    tdn : int
+        The time-division network whose slots count.
+    in_advance : int
+        ns by which it is set before such a slot begins.
+    """
+
+    of: LinkName
+    tdn: Annotated[int, whole(0, 254)] = 1
+    in_advance: Duration = 0
+
+
 class Schedule(Frozen):
     """A timetable that several flows share, such as those of a pair of racks, with the queue they share.
 
@@ -112,6 +130,8 @@ class Schedule(Frozen):
         Whether what arrives in a dark slot waits or is lost.
     phase : int
         ns by which it starts later than the scenario; the first slot is in force until then.
+    echo : Echo or None
+        Whether TCP packets that take it carry ECE while another schedule has a circuit.
     """
 
     name: LinkName
@@ -120,6 +140,7 @@ class Schedule(Frozen):
     ecn_threshold: MaybeQueueLimit = None
     dark: Literal["hold", "drop"] = "hold"
     phase: Duration = 0
+    echo: Annotated[Echo | None, Later] = None
 
     @model_validator(mode="after")
     def _consistent(self) -> Schedule:

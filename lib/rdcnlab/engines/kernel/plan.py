@@ -78,7 +78,7 @@ def compile_plan(scenario: Scenario) -> dict[str, Any]:
     return {
         "hosts": hosts,
         "overhead": scenario.network.overhead,
-        "sysctls": sysctls(scenario),
+        "sysctls": sysctls(scenario) | plan_classes.sysctls(scenario),
         "memory_sysctls": MEMORY_SYSCTLS,
         "switch": _SWITCHES[scenario.switch.kind](scenario, hosts),
         "probes": _probes(scenario),
@@ -93,7 +93,6 @@ def compile_plan(scenario: Scenario) -> dict[str, Any]:
             if flow.protocol == "quic"
         },
         "memory_kB": plan_quic.memory_kB(scenario),
-        "tdn": plan_classes.notifications(scenario),
         # shell lines to run in hosts before the flows and once they have ended, as pairs of host and line; for tests
         "before": [],
         "commands": [],
@@ -148,8 +147,8 @@ def sysctls(scenario: Scenario) -> dict[str, str]:
     values: dict[str, str] = {}
     for name in type(settings).model_fields:
         value = getattr(settings, name)
-        if name == "tdtcp" and not value:
-            continue  # a kernel without it has no such setting
+        if name.startswith("tdtcp") and not value:
+            continue  # off by default; stock kernels have no such setting
         if name == "ecn":
             # 2 accepts ECN and asks for it only where the congestion control needs it, as DCTCP does
             value = 2 if value is None else int(value)
@@ -181,6 +180,7 @@ def _switch(scenario: Scenario, hosts: list[dict[str, Any]]) -> dict[str, Any]:
         "ports": ports(scenario, hosts),
         "classes": classes,
         "rules": rules,
+        "notify": plan_classes.notifications(scenario, {host["name"]: host["ip"] for host in hosts}),
     }
 
 
@@ -331,12 +331,8 @@ def _slot_changes(scenario: Scenario) -> int:
 
 def check(scenario: Scenario) -> None:
     """Raise InputError for what this engine cannot do."""
-    # Here the kernel's notifications and TDTCP come in: with the patches go these two, and in their place the guest
-    # (inside/switches.py) does what `notifications` says.
-    if scenario.notify is not None:
-        raise InputError.of("notify", "given", "nothing yet: it needs an ocs switch that tells hosts of slots")
-    if scenario.transport.tdtcp:
-        raise InputError.of("transport.tdtcp", True, "false, because it needs a kernel with TDTCP")
+    if scenario.notify is not None and scenario.switch.kind != "ocs":
+        raise InputError.of("notify", "given", "nothing, with another switch than ocs")
     if scenario.switch.kind != "ocs":
         for number, flow in enumerate(scenario.flows):
             for field in ("path", "back"):

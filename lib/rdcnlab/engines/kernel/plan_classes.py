@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rdcnlab.errors import InputError
 from rdcnlab.scenario import BYPASS, DARK, Scenario, Schedule, Slot
 
 #: TCP or UDP port of the first flow.
@@ -43,6 +44,12 @@ def classes(scenario: Scenario) -> tuple[list[dict[str, Any]], list[dict[str, An
             entry["slots"][0]["duration"] = 0  # never changes
         if schedule.queue is not None:
             entry["voq"] = _own_queue(schedule, scenario)
+        if schedule.echo is not None:
+            echo = schedule.echo
+            if echo.of not in shared:
+                allowed = f"a schedule that flows follow: {', '.join(shared)}"
+                raise InputError.of(f"network.schedules.{schedule.name}.echo.of", echo.of, allowed)
+            entry["echo"] = {"class": shared[echo.of], "tdn": echo.tdn, "in_advance": echo.in_advance}
         found.append(entry)
     free = FIRST_CLASS + len(scenario.flows) + len(shared)
     for number, flow in enumerate(scenario.flows):
@@ -99,24 +106,43 @@ def _own_queue(schedule: Schedule, scenario: Scenario) -> dict[str, int]:
     return words
 
 
-def notifications(scenario: Scenario) -> dict[str, Any] | None:
-    """Return how hosts are told of their network: count of networks, delays, and the class each host listens to."""
+def sysctls(scenario: Scenario) -> dict[str, str]:
+    """Return what hosts have to know of time-division networks before they are told of any."""
     notify = scenario.notify
     if notify is None:
-        return None
+        return {}
+    numbers = (slot.tdn for schedule in scenario.listening().values() for slot in schedule.slots)
+    values = {"net.ipv4.tdn_count": str(1 + max(numbers, default=0))}
+    if scenario.transport.tdtcp:
+        values["net.ipv4.tcp_tdtcp_push"] = str(int(notify.model == "push"))
+    return values
+
+
+def notifications(scenario: Scenario, address: dict[str, str]) -> list[dict[str, Any]]:
+    """Return how the switch tells each host of its network, by the host.
+
+    With the model ``push`` hosts that listen to the same schedule stand for flows of one kernel, as in the paper, where
+    16 containers share a server's: the n-th learns n times `Notify.each` later.
+    """
+    notify = scenario.notify
+    if notify is None:
+        return []
     classes = {schedule.name: number for number, schedule in schedules(scenario).items()}
-    listening = scenario.listening()
-    return {
-        # what net.ipv4.tdn_count has to be
-        "count": 1 + max((slot.tdn for schedule in listening.values() for slot in schedule.slots), default=0),
-        "model": notify.model,
-        "each_ns": notify.each,
-        "channel": notify.channel,
-        "hosts": [
-            {"host": host, "class_id": classes[schedule.name], "delay_ns": notify.delay_of(host)}
-            for host, schedule in listening.items()
-        ],
-    }
+    before = dict.fromkeys(classes, 0)
+    found = []
+    for host, schedule in scenario.listening().items():
+        before[schedule.name] += 1
+        late = notify.each * before[schedule.name]
+        found.append(
+            {
+                "host": host,
+                "class": classes[schedule.name],
+                "dst": address[host],
+                "delay": notify.delay_of(host) + late,
+                "inband": int(notify.channel == "data"),
+            }
+        )
+    return found
 
 
 def schedules(scenario: Scenario) -> dict[int, Schedule]:

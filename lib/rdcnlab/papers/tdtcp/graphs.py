@@ -43,7 +43,7 @@ class Weeks(Item):
     difference: ClassVar[Difference] = "both"
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 5}
 
-    variants: Variants = ("cubic", "dctcp")
+    variants: Variants = ("tdtcp", "cubic", "dctcp", "retcp", "retcpdyn")
     duration: Duration | None = None
     dilation: Literal[1, 20] = 20
 

@@ -6,12 +6,25 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.rotor import week
 
-#: Those that the kernel has; the others of the paper are one entry each in `_VARIANTS` and a name here.
-Variant = Literal["cubic", "dctcp"]
+Variant = Literal["tdtcp", "cubic", "dctcp", "retcp", "retcpdyn"]
+#: Sec. 5.2: the queue grows from 16 to 50 packets 150 us ahead of the circuit, and the sender is told then.
+_GROWN = {
+    "network.schedules.forward.slots": week(
+        day=180_000, night=20_000, queue="16 packets", grown="50 packets", ahead=150_000
+    )
+}
 _VARIANTS: dict[str, dict[str, Any]] = {
+    "tdtcp": {"cc": "cubic", "notify": {}, "transport.tdtcp": True},
     "cubic": {"cc": "cubic"},
     "dctcp": {"cc": "dctcp"},
+    "retcp": {"cc": "retcp", "network.schedules.reverse.echo": {"of": "forward"}},
+    "retcpdyn": {
+        "cc": "retcp",
+        "network.schedules.reverse.echo": {"of": "forward", "in_advance": 150_000},
+        **_GROWN,
+    },
 }
 #: Latency and bandwidth, or one of them.
 Difference = Literal["both", "bandwidth", "latency"]

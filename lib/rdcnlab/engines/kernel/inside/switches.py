@@ -69,8 +69,15 @@ class Ocs(Switch):
         for port in self.plan["ports"]:
             self.client.port_set(f"sw-{port['host']}", ingress=port["ingress"], **port["egress"])
             self.client.fdb_set(port["mac"], f"sw-{port['host']}")
+        # a class may speak of another, which has to be there
         for number in self.plan["classes"]:
-            self.client.class_set(**number)
+            self.client.class_set(**{name: value for name, value in number.items() if name != "echo"})
+        for number in self.plan["classes"]:
+            if "echo" in number:
+                self.client.class_set(number["id"], echo=number["echo"])
+        for notify in self.plan["notify"]:
+            told = {name: value for name, value in notify.items() if name != "host"}
+            self.client.port_set(f"sw-{notify['host']}", notify=told)
         for rule in self.plan["rules"]:
             self.client.rule_add(**rule)
 
