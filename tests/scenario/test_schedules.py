@@ -156,19 +156,41 @@ def test_the_plan_has_one_class_for_all_flows_of_a_schedule() -> None:
     assert [entry["id"] for entry in classes] == [3, 17, 18, 19]
 
 
-def test_what_hosts_are_told_is_planned_but_refused_until_the_kernel_can() -> None:
+def test_each_host_is_told_of_the_schedule_it_listens_to() -> None:
     told = HYBRID.with_(notify={"delay": "5 us", "hosts": [{"name": "b2", "delay": 0}]})
-    found = plan.compile_plan(told)["tdn"]
-    assert found["count"] == 2
-    by_host = {host["host"]: (host["class_id"], host["delay_ns"]) for host in found["hosts"]}
-    assert by_host["a1"] == (17, 5000)
-    assert by_host["b2"] == (18, 0)
-    with pytest.raises(InputError, match="notify"):
-        plan.check(told)
+    asked = plan.compile_plan(told)
+    assert asked["sysctls"]["net.ipv4.tdn_count"] == "2"
+    by_host = {each["host"]: (each["class"], each["delay"], each["dst"]) for each in asked["switch"]["notify"]}
+    assert by_host["a1"] == (17, 5000, "10.0.0.1")
+    assert by_host["b2"] == (18, 0, "10.0.0.18")
+    assert not plan.compile_plan(HYBRID)["switch"]["notify"]
+    assert "net.ipv4.tdn_count" not in plan.compile_plan(HYBRID)["sysctls"]
+
+
+def test_pushing_takes_its_time_for_each_flow() -> None:
+    pushed = HYBRID.with_(notify={"model": "push", "each": "2 us"}, **{"transport.tdtcp": True})
+    asked = plan.compile_plan(pushed)
+    assert asked["sysctls"]["net.ipv4.tcp_tdtcp_push"] == "1"
+    delays = {each["host"]: each["delay"] for each in asked["switch"]["notify"]}
+    assert [delays[name] for name in ("a1", "a2", "a16", "b1")] == [2000, 4000, 32_000, 2000]
+
+
+def test_echoes_name_a_schedule_that_is_followed() -> None:
+    echo = "network.schedules.reverse.echo"
+    marked = HYBRID.with_(**{echo: {"of": "forward", "in_advance": "150 us"}})
+    entry = plan.compile_plan(marked)["switch"]["classes"][1]
+    assert entry["echo"] == {"class": 17, "tdn": 1, "in_advance": 150_000}
+    with pytest.raises(InputError, match="echo.of"):
+        plan.compile_plan(HYBRID.with_(**{echo: {"of": "nowhere"}}))
+
+
+def test_what_only_our_switch_can_do_is_refused_elsewhere() -> None:
     with pytest.raises(InputError, match="tdtcp"):
-        plan.check(told.with_(**{"transport.tdtcp": True}).model_copy(update={"notify": None}))
+        HYBRID.with_(**{"transport.tdtcp": True})
     with pytest.raises(InputError, match="another switch"):
         plan.check(HYBRID.with_(**{"switch.kind": "bmv2"}))
+    with pytest.raises(InputError, match="another switch"):
+        plan.check(HYBRID.with_(notify={}, **{"switch.kind": "linux"}))
 
 
 def test_dilation_is_the_same_network_for_slower_hosts() -> None:
