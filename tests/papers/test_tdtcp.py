@@ -13,8 +13,8 @@ from rdcnlab.store import Store
 
 #: Bins that the fluid model is quick with.
 WIDE = {"probes.bin": "100 us"}
-#: What needs a variant that the kernel does not have yet.
-WAITS = ("tdtcp", "mptcp", "retcp", "over-", "slightly-below", "quiet-days")
+#: What needs a variant, or points, that are not asked for here.
+WAITS = ("tdtcp", "mptcp", "retcp", "over-cubic", "over-dctcp", "slightly-below", "quiet-days", "falls-with")
 
 
 @pytest.fixture(scope="module")
@@ -27,10 +27,11 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 @pytest.mark.usefixtures("fake_engine")
 @pytest.mark.parametrize("kind", tdtcp.ITEMS, ids=lambda kind: kind.id)
 def test_items_run_draw_and_judge_what_can_be_judged(kind: type[Item], store: Store) -> None:
-    item = kind(variants=["cubic"], seeds=1, changes=WIDE)
+    given = {"delays_us": [0, 10]} if kind is tdtcp.fig11 else {"variants": ["cubic"]}
+    item = kind(**given, seeds=1, changes=WIDE)
     assert {row["verdict"] for row in item.rows(None)} == {"not run"}
     runs = item.run(store=store, progress=False)
-    assert len(runs) == 1
+    assert len(runs) == (3 if kind is tdtcp.fig11 else 1)
     assert item.plot(runs)._repr_png_().startswith(b"\x89PNG")
     rows = item.rows(runs)
     assert [row["claim"] for row in rows] == [claim.id for claim in item.claims.claims]

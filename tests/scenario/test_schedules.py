@@ -180,7 +180,7 @@ def test_echoes_name_a_schedule_that_is_followed() -> None:
     marked = HYBRID.with_(**{echo: {"of": "forward", "in_advance": "150 us"}})
     entry = plan.compile_plan(marked)["switch"]["classes"][1]
     assert entry["echo"] == {"class": 17, "tdn": 1, "in_advance": 150_000}
-    with pytest.raises(InputError, match="echo.of"):
+    with pytest.raises(InputError, match=r"echo\.of"):
         plan.compile_plan(HYBRID.with_(**{echo: {"of": "nowhere"}}))
 
 

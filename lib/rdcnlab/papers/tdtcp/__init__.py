@@ -10,9 +10,10 @@ from rdcnlab.papers.tdtcp.fig9 import Fig9 as fig9
 from rdcnlab.papers.tdtcp.fig9 import Fig14 as fig14
 from rdcnlab.papers.tdtcp.fig10 import Fig10a as fig10a
 from rdcnlab.papers.tdtcp.fig10 import Fig10b as fig10b
+from rdcnlab.papers.tdtcp.fig11 import Fig11 as fig11
 from rdcnlab.papers.tdtcp.fig13 import Fig13 as fig13
 
-__all__ = ["ITEMS", "fig2", "fig7a", "fig7b", "fig8a", "fig8b", "fig9", "fig10a", "fig10b", "fig13", "fig14"]
+__all__ = ["ITEMS", "fig2", "fig7a", "fig7b", "fig8a", "fig8b", "fig9", "fig10a", "fig10b", "fig11", "fig13", "fig14"]
 
 #: All items in the order of the paper.
-ITEMS = (fig2, fig7a, fig7b, fig8a, fig8b, fig9, fig10a, fig10b, fig13, fig14)
+ITEMS = (fig2, fig7a, fig7b, fig8a, fig8b, fig9, fig10a, fig10b, fig11, fig13, fig14)

@@ -23,7 +23,7 @@ class _PerDay(Weeks):
     event: ClassVar[str]
     label: ClassVar[str]
 
-    variants: Variants = ("cubic",)
+    variants: Variants = ("cubic", "tdtcp")
 
     def needs(self, scenario: Scenario) -> tuple[str, ...]:  # noqa: ARG002
         """Return events."""

@@ -47,14 +47,23 @@ class Weeks(Item):
     duration: Duration | None = None
     dilation: Literal[1, 20] = 20
 
+    @property
+    def lasts(self) -> str:
+        """Duration of a run in network time."""
+        return self.duration or {"quick": "300 ms", "paper": "2 s"}[self.profile]
+
+    @property
+    def cases(self) -> tuple[str, ...]:
+        """What is compared: the variants, if a figure has nothing else."""
+        return self.variants
+
+    def case(self, name: str, seed: int) -> Scenario:
+        """Return the scenario of a case, in network time."""
+        return scenario(name, self.difference, duration=self.lasts, seed=seed)
+
     def points(self) -> list[Scenario]:
-        """Return variants times seeds, in network time."""
-        duration = self.duration or {"quick": "300 ms", "paper": "2 s"}[self.profile]
-        return [
-            scenario(variant, self.difference, duration=duration, seed=seed)
-            for variant in self.variants
-            for seed in range(self.count)
-        ]
+        """Return cases times seeds, in network time."""
+        return [self.case(name, seed) for name in self.cases for seed in range(self.count)]
 
     def scenarios(self) -> list[Scenario]:
         """Return the same as the hosts see them."""
@@ -65,10 +74,9 @@ class Weeks(Item):
         """Each scenario in network time, with its changes, and as the hosts see it."""
         return [(each, dilated(each, self.dilation)) for each in super().scenarios()]
 
-    def of(self, runs: Runs, variant: str) -> tuple[Runs, Scenario]:
-        """Return the runs of a variant, and the first one's scenario in network time."""
-        names: list[str] = [name for name in self.variants for _ in range(self.count)]
-        place = names.index(variant)
+    def of(self, runs: Runs, case: str) -> tuple[Runs, Scenario]:
+        """Return the runs of a case, and the first one's scenario in network time."""
+        place = self.cases.index(case) * self.count
         mine = {seen.hash for _, seen in self.pairs[place : place + self.count]}
         return runs.select(lambda each: each.hash in mine), self.pairs[place][0]
 
@@ -107,7 +115,7 @@ class Throughput(Weeks):
     def lines(self, runs: Runs) -> dict[str, pd.DataFrame]:
         """Return the sequence graph of each variant: ``run``, ``t_us``, ``bytes`` of a flow, the mean of all flows."""
         found: dict[str, pd.DataFrame] = {}
-        for variant in self.variants:
+        for variant in self.cases:
             of, asked = self.of(runs, variant)
             if len(of):
                 acked = of.throughput[of.throughput["where"] == tables.SENDER]
@@ -162,7 +170,7 @@ class Occupancy(Weeks):
     def lengths(self, runs: Runs) -> dict[str, pd.DataFrame]:
         """Return the queue of each variant in full packets: ``run``, ``t_us``, ``mean``."""
         found: dict[str, pd.DataFrame] = {}
-        for variant in self.variants:
+        for variant in self.cases:
             of, asked = self.of(runs, variant)
             if len(of):
                 queue = of.queues[of.queues["link"] == weeks.schedule(asked).name]

@@ -51,7 +51,7 @@ FOLD, FOLD_FROM = "4.2 ms", "140 ms"
 ENDLESS = "100 GiB"
 
 
-def scenario(variant: Variant, difference: Difference, *, duration: str, seed: int) -> Scenario:
+def scenario(variant: str, difference: Difference, *, duration: str, seed: int) -> Scenario:
     """Return 16 flows of a variant, from one rack to the other, for `duration`."""
     return Scenario.from_dict(
         {

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figure 11: what TDTCP loses when hosts learn late that the network has changed. Sec. 5.4."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+import pandas as pd
+from matplotlib.figure import Figure
+from pydantic import Field
+
+from rdcnlab import figures, tables
+from rdcnlab.claims import Measured
+from rdcnlab.papers.tdtcp.graphs import Throughput, Variants, over
+from rdcnlab.papers.tdtcp.space import scenario
+from rdcnlab.runs import Runs
+from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.fields import Listed
+
+#: Delays are inputs, as hosts and switches compute in no time here. The paper gives ratios of its three optimisations
+#: only (a packet kept ready, looking the network up instead of telling each flow, a network of their own for messages).
+#: Without them here: 20 us until a message leaves, 2 us for each flow that is told, behind the data to the host.
+NONE: dict[str, Any] = {"delay": "20 us", "model": "push", "each": "2 us", "channel": "data"}
+
+
+class Fig11(Throughput):
+    """Goodput by the delay of notifications, and with none of the optimisations.
+
+    Parameters
+    ----------
+    delays_us : tuple of int
+        Delays; 0 is all optimisations.
+    """
+
+    id: ClassVar[str] = "fig11"
+
+    variants: Variants = ("tdtcp",)
+    delays_us: Annotated[tuple[int, ...], Field(min_length=2), Listed] = (0, 5, 10, 20, 40, 80, 180)
+
+    @property
+    def cases(self) -> tuple[str, ...]:
+        """Delays and the case without optimisation."""
+        return (*(f"{delay} us" for delay in self.delays_us), "none")
+
+    def case(self, name: str, seed: int) -> Scenario:
+        """Return TDTCP with a delay."""
+        base = scenario("tdtcp", self.difference, duration=self.lasts, seed=seed)
+        return base.with_(notify=NONE if name == "none" else {"delay": name})
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Measure what the optimisations bring, and whether goodput falls with the delay."""
+        goodput = self.goodput(runs)
+        known = [(delay, goodput[f"{delay} us"]) for delay in self.delays_us if f"{delay} us" in goodput]
+        falls = Measured()
+        if len(known) > 2:
+            note = ", ".join(f"{delay} us: {value:.2f} Gb/s" for delay, value in known)
+            falls = Measured.one(tables.spearman([delay for delay, _ in known], [value for _, value in known]), note)
+        return {"all-over-none": over(goodput, "0 us", "none"), "falls-with-delay": falls}
+
+    def plot(self, runs: Runs) -> Figure:
+        """Draw goodput over the delay."""
+        flows = len(self.first.flows)
+        ends = [graph.groupby("run").last().assign(case=name) for name, graph in self.lines(runs).items()]
+        table = pd.concat(ends).assign(gbps=lambda rows: 8e-3 * flows * rows["bytes"] / rows["t_us"])
+        with figures.style():
+            figure = figures.Drawing(figsize=(4.6, 3.0), layout="constrained")
+            ax = figure.subplots()
+            told = table[table["case"] != "none"].assign(delay=lambda t: t["case"].str.split().str[0].astype(int))
+            figures.band(ax, tables.mean_ci(told, ["delay"], "gbps"), "delay", "tdtcp")
+            without = table.loc[table["case"] == "none", "gbps"].mean()
+            if without == without:
+                figures.reference(ax, without, "no optimisation")
+            ax.set(xlabel="delay of notifications [us]", ylabel="goodput [Gb/s]", ylim=(0, None))
+            figures.legend(figure, ax)
+        return figure
