@@ -121,11 +121,15 @@ class Fig13(_AgainstQuic):
         return measured
 
     def _shared(self, runs: Runs) -> pd.DataFrame:
-        """Return the migrated flow's mean rate while both run and are on one link: ``cc``, ``run``, ``gbps``."""
+        """Return the migrated flow's mean rate while both run and are on one link: ``cc``, ``run``, ``gbps``.
+
+        In the last fifth of a slot only: for as long as the queue of the link it left drains, 3 MB or 24 ms at 1 Gb/s,
+        it gets that link's rate as well.
+        """
         parts = []
         for cc in self.cc:
             seen = competition.on_one_link(self._of(runs, cc, 50))
-            rates = seen[seen["flow"] == "migrated"].groupby("run")["gbps"].mean()
+            rates = seen[seen["late"] & (seen["flow"] == "migrated")].groupby("run")["gbps"].mean()
             parts.append(rates.reset_index().assign(cc=cc))
         return pd.concat(parts, ignore_index=True)
 
