@@ -5,6 +5,7 @@ Kinds of reordering as in figure 12 of the paper (appendix): data, ACKs or both 
 fast network, at different distances.  None is a loss, so none may be retransmitted.
 """
 
+import socket
 import time
 
 from lab import equal, main, until
@@ -115,11 +116,73 @@ def case_timeout_expects_the_slowest() -> str:
             client.send(bytes(1000))
             time.sleep(0.2)
         equal(len(rows) >= 3, True, f"{len(rows)} transmissions")
+        # no sooner than that and the smallest variance that was asked for; a tick of 4 ms and a probe may come on top
         srtt = (paths[PACKET]["srtt_us"] + paths[CIRCUIT]["srtt_us"]) / 2
+        waited = rack.counter(0, "TcpExt", "TCPTimeouts")
+        equal(waited > 0, True, "timeouts")
         rack.always(CIRCUIT)
         time.sleep(2)
         equal(info(client)["path"][CIRCUIT]["packets_out"], 0, "after the way is free again")
         return f"synthesised RTT {srtt} us"
+
+
+def nothing_arrives(rack: Rack) -> None:
+    """Lose all data from now on, whatever the network."""
+    with rack.net.ocs as ocs:
+        ocs.class_set(0, [slot(0, 0xFFFF)], hold=False)
+
+
+def case_timeouts_across_a_change() -> str:
+    """A segment of the packet network times out, the circuit comes, and it goes on timing out.
+
+    Patience is what was asked for, TCP_USER_TIMEOUT, from the first retransmission on; the circuit has none.
+    """
+    with Rack() as rack:
+        client, server = rack.connect()
+        Transfer(client, server, 1_000_000).wait()
+        time.sleep(0.1)
+        client.setsockopt(socket.SOL_TCP, 18, 20_000)  # TCP_USER_TIMEOUT, ms; this guest is up for longer
+        nothing_arrives(rack)
+        transfer = Transfer(client, server, 50_000)
+        time.sleep(0.3)  # one timeout
+        rack.tell(CIRCUIT)
+        time.sleep(2)  # some more
+        timeouts = rack.counter(0, "TcpExt", "TCPTimeouts")
+        rack.always(CIRCUIT)
+        transfer.wait()
+        equal(timeouts >= 3, True, f"{timeouts} timeouts")
+        return f"{timeouts} timeouts"
+
+
+def case_timeout_with_losses_in_two_networks() -> str:
+    """Both networks lost something: an ACK after the timeout is about one of them, and undoes nothing in the other."""
+    with Rack() as rack:
+        client, server = rack.connect()
+        Transfer(client, server, 1_000_000).wait()
+        rack.always(CIRCUIT)
+        Transfer(client, server, 1_000_000).wait()
+        rack.always(PACKET)
+        Transfer(client, server, 100_000).wait()
+        time.sleep(0.1)
+        before = rack.counter(0, "TcpExt", "TCPLossUndo")
+        nothing_arrives(rack)
+        first = Transfer(client, server, 45_000)
+        time.sleep(0.001)
+        rack.tell(CIRCUIT)
+        client.sendall(bytes(45_000))
+        time.sleep(0.1)
+        out = [path["packets_out"] for path in info(client)["path"]]
+        equal(min(out) > 0, True, f"packets out: {out}")
+        rack.always(CIRCUIT)
+        first.wait()
+        left = 45_000
+        while left:
+            left -= len(server.recv(left))
+        time.sleep(0.1)
+        equal(rack.counter(0, "TcpExt", "TCPLossUndo") - before, 0, "losses undone")
+        seen = info(client)["path"]
+        equal([path["packets_out"] for path in seen], [0, 0], "packets out at the end")
+        return f"{out} packets out at the timeout"
 
 
 def case_loss_stays_in_its_network() -> str:
