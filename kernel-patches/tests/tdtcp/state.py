@@ -67,6 +67,7 @@ def case_long_absence() -> str:
         client, server = rack.connect()
         rack.always(CIRCUIT)
         Transfer(client, server, 20_000_000).wait()
+        time.sleep(0.1)  # until the last ACK is there
         window = info(client)["path"][CIRCUIT]["cwnd"]
         rack.always(PACKET)
         Transfer(client, server, 1_000_000).wait()
@@ -93,7 +94,9 @@ def case_books_balance() -> str:
         equal(delivered >= size // mss, True, f"{delivered} packets delivered, {size // mss} sent")
         equal(delivered <= size // mss * 1.01 + 100 + lost, True, f"{delivered} of {size // mss}, {lost} lost")
         equal(seen["switches"] > 20, True, f"{seen['switches']} changes")
-        return f"{size * 8 / seconds / 1e9:.2f} Gb/s, {[p['delivered'] for p in seen['path']]}, {lost} lost"
+        timeouts = rack.counter(0, "TcpExt", "TCPTimeouts")
+        rate = size * 8 / seconds / 1e9
+        return f"{rate:.2f} Gb/s, {[p['delivered'] for p in seen['path']]}, {lost} lost, {timeouts} timeouts"
 
 
 def case_both_directions() -> str:
@@ -182,4 +185,5 @@ def case_pacing_spreads_the_burst() -> str:
     return f"packets at once without and with pacing: {spread}"
 
 
-main(globals())
+if __name__ == "__main__":
+    main(globals())
