@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from rdcnlab import figures, tables, weeks
 from rdcnlab.claims import Measured
+from rdcnlab.items import Cause
 from rdcnlab.papers.tdtcp.graphs import Variants, Weeks
 from rdcnlab.papers.tdtcp.space import FOLD_FROM
 from rdcnlab.runs import Runs
@@ -89,3 +90,14 @@ class Fig10b(_PerDay):
                 measured[f"p90-{name}"] = Measured.one(float(counted[name]["count"].quantile(0.9)))
                 measured[f"most-{name}"] = Measured.one(float(counted[name]["count"].max()))
         return measured
+
+    def causes(self) -> list[Cause]:
+        """Return what the burst of a window that was kept costs."""
+        return [
+            Cause(
+                "p90-tdtcp",
+                "The window of a network that comes back leaves at once and overflows the queue of 16 packets: the "
+                "initial burst of Sec. 5.2. Paced, less is sent again",
+                Fig10b(variants=("tdtcp",), seeds=self.few, changes={"transport.tdtcp_pace": True}),
+            )
+        ]

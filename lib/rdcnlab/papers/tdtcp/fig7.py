@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rdcnlab.claims import Measured
+from rdcnlab.items import Cause
 from rdcnlab.papers.tdtcp.graphs import Occupancy, Throughput, lowest, over
 from rdcnlab.runs import Runs
 
@@ -20,6 +21,17 @@ class Fig7a(Throughput):
         goodput = self.goodput(runs)
         measured = {f"over-{other}": over(goodput, "tdtcp", other) for other in ("cubic", "dctcp", "mptcp", "retcpdyn")}
         return measured | {"retcp-as-cubic": over(goodput, "retcp", "cubic")}
+
+    def causes(self) -> list[Cause]:
+        """Return what the burst of a window that was kept costs."""
+        return [
+            Cause(
+                "over-dctcp",
+                "The window of a network that comes back leaves at once and overflows the queue of 16 packets: the "
+                "initial burst of Sec. 5.2. Paced, segment by segment, TDTCP carries more",
+                Fig7a(variants=("tdtcp", "cubic", "dctcp"), seeds=self.few, changes={"transport.tdtcp_pace": True}),
+            )
+        ]
 
 
 class Fig7b(Occupancy):
