@@ -14,10 +14,8 @@ import pandas as pd
 
 from rdcnlab import tables
 from rdcnlab.scenario import Scenario, Schedule
-
-#: IPv4 and TCP with time stamps: what a full packet does not carry.
-_HEADERS = 52
-_ETHERNET_HEADER = 14
+from rdcnlab.scenario.flow import TCP_HEADERS
+from rdcnlab.scenario.queue import ETHERNET_HEADER
 
 
 def schedule(scenario: Scenario, name: str | None = None) -> Schedule:
@@ -123,7 +121,7 @@ def carried(
     weeks, into = np.divmod(np.asarray(t_ns, dtype=float), ends[-1])
     knots, levels = np.concatenate(([0.0], ends)), np.concatenate(([0.0], bits))
     frame = scenario.network.mtu + scenario.network.overhead
-    share = (scenario.network.mtu - _HEADERS) / frame
+    share = (scenario.network.mtu - TCP_HEADERS) / frame
     result: tables.Floats = (weeks * bits[-1] + np.interp(into, knots, levels)) * share / 8e9
     return result
 
@@ -136,7 +134,7 @@ def bound_gbps(scenario: Scenario, *, name: str | None = None, only: str | None 
 
 def packets(scenario: Scenario, length_b: pd.Series[float]) -> pd.Series[float]:
     """Return lengths of queues in full packets."""
-    return length_b / (scenario.network.mtu + _ETHERNET_HEADER)
+    return length_b / (scenario.network.mtu + ETHERNET_HEADER)
 
 
 def days(scenario: Scenario, link: str, *, name: str | None = None) -> npt.NDArray[np.int64]:

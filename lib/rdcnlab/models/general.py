@@ -26,11 +26,11 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from threadpoolctl import threadpool_limits
 
 from rdcnlab import tables
-from rdcnlab.engines.kernel.plan import TCP_HEADERS
 from rdcnlab.errors import InputError
 from rdcnlab.models import fct, saved
 from rdcnlab.runs import Runs
 from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.flow import TCP_HEADERS
 from rdcnlab.units import NS_PER_US
 
 VARIANTS = ("bbr", "cubic", "dctcp", "reno", "westwood")

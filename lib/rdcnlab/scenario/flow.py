@@ -25,8 +25,8 @@ CongestionControl = Literal["cubic", "reno", "westwood", "bbr", "dctcp", "retcp"
 #: Names of all congestion controls, in the order tables and legends use.
 VARIANTS: tuple[str, ...] = get_args(CongestionControl)
 _KERNEL_ONLY = ("westwood", "dctcp", "retcp")
-#: IPv4 and UDP.
-UDP_HEADERS = 28
+#: IPv4 and UDP; IPv4 and TCP with time stamps.
+UDP_HEADERS, TCP_HEADERS = 28, 52
 #: Those that implementations of QUIC have.
 QUIC_VARIANTS = tuple(name for name in VARIANTS if name not in _KERNEL_ONLY)
 

@@ -13,12 +13,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rdcnlab.engines.kernel import observed_p4, observed_queues, plan_classes, plan_quic, records
-from rdcnlab.engines.kernel.plan import ETHERNET_HEADER, FIELDS, PORT_LINK, START_NS, ready_ns
+from rdcnlab.engines.kernel.plan import FIELDS, PORT_LINK, START_NS, ready_ns
 from rdcnlab.engines.kernel.plan_classes import FIRST_CLASS, FIRST_PORT, TARGET
 from rdcnlab.engines.schema import SCHEMAS
 from rdcnlab.errors import RunError
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.flow import UDP_HEADERS
+from rdcnlab.scenario.queue import ETHERNET_HEADER
 
 #: Reasons of ``ocs_drop``, as in the kernel's ``enum ocs_drop``.
 DROPS = {0: "drop_tail", 1: "drop_pool", 2: "drop_red", 3: "drop_dark", 4: "drop_port", 5: "drop_mtu"}

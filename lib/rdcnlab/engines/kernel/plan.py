@@ -9,7 +9,8 @@ from rdcnlab.engines.kernel import plan_classes, plan_quic
 from rdcnlab.engines.kernel.plan_classes import FIRST_PORT, TARGET
 from rdcnlab.errors import InputError
 from rdcnlab.scenario import BYPASS, DARK, Flow, Host, Link, Scenario
-from rdcnlab.scenario.flow import UDP_HEADERS
+from rdcnlab.scenario.flow import TCP_HEADERS, UDP_HEADERS
+from rdcnlab.scenario.queue import ETHERNET_HEADER
 from rdcnlab.scenario.quic import QUIC_MTU
 
 #: CLOCK_MONOTONIC in the guest at which a scenario starts. What comes before takes a varying fraction of a second of
@@ -37,9 +38,6 @@ FIELDS = {
     "ocs_slot": ("class", "slot", "target"),
 }
 
-ETHERNET_HEADER = 14
-#: IPv4 and TCP with time stamps.
-TCP_HEADERS = 52
 #: What ``tools/traffic.c`` calls them.
 _TOOLS = {"tcp": "tcp", "udp": "udp", "quic": "program"}
 #: Settings that the kernel derives from the size of memory, in pages of 4 KiB or packets.

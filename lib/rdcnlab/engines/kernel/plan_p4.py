@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from rdcnlab import places
-from rdcnlab.engines.kernel.plan import ETHERNET_HEADER, ports, queue
+from rdcnlab.engines.kernel.plan import ports, queue
 from rdcnlab.engines.kernel.plan_classes import FIRST_CLASS, FIRST_PORT
 from rdcnlab.errors import InputError, RunError
 from rdcnlab.scenario import BYPASS, DARK, Flow, Link, Scenario
+from rdcnlab.scenario.queue import ETHERNET_HEADER
 
 CPU, DARK_PORT, FIRST_LINK = 255, 254, 256
 MAX_HOSTS, MAX_LINKS = 250, 128

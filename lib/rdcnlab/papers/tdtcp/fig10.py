@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar
 
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from rdcnlab import figures, tables, weeks
@@ -54,9 +56,13 @@ class _PerDay(Weeks):
                 line = tables.cdf(counted["count"])
                 drawn = figures.look(name)
                 ax.step(line["value"], line["share"], where="post", color=drawn.color, label=drawn.label)
+            self.mark(ax)
             ax.set(xlabel=self.label, ylabel="share of days")
             figures.legend(figure, ax)
         return figure
+
+    def mark(self, ax: Axes) -> None:
+        """Mark what the paper states, if it does."""
 
 
 class Fig10a(_PerDay):
@@ -80,6 +86,17 @@ class Fig10b(_PerDay):
     id: ClassVar[str] = "fig10b"
     event: ClassVar[str] = "retransmit"
     label: ClassVar[str] = "retransmissions in a day"
+
+    def mark(self, ax: Axes) -> None:
+        """Mark the paper's 90th percentiles and maxima, which the claims allow a factor of either way."""
+        bounds = {claim.id: claim.expect.between for claim in self.claims.claims}
+        for name in self.variants:
+            points = [(bounds.get(f"{claim}-{name}"), share) for claim, share in (("p90", 0.9), ("most", 1.0))]
+            known = [(math.sqrt(bound[0] * bound[1]), share) for bound, share in points if bound is not None]
+            drawn = figures.look(name)
+            for number, point in enumerate(known):
+                label = None if number else f"{drawn.label}, paper"
+                ax.plot(*point, marker="o", markerfacecolor="none", linestyle="", color=drawn.color, label=label)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure the 90th percentile and the maximum."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar
 
-import pandas as pd
 from matplotlib.figure import Figure
 from pydantic import Field
 
@@ -50,25 +49,23 @@ class Fig11(Throughput):
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure what the optimisations bring, and whether goodput falls with the delay."""
         goodput = self.goodput(runs)
-        known = [(delay, goodput[f"{delay} us"]) for delay in self.delays_us if f"{delay} us" in goodput]
+        means = goodput["mean"].to_dict()
+        known = {delay: means[f"{delay} us"] for delay in self.delays_us if f"{delay} us" in means}
         falls = Measured()
         if len(known) > 2:
-            note = ", ".join(f"{delay} us: {value:.2f} Gb/s" for delay, value in known)
-            falls = Measured.one(tables.spearman([delay for delay, _ in known], [value for _, value in known]), note)
+            falls = Measured.one(tables.spearman(list(known), list(known.values())), tables.listed(goodput, "Gb/s"))
         return {"all-over-none": over(goodput, "0 us", "none"), "falls-with-delay": falls}
 
     def plot(self, runs: Runs) -> Figure:
         """Draw goodput over the delay."""
-        flows = len(self.first.flows)
-        ends = [graph.groupby("run").last().assign(case=name) for name, graph in self.lines(runs).items()]
-        table = pd.concat(ends).assign(gbps=lambda rows: 8e-3 * flows * rows["bytes"] / rows["t_us"])
+        goodput = self.goodput(runs).reset_index()
         with figures.style():
             figure = figures.Drawing(figsize=(4.6, 3.0), layout="constrained")
             ax = figure.subplots()
-            told = table[table["case"] != "none"].assign(delay=lambda t: t["case"].str.split().str[0].astype(int))
-            figures.band(ax, tables.mean_ci(told, ["delay"], "gbps"), "delay", "tdtcp")
-            without = table.loc[table["case"] == "none", "gbps"].mean()
-            if without == without:
+            told = goodput[goodput["case"] != "none"]
+            delay = told["case"].str.split().str[0].astype(int)
+            figures.band(ax, told.assign(delay=delay).sort_values("delay"), "delay", "tdtcp")
+            for without in goodput.loc[goodput["case"] == "none", "mean"]:
                 figures.reference(ax, without, "no optimisation")
             ax.set(xlabel="delay of notifications [us]", ylabel="goodput [Gb/s]", ylim=(0, None))
             figures.legend(figure, ax)

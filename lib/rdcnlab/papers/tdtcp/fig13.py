@@ -7,8 +7,10 @@ from typing import ClassVar
 
 from rdcnlab import weeks
 from rdcnlab.claims import Measured
-from rdcnlab.papers.tdtcp.graphs import Occupancy, Variants
+from rdcnlab.papers.tdtcp.graphs import Occupancy, Variants, above
+from rdcnlab.papers.tdtcp.space import CIRCUIT, STEADY
 from rdcnlab.runs import Runs
+from rdcnlab.units import NS_PER_US
 
 
 class Fig13(Occupancy):
@@ -26,11 +28,10 @@ class Fig13(Occupancy):
         measured = {}
         if "cubic" in lengths:
             # an RTT after the circuit the queue is that of packet days
-            into = lengths["cubic"]["t_us"] % 1400
-            steady = lengths["cubic"].loc[(into >= 2 * self.rtt_us("packet")) & (into < 1180), "mean"]
-            measured["cubic-stable"] = Measured.one(float((steady - steady.mean()).abs().max()) / room)
-            measured["cubic-empty"] = Measured.one(self.means(runs, 1220, 1380)["cubic"] / room)
-        if "mptcp" in lengths:
-            dip = self.means(runs, 0, 100)["mptcp"] - self.means(runs, 300, 1180)["mptcp"]
-            measured["mptcp-dip"] = Measured.one(dip / room)
+            into = lengths["cubic"]["t_us"] % (weeks.schedule(self.first).cycle / NS_PER_US)
+            settled = lengths["cubic"].loc[(into >= 2 * self.rtt_us("packet")) & (into < STEADY[1]), "mean"]
+            measured["cubic-stable"] = Measured.one(float((settled - settled.mean()).abs().max()) / room)
+            measured["cubic-empty"] = Measured.one(float(self.means(runs, CIRCUIT).loc["cubic", "mean"]) / room)
+        steady, after = self.means(runs, STEADY), self.means(runs, (0, 100))
+        measured["mptcp-dip"] = above(steady[steady.index == "mptcp"], after[after.index == "mptcp"])
         return measured

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from rdcnlab.claims import Measured
 from rdcnlab.items import Cause
-from rdcnlab.papers.tdtcp.graphs import Throughput, Variants, over
+from rdcnlab.papers.tdtcp.graphs import Throughput, Variants, above
 from rdcnlab.runs import Runs
 
 
@@ -20,11 +20,12 @@ class Fig2(Throughput):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure slopes in packet days and in circuit days, as shares of optimal."""
+        goodput = self.goodput(runs)
         packet, circuit = self.slopes(runs, "packet"), self.slopes(runs, "circuit")
         return {
             "parallel-in-packet-days": Measured(packet),
             "shallow-in-circuit-days": Measured(circuit),
-            "mptcp-less": over(self.goodput(runs), "mptcp", "cubic"),
+            "mptcp-less": above(goodput[goodput.index == "cubic"], goodput[goodput.index == "mptcp"]),
         }
 
     def causes(self) -> list[Cause]:

@@ -7,7 +7,8 @@ from typing import ClassVar
 
 from rdcnlab.claims import Measured
 from rdcnlab.items import Cause
-from rdcnlab.papers.tdtcp.graphs import Occupancy, Throughput, lowest, over
+from rdcnlab.papers.tdtcp.graphs import Occupancy, Throughput, above, lowest, over
+from rdcnlab.papers.tdtcp.space import AFTER, AHEAD, BEFORE, STEADY
 from rdcnlab.runs import Runs
 
 
@@ -41,15 +42,10 @@ class Fig7b(Occupancy):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure means, TDTCP's burst after the circuit, and reTCPdyn's queue ahead of it."""
-        means = self.means(runs)
-        burst, later = self.means(runs, 1380, 1400), self.means(runs, 300, 1180)
-        ahead, before = self.means(runs, 1150, 1200), self.means(runs, 300, 1050)
+        burst, later = self.means(runs, AFTER), self.means(runs, STEADY)
+        ahead, before = self.means(runs, AHEAD), self.means(runs, BEFORE)
         return {
-            "tdtcp-lowest": lowest(means, "tdtcp"),
-            "tdtcp-burst": over({"burst": burst["tdtcp"], "later": later["tdtcp"]}, "burst", "later")
-            if "tdtcp" in means
-            else Measured(),
-            "retcpdyn-ahead": Measured.one(ahead["retcpdyn"] - before["retcpdyn"])
-            if "retcpdyn" in means
-            else Measured(),
+            "tdtcp-lowest": lowest(self.means(runs), "tdtcp"),
+            "tdtcp-burst": above(burst[burst.index == "tdtcp"], later[later.index == "tdtcp"]),
+            "retcpdyn-ahead": above(ahead[ahead.index == "retcpdyn"], before[before.index == "retcpdyn"]),
         }

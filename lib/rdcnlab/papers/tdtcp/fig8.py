@@ -23,11 +23,11 @@ class Fig8a(Throughput):
         goodput = self.goodput(runs)
         below = {name: over(goodput, name, "tdtcp") for name in ("cubic", "dctcp")}
         optimal = weeks.bound_gbps(self.first)
-        near = {"": goodput["retcpdyn"] / optimal} if "retcpdyn" in goodput else {}
+        near = goodput[goodput.index == "retcpdyn"]["mean"] / optimal
         return {
             "slightly-below": Measured({name: each.cases[""] for name, each in below.items() if each.cases}),
             "mptcp-last": lowest(goodput, "mptcp"),
-            "retcpdyn-optimal": Measured(near),
+            "retcpdyn-optimal": Measured.one(float(near.iloc[0])) if len(near) else Measured(),
             "retcp-as-cubic": over(goodput, "retcp", "cubic"),
         }
 

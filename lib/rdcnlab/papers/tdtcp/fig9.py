@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from rdcnlab import weeks
+from rdcnlab import tables, weeks
 from rdcnlab.claims import Measured
-from rdcnlab.papers.tdtcp.graphs import Occupancy, Throughput, lowest, over
-from rdcnlab.papers.tdtcp.space import Difference
+from rdcnlab.papers.tdtcp.graphs import Occupancy, Throughput, above, lowest, over
+from rdcnlab.papers.tdtcp.space import AHEAD, BEFORE, Difference
 from rdcnlab.runs import Runs
 
 
@@ -24,7 +24,7 @@ class Fig9(Throughput):
         first = self.first
         return {
             "tdtcp-as-cubic": over(goodput, "tdtcp", "cubic"),
-            "dctcp-below": over(goodput, "dctcp", "cubic"),
+            "dctcp-below": above(goodput[goodput.index == "cubic"], goodput[goodput.index == "dctcp"]),
             "mptcp-last": lowest(goodput, "mptcp"),
             "packet-only-above": Measured.one(
                 100 * (weeks.bound_gbps(first, only="packet") / weeks.bound_gbps(first) - 1), "of the timetable alone"
@@ -41,8 +41,10 @@ class Fig14(Occupancy):
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure TDTCP's mean against those of CUBIC and DCTCP, and what reTCPdyn builds ahead of the circuit."""
         means = self.means(runs)
-        ahead, before = self.means(runs, 1150, 1200), self.means(runs, 300, 1050)
-        others = {name: mean for name, mean in means.items() if name in ("cubic", "dctcp", "mptcp")}
-        apart = {name: means["tdtcp"] - mean for name, mean in others.items()} if "tdtcp" in means else {}
-        grown = {"": ahead["retcpdyn"] - before["retcpdyn"]} if "retcpdyn" in means else {}
-        return {"tdtcp-in-line": Measured(apart), "retcpdyn-ahead": Measured(grown)}
+        ahead, before = self.means(runs, AHEAD), self.means(runs, BEFORE)
+        others = means["mean"].reindex(["cubic", "dctcp", "mptcp"]).dropna()
+        apart = means.loc["tdtcp", "mean"] - others if "tdtcp" in means.index else others.iloc[:0]
+        return {
+            "tdtcp-in-line": Measured(tables.cases(apart)),
+            "retcpdyn-ahead": above(ahead[ahead.index == "retcpdyn"], before[before.index == "retcpdyn"]),
+        }

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -15,11 +15,13 @@ from pydantic import Field
 from rdcnlab import figures, tables, weeks
 from rdcnlab.claims import Measured
 from rdcnlab.items import Item
-from rdcnlab.papers.tdtcp.space import RTT_US, Difference, Variant, scenario
+from rdcnlab.papers.tdtcp.space import Difference, Variant, scenario
 from rdcnlab.runs import Runs
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.dilation import dilated
 from rdcnlab.scenario.fields import Listed
+from rdcnlab.scenario.flow import TCP_HEADERS
+from rdcnlab.units import NS_PER_US
 
 Variants = Annotated[tuple[Variant, ...], Field(min_length=1), Listed]
 Duration = Literal["300 ms", "500 ms", "1 s", "2 s"]
@@ -80,29 +82,49 @@ class Weeks(Item):
         mine = {seen.hash for _, seen in self.pairs[place : place + self.count]}
         return runs.select(lambda each: each.hash in mine), self.pairs[place][0]
 
+    def present(self, runs: Runs) -> Iterator[tuple[str, Runs, Scenario]]:
+        """Go through the cases that have runs, as `of` returns them."""
+        for case in self.cases:
+            found, asked = self.of(runs, case)
+            if len(found):
+                yield case, found, asked
+
     @property
     def first(self) -> Scenario:
         """A scenario in network time."""
         return self.pairs[0][0]
 
     def rtt_us(self, link: str) -> float:
-        """Return the RTT of an empty network by a link there and back."""
-        return RTT_US[self.difference][link]
+        """Return the RTT of a full packet and its ACK through an empty network, by a link there and back."""
+        first = self.first
+        flow, mtu = first.flows[0], first.network.mtu
+        return first.network.rtt_ns(flow.src, flow.dst, mtu, TCP_HEADERS, link=link, link_back=link) / NS_PER_US
 
 
-def over(values: dict[str, float], better: str, worse: str) -> Measured:
-    """Measure how much more one variant has than another, in %; not run where one is missing."""
-    if better not in values or worse not in values:
+def over(stats: pd.DataFrame, more: str, less: str) -> Measured:
+    """Measure how much more one case has than another, in %, by their means; not run where one is missing.
+
+    Parameters
+    ----------
+    stats : DataFrame
+        ``mean``, ``low``, ``high`` by case.
+    """
+    if not {more, less} <= set(stats.index):
         return Measured()
-    return Measured.one(100 * (values[better] / values[worse] - 1))
+    return Measured.one(100 * (stats.loc[more, "mean"] / stats.loc[less, "mean"] - 1), tables.listed(stats))
 
 
-def lowest(values: dict[str, float], name: str) -> Measured:
-    """Measure how far above the lowest of the others a variant is; not run where there are none."""
-    others = [value for other, value in values.items() if other != name]
-    if name not in values or not others:
+def above(greater: pd.DataFrame, lesser: pd.DataFrame) -> Measured:
+    """Measure how far some cases are above others, between intervals; not run where there is nothing to compare."""
+    if not len(greater) or not len(lesser):
         return Measured()
-    return Measured.one(values[name] - min(others), ", ".join(f"{key}: {value:.3g}" for key, value in values.items()))
+    note = f"{tables.listed(greater)}; against {tables.listed(lesser)}"
+    return Measured.one(tables.margin(greater, lesser), note)
+
+
+def lowest(stats: pd.DataFrame, name: str) -> Measured:
+    """Measure how far all others are above a case, between intervals."""
+    return above(stats.drop(index=name, errors="ignore"), stats[stats.index == name])
 
 
 class Throughput(Weeks):
@@ -115,18 +137,18 @@ class Throughput(Weeks):
     def lines(self, runs: Runs) -> dict[str, pd.DataFrame]:
         """Return the sequence graph of each variant: ``run``, ``t_us``, ``bytes`` of a flow, the mean of all flows."""
         found: dict[str, pd.DataFrame] = {}
-        for variant in self.cases:
-            of, asked = self.of(runs, variant)
-            if len(of):
-                acked = of.throughput[of.throughput["where"] == tables.SENDER]
-                found[variant] = weeks.sequence(weeks.fold(acked, "bytes", asked), share=1 / len(asked.flows))
+        for case, of, asked in self.present(runs):
+            acked = of.throughput[of.throughput["where"] == tables.SENDER]
+            found[case] = weeks.sequence(weeks.fold(acked, "bytes", asked), share=1 / len(asked.flows))
         return found
 
-    def goodput(self, runs: Runs) -> dict[str, float]:
-        """Return the mean goodput of all flows together, in Gb/s, by variant."""
+    def goodput(self, runs: Runs) -> pd.DataFrame:
+        """Return the goodput of all flows together, in Gb/s: ``mean``, ``low``, ``high`` over runs, by case."""
         flows = len(self.first.flows)
-        ends = {name: line.groupby("run").last() for name, line in self.lines(runs).items()}
-        return {name: float((8e-3 * flows * end["bytes"] / end["t_us"]).mean()) for name, end in ends.items()}
+        ends = [line.groupby("run").last().assign(case=name) for name, line in self.lines(runs).items()]
+        every = pd.concat([pd.DataFrame({"case": [], "t_us": [], "bytes": []}), *ends])
+        every["gbps"] = 8e-3 * flows * every["bytes"] / every["t_us"]
+        return tables.mean_ci(every, ["case"], "gbps").set_index("case")
 
     def slopes(self, runs: Runs, link: str) -> dict[str, float]:
         """Return the slope of each variant's graph in the days of a link, as a share of the link's payload rate."""
@@ -170,22 +192,20 @@ class Occupancy(Weeks):
     def lengths(self, runs: Runs) -> dict[str, pd.DataFrame]:
         """Return the queue of each variant in full packets: ``run``, ``t_us``, ``mean``."""
         found: dict[str, pd.DataFrame] = {}
-        for variant in self.cases:
-            of, asked = self.of(runs, variant)
-            if len(of):
-                queue = of.queues[of.queues["link"] == weeks.schedule(asked).name]
-                folded = weeks.fold(queue, "mean_B", asked, kind="mean")
-                found[variant] = folded.assign(mean=weeks.packets(asked, folded["mean"]))
+        for case, of, asked in self.present(runs):
+            queue = of.queues[of.queues["link"] == weeks.schedule(asked).name]
+            folded = weeks.fold(queue, "mean_B", asked, kind="mean")
+            found[case] = folded.assign(mean=weeks.packets(asked, folded["mean"]))
         return found
 
-    def means(self, runs: Runs, begin_us: float = 0.0, end_us: float = float("inf")) -> dict[str, float]:
-        """Return the mean length in packets of each variant, over all or a part of each week."""
-        week = weeks.schedule(self.first).cycle / 1e3
-        means = {}
-        for name, of in self.lengths(runs).items():
-            into = of["t_us"] % week
-            means[name] = float(of.loc[(into >= begin_us) & (into < end_us), "mean"].mean())
-        return means
+    def means(self, runs: Runs, part_us: tuple[float, float] = (0.0, float("inf"))) -> pd.DataFrame:
+        """Return the packets waiting in all or a part of each week: ``mean``, ``low``, ``high`` over runs, by case."""
+        week = weeks.schedule(self.first).cycle / NS_PER_US
+        parts = [of.assign(case=name) for name, of in self.lengths(runs).items()]
+        every = pd.concat([pd.DataFrame({"case": [], "run": [], "t_us": [], "mean": []}), *parts])
+        into = every["t_us"] % week
+        of_run = every[(into >= part_us[0]) & (into < part_us[1])].groupby(["case", "run"])["mean"].mean().reset_index()
+        return tables.mean_ci(of_run, ["case"], "mean").set_index("case")
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the lengths and the limit."""

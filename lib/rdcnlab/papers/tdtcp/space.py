@@ -39,12 +39,9 @@ _DIFFERENCES: dict[str, dict[str, Any]] = {
         "network.links.circuit.delay": "4544 ns",
     },
 }
-#: Base RTT by difference and link, us.
-RTT_US = {
-    "both": {"packet": 100.0, "circuit": 40.0},
-    "bandwidth": {"packet": 100.0, "circuit": 93.4},
-    "latency": {"packet": 20.0, "circuit": 10.0},
-}
+#: Parts of a week, us: when queues are steady on the packet network, before and while reTCPdyn's grows, the circuit's
+#: day without its first microseconds, and what follows until the week begins anew.
+STEADY, BEFORE, AHEAD, CIRCUIT, AFTER = (300, 1180), (300, 1050), (1150, 1200), (1220, 1380), (1380, 1400)
 #: Three weeks, and what is left out before: a hundred of them (Sec. 2.2: to remove startup and transient effects).
 FOLD, FOLD_FROM = "4.2 ms", "140 ms"
 #: More than any flow can send until the limit.
