@@ -58,7 +58,7 @@ class _PerDay(Weeks):
                 ax.step(line["value"], line["share"], where="post", color=drawn.color, label=drawn.label)
             self.mark(ax)
             ax.set(xlabel=self.label, ylabel="share of days")
-            figures.legend(figure, ax)
+            figures.legend(figure, ax, columns=2)
         return figure
 
     def mark(self, ax: Axes) -> None:

@@ -31,7 +31,7 @@ class Fig13(Occupancy):
             into = lengths["cubic"]["t_us"] % (weeks.schedule(self.first).cycle / NS_PER_US)
             settled = lengths["cubic"].loc[(into >= 2 * self.rtt_us("packet")) & (into < STEADY[1]), "mean"]
             measured["cubic-stable"] = Measured.one(float((settled - settled.mean()).abs().max()) / room)
-            measured["cubic-empty"] = Measured.one(float(self.means(runs, CIRCUIT).loc["cubic", "mean"]) / room)
+            measured["cubic-empty"] = Measured.one(self.means(runs, CIRCUIT)["mean"].to_dict()["cubic"] / room)
         steady, after = self.means(runs, STEADY), self.means(runs, (0, 100))
         measured["mptcp-dip"] = above(steady[steady.index == "mptcp"], after[after.index == "mptcp"])
         return measured

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from rdcnlab import tables, weeks
+from rdcnlab import weeks
 from rdcnlab.claims import Measured
 from rdcnlab.papers.tdtcp.graphs import Occupancy, Throughput, above, lowest, over
 from rdcnlab.papers.tdtcp.space import AHEAD, BEFORE, Difference
@@ -40,11 +40,10 @@ class Fig14(Occupancy):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure TDTCP's mean against those of CUBIC and DCTCP, and what reTCPdyn builds ahead of the circuit."""
-        means = self.means(runs)
+        means = self.means(runs)["mean"].to_dict()
         ahead, before = self.means(runs, AHEAD), self.means(runs, BEFORE)
-        others = means["mean"].reindex(["cubic", "dctcp", "mptcp"]).dropna()
-        apart = means.loc["tdtcp", "mean"] - others if "tdtcp" in means.index else others.iloc[:0]
+        others = [name for name in ("cubic", "dctcp", "mptcp") if {name, "tdtcp"} <= set(means)]
         return {
-            "tdtcp-in-line": Measured(tables.cases(apart)),
+            "tdtcp-in-line": Measured({name: means["tdtcp"] - means[name] for name in others}),
             "retcpdyn-ahead": above(ahead[ahead.index == "retcpdyn"], before[before.index == "retcpdyn"]),
         }

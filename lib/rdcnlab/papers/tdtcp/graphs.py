@@ -109,9 +109,10 @@ def over(stats: pd.DataFrame, more: str, less: str) -> Measured:
     stats : DataFrame
         ``mean``, ``low``, ``high`` by case.
     """
-    if not {more, less} <= set(stats.index):
+    means = stats["mean"].to_dict()
+    if not {more, less} <= set(means):
         return Measured()
-    return Measured.one(100 * (stats.loc[more, "mean"] / stats.loc[less, "mean"] - 1), tables.listed(stats))
+    return Measured.one(100 * (means[more] / means[less] - 1), tables.listed(stats))
 
 
 def above(greater: pd.DataFrame, lesser: pd.DataFrame) -> Measured:
