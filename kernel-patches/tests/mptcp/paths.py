@@ -12,10 +12,8 @@ joins from its own there.  Both networks are there all the time, so that what is
 scheduler put on it.
 """
 
-import hashlib
 import re
 import socket
-import threading
 import time
 from pathlib import Path
 
@@ -100,47 +98,3 @@ class Paths:
         with inside(ns):
             text = Path("/proc/thread-self/net/dev").read_text()
         return [int(re.search(rf"eth{i}:(?:\s+\d+){{8}}\s+(\d+)", text)[1]) for i in (0, 1)]
-
-    def counter(self, name: str, ns: str = "a") -> int:
-        """Return a counter of MPTCP."""
-        with inside(ns):
-            names, values = (
-                line.split()
-                for line in Path("/proc/thread-self/net/netstat").read_text().splitlines()
-                if line.startswith("MPTcpExt:")
-            )
-        return int(dict(zip(names, values, strict=True))[name])
-
-
-class Transfer:
-    """Bytes on their way from one end to the other, with no two blocks alike."""
-
-    def __init__(self, near: socket.socket, far: socket.socket, size: int) -> None:
-        self.near, self.far, self.size = near, far, size
-        self.sent, self.received, self.done_s = hashlib.sha256(), hashlib.sha256(), 0.0
-        self.threads = [threading.Thread(target=work, daemon=True) for work in (self._send, self._receive)]
-        self.begun = time.monotonic()
-        for thread in self.threads:
-            thread.start()
-
-    def _send(self) -> None:
-        for n in range(self.size >> 16):
-            block = hashlib.shake_128(n.to_bytes(8, "big")).digest(1 << 16)
-            self.sent.update(block)
-            self.near.sendall(block)
-        self.near.shutdown(socket.SHUT_WR)
-
-    def _receive(self) -> None:
-        while block := self.far.recv(1 << 16):
-            self.received.update(block)
-        self.done_s = time.monotonic() - self.begun
-
-    def end(self) -> float:
-        """Wait for the end; return the seconds it took.  Raise unless what came is what was sent."""
-        for thread in self.threads:
-            thread.join(20)
-        if not self.done_s:
-            raise AssertionError("the transfer does not end")
-        if self.sent.digest() != self.received.digest():
-            raise AssertionError("what came is not what was sent")
-        return self.done_s

@@ -3,8 +3,8 @@
 
 import time
 
-from lab import equal, main
-from paths import QUIET, RATE, Paths, Transfer
+from lab import Transfer, counter, equal, main
+from paths import QUIET, RATE, Paths
 
 SECOND = RATE // 8  # bytes that a link carries in one
 
@@ -31,7 +31,7 @@ def case_default_uses_both() -> str:
         transfer = Transfer(*paths.connect(), 32 << 20)
         time.sleep(0.3)
         seen = during(paths, 0.5)
-        transfer.end()
+        transfer.wait()
     if min(seen) < 0.5 * SECOND * 0.5:
         raise AssertionError(f"the links carried {seen} B in 0.5 s")
     return f"{seen} B"
@@ -45,7 +45,7 @@ def case_only_the_active_one() -> str:
             paths.active(tdn)
             time.sleep(0.3)  # slow start, and what was under way
             only(during(paths, 0.3), tdn, 0.3)
-        return f"{transfer.end():.3f} s"
+        return f"{transfer.wait():.3f} s"
 
 
 def case_active_from_the_beginning() -> None:
@@ -56,7 +56,7 @@ def case_active_from_the_beginning() -> None:
         transfer = Transfer(near, far, 16 << 20)
         time.sleep(0.3)
         only(during(paths, 0.3), 1, 0.3)
-        transfer.end()
+        transfer.wait()
 
 
 def case_short_days() -> str:
@@ -69,7 +69,7 @@ def case_short_days() -> str:
             paths.active(n % 2)
             time.sleep(0.01)
         paths.active(0)
-        took = transfer.end()
+        took = transfer.wait()
         shares = [now - then for now, then in zip(paths.carried(), before, strict=True)]
     if min(shares) < 0.35 * sum(shares) or took > 2:
         raise AssertionError(f"{shares} B in {took:.3f} s")
@@ -88,7 +88,7 @@ def case_network_without_subflow() -> None:
         seen = during(paths, 0.005)
         if seen[1] < 10 * 1500:
             raise AssertionError(f"5 ms later: {seen} B")
-        transfer.end()
+        transfer.wait()
 
 
 def case_waiting_data_are_pushed() -> None:
@@ -125,7 +125,7 @@ def case_no_networks() -> None:
         transfer = Transfer(*paths.connect(), 16 << 20)
         time.sleep(0.3)
         only(during(paths, 0.3), 0, 0.3)
-        transfer.end()
+        transfer.wait()
 
 
 def case_namespaces_have_their_own() -> None:
@@ -135,7 +135,7 @@ def case_namespaces_have_their_own() -> None:
         time.sleep(0.3)
         paths.active(1, "b")
         only(during(paths, 0.3), 0, 0.3)
-        transfer.end()
+        transfer.wait()
 
 
 def case_accepted_end_sends() -> None:
@@ -149,7 +149,7 @@ def case_accepted_end_sends() -> None:
             before = paths.carried("b")
             time.sleep(0.3)
             only([now - then for now, then in zip(paths.carried("b"), before, strict=True)], tdn, 0.3)
-        transfer.end()
+        transfer.wait()
 
 
 def case_stranded_data_are_sent_again() -> str:
@@ -159,8 +159,8 @@ def case_stranded_data_are_sent_again() -> str:
         time.sleep(0.1)
         paths.lose(True, 0)
         paths.active(1)
-        took = transfer.end()
-        again = paths.counter("MPTCPRetrans")
+        took = transfer.wait()
+        again = counter("a", "MPTcpExt", "MPTCPRetrans")
         equal(again > 0, True, "segments sent again by the connection")
         paths.lose(False, 0)
         return f"{took:.3f} s, {again} segments"
@@ -170,8 +170,8 @@ def case_losses_of_the_active_subflow_are_its_own() -> None:
     """A queue that is too short makes losses; with one network the connection sends nothing again."""
     with Paths() as paths:
         transfer = Transfer(*paths.connect(), 16 << 20)
-        transfer.end()
-        equal(paths.counter("MPTCPRetrans"), 0, "segments sent again by the connection")
+        transfer.wait()
+        equal(counter("a", "MPTcpExt", "MPTCPRetrans"), 0, "segments sent again by the connection")
 
 
 def case_plain_tcp() -> None:
@@ -182,7 +182,7 @@ def case_plain_tcp() -> None:
         transfer = Transfer(near, far, 4 << 20)
         time.sleep(0.1)
         only(during(paths, 0.1), 0, 0.1)
-        transfer.end()
+        transfer.wait()
 
 
 def case_close_while_waiting() -> None:

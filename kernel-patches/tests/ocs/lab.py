@@ -12,11 +12,13 @@ nanoseconds for equality, not within a tolerance.  Standard library only.
 """
 
 import contextlib
+import hashlib
 import os
 import socket
 import struct
 import subprocess
 import sys
+import threading
 import time
 import traceback
 from pathlib import Path
@@ -129,6 +131,49 @@ def hold(net: Net, target: int, **options: object) -> int:
     net.ocs.rule_add(0, in_if="p0")
     net.ocs.start(epoch)
     return epoch + 100_000_000
+
+
+def counter(name: str, group: str, which: str) -> int:
+    """Return a counter of /proc/net/snmp or netstat in a namespace, such as ``TcpExt``, ``TCPTimeouts``."""
+    with inside(name):
+        text = "".join(Path(f"/proc/thread-self/net/{file}").read_text() for file in ("snmp", "netstat"))
+    names, values = (line.split() for line in text.splitlines() if line.startswith(f"{group}:"))
+    return int(dict(zip(names, values, strict=True))[which])
+
+
+class Transfer:
+    """`size` bytes, no two blocks alike, from one end of a connection to the other, in a thread for each end."""
+
+    def __init__(self, sender: socket.socket, receiver: socket.socket, size: int) -> None:
+        self.ends, self.size = (sender, receiver), size
+        self.sent, self.received, self.took_s = hashlib.sha256(), hashlib.sha256(), 0.0
+        self.begun = time.monotonic()
+        self.threads = [threading.Thread(target=work, daemon=True) for work in (self._send, self._receive)]
+        for thread in self.threads:
+            thread.start()
+
+    def _send(self) -> None:
+        for at in range(0, self.size, 1 << 16):
+            block = hashlib.shake_128(at.to_bytes(8, "big")).digest(min(1 << 16, self.size - at))
+            self.sent.update(block)
+            self.ends[0].sendall(block)
+
+    def _receive(self) -> None:
+        left = self.size
+        while left and (block := self.ends[1].recv(min(left, 1 << 20))):
+            self.received.update(block)
+            left -= len(block)
+        self.took_s = time.monotonic() - self.begun
+
+    def wait(self, limit_s: float = 60) -> float:
+        """Return the seconds it took; raise unless it ends within `limit_s` and what came is what was sent."""
+        for thread in self.threads:
+            thread.join(limit_s)
+        if not self.took_s:
+            raise AssertionError(f"the transfer does not end within {limit_s} s")
+        if self.sent.digest() != self.received.digest():
+            raise AssertionError("what came is not what was sent")
+        return self.took_s
 
 
 class Trace:

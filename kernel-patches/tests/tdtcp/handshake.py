@@ -6,8 +6,8 @@ import struct
 import time
 from pathlib import Path
 
-from lab import equal, inside, main, sh
-from rack import CIRCUIT, PACKET, TCP_TDTCP, Capture, Rack, Transfer, info
+from lab import Transfer, counter, equal, inside, main, sh
+from rack import CIRCUIT, PACKET, TCP_TDTCP, Capture, Rack, info
 
 SYN, ACK = 0x02, 0x10
 
@@ -129,11 +129,11 @@ def case_notification() -> str:
     with Rack(count=4) as rack:
         icmp(1, b"\3\0\0\0")
         equal([current(0), current(1)], [0, 3], "active network of h0, h1")
-        before = rack.counter(1, "Icmp", "InErrors")
+        before = counter("h1", "Icmp", "InErrors")
         for body, code in ((b"\4\0\0\0", 0), (b"\xff\0\0\0", 0), (b"\2\0\0\1", 0), (b"\2\0\0\0", 1)):
             icmp(1, body, code)
             equal(current(1), 3, f"after {body!r}, code {code}")
-        equal(rack.counter(1, "Icmp", "InErrors") - before, 4, "errors counted")
+        equal(counter("h1", "Icmp", "InErrors") - before, 4, "errors counted")
         for value in ("4", "-1", "x"):
             try:
                 rack.sysctl(1, "tdn_current", value)

@@ -10,7 +10,6 @@ which a thread tells.  Everything runs in virtual time; standard library only.
 
 import contextlib
 import ctypes
-import hashlib
 import os
 import socket
 import struct
@@ -85,13 +84,6 @@ class Rack:
         """Set net.ipv4.NAME in a host."""
         with inside(f"h{host}"):
             Path(f"/proc/sys/net/ipv4/{name}").write_text(f"{value}\n")
-
-    def counter(self, host: int, group: str, name: str) -> int:
-        """Read a counter of /proc/net/snmp or netstat in a host."""
-        with inside(f"h{host}"):
-            text = Path("/proc/thread-self/net/snmp").read_text() + Path("/proc/thread-self/net/netstat").read_text()
-        lines = [line.split() for line in text.splitlines() if line.startswith(f"{group}:")]
-        return int(lines[1][lines[0].index(name)])
 
     def tell(self, tdn: int) -> None:
         """Tell both hosts now."""
@@ -175,52 +167,6 @@ def info(sock: socket.socket) -> dict:
         path["ca"] = path["ca"].rstrip(b"\0").decode()
         paths.append(path)
     return {"count": count, "active": active, "switches": switches, "change_seq": change, "path": paths}
-
-
-class Transfer:
-    """`size` bytes through a connection, in threads of both ends; ``wait`` returns the seconds it took.
-
-    What arrives is compared with what was sent by its hash.
-    """
-
-    def __init__(self, sender: socket.socket, receiver: socket.socket, size: int) -> None:
-        self.size = size
-        self.hashes = [hashlib.sha256(), hashlib.sha256()]
-        self.end = 0
-        self.begin = time.monotonic_ns()
-        self.threads = [
-            threading.Thread(target=self._send, args=(sender,)),
-            threading.Thread(target=self._receive, args=(receiver,)),
-        ]
-        for thread in self.threads:
-            thread.start()
-
-    def _send(self, sock: socket.socket) -> None:
-        left, number = self.size, 0
-        while left:
-            block = hashlib.sha256(b"%d" % number).digest() * 8192
-            block = block[: min(left, len(block))]
-            self.hashes[0].update(block)
-            sock.sendall(block)
-            left -= len(block)
-            number += 1
-
-    def _receive(self, sock: socket.socket) -> None:
-        left = self.size
-        while left:
-            block = sock.recv(min(left, 1 << 20))
-            if not block:
-                raise AssertionError(f"{left} bytes are missing")
-            self.hashes[1].update(block)
-            left -= len(block)
-        self.end = time.monotonic_ns()
-
-    def wait(self) -> float:
-        for thread in self.threads:
-            thread.join()
-        if self.hashes[0].digest() != self.hashes[1].digest():
-            raise AssertionError("what arrived is not what was sent")
-        return (self.end - self.begin) / 1e9
 
 
 class Capture:

@@ -5,8 +5,8 @@ import socket
 import struct
 import time
 
-from lab import Trace, equal, main, until
-from rack import CIRCUIT, MS, PACKET, TCP_TDTCP_CONGESTION, US, Rack, Transfer, info
+from lab import Trace, Transfer, counter, equal, main, until
+from rack import CIRCUIT, MS, PACKET, TCP_TDTCP_CONGESTION, US, Rack, info
 
 WEEK = ((180 * US, PACKET),) * 6 + ((180 * US, CIRCUIT),)
 
@@ -94,7 +94,7 @@ def case_books_balance() -> str:
         equal(delivered >= size // mss, True, f"{delivered} packets delivered, {size // mss} sent")
         equal(delivered <= size // mss * 1.01 + 100 + lost, True, f"{delivered} of {size // mss}, {lost} lost")
         equal(seen["switches"] > 20, True, f"{seen['switches']} changes")
-        timeouts = rack.counter(0, "TcpExt", "TCPTimeouts")
+        timeouts = counter("h0", "TcpExt", "TCPTimeouts")
         rate = size * 8 / seconds / 1e9
         return f"{rate:.2f} Gb/s, {[p['delivered'] for p in seen['path']]}, {lost} lost, {timeouts} timeouts"
 
