@@ -14,9 +14,11 @@ modulo that span: bytes, packets, drops and marks are sums over all spans, ``mea
     ``where`` is a link of the network, at the end of serialisation, counted in bytes on the wire (overhead
     included), or ``receiver``, where TCP payload is counted as it leaves for the receiver, retransmissions included.
 ``queues``, one row for each bin and link
+    ``link`` is a link, or a schedule with a queue of its own, or the part of it that a subflow has, such as ``pair.1``.
     Bytes waiting in the link's queue (without overhead): time average and maximum; drops and ECN marks in packets.
 ``tcp``, one row an ACK, or the last ACK of each bin
-    ``cwnd`` and ``ssthresh`` are segments, ``cwnd_B`` is ``cwnd`` times the MSS, ``srtt_us`` the smoothed RTT.
+    With ``mptcp`` of the subflow to which it came. ``cwnd`` and ``ssthresh`` are segments, ``cwnd_B`` is ``cwnd`` times
+    the MSS, ``srtt_us`` the smoothed RTT.
 ``events``, one row an event
     ``slot``: a timetable enters a slot (``link`` is the target, ``flow`` the flow or schedule, ``value`` the index).
     ``drop_tail``, ``drop_pool``, ``drop_red``, ``drop_dark``, ``drop_port``, ``drop_mtu``: a packet is lost (``link``

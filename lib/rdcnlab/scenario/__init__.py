@@ -3,6 +3,7 @@
 
 from rdcnlab.scenario.flow import VARIANTS, Flow
 from rdcnlab.scenario.model import Scenario, canonical_json
+from rdcnlab.scenario.mptcp import Mptcp
 from rdcnlab.scenario.network import BYPASS, DARK, Host, Link, Network, Pool, Queue, Red
 from rdcnlab.scenario.presets import preset, presets
 from rdcnlab.scenario.quic import Quic
@@ -18,6 +19,7 @@ __all__ = [
     "Host",
     "Jitter",
     "Link",
+    "Mptcp",
     "Network",
     "Notify",
     "Pool",

@@ -20,7 +20,7 @@ from rdcnlab.scenario.fields import (
 )
 from rdcnlab.scenario.timetable import BYPASS, Path, Slot
 
-Protocol = Literal["tcp", "udp", "quic"]
+Protocol = Literal["tcp", "mptcp", "udp", "quic"]
 CongestionControl = Literal["cubic", "reno", "westwood", "bbr", "dctcp", "retcp"]
 #: Names of all congestion controls, in the order tables and legends use.
 VARIANTS: tuple[str, ...] = get_args(CongestionControl)
@@ -38,9 +38,10 @@ class Flow(Frozen):
     ----------
     name : str
         Unique in the scenario.
-    protocol : {'tcp', 'udp', 'quic'}
-        Transport protocol. With ``udp`` datagrams are sent in bursts, as fast as the host's line takes them; a run does
-        not wait for their end. With ``quic`` the receiver asks for the data, by the programs of `Scenario.quic`.
+    protocol : {'tcp', 'mptcp', 'udp', 'quic'}
+        Transport protocol. With ``mptcp`` there is a subflow for each network of its schedule; see `Mptcp`. With
+        ``udp`` datagrams are sent in bursts, as fast as the host's line takes them; a run does not wait for their end.
+        With ``quic`` the receiver asks for the data, by the programs of `Scenario.quic`.
     size : int
         Payload in bytes.
     cc : str or None
@@ -99,6 +100,8 @@ class Flow(Frozen):
                 raise Misfit("cc", self.cc, f"one of {', '.join(QUIC_VARIANTS)} with quic")
             if self.protocol == "quic" and self.initiator != "src":
                 raise Misfit("initiator", self.initiator, "its default, because with quic the receiver always asks")
+            if self.protocol == "mptcp" and self.initiator != "src":
+                raise Misfit("initiator", self.initiator, "src, because with mptcp the receiver tells its addresses")
             return self
         if self.cc is not None:
             raise Misfit("cc", self.cc, "nothing, because udp has no congestion control")
@@ -109,6 +112,11 @@ class Flow(Frozen):
         if self.interval is None:
             raise Misfit("interval", None, "a duration from burst to burst, such as '25 ms'")
         return self
+
+    @property
+    def is_tcp(self) -> bool:
+        """Whether it is TCP on the wire, in one connection or in several subflows."""
+        return self.protocol in ("tcp", "mptcp")
 
     @property
     def slots(self) -> tuple[Slot, ...]:

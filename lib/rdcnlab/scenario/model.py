@@ -17,6 +17,7 @@ from rdcnlab.scenario import edit
 from rdcnlab.scenario.check import input_error
 from rdcnlab.scenario.fields import EVERY, TEXT, Frozen, Later, Limit, Listed, Misfit, unique, whole
 from rdcnlab.scenario.flow import UDP_HEADERS, Flow
+from rdcnlab.scenario.mptcp import MOST_SUBFLOWS, Mptcp
 from rdcnlab.scenario.network import Network
 from rdcnlab.scenario.presets import Preset, preset, presets
 from rdcnlab.scenario.quic import QUIC_MTU, Quic
@@ -35,7 +36,7 @@ class Scenario(Frozen):
         Hosts, links and pools; in text the name of a preset will do.
     flows : tuple of Flow
         At least one. In plain data ``flow-[1-16]`` names sixteen; ranges in other fields, such as ``src``, go along.
-    switch, transport, quic, engine, probes, jitter
+    switch, transport, mptcp, quic, engine, probes, jitter
         Settings, each with defaults.
     notify : Notify or None
         How hosts are told of changes of the network; None: they are not.
@@ -60,6 +61,7 @@ class Scenario(Frozen):
     flows: Annotated[tuple[Flow, ...], Field(min_length=1, max_length=1024), Listed]
     switch: Switch = Switch()
     transport: Transport = Transport()
+    mptcp: Annotated[Mptcp, Later] = Mptcp()
     quic: Annotated[Quic, Later] = Quic()
     engine: EngineSettings = EngineSettings()
     probes: Probes = Probes()
@@ -96,6 +98,8 @@ class Scenario(Frozen):
                 if flow.size % payload:
                     allowed = f"a whole number of datagrams of {payload} B"
                     raise Misfit(f"{place}.size", SIZE.format(flow.size), allowed)
+            if flow.protocol == "mptcp":
+                self._check_subflows(place, flow)
             if flow.protocol == "quic" and self.network.mtu < QUIC_MTU:
                 allowed = f"at least {QUIC_MTU} B, with quic (RFC 9000, sec. 14)"
                 raise Misfit("network.mtu", SIZE.format(self.network.mtu), allowed)
@@ -133,6 +137,23 @@ class Scenario(Frozen):
                 raise Misfit(f"{place}[{number}]", slot.link, "no queue and no threshold, which only schedules have")
         if set(named) == {DARK}:
             raise Misfit(place, DARK, "a path with at least one slot that is not dark")
+
+    def _check_subflows(self, place: str, flow: Flow) -> None:
+        """Raise Misfit for a flow of several subflows that has no networks for them."""
+        path, back = self.network.schedule(flow.path), self.network.schedule(flow.back)
+        if path is None or path.tdns != tuple(range(len(path.tdns))) or not 2 <= len(path.tdns) <= MOST_SUBFLOWS:
+            allowed = f"a schedule whose slots have 2 to {MOST_SUBFLOWS} networks, tdn 0, 1 and so on, with mptcp"
+            raise Misfit(f"{place}.path", str(flow.path), allowed)
+        if self.mptcp.isolation != "none" and (back is None or back.tdns != path.tdns):
+            allowed = f"a schedule with the networks of the path, with mptcp.isolation {self.mptcp.isolation}"
+            raise Misfit(f"{place}.back", str(flow.back), allowed)
+        if self.mptcp.scheduler == "tdm" and self.notify is None:
+            raise Misfit("notify", None, "given, with mptcp, whose scheduler follows what hosts are told")
+
+    def subflows(self, flow: Flow) -> int:
+        """Return how many subflows a flow has; 1 unless it is of mptcp."""
+        path = self.network.schedule(flow.path)
+        return len(path.tdns) if flow.protocol == "mptcp" and path is not None else 1
 
     def _check_notify(self, hosts: list[str]) -> None:
         if self.notify is None:

@@ -166,6 +166,31 @@ class Schedule(Frozen):
         return self.queue is not None or self.dark == "hold"
 
     @property
+    def tdns(self) -> tuple[int, ...]:
+        """Numbers of the time-division networks that hosts are told of, in rising order."""
+        return tuple(sorted({slot.tdn for slot in self.slots}))
+
+    def only(self, tdn: int, *, queue: bool) -> Schedule:
+        """Return what is left of it for what must not travel in other networks than one: it waits for that.
+
+        Parameters
+        ----------
+        tdn : int
+            The network's number.
+        queue : bool
+            Whether the limit of the queue is the same; without it the queue is endless.
+        """
+        slots = tuple(
+            slot if slot.tdn == tdn else slot.model_copy(update={"link": DARK, "queue": None, "ecn_threshold": None})
+            for slot in self.slots
+        )
+        changes: dict[str, Any] = {"name": f"{self.name}.{tdn}", "slots": slots, "dark": "hold", "echo": None}
+        if not queue:
+            plain = tuple(slot.model_copy(update={"queue": None, "ecn_threshold": None}) for slot in slots)
+            changes |= {"queue": None, "ecn_threshold": None, "slots": plain}
+        return self.model_copy(update=changes)
+
+    @property
     def cycle(self) -> int:
         """Time after which it repeats, in ns."""
         return sum(slot.duration for slot in self.slots)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rdcnlab.engines.kernel import observed_p4, observed_queues, plan_classes, plan_quic, records
-from rdcnlab.engines.kernel.plan import FIELDS, PORT_LINK, START_NS, ready_ns
+from rdcnlab.engines.kernel.plan import FIELDS, PORT_LINK, START_NS, fields, ready_ns
 from rdcnlab.engines.kernel.plan_classes import FIRST_CLASS, FIRST_PORT, TARGET
 from rdcnlab.engines.schema import SCHEMAS
 from rdcnlab.errors import RunError
@@ -39,7 +40,9 @@ def tables(scenario: Scenario, directory: Path) -> dict[str, pa.Table]:
     offset = records.trace_offset(directory, ready_ns(scenario), START_NS)
     seen = {
         # which of them there are depends on the switch and on what was asked for
-        name: records.read(directory, name, offset) if (directory / f"{name}.trace").exists() else records.rows(name)
+        name: records.read(directory, name, offset, fields(scenario, name))
+        if (directory / f"{name}.trace").exists()
+        else records.rows(name)
         for name in FIELDS
     }
     dequeued, dropped, marked = seen["ocs_dequeue"], seen["ocs_drop"], seen["ocs_mark"]
@@ -91,8 +94,8 @@ def _flows(scenario: Scenario, directory: Path) -> pd.DataFrame:
                 "finished": done,
                 "received_B": row["received_B"],
                 # what programs send again, they do not tell
-                "retransmits": row["retransmits"] if flow.protocol == "tcp" else None,
-                "timeouts": row["timeouts"] if flow.protocol == "tcp" else None,
+                "retransmits": row["retransmits"] if flow.is_tcp else None,
+                "timeouts": row["timeouts"] if flow.is_tcp else None,
                 "mss_B": row["mss_B"],
             }
         )
@@ -140,15 +143,26 @@ def _acked(scenario: Scenario, acks: NDArray[Any]) -> NDArray[Any]:
     """
     kind = np.dtype([("time", "<i8"), ("flow", "<i8"), ("bytes", "<i8")])
     parts = [np.empty(0, kind)]
-    for number in range(len(scenario.flows) if scenario.probes.acks else 0):
-        of = acks[acks["dport"] == FIRST_PORT + number]
+    for number, of in _connections(scenario, acks) if scenario.probes.acks else ():
         part = np.empty(max(len(of) - 1, 0), kind)
+        before: NDArray[np.int64] = of["snd_una"].astype(np.int64)
         # numbers are counted in 32 bits
-        part["bytes"] = np.diff(of["snd_una"].astype(np.int64)) % 2**32
+        part["bytes"] = np.diff(before) % 2**32
         part["time"], part["flow"] = of["time"][:-1], number
         parts.append(part)
     found = np.concatenate(parts)
     return found[np.argsort(found["time"], kind="stable")]
+
+
+def _connections(scenario: Scenario, acks: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Go through the ACKs of each connection, or of each subflow, with the number of its flow."""
+    for number, flow in enumerate(scenario.flows):
+        of = acks[acks["dport"] == FIRST_PORT + number]
+        if flow.protocol == "mptcp":
+            for cookie in np.unique(of["sock_cookie"]):
+                yield number, of[of["sock_cookie"] == cookie]
+        else:
+            yield number, of
 
 
 def _throughput(scenario: Scenario, dequeued: NDArray[Any], acked: NDArray[Any]) -> pd.DataFrame:
@@ -157,7 +171,7 @@ def _throughput(scenario: Scenario, dequeued: NDArray[Any], acked: NDArray[Any])
     flow = dequeued["dport"].astype(np.int64) - FIRST_PORT
     # Ethernet, IPv4 and TCP, with time stamps; what is no longer than a SYN carries nothing
     tcp = ETHERNET_HEADER + 20 + 20 + (12 if scenario.transport.timestamps else 0)
-    udp = np.array([one.protocol != "tcp" for one in scenario.flows])[flow]
+    udp = np.array([not one.is_tcp for one in scenario.flows])[flow]
     payload = dequeued["len"].astype(np.int64) - np.where(udp, ETHERNET_HEADER + UDP_HEADERS, tcp)
     payload[~udp & (dequeued["len"] <= ETHERNET_HEADER + 20 + 60)] = 0
     places = [*_links(scenario).values(), "receiver", "sender"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rdcnlab.engines.kernel import plan_classes, plan_quic
+from rdcnlab.engines.kernel import plan_classes, plan_mptcp, plan_quic
 from rdcnlab.engines.kernel.plan_classes import FIRST_PORT, TARGET
 from rdcnlab.errors import InputError
 from rdcnlab.scenario import BYPASS, DARK, Flow, Host, Link, Scenario
@@ -39,7 +39,7 @@ FIELDS = {
 }
 
 #: What ``tools/traffic.c`` calls them.
-_TOOLS = {"tcp": "tcp", "udp": "udp", "quic": "program"}
+_TOOLS = {"tcp": "tcp", "mptcp": "mptcp", "udp": "udp", "quic": "program"}
 #: Settings that the kernel derives from the size of memory, in pages of 4 KiB or packets.
 MEMORY_SYSCTLS = {"net.ipv4.tcp_mem": "1048576 1398101 2097152", "net.ipv4.udp_mem": "1048576 1398101 2097152"}
 
@@ -62,7 +62,7 @@ def compile_plan(scenario: Scenario) -> dict[str, Any]:
     InputError
         The scenario asks for something this engine cannot do.
     """
-    hosts = [_host(host, number, scenario.network.mtu) for number, host in enumerate(scenario.network.hosts)]
+    hosts = [_host(scenario, host, number) for number, host in enumerate(scenario.network.hosts)]
     address = {host["name"]: host["ip"] for host in hosts}
     flows = [
         {
@@ -76,7 +76,7 @@ def compile_plan(scenario: Scenario) -> dict[str, Any]:
     return {
         "hosts": hosts,
         "overhead": scenario.network.overhead,
-        "sysctls": sysctls(scenario) | plan_classes.sysctls(scenario),
+        "sysctls": sysctls(scenario) | plan_classes.sysctls(scenario) | plan_mptcp.sysctls(scenario),
         "memory_sysctls": MEMORY_SYSCTLS,
         "switch": _SWITCHES[scenario.switch.kind](scenario, hosts),
         "probes": _probes(scenario),
@@ -125,13 +125,15 @@ def _payload(flow: Flow, mtu: int) -> int:
     return (flow.packet or mtu) - UDP_HEADERS if flow.protocol == "udp" else mtu - TCP_HEADERS
 
 
-def _host(host: Host, number: int, mtu: int) -> dict[str, Any]:
+def _host(scenario: Scenario, host: Host, number: int) -> dict[str, Any]:
     return {
         "name": host.name,
-        "ip": f"10.0.{(number + 1) >> 8}.{(number + 1) & 255}",
+        "ip": plan_mptcp.address(number),
         "prefix": 8,
+        "more": plan_mptcp.addresses(scenario, host.name),
+        "subflows": plan_mptcp.subflows(scenario, host.name),
         "mac": f"02:00:00:00:{(number + 1) >> 8:02x}:{(number + 1) & 255:02x}",
-        "mtu": mtu,
+        "mtu": scenario.network.mtu,
         "rate": host.rate,
         "nic_buffer": host.nic_buffer,
         "queue_bytes": host.queue.bytes,
@@ -237,6 +239,11 @@ def _p4(scenario: Scenario, hosts: list[dict[str, Any]]) -> dict[str, Any]:
 _SWITCHES = {"ocs": _switch, "linux": _bridge, "bmv2": _p4}
 
 
+def fields(scenario: Scenario, event: str) -> tuple[str, ...]:
+    """Return what is kept of an event: of windows of subflows also whose they are."""
+    return FIELDS[event] + (("sock_cookie",) if event == "tcp_probe" and plan_mptcp.flows(scenario) else ())
+
+
 def _probes(scenario: Scenario) -> list[dict[str, Any]]:
     """Trace buffers: which events, and room for as many as the flows can cause.
 
@@ -256,7 +263,7 @@ def _probes(scenario: Scenario) -> list[dict[str, Any]]:
             "name": name,
             "event": event,
             "filter": only,
-            "fields": FIELDS[name],
+            "fields": fields(scenario, name),
             "buffer_kB": 256 + size * count // 1000,
         }
 

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from rdcnlab.engines.kernel import plan_mptcp
 from rdcnlab.errors import InputError
-from rdcnlab.scenario import BYPASS, DARK, Scenario, Schedule, Slot
+from rdcnlab.scenario import BYPASS, DARK, Flow, Scenario, Schedule, Slot
 
 #: TCP or UDP port of the first flow.
 FIRST_PORT = 5001
@@ -15,7 +17,7 @@ FIRST_CLASS = 1
 #: ``ocs`` ids of what is no link, as in the kernel's ``include/uapi/linux/ocs.h``.
 TARGET = {DARK: 0xFFFF, BYPASS: 0xFFFE}
 #: Protocol numbers of IP.
-IP_PROTOCOL = {"tcp": 6, "udp": 17, "quic": 17}
+IP_PROTOCOL = {"tcp": 6, "mptcp": 6, "udp": 17, "quic": 17}
 
 
 def classes(scenario: Scenario) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -23,19 +25,11 @@ def classes(scenario: Scenario) -> tuple[list[dict[str, Any]], list[dict[str, An
     shared = {schedule.name: number for number, schedule in schedules(scenario).items()}
     found, rules = [], []
     for number, flow in enumerate(scenario.flows):
-        way = shared.get(flow.path) if isinstance(flow.path, str) else None
-        if way is None:
-            way = FIRST_CLASS + number
-            found.append(_class(scenario, way, *scenario.timetable(flow)))
-        rules.append(
-            {
-                "class_id": way,
-                "prio": number,
-                "in_if": f"sw-{flow.src}",
-                "proto": IP_PROTOCOL[flow.protocol],
-                "dport": FIRST_PORT + number,
-            }
-        )
+        ways = [shared.get(name) for name in _ways(scenario, flow)]
+        if None in ways:
+            ways = [FIRST_CLASS + number]
+            found.append(_class(scenario, FIRST_CLASS + number, *scenario.timetable(flow)))
+        rules += _rules(scenario, number, ways, back=False)
     for number, schedule in schedules(scenario).items():
         slots = schedule.slots
         entry = _class(scenario, number, slots, slots[0].link, scenario.phase(schedule))
@@ -55,20 +49,36 @@ def classes(scenario: Scenario) -> tuple[list[dict[str, Any]], list[dict[str, An
     for number, flow in enumerate(scenario.flows):
         if flow.back == BYPASS:
             continue
-        way = shared.get(flow.back) if isinstance(flow.back, str) else None
-        if way is None:
-            way, free = free, free + 1
-            found.append(_class(scenario, way, *scenario.timetable(flow, back=True)))
-        rules.append(
-            {
-                "class_id": way,
-                "prio": number,
-                "in_if": f"sw-{flow.dst}",
-                "proto": IP_PROTOCOL[flow.protocol],
-                "sport": FIRST_PORT + number,
-            }
-        )
+        ways = [shared.get(name) for name in _ways(scenario, flow, back=True)]
+        if None in ways:
+            ways, free = [free], free + 1
+            found.append(_class(scenario, free - 1, *scenario.timetable(flow, back=True)))
+        rules += _rules(scenario, number, ways, back=True)
     return found, rules
+
+
+def _ways(scenario: Scenario, flow: Flow, *, back: bool = False) -> list[str]:
+    """Return the names of what a flow's subflows follow; they are no schedule's where it has its own timetable."""
+    return [plan_mptcp.way(scenario, flow, subflow, back=back) for subflow in range(scenario.subflows(flow))]
+
+
+def _rules(scenario: Scenario, number: int, ways: Sequence[int | None], *, back: bool) -> list[dict[str, Any]]:
+    """Return the rules that put a flow's subflows into classes; it has one unless it is of mptcp."""
+    flow = scenario.flows[number]
+    receiver = [host.name for host in scenario.network.hosts].index(flow.dst)
+    found = []
+    for subflow, way in enumerate(ways):
+        rule = {
+            "class_id": way,
+            "prio": number,
+            "in_if": f"sw-{flow.dst if back else flow.src}",
+            "proto": IP_PROTOCOL[flow.protocol],
+            "sport" if back else "dport": FIRST_PORT + number,
+        }
+        if len(ways) > 1:
+            rule["src" if back else "dst"] = plan_mptcp.address(receiver, subflow)
+        found.append(rule)
+    return found
 
 
 def _class(scenario: Scenario, number: int, slots: tuple[Slot, ...], first: str, phase: int) -> dict[str, Any]:
@@ -146,15 +156,15 @@ def notifications(scenario: Scenario, address: dict[str, str]) -> list[dict[str,
 
 
 def schedules(scenario: Scenario) -> dict[int, Schedule]:
-    """Return the schedules that flows follow, by their class; those that data takes come first."""
+    """Return the schedules that flows follow, by class; those that data takes come first, subflows' parts last."""
     there = dict.fromkeys(flow.path for flow in scenario.flows if isinstance(flow.path, str))
     back = dict.fromkeys(flow.back for flow in scenario.flows if isinstance(flow.back, str))
     found = [scenario.network.schedule(name) for name in {**there, **back}]
-    used = [schedule for schedule in found if schedule is not None]
+    used = [schedule for schedule in found if schedule is not None] + plan_mptcp.parts(scenario)
     return dict(enumerate(used, FIRST_CLASS + len(scenario.flows)))
 
 
 def traced(scenario: Scenario) -> dict[int, Schedule]:
     """Return the schedules with a queue that data takes, by their class."""
-    taken = {flow.path for flow in scenario.flows if isinstance(flow.path, str)}
+    taken = {name for flow in scenario.flows for name in _ways(scenario, flow)}
     return {number: each for number, each in schedules(scenario).items() if each.name in taken and each.queues}

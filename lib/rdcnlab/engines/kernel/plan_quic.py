@@ -44,7 +44,7 @@ def check(scenario: Scenario) -> None:
             )
         clients[flow.dst] = flow.name
     for number, flow in enumerate(scenario.flows):
-        if flow.protocol == "tcp" and flow.initiator == "src" and flow.src in clients:
+        if flow.is_tcp and flow.initiator == "src" and flow.src in clients:
             allowed = f"a host that does not receive over quic, as it does {clients[flow.src]}"
             raise InputError.of(f"flows[{number}].src", flow.src, allowed)
 

@@ -32,7 +32,7 @@ def layout(text: str, fields: tuple[str, ...]) -> np.dtype[Any]:
     return np.dtype([("time", "<u8"), *kinds])
 
 
-def read(directory: Path, name: str, offset_ns: int) -> NDArray[Any]:
+def read(directory: Path, name: str, offset_ns: int, fields: tuple[str, ...]) -> NDArray[Any]:
     """Read all records of an event.
 
     Parameters
@@ -43,6 +43,8 @@ def read(directory: Path, name: str, offset_ns: int) -> NDArray[Any]:
         The event.
     offset_ns : int
         What to take from trace time to have the time since the scenario's start.
+    fields : tuple of str
+        What was kept of it, as the plan has it.
 
     Returns
     -------
@@ -50,11 +52,11 @@ def read(directory: Path, name: str, offset_ns: int) -> NDArray[Any]:
         Structured; ``time`` is int64 [ns] since the scenario's start.
     """
     raw = (directory / f"{name}.trace").read_bytes()
-    dtype = layout((directory / f"{name}.format").read_text(), FIELDS[name])
+    dtype = layout((directory / f"{name}.format").read_text(), fields)
     if raw and (int.from_bytes(raw[:8], "little") != dtype.itemsize or (len(raw) - 8) % dtype.itemsize):
         raise RunError(f"the trace '{name}' has {len(raw) - 8} bytes, not records of {dtype.itemsize}")
     records = np.frombuffer(raw[8:], dtype)  # no event writes nothing, not even the size
-    out = np.empty(len(records), np.dtype([("time", "<i8"), *((field, dtype[field]) for field in FIELDS[name])]))
+    out = np.empty(len(records), np.dtype([("time", "<i8"), *((field, dtype[field]) for field in fields)]))
     for field in dtype.names or ():
         out[field] = records[field]
     out["time"] -= offset_ns

@@ -26,7 +26,7 @@ class _PerDay(Weeks):
     event: ClassVar[str]
     label: ClassVar[str]
 
-    variants: Variants = ("cubic", "tdtcp")
+    variants: Variants = ("cubic", "mptcp", "tdtcp")
 
     def needs(self, scenario: Scenario) -> tuple[str, ...]:  # noqa: ARG002
         """Return events."""

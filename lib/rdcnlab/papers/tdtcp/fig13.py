@@ -14,11 +14,11 @@ from rdcnlab.units import NS_PER_US
 
 
 class Fig13(Occupancy):
-    """Queues of CUBIC; MPTCP's comes with its scheduler."""
+    """Queues of CUBIC and MPTCP."""
 
     id: ClassVar[str] = "fig13"
 
-    variants: Variants = ("cubic",)
+    variants: Variants = ("cubic", "mptcp")
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure CUBIC's queue in packet days and in the circuit's, and MPTCP's dip, as shares of the limit."""

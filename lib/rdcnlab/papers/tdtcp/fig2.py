@@ -12,11 +12,11 @@ from rdcnlab.runs import Runs
 
 
 class Fig2(Throughput):
-    """Sequence graphs of CUBIC; MPTCP's comes with its scheduler."""
+    """Sequence graphs of CUBIC and MPTCP."""
 
     id: ClassVar[str] = "fig2"
 
-    variants: Variants = ("cubic",)
+    variants: Variants = ("cubic", "mptcp")
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure slopes in packet days and in circuit days, as shares of optimal."""

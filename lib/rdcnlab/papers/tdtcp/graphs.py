@@ -45,7 +45,7 @@ class Weeks(Item):
     difference: ClassVar[Difference] = "both"
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 5}
 
-    variants: Variants = ("tdtcp", "cubic", "dctcp", "retcp", "retcpdyn")
+    variants: Variants = ("tdtcp", "cubic", "dctcp", "mptcp", "retcp", "retcpdyn")
     duration: Duration | None = None
     dilation: Literal[1, 20] = 20
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.rotor import week
 
-Variant = Literal["tdtcp", "cubic", "dctcp", "retcp", "retcpdyn"]
+Variant = Literal["tdtcp", "cubic", "dctcp", "mptcp", "retcp", "retcpdyn"]
 #: Sec. 5.2: the queue grows from 16 to 50 packets 150 us ahead of the circuit, and the sender is told then.
 _GROWN = {
     "network.schedules.forward.slots": week(
@@ -19,6 +19,8 @@ _VARIANTS: dict[str, dict[str, Any]] = {
     "tdtcp": {"cc": "cubic", "notify": {}, "transport.tdtcp": True},
     "cubic": {"cc": "cubic"},
     "dctcp": {"cc": "dctcp"},
+    # CUBIC in both subflows; the paper's prototype had LIA, and the networks are never there together
+    "mptcp": {"cc": "cubic", "notify": {}, **{f"flows.flow-{number}.protocol": "mptcp" for number in range(1, 17)}},
     "retcp": {"cc": "retcp", "network.schedules.reverse.echo": {"of": "forward"}},
     "retcpdyn": {
         "cc": "retcp",

@@ -79,13 +79,31 @@ def configure(host: Host, spec: dict[str, Any], plan: dict[str, Any]) -> None:
         f"tc qdisc replace dev {interface} root {qdisc(spec, plan['overhead'])}",
     ]
     lines.append(settings(plan["sysctls"]))
+    lines += paths(spec, interface)
     command(host, " && ".join(lines))
-    others = [f"{other['ip']} {other['mac']}" for other in plan["hosts"] if other is not spec]
+    others = [
+        f"{address} {other['mac']}"
+        for other in plan["hosts"]
+        if other is not spec
+        for address in (other["ip"], *other["more"])
+    ]
     # one process for many, since a process is dear; not for all, because a terminal takes lines of 4 KB
     for first in range(0, len(others), NEIGHBOURS):
         words = " ".join(others[first : first + NEIGHBOURS])
         line = f"neigh replace %s lladdr %s dev {interface} nud permanent\\n"
         command(host, f"printf '{line}' {words} | ip -batch -")
+
+
+def paths(spec: dict[str, Any], interface: str) -> list[str]:
+    """Return what a host of Multipath TCP has beyond others: further addresses, of which it tells its peers."""
+    if spec["subflows"] == 1:
+        return []
+    more = spec["subflows"] - 1
+    lines = [f"ip mptcp limits set subflow {more} add_addr_accepted {more}"]
+    for address in spec["more"]:
+        lines.append(f"ip addr add {address}/{spec['prefix']} dev {interface}")
+        lines.append(f"ip mptcp endpoint add {address} signal")
+    return lines
 
 
 def settings(sysctls: dict[str, str]) -> str:

@@ -13,6 +13,7 @@
  *   limit NS                when what has not finished is given up
  *   PROTOCOL NAME SRC_PID DST_PID SRC_IPV4 DST_IPV4 PORT SIZE START_NS ...   (per flow)
  *     tcp ... CC (src|dst)                    who connects
+ *     mptcp ... CC src
  *     udp ... PACKET BURST INTERVAL_NS        payload bytes, datagrams
  *     program ... SERVER ARGUMENT... :: CLIENT ARGUMENT...
  * SRC_PID and DST_PID are processes in the hosts' namespaces, instants are of
@@ -43,7 +44,7 @@ enum { MAX_FLOWS = 4096 };
 #define REPRODUCIBLE "/proc/sys/kernel/random/reproducible"
 
 static const struct protocol *const protocols[] = {
-	&tcp_protocol, &udp_protocol, &program_protocol
+	&tcp_protocol, &mptcp_protocol, &udp_protocol, &program_protocol
 };
 
 static struct flow flows[MAX_FLOWS];

@@ -57,7 +57,7 @@ struct flow {
 	char error[128];		/* why a flow could not go on */
 };
 
-extern const struct protocol tcp_protocol, udp_protocol, program_protocol;
+extern const struct protocol tcp_protocol, mptcp_protocol, udp_protocol, program_protocol;
 
 /* CHUNK bytes that are there to be sent, or written over, and the file they are */
 #define CHUNK (16u << 20)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A transfer over TCP.  Its sender connects and sends; or its receiver connects and
+ * A transfer over TCP, or over Multipath TCP, which has the same calls.  Its sender connects and sends; or its receiver connects and
  * asks for it, as a client of HTTP does.
  *
  * An end makes very few system calls (each costs the machine several context
@@ -11,6 +11,7 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/mptcp.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,6 +28,15 @@
  * and in traces.
  */
 enum { SERVER_PORTS = 20000 };
+
+/* what older headers lack: struct mptcp_info has grown since */
+#ifndef IPPROTO_MPTCP
+#define IPPROTO_MPTCP 262
+#endif
+#ifndef SOL_MPTCP
+#define SOL_MPTCP 284
+#endif
+enum { MAX_SUBFLOWS = 8, MPTCP_BYTES_RECEIVED = 64 };
 
 static const char request[] = "GET / HTTP/1.1\r\nHost: server\r\nConnection: close\r\n\r\n";
 
@@ -50,7 +60,8 @@ static struct sockaddr_in at(const char *address, int port)
 
 static int open_socket(struct flow *f)
 {
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	bool multipath = f->protocol == &mptcp_protocol;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, multipath ? IPPROTO_MPTCP : 0);
 
 	/* the receiver's variant decides whether it answers as DCTCP wants */
 	if (fd < 0 || setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, f->cc, strlen(f->cc)))
@@ -76,7 +87,9 @@ static void prepare(struct flow *f)
 	if (f->asked_for)
 		bind_to(f, f->listener, f->src, SERVER_PORTS + f->port);
 	else
-		bind_to(f, f->listener, f->dst, f->port);
+		/* further subflows come to further addresses */
+		bind_to(f, f->listener, f->protocol == &mptcp_protocol ? "0.0.0.0" : f->dst,
+			f->port);
 	if (listen(f->listener, 8))
 		die("traffic: flow %s: listen: %s", f->name, strerror(errno));
 }
@@ -132,9 +145,51 @@ static void sink(struct flow *f)
 	shutdown(f->rx, SHUT_WR);
 }
 
+/* Of a connection with subflows, most is the first one's and losses are the sum. */
+static void read_info(struct flow *f)
+{
+	struct {
+		struct mptcp_subflow_data of;
+		struct tcp_info_6_7 each[MAX_SUBFLOWS];
+	} all = { .of = { .size_subflow_data = sizeof(all.of), .size_user = sizeof(*all.each) } };
+	socklen_t length = sizeof(f->info);
+
+	getsockopt(f->tx, IPPROTO_TCP, TCP_INFO, &f->info, &length);
+	length = sizeof(all);
+	if (f->protocol != &mptcp_protocol ||
+	    getsockopt(f->tx, SOL_MPTCP, MPTCP_TCPINFO, &all, &length))
+		return;
+	for (unsigned int i = 1; i < all.of.num_subflows && i < MAX_SUBFLOWS; i++) {
+		f->info.info.tcpi_total_retrans += all.each[i].info.tcpi_total_retrans;
+		f->info.info.tcpi_bytes_retrans += all.each[i].info.tcpi_bytes_retrans;
+		f->info.total_rto += all.each[i].total_rto;
+	}
+}
+
+/* Payload that came, in order. */
+static uint64_t arrived(const struct flow *f)
+{
+	struct tcp_info there;
+	struct {
+		char upto_bytes_received[MPTCP_BYTES_RECEIVED];
+		uint64_t bytes_received;
+	} all;
+	socklen_t length = sizeof(there);
+
+	if (f->protocol == &mptcp_protocol) {
+		length = sizeof(all);
+		if (!getsockopt(f->rx, SOL_MPTCP, MPTCP_INFO, &all, &length) &&
+		    length == sizeof(all))
+			return all.bytes_received;
+		length = sizeof(there);		/* it fell back to plain TCP */
+	}
+	if (getsockopt(f->rx, IPPROTO_TCP, TCP_INFO, &there, &length))
+		return f->received;
+	return there.tcpi_bytes_received;
+}
+
 static void source(struct flow *f)
 {
-	socklen_t length = sizeof(f->info);
 	uint64_t sent = 0;
 	char text[256];
 
@@ -167,22 +222,27 @@ static void source(struct flow *f)
 	}
 	if (read(f->tx, text, 1) < 0)
 		give_up(f, "read");
-	getsockopt(f->tx, IPPROTO_TCP, TCP_INFO, &f->info, &length);
+	read_info(f);
 }
 
 static void settle(struct flow *f)
 {
-	socklen_t length = sizeof(f->info);
-	struct tcp_info there;
-
 	if (f->finished)
 		return;
 	if (f->tx >= 0)
-		getsockopt(f->tx, IPPROTO_TCP, TCP_INFO, &f->info, &length);
-	length = sizeof(there);
-	if (f->rx >= 0 && !getsockopt(f->rx, IPPROTO_TCP, TCP_INFO, &there, &length))
-		f->received = there.tcpi_bytes_received;
+		read_info(f);
+	if (f->rx >= 0)
+		f->received = arrived(f);
 }
+
+const struct protocol mptcp_protocol = {
+	.name = "mptcp",
+	.parse = parse,
+	.prepare = prepare,
+	.source = source,
+	.sink = sink,
+	.settle = settle,
+};
 
 const struct protocol tcp_protocol = {
 	.name = "tcp",
