@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import pytest
 
+from rdcnlab import weeks
+from rdcnlab.engines.kernel import plan
 from rdcnlab.errors import InputError
 from rdcnlab.items import Item
 from rdcnlab.papers import tdtcp
@@ -14,7 +16,17 @@ from rdcnlab.store import Store
 #: Bins that the fluid model is quick with.
 WIDE = {"probes.bin": "100 us"}
 #: What needs a variant, or points, that are not asked for here.
-WAITS = ("tdtcp", "mptcp", "retcp", "over-cubic", "over-dctcp", "slightly-below", "quiet-days", "falls-with")
+WAITS = (
+    "tdtcp",
+    "mptcp",
+    "retcp",
+    "over-cubic",
+    "over-dctcp",
+    "slightly-below",
+    "quiet-days",
+    "falls-with",
+    "dctcp-as",
+)
 
 
 @pytest.fixture(scope="module")
@@ -24,14 +36,23 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
     return Store(directory / "runs", shipped=Shipped(directory / "none"))
 
 
+#: What an item is asked for, and how many runs that takes; one variant where nothing is said.
+ASKED: dict[type[Item], tuple[dict[str, object], int]] = {
+    tdtcp.fig11: ({"delays_us": [0, 10]}, 3),
+    tdtcp.inside: ({"cc": ["cubic"]}, 2),
+    tdtcp.networks: ({"counts": [2, 3]}, 4),
+    tdtcp.fairness: ({"counts": [0, 8]}, 2),
+}
+
+
 @pytest.mark.usefixtures("fake_engine")
 @pytest.mark.parametrize("kind", tdtcp.ITEMS, ids=lambda kind: kind.id)
 def test_items_run_draw_and_judge_what_can_be_judged(kind: type[Item], store: Store) -> None:
-    given = {"delays_us": [0, 10]} if kind is tdtcp.fig11 else {"variants": ["cubic"]}
+    given, count = ASKED.get(kind, ({"variants": ["cubic"]}, 1))
     item = kind(**given, seeds=1, changes=WIDE)
     assert {row["verdict"] for row in item.rows(None)} == {"not run"}
     runs = item.run(store=store, progress=False)
-    assert len(runs) == (3 if kind is tdtcp.fig11 else 1)
+    assert len(runs) == count
     assert item.plot(runs)._repr_png_().startswith(b"\x89PNG")
     rows = item.rows(runs)
     assert [row["claim"] for row in rows] == [claim.id for claim in item.claims.claims]
@@ -39,6 +60,27 @@ def test_items_run_draw_and_judge_what_can_be_judged(kind: type[Item], store: St
     judged = [row for row in rows if row not in waiting and row["claim"] != "dctcp-below"]
     assert "not run" not in {row["verdict"] for row in judged}, rows
     assert {row["verdict"] for row in waiting} <= {"not run"}
+
+
+def test_networks_have_the_rtts_and_the_capacity_that_they_state() -> None:
+    for count in (2, 5, 8):
+        asked = tdtcp.networks(counts=[count]).pairs[0][0]
+        links = asked.network.links
+        rtts = [asked.network.rtt_ns("a1", "b1", 9000, 52, link=link.name, link_back=link.name) for link in links]
+        assert (links[0].rate, links[-1].rate) == (100 * 10**9, 10 * 10**9)
+        assert (rtts[0], rtts[-1]) == (pytest.approx(40_000, abs=2), pytest.approx(100_000, abs=2))
+        assert len(asked.network.schedules[0].tdns) == count
+        # days carry the mean of the rates, nights nothing
+        mean = sum(link.rate for link in links) / count / 1e9
+        assert weeks.bound_gbps(asked) == pytest.approx(mean * 0.9 * 8948 / 9038)
+
+
+def test_flows_of_tdtcp_are_spread_and_others_do_not_offer_it() -> None:
+    asked = tdtcp.fairness(counts=[4]).pairs[0][0]
+    assert [n for n, flow in enumerate(asked.flows) if asked.offered(flow)] == [3, 7, 11, 15]
+    hosts = {host["name"]: host["sysctls"] for host in plan.compile_plan(asked)["hosts"]}
+    assert hosts["a1"] == {"net.ipv4.tcp_tdtcp": "0"}
+    assert (hosts["a4"], hosts["b1"]) == ({}, {})
 
 
 @pytest.mark.usefixtures("fake_engine")

@@ -64,6 +64,8 @@ class Flow(Frozen):
         Datagrams of a burst; needed with ``udp``, as is `interval`.
     interval : int or None
         ns from the begin of a burst to that of the next.
+    tdtcp : bool or None
+        Whether the sender offers time-division TCP; None: as `Transport.tdtcp` says. Flows of a host have the same.
     packet : int or None
         Bytes of a datagram with its IP and UDP headers (28 B); None is the network's MTU.
     """
@@ -82,6 +84,7 @@ class Flow(Frozen):
     interval: Annotated[SlotDuration | None, Later] = None
     packet: Annotated[Datagram | None, Later] = None
     back: Annotated[Path, Later] = BYPASS
+    tdtcp: Annotated[bool | None, Later] = None
 
     @model_validator(mode="before")
     @classmethod
@@ -90,6 +93,8 @@ class Flow(Frozen):
 
     @model_validator(mode="after")
     def _as_its_protocol_needs(self) -> Flow:
+        if self.tdtcp is not None and self.protocol != "tcp":
+            raise Misfit("tdtcp", self.tdtcp, "nothing, with another protocol than tcp")
         if self.protocol != "udp":
             for field in ("burst", "interval", "packet"):
                 if getattr(self, field) is not None:

@@ -156,14 +156,38 @@ class Scenario(Frozen):
         return len(path.tdns) if flow.protocol == "mptcp" and path is not None else 1
 
     def _check_notify(self, hosts: list[str]) -> None:
+        offers = self.offers()
         if self.notify is None:
             if self.transport.tdtcp:
                 raise Misfit("transport.tdtcp", True, "false, without notify: there would be one network only")
+            for flow in self.flows:
+                if flow.tdtcp:
+                    allowed = "false, without notify: there would be one network only"
+                    raise Misfit(f"flows.{flow.name}.tdtcp", True, allowed)
             return
+        for flow in self.flows:
+            # the one who is asked has to know of it too, or nothing comes of it
+            if flow.tdtcp and not self.transport.tdtcp:
+                raise Misfit(f"flows.{flow.name}.tdtcp", True, "false or none, without transport.tdtcp")
+            if flow.protocol == "tcp" and offers[flow.src] != self.offered(flow):
+                allowed = f"{offers[flow.src]}, as another flow of the host {flow.src} has it"
+                raise Misfit(f"flows.{flow.name}.tdtcp", self.offered(flow), allowed)
         for host in self.notify.hosts:
             if host.name not in hosts:
                 raise Misfit(f"notify.hosts.{host.name}.name", host.name, f"one of {', '.join(hosts)}")
         self.listening()
+
+    def offered(self, flow: Flow) -> bool:
+        """Return whether a flow's sender offers time-division TCP."""
+        return self.transport.tdtcp if flow.tdtcp is None else flow.tdtcp
+
+    def offers(self) -> dict[str, bool]:
+        """Return which hosts offer time-division TCP, as the first flow that each sends has it."""
+        found: dict[str, bool] = {}
+        for flow in self.flows:
+            if flow.protocol == "tcp":
+                found.setdefault(flow.src, self.offered(flow))
+        return found
 
     def listening(self) -> dict[str, Schedule]:
         """Return the schedule of which each host is told, by the host's name; see `Notify`.

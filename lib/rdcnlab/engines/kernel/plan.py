@@ -132,6 +132,7 @@ def _host(scenario: Scenario, host: Host, number: int) -> dict[str, Any]:
         "prefix": 8,
         "more": plan_mptcp.addresses(scenario, host.name),
         "subflows": plan_mptcp.subflows(scenario, host.name),
+        "sysctls": _own_sysctls(scenario, host.name),
         "mac": f"02:00:00:00:{(number + 1) >> 8:02x}:{(number + 1) & 255:02x}",
         "mtu": scenario.network.mtu,
         "rate": host.rate,
@@ -139,6 +140,12 @@ def _host(scenario: Scenario, host: Host, number: int) -> dict[str, Any]:
         "queue_bytes": host.queue.bytes,
         "queue_packets": host.queue.packets,
     }
+
+
+def _own_sysctls(scenario: Scenario, host: str) -> dict[str, str]:
+    """Return what a host has unlike others: it may not offer time-division TCP."""
+    differs = scenario.transport.tdtcp and not scenario.offers().get(host, True)
+    return {"net.ipv4.tcp_tdtcp": "0"} if differs else {}
 
 
 def sysctls(scenario: Scenario) -> dict[str, str]:

@@ -44,6 +44,8 @@ class Weeks(Item):
     paper: ClassVar[str] = "tdtcp"
     difference: ClassVar[Difference] = "both"
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 5}
+    #: Duration of a run in network time.
+    of_profile: ClassVar[dict[str, str]] = {"quick": "300 ms", "paper": "2 s"}
 
     variants: Variants = ("tdtcp", "cubic", "dctcp", "mptcp", "retcp", "retcpdyn")
     duration: Duration | None = None
@@ -52,7 +54,7 @@ class Weeks(Item):
     @property
     def lasts(self) -> str:
         """Duration of a run in network time."""
-        return self.duration or {"quick": "300 ms", "paper": "2 s"}[self.profile]
+        return self.duration or self.of_profile[self.profile]
 
     @property
     def cases(self) -> tuple[str, ...]:

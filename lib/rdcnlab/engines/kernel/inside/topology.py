@@ -78,7 +78,7 @@ def configure(host: Host, spec: dict[str, Any], plan: dict[str, Any]) -> None:
         f"ip link set {interface} mtu {spec['mtu']} gso_max_segs 1",
         f"tc qdisc replace dev {interface} root {qdisc(spec, plan['overhead'])}",
     ]
-    lines.append(settings(plan["sysctls"]))
+    lines.append(settings(plan["sysctls"] | spec["sysctls"]))
     lines += paths(spec, interface)
     command(host, " && ".join(lines))
     others = [
