@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -78,7 +78,7 @@ class Inside(Throughput):
                 at = np.arange(len(self.cc)) + shift
                 error = np.abs(stats[["low", "high"]].to_numpy().T - stats["mean"].to_numpy())
                 label = "inside TDTCP" if kind == "tdtcp" else "without"
-                look = {"color": drawn.color, "marker": drawn.marker, "linestyle": "", "capsize": 3}
+                look: dict[str, Any] = {"color": drawn.color, "marker": drawn.marker, "linestyle": "", "capsize": 3}
                 ax.errorbar(at, stats["mean"], yerr=error, label=label, **look)
             figures.reference(ax, weeks.bound_gbps(self.first), "optimal")
             ax.set_xticks(range(len(self.cc)), [figures.look(name).label for name in self.cc])
