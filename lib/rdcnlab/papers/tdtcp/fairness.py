@@ -47,7 +47,7 @@ class Fairness(Throughput):
         return base.with_(**{f"flows.{flow.name}.tdtcp": False for n, flow in enumerate(base.flows) if n not in ours})
 
     def shares(self, runs: Runs) -> pd.DataFrame:
-        """Return the goodput of a flow in Gb/s: ``mean``, ``low``, ``high``, by ``ours`` (flows of TDTCP) and ``kind``."""
+        """Return a flow's goodput in Gb/s: ``mean``, ``low``, ``high``, by ``ours`` (flows of TDTCP) and ``kind``."""
         parts = []
         for case, of, asked in self.present(runs):
             ours = {asked.flows[n].name for n in _spread(int(case))}

@@ -55,7 +55,7 @@ class Inside(Throughput):
         """Measure how far each is above itself without TDTCP, and DCTCP inside against CUBIC inside."""
         goodput = self.goodput(runs)
         means = goodput["mean"].to_dict()
-        ahead = {
+        ahead: dict[str, float] = {
             name: tables.margin(goodput.loc[[f"tdtcp {name}"]], goodput.loc[[f"plain {name}"]])
             for name in self.cc
             if {f"tdtcp {name}", f"plain {name}"} <= set(means)
