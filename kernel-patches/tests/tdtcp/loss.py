@@ -187,6 +187,45 @@ def case_timeout_with_losses_in_two_networks() -> str:
         return f"{out} packets out at the timeout"
 
 
+def case_hole_of_another_network_undoes_nothing() -> str:
+    """A hole that the circuit left is filled, and what the packet network delivered behind it becomes acknowledged.
+
+    That says nothing of what the packet network lost further behind: it comes again, and no timeout is needed for it.
+    """
+    with Rack() as rack:
+        client, server = rack.connect()
+        Transfer(client, server, 1_000_000).wait()
+        rack.always(CIRCUIT)
+        Transfer(client, server, 1_000_000).wait()
+        time.sleep(0.1)
+        mss = client.getsockopt(socket.SOL_TCP, socket.TCP_MAXSEG)
+        names = ("TCPTimeouts", "TCPPartialUndo", "TCPFullUndo")
+        before = [counter("h0", "TcpExt", name) for name in names]
+        lost = [path["lost"] for path in info(client)["path"]]
+        begin, left = time.monotonic_ns() + MS, 18 * mss
+        until(begin)
+        nothing_arrives(rack)
+        client.sendall(bytes(10 * mss))  # lost on the circuit
+        until(begin + 5 * US)
+        rack.always(PACKET)
+        client.sendall(bytes(2 * mss))
+        until(begin + 25 * US)
+        nothing_arrives(rack)
+        client.sendall(bytes(4 * mss))  # lost on the packet network
+        until(begin + 26 * US)
+        rack.always(PACKET)
+        client.sendall(bytes(2 * mss))
+        while left:
+            left -= len(server.recv(left))
+        took_ms = (time.monotonic_ns() - begin) / MS
+        time.sleep(0.1)
+        equal([counter("h0", "TcpExt", name) for name in names], before, f"{names}")
+        lost = [path["lost"] - was for path, was in zip(info(client)["path"], lost, strict=True)]
+        equal(min(lost) > 0, True, f"lost on each network: {lost}")
+        equal(took_ms < 50, True, f"{took_ms} ms")
+        return f"{took_ms:.2f} ms, lost {lost}"
+
+
 def case_loss_stays_in_its_network() -> str:
     """A queue that overflows in the packet network makes that window smaller and not the circuit's."""
     with Rack(voq=5) as rack:
