@@ -9,7 +9,7 @@ import socket
 import struct
 import time
 
-from lab import Transfer, counter, equal, main, until
+from lab import Trace, Transfer, counter, equal, main, until
 from ocs import slot
 from rack import CIRCUIT, MS, PACKET, US, Capture, Rack, info
 
@@ -224,6 +224,27 @@ def case_hole_of_another_network_undoes_nothing() -> str:
         equal(min(lost) > 0, True, f"lost on each network: {lost}")
         equal(took_ms < 50, True, f"{took_ms} ms")
         return f"{took_ms:.2f} ms, lost {lost}"
+
+
+def case_retransmissions_for_another_network_take_room() -> str:
+    """What the circuit lost comes again by the packet network and takes its window from new segments."""
+    with Rack(voq=4000) as rack:
+        client, server = rack.connect()
+        Transfer(client, server, 5_000_000).wait()
+        rack.always(CIRCUIT)
+        Transfer(client, server, 5_000_000).wait()
+        time.sleep(0.1)
+        with Trace("ocs_enqueue") as rows:
+            nothing_arrives(rack)
+            transfer = Transfer(client, server, 3_000_000)  # its first window is lost on the circuit
+            time.sleep(10 * US / 1e9)
+            rack.always(PACKET)
+            transfer.wait()
+        packet, circuit = info(client)["path"]
+        equal((packet["lost"], circuit["lost"] > 20), (0, True), f"lost on the circuit alone: {circuit['lost']}")
+        most, window = max(row["qlen"] for row in rows if row["cls"] == 0) // 9000, packet["cwnd"]
+        equal(most <= window, True, f"packets in the queue, with a window of {window}: {most}")
+        return f"{most} packets in the queue, window {window}"
 
 
 def case_loss_stays_in_its_network() -> str:
