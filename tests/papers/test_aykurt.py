@@ -124,6 +124,25 @@ def test_small_flows_are_a_gigabyte_in_all(group: str) -> None:
     assert (first.start, second.start, first.initiator) == (0, 10_000_000, "dst")
 
 
+@pytest.mark.usefixtures("fake_engine")
+@pytest.mark.parametrize("kind", [aykurt.fig6a, aykurt.fig7, aykurt.fig10, aykurt.tab2], ids=lambda kind: kind.id)
+def test_causes_are_of_claims_and_can_be_looked_at(kind: type[Item], store: Store) -> None:
+    item = kind(seeds=1)
+    told = item.explain(store=store, progress=False)
+    assert len(told) == len(item.causes())
+    assert set(told.index) <= {claim.id for claim in item.claims.claims}
+    assert (told["there"] != "").all()
+
+
+@pytest.mark.usefixtures("fake_engine")
+def test_a_mean_by_time_is_that_of_all_bytes(store: Store) -> None:
+    item = aykurt.tab2(seeds=1, periods_ms=[50], average="time")
+    runs = item.run(store=store, progress=False)
+    main = runs.flows[runs.flows["flow"].str.startswith("main")]
+    measured = item.measure(runs)["main-at-50"].cases
+    assert list(measured.values()) == pytest.approx([8e-9 * main["size_B"].sum() / main["fct_s"].sum()])
+
+
 def test_profiles() -> None:
     assert len(aykurt.fig4(profile="paper").scenarios()) == 4 * 5 * 30
     assert len(aykurt.fig4().scenarios()) == 5 * 3 + 3 * 5

@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar
 import pandas as pd
 from matplotlib.figure import Figure
 from pydantic import Field
+from scipy import stats
 
 from rdcnlab import competition, figures, tables
 from rdcnlab.claims import Measured
@@ -79,16 +80,51 @@ class Fig10(Item):
         }
 
     def causes(self) -> list[Cause]:
-        """Return how far apart the flows are without any bursts."""
+        """Return what timeouts have to do with who ends last, and how far apart the flows are without any bursts."""
+        timeouts = (
+            "Who ends last is who has more retransmission timeouts, and of Westwood's flows that is the migrated one. "
+            "How much later the main flow ends where both have as many, and how much each timeout more adds"
+        )
         return [
+            Cause("main-later", timeouts, self, self._by_timeouts),
+            Cause(
+                "loss-based-lose-most",
+                "What bursts cost Westwood's main flow is timeouts, too, which others hardly have. Timeouts of the "
+                "main flow, more than without bursts",
+                self,
+                self._more_timeouts,
+            ),
+            Cause("westwood-most-even", timeouts, self, self._by_timeouts),
             Cause(
                 "westwood-most-even",
                 "Two flows of Westwood do not finish together here without bursts either, and it is the migrated one "
                 "that ends last. Migrated over main without bursts, in s",
                 self,
                 self._apart_without_bursts,
-            )
+            ),
         ]
+
+    def _by_timeouts(self, runs: Runs) -> Measured:
+        """Fit by how much, s, the main flow ends later, over how many timeouts more it has, by variant."""
+        told = []
+        for cc in self.cc:
+            flows = self._of(runs, cc, bursts=True).flows
+            flows = flows[flows["flow"].isin(competition.FLOWS)].set_index(["run", "flow"])
+            behind, more = ((of["main"] - of["migrated"]) for of in (flows[c].unstack() for c in ("fct_s", "timeouts")))
+            if more.min() < more.max():
+                fit = stats.linregress(more.astype(float), behind)
+                told.append(f"{cc}: {fit.intercept:.3g} s and {fit.slope:.3g} s a timeout (r = {fit.rvalue:.2f})")
+            else:
+                told.append(f"{cc}: {behind.mean():.3g} s, all alike in timeouts")
+        return Measured(note=", ".join(told))
+
+    def _more_timeouts(self, runs: Runs) -> Measured:
+        """Measure the main flow's timeouts with bursts less those without, a run, by variant."""
+        more: dict[str, float] = {}
+        for cc in self.cc:
+            mains = [self._of(runs, cc, bursts=bursts).flows.query("flow == 'main'") for bursts in (True, False)]
+            more[cc] = float(mains[0]["timeouts"].mean() - mains[1]["timeouts"].mean())
+        return Measured(more)
 
     def _apart_without_bursts(self, runs: Runs) -> Measured:
         times = self._times(runs, bursts=False)

@@ -20,6 +20,9 @@ from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.fields import Listed, whole
 
 _LINKS = ("green", "blue")
+#: How long after a move the queue that it made still stands.
+_SOON_MS = 15
+_POINT = "{:g} B, {:g} ms"
 
 
 class Fig7(Item):
@@ -105,13 +108,27 @@ class Fig7(Item):
         return measured
 
     def causes(self) -> list[Cause]:
-        """Return where the marks come from, and what the threshold does where flows do not move."""
+        """Return where the marks and the drops come from, and what the threshold does where flows do not move."""
+        moved = Fig7(thresholds_kB=(5, 25), periods_ms=(50, 25), seeds=self.few, changes={"probes.bin": "1 ms"})
+        never_moved = Fig7(
+            thresholds_kB=(5, 10, 15, 20, 25, 50, 100, 200),
+            periods_ms=(50,),
+            seeds=self.few,
+            changes={"flows.migrated.path": "green"},
+        )
         return [
+            Cause(
+                "marked-at-5",
+                "A share that comes out at one period cannot at a much shorter one: with half the period flows meet "
+                "twice as often, and each meeting marks more than half as much. Thousands of marks in its first 15 ms",
+                moved,
+                _marks_a_meeting,
+            ),
             Cause(
                 "marks-fall",
                 "Most marks are those of the queue that stands when the flows meet, whatever the threshold. Share of "
                 "all marks that fall into the first 15 ms after a move, in %, and the longest queue",
-                Fig7(thresholds_kB=(5, 25), periods_ms=(50, 25), seeds=self.few, changes={"probes.bin": "1 ms"}),
+                moved,
                 _soon_after_moves,
             ),
             Cause(
@@ -119,13 +136,22 @@ class Fig7(Item):
                 "Thresholds of 5 to 25 kB are none to two waiting packets of 9000 bytes. Two flows that stay on one "
                 "link do not fill it then (see when the last one ends), and the less they fill it the less is marked. "
                 "Marked packets, in %",
-                Fig7(
-                    thresholds_kB=(5, 10, 15, 20, 25, 50, 100, 200),
-                    periods_ms=(50,),
-                    seeds=self.few,
-                    changes={"flows.migrated.path": "green"},
-                ),
+                never_moved,
                 _marked_by_threshold,
+            ),
+            Cause(
+                "marks-against-retransmissions",
+                "The threshold has no hand in losses: what is in flight when flows meet overflows the buffer, and "
+                "then nothing more is lost. Share of all drops in the first 15 ms after a move, in %",
+                moved,
+                _dropped_soon,
+            ),
+            Cause(
+                "fewest-at-5",
+                "So no threshold of these loses least: between them stands chance, and where flows do not move nothing "
+                "is lost at any. Retransmissions",
+                never_moved,
+                _again_by_threshold,
             ),
         ]
 
@@ -151,15 +177,43 @@ def _trends(table: pd.DataFrame) -> pd.Series[float]:
     return table.apply(lambda row: tables.spearman(row.index, row), axis=1)
 
 
+def _since_moves(runs: Runs, column: str) -> pd.DataFrame:
+    """Sum a column of the queues by threshold and period: in the first 15 ms after moves, ``soon``, and in ``all``."""
+    queues = runs.queues
+    counts = queues[column]
+    parts = queues.assign(soon=counts.where(queues["bin"] % queues["period_ms"] < _SOON_MS, 0), all=counts)
+    return parts.groupby(["switch.ecn_threshold", "period_ms"])[["soon", "all"]].sum()
+
+
 def _soon_after_moves(runs: Runs) -> Measured:
     """Measure the share of marks, in %, in the first 15 ms after a move; the note has the longest queue."""
-    queues = runs.queues
-    since = queues["bin"] % queues["period_ms"]
-    marks = queues.assign(soon=queues["marks"].where(since < 15, 0))
-    sums = marks.groupby(["switch.ecn_threshold", "period_ms"])[["soon", "marks"]].sum()
-    longest = queues["max_B"].max() / 1000
-    shares = tables.cases(100 * sums["soon"] / sums["marks"], "{:g} B, {:g} ms")
+    sums = _since_moves(runs, "marks")
+    longest = runs.queues["max_B"].max() / 1000
+    shares = tables.cases(100 * sums["soon"] / sums["all"], _POINT)
     return Measured(shares, f"the longest queue was {longest:.0f} kB")
+
+
+def _dropped_soon(runs: Runs) -> Measured:
+    """Measure the share of drops, in %, in the first 15 ms after a move; the note has how many there are in all."""
+    sums = _since_moves(runs, "drops")
+    drops = tables.cases(sums["all"], _POINT)
+    listed = ", ".join(f"{name}: {number:g}" for name, number in drops.items())
+    return Measured(tables.cases(100 * sums["soon"] / sums["all"], _POINT), f"drops {listed}")
+
+
+def _marks_a_meeting(runs: Runs) -> Measured:
+    """Measure thousands of marks in the first 15 ms after a move onto the shared link, by threshold and period."""
+    soon = _since_moves(runs, "marks")["soon"]
+    # they meet once in two periods, as long as both run; the first slot is apart
+    meetings = tables.completion(runs.flows)
+    meetings["times"] = (1000 * meetings["both_s"] / (2 * meetings["period_ms"])).round()
+    seen = runs.scenarios[["run", "switch.ecn_threshold", "period_ms"]].merge(meetings[["run", "times"]], on="run")
+    return Measured(tables.cases(soon / seen.groupby(soon.index.names)["times"].sum() / 1000, _POINT))
+
+
+def _again_by_threshold(runs: Runs) -> Measured:
+    """Measure the mean number of retransmissions by the threshold."""
+    return Measured(tables.cases(_counted(runs).groupby("threshold_kB")["retransmits"].mean(), "{:g} kB"))
 
 
 def _marked_by_threshold(runs: Runs) -> Measured:
