@@ -58,6 +58,7 @@ def doctor(as_json: Json = False) -> None:
 def kernel_build(
     hz: Annotated[int, typer.Option(help="Timer frequency: 100, 250, 300 or 1000.")] = 250,
     stock: Annotated[bool, typer.Option(help="With the patches for time and randomness only.")] = False,
+    debug: Annotated[bool, typer.Option(help="One that checks itself: KASAN, lockdep and more; slow.")] = False,
 ) -> None:
     """Build the patched kernel into the cache. Safe to interrupt, and to run twice at once."""
     from rdcnlab import progress
@@ -72,8 +73,41 @@ def kernel_build(
             bar.set_description(what, refresh=False)
             bar.update(done - bar.n)
 
-        kernel = build.build(hz=hz, stock=stock, progress=report)
+        kernel = build.build(hz=hz, stock=stock, debug=debug, progress=report)
     typer.echo(f"{kernel.version} {kernel.id} {kernel.directory}")
+
+
+@kernel_app.command("soak")
+def kernel_soak(
+    seeds: Annotated[str, typer.Option(help="As in 0-99 or 1,4,7; each is a case of its own.")] = "0-19",
+    kind: Annotated[str | None, typer.Option(help="Only this: tdtcp, mptcp, retcp or tcp.")] = None,
+    fault: Annotated[str | None, typer.Option(help="Make an error on purpose, to see it found.")] = None,
+    plain: Annotated[bool, typer.Option(help="On the ordinary build: quicker, and blind for much.")] = False,
+    output: Output = Path("out/soak"),
+    as_json: Json = False,
+) -> None:
+    """Random networks, timetables and transfers on the kernel that checks itself; each seed in a guest of its own."""
+    from rdcnlab import progress
+    from rdcnlab.engines.kernel import build, soak
+
+    numbers = parse_seeds(seeds)
+    for option, value, allowed in (("--kind", kind, soak.KINDS), ("--fault", fault, soak.FAULTS)):
+        if value is not None and value not in allowed:
+            raise InputError.of(option, value, ", ".join(allowed))
+    kernel = build.build(debug=not plain, progress=None)
+    rows, failed = [], 0
+    with progress.bar(len(numbers), "seed") as bar:
+        for seed in numbers:
+            ended = soak.run(kernel, seed, output / str(seed), kind=kind, fault=fault)
+            rows.append(ended.row())
+            if ended.error:
+                failed += 1
+                bar.write(f"seed {seed} ({ended.kind}): {ended.error} (see {ended.directory})", file=sys.stderr)
+            bar.set_postfix_str(f"{failed} failed", refresh=False)
+            bar.update()
+    show(rows, as_json, f"kernel {kernel.id[:16]}: {len(rows) - failed} of {len(rows)} seeds passed")
+    if failed:
+        raise typer.Exit(1)
 
 
 @app.command()

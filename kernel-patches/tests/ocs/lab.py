@@ -21,6 +21,7 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 
 from ocs import DARK, Ocs, slot
@@ -141,6 +142,12 @@ def counter(name: str, group: str, which: str) -> int:
     return int(dict(zip(names, values, strict=True))[which])
 
 
+def payload(size: int, key: bytes = b"") -> Iterator[bytes]:
+    """Yield `size` bytes in blocks, no two alike; another `key` gives others."""
+    for at in range(0, size, 1 << 16):
+        yield hashlib.shake_128(key + at.to_bytes(8, "big")).digest(min(1 << 16, size - at))
+
+
 class Transfer:
     """`size` bytes, no two blocks alike, from one end of a connection to the other, in a thread for each end."""
 
@@ -153,8 +160,7 @@ class Transfer:
             thread.start()
 
     def _send(self) -> None:
-        for at in range(0, self.size, 1 << 16):
-            block = hashlib.shake_128(at.to_bytes(8, "big")).digest(min(1 << 16, self.size - at))
+        for block in payload(self.size):
             self.sent.update(block)
             self.ends[0].sendall(block)
 

@@ -93,19 +93,21 @@ def series(*, stock: bool = False) -> list[Path]:
     return [root / name for name in names if name and not (stock and int(name[:4]) >= FIRST_FEATURE)]
 
 
-def config(*, hz: int, stock: bool = False) -> str:
-    """Return the configuration fragment of a build."""
+def config(*, hz: int, stock: bool = False, debug: bool = False) -> str:
+    """Return the configuration fragment of a build; with `debug` it checks itself."""
     lines = (patches_root() / "config").read_text().splitlines()
     lines = [line for line in lines if not line.startswith("CONFIG_HZ_")]
     if stock:
         feature = lines.index("# -- ours")
         lines = lines[:feature]
+    if debug:
+        lines += (patches_root() / "config.debug").read_text().splitlines()
     return "\n".join([*lines, f"CONFIG_HZ_{hz}=y", ""])
 
 
-def identity(*, hz: int = 250, stock: bool = False) -> str:
+def identity(*, hz: int = 250, stock: bool = False, debug: bool = False) -> str:
     """Return the id of a build: patches, configuration, source and compiler."""
-    parts = [config(hz=hz, stock=stock), toolchain.source(cache_root()).digest, toolchain.compiler()]
+    parts = [config(hz=hz, stock=stock, debug=debug), toolchain.source(cache_root()).digest, toolchain.compiler()]
     parts += [change(path) for path in series(stock=stock)]
     return _hash(parts)
 
@@ -129,9 +131,9 @@ def change(patch: Path) -> str:
     return text[text.find("\ndiff --git ") + 1 :]
 
 
-def find(*, hz: int = 250, stock: bool = False) -> Kernel | None:
+def find(*, hz: int = 250, stock: bool = False, debug: bool = False) -> Kernel | None:
     """Return the build if it is there."""
-    number = identity(hz=hz, stock=stock)
+    number = identity(hz=hz, stock=stock, debug=debug)
     directory = cache_root() / number[:16]
     tools = cache_root() / f"tools-{tools_identity()[:16]}"
     ready = (directory / "linux").is_file() and (tools / "launch").is_file()
@@ -142,7 +144,9 @@ def _silent(_what: str, _done: int, _total: int) -> None:
     """Report nothing."""
 
 
-def build(*, hz: int = 250, stock: bool = False, progress: Progress | None = None) -> Kernel:
+def build(
+    *, hz: int = 250, stock: bool = False, debug: bool = False, progress: Progress | None = None
+) -> Kernel:
     """Return the build, making it first if it is not there.
 
     Parameters
@@ -151,6 +155,8 @@ def build(*, hz: int = 250, stock: bool = False, progress: Progress | None = Non
         Timer frequency.
     stock : bool
         Apply the patches for time and randomness only.
+    debug : bool
+        Build it with what finds errors in the kernel itself: sanitizers, lock checking, leak detection.
     progress : callable, optional
         Called with what is done now, steps done and steps in all.
 
@@ -159,11 +165,11 @@ def build(*, hz: int = 250, stock: bool = False, progress: Progress | None = Non
     RunError
         A tool or the source is missing, a patch does not apply, or the compiler fails.
     """
-    ready = find(hz=hz, stock=stock)
+    ready = find(hz=hz, stock=stock, debug=debug)
     if ready is not None:
         return ready
     toolchain.require()
-    number = identity(hz=hz, stock=stock)
+    number = identity(hz=hz, stock=stock, debug=debug)
     root = cache_root()
     root.mkdir(parents=True, exist_ok=True)
     target = root / number[:16]
@@ -175,7 +181,7 @@ def build(*, hz: int = 250, stock: bool = False, progress: Progress | None = Non
             shutil.rmtree(work, ignore_errors=True)  # of a build that was interrupted
             work.mkdir()
             try:
-                _build(work, target, hz=hz, stock=stock, report=report)
+                _build(work, target, config(hz=hz, stock=stock, debug=debug), series(stock=stock), report)
             finally:
                 shutil.rmtree(work, ignore_errors=True)
     with locked(tools.with_suffix(".lock"), lambda: report("another process builds the tools", 0, STEPS)):
@@ -184,7 +190,7 @@ def build(*, hz: int = 250, stock: bool = False, progress: Progress | None = Non
     return Kernel(number, target, tools)
 
 
-def _build(work: Path, target: Path, *, hz: int, stock: bool, report: Progress) -> None:
+def _build(work: Path, target: Path, fragment: str, patches: list[Path], report: Progress) -> None:
     log = target.with_suffix(".log")
     source = toolchain.source(cache_root())
     report("unpack", 0, STEPS)
@@ -193,13 +199,13 @@ def _build(work: Path, target: Path, *, hz: int, stock: bool, report: Progress) 
     # device trees, the headers of a graphics driver and tests: a quarter of the files, never looked at
     leave = [f"--exclude=*/{name}/*" for name in ("boot/dts", "drivers/gpu/drm/amd/include", "tools/testing")]
     _call(["tar", "xf", str(source.path), "--strip-components=1", *leave], tree, log, "unpacking the kernel source")
-    for patch in series(stock=stock):
+    for patch in patches:
         report(f"patch {patch.name}", 0, STEPS)
         command = ["patch", "--batch", "-p1", "--fuzz=0", "--no-backup-if-mismatch", "-i", str(patch)]
         _call(command, tree, log, f"applying {patch.name} to {source.path.name}")
     out = work / "out"
     out.mkdir()
-    (work / "fragment").write_text(config(hz=hz, stock=stock))
+    (work / "fragment").write_text(fragment)
     make = ["make", "ARCH=um", f"O={out}", f"KCONFIG_ALLCONFIG={work / 'fragment'}"]
     _call([*make, "allnoconfig"], tree, log, "configuring the kernel")
     _check_config(work / "fragment", out / ".config")

@@ -11,7 +11,7 @@ import signal
 import struct
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -87,20 +87,68 @@ def run(
     RunError
         The guest did not end well; the message says how, the log is kept in `directory`.
     """
-    directory = directory.resolve()
-    log = directory / "console.log"
     buffers = sum(probe["buffer_kB"] for probe in plan["probes"])
     need = memory.size(buffers + plan["switch"].get("memory_kB", 0) + plan["memory_kB"])
-    room = memory.directory(need)
     (directory / "plan.json").write_text(json.dumps(plan, sort_keys=True))
+    read = [HERE / "inside", *map(Path, plan["switch"].get("files", []))]
+    return boot(
+        kernel, directory, need, python=python, read=read, core=core, wall_limit_s=wall_limit_s, watch=watch,
+        stall_s=stall_s,
+    )  # fmt: skip
+
+
+def boot(
+    kernel: Kernel,
+    directory: Path,
+    need: int,
+    *,
+    python: str,
+    inside: str = str(HERE / "inside"),
+    read: Sequence[Path] = (),
+    options: Sequence[str] = (),
+    core: int | None = None,
+    wall_limit_s: float = 3600.0,
+    watch: Watcher | None = None,
+    stall_s: float = STALL_S,
+) -> Report:
+    """Boot a guest whose program writes ``outcome.json`` (``ok`` and, if not, ``error``), and wait for its end.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The build to boot.
+    directory : Path
+        The one place the guest may write to; it is /run/rdcnlab there.
+    need : int
+        Bytes of memory.
+    python : str
+        Interpreter for the guest.
+    inside : str
+        Directory of ``main.py``, the program, as the guest sees it.
+    read : sequence of Path
+        What the guest may read beyond the system and Python.
+    options : sequence of str
+        More for the kernel's command line.
+    core, wall_limit_s, watch, stall_s
+        As in `run`.
+
+    Raises
+    ------
+    RunError
+        The guest did not end well; the message says how, the log is kept in `directory`.
+    """
+    directory = directory.resolve()
+    log = directory / "console.log"
+    room = memory.directory(need)
     clock = directory / "clock"
     clock.write_bytes(bytes(mmap.PAGESIZE))
+    line = [*arguments(kernel, directory, clock, need, python, inside), *options]
     command = sandbox.command(
         kernel.launch,
         core=core,
         write=[directory, room],
-        read=[HERE / "inside", kernel.directory, kernel.tools, *map(Path, plan["switch"].get("files", []))],
-        program=[str(kernel.linux), *arguments(kernel, directory, clock, need, python)],
+        read=[kernel.directory, kernel.tools, *read],
+        program=[str(kernel.linux), *line],
     )
     # neither the user's environment nor an odd TMPDIR may reach the guest
     environment = {"TMPDIR": str(room), "HOME": str(directory), "PATH": "/usr/bin:/bin"}
@@ -122,7 +170,7 @@ def run(
     return Report(time.monotonic() - begun, _read(clock), need, sandbox.kind(kernel.launch))
 
 
-def arguments(kernel: Kernel, directory: Path, clock: Path, need: int, python: str) -> list[str]:
+def arguments(kernel: Kernel, directory: Path, clock: Path, need: int, python: str, inside: str) -> list[str]:
     """Return the guest kernel's command line."""
     return [
         f"mem={need // memory.MIB}M",
@@ -136,7 +184,7 @@ def arguments(kernel: Kernel, directory: Path, clock: Path, need: int, python: s
         "ipv6.disable_ipv6=1",
         "con=null", "con0=null,fd:1", "console=tty0", "quiet", "panic=-1",
         f"uml_dir={directory}", "umid=guest",
-        f"RDCN_RUN={directory}", f"RDCN_PYTHON={python}", f"RDCN_INSIDE={HERE / 'inside'}",
+        f"RDCN_RUN={directory}", f"RDCN_PYTHON={python}", f"RDCN_INSIDE={inside}",
     ]  # fmt: skip
 
 

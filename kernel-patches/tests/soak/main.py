@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One case, in a guest of its own: PID 1 starts this as ``main.py DIRECTORY``; ``case.json`` there says which.
+
+``outcome.json`` is written last.  A guest without one has ended otherwise, and its console says how.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+import traceback
+from pathlib import Path
+
+import books
+from draw import MS
+from field import Field
+from flows import Flow
+from lab import sh, until
+
+#: Seconds of virtual time in which all that is left has to get through when all is calm.
+LIMIT_S = 600
+#: Faults made on purpose, to see that they are seen: in the bytes, or by LKDTM in the kernel.
+LKDTM = {"warning": "WARNING", "overflow": "SLAB_LINEAR_OVERFLOW", "freed": "READ_AFTER_FREE", "bug": "BUG"}
+
+
+def run(case: dict) -> dict:
+    """Run a case; return what was wrong and some facts."""
+    wrong = []
+    begun = time.monotonic()
+    with Field(case) as field:
+        epoch = (time.monotonic_ns() // MS + 20) * MS
+        flows = [Flow(n, plan, epoch) for n, plan in enumerate(case["flows"])]
+        for flow in flows:
+            flow.garble = case.get("fault") == "payload"
+        field.start(epoch, flows)
+        if case.get("fault") in LKDTM:
+            until(epoch + case["lasts"] // 2)
+            (books.DEBUG / "provoke-crash/DIRECT").write_text(LKDTM[case["fault"]])
+        field.calm()
+        print("calm", flush=True)
+        deadline = time.monotonic() + LIMIT_S
+        busy = [flow for flow in flows if flow.plan["end"] != "stay"]
+        for flow in busy:
+            flow.thread.join(max(0, deadline - time.monotonic()))
+        settle(flows, deadline)
+        wrong += books.pipes(flows)
+        for flow in flows:
+            flow.calm.set()
+        for flow in flows:
+            flow.thread.join(max(0, deadline - time.monotonic()))
+            if flow.thread.is_alive():
+                flow.trouble.append(f"{flow.stage} for {LIMIT_S} s of calm")
+        took = time.monotonic() - begun
+        met = books.met(flows)
+        wrong += [f"flow {flow.number} ({flow.plan['end']}): {line}" for flow in flows for line in flow.trouble]
+        field.rest()
+        if not wrong:
+            time.sleep(200)  # TIME_WAIT, FIN_WAIT_2, orphans
+            wrong += books.hosts() + books.switch(field)
+        wrong += field.trouble
+    facts = {**getattr(field, "facts", {}), "bytes": sum(flow.moved for flow in flows), "took_s": round(took, 3), **met}
+    time.sleep(2)  # what is freed late
+    wrong += books.kernel() + books.leaks()
+    return {"ok": not wrong, "error": "; ".join(wrong), "facts": facts}
+
+
+def settle(flows: list[Flow], deadline: float) -> None:
+    """Wait until connections that stay open have moved all their bytes, and then for the last ACK."""
+    while time.monotonic() < deadline:
+        staying = [flow for flow in flows if flow.plan["end"] == "stay"]
+        if all(flow.trouble or flow.moved_so_far() >= sum(flow.plan["sizes"]) for flow in staying):
+            break
+        time.sleep(0.5)
+    time.sleep(2)
+
+
+def main(directory: Path) -> None:
+    """Run, and say how it went."""
+    case = json.loads((directory / "case.json").read_text())
+    outcome = {"ok": False, "error": ""}
+    try:
+        sh("mount -t debugfs none /sys/kernel/debug || true", f"echo soak-{case['seed']} > /proc/sys/kernel/random/reproducible")
+        Path("/proc/sys/kernel/panic_on_warn").write_text("1")
+        outcome = run(case)
+    except BaseException as error:  # noqa: BLE001  whatever it was, the host has to learn of it
+        traceback.print_exc()
+        outcome["error"] = f"{type(error).__name__}: {error}"
+    (directory / "dmesg").write_text(subprocess.run(["dmesg"], capture_output=True, text=True, check=False).stdout)
+    (directory / "outcome.part").write_text(json.dumps(outcome))
+    (directory / "outcome.part").rename(directory / "outcome.json")
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
