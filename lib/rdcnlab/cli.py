@@ -110,6 +110,38 @@ def kernel_soak(
         raise typer.Exit(1)
 
 
+@kernel_app.command("selftest")
+def kernel_selftest(
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="As in mptcp/diag; all.")] = None,
+    plain: Annotated[bool, typer.Option(help="On the ordinary build, which lacks what some tests need.")] = False,
+    output: Output = Path("out/selftest"),
+    as_json: Json = False,
+) -> None:
+    """The kernel's own tests of TCP and MPTCP; what fails is run without our features too, to say whose it is."""
+    from rdcnlab import progress
+    from rdcnlab.engines.kernel import build, selftests
+
+    tests = {test.name: test for test in selftests.tests()}
+    for name in names or ():
+        if name not in tests:
+            raise InputError.of("NAME", name, ", ".join(tests))
+    chosen = [tests[name] for name in names or tests]
+    kernel = build.build(debug=not plain)
+    rows = []
+    with progress.bar(len(chosen), "test") as bar:
+        for test in chosen:
+            row = selftests.run(kernel, test, output / test.name)
+            row["without ours"] = ""
+            if row["result"] == "fail":
+                stock = build.build(stock=True, debug=not plain)
+                row["without ours"] = selftests.run(stock, test, output / f"{test.name}.stock")["result"]
+            rows.append(row)
+            bar.update()
+    show(rows, as_json, f"kernel {kernel.id[:16]}")
+    if any(row["result"] == "fail" != row["without ours"] for row in rows):
+        raise typer.Exit(1)
+
+
 @app.command()
 def run(
     scenario: Annotated[Path, typer.Argument(help="A YAML file.")],

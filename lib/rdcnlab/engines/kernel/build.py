@@ -109,16 +109,17 @@ def identity(*, hz: int = 250, stock: bool = False, debug: bool = False) -> str:
     """Return the id of a build: patches, configuration, source and compiler."""
     parts = [config(hz=hz, stock=stock, debug=debug), toolchain.source(cache_root()).digest, toolchain.compiler()]
     parts += [change(path) for path in series(stock=stock)]
-    return _hash(parts)
+    return hashed(parts)
 
 
 def tools_identity() -> str:
     """Return the id of our own programs: their source and the compiler."""
     sources = [*sorted(TOOLS.glob("*.[ch]")), LAUNCH]
-    return _hash([toolchain.compiler(), *(path.name + "\n" + path.read_text() for path in sources)])
+    return hashed([toolchain.compiler(), *(path.name + "\n" + path.read_text() for path in sources)])
 
 
-def _hash(parts: list[str]) -> str:
+def hashed(parts: list[str]) -> str:
+    """Return the hash of texts and of where each ends."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(f"{len(part)}\n{part}".encode())
@@ -198,21 +199,21 @@ def _build(work: Path, target: Path, fragment: str, patches: list[Path], report:
     tree.mkdir()
     # device trees, the headers of a graphics driver and tests: a quarter of the files, never looked at
     leave = [f"--exclude=*/{name}/*" for name in ("boot/dts", "drivers/gpu/drm/amd/include", "tools/testing")]
-    _call(["tar", "xf", str(source.path), "--strip-components=1", *leave], tree, log, "unpacking the kernel source")
+    call(["tar", "xf", str(source.path), "--strip-components=1", *leave], tree, log, "unpacking the kernel source")
     for patch in patches:
         report(f"patch {patch.name}", 0, STEPS)
         command = ["patch", "--batch", "-p1", "--fuzz=0", "--no-backup-if-mismatch", "-i", str(patch)]
-        _call(command, tree, log, f"applying {patch.name} to {source.path.name}")
+        call(command, tree, log, f"applying {patch.name} to {source.path.name}")
     out = work / "out"
     out.mkdir()
     (work / "fragment").write_text(fragment)
     make = ["make", "ARCH=um", f"O={out}", f"KCONFIG_ALLCONFIG={work / 'fragment'}"]
-    _call([*make, "allnoconfig"], tree, log, "configuring the kernel")
+    call([*make, "allnoconfig"], tree, log, "configuring the kernel")
     _check_config(work / "fragment", out / ".config")
     report("compile", 0, STEPS)
-    _call([*make, f"-j{os.cpu_count() or 1}", "linux"], tree, log, "compiling the kernel", report)
+    call([*make, f"-j{os.cpu_count() or 1}", "linux"], tree, log, "compiling the kernel", report)
     release = (out / "include/config/kernel.release").read_text()
-    _call(["strip", "--strip-debug", str(out / "linux")], tree, log, "stripping the kernel")
+    call(["strip", "--strip-debug", str(out / "linux")], tree, log, "stripping the kernel")
     ready = work / "ready"
     ready.mkdir()
     (ready / "version").write_text(release)
@@ -230,12 +231,13 @@ def _build_tools(target: Path) -> None:
     log = target.with_suffix(".log")
     sources = [str(path) for path in sorted(TOOLS.glob("*.c"))]
     cc = ["gcc", "-O2", "-Wall", "-Wextra", "-static", "-pthread", "-o"]
-    _call([*cc, str(work / "rdcn-guest"), *sources], work, log, "compiling the guest's tools")
-    _call([*cc, str(work / "launch"), str(LAUNCH)], work, log, "compiling the launcher")
+    call([*cc, str(work / "rdcn-guest"), *sources], work, log, "compiling the guest's tools")
+    call([*cc, str(work / "launch"), str(LAUNCH)], work, log, "compiling the launcher")
     work.rename(target)
 
 
-def _call(command: list[str], cwd: Path, log: Path, what: str, report: Progress | None = None) -> None:
+def call(command: list[str], cwd: Path, log: Path, what: str, report: Progress | None = None) -> None:
+    """Run a command of a build, `log` taking what it says; raise RunError if it fails."""
     environment = {
         "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
         "HOME": os.environ.get("HOME", "/"),
