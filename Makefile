@@ -10,7 +10,7 @@ IMAGE  ?= rdcnlab
 INSIDE := lib/rdcnlab/engines/kernel/inside
 
 .DEFAULT_GOAL := help
-.PHONY: help setup system kernel demo test check reproduce p4 lab image clean
+.PHONY: help setup system kernel demo test soak check reproduce p4 lab image clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -36,6 +36,9 @@ demo: kernel ## Run and reproduce figure 4 of aykurt, quick profile (about two m
 
 test: kernel ## Run all tests
 	$(BIN)/python -m pytest
+
+soak: system $(READY) ## Random cases on a kernel that checks itself (half an hour; SEEDS=0-99)
+	$(BIN)/rdcnlab kernel soak --seeds $(or $(SEEDS),0-99)
 
 check: $(READY) ## Lint, types, layers
 	$(BIN)/ruff check

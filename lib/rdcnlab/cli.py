@@ -86,7 +86,7 @@ def kernel_soak(
     output: Output = Path("out/soak"),
     as_json: Json = False,
 ) -> None:
-    """Random networks, timetables and transfers on the kernel that checks itself; each seed in a guest of its own."""
+    """Try random networks and transfers on the kernel that checks itself; each seed in a guest of its own."""
     from rdcnlab import progress
     from rdcnlab.engines.kernel import build, soak
 
@@ -117,7 +117,7 @@ def kernel_selftest(
     output: Output = Path("out/selftest"),
     as_json: Json = False,
 ) -> None:
-    """The kernel's own tests of TCP and MPTCP; what fails is run without our features too, to say whose it is."""
+    """Run the kernel's own tests of TCP and MPTCP; what fails is run without our features too, to say whose it is."""
     from rdcnlab import progress
     from rdcnlab.engines.kernel import build, selftests
 

@@ -28,7 +28,8 @@ def run(test: dict, directory: Path) -> int:
         # virtual seconds, of which there are enough
         return subprocess.run(
             ["timeout", "-k", "10", str(test["limit_s"]), "bash", "-c", test["command"]],
-            cwd=test["cwd"], env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, check=False,
+            cwd=test["cwd"], env=environment, stdin=subprocess.DEVNULL, stdout=output,
+            stderr=subprocess.STDOUT, check=False,
         ).returncode  # fmt: skip
 
 

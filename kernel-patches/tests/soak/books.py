@@ -15,7 +15,7 @@ from rack import info
 
 DEBUG = Path("/sys/kernel/debug")
 #: Words that are in a complaint of the kernel.
-WORDS = ("WARNING", "BUG", "INFO: ", "UBSAN", "KASAN", "Call Trace", "ODEBUG", "refcount", "unregister_netdevice: waiting")
+WORDS = ("WARNING", "BUG", "INFO: ", "UBSAN", "KASAN", "Call Trace", "ODEBUG", "refcount", "unregister_netdevice: wait")
 
 
 def pipes(flows: list[Flow]) -> list[str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a seed to a case: which networks, which timetable, which transports, which traffic, and what goes wrong meanwhile.
+"""From a seed to a case: networks, a timetable, transports, traffic, and what goes wrong meanwhile.
 
 A case is plain data, a pure function of its seed, so a seed that failed says everything: run it again alone.
 All times are ns, rates bit/s, sizes bytes.
@@ -95,7 +95,7 @@ def _network(rng: random.Random, mtu: int) -> dict[str, Any]:
 
 
 def _timetable(rng: random.Random, count: int) -> list[list[int]]:
-    """Draw slots of (duration, network, TDN): each network once or more, nights in between, some TDNs that are wrong."""
+    """Draw slots of (duration, network, TDN): each network once or more, nights between, some wrong TDNs."""
     longest = _log(rng, 20 * US, 50 * MS)
     order = [*range(count), *(rng.randrange(count) for _ in range(rng.choice((0, 0, 2, 5))))]
     rng.shuffle(order)
@@ -123,7 +123,7 @@ def _sysctls(rng: random.Random, kind: str, count: int) -> dict[str, Any]:
     """Draw the settings of a host; one end without TDTCP, or with another number of networks, is as good."""
     settings: dict[str, Any] = {
         "tdn_count": count if rng.random() < 0.9 else rng.choice((0, 1, count + 1, 255)),
-        "tcp_tdtcp": int(kind == "tdtcp" and rng.random() < 0.93 or rng.random() < 0.05),
+        "tcp_tdtcp": int((kind == "tdtcp" and rng.random() < 0.93) or rng.random() < 0.05),
         "tcp_tdtcp_push": rng.randint(0, 1),
         "tcp_tdtcp_pace": rng.randint(0, 1),
         "tcp_sack": int(rng.random() < 0.95),

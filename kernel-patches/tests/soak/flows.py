@@ -26,7 +26,7 @@ class Flow:
         self.trouble: list[str] = []
         self.moved = 0
         self.networks = 0
-        self.come = [0, 0]
+        self.come = [0, 0]  # to the client, to the server
         self.ends: list[socket.socket | None] = [None, None]  # client's and server's
         self.deadline: list[float | None] = [None, None]
         self.stage = "waits"
@@ -52,10 +52,6 @@ class Flow:
         if self.plan["buffer"][end]:
             for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
                 sock.setsockopt(socket.SOL_SOCKET, option, self.plan["buffer"][end])
-
-    def moved_so_far(self) -> int:
-        """Bytes that have come, of both directions."""
-        return sum(self.come)
 
     def control(self, end: int, tdn: int | None, name: str) -> None:
         """Change the congestion control in the midst of it, of one network or of all; the socket may refuse."""

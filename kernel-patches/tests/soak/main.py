@@ -39,18 +39,13 @@ def run(case: dict) -> dict:
             (books.DEBUG / "provoke-crash/DIRECT").write_text(LKDTM[case["fault"]])
         field.calm()
         print("calm", flush=True)
-        deadline = time.monotonic() + LIMIT_S
         busy = [flow for flow in flows if flow.plan["end"] != "stay"]
-        for flow in busy:
-            flow.thread.join(max(0, deadline - time.monotonic()))
-        settle(flows, deadline)
+        wait(busy)
+        settle([flow for flow in flows if flow not in busy])
         wrong += books.pipes(flows)
         for flow in flows:
             flow.calm.set()
-        for flow in flows:
-            flow.thread.join(max(0, deadline - time.monotonic()))
-            if flow.thread.is_alive():
-                flow.trouble.append(f"{flow.stage} for {LIMIT_S} s of calm")
+        wait(flows)
         took = time.monotonic() - begun
         met = books.met(flows)
         wrong += [f"flow {flow.number} ({flow.plan['end']}): {line}" for flow in flows for line in flow.trouble]
@@ -65,11 +60,21 @@ def run(case: dict) -> dict:
     return {"ok": not wrong, "error": "; ".join(wrong), "facts": facts}
 
 
-def settle(flows: list[Flow], deadline: float) -> None:
+def wait(flows: list[Flow]) -> None:
+    """Wait for the ends of connections; those that do not come to one are in trouble."""
+    deadline = time.monotonic() + LIMIT_S
+    for flow in flows:
+        flow.thread.join(max(0, deadline - time.monotonic()))
+        if flow.thread.is_alive() and not flow.trouble:
+            asked = flow.plan["sizes"][::-1]
+            flow.trouble.append(f"{flow.stage} for {LIMIT_S} s of calm, {flow.come} of {asked} B came")
+
+
+def settle(flows: list[Flow]) -> None:
     """Wait until connections that stay open have moved all their bytes, and then for the last ACK."""
+    deadline = time.monotonic() + LIMIT_S
     while time.monotonic() < deadline:
-        staying = [flow for flow in flows if flow.plan["end"] == "stay"]
-        if all(flow.trouble or flow.moved_so_far() >= sum(flow.plan["sizes"]) for flow in staying):
+        if all(flow.trouble or sum(flow.come) >= sum(flow.plan["sizes"]) for flow in flows):
             break
         time.sleep(0.5)
     time.sleep(2)
@@ -80,7 +85,8 @@ def main(directory: Path) -> None:
     case = json.loads((directory / "case.json").read_text())
     outcome = {"ok": False, "error": ""}
     try:
-        sh("mount -t debugfs none /sys/kernel/debug || true", f"echo soak-{case['seed']} > /proc/sys/kernel/random/reproducible")
+        sh("mount -t debugfs none /sys/kernel/debug || true")
+        Path("/proc/sys/kernel/random/reproducible").write_text(f"soak-{case['seed']}")
         Path("/proc/sys/kernel/panic_on_warn").write_text("1")
         outcome = run(case)
     except BaseException as error:  # noqa: BLE001  whatever it was, the host has to learn of it

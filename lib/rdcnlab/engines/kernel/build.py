@@ -145,9 +145,7 @@ def _silent(_what: str, _done: int, _total: int) -> None:
     """Report nothing."""
 
 
-def build(
-    *, hz: int = 250, stock: bool = False, debug: bool = False, progress: Progress | None = None
-) -> Kernel:
+def build(*, hz: int = 250, stock: bool = False, debug: bool = False, progress: Progress | None = None) -> Kernel:
     """Return the build, making it first if it is not there.
 
     Parameters

@@ -66,8 +66,15 @@ def prepare() -> Path:
             work, log = target.with_suffix(".work"), target.with_suffix(".log")
             shutil.rmtree(work, ignore_errors=True)
             work.mkdir(parents=True)
-            wanted = ["--wildcards", "--no-wildcards-match-slash", *(f"*/{part}" for part in PARTS)]
-            build.call(["tar", "xf", str(source.path), "--strip-components=1", *wanted], work, log, "unpacking selftests")
+            unpack = [
+                "tar",
+                "xf",
+                str(source.path),
+                "--strip-components=1",
+                "--wildcards",
+                "--no-wildcards-match-slash",
+            ]
+            build.call([*unpack, *(f"*/{part}" for part in PARTS)], work, log, "unpacking the selftests")
             build.call(["make", "ARCH=x86", "headers"], work, log, "making the kernel's headers")
             headers = f"-isystem {work / 'usr/include'}"
             for name in MADE:

@@ -108,7 +108,8 @@ def run(
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
     root = build.patches_root() / "tests"
-    for file in [*(f for suite in SUITES for f in (root / suite).glob("*.py")), *(build.HERE / "inside").glob("ocs*.py")]:
+    modules = [file for suite in SUITES for file in (root / suite).glob("*.py")]
+    for file in [*modules, *(build.HERE / "inside").glob("ocs*.py")]:
         shutil.copy(file, directory)
     case = draw(seed, kind) | ({"fault": fault} if fault else {})
     (directory / "case.json").write_text(json.dumps(case, indent=1))
