@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import re
 import signal
 import sys
 from collections.abc import Callable
@@ -13,10 +12,10 @@ from typing import Annotated, Any
 
 import typer
 import yaml
-from rich.console import Console
-from rich.table import Table
 
+from rdcnlab import cli_kernel
 from rdcnlab.campaign import WALL_LIMIT_S, campaign, lookup
+from rdcnlab.cli_tools import Json, Output, parse_seeds, show
 from rdcnlab.errors import InputError, RdcnlabError
 from rdcnlab.scenario import Scenario
 from rdcnlab.store import Run, Store
@@ -28,15 +27,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-kernel_app = typer.Typer(help="The patched kernel.", no_args_is_help=True)
-app.add_typer(kernel_app, name="kernel")
+app.add_typer(cli_kernel.app, name="kernel")
 predict_app = typer.Typer(help="Ask the trained models.", no_args_is_help=True)
 app.add_typer(predict_app, name="predict")
 
-Json = Annotated[bool, typer.Option("--json", help="Print rows as JSON.")]
 Workers = Annotated[int | None, typer.Option(min=1, help="Worker processes; one on each core by default.")]
 Names = Annotated[list[str] | None, typer.Argument(metavar="[PAPER[/ITEM]]...", help="All by default.")]
-Output = Annotated[Path, typer.Option(help="Directory for what is written.")]
 ProfileName = Annotated[str, typer.Option(help="quick or paper.")]
 
 #: A quick look at a scenario sends no more than this on each flow.
@@ -51,94 +47,6 @@ def doctor(as_json: Json = False) -> None:
     rows = examine()
     show(rows, as_json)
     if not all(row["ok"] for row in rows if row["needed"]):
-        raise typer.Exit(1)
-
-
-@kernel_app.command("build")
-def kernel_build(
-    hz: Annotated[int, typer.Option(help="Timer frequency: 100, 250, 300 or 1000.")] = 250,
-    stock: Annotated[bool, typer.Option(help="With the patches for time and randomness only.")] = False,
-    debug: Annotated[bool, typer.Option(help="One that checks itself: KASAN, lockdep and more; slow.")] = False,
-) -> None:
-    """Build the patched kernel into the cache. Safe to interrupt, and to run twice at once."""
-    from rdcnlab import progress
-    from rdcnlab.engines.kernel import build
-
-    if hz not in (100, 250, 300, 1000):
-        raise InputError.of("--hz", hz, "100, 250, 300 or 1000")
-    with progress.bar(build.STEPS, "step") as bar:
-
-        def report(what: str, done: int, total: int) -> None:
-            bar.total = total
-            bar.set_description(what, refresh=False)
-            bar.update(done - bar.n)
-
-        kernel = build.build(hz=hz, stock=stock, debug=debug, progress=report)
-    typer.echo(f"{kernel.version} {kernel.id} {kernel.directory}")
-
-
-@kernel_app.command("soak")
-def kernel_soak(
-    seeds: Annotated[str, typer.Option(help="As in 0-99 or 1,4,7; each is a case of its own.")] = "0-19",
-    kind: Annotated[str | None, typer.Option(help="Only this: tdtcp, mptcp, retcp or tcp.")] = None,
-    fault: Annotated[str | None, typer.Option(help="Make an error on purpose, to see it found.")] = None,
-    plain: Annotated[bool, typer.Option(help="On the ordinary build: quicker, and blind for much.")] = False,
-    output: Output = Path("out/soak"),
-    as_json: Json = False,
-) -> None:
-    """Try random networks and transfers on the kernel that checks itself; each seed in a guest of its own."""
-    from rdcnlab import progress
-    from rdcnlab.engines.kernel import build, soak
-
-    numbers = parse_seeds(seeds)
-    for option, value, allowed in (("--kind", kind, soak.KINDS), ("--fault", fault, soak.FAULTS)):
-        if value is not None and value not in allowed:
-            raise InputError.of(option, value, ", ".join(allowed))
-    kernel = build.build(debug=not plain, progress=None)
-    rows, failed = [], 0
-    with progress.bar(len(numbers), "seed") as bar:
-        for seed in numbers:
-            ended = soak.run(kernel, seed, output / str(seed), kind=kind, fault=fault)
-            rows.append(ended.row())
-            if ended.error:
-                failed += 1
-                bar.write(f"seed {seed} ({ended.kind}): {ended.error} (see {ended.directory})", file=sys.stderr)
-            bar.set_postfix_str(f"{failed} failed", refresh=False)
-            bar.update()
-    show(rows, as_json, f"kernel {kernel.id[:16]}: {len(rows) - failed} of {len(rows)} seeds passed")
-    if failed:
-        raise typer.Exit(1)
-
-
-@kernel_app.command("selftest")
-def kernel_selftest(
-    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="As in mptcp/diag; all.")] = None,
-    plain: Annotated[bool, typer.Option(help="On the ordinary build, which lacks what some tests need.")] = False,
-    output: Output = Path("out/selftest"),
-    as_json: Json = False,
-) -> None:
-    """Run the kernel's own tests of TCP and MPTCP; what fails is run without our features too, to say whose it is."""
-    from rdcnlab import progress
-    from rdcnlab.engines.kernel import build, selftests
-
-    tests = {test.name: test for test in selftests.tests()}
-    for name in names or ():
-        if name not in tests:
-            raise InputError.of("NAME", name, ", ".join(tests))
-    chosen = [tests[name] for name in names or tests]
-    kernel = build.build(debug=not plain)
-    rows = []
-    with progress.bar(len(chosen), "test") as bar:
-        for test in chosen:
-            row = selftests.run(kernel, test, output / test.name)
-            row["without ours"] = ""
-            if row["result"] == "fail":
-                stock = build.build(stock=True, debug=not plain)
-                row["without ours"] = selftests.run(stock, test, output / f"{test.name}.stock")["result"]
-            rows.append(row)
-            bar.update()
-    show(rows, as_json, f"kernel {kernel.id[:16]}")
-    if any(row["result"] == "fail" != row["without ours"] for row in rows):
         raise typer.Exit(1)
 
 
@@ -330,37 +238,6 @@ def bench(as_json: Json = False) -> None:
     from rdcnlab.bench import measure
 
     show(list(measure()), as_json)
-
-
-def show(rows: list[dict[str, Any]], as_json: bool, title: str | None = None) -> None:
-    """Print rows as a table or as JSON."""
-    if as_json:
-        typer.echo(json.dumps(rows, indent=2))
-        return
-    table = Table(title=title, title_justify="left")
-    for name in rows[0] if rows else ():
-        table.add_column(name)
-    for row in rows:
-        table.add_row(*(_cell(value) for value in row.values()))
-    Console(width=None if sys.stdout.isatty() else 160).print(table, markup=False)
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:.4g}" if isinstance(value, float) else "" if value is None else str(value)
-
-
-def parse_seeds(text: str) -> list[int]:
-    """Read ``1-30``, ``1,4,7`` or both."""
-    seeds: list[int] = []
-    for part in text.split(","):
-        match = re.fullmatch(r"\s*(\d{1,10})(?:\s*-\s*(\d{1,10}))?\s*", part, re.ASCII)
-        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
-        if not first <= last < 2**32 or last - first >= 100_000:
-            raise InputError.of("--seeds", text, "numbers and rising ranges, such as 1-30 or 1,4,7")
-        seeds += range(first, last + 1)
-    return seeds
 
 
 def _profile(name: str) -> str:

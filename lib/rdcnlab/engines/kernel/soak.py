@@ -25,6 +25,8 @@ MEMORY = 768 * memory.MIB
 #: Transports, and errors that can be made on purpose: in the bytes, and in the kernel.
 KINDS = ("tdtcp", "mptcp", "retcp", "tcp")
 FAULTS = ("payload", "warning", "overflow", "freed", "bug")
+#: What a case tells of itself: frames at the switch, bytes compared, what connections met.
+FACTS = ("came", "told", "went", "lost", "bytes", "flows", "tdtcp", "joins", "retransmits", "timeouts", "resets")
 #: Seconds of wall clock for a case, and of processor time without virtual time moving.
 LIMIT_S, STALL_S = 900.0, 120.0
 #: What the kernel says when it finds an error, as it stands on the console.
@@ -64,7 +66,8 @@ class Ended:
     def row(self) -> dict[str, Any]:
         """Return it as a row of a table."""
         told = {"seed": self.seed, "kind": self.kind, "passed": not self.error}
-        return told | self.facts | {"wall_s": round(self.wall_s, 1), "error": self.error[:300]}
+        facts = {name: self.facts.get(name) for name in FACTS}
+        return told | facts | {"wall_s": round(self.wall_s, 1), "error": self.error[:300]}
 
 
 def draw(seed: int, kind: str | None = None) -> dict[str, Any]:
