@@ -13,11 +13,13 @@ import traceback
 from pathlib import Path
 
 import books
-from draw import MS
+from draw import S
 from field import Field
 from flows import Flow
 from lab import sh, until
 
+#: The instant at which the timetable begins [ns of CLOCK_MONOTONIC].
+EPOCH = 10 * S
 #: Seconds of virtual time in which all that is left has to get through when all is calm.
 LIMIT_S = 600
 #: Faults made on purpose, to see that they are seen: in the bytes, or by LKDTM in the kernel.
@@ -27,15 +29,17 @@ LKDTM = {"warning": "WARNING", "overflow": "SLAB_LINEAR_OVERFLOW", "freed": "REA
 def run(case: dict) -> dict:
     """Run a case; return what was wrong and some facts."""
     wrong = []
-    begun = time.monotonic()
     with Field(case) as field:
-        epoch = (time.monotonic_ns() // MS + 20) * MS
-        flows = [Flow(n, plan, epoch) for n, plan in enumerate(case["flows"])]
+        # what comes before may take longer elsewhere; from here on instants are absolute and drawn numbers the seed's
+        if time.monotonic_ns() > EPOCH:
+            raise RuntimeError(f"the network was not up before {EPOCH} ns")
+        Path("/proc/sys/kernel/random/reproducible").write_text(f"soak-{case['seed']}")
+        flows = [Flow(n, plan, EPOCH) for n, plan in enumerate(case["flows"])]
         for flow in flows:
             flow.garble = case.get("fault") == "payload"
-        field.start(epoch, flows)
+        field.start(EPOCH, flows)
         if case.get("fault") in LKDTM:
-            until(epoch + case["lasts"] // 2)
+            until(EPOCH + case["lasts"] // 2)
             (books.DEBUG / "provoke-crash/DIRECT").write_text(LKDTM[case["fault"]])
         field.calm()
         print("calm", flush=True)
@@ -46,7 +50,7 @@ def run(case: dict) -> dict:
         for flow in flows:
             flow.calm.set()
         wait(flows)
-        took = time.monotonic() - begun
+        took = time.monotonic() - EPOCH / S
         met = books.met(flows)
         wrong += [f"flow {flow.number} ({flow.plan['end']}): {line}" for flow in flows for line in flow.trouble]
         field.rest()
@@ -86,7 +90,6 @@ def main(directory: Path) -> None:
     outcome = {"ok": False, "error": ""}
     try:
         sh("mount -t debugfs none /sys/kernel/debug || true")
-        Path("/proc/sys/kernel/random/reproducible").write_text(f"soak-{case['seed']}")
         Path("/proc/sys/kernel/panic_on_warn").write_text("1")
         outcome = run(case)
     except BaseException as error:  # noqa: BLE001  whatever it was, the host has to learn of it
