@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -135,6 +136,22 @@ def test_another_implementation_of_quic_is_two_command_lines(run_guest: RunGuest
     seen = run_guest(scenario)
     assert seen.tables["flows"].set_index("flow").loc["main", "finished"]
     assert "GET /data" in (seen.directory / "main.server.log").read_text()
+
+
+def test_programs_may_lie_where_guests_look_at_nothing_else(two_flows: Scenario, tmp_path: Path) -> None:
+    """Such as below the home of who built them: a guest reads the system, Python, and them."""
+    server, client = tmp_path / "server", tmp_path / "client"
+    server.write_text("#!/bin/sh\nexec sleep 1000\n")
+    client.write_text("#!/bin/sh\necho this is the client; exit 3\n")
+    for program in (server, client):
+        program.chmod(0o755)
+    scenario = over_quic(
+        two_flows, quic={"name": "mine", "server": f"{server} {{port}}", "client": f"{client} {{port}}"}
+    )
+    directory = tmp_path / "run"
+    directory.mkdir()
+    with pytest.raises(RunError, match=r"the client ended with status 3; client: this is the client"):
+        KernelEngine().run(scenario, directory, core=None, wall_limit_s=300)
 
 
 def test_a_client_that_fails_is_told(run_guest: RunGuest, two_flows: Scenario) -> None:

@@ -69,6 +69,8 @@ class KernelEngine:
             core=core,
             wall_limit_s=wall_limit_s,
             python=sys.executable,
+            # programs may be anywhere, such as below a user's home
+            read=[Path(path) for path in plan_quic.identity(scenario) if Path(path).is_absolute()],
             watch=watch,
         )
         tables = observed.tables(scenario, directory)

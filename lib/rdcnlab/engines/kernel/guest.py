@@ -58,6 +58,7 @@ def run(
     core: int | None = None,
     wall_limit_s: float = 3600.0,
     python: str,
+    read: Sequence[Path] = (),
     watch: Watcher | None = None,
     stall_s: float = STALL_S,
 ) -> Report:
@@ -77,6 +78,8 @@ def run(
         Seconds of wall clock after which the run is given up.
     python : str
         Interpreter for the guest; it has to have Mininet.
+    read : sequence of Path
+        What programs of the scenario's are loaded from, beyond the system and Python.
     watch : callable, optional
         Called with the virtual time in ns now and then.
     stall_s : float
@@ -90,9 +93,9 @@ def run(
     buffers = sum(probe["buffer_kB"] for probe in plan["probes"])
     need = memory.size(buffers + plan["switch"].get("memory_kB", 0) + plan["memory_kB"])
     (directory / "plan.json").write_text(json.dumps(plan, sort_keys=True))
-    read = [HERE / "inside", *map(Path, plan["switch"].get("files", []))]
+    every = [HERE / "inside", *map(Path, plan["switch"].get("files", [])), *read]
     return boot(
-        kernel, directory, need, python=python, read=read, core=core, wall_limit_s=wall_limit_s, watch=watch,
+        kernel, directory, need, python=python, read=every, core=core, wall_limit_s=wall_limit_s, watch=watch,
         stall_s=stall_s,
     )  # fmt: skip
 
