@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import doctest
 import json
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rdcnlab.errors import InputError
-from rdcnlab.scenario import VARIANTS, Scenario, preset, presets
+from rdcnlab.scenario import VARIANTS, Scenario, preset, presets, quic
 from tests.conftest import TWO_FLOWS
 
 BASE = Scenario.from_dict(TWO_FLOWS)
@@ -22,6 +23,12 @@ BASE = Scenario.from_dict(TWO_FLOWS)
 def test_is_frozen() -> None:
     with pytest.raises(pydantic.ValidationError):
         BASE.seed = 2  # type: ignore[misc]
+
+
+def test_documented_implementations_of_quic_are_taken() -> None:
+    done = doctest.testmod(quic)
+    assert done.attempted >= 2
+    assert not done.failed
 
 
 def test_canonical_json_holds_integers_only() -> None:

@@ -42,6 +42,33 @@ class Quic(Frozen):
     -----
     Both may name ``{address}`` and ``{port}`` of the server, ``{cc}``, ``{size}`` (bytes), ``{files}`` (directory),
     ``{key}`` and ``{certificate}``.
+
+    The key is of Ed25519, which programs on BoringSSL do not take. These name files of their own, which guests read
+    below ``/mnt``, ``/etc`` and ``/usr``.
+
+    A run repeats byte by byte if its programs draw from the kernel only. Go's runtime and BoringSSL ask the processor
+    as well; the latter does not with ``env OPENSSL_ia32cap=~0x4000000000000000`` before the program's name.
+
+    Examples
+    --------
+    quic-go 0.29 (Reno, whatever ``{cc}`` says) in Debian's Caddy, which makes its own certificate:
+
+    >>> quic_go = Quic(
+    ...     name="quic-go",
+    ...     version="0.29",
+    ...     server="caddy file-server --root {files} --domain localhost --listen {address}:{port}",
+    ...     client="gtlsclient --quiet --no-quic-dump --no-http-dump --exit-on-all-streams-close --sni=localhost "
+    ...     "--max-data=32M --max-stream-data-bidi-local=32M {address} {port} https://localhost:{port}/data",
+    ... )
+
+    LSQUIC by its own examples, with CUBIC (``cc_algo=1``):
+
+    >>> lsquic = Quic(
+    ...     name="lsquic",
+    ...     version="3.3.1",
+    ...     server="http_server -r {files} -s {address}:{port} -c example.com,/mnt/ec.pem,/mnt/ec.key -o cc_algo=1",
+    ...     client="http_client -H example.com -s {address}:{port} -p /data -K",
+    ... )
     """
 
     name: Label = "ngtcp2"
