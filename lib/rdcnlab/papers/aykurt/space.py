@@ -116,6 +116,11 @@ def buffers(size: str) -> dict[str, Any]:
     return {f"network.links.{link}.buffer": size for link in ("green", "blue")}
 
 
+def delays(delay: str) -> dict[str, Any]:
+    """Return the changes that give hosts' cables another delay, for `Scenario.with_`; a base RTT has four of them."""
+    return {f"network.hosts.{host}.delay": delay for host in ("s1", "s2", "r1", "r2")}
+
+
 def _with_bursts(scenario: Scenario) -> Scenario:
     """Add the third server, which is cabled as the first two are, and its bursts."""
     data = scenario.to_dict()
