@@ -30,6 +30,7 @@ class Fairness(Throughput):
     """
 
     id: ClassVar[str] = "fairness"
+    runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 3}
     of_profile: ClassVar[dict[str, str]] = {"quick": "300 ms", "paper": "500 ms"}
 
     variants: Variants = ("tdtcp", "cubic")

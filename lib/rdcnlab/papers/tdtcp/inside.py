@@ -30,6 +30,7 @@ class Inside(Throughput):
     """
 
     id: ClassVar[str] = "inside"
+    runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 3}
     of_profile: ClassVar[dict[str, str]] = {"quick": "300 ms", "paper": "500 ms"}
 
     variants: Variants = ("tdtcp",)

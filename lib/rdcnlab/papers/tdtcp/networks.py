@@ -35,6 +35,7 @@ class Networks(Throughput):
     """
 
     id: ClassVar[str] = "networks"
+    runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 3}
     of_profile: ClassVar[dict[str, str]] = {"quick": "300 ms", "paper": "500 ms"}
 
     variants: Variants = ("tdtcp", "cubic")
