@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scheduler for time-division networks: data on the active network's subflow and on no other."""
 
+import ctypes
 import time
 
 from lab import Transfer, counter, equal, main
 from paths import QUIET, RATE, Paths
 
+LIBC = ctypes.CDLL(None, use_errno=True)
+#: An address of no family, with which connect() ends a connection; Python has no word for it.
+UNSPEC = bytes(16)
 SECOND = RATE // 8  # bytes that a link carries in one
 
 
@@ -182,6 +186,27 @@ def case_plain_tcp() -> None:
         transfer = Transfer(near, far, 4 << 20)
         time.sleep(0.1)
         only(during(paths, 0.1), 0, 0.1)
+        transfer.wait()
+
+
+def case_connects_again() -> None:
+    """A socket's second connection counts its subflows as the first did: each network has one."""
+    with Paths() as paths:
+        near, far = paths.connect()
+        if LIBC.connect(near.fileno(), UNSPEC, len(UNSPEC)):
+            raise OSError(ctypes.get_errno(), "connect to AF_UNSPEC")
+        far.close()
+        near.connect(("10.0.0.2", 5000))
+        far = paths.sockets[-1].accept()[0]
+        paths.sockets.append(far)
+        near.send(b"\0")
+        equal(far.recv(1), b"\0", "the first byte")
+        time.sleep(0.1)
+        transfer = Transfer(near, far, 32 << 20)
+        for tdn in (0, 1):
+            paths.active(tdn)
+            time.sleep(0.3)
+            only(during(paths, 0.3), tdn, 0.3)
         transfer.wait()
 
 

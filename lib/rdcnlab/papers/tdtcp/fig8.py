@@ -56,14 +56,3 @@ class Fig8b(Occupancy):
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure whether TDTCP's mean is the lowest."""
         return {"tdtcp-lowest": lowest(self.means(runs), "tdtcp")}
-
-    def causes(self) -> list[Cause]:
-        """Return what the RTT, which is assumed, has to do with the queue."""
-        return [
-            Cause(
-                "tdtcp-lowest",
-                "The paper does not give the RTT of this figure; here it is that of the packet network, 100 us. With "
-                "that of the circuit, 40 us, in both networks",
-                Fig8b(variants=("tdtcp", "cubic", "dctcp", "retcp", "retcpdyn"), seeds=self.few, changes=_SHORT),
-            )
-        ]

@@ -223,5 +223,5 @@ class Occupancy(Weeks):
                 figures.reference(ax, limit.packets, "limit")
             figures.shade(ax, weeks.spans_us(first, "circuit"))
             ax.set(xlabel="time in three weeks [us]", ylabel="queue [packets]")
-            figures.legend(figure, ax)
+            figures.legend(figure, ax, columns=4)
         return figure
