@@ -95,8 +95,8 @@ def run(
     (directory / "plan.json").write_text(json.dumps(plan, sort_keys=True))
     every = [HERE / "inside", *map(Path, plan["switch"].get("files", [])), *read]
     return boot(
-        kernel, directory, need, python=python, read=every, core=core, wall_limit_s=wall_limit_s, watch=watch,
-        stall_s=stall_s,
+        kernel, directory, need, python=python, inside=str(HERE / "inside"), read=every, core=core,
+        wall_limit_s=wall_limit_s, watch=watch, stall_s=stall_s,
     )  # fmt: skip
 
 
@@ -106,7 +106,7 @@ def boot(
     need: int,
     *,
     python: str,
-    inside: str = str(HERE / "inside"),
+    inside: str,
     read: Sequence[Path] = (),
     options: Sequence[str] = (),
     core: int | None = None,
