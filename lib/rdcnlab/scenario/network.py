@@ -215,3 +215,20 @@ class Network(Frozen):
         time = sum(8e9 * (there + self.overhead) / rate for rate in [*lines, first.rate])
         time += sum(8e9 * (back + self.overhead) / rate for rate in [*lines, *(each.rate for each in second)])
         return 2 * cables + first.delay + sum(each.delay for each in second) + time
+
+    def delay_ns(self, src: str, dst: str, there: int, back: int, *, rate: int, rtt_ns: float) -> int:
+        """Return the delay of a link, taken there and back, with which two hosts have an RTT; see `rtt_ns`.
+
+        Parameters
+        ----------
+        src, dst, there, back
+            As in `rtt_ns`.
+        rate : int
+            Of the link, bit/s.
+        rtt_ns : float
+            The RTT while nothing else is on the way, in ns.
+        """
+        ends = [host for host in self.hosts if host.name in (src, dst)]
+        lines = [*(host.rate for host in ends), rate]
+        time = sum(8e9 * (size + self.overhead) / line for size in (there, back) for line in lines)
+        return round((rtt_ns - 2 * sum(host.delay for host in ends) - time) / 2)

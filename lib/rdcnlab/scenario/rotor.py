@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from rdcnlab.errors import InputError
@@ -71,6 +72,24 @@ def week(
         if slot["link"] == circuit:
             slot["tdn"] = 1
     return slots if grown is None else _growing(slots, circuit, queue, grown, ahead)
+
+
+def rotation(links: Sequence[str], *, day: int, night: int) -> list[dict[str, Any]]:
+    """Return the slots of a week in which each day is another network, as plain data of `Schedule.slots`.
+
+    Parameters
+    ----------
+    links : sequence of str
+        One a day; day i is time-division network i, of which hosts learn when it begins.
+    day, night : int
+        ns; each day is followed by a night in which nothing passes.
+    """
+    return [
+        {"duration": duration, "link": target, "tdn": number}
+        for number, link in enumerate(links)
+        for duration, target in ((day, link), (night, DARK))
+        if duration
+    ]
 
 
 def _growing(

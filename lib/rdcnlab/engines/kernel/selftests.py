@@ -95,7 +95,8 @@ def run(kernel: build.Kernel, test: Test, directory: Path, *, core: int | None =
     """
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
-    shutil.copy(build.patches_root() / "tests" / "selftests" / "main.py", directory)
+    for file in ("alone/alone.py", "selftests/main.py"):
+        shutil.copy(build.patches_root() / "tests" / file, directory)
     where = prepare()
     asked = {"command": test.command, "cwd": str(where / test.directory), "limit_s": LIMIT_S}
     (directory / "test.json").write_text(json.dumps(asked))

@@ -19,7 +19,7 @@ from rdcnlab.engines.kernel import build, guest, memory
 from rdcnlab.errors import RunError
 
 #: Suites whose helpers a case uses, and the switch's client.
-SUITES = ("ocs", "tdtcp", "mptcp", "soak")
+SUITES = ("alone", "ocs", "tdtcp", "mptcp", "soak")
 #: Memory of the guest: KASAN keeps what is freed for a while.
 MEMORY = 768 * memory.MIB
 #: Transports, and errors that can be made on purpose: in the bytes, and in the kernel.

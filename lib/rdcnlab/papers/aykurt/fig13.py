@@ -128,8 +128,8 @@ class Fig13(_AgainstQuic):
                 "below-half",
                 "No packet of QUIC is lost and no flow control holds it: ngtcp2 of Debian 12 (0.12) ends the growth of "
                 "its window at 2.89 times its largest delivery rate times its smallest RTT (target_cwnd in "
-                "lib/ngtcp2_cc.c, gone in 1.9). Here this is 60 kB, in a queue where TCP keeps 550 kB. It grows with "
-                "the base RTT: with one of 3 ms it is 1.1 MB, and TCP gets",
+                "lib/ngtcp2_cc.c, gone in 1.9), and TCP fills the buffer. The bound grows with the base RTT: with one "
+                "of 3 ms TCP gets",
                 far,
             ),
             Cause("far-behind", "It is the same bound. With a base RTT of 3 ms the ratio is", far),

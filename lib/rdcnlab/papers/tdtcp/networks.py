@@ -17,6 +17,7 @@ from rdcnlab.runs import Runs
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.fields import Listed
 from rdcnlab.scenario.flow import TCP_HEADERS
+from rdcnlab.scenario.rotor import rotation
 from rdcnlab.units import DURATION, NS_PER_US
 
 #: Sec. 5.1: days and nights, ns. All networks are circuits here, so every night is dark.
@@ -93,15 +94,17 @@ def _networks(base: Scenario, count: int) -> dict[str, Any]:
     parts = [number / (count - 1) for number in range(count)]
     rates = [round(_RATES[0] + (_RATES[1] - _RATES[0]) * part) * 10**9 for part in parts]
     rtts = [round((_RTTS[0] + (_RTTS[1] - _RTTS[0]) * part) * NS_PER_US) for part in parts]
+    names = [f"net{number}" for number in range(count)]
+    first = base.flows[0]
     links = [
-        {"name": f"net{number}", "rate": rate, "delay": _delay(base, rate, rtt)}
-        for number, (rate, rtt) in enumerate(zip(rates, rtts, strict=True))
+        {
+            "name": name,
+            "rate": rate,
+            "delay": base.network.delay_ns(first.src, first.dst, base.network.mtu, TCP_HEADERS, rate=rate, rtt_ns=rtt),
+        }
+        for name, rate, rtt in zip(names, rates, rtts, strict=True)
     ]
-    slots: list[Any] = []
-    for number, link in enumerate(links):
-        slots += [{"duration": _DAY, "link": link["name"], "tdn": number}]
-        # hosts are told of the next network when it is there
-        slots += [{"duration": _NIGHT, "link": "dark", "tdn": number}]
+    slots = rotation(names, day=_DAY, night=_NIGHT)
     week = sum(slot["duration"] for slot in slots)
     weeks_before = -(-DURATION.parse(FOLD_FROM) // week)
     return {
@@ -111,11 +114,3 @@ def _networks(base: Scenario, count: int) -> dict[str, Any]:
         "probes.fold": 3 * week,
         "probes.fold_from": weeks_before * week,
     }
-
-
-def _delay(base: Scenario, rate: int, rtt: int) -> int:
-    """Return the delay of a link with which a full packet and its ACK have an RTT, as networks/tdtcp.yaml has it."""
-    overhead = base.network.overhead
-    sizes = base.network.mtu + overhead, TCP_HEADERS + overhead
-    lines = [host.rate for host in base.network.hosts if host.name in (base.flows[0].src, base.flows[0].dst)]
-    return round((rtt - sum(8e9 * size / line for size in sizes for line in (*lines, rate))) / 2)
