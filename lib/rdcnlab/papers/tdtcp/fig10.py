@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -71,6 +71,14 @@ class Fig10a(_PerDay):
     id: ClassVar[str] = "fig10a"
     event: ClassVar[str] = "duplicates"
     label: ClassVar[str] = "reordering events in a day"
+
+    def mark(self, ax: Axes) -> None:
+        """Mark the paper's share of days without any, which also have no retransmission."""
+        stated = next(claim.expect.at_least for claim in self.claims.claims if claim.id == "quiet-days")
+        if stated is not None and "tdtcp" in self.variants:
+            drawn = figures.look("tdtcp")
+            look: dict[str, Any] = {"marker": "o", "markerfacecolor": "none", "linestyle": "", "color": drawn.color}
+            ax.plot(0, stated / 100, label=f"{drawn.label}, paper", **look)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure the share of days without reordering and without retransmission with TDTCP."""
