@@ -21,8 +21,10 @@ from rdcnlab.scenario.fields import Listed
 from rdcnlab.units import NS_PER_MS
 
 Mover = Literal["cubic", "bbr", "reno", "westwood"]
-_LOSS_BASED = ("cubic", "reno")
+_LOSS_BASED: tuple[Mover, ...] = ("cubic", "reno")
 _LABEL = {"main": "QUIC, CUBIC", "migrated": "TCP, migrated"}
+#: A hosts' delay that makes the base RTT 3 ms.
+_FAR = "750 us"
 #: A fair share of a link [Gb/s].
 _HALF = 0.5
 
@@ -122,7 +124,7 @@ class Fig13(_AgainstQuic):
 
     def causes(self) -> list[Cause]:
         """Return what bounds the window of the QUIC flow, where that is wider."""
-        far = Fig13(cc=("cubic",), size=self.size, seeds=self.few, changes=delays("750 us"))
+        far = Fig13(cc=self.cc, size=self.size, seeds=self.few, changes=delays(_FAR))
         return [
             Cause(
                 "below-half",
@@ -133,6 +135,8 @@ class Fig13(_AgainstQuic):
                 far,
             ),
             Cause("far-behind", "It is the same bound. With a base RTT of 3 ms the ratio is", far),
+            Cause("bbr-gets-more", "It is the same bound: what BBR leaves QUIC does not take. With 3 ms", far),
+            Cause("westwood-competes", "It is the same bound. With a base RTT of 3 ms", far),
         ]
 
     def _shared(self, runs: Runs) -> pd.DataFrame:
@@ -174,3 +178,14 @@ class Fig14(_AgainstQuic):
             "suffer-more": Measured({cc: tables.margin(at_25.loc[[cc]], at_50.loc[[cc]]) for cc in loss_based}),
             "others-stay": Measured(tables.cases((at_25["mean"] / at_50["mean"])[others])),
         }
+
+    def causes(self) -> list[Cause]:
+        """Return what bounds the window of the QUIC flow, where that is wider."""
+        return [
+            Cause(
+                "suffer-more",
+                "Whom the QUIC flow does not push aside, a shorter slot beside it does not hurt: its window is bounded "
+                "(see figure 13). With a base RTT of 3 ms",
+                Fig14(cc=_LOSS_BASED, size=self.size, seeds=self.few, changes=delays(_FAR)),
+            )
+        ]

@@ -11,8 +11,9 @@ from pydantic import Field
 
 from rdcnlab import figures, tables, weeks
 from rdcnlab.claims import Measured
+from rdcnlab.items import Cause
 from rdcnlab.papers.tdtcp.graphs import Throughput, Variants
-from rdcnlab.papers.tdtcp.space import scenario
+from rdcnlab.papers.tdtcp.space import PACED, scenario
 from rdcnlab.runs import Runs
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.fields import Listed, whole
@@ -72,6 +73,17 @@ class Fairness(Throughput):
         if (0, "cubic") in means:
             measured["no-harm"] = Measured({f"{n}": means[n, "cubic"] / means[0, "cubic"] for n in mixed})
         return measured
+
+    def causes(self) -> list[Cause]:
+        """Return whom the burst of a window that was kept costs something."""
+        return [
+            Cause(
+                "alike",
+                "TDTCP's flows lose to the burst with which they return, and their neighbours do not. Paced, they are "
+                "those that get more",
+                Fairness(counts=tuple(n for n in self.counts if 0 < n < _FLOWS), seeds=self.few, changes=PACED),
+            )
+        ]
 
     def plot(self, runs: Runs) -> Figure:
         """Draw what a flow gets over the number of flows of TDTCP."""

@@ -14,7 +14,7 @@ from rdcnlab import figures, tables, weeks
 from rdcnlab.claims import Measured
 from rdcnlab.items import Cause
 from rdcnlab.papers.tdtcp.graphs import Variants, Weeks
-from rdcnlab.papers.tdtcp.space import FOLD_FROM
+from rdcnlab.papers.tdtcp.space import FOLD_FROM, PACED
 from rdcnlab.runs import Runs
 from rdcnlab.scenario import Scenario
 from rdcnlab.units import DURATION, NS_PER_US
@@ -32,19 +32,21 @@ class _PerDay(Weeks):
         """Return events."""
         return ("flows", "events")
 
-    def counts(self, runs: Runs, event: str) -> dict[str, pd.DataFrame]:
-        """Return ``run``, ``begin_ns`` and ``count`` of each variant."""
+    def counts(self, runs: Runs, *names: str, by_flow: bool = False) -> dict[str, pd.DataFrame]:
+        """Return ``run``, ``begin_ns`` and ``count`` of some events of each variant, or of each of its flows."""
         found: dict[str, pd.DataFrame] = {}
         for variant in self.variants:
             of, asked = self.of(runs, variant)
             if len(of):
                 spans = weeks.days(asked, "circuit")
                 after = int(self.rtt_us("packet")) * NS_PER_US
-                events = of.events[of.events["event"] == event]
-                found[variant] = weeks.per_day(
-                    events.assign(t_ns=events["t_ns"] // self.dilation), spans, range(len(of)), after_ns=after,
-                    begin_ns=DURATION.parse(FOLD_FROM),
-                )  # fmt: skip
+                events = of.events[of.events["event"].isin(names)]
+                events = events.assign(t_ns=events["t_ns"] // self.dilation)
+                parts = [events[events["flow"] == flow.name] for flow in asked.flows] if by_flow else [events]
+                found[variant] = pd.concat(
+                    weeks.per_day(part, spans, range(len(of)), after_ns=after, begin_ns=DURATION.parse(FOLD_FROM))
+                    for part in parts
+                )
         return found
 
     def plot(self, runs: Runs) -> Figure:
@@ -82,10 +84,36 @@ class Fig10a(_PerDay):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure the share of days without reordering and without retransmission with TDTCP."""
-        reordered, again = self.counts(runs, "duplicates"), self.counts(runs, "retransmit")
-        quiet = {name: 100 * float(((reordered[name]["count"] + again[name]["count"]) == 0).mean()) for name in again}
+        quiet = self._quiet(runs)
         note = ", ".join(f"{name}: {share:.3g} %" for name, share in quiet.items())
         return {"quiet-days": Measured.one(quiet["tdtcp"], note) if "tdtcp" in quiet else Measured()}
+
+    def causes(self) -> list[Cause]:
+        """Return whose days are counted, and what the burst of a window that was kept costs."""
+        paced = Fig10a(variants=("tdtcp",), seeds=self.few, changes=PACED)
+        return [
+            Cause(
+                "quiet-days",
+                "A day is quiet here if none of sixteen flows has anything; the paper does not say whose days it "
+                "counts. Share of days of a single flow, in %",
+                self,
+                self._quiet_flows,
+            ),
+            Cause(
+                "quiet-days",
+                "Nor is it the initial burst of Sec. 5.2. Paced, the share of days of a single flow is, in %",
+                paced,
+                paced._quiet_flows,
+            ),
+        ]
+
+    def _quiet_flows(self, runs: Runs) -> Measured:
+        return Measured(self._quiet(runs, by_flow=True))
+
+    def _quiet(self, runs: Runs, *, by_flow: bool = False) -> dict[str, float]:
+        """Return the share of days, in %, without reordering and without retransmission."""
+        counted = self.counts(runs, "duplicates", "retransmit", by_flow=by_flow)
+        return {name: 100 * float((of["count"] == 0).mean()) for name, of in counted.items()}
 
 
 class Fig10b(_PerDay):
@@ -123,6 +151,21 @@ class Fig10b(_PerDay):
                 "p90-tdtcp",
                 "The window of a network that comes back leaves at once and overflows the queue of 16 packets: the "
                 "initial burst of Sec. 5.2. Paced, less is sent again",
-                Fig10b(variants=("tdtcp",), seeds=self.few, changes={"transport.tdtcp_pace": True}),
-            )
+                Fig10b(variants=("tdtcp",), seeds=self.few, changes=PACED),
+            ),
+            Cause(
+                "most-cubic",
+                "The paper's CUBIC sends again what was only late. Linux 6.12 hardly does: for each packet that was "
+                "lost so many are sent again",
+                self,
+                self._for_each_lost,
+            ),
         ]
+
+    def _for_each_lost(self, runs: Runs) -> Measured:
+        found: dict[str, float] = {}
+        for variant in self.variants:
+            events = self.of(runs, variant)[0].events["event"]
+            lost = int(events.str.startswith("drop").sum())
+            found[variant] = int((events == "retransmit").sum()) / lost if lost else float("nan")
+        return Measured(found)

@@ -8,6 +8,7 @@ from typing import ClassVar
 from rdcnlab.claims import Measured
 from rdcnlab.items import Cause
 from rdcnlab.papers.tdtcp.graphs import Throughput, Variants, above
+from rdcnlab.papers.tdtcp.space import ACKS_APART, CROSSING
 from rdcnlab.runs import Runs
 
 
@@ -29,12 +30,24 @@ class Fig2(Throughput):
         }
 
     def causes(self) -> list[Cause]:
-        """Return what the reverse direction's circuit has to do with the slope."""
+        """Return what the reverse direction's circuit has to do with the slope, and what MPTCP's isolation."""
+        crossing = Fig2(seeds=self.few, changes=CROSSING)
         return [
             Cause(
                 "shallow-in-circuit-days",
                 "Path and queue of the packet network hold 30 packets; with an RTT of 40 us these alone are more than "
                 "half of 100 Gb/s. In the public artefact ACKs have their circuit on another day, and the RTT is 70 us",
-                Fig2(variants=("cubic",), seeds=self.few, changes={"network.schedules.reverse.phase": "600 us"}),
-            )
+                Fig2(variants=("cubic",), seeds=self.few, changes=ACKS_APART),
+            ),
+            Cause(
+                "parallel-in-packet-days",
+                "It is MPTCP's, and depends on what of a subflow waits for its network (see figure 7a). If nothing "
+                "does",
+                crossing,
+            ),
+            Cause(
+                "mptcp-less",
+                "It depends on what of a subflow waits for its network (see figure 7a). If nothing does",
+                crossing,
+            ),
         ]

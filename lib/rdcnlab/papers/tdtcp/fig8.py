@@ -9,11 +9,13 @@ from rdcnlab import weeks
 from rdcnlab.claims import Measured
 from rdcnlab.items import Cause
 from rdcnlab.papers.tdtcp.graphs import Occupancy, Throughput, lowest, over
-from rdcnlab.papers.tdtcp.space import Difference
+from rdcnlab.papers.tdtcp.space import CROSSING, LATE, Difference
 from rdcnlab.runs import Runs
 
 #: The circuit's RTT in both networks: the paper does not say which of the two there was. As networks/tdtcp.yaml has it.
 _SHORT: dict[str, Any] = {"network.links.packet.delay": "16257 ns", "network.links.circuit.delay": "19544 ns"}
+#: Hosts learn so late of each change of networks.
+_LATER: dict[str, Any] = {"notify": {"delay": "40 us"}}
 
 
 class Fig8a(Throughput):
@@ -43,7 +45,18 @@ class Fig8a(Throughput):
                 "The paper does not give the RTT of this figure; here it is that of the packet network, 100 us. What a "
                 "grown queue holds fills a path of 40 us better than one of 100 us. With 40 us in both networks",
                 Fig8a(variants=("retcpdyn",), seeds=self.few, changes=_SHORT),
-            )
+            ),
+            Cause(
+                "slightly-below",
+                "Hosts and switches compute in no time here, and TDTCP's hosts know of a change at once. The paper "
+                "does not say how late its own do. If it is 40 us",
+                Fig8a(variants=("tdtcp", "cubic", "dctcp"), seeds=self.few, changes=_LATER),
+            ),
+            Cause(
+                "mptcp-last",
+                "It depends on what of a subflow waits for its network (see figure 7a). If nothing does",
+                Fig8a(variants=("cubic", "dctcp", "mptcp"), seeds=self.few, changes=CROSSING),
+            ),
         ]
 
 
@@ -56,3 +69,15 @@ class Fig8b(Occupancy):
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure whether TDTCP's mean is the lowest."""
         return {"tdtcp-lowest": lowest(self.means(runs), "tdtcp")}
+
+    def causes(self) -> list[Cause]:
+        """Return what late notifications do to TDTCP's queue."""
+        alone = tuple(name for name in self.variants if name != "mptcp")
+        return [
+            Cause(
+                "tdtcp-lowest",
+                "MPTCP's is below in any case (see figure 7b), those of reTCP and DCTCP only if TDTCP's hosts know of "
+                "a change at once. If it is 20 us later",
+                Fig8b(variants=alone, seeds=self.few, changes=LATE),
+            )
+        ]

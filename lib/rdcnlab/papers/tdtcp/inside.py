@@ -11,6 +11,7 @@ from pydantic import Field
 
 from rdcnlab import figures, tables, weeks
 from rdcnlab.claims import Measured
+from rdcnlab.items import Cause
 from rdcnlab.papers.tdtcp.graphs import Throughput, Variants
 from rdcnlab.papers.tdtcp.space import scenario
 from rdcnlab.runs import Runs
@@ -66,6 +67,16 @@ class Inside(Throughput):
             "each-gains": Measured(ahead, tables.listed(goodput, "Gb/s")),
             "dctcp-as-cubic": Measured.one(means["tdtcp dctcp"] / means["tdtcp cubic"]) if known else Measured(),
         }
+
+    def causes(self) -> list[Cause]:
+        """Return what more runs tell."""
+        return [
+            Cause(
+                "each-gains",
+                "BBR's goodput inside TDTCP differs from run to run, and three of them leave it open. Of ten each",
+                Inside(cc=("bbr",), profile=self.profile, seeds=10 if self.profile == "paper" else self.few),
+            )
+        ]
 
     def plot(self, runs: Runs) -> Figure:
         """Draw goodput with intervals, of each congestion control inside TDTCP and without it."""
