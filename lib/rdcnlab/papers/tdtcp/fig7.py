@@ -72,8 +72,8 @@ class Fig7b(Occupancy):
             Cause(
                 "tdtcp-lowest",
                 "MPTCP's is below in any case: its queue is short when its packet network has come back, and it "
-                "carries less (figure 7a). That of reTCP is as short if TDTCP's hosts know of a change at once, as they do "
-                "here. If it is 20 us later",
+                "carries less (figure 7a). That of reTCP is as short if TDTCP's hosts know of a change at once, as "
+                "they do here. If it is 20 us later",
                 Fig7b(variants=alone, seeds=self.few, changes=LATE),
             ),
             Cause(
