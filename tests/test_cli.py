@@ -110,6 +110,7 @@ def test_a_failed_run_ends_with_one(here: Path, rdcnlab: Run) -> None:
         ("predict", "variant", "s.yaml"),
         ("predict", "variant", "empty.csv"),
         ("predict", "variant", "words.csv"),
+        ("predict", "seconds", "--migrated", "reno"),
     ],
 )
 def test_bad_input_ends_with_two(here: Path, rdcnlab: Run, arguments: tuple[str, ...]) -> None:

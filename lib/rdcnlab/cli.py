@@ -165,6 +165,24 @@ def predict_prolongation(
     show([{**told, **row}], as_json)
 
 
+@predict_app.command("seconds")
+def predict_seconds(
+    migrated: Annotated[str, typer.Option(help="Variant of the flow that is moved.")],
+    main: Annotated[str, typer.Option(help="Variant of the flow that stays.")],
+    day: Annotated[float, typer.Option(help="How long a circuit stands [ms].")],
+    night: Annotated[float, typer.Option(help="How long it is dark before the next one [ms].")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Tell how much longer a migrated flow of 2 GiB takes than the main one, on the testbed of Aykurt et al."""
+    import pandas as pd
+
+    from rdcnlab.models import forest
+
+    told = {"migrated": migrated, "main": main, "day_ms": day, "night_ms": night}
+    (row,) = json.loads(forest.best().predict(pd.DataFrame([told])).to_json(orient="records"))
+    show([{**told, **row}], as_json)
+
+
 @app.command()
 def verify(
     sample: Annotated[int, typer.Option(min=1, help="How many stored runs to run again.")] = 3,

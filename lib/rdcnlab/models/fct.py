@@ -42,6 +42,14 @@ GRID: Mapping[str, tuple[Any, ...]] = {
     "min_samples_leaf": (1, 2, 4),
     "bootstrap": (True, False),
 }
+#: What the paper's search found best.
+BEST: Mapping[str, Any] = {
+    "n_estimators": 500,
+    "max_depth": 100,
+    "min_samples_split": 2,
+    "min_samples_leaf": 2,
+    "bootstrap": True,
+}
 FOLDS = 10
 
 
@@ -114,10 +122,14 @@ class Scores:
 
 
 def splits(data: pd.DataFrame, folds: Folds, count: int = FOLDS) -> list[tuple[Any, Any]]:
-    """Return training and test rows of each fold: over runs at random, or over scenarios."""
+    """Return training and test rows of each fold: over runs at random, or over scenarios. As many as there can be."""
     if folds == "runs":
-        return list(KFold(count, shuffle=True, random_state=0).split(data))
-    return list(GroupKFold(count, shuffle=True, random_state=0).split(data, groups=data["scenario"]))
+        return list(KFold(min(count, len(data)), shuffle=True, random_state=0).split(data))
+    return list(
+        GroupKFold(min(count, data["scenario"].nunique()), shuffle=True, random_state=0).split(
+            data, groups=data["scenario"]
+        )
+    )
 
 
 def score(data: pd.DataFrame, model: Any, folds: Folds = "runs", count: int = FOLDS) -> Scores:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -14,7 +15,7 @@ from pydantic import Field
 from rdcnlab import figures
 from rdcnlab.claims import Measured
 from rdcnlab.items import Item
-from rdcnlab.models import fct
+from rdcnlab.models import fct, forest
 from rdcnlab.papers.aykurt.space import Downtime, Period, Point, Volume
 from rdcnlab.runs import Runs
 from rdcnlab.scenario import Scenario
@@ -25,8 +26,6 @@ _TIMES: tuple[tuple[Period, Downtime | None], ...] = (
     *((period, None) for period in (1, 5, 10, 25, 50, 100)),
     *((100, 10), (50, 5), (20, 2), (10, 1)),
 )  # fmt: skip
-#: What the paper's search found best.
-BEST = {"n_estimators": 500, "bootstrap": True, "max_depth": 100, "min_samples_leaf": 2, "min_samples_split": 2}
 #: The point that the paper calls the hardest.
 _HARDEST = (9.0, 1.0)
 
@@ -72,7 +71,7 @@ class Fig15(Item):
     def plot(self, runs: Runs) -> Figure:
         """Draw what was measured and, beside it, what was predicted of runs held out, over day and night."""
         data = self.data(runs)
-        predicted = fct.score(data, fct.forest(**BEST)).predictions
+        predicted = fct.score(data, fct.forest(**fct.BEST)).predictions
         places = data[["day_ms", "night_ms"]].drop_duplicates().sort_values(["night_ms", "day_ms"])
         at = data[["day_ms", "night_ms"]].merge(places.assign(place=np.arange(len(places))), how="left")["place"]
         # side by side, and runs of one pair of variants above each other
@@ -99,7 +98,7 @@ class Fig15(Item):
         data = self.data(runs)
         if len(data) < fct.FOLDS:
             return {}
-        model = fct.forest(**BEST)
+        model = fct.forest(**fct.BEST)
         scores = fct.score(data, model)
         grouped = fct.score(data, model, "scenarios") if data["scenario"].nunique() >= fct.FOLDS else None
         harder = f"folds of whole scenarios: {grouped.r2:.3f}" if grouped else ""
@@ -113,9 +112,22 @@ class Fig15(Item):
         if _HARDEST in off.index:
             ranks = {"residual": off.rank(ascending=False), "prolongation": longest.rank(ascending=False)}
             measured["hardest"] = Measured({name: float(rank[_HARDEST]) for name, rank in ranks.items()})
-        lost = fct.importances(data, fct.forest(**{**BEST, "n_estimators": 100}))
+        lost = fct.importances(data, fct.forest(**{**fct.BEST, "n_estimators": 100}))
         listed = ", ".join(f"{name}: {value:.3g}" for name, value in lost.items())
         others = lost.drop(["day_ms", "night_ms"]).max()
         margins = {"day over night": lost["day_ms"] - lost["night_ms"], "night over others": lost["night_ms"] - others}
         measured["important"] = Measured({name: float(value) for name, value in margins.items()}, listed)
         return measured
+
+    def searched(self, runs: Runs, *, workers: int | None = None) -> pd.DataFrame:
+        """Return ``r2`` and ``mse`` of every combination of parameters that the paper tried, the best first.
+
+        Of the forests' sizes only the smallest in the quick profile. What was searched before is read.
+        """
+        grid = fct.GRID if self.profile == "paper" else {**fct.GRID, "n_estimators": fct.GRID["n_estimators"][:1]}
+        return pd.read_csv(forest.searched(self.data(runs), grid, workers=workers))
+
+    def models(self, runs: Runs) -> list[Path]:
+        """Return the forest with the paper's parameters, trained on all runs, and the record of the search."""
+        data = self.data(runs)
+        return [forest.trained(data, fct.BEST), forest.searched(data)]

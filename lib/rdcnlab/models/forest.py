@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The forest of Aykurt et al., Sec. VI-A, as a file that can be asked, and what a search over its grid found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from zipfile import ZIP_DEFLATED
+
+import pandas as pd
+from sklearn.model_selection import ParameterGrid
+
+from rdcnlab import progress
+from rdcnlab.errors import InputError
+from rdcnlab.models import fct, saved
+
+_KIND, _SEARCH = "seconds", "search"
+#: Counts changes of `fct.forest` and of how it is kept.
+_FORM = 1
+_LIBRARIES = ("scikit-learn", "skops", "numpy")
+_NAMES = ("migrated", "main")
+_NUMBERS = ("day_ms", "night_ms")
+
+
+@dataclass(frozen=True)
+class Forest:
+    """A trained forest.
+
+    Parameters
+    ----------
+    model : estimator
+        Over `fct.INPUTS`.
+    about : dict
+        Provenance; the ``variants`` of either flow and the ``ranges`` [ms] it was trained with, and by how much it is
+        ``off_s`` [s, root mean square] on runs held out.
+    """
+
+    model: Any
+    about: Mapping[str, Any]
+
+    def predict(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Return ``prolongation_s`` and the typical error, ``off_s``, for rows of `fct.INPUTS`.
+
+        Raises
+        ------
+        InputError
+            An input is outside of what the forest was trained with.
+        """
+        for name in _NAMES:
+            known = self.about["variants"][name]
+            for value in rows[name]:
+                if value not in known:
+                    raise InputError.of(name, value, ", ".join(known))
+        for name in _NUMBERS:
+            low, high = self.about["ranges"][name]
+            for number in rows[name]:
+                if not low <= number <= high:
+                    raise InputError.of(name, number, f"from {low:g} to {high:g}, where the forest knows")
+        return pd.DataFrame({fct.TARGET: self.model.predict(rows[list(fct.INPUTS)]), "off_s": self.about["off_s"]})
+
+
+def trained(data: pd.DataFrame, parameters: Mapping[str, Any]) -> Path:
+    """Return the file of the forest for a data set: the saved one where there is one, else a new one.
+
+    Parameters
+    ----------
+    data : DataFrame
+        As from `fct.dataset`.
+    parameters : dict
+        Of the forest, as `fct.forest` takes them.
+    """
+    from skops.io import dump
+
+    recipe = saved.Recipe(_KIND, ".skops", {**parameters, "form": _FORM}, _content(data))
+    with saved.alone(recipe):
+        path = saved.find(recipe)
+        if path is not None:
+            return path
+        model = fct.forest(**parameters)
+        off = fct.score(data, model).mse ** 0.5
+        model.fit(data[list(fct.INPUTS)], data[fct.TARGET])
+        about = {
+            "rows": len(data),
+            "off_s": off,
+            "variants": {name: sorted(set(data[name])) for name in _NAMES},
+            "ranges": {name: [float(data[name].min()), float(data[name].max())] for name in _NUMBERS},
+        }
+        return saved.keep(recipe, lambda place: dump(model, place, compression=ZIP_DEFLATED), about, _LIBRARIES)
+
+
+def load(path: Path) -> Forest:
+    """Read a saved forest."""
+    from skops.io import get_untrusted_types
+    from skops.io import load as read
+
+    # data and not code: only classes of these libraries are made
+    known = [name for name in get_untrusted_types(file=path) if name.split(".")[0] in ("sklearn", "numpy")]
+    return Forest(read(path, trusted=known), saved.provenance(path))
+
+
+def best() -> Forest:
+    """Return the forest that was trained on most rows, a shipped one before others."""
+    return load(max(saved.known(_KIND), key=lambda pair: int(pair[1]["rows"]))[0])
+
+
+def searched(data: pd.DataFrame, grid: Mapping[str, tuple[Any, ...]] = fct.GRID, *, workers: int | None = None) -> Path:
+    """Return the file of a search's record: the saved one where there is one, else a new search, with a bar.
+
+    Parameters
+    ----------
+    data : DataFrame
+        As from `fct.dataset`.
+    grid : dict
+        Parameters and their values.
+    workers : int, optional
+        Processes; one a core by default.
+    """
+    settings = {"grid": {name: list(values) for name, values in grid.items()}, "folds": fct.FOLDS, "form": _FORM}
+    recipe = saved.Recipe(_SEARCH, ".csv", settings, _content(data))
+    with saved.alone(recipe):
+        path = saved.find(recipe)
+        if path is not None:
+            return path
+        parts = []
+        with progress.bar(len(ParameterGrid(settings["grid"])), "forest") as bar:
+            for part in fct.search(data, "runs", grid, workers=workers):
+                parts.append(part)
+                bar.update(len(part))
+        found = pd.concat(parts, ignore_index=True).sort_values("mse", ignore_index=True)
+        return saved.keep(recipe, lambda place: found.to_csv(place, index=False), {"rows": len(data)}, _LIBRARIES)
+
+
+def _content(data: pd.DataFrame) -> str:
+    return saved.digest(*(data[name].to_numpy() for name in (*fct.INPUTS, fct.TARGET)))
