@@ -7,8 +7,9 @@ from typing import ClassVar
 
 from rdcnlab import weeks
 from rdcnlab.claims import Measured
+from rdcnlab.items import Cause
 from rdcnlab.papers.tdtcp.graphs import Occupancy, Throughput, above, lowest, over
-from rdcnlab.papers.tdtcp.space import AHEAD, BEFORE, Difference
+from rdcnlab.papers.tdtcp.space import AHEAD, BEFORE, CROSSING, Difference
 from rdcnlab.runs import Runs
 
 #: Five times as many packets as in the other figures. Seeds hardly differ once the first hundred weeks are over, and a
@@ -36,6 +37,17 @@ class Fig9(Throughput):
                 100 * (weeks.bound_gbps(first, only="packet") / weeks.bound_gbps(first) - 1), "of the timetable alone"
             ),
         }
+
+    def causes(self) -> list[Cause]:
+        """Return what MPTCP's isolation has to do with its place."""
+        return [
+            Cause(
+                "mptcp-last",
+                "It is last in the mean, by less than runs differ. It depends on what of a subflow waits for its "
+                "network (see figure 7a). If nothing does",
+                Fig9(variants=("cubic", "mptcp", "retcp"), seeds=self.few, changes=CROSSING),
+            )
+        ]
 
 
 class Fig14(Occupancy):
