@@ -8,7 +8,7 @@ from typing import ClassVar
 from rdcnlab.claims import Measured
 from rdcnlab.items import Cause
 from rdcnlab.papers.tdtcp.graphs import Occupancy, Throughput, above, lowest, over
-from rdcnlab.papers.tdtcp.space import ACKS_APART, AFTER, AHEAD, BEFORE, CROSSING, LATE, PACED, STEADY
+from rdcnlab.papers.tdtcp.space import ACKS_APART, AFTER, AHEAD, BEFORE, CROSSING, PACED, STEADY
 from rdcnlab.runs import Runs
 
 #: What follows the burst, us into the week.
@@ -72,9 +72,9 @@ class Fig7b(Occupancy):
             Cause(
                 "tdtcp-lowest",
                 "MPTCP's is below in any case: its queue is short when its packet network has come back, and it "
-                "carries less (figure 7a). That of reTCP is as short if TDTCP's hosts know of a change at once, as "
-                "they do here. If it is 20 us later",
-                Fig7b(variants=alone, seeds=self.few, changes=LATE),
+                "carries less (figure 7a). That of reTCP is as short as TDTCP's unless the initial burst of Sec. 5.2 "
+                "is paced; then",
+                Fig7b(variants=alone, seeds=self.few, changes=PACED),
             ),
             Cause(
                 "tdtcp-burst",

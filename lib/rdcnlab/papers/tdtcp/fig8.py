@@ -9,12 +9,13 @@ from rdcnlab import weeks
 from rdcnlab.claims import Measured
 from rdcnlab.items import Cause
 from rdcnlab.papers.tdtcp.graphs import Occupancy, Throughput, lowest, over
-from rdcnlab.papers.tdtcp.space import CROSSING, LATE, Difference
+from rdcnlab.papers.tdtcp.space import CROSSING, Difference
 from rdcnlab.runs import Runs
 
 #: The circuit's RTT in both networks: the paper does not say which of the two there was. As networks/tdtcp.yaml has it.
 _SHORT: dict[str, Any] = {"network.links.packet.delay": "16257 ns", "network.links.circuit.delay": "19544 ns"}
 #: Hosts learn so late of each change of networks.
+_LATE: dict[str, Any] = {"notify": {"delay": "20 us"}}
 _LATER: dict[str, Any] = {"notify": {"delay": "40 us"}}
 
 
@@ -78,6 +79,6 @@ class Fig8b(Occupancy):
                 "tdtcp-lowest",
                 "MPTCP's is below in any case (see figure 7b), those of reTCP and DCTCP only if TDTCP's hosts know of "
                 "a change at once. If it is 20 us later",
-                Fig8b(variants=alone, seeds=self.few, changes=LATE),
+                Fig8b(variants=alone, seeds=self.few, changes=_LATE),
             )
         ]

@@ -47,8 +47,6 @@ CROSSING: dict[str, Any] = {"mptcp.isolation": "none"}
 PACED: dict[str, Any] = {"transport.tdtcp_pace": True}
 #: ACKs have their circuit on another day, as in the public artefact.
 ACKS_APART: dict[str, Any] = {"network.schedules.reverse.phase": "600 us"}
-#: Hosts learn so late of each change of networks.
-LATE: dict[str, Any] = {"notify": {"delay": "20 us"}}
 #: Parts of a week, us: when queues are steady on the packet network, before and while reTCPdyn's grows, the circuit's
 #: day without its first microseconds, and what follows until the week begins anew.
 STEADY, BEFORE, AHEAD, CIRCUIT, AFTER = (300, 1180), (300, 1050), (1150, 1200), (1220, 1380), (1380, 1400)
