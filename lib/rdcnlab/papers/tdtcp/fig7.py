@@ -67,14 +67,13 @@ class Fig7b(Occupancy):
 
     def causes(self) -> list[Cause]:
         """Return whose queue is shorter, and what the burst stands out from."""
-        alone = tuple(name for name in self.variants if name != "mptcp")
         return [
             Cause(
                 "tdtcp-lowest",
                 "MPTCP's is below in any case: its queue is short when its packet network has come back, and it "
                 "carries less (figure 7a). That of reTCP is as short as TDTCP's unless the initial burst of Sec. 5.2 "
-                "is paced; then",
-                Fig7b(variants=alone, seeds=self.few, changes=PACED),
+                "is paced. Then reTCP's is above it by",
+                Fig7b(variants=("tdtcp", "retcp"), profile=self.profile, seeds=self.seeds, changes=PACED),
             ),
             Cause(
                 "tdtcp-burst",
