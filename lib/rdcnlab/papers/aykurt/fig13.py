@@ -135,7 +135,7 @@ class Fig13(_AgainstQuic):
                 far,
             ),
             Cause("far-behind", "It is the same bound. With a base RTT of 3 ms the ratio is", far),
-            Cause("bbr-gets-more", "It is the same bound: what BBR leaves QUIC does not take. With 3 ms", far),
+            Cause("bbr-gets-more", "It is the same bound. With a base RTT of 3 ms", far),
             Cause("westwood-competes", "It is the same bound. With a base RTT of 3 ms", far),
         ]
 
@@ -184,8 +184,8 @@ class Fig14(_AgainstQuic):
         return [
             Cause(
                 "suffer-more",
-                "Whom the QUIC flow does not push aside, a shorter slot beside it does not hurt: its window is bounded "
-                "(see figure 13). With a base RTT of 3 ms",
+                "Not found for Reno. CUBIC's time grows more where the window of the QUIC flow is wider (see figure "
+                "13). With a base RTT of 3 ms",
                 Fig14(cc=_LOSS_BASED, size=self.size, seeds=self.few, changes=delays(_FAR)),
             )
         ]
