@@ -71,7 +71,8 @@ class Fig15(Item):
     def plot(self, runs: Runs) -> Figure:
         """Draw what was measured and, beside it, what was predicted of runs held out, over day and night."""
         data = self.data(runs)
-        predicted = fct.score(data, fct.forest(**fct.BEST)).predictions
+        scores = fct.score(data, fct.forest(**fct.BEST))
+        stated = {claim.id: claim.expect for claim in self.claims.claims}
         places = data[["day_ms", "night_ms"]].drop_duplicates().sort_values(["night_ms", "day_ms"])
         at = data[["day_ms", "night_ms"]].merge(places.assign(place=np.arange(len(places))), how="left")["place"]
         # side by side, and runs of one pair of variants above each other
@@ -82,14 +83,19 @@ class Fig15(Item):
             ax = axes[0, 0]
             for values, side, name, marker in (
                 (data[fct.TARGET], -0.2, "measured", "o"),
-                (predicted, 0.2, "predicted, held out", "x"),
+                (scores.predictions, 0.2, "predicted, held out", "x"),
             ):
                 color = figures.look("main" if side < 0 else "migrated").color
                 look = {"s": 10, "marker": marker, "color": color, "alpha": 0.5, "linewidth": 0.8}
                 ax.scatter(at + side + shift, values, label=name, **look)
             labels = [f"{row.day_ms:g}\n{row.night_ms:g}" for row in places.itertuples()]
             ax.set_xticks(range(len(places)), labels)
-            ax.set(xlabel="day [ms] above night [ms]", ylabel="prolongation [s]")
+            ax.set(
+                xlabel="day [ms] above night [ms]",
+                ylabel="prolongation [s]",
+                title=f"held out: R2 {scores.r2:.3g} (paper: {stated['r2'].at_least:g}), mean squared error "
+                f"{scores.mse:.2g} s² (paper: {stated['mse'].at_most:g})",
+            )
             figures.legend(figure, ax)
         return figure
 
