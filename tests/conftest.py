@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from rdcnlab import places
 from rdcnlab.scenario import Scenario
 from rdcnlab.shipped import Shipped
 from rdcnlab.store import Store
@@ -34,6 +35,13 @@ def two_flows() -> Scenario:
 def store(tmp_path: Path) -> Store:
     """An empty store without shipped results."""
     return Store(tmp_path / "runs", shipped=Shipped(tmp_path / "none"))
+
+
+@pytest.fixture
+def own_models(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Neither shipped models nor those of the user's cache."""
+    monkeypatch.setenv("RDCNLAB_MODELS", str(tmp_path / "models"))
+    monkeypatch.setattr(places, "models", lambda: tmp_path / "shipped")
 
 
 @pytest.fixture

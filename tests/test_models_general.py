@@ -3,23 +3,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 
-from rdcnlab import places
 from rdcnlab.errors import InputError
 from rdcnlab.models import general
 from rdcnlab.papers import aykurt
 from rdcnlab.scenario import Scenario
 
-
-@pytest.fixture(autouse=True)
-def _models(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("RDCNLAB_MODELS", str(tmp_path / "models"))
-    monkeypatch.setattr(places, "models", lambda: tmp_path / "shipped")
+pytestmark = pytest.mark.usefixtures("own_models")
 
 
 @pytest.fixture

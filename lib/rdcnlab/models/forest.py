@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from zipfile import ZIP_DEFLATED
 
 import pandas as pd
 from sklearn.model_selection import ParameterGrid
@@ -19,7 +18,7 @@ from rdcnlab.models import fct, saved
 _KIND, _SEARCH = "seconds", "search"
 #: Counts changes of `fct.forest` and of how it is kept.
 _FORM = 1
-_LIBRARIES = ("scikit-learn", "skops", "numpy")
+_LIBRARIES = ("scikit-learn", "numpy")
 _NAMES = ("migrated", "main")
 _NUMBERS = ("day_ms", "night_ms")
 
@@ -71,8 +70,6 @@ def trained(data: pd.DataFrame, parameters: Mapping[str, Any]) -> Path:
     parameters : dict
         Of the forest, as `fct.forest` takes them.
     """
-    from skops.io import dump
-
     recipe = saved.Recipe(_KIND, ".skops", {**parameters, "form": _FORM}, _content(data))
     with saved.alone(recipe):
         path = saved.find(recipe)
@@ -87,22 +84,17 @@ def trained(data: pd.DataFrame, parameters: Mapping[str, Any]) -> Path:
             "variants": {name: sorted(set(data[name])) for name in _NAMES},
             "ranges": {name: [float(data[name].min()), float(data[name].max())] for name in _NUMBERS},
         }
-        return saved.keep(recipe, lambda place: dump(model, place, compression=ZIP_DEFLATED), about, _LIBRARIES)
+        return saved.keep_sklearn(recipe, model, about)
 
 
 def load(path: Path) -> Forest:
     """Read a saved forest."""
-    from skops.io import get_untrusted_types
-    from skops.io import load as read
-
-    # data and not code: only classes of these libraries are made
-    known = [name for name in get_untrusted_types(file=path) if name.split(".")[0] in ("sklearn", "numpy")]
-    return Forest(read(path, trusted=known), saved.provenance(path))
+    return Forest(saved.read_sklearn(path), saved.provenance(path))
 
 
 def best() -> Forest:
     """Return the forest that was trained on most rows, a shipped one before others."""
-    return load(max(saved.known(_KIND), key=lambda pair: int(pair[1]["rows"]))[0])
+    return load(saved.most_rows(_KIND))
 
 
 def searched(data: pd.DataFrame, grid: Mapping[str, tuple[Any, ...]] = fct.GRID, *, workers: int | None = None) -> Path:

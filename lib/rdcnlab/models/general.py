@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from zipfile import ZIP_DEFLATED
 
 import numpy as np
 import numpy.typing as npt
@@ -45,7 +44,6 @@ _KIND = "prolongation"
 _TREES = 40
 #: Counts changes of `candidates` and `matrix`: a model of another form is another model.
 _FORM = 2
-_LIBRARIES = ("scikit-learn", "skops", "numpy")
 
 Floats = npt.NDArray[np.float64]
 
@@ -289,8 +287,6 @@ def trained(rows: pd.DataFrame, name: str) -> Path:
     name : str
         One of `candidates`.
     """
-    from skops.io import dump
-
     content = saved.digest(*(rows[each].to_numpy() for each in (*INPUTS, TARGET)))
     recipe = saved.Recipe(_KIND, ".skops", {"model": name, "confidence": CONFIDENCE, "form": _FORM}, content)
     with saved.alone(recipe):
@@ -302,20 +298,15 @@ def trained(rows: pd.DataFrame, name: str) -> Path:
         numbers = [each for each in INPUTS if each not in ("migrated", "main")]
         ranges = {each: [float(rows[each].min()), float(rows[each].max())] for each in numbers}
         about = {"rows": len(rows), "ranges": ranges}
-        return saved.keep(recipe, lambda place: dump(models, place, compression=ZIP_DEFLATED), about, _LIBRARIES)
+        return saved.keep_sklearn(recipe, models, about)
 
 
 def load(path: Path) -> Predictor:
     """Read a saved predictor."""
-    from skops.io import get_untrusted_types
-    from skops.io import load as read
-
-    # data and not code: only classes of these libraries are made
-    strange = [name for name in get_untrusted_types(file=path) if name.split(".")[0] in ("sklearn", "numpy")]
-    models = read(path, trusted=strange)
+    models = saved.read_sklearn(path)
     return Predictor(models["point"], models["intervals"], saved.provenance(path))
 
 
 def best() -> Predictor:
     """Return the predictor that was trained on most rows, a shipped one before others."""
-    return load(max(saved.known(_KIND), key=lambda pair: int(pair[1]["rows"]))[0])
+    return load(saved.most_rows(_KIND))

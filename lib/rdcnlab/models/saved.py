@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from zipfile import ZIP_LZMA
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,7 @@ from rdcnlab.errors import RunError
 from rdcnlab.locks import locked
 
 _DIGITS = 16
+_SKLEARN = ("scikit-learn", "skops", "numpy")
 
 
 @dataclass(frozen=True)
@@ -139,6 +141,26 @@ def keep(recipe: Recipe, write: Callable[[Path], None], about: Mapping[str, Any]
         for path in (beside, fresh):  # the model last: what is found is complete
             path.replace(folder / path.name)
     return folder / recipe.name
+
+
+def most_rows(kind: str) -> Path:
+    """Return the file of the model of a kind that was trained on most rows, a shipped one before others."""
+    return max(known(kind), key=lambda pair: int(pair[1]["rows"]))[0]
+
+
+def keep_sklearn(recipe: Recipe, model: Any, about: Mapping[str, Any]) -> Path:
+    """Write estimators of scikit-learn, or a dict of them, into the user's cache; see `keep`."""
+    from skops.io import dump
+
+    return keep(recipe, lambda place: dump(model, place, compression=ZIP_LZMA), about, _SKLEARN)
+
+
+def read_sklearn(path: Path) -> Any:
+    """Read what `keep_sklearn` wrote. Data and not code: only classes of these libraries are made."""
+    from skops.io import get_untrusted_types, load
+
+    ours = [name for name in get_untrusted_types(file=path) if name.split(".")[0] in ("sklearn", "numpy")]
+    return load(path, trusted=ours)
 
 
 def ship(paths: Iterable[Path]) -> None:

@@ -135,8 +135,8 @@ class Fig13(_AgainstQuic):
                 far,
             ),
             Cause("far-behind", "It is the same bound. With a base RTT of 3 ms the ratio is", far),
-            Cause("bbr-gets-more", "It is the same bound. With a base RTT of 3 ms", far),
-            Cause("westwood-competes", "It is the same bound. With a base RTT of 3 ms", far),
+            Cause("bbr-gets-more", "Not found. Not even where the bound is wider, with a base RTT of 3 ms", far),
+            Cause("westwood-competes", "Not found. Where the bound is wider, with a base RTT of 3 ms", far),
         ]
 
     def _shared(self, runs: Runs) -> pd.DataFrame:

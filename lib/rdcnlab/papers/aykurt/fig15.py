@@ -131,19 +131,18 @@ class Fig15(Item):
         return [
             Cause(
                 "range",
-                "What is lost in the dark is mended within a round trip by RACK (RFC 8985), which was new in the "
-                "paper's Linux 4.15. Without it every night costs a timeout of 200 ms and more. Two flows of Reno",
+                "It hangs on how losses in the dark are found: here by RACK (RFC 8985), of which the paper's Linux "
+                "4.15 had an earlier form. Without any, two flows of Reno",
                 without,
             ),
             Cause(
                 "hardest",
-                "It has the longest prolongation, but one that hardly differs from seed to seed, because timeouts are "
-                "rare. Without RACK the ranks are",
+                "It has the longest prolongation, but one that can be predicted. Without RACK the ranks are",
                 without,
             ),
             Cause(
                 "important",
-                "The night matters most because a tenth of the time in the dark is what costs most here. Without RACK",
+                "It hangs on the same: only scenarios with a night have long prolongations here. Without RACK",
                 without,
             ),
         ]
