@@ -21,10 +21,7 @@ from rdcnlab.store import Store
 MS = 1_000_000
 
 
-@pytest.fixture(autouse=True)
-def _models(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("RDCNLAB_MODELS", str(tmp_path / "models"))
-    monkeypatch.setattr(places, "models", lambda: tmp_path / "shipped")
+pytestmark = pytest.mark.usefixtures("own_models")
 
 
 def saw_teeth(seeds: int, per_seed: int = 24) -> Traces:

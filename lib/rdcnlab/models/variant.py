@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which variant of TCP a flow is: a recurrent network over its window and RTT. Aykurt et al., Sec. VI-B.
 
-As in the paper, a layer reduces a trace (a convolution whose stride is its width), an LSTM reads that in order, and a
-dense layer names the variant. What variants differ in is how a window grows from RTT to RTT and how far it falls, so
-these are computed from window and RTT for it.
+As in the paper, a layer reduces a trace, an LSTM reads that in order, and a dense layer names the variant. What
+variants differ in is how a window grows from RTT to RTT and how far it falls, so these are computed from window and RTT
+for it. What tells may be over in a ms or be a curve of 100 ms, and be anywhere in a trace. So the layer that
+reduces is made of convolutions of several widths, and the dense one sees the mean and the largest of all that the LSTM
+says, not its last.
 """
 
 from __future__ import annotations
@@ -25,18 +27,21 @@ from rdcnlab.models import saved
 from rdcnlab.models.traces import Floats, Traces, cut, series
 
 #: Passes over the data; the one that does best on traces kept aside is taken.
-EPOCHS = 30
+EPOCHS = 20
 _STRIDE_MS = 5
-_FILTERS = 32
-_UNITS = 64
-_DROPOUT = 0.3
+#: Of each width: so many convolutions over so many samples, which are 1, 2, ... ms apart.
+_FILTERS, _TAPS, _APART = 16, 7, (1, 2, 4, 8, 16)
+_UNITS = 48
+_DROPOUT = 0.5
 _BATCH = 64
 #: How fast it learns at first; less and less, by a cosine, down to nothing.
-_RATE = 3e-3
-#: Counts changes of `network` and `_features`: a model of another form is another model.
-_FORM = 2
+_RATE = 2e-3
+_DECAY = 0.01
+#: Counts changes of `network`, `_features` and `_train`: a model of another form is another model.
+_FORM = 3
 _CHANNELS = 5
 _SEGMENT_KB = 9
+_NORMAL = "normal"
 _KIND = "variant"
 _LIBRARIES = ("tensorflow-cpu", "keras", "numpy")
 
@@ -94,16 +99,17 @@ def accuracy(confusion: pd.DataFrame) -> float:
 def network(length_ms: int, classes: int) -> Any:
     """Return an untrained network for traces of a length."""
     keras = _keras()
-    return keras.Sequential(
-        [
-            keras.Input((length_ms, _CHANNELS)),
-            keras.layers.Normalization(),
-            keras.layers.Conv1D(_FILTERS, _STRIDE_MS, strides=_STRIDE_MS, activation="relu"),
-            keras.layers.LSTM(_UNITS),
-            keras.layers.Dropout(_DROPOUT),
-            keras.layers.Dense(classes, activation="softmax"),
-        ]
-    )
+    layers = keras.layers
+    trace = keras.Input((length_ms, _CHANNELS))
+    normal = layers.Normalization(name=_NORMAL)(trace)
+    widths = [
+        layers.Conv1D(_FILTERS, _TAPS, dilation_rate=apart, padding="same", activation="relu")(normal)
+        for apart in _APART
+    ]
+    reduced = layers.AveragePooling1D(_STRIDE_MS)(layers.Concatenate()(widths))
+    read = layers.LSTM(_UNITS, return_sequences=True)(reduced)
+    said = layers.Concatenate()([layers.GlobalAveragePooling1D()(read), layers.GlobalMaxPooling1D()(read)])
+    return keras.Model(trace, layers.Dense(classes, activation="softmax")(layers.Dropout(_DROPOUT)(said)))
 
 
 def _features(samples: Floats) -> Floats:
@@ -146,8 +152,8 @@ def trained(data: Traces, *, epochs: int = EPOCHS, seed: int = 0, show: bool = T
         raise ValueError(f"traces of at least two variants are needed, not {len(data.variants)}")
     settings = {
         "variants": list(data.variants), "length_ms": data.samples.shape[1], "epochs": epochs, "rate": _RATE,
-        "stride_ms": _STRIDE_MS, "filters": _FILTERS, "units": _UNITS, "dropout": _DROPOUT, "batch": _BATCH,
-        "seed": seed, "form": _FORM,
+        "stride_ms": _STRIDE_MS, "filters": _FILTERS, "taps": _TAPS, "apart_ms": list(_APART), "units": _UNITS,
+        "dropout": _DROPOUT, "decay": _DECAY, "batch": _BATCH, "seed": seed, "form": _FORM,
     }  # fmt: skip
     content = saved.digest(data.samples, data.about["variant"], data.about["seed"])
     recipe = saved.Recipe(_KIND, ".keras", settings, content)
@@ -221,11 +227,11 @@ def _train(data: Traces, recipe: saved.Recipe, show: bool) -> Path:
     watched = "val_loss" if aside.any() else "loss"
     with _repeatable(int(recipe.settings["seed"])), progress.bar(epochs, "epoch", shown=show) as bar:
         model = network(data.samples.shape[1], len(data.variants))
-        model.layers[0].adapt(ready[~aside])
+        model.get_layer(_NORMAL).adapt(ready[~aside])
         steps = epochs * -(-int((~aside).sum()) // _BATCH)
         rate = keras.optimizers.schedules.CosineDecay(_RATE, steps)
         model.compile(
-            optimizer=keras.optimizers.Adam(rate, clipnorm=1.0),
+            optimizer=keras.optimizers.AdamW(rate, weight_decay=_DECAY, clipnorm=1.0),
             loss="sparse_categorical_crossentropy",
             metrics=["accuracy"],
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from itertools import permutations, product
+from itertools import combinations, permutations, product
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -53,7 +53,7 @@ class Tab3(Item):
 
     paper: ClassVar[str] = "aykurt"
     id: ClassVar[str] = "tab3"
-    runs_of_profile: ClassVar[dict[str, int]] = {"quick": 2, "paper": 8}
+    runs_of_profile: ClassVar[dict[str, int]] = {"quick": 2, "paper": 12}
 
     cc: Annotated[tuple[Variant, ...], Field(min_length=2), Listed] = ("cubic", "bbr", "reno", "westwood")
     beyond: Annotated[tuple[Variant, ...], Listed] = ("dctcp",)
@@ -87,14 +87,12 @@ class Tab3(Item):
         return ("flows", "tcp")
 
     def data(self, runs: Runs, names: tuple[Variant, ...] | None = None) -> tuple[Traces, Traces]:
-        """Return the traces of some variants to train on, and those of other seeds to test with.
+        """Return the traces of some variants to train on, and as many of other seeds as the paper tests with.
 
         Traces to train on begin every 100 ms and overlap; those to test with do not.
         """
         every = _traces(runs).among(names or self.cc)
-        tests = (every.about["seed"] >= self._first_test).to_numpy()
-        apart = (every.about["begin_ms"] % LENGTH_MS == 0).to_numpy()
-        return every.where(~tests), every.where(tests & apart).drawn(_TESTS)
+        return every.where((every.about["seed"] < self._first_test).to_numpy()), self._tests(runs, names).drawn(_TESTS)
 
     def plot(self, runs: Runs) -> Figure:
         """Draw how many test traces of each variant were taken for each: the paper's variants, and all."""
@@ -120,10 +118,12 @@ class Tab3(Item):
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure how many test traces are told right, and which errors there are."""
         counts = self.confusion(runs, self.cc)
-        notes = [f"of {counts.to_numpy().sum()} traces"] + [
-            f"with {', '.join(self.beyond)} beside them {variant.accuracy(self.confusion(runs, names)):.4g} %"
-            for names in self._sets[1:]
-        ]
+        notes: list[str] = []
+        for names in self._sets:
+            drawn, whole = self.confusion(runs, names), self.confusion(runs, names, drawn=False)
+            beside = f"with {', '.join(self.beyond)} beside them {variant.accuracy(drawn):.4g} %, " if notes else ""
+            number, of_all = whole.to_numpy().sum(), variant.accuracy(whole)
+            notes.append(f"{beside}of {drawn.to_numpy().sum()} traces drawn from {number}; of all {of_all:.4g} %")
         errors = pd.Series(
             {f"{actual} as {taken}": float(counts[taken][actual]) for actual, taken in permutations(counts.index, 2)}
         )
@@ -156,10 +156,10 @@ class Tab3(Item):
             Cause("bbr-never", "It is the same. At the longer periods alone there are as many", longer),
         ]
 
-    def confusion(self, runs: Runs, names: tuple[Variant, ...]) -> pd.DataFrame:
-        """Return how many test traces of some variants (rows) were taken for each (columns)."""
+    def confusion(self, runs: Runs, names: tuple[Variant, ...], *, drawn: bool = True) -> pd.DataFrame:
+        """Return how many test traces of some variants (rows), drawn or all, were taken for each (columns)."""
         training, tests = self.data(runs, names)
-        return self._trained(training).confusion(tests)
+        return self._trained(training).confusion(tests if drawn else self._tests(runs, names))
 
     def by_length(self, runs: Runs, lengths_ms: tuple[int, ...] = (50, 100, 200, 350, 500)) -> pd.DataFrame:
         """Return the accuracy [%] of classifiers that see only the begin of each trace: ``length_ms``, ``accuracy``."""
@@ -181,6 +181,30 @@ class Tab3(Item):
         """
         return self._left_out(runs, "pair", [pair for pair in _pairs(self.cc) if " and " in pair])
 
+    def twins(self, runs: Runs) -> pd.DataFrame:
+        """Return how many traces nobody can tell apart, since flows of two variants have the very same one.
+
+        Compared are runs that differ in a flow's variant only. Columns are ``period_ms``, ``variants``, ``pairs``, and
+        shares [%] of these pairs of traces: with the ``same`` window and RTT in every sample, with the ``same_window``.
+        """
+        every = _traces(runs).among(self.cc)
+        every = every.where((every.about["begin_ms"] % LENGTH_MS == 0).to_numpy())
+        partners = [
+            next(str(flow.cc) for flow in runs[run].scenario.flows if flow.name != name)
+            for run, name in zip(every.about["run"], every.about["flow"], strict=True)
+        ]
+        rows = []
+        alike = ["period_ms", "seed", "flow", "partner", "begin_ms"]
+        for (period_ms, *_), group in every.about.assign(partner=np.array(partners)).groupby(alike):
+            for (one, of_one), (other, of_other) in combinations(zip(group.index, group["variant"], strict=True), 2):
+                window, rtt = (100.0 * (every.samples[one] == every.samples[other]).all(axis=0)).tolist()
+                names = " and ".join(sorted((of_one, of_other)))
+                rows.append((period_ms, names, min(window, rtt), window))
+        found = pd.DataFrame(rows, columns=["period_ms", "variants", "same", "same_window"])
+        return found.groupby(["period_ms", "variants"], as_index=False).agg(
+            pairs=("same", "size"), same=("same", "mean"), same_window=("same_window", "mean")
+        )
+
     def models(self, runs: Runs) -> list[Path]:
         """Return the classifiers, to be shipped."""
         return [self._trained(self.data(runs, names)[0]).path for names in self._sets]
@@ -197,6 +221,12 @@ class Tab3(Item):
             }
             rows.append({column: value, **{name: variant.accuracy(of) for name, of in found.items()}})
         return pd.DataFrame(rows)
+
+    def _tests(self, runs: Runs, names: tuple[Variant, ...] | None = None) -> Traces:
+        """Return all traces of some variants that nothing is trained on."""
+        every = _traces(runs).among(names or self.cc)
+        apart = every.about["begin_ms"] % LENGTH_MS == 0
+        return every.where(((every.about["seed"] >= self._first_test) & apart).to_numpy())
 
     @property
     def _trained(self) -> Callable[[Traces], variant.Classifier]:
