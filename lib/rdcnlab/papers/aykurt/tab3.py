@@ -137,7 +137,7 @@ class Tab3(Item):
         return measured
 
     def causes(self) -> list[Cause]:
-        """Return at which periods variants cannot be told apart, and are taken for others than in the paper."""
+        """Return at which periods variants are taken for others than in the paper."""
         longer = Tab3(
             cc=self.cc,
             beyond=(),
@@ -153,7 +153,6 @@ class Tab3(Item):
                 "stays at the receiver's limit, or stands still. At the longer periods alone the errors are",
                 longer,
             ),
-            Cause("bbr-never", "It is the same. At the longer periods alone there are as many", longer),
         ]
 
     def confusion(self, runs: Runs, names: tuple[Variant, ...], *, drawn: bool = True) -> pd.DataFrame:
