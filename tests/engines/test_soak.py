@@ -49,6 +49,8 @@ def test_a_selftest_is_judged_by_status_and_taps() -> None:
     assert row["reason"] == "not ok 3 - three"
     assert selftests.row(test, 4, "no nft", "")["result"] == "skip"
     assert selftests.row(test, 0, "", "WARNING: at net/")["result"] == "fail"
+    ends_well = selftests.row(test, 0, "ok 1 a\nnot ok 2 b: no such key\nnot ok 3 c # XFAIL", "")
+    assert (ends_well["result"], ends_well["failed"], ends_well["reason"]) == ("fail", 1, "not ok 2 b: no such key")
 
 
 @pytest.mark.guest
