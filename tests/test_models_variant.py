@@ -13,7 +13,7 @@ import pytest
 from rdcnlab import places
 from rdcnlab.errors import InputError, RunError
 from rdcnlab.models import saved, variant
-from rdcnlab.models.traces import Traces, cut, series, traces
+from rdcnlab.models.traces import Traces, cut, series, traces, twins
 from rdcnlab.papers import aykurt
 from rdcnlab.runs import Runs
 from rdcnlab.store import Store
@@ -186,3 +186,21 @@ def test_runs_without_windows_give_no_traces(store: Store) -> None:
     with pytest.raises(ValueError, match="once a ms"):
         traces(runs)
     assert len(traces(Runs([]))) == 0
+
+
+def test_traces_of_two_variants_beside_the_same_flow_may_be_equal() -> None:
+    """Reno and CUBIC as main flows beside BBR: with one trace, with another RTT, with another window."""
+    about = pd.DataFrame(
+        [
+            {"variant": name, "pair": f"bbr and {name}", "seed": seed, "period_ms": 1.0, "flow": "main", "begin_ms": 0}
+            for seed in range(4)
+            for name in ("cubic", "reno")
+        ]
+    )
+    samples = np.ones((8, 5, 2), dtype=np.float32)
+    samples[1, 3, 1] = 2
+    samples[3, 3, 0] = 2
+    assert twins(Traces(samples, about)).to_numpy().tolist() == [[1.0, "cubic and reno", 4, 50.0, 75.0]]
+    # beside flows of other variants nothing can be compared
+    about["pair"] = ["bbr and cubic", "reno"] * 4
+    assert not len(twins(Traces(samples, about)))

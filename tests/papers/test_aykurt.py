@@ -3,19 +3,15 @@
 
 from __future__ import annotations
 
-import sys
-
 import pandas as pd
 import pytest
 
 from rdcnlab.errors import InputError
 from rdcnlab.items import Item
-from rdcnlab.models.traces import Traces, traces
 from rdcnlab.papers import PAPERS, aykurt, select
 from rdcnlab.papers.aykurt.fig3 import drops_by_moves
 from rdcnlab.papers.aykurt.tab1 import AXES, OTHERS, ask, refuses
 from rdcnlab.papers.aykurt.tab2 import volumes
-from rdcnlab.papers.aykurt.tab3 import Tab3
 from rdcnlab.scenario import Scenario
 from rdcnlab.store import Store
 
@@ -174,20 +170,3 @@ def test_select() -> None:
     for wrong in ("paris", "aykurt/fig99"):
         with pytest.raises(InputError, match="aykurt"):
             select([wrong])
-
-
-@pytest.mark.usefixtures("fake_engine")
-def test_table_3_finds_flows_of_two_variants_with_one_trace(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    item = aykurt.tab3(cc=["cubic", "reno"], beyond=[], periods_ms=[50], seeds=2, epochs=1)
-    runs = item.run(store=store, progress=False)
-    every = traces(runs, every_ms=100)
-    # a fluid knows no variants
-    first = item.twins(runs)
-    assert first[["period_ms", "variants", "same", "same_window"]].to_numpy().tolist() == [
-        [50.0, "cubic and reno", 100.0, 100.0]
-    ]
-    rtt_of_reno = every.samples.copy()
-    rtt_of_reno[(every.about["variant"] == "reno").to_numpy(), 7, 1] += 1
-    monkeypatch.setattr(sys.modules[Tab3.__module__], "_traces", lambda _: Traces(rtt_of_reno, every.about))
-    assert item.twins(runs)[["same", "same_window"]].to_numpy().tolist() == [[0.0, 100.0]]
-    assert item.twins(runs)["pairs"].tolist() == first["pairs"].tolist()

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -110,6 +111,34 @@ def traces(runs: Runs, length_ms: int = LENGTH_MS, every_ms: int = LENGTH_MS) ->
     stacked = np.stack(samples) if samples else np.empty((0, length_ms, len(COLUMNS)), dtype=np.float32)
     columns = ["variant", "run", "seed", "period_ms", "pair", "flow", "begin_ms"]
     return Traces(stacked, pd.DataFrame(about, columns=columns))
+
+
+def twins(of: Traces) -> pd.DataFrame:
+    """Return how many traces nobody can tell apart, since flows of two variants have the very same one.
+
+    Compared are traces that differ in their flow's variant only: of one period and seed, of flows of one name, beside a
+    flow of the same variant, from the same ms on. Runs have two flows.
+
+    Returns
+    -------
+    DataFrame
+        ``period_ms``, ``variants``, how many ``pairs`` of traces there are, and shares [%] of these: with the ``same``
+        window and RTT in every sample, and with the ``same_window``.
+    """
+    partners = [
+        next((name for name in pair.split(" and ") if name != own), own)
+        for pair, own in zip(of.about["pair"], of.about["variant"], strict=True)
+    ]
+    alike = ["period_ms", "seed", "flow", "partner", "begin_ms"]
+    rows = []
+    for (period, *_), group in of.about.assign(partner=np.array(partners, dtype=str)).groupby(alike):
+        for (one, of_one), (other, of_other) in combinations(zip(group.index, group["variant"], strict=True), 2):
+            window, rtt = (100.0 * (of.samples[one] == of.samples[other]).all(axis=0)).tolist()
+            rows.append((period, " and ".join(sorted((of_one, of_other))), min(window, rtt), window))
+    found = pd.DataFrame(rows, columns=["period_ms", "variants", "same", "same_window"])
+    return found.groupby(["period_ms", "variants"], as_index=False).agg(
+        pairs=("same", "size"), same=("same", "mean"), same_window=("same_window", "mean")
+    )
 
 
 def cut(acks: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from itertools import combinations, permutations, product
+from itertools import permutations, product
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -19,7 +19,7 @@ from rdcnlab import figures
 from rdcnlab.claims import Measured
 from rdcnlab.items import Cause, Item
 from rdcnlab.models import variant
-from rdcnlab.models.traces import LENGTH_MS, Traces, traces
+from rdcnlab.models.traces import LENGTH_MS, Traces, traces, twins
 from rdcnlab.papers.aykurt.space import Periods, Point, Variant
 from rdcnlab.runs import Runs
 from rdcnlab.scenario import Scenario
@@ -149,8 +149,8 @@ class Tab3(Item):
         return [
             Cause(
                 "cubic-as-reno",
-                "Where flows meet for a short time only, a trace may hold nothing to tell variants by: a window that "
-                "stays at the receiver's limit, or stands still. At the longer periods alone the errors are",
+                "Most errors are at the shorter periods, and between Reno and Westwood, which differ only where a loss "
+                "is believed. At the longer periods alone the errors are",
                 longer,
             ),
         ]
@@ -181,28 +181,8 @@ class Tab3(Item):
         return self._left_out(runs, "pair", [pair for pair in _pairs(self.cc) if " and " in pair])
 
     def twins(self, runs: Runs) -> pd.DataFrame:
-        """Return how many traces nobody can tell apart, since flows of two variants have the very same one.
-
-        Compared are runs that differ in a flow's variant only. Columns are ``period_ms``, ``variants``, ``pairs``, and
-        shares [%] of these pairs of traces: with the ``same`` window and RTT in every sample, with the ``same_window``.
-        """
-        every = _traces(runs).among(self.cc)
-        every = every.where((every.about["begin_ms"] % LENGTH_MS == 0).to_numpy())
-        partners = [
-            next(str(flow.cc) for flow in runs[run].scenario.flows if flow.name != name)
-            for run, name in zip(every.about["run"], every.about["flow"], strict=True)
-        ]
-        rows = []
-        alike = ["period_ms", "seed", "flow", "partner", "begin_ms"]
-        for (period_ms, *_), group in every.about.assign(partner=np.array(partners)).groupby(alike):
-            for (one, of_one), (other, of_other) in combinations(zip(group.index, group["variant"], strict=True), 2):
-                window, rtt = (100.0 * (every.samples[one] == every.samples[other]).all(axis=0)).tolist()
-                names = " and ".join(sorted((of_one, of_other)))
-                rows.append((period_ms, names, min(window, rtt), window))
-        found = pd.DataFrame(rows, columns=["period_ms", "variants", "same", "same_window"])
-        return found.groupby(["period_ms", "variants"], as_index=False).agg(
-            pairs=("same", "size"), same=("same", "mean"), same_window=("same_window", "mean")
-        )
+        """Return how many traces nobody can tell apart; see `rdcnlab.models.traces.twins`."""
+        return twins(_apart(_traces(runs).among(self.cc)))
 
     def models(self, runs: Runs) -> list[Path]:
         """Return the classifiers, to be shipped."""
@@ -223,9 +203,8 @@ class Tab3(Item):
 
     def _tests(self, runs: Runs, names: tuple[Variant, ...] | None = None) -> Traces:
         """Return all traces of some variants that nothing is trained on."""
-        every = _traces(runs).among(names or self.cc)
-        apart = every.about["begin_ms"] % LENGTH_MS == 0
-        return every.where(((every.about["seed"] >= self._first_test) & apart).to_numpy())
+        every = _apart(_traces(runs).among(names or self.cc))
+        return every.where((every.about["seed"] >= self._first_test).to_numpy())
 
     @property
     def _trained(self) -> Callable[[Traces], variant.Classifier]:
@@ -250,6 +229,11 @@ class Tab3(Item):
 def _traces(runs: Runs) -> Traces:
     """Cut the traces of an item's runs once for all that looks at them."""
     return traces(runs, every_ms=_EVERY_MS)
+
+
+def _apart(every: Traces) -> Traces:
+    """Return those of the traces that do not overlap."""
+    return every.where((every.about["begin_ms"] % LENGTH_MS == 0).to_numpy())
 
 
 def _pairs(names: tuple[Variant, ...]) -> list[str]:
