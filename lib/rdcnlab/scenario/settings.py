@@ -12,7 +12,7 @@ import hashlib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, StringConstraints, model_validator
+from pydantic import BeforeValidator, model_validator
 
 from rdcnlab.scenario.fields import (
     Bin,
@@ -25,6 +25,7 @@ from rdcnlab.scenario.fields import (
     Listed,
     Misfit,
     Size,
+    text,
     unique,
     whole,
 )
@@ -42,7 +43,7 @@ class P4Program(Frozen):
     """
 
     path: str
-    sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+    sha256: Annotated[str, text("[0-9a-f]{64}", "64 hexadecimal digits in lower case")]
 
 
 def _read_program(value: Any) -> Any:
