@@ -56,7 +56,7 @@ def run_guest(kernel: build.Kernel, tmp_path_factory: pytest.TempPathFactory) ->
         commands: list[tuple[str, str]] | None = None,
         before: list[tuple[str, str]] | None = None,
         kernel: build.Kernel = kernel,
-        core: int | None = None,
+        core: guest.Core = None,
         files: list[Path] | None = None,
         **options: Any,
     ) -> Seen:

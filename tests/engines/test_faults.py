@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from rdcnlab.engines.kernel import guest, memory, plan, sandbox
+from rdcnlab.engines.kernel import guest, memory, plan, sandbox, watchdog
 from rdcnlab.engines.kernel.build import Kernel
 from rdcnlab.errors import InputError, RunError
 from rdcnlab.scenario import Scenario
@@ -129,17 +129,17 @@ def test_killing_the_host_process_ends_the_guest(kernel: Kernel, two_flows: Scen
     process = subprocess.Popen([sys.executable, "-c", script])
     clock = tmp_path / "clock"
     deadline = time.monotonic() + 60
-    while not (clock.exists() and guest._read(clock) > plan.START_NS) and time.monotonic() < deadline:
+    while not (clock.exists() and watchdog.read(clock) > plan.START_NS) and time.monotonic() < deadline:
         assert process.poll() is None
         time.sleep(0.05)
     session = int(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[0])
-    assert len(guest.members(session)) > 3
+    assert len(watchdog.members(session)) > 3
     process.kill()
     process.wait()
     deadline = time.monotonic() + 10
-    while guest.members(session) and time.monotonic() < deadline:
+    while watchdog.members(session) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert not guest.members(session)
+    assert not watchdog.members(session)
 
 
 def test_no_room_for_memory(monkeypatch: pytest.MonkeyPatch) -> None:

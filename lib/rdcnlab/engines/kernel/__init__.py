@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from rdcnlab.engines import Outcome
-from rdcnlab.engines.kernel import build, guest, observed, plan, plan_p4, plan_quic, toolchain
+from rdcnlab.engines.kernel import build, guest, observed, plan, plan_p4, plan_quic, toolchain, watchdog
 from rdcnlab.scenario import Scenario, Switch
 
 __all__ = ["KernelEngine"]
@@ -57,7 +57,7 @@ class KernelEngine:
         *,
         core: int | None,
         wall_limit_s: float,
-        watch: guest.Watcher | None = None,
+        watch: watchdog.Watcher | None = None,
     ) -> Outcome:
         """Run a scenario; see `rdcnlab.engines.Engine`."""
         plan.check(scenario)
@@ -123,7 +123,7 @@ def _code(switch: Switch) -> list[Path]:
         "observed_p4.py",
     )
     own = [build.HERE / name for name in names]
-    own += sorted((build.HERE / "inside").glob("*.py"))
+    own += sorted((build.HERE / "inside").rglob("*.py"))
     if switch.kind != "bmv2":
         return [path for path in own if path.name not in _P4]
     return own if switch.program is not None else [*own, plan_p4.program()]
