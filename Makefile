@@ -7,6 +7,7 @@ export PYTHON
 VENV   := .venv
 BIN    := $(VENV)/bin
 IMAGE  ?= rdcnlab
+SCRIPTS := $(shell grep -l "^.!/bin/sh" tools/*)
 # what runs in the guest: plain modules without a package, so they are checked by themselves
 INSIDE := lib/rdcnlab/engines/kernel/inside
 
@@ -44,6 +45,7 @@ check: ## Lint, types, layers
 	cd $(INSIDE) && MYPYPATH=. $(abspath $(BIN))/mypy --config-file= --strict --explicit-package-bases \
 		--allow-subclassing-any --ignore-missing-imports *.py
 	$(BIN)/lint-imports
+	$(BIN)/shellcheck $(SCRIPTS)
 
 reproduce: ## Reproduce everything, paper profile
 	@tools/setup models
