@@ -29,8 +29,10 @@ models: ## Install TensorFlow and Keras, which only the classifier of variants n
 demo: kernel ## Run and reproduce figure 4 of aykurt, quick profile (about two minutes after the set-up)
 	RDCNLAB_RESULTS=none $(BIN)/rdcnlab reproduce aykurt/fig4 --profile quick
 
+# Each worker has a core and a guest at a time; then what needs several cores runs alone.
 test: setup ## Run all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses logical --dist worksteal -m "not alone"
+	$(BIN)/python -m pytest -m alone
 
 soak: ## Random cases on a kernel that checks itself (half an hour; SEEDS=0-99)
 	@tools/system-packages
