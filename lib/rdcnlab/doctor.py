@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rdcnlab import places
-from rdcnlab.engines.kernel import build, memory, plan_p4, plan_quic, sandbox, toolchain
+from rdcnlab.engines.kernel import bmv2_install, build, memory, plan_quic, sandbox, toolchain
 from rdcnlab.errors import RdcnlabError
 
 #: For scenarios with ``switch: bmv2``, and for those who change P4 programs.
@@ -90,10 +90,11 @@ def _store() -> tuple[bool, str, str]:
 
 
 def _bmv2() -> tuple[bool, str, str]:
-    lacking = plan_p4.missing()
+    lacking = bmv2_install.missing()
     if lacking:
-        return False, f"missing: {', '.join(lacking)}; only switch: bmv2 needs them", plan_p4.WHERE
-    return True, f"simple_switch {plan_p4.version()}", ""
+        return False, f"missing: {', '.join(lacking)}; only switch: bmv2 needs them", bmv2_install.WHERE
+    found = bmv2_install.install()
+    return True, f"{found.switch} {found.version}; {found.cli}, run by {found.python}", ""
 
 
 def _quic() -> tuple[bool, str, str]:
@@ -106,5 +107,5 @@ def _quic() -> tuple[bool, str, str]:
 def _p4c() -> tuple[bool, str, str]:
     found = shutil.which("p4c-bm2-ss")
     if found is None:
-        return False, "missing: p4c-bm2-ss; only changing p4/ needs it", plan_p4.WHERE
+        return False, "missing: p4c-bm2-ss; only changing p4/ needs it", bmv2_install.WHERE
     return True, found, ""

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from rdcnlab.compare import moves
-from rdcnlab.engines.kernel import plan, plan_p4
+from rdcnlab.engines.kernel import bmv2_install, plan
 from rdcnlab.errors import InputError, RunError
 from rdcnlab.papers.aykurt.space import Point
 from rdcnlab.scenario import Scenario
@@ -19,7 +19,9 @@ pytestmark = [
     pytest.mark.guest,
     pytest.mark.bmv2,
     pytest.mark.slow,
-    pytest.mark.skipif(bool(plan_p4.missing()), reason=f"{', '.join(plan_p4.missing())} is missing. {plan_p4.WHERE}"),
+    pytest.mark.skipif(
+        bool(bmv2_install.missing()), reason=f"{', '.join(bmv2_install.missing())} is missing. {bmv2_install.WHERE}"
+    ),
 ]
 
 

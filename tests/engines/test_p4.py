@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from rdcnlab import places
-from rdcnlab.engines.kernel import build, plan_p4
+from rdcnlab.engines.kernel import bmv2_install, build, plan_p4
 from rdcnlab.engines.kernel.plan_p4 import inverse
 from rdcnlab.scenario import Scenario
 from tests.engines.conftest import RunGuest
@@ -24,7 +24,9 @@ scapy = pytest.importorskip("scapy.all")
 pytestmark = [
     pytest.mark.guest,
     pytest.mark.bmv2,
-    pytest.mark.skipif(bool(plan_p4.missing()), reason=f"{', '.join(plan_p4.missing())} is missing. {plan_p4.WHERE}"),
+    pytest.mark.skipif(
+        bool(bmv2_install.missing()), reason=f"{', '.join(bmv2_install.missing())} is missing. {bmv2_install.WHERE}"
+    ),
 ]
 
 US, MS = 1_000, 1_000_000
@@ -55,7 +57,7 @@ def bench(run_guest: RunGuest, two_hosts: Scenario, tmp_path: Path) -> Bench:
         shutil.copy(program or plan_p4.program(), tmp_path / "program.json")
         request = {
             "program": "/run/rdcnlab/program.json",
-            "simple_switch": plan_p4.simple_switch(),
+            "bmv2": bmv2_install.install().plan(),
             "ports": [1, 2, CPU, DARK, GREEN, GREEN + 1, BLUE],
             "commands": commands,
             "frames": [[at, port, bytes(packet).hex()] for at, port, packet in frames],
@@ -234,7 +236,7 @@ def test_deliver(bench: Bench) -> None:
     assert bench(BASE, [(0, 1, stranger)]) == []
 
 
-@pytest.mark.skipif(shutil.which("p4c-bm2-ss") is None, reason=f"p4c-bm2-ss is missing. {plan_p4.WHERE}")
+@pytest.mark.skipif(shutil.which("p4c-bm2-ss") is None, reason=f"p4c-bm2-ss is missing. {bmv2_install.WHERE}")
 def test_the_committed_program_is_what_the_source_compiles_to(tmp_path: Path) -> None:
     out = tmp_path / "ocs.json"
     subprocess.run([places.p4() / "compile", out], check=True)
