@@ -48,8 +48,7 @@ class SimpleSwitch:
         for interface, number in interfaces:
             words += ["-i", f"{number}@{interface}"]
         be_exact()
-        # its clock counts us from its start: at a whole one, the scenario's start will be a whole one too
-        sleep_until((time.monotonic_ns() // 1000 + 1) * 1000)
+        _sleep_to_whole_us()
         with open(LOG, "wb") as log:
             self.process = subprocess.Popen(
                 [*words, program], env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log
@@ -105,3 +104,17 @@ class SimpleSwitch:
                 self.process.kill()
                 raise RuntimeError(f"simple_switch takes no commands after {PATIENCE_S:g} s")
             time.sleep(0.01)
+
+
+def _sleep_to_whole_us() -> None:
+    """Sleep until a whole us of CLOCK_MONOTONIC, the same to the ns.
+
+    The switch's clock counts us from its start: if that is a whole one, the scenario's start will be a whole one too.
+    Before the first tick of the kernel, which set-ups with little to do come before, timers are not exact yet.
+    """
+    for _ in range(100):
+        instant = (time.monotonic_ns() // 1000 + 10) * 1000
+        sleep_until(instant)
+        if time.monotonic_ns() == instant:
+            return
+    raise RuntimeError("timers of the guest are not exact")
