@@ -11,11 +11,14 @@ from rdcnlab.engines.kernel.plan_p4_entries import FIRST_LINK, port_numbers
 from rdcnlab.errors import RunError
 from rdcnlab.scenario import Scenario
 
-#: What `rdcnlab.engines.kernel.guest` says of a run whose virtual clock stands still.
-SPINS = "something in it spins"
-ENDLESS = (
-    "with a P4 switch this is also what a packet does that the program resubmits or recirculates without end: such a "
-    "packet takes no virtual time"
+#: What `rdcnlab.engines.kernel.guest` says of a run whose virtual clock stands still, or that takes too long.
+STANDS_STILL, TOO_LONG = "the virtual clock stands still", "took longer than the limit"
+RESUBMITTED = (
+    "a likely cause is a packet that the P4 program resubmits without end, which takes no virtual time: see that each "
+    "packet is resubmitted a limited number of times"
+)
+RECIRCULATED = (
+    "a possible cause is a packet that the P4 program recirculates without end, which takes hardly any virtual time"
 )
 
 
@@ -45,7 +48,7 @@ def nothing_delivered(scenario: Scenario, directory: Path) -> str | None:
 
 
 def explained(error: RunError, scenario: Scenario, directory: Path) -> RunError:
-    """Return the error of a run with what may be behind it, where a P4 switch may be.
+    """Return the error of a run with what may be behind it, where that may be a program of the user's own.
 
     Parameters
     ----------
@@ -54,9 +57,14 @@ def explained(error: RunError, scenario: Scenario, directory: Path) -> RunError:
     scenario, directory
         As in `nothing_delivered`.
     """
-    if scenario.switch.kind != "bmv2":
+    if scenario.switch.program is None:
         return error
-    hint = ENDLESS if error.log is not None and SPINS in error.reason else nothing_delivered(scenario, directory)
+    if STANDS_STILL in error.reason:
+        hint: str | None = RESUBMITTED
+    elif TOO_LONG in error.reason:
+        hint = RECIRCULATED
+    else:
+        hint = nothing_delivered(scenario, directory)
     return error if hint is None else RunError(f"{error.reason}; {hint}", error.log)
 
 
