@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 
 from rdcnlab import places
 from rdcnlab.campaign import HintWarning, campaign
-from rdcnlab.engines.kernel import KernelEngine, bmv2_install, guest, hints_p4
+from rdcnlab.engines.kernel import KernelEngine, bmv2_install, hints_p4
 from rdcnlab.errors import RunError
 from rdcnlab.scenario import Scenario
 from rdcnlab.store import Store
@@ -81,15 +80,14 @@ class TestHints:
         with pytest.warns(HintWarning, match="no flow received a byte"):
             campaign([silent], store=store, workers=1, progress=False)
 
-    def test_an_endless_resubmit_ends_with_a_word_on_it(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(guest, "run", functools.partial(guest.run, stall_s=3.0))
-        program = resubmitting(tmp_path / "endless.json")
-        scenario = example(limit="100 ms", **{"switch.program": str(program)})
+    def test_an_endless_resubmit_ends_with_a_word_on_it(self, tmp_path: Path) -> None:
+        """Virtual time creeps meanwhile, so it is the limit of wall clock that ends it."""
+        scenario = example(**{"switch.program": str(resubmitting(tmp_path / "endless.json"))})
         directory = tmp_path / "run"
         directory.mkdir()
-        with pytest.raises(RunError, match="something in it spins") as caught:
-            KernelEngine().run(scenario, directory, core=0, wall_limit_s=300)
-        assert "a likely cause is a packet that the P4 program resubmits without end" in str(caught.value)
+        with pytest.raises(RunError, match="took longer than the limit of 40 s of wall clock") as caught:
+            KernelEngine().run(scenario, directory, core=0, wall_limit_s=40)
+        assert "resubmits or recirculates without end" in str(caught.value)
 
 
 def resubmitting(path: Path) -> Path:
@@ -133,17 +131,10 @@ def test_a_failed_run_that_delivered_nothing_says_so(tmp_path: Path) -> None:
     assert error.reason.startswith("flow main: connect: Connection timed out; no flow received a byte")
 
 
-@pytest.mark.parametrize(
-    ("reason", "words"),
-    [
-        ("the virtual clock stands still although the guest was busy: something in it spins", "resubmits without end"),
-        ("the run took longer than the limit of 60 s of wall clock", "recirculates"),
-    ],
-)
-def test_only_a_program_of_ones_own_is_suspected(tmp_path: Path, reason: str, words: str) -> None:
-    error = RunError(reason, tmp_path / "console.log")
+def test_only_a_program_of_ones_own_is_suspected(tmp_path: Path) -> None:
+    error = RunError("the run took longer than the limit of 60 s of wall clock", tmp_path / "console.log")
     told = hints_p4.explained(error, example(), tmp_path)
-    assert words in told.reason
+    assert "resubmits or recirculates without end" in told.reason
     assert told.log == error.log
     ours = Scenario.from_dict({"network": "aykurt", "flows": [{"name": "main", "size": 1, "path": "green"}]})
     assert hints_p4.explained(error, ours.with_(**{"switch.kind": "bmv2"}), tmp_path) is error
