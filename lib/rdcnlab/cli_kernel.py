@@ -28,8 +28,11 @@ def build(
     """Build the patched kernel into the cache. Safe to interrupt, and to run twice at once."""
     if hz not in (100, 250, 300, 1000):
         raise InputError.of("--hz", hz, "100, 250, 300 or 1000")
+    from rdcnlab.engines.kernel import source
+    from rdcnlab.engines.kernel.build import cache_root
+
     kernel = _built(hz=hz, stock=stock, debug=debug)
-    typer.echo(f"{kernel.version} {kernel.id} {kernel.directory}")
+    typer.echo(f"{kernel.version} {kernel.id} {kernel.directory} from {source.find(cache_root())}")
 
 
 @app.command("soak")
