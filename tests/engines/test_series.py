@@ -70,7 +70,7 @@ def offered_tree(version: str, work: Path) -> Path:
         pytest.skip(f"apt-get cannot download {wanted}: {got.stderr.strip().splitlines()[-1]}")
     (package,) = work.glob("*.deb")
     archive = work / "archive"
-    deb.extract(package, str(source.PACKAGED.relative_to("/")), archive)
+    deb.extract(package, source.IN_PACKAGE, archive)
     package.unlink()
     if listed is not None and listed.sha256 == match[1]:
         assert source.sha256(archive) == listed.archive

@@ -17,7 +17,9 @@ from rdcnlab.engines.kernel import apt, deb, download, releases
 from rdcnlab.errors import InputError, RunError
 from rdcnlab.locks import locked
 
-PACKAGED = Path("/usr/src/linux-source-6.12.tar.xz")
+#: Where Debian's package puts the archive.
+IN_PACKAGE = "usr/src/linux-source-6.12.tar.xz"
+PACKAGED = Path("/") / IN_PACKAGE
 #: Megabytes, as archives and networks count them.
 MB = 1_000_000
 SHA256 = re.compile(r"sha256=([0-9a-fA-F]{64})")
@@ -138,7 +140,7 @@ def _fetch_package(source: Source, release: releases.Release, count: download.Re
     download.fetch(release.addresses, release.sha256, package, count)
     part = source.path.with_suffix(".part")
     try:
-        deb.extract(package, str(PACKAGED.relative_to("/")), part)
+        deb.extract(package, IN_PACKAGE, part)
         if sha256(part) != source.digest:
             raise RunError(f"the archive in {package.name} is not the one that kernel-patches/releases.yaml lists")
         part.replace(source.path)
