@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from rdcnlab import doctor
 from rdcnlab.engines.kernel import apt, deb, download, releases, source, toolchain
 from rdcnlab.errors import InputError, RunError
 
@@ -180,6 +181,26 @@ def test_where_apt_has_it_the_error_tells_how_to_install_or_download_it(
     assert toolchain.missing()["kernel source"] == "linux-source-6.12"
 
 
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ("6.12.113", "(Linux 6.12.113), will be downloaded, known to work"),
+        ("linux.tar", "linux.tar (Linux 6.12.118), {file}, not among the releases known to work: 6.12.107, "),
+    ],
+)
+def test_doctor_says_which_source_it_is_and_whether_it_is_known_to_work(
+    named: str, said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("RDCNLAB_CACHE", str(tmp_path))
+    monkeypatch.setattr(toolchain, "missing", dict)
+    monkeypatch.chdir(tmp_path)
+    Path("linux.tar").write_bytes(ARCHIVE)
+    monkeypatch.setenv("KERNEL_SOURCE", named)
+    programs = next(row for row in doctor.examine() if row["what"] == "programs")
+    assert programs["ok"]
+    assert said.format(file=tmp_path / "linux.tar") in programs["found"]
+
+
 # -- downloads
 
 
@@ -209,7 +230,9 @@ def test_a_wrong_checksum_is_an_error_of_the_input_and_leaves_nothing(
     server.files["/linux.tar"] = ARCHIVE + b"more"
     monkeypatch.setenv("KERNEL_SOURCE", f"{server.address('/linux.tar')}#sha256={DIGEST}")
     found = source.find(tmp_path)
-    with pytest.raises(InputError, match=r"KERNEL_SOURCE: .* allowed: the sha256 of what is at the address"):
+    with pytest.raises(
+        InputError, match=rf"KERNEL_SOURCE: .sha256={DIGEST}. is not allowed; allowed: the checksum of what http"
+    ):
         source.fetch(found, silent)
     assert left(tmp_path) == set()
 

@@ -130,8 +130,8 @@ def fetch(source: Source, report: Progress) -> None:
         try:
             download.fetch([source.address], source.digest, source.path, count)
         except download.ChecksumError:
-            allowed = "the sha256 of what is at the address, which is another; nothing of it was kept"
-            raise InputError.of("KERNEL_SOURCE", f"{source.address}#sha256={source.digest}", allowed) from None
+            allowed = f"the checksum of what {source.address} gives, which is another; nothing of it was kept"
+            raise InputError.of("KERNEL_SOURCE", f"sha256={source.digest}", allowed) from None
 
 
 def _fetch_package(source: Source, release: releases.Release, count: download.Report) -> None:
