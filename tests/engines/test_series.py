@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from rdcnlab.engines.kernel import apt, build, deb, patches, releases, source
+from rdcnlab.engines.kernel import apt, build, deb, patches, releases, source, toolchain
 from rdcnlab.engines.kernel.apply import apply, refused_files
 from rdcnlab.errors import RunError
 
@@ -207,6 +207,26 @@ def test_a_patch_that_a_release_has_already_is_refused_and_not_reverted(tree: Tr
     with pytest.raises(RunError, match=r"net/one\.c, net/two\.c"):
         applied(root)
     assert (root / "net/one.c").read_text() == has
+
+
+@pytest.mark.parametrize("release", ["6.12.999", "6.12.117"])
+def test_a_release_that_does_not_compile_is_named_unless_it_is_known_to_work(
+    release: str, tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tree(FITS, FITS)
+    number = release.split(".")[2]
+    (root / "Makefile").write_text(MAKEFILE.replace("999", number) + "allnoconfig:\n\tfalse\n")
+    subprocess.run(["tar", "cf", root.parent / "linux.tar", "-C", root.parent, "tree"], check=True)
+    monkeypatch.setenv("KERNEL_SOURCE", str(root.parent / "linux.tar"))
+    monkeypatch.setenv("RDCNLAB_CACHE", str(root.parent / "cache"))
+    monkeypatch.setattr(toolchain, "require", lambda: None)
+    monkeypatch.setattr(patches, "series", lambda *, stock: [])
+    with pytest.raises(RunError, match="configuring the kernel failed with status 2") as caught:
+        build.build()
+    known = f"with Linux {release}. Releases known to work: {releases.names()}; get one with: " in str(caught.value)
+    assert known == (release == "6.12.999")
+    # nothing is left that looks like a build
+    assert not list((root.parent / "cache").rglob("linux"))
 
 
 def test_files_are_refused_once_however_many_hunks_fail() -> None:

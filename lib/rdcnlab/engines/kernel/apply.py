@@ -12,8 +12,7 @@ from pathlib import Path
 from rdcnlab.engines.kernel import releases
 from rdcnlab.errors import RunError
 
-#: ``--force`` and not ``--batch``, which would revert a patch that the release has already. A file that is not there
-#: is skipped, and the status says so.
+#: ``--force`` and not ``--batch``, which would revert a patch that the release has already.
 COMMAND = ("patch", "--force", "-p1", "--fuzz=0", "--no-backup-if-mismatch", "-i")
 
 
@@ -71,6 +70,6 @@ def refused_files(answer: str) -> list[str]:
         # without --verbose, a missing file is only named by the lines of the patch that it quotes
         if match := re.match(r"(?:patching|checking) file (\S+)|\|\+\+\+ (?:b/)?(\S+)", line):
             current = match[1] or match[2]
-        if "FAILED" in line or line.startswith(("No file to patch", "Skipping patch", "The next patch would")):
+        if "FAILED" in line or line.startswith("No file to patch"):
             files[current] = None
     return [name for name in files if name]

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from rdcnlab.engines.kernel import patches, source, toolchain
+from rdcnlab.engines.kernel import patches, releases, source, toolchain
 from rdcnlab.engines.kernel.apply import apply
 from rdcnlab.errors import RunError
 from rdcnlab.locks import locked
@@ -184,10 +184,17 @@ def _build(work: Path, target: Path, fragment: str, chosen: list[Path], report: 
     out.mkdir()
     (work / "fragment").write_text(fragment)
     make = ["make", "ARCH=um", f"O={out}", f"KCONFIG_ALLCONFIG={work / 'fragment'}"]
-    call([*make, "allnoconfig"], tree, log, "configuring the kernel")
-    _check_config(work / "fragment", out / ".config")
-    report("compile", 0, STEPS)
-    call([*make, f"-j{os.cpu_count() or 1}", "linux"], tree, log, "compiling the kernel", report)
+    try:
+        call([*make, "allnoconfig"], tree, log, "configuring the kernel")
+        _check_config(work / "fragment", out / ".config")
+        report("compile", 0, STEPS)
+        call([*make, f"-j{os.cpu_count() or 1}", "linux"], tree, log, "compiling the kernel", report)
+    except RunError as error:
+        # releases rename fields and functions, which no context of a patch shows
+        name = releases.release_of_tree(tree)
+        if releases.by_name(name) is not None:
+            raise
+        raise RunError(f"{error.reason}, with Linux {name}. {releases.advice()}", error.log) from None
     release = (out / "include/config/kernel.release").read_text()
     call(["strip", "--strip-debug", str(out / "linux")], tree, log, "stripping the kernel")
     ready = work / "ready"
