@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rdcnlab import places
-from rdcnlab.engines.kernel import KernelEngine, build, memory, plan_p4, plan_quic, sandbox, toolchain
+from rdcnlab.engines.kernel import KernelEngine, build, memory, plan_p4, plan_quic, releases, sandbox, source, toolchain
 from rdcnlab.errors import RdcnlabError, RunError
 from rdcnlab.scenario import Scenario
 
@@ -72,7 +72,10 @@ def _programs() -> tuple[bool, str, str]:
     lacking = toolchain.missing()
     if lacking:
         return False, f"missing: {', '.join(sorted(lacking))}", toolchain.remedy(lacking)
-    return True, f"{toolchain.compiler()}; {toolchain.source_path()}", ""
+    kernel_source = source.find(build.cache_root())
+    where = kernel_source.path if kernel_source.path.is_file() else "will be downloaded"
+    fit = "known to work" if kernel_source.is_known else f"not among the releases known to work: {releases.names()}"
+    return True, f"{toolchain.compiler()}; kernel source {kernel_source}, {where}, {fit}", ""
 
 
 def _kernel() -> tuple[bool, str, str]:

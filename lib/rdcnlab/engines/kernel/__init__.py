@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from rdcnlab.engines import Outcome
-from rdcnlab.engines.kernel import build, guest, observed, plan, plan_p4, plan_quic, toolchain, watchdog
+from rdcnlab.engines.kernel import build, guest, observed, plan, plan_p4, plan_quic, source, toolchain, watchdog
 from rdcnlab.scenario import Scenario, Switch
 
 __all__ = ["KernelEngine"]
@@ -78,7 +78,7 @@ class KernelEngine:
             "engine": self.name,
             "kernel": kernel.version,
             "kernel_id": kernel.id,
-            "kernel_source": toolchain.source(build.cache_root()).path.name,
+            "kernel_source": source.find(build.cache_root()).name,
             "compiler": toolchain.compiler(),
             "host": platform.release(),
             "confinement": report.confinement,
