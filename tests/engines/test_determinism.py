@@ -44,6 +44,7 @@ def test_two_sizes_of_memory(run_guest: RunGuest, scenario: Scenario, monkeypatc
     assert len(seen) == 1
 
 
+@pytest.mark.alone
 def test_every_core_and_under_load(run_guest: RunGuest, scenario: Scenario) -> None:
     seen = {run_guest(scenario, core=core).digest for core in cores()[:2]}
     load = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in cores()[:2]]
@@ -57,6 +58,7 @@ def test_every_core_and_under_load(run_guest: RunGuest, scenario: Scenario) -> N
     assert len(seen) == 1
 
 
+@pytest.mark.alone
 def test_one_worker_and_two(two_flows: Scenario, tmp_path: Path) -> None:
     """A campaign's runs do not depend on how many go on at once, nor on which worker takes them."""
     asked = [two_flows.with_(size="32 MiB", period="10 ms", seed=seed) for seed in range(4)]
