@@ -11,7 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from rdcnlab import places
-from rdcnlab.engines.kernel import KernelEngine, build, memory, plan_p4, plan_quic, releases, sandbox, source, toolchain
+from rdcnlab.engines.kernel import (
+    KernelEngine,
+    bmv2_install,
+    build,
+    memory,
+    plan_quic,
+    releases,
+    sandbox,
+    source,
+    toolchain,
+)
 from rdcnlab.errors import RdcnlabError, RunError
 from rdcnlab.scenario import Scenario
 
@@ -129,10 +139,11 @@ def _store() -> tuple[bool, str, str]:
 
 
 def _bmv2() -> tuple[bool, str, str]:
-    lacking = plan_p4.missing()
+    lacking = bmv2_install.missing()
     if lacking:
-        return False, f"missing: {', '.join(lacking)}; only switch: bmv2 needs them", plan_p4.WHERE
-    return True, f"simple_switch {plan_p4.version()}", ""
+        return False, f"missing: {', '.join(lacking)}; only switch: bmv2 needs them", bmv2_install.WHERE
+    found = bmv2_install.install()
+    return True, f"{found.switch} {found.version}; {found.cli}, run by {found.python}", ""
 
 
 def _quic() -> tuple[bool, str, str]:
@@ -145,5 +156,5 @@ def _quic() -> tuple[bool, str, str]:
 def _p4c() -> tuple[bool, str, str]:
     found = shutil.which("p4c-bm2-ss")
     if found is None:
-        return False, "missing: p4c-bm2-ss; only changing p4/ needs it", plan_p4.WHERE
+        return False, "missing: p4c-bm2-ss; only changing p4/ needs it", bmv2_install.WHERE
     return True, found, ""
