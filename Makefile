@@ -12,7 +12,7 @@ SCRIPTS := $(shell grep -l "^.!/bin/sh" tools/*)
 INSIDE := lib/rdcnlab/engines/kernel/inside
 
 .DEFAULT_GOAL := help
-.PHONY: help setup kernel models demo test soak check reproduce p4 lab image fresh clean
+.PHONY: help setup kernel models demo test soak check reproduce p4 lab image clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
