@@ -1,61 +1,64 @@
 # SPDX-License-Identifier: Apache-2.0
 # Each target sets up what it needs, from nothing if need be.
 
+# which Python .venv is made with
 PYTHON ?= python3
+export PYTHON
 VENV   := .venv
 BIN    := $(VENV)/bin
-READY  := $(VENV)/.ready
 IMAGE  ?= rdcnlab
+SCRIPTS := $(shell grep -l "^.!/bin/sh" tools/*)
 # what runs in the guest: plain modules without a package, so they are checked by themselves
 INSIDE := lib/rdcnlab/engines/kernel/inside
 
 .DEFAULT_GOAL := help
-.PHONY: help setup system kernel demo test soak check reproduce p4 lab image clean
+.PHONY: help setup kernel models demo test soak check reproduce p4 lab image clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
-setup: kernel ## Install everything and build the kernel
+setup: ## Install everything and build the kernel
+	@tools/setup models dev
 
-system:
-	@tools/system-packages
+kernel: ## Install what every command needs, and build the kernel
+	@tools/setup
 
-# One lock file with hashes; the package itself is used from this tree.
-$(READY): requirements.lock pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; try make PYTHON=...")'
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
-	@touch $@
-
-kernel: system $(READY)
-	$(BIN)/rdcnlab kernel build
+models: ## Install TensorFlow and Keras, which only the classifier of variants needs
+	@tools/install models
 
 demo: kernel ## Run and reproduce figure 4 of aykurt, quick profile (about two minutes after the set-up)
 	RDCNLAB_RESULTS=none $(BIN)/rdcnlab reproduce aykurt/fig4 --profile quick
 
-test: kernel ## Run all tests
-	$(BIN)/python -m pytest
+# Each worker has a core and a guest at a time; then what needs several cores runs alone.
+test: setup ## Run all tests
+	$(BIN)/python -m pytest --numprocesses logical --dist worksteal -m "not alone"
+	$(BIN)/python -m pytest -m alone
 
-soak: system $(READY) ## Random cases on a kernel that checks itself (half an hour; SEEDS=0-99)
+soak: ## Random cases on a kernel that checks itself (half an hour; SEEDS=0-99)
+	@tools/system-packages
+	@tools/install
 	$(BIN)/rdcnlab kernel soak --seeds $(or $(SEEDS),0-99)
 
-check: $(READY) ## Lint, types, layers
+check: ## Lint, types, layers
+	@tools/install dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	cd $(INSIDE) && MYPYPATH=. $(abspath $(BIN))/mypy --config-file= --strict --explicit-package-bases \
 		--allow-subclassing-any --ignore-missing-imports *.py
 	$(BIN)/lint-imports
+	$(BIN)/shellcheck $(SCRIPTS)
 
-reproduce: kernel ## Reproduce everything, paper profile
+reproduce: ## Reproduce everything, paper profile
+	@tools/setup models
 	$(BIN)/rdcnlab reproduce --profile paper
 	$(BIN)/rdcnlab report
 
 p4: ## Compile the P4 program (needs p4c-bm2-ss)
 	p4/compile
 
-lab: kernel ## Open the notebooks in JupyterLab
+lab: ## Open the notebooks in JupyterLab
+	@tools/setup models
 	$(BIN)/jupyter lab notebooks/index.ipynb
 
 image: ## Build the container image

@@ -16,6 +16,15 @@ from rdcnlab.store import Store
 # A shell's background job starts with Ctrl-C ignored, and so would all that the tests start: they send it themselves.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+
+def pytest_configure() -> None:
+    """Give each of several workers a core of its own, so that guests of different workers never share one."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER")
+    if worker:
+        cores = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {cores[int(worker.removeprefix("gw")) % len(cores)]})
+
+
 TWO_FLOWS = {
     "network": "aykurt",
     "flows": [

@@ -41,11 +41,14 @@ _QUICK_B = 64 * 2**20
 
 
 @app.command()
-def doctor(as_json: Json = False) -> None:
+def doctor(
+    run: Annotated[bool, typer.Option("--run", help="Also boot a guest and run a small scenario in it.")] = False,
+    as_json: Json = False,
+) -> None:
     """Say what this machine can run, what is missing, and how to mend it."""
     from rdcnlab.doctor import examine
 
-    rows = examine()
+    rows = examine(run=run)
     show(rows, as_json)
     if not all(row["ok"] for row in rows if row["needed"]):
         raise typer.Exit(1)

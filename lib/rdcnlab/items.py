@@ -16,6 +16,7 @@ from pydantic import Field, ValidationError
 from rdcnlab import claims
 from rdcnlab.campaign import campaign, lookup
 from rdcnlab.claims import Measured
+from rdcnlab.extras import require
 from rdcnlab.runs import Runs
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.check import input_error
@@ -67,6 +68,8 @@ class Item(Frozen, abc.ABC):
 
     paper: ClassVar[str]
     id: ClassVar[str]
+    #: Optional libraries that it needs, see `rdcnlab.extras`.
+    extras: ClassVar[tuple[str, ...]] = ()
     #: Runs of each scenario by profile.
     runs_of_profile: ClassVar[Mapping[str, int]] = {"quick": 3, "paper": 30}
 
@@ -143,6 +146,8 @@ class Item(Frozen, abc.ABC):
 
     def run(self, *, workers: int | None = None, store: Store | None = None, progress: bool = True) -> Runs:
         """Run what is missing and return all runs; see `rdcnlab.campaign.campaign`."""
+        for extra in self.extras:  # before runs that may take hours
+            require(extra)
         return campaign(self.scenarios(), workers=workers, store=store, progress=progress, needs=self.needs)
 
     def stored(self, store: Store | None = None) -> Runs | None:

@@ -81,6 +81,7 @@ def test_what_a_receiver_asks_for_takes_the_flow_s_path(run_guest: RunGuest, two
     assert len(seen.tables["tcp"].query("flow == 'migrated'")) > 5
 
 
+@pytest.mark.alone
 def test_bursts_and_what_a_receiver_asks_for_repeat(run_guest: RunGuest, two_flows: Scenario) -> None:
     scenario = with_bursts(two_flows.with_(**{"size": "16 MiB", "flows.migrated.initiator": "dst"}), 1000)
     draw = [("s1", "head -c 99 /dev/urandom >/dev/null")]
@@ -102,6 +103,7 @@ def over_quic(base: Scenario, **changes: object) -> Scenario:
     return base.with_(**{"flows.main.protocol": "quic", "size": "2 MiB", **rates, **changes})
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("variant", ["cubic", "bbr"])
 def test_quic_delivers_over_the_flow_s_path_and_repeats(run_guest: RunGuest, two_flows: Scenario, variant: str) -> None:
     scenario = over_quic(two_flows, **{"period": "5 ms", "flows.main.cc": variant, "flows.main.path": "blue"})

@@ -130,6 +130,10 @@ def _bursts(**changes: object) -> dict[str, object]:
         ({"network": "paris"}, "network", "aykurt"),
         ({"network.mtu": 100}, "network.mtu", "576 B"),
         ({"network.links.green.name": "dark"}, "network.links[0].name", "bypass"),
+        ({"network.links.green.name": "Green"}, "network.links[0].name", "a lower-case letter followed by at most 15"),
+        ({"network.hosts.s1.name": "sender_one"}, "network.hosts[0].name", "at most 7 lower-case letters or digits"),
+        ({"flows.main.name": "7th"}, "flows[0].name", "a letter followed by at most 31"),
+        ({"quic.name": ""}, "quic.name", "1 to 32 letters"),
         ({"network.links.green.pool": "p"}, "network.links[0]", "either buffer or pool"),
         ({"network.hosts.s1.queue": "3"}, "network.hosts[0].queue", "1000 packets"),
         ({"transport.rmem": [3, 2, 1]}, "transport.rmem", "rising"),
@@ -162,6 +166,31 @@ def test_errors_name_field_and_what_is_allowed(changes: dict[str, object], field
     problems = [problem for problem in caught.value.problems if problem.field == field]
     assert problems, str(caught.value)
     assert allowed in problems[0].allowed
+
+
+def test_a_network_of_ones_own_has_ranges() -> None:
+    network = {
+        "name": "star",
+        "hosts": [{"name": "h[1-6]", "rate": "10 Gb/s"}],
+        "links": [{"name": "link[1-2]", "rate": "10 Gb/s", "buffer": "1 MB"}],
+    }
+    flows = [{"name": "flow[1-2]", "size": "1 MiB", "src": "h[1-2]", "dst": "h[5-6]", "path": "link[1-2]"}]
+    scenario = Scenario.from_dict({"network": network, "flows": flows})
+    assert [host.name for host in scenario.network.hosts] == ["h1", "h2", "h3", "h4", "h5", "h6"]
+    assert [(flow.src, flow.dst, flow.path) for flow in scenario.flows] == [
+        ("h1", "h5", "link1"),
+        ("h2", "h6", "link2"),
+    ]
+    with pytest.raises(InputError, match=r"hosts.h\[6-1\].*ranges that rise"):
+        Scenario.from_dict({"network": {**network, "hosts": [{"name": "h[6-1]", "rate": "1 Gb/s"}]}, "flows": flows})
+
+
+def test_no_error_shows_a_regular_expression() -> None:
+    for field in ("network.hosts.s1.name", "network.links.green.name", "flows.main.name", "quic.name", "quic.version"):
+        with pytest.raises(InputError) as caught:
+            BASE.with_(**{field: "*" * 2000})
+        assert "^" not in str(caught.value)
+        assert "{0," not in str(caught.value)
 
 
 def test_period_without_a_timetable_is_refused() -> None:

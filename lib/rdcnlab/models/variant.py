@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rdcnlab import progress
+from rdcnlab import extras, progress
 from rdcnlab.models import saved
 from rdcnlab.models.traces import Floats, Traces, cut, series
 
@@ -261,6 +261,7 @@ def _train(data: Traces, recipe: saved.Recipe, show: bool) -> Path:
 
 def _keras() -> Any:
     """Import Keras when it is needed, since it takes seconds, and without its greetings."""
+    extras.require("models")
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     # its results hang on the processor, and it says so each time
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
@@ -273,11 +274,12 @@ def _keras() -> Any:
 @contextmanager
 def _repeatable(seed: int) -> Iterator[None]:
     """Have Keras draw the same numbers each time, and the caller's generators be what they were."""
+    keras = _keras()
     import tensorflow
 
     own = random.getstate(), np.random.get_state()  # noqa: NPY002  (Keras sets this one)
     tensorflow.config.experimental.enable_op_determinism()
-    _keras().utils.set_random_seed(seed)
+    keras.utils.set_random_seed(seed)
     try:
         yield
     finally:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
@@ -13,7 +14,6 @@ from pydantic import (
     ConfigDict,
     PlainSerializer,
     SerializerFunctionWrapHandler,
-    StringConstraints,
     model_serializer,
 )
 from pydantic_core.core_schema import SerializationInfo, ValidationInfo
@@ -99,6 +99,18 @@ def whole(low: int, high: int) -> AfterValidator:
     return AfterValidator(check)
 
 
+def text(pattern: str, allowed: str) -> AfterValidator:
+    """Return the validator of text that matches a pattern as a whole; `allowed` says the same in words."""
+    compiled = re.compile(pattern)
+
+    def check(value: str) -> str:
+        if compiled.fullmatch(value):
+            return value
+        raise ValueError(allowed)
+
+    return AfterValidator(check)
+
+
 class Misfit(ValueError):
     """A value that does not go with another one.
 
@@ -151,6 +163,25 @@ Overhead = Annotated[int, *quantity(SIZE, 14, 256)]
 Share = Annotated[int, *quantity(SHARE, 0, 1_000_000)]
 Listed = BeforeValidator(_listed)
 
-HostName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9]{0,7}$")]
-LinkName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,15}$")]
-FlowName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_.-]{0,31}$")]
+_RANGE = "; a range such as {}[1-6] names several"
+HostName = Annotated[
+    str,
+    text(
+        "[a-z][a-z0-9]{0,7}",
+        "a lower-case letter followed by at most 7 lower-case letters or digits" + _RANGE.format("h"),
+    ),
+]
+LinkName = Annotated[
+    str,
+    text(
+        "[a-z][a-z0-9_-]{0,15}",
+        "a lower-case letter followed by at most 15 lower-case letters, digits, _ or -" + _RANGE.format("link"),
+    ),
+]
+FlowName = Annotated[
+    str,
+    text(
+        "[A-Za-z][A-Za-z0-9_.-]{0,31}",
+        "a letter followed by at most 31 letters, digits, _, - or ." + _RANGE.format("flow-"),
+    ),
+]

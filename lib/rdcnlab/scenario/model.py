@@ -22,7 +22,7 @@ from rdcnlab.scenario.network import Network
 from rdcnlab.scenario.p4 import DIRECTORY
 from rdcnlab.scenario.presets import Preset, preset, presets
 from rdcnlab.scenario.quic import QUIC_MTU, Quic
-from rdcnlab.scenario.ranges import expanded
+from rdcnlab.scenario.ranges import expanded, expanded_network
 from rdcnlab.scenario.settings import EngineSettings, Jitter, Notify, Probes, Switch, Transport
 from rdcnlab.scenario.timetable import BYPASS, DARK, RESERVED, Path, Schedule, Slot
 from rdcnlab.units import DURATION, SIZE
@@ -34,7 +34,7 @@ class Scenario(Frozen):
     Parameters
     ----------
     network : Network
-        Hosts, links and pools; in text the name of a preset will do.
+        Hosts, links and pools; in text the name of a preset will do. In plain data ``h[1-6]`` names six hosts.
     flows : tuple of Flow
         At least one. In plain data ``flow-[1-16]`` names sixteen; ranges in other fields, such as ``src``, go along.
     switch, transport, mptcp, quic, engine, probes, jitter
@@ -388,6 +388,9 @@ def _with_preset(data: dict[str, Any]) -> dict[str, Any]:
     if "flows" in data:
         data = {**data, "flows": expanded(data["flows"], "flows")}
     network = data.get("network")
+    if isinstance(network, dict):
+        network = expanded_network(network)
+        data = {**data, "network": network}
     if isinstance(network, str):
         known = preset(network)
         data = {**data, "network": known.network}

@@ -8,9 +8,9 @@ import json
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, StringConstraints, ValidationInfo
+from pydantic import AfterValidator, BeforeValidator, ValidationInfo
 
-from rdcnlab.scenario.fields import Frozen
+from rdcnlab.scenario.fields import Frozen, text
 
 #: Validation context: directory that the file of a scenario is in.
 DIRECTORY = "directory"
@@ -32,7 +32,7 @@ class P4Program(Frozen):
     """
 
     path: str
-    sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+    sha256: Annotated[str, text("[0-9a-f]{64}", "64 hexadecimal digits in lower case")]
 
 
 def not_compiled(data: bytes) -> str | None:

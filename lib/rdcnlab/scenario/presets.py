@@ -15,7 +15,7 @@ from rdcnlab.errors import InputError
 from rdcnlab.scenario.check import input_error
 from rdcnlab.scenario.fields import TEXT
 from rdcnlab.scenario.network import Network
-from rdcnlab.scenario.ranges import expanded
+from rdcnlab.scenario.ranges import expanded, expanded_network
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def preset(name: str) -> Preset:
     text = (resources.files("rdcnlab") / "networks" / f"{name}.yaml").read_text(encoding="utf-8")
     data = _without_sources(yaml.safe_load(text))
     routes, scenario = data.pop("routes", {}), data.pop("scenario", {})
-    data["hosts"] = expanded(data["hosts"], "hosts")
+    data = expanded_network(data)
     named = expanded([{"name": key, **fields} for key, fields in routes.items()], "routes")
     routes = {fields.pop("name"): fields for fields in named}
     try:

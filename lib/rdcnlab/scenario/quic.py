@@ -6,9 +6,9 @@ from __future__ import annotations
 import string
 from typing import Annotated, Any
 
-from pydantic import StringConstraints, field_validator
+from pydantic import field_validator
 
-from rdcnlab.scenario.fields import Frozen
+from rdcnlab.scenario.fields import Frozen, text
 
 #: What command lines can name: the server's address and UDP port, the congestion control, the bytes wanted, the
 #: directory in which the server finds them in a file ``data``, and the server's key and certificate (PEM).
@@ -19,8 +19,13 @@ QUIC_MTU = 1228
 #: Words of a command line, at most, as in ``tools/traffic_program.c``.
 MAX_WORDS = 64
 
-Label = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._+-]{0,31}$")]
-Line = Annotated[str, StringConstraints(pattern=r"^[!-9;-~][ -~]*$", max_length=1000)]
+Label = Annotated[
+    str, text("[A-Za-z0-9][A-Za-z0-9 ._+-]{0,31}", "1 to 32 letters, digits, blanks, ., _, + or -, not a sign first")
+]
+Line = Annotated[
+    str, text("[!-9;-~][ -~]{0,999}", "1 to 1000 printable ASCII characters, the first neither a blank nor a colon")
+]
+Version = Annotated[str, text("[A-Za-z0-9._+~:-]{0,64}", "at most 64 letters, digits, ., _, +, ~, : or -")]
 
 
 class Quic(Frozen):
@@ -72,7 +77,7 @@ class Quic(Frozen):
     """
 
     name: Label = "ngtcp2"
-    version: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._+~:-]{0,64}$")] = ""
+    version: Version = ""
     server: Line = (
         "gtlsserver --quiet --no-quic-dump --no-http-dump --max-gso-dgrams=1 --cc={cc} --htdocs={files} "
         "{address} {port} {key} {certificate}"

@@ -31,6 +31,12 @@ def expanded(items: Any, field: str) -> Any:
     return [each for item in items for each in _each(item, field)]
 
 
+def expanded_network(data: dict[str, Any]) -> dict[str, Any]:
+    """Return a network's plain data with the ranges in names of its hosts, links, pools and schedules written out."""
+    named = ("hosts", "links", "pools", "schedules")
+    return {field: expanded(value, field) if field in named else value for field, value in data.items()}
+
+
 def _each(item: Any, field: str) -> list[Any]:
     name = item.get("name") if isinstance(item, dict) else None
     if not isinstance(name, str) or not _RANGE.search(name):

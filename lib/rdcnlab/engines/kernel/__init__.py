@@ -20,7 +20,9 @@ from rdcnlab.engines.kernel import (
     plan,
     plan_p4,
     plan_quic,
+    source,
     toolchain,
+    watchdog,
 )
 from rdcnlab.errors import RunError
 from rdcnlab.scenario import Scenario, Switch
@@ -69,7 +71,7 @@ class KernelEngine:
         *,
         core: int | None,
         wall_limit_s: float,
-        watch: guest.Watcher | None = None,
+        watch: watchdog.Watcher | None = None,
     ) -> Outcome:
         """Run a scenario; see `rdcnlab.engines.Engine`."""
         plan.check(scenario)
@@ -93,7 +95,7 @@ class KernelEngine:
             "engine": self.name,
             "kernel": kernel.version,
             "kernel_id": kernel.id,
-            "kernel_source": toolchain.source(build.cache_root()).path.name,
+            "kernel_source": source.find(build.cache_root()).name,
             "compiler": toolchain.compiler(),
             "host": platform.release(),
             "confinement": report.confinement,
@@ -144,7 +146,7 @@ def _code(switch: Switch) -> list[Path]:
         "observed_p4.py",
     )
     own = [build.HERE / name for name in names]
-    own += sorted((build.HERE / "inside").glob("*.py"))
+    own += sorted((build.HERE / "inside").rglob("*.py"))
     if switch.kind != "bmv2":
         return [path for path in own if path.name not in _P4]
     return own if switch.program is not None else [*own, plan_p4.program()]

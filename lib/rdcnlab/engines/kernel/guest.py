@@ -7,16 +7,16 @@ import contextlib
 import json
 import mmap
 import os
+import re
 import signal
-import struct
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from rdcnlab.engines.kernel import memory, sandbox
+from rdcnlab.engines.kernel import memory, sandbox, watchdog
 from rdcnlab.engines.kernel.build import HERE, Kernel
 from rdcnlab.errors import RunError
 
@@ -24,8 +24,8 @@ from rdcnlab.errors import RunError
 WALL_CLOCK = 1_700_000_000 * 10**9
 #: Seconds of processor time without the virtual clock moving after which a guest is taken to spin.
 STALL_S = 20.0
-#: How often the guest is looked at, in seconds of wall clock.
-LOOK_S = 0.02
+#: Virtual time after a scenario's limit within which the guest collects what was seen and ends.
+MARGIN_NS = 600 * 10**9
 
 #: Words on the console that tell why a guest ended, in the order they are looked for.
 SIGNS = (
@@ -36,8 +36,11 @@ SIGNS = (
     ("Kernel panic", "the guest's kernel panicked"),
     ("No space left on device", "a file system of the host is full"),
 )
+#: What ``tools/init.c`` prints at the end of a guest's program that did not end well.
+PROGRAM_ENDED = re.compile(r"^rdcn-guest: the scenario's program (.+)$", re.MULTILINE)
 
-Watcher = Callable[[int], None]
+#: A core; None chooses one, and ``any`` leaves the guest to the host's scheduler, which is many times slower.
+Core = int | Literal["any"] | None
 
 
 @dataclass(frozen=True)
@@ -55,11 +58,11 @@ def run(
     plan: dict[str, Any],
     directory: Path,
     *,
-    core: int | None = None,
+    core: Core = None,
     wall_limit_s: float = 3600.0,
     python: str,
     read: Sequence[Path] = (),
-    watch: Watcher | None = None,
+    watch: watchdog.Watcher | None = None,
     stall_s: float = STALL_S,
 ) -> Report:
     """Run a plan in a guest; what it saw is in `directory` afterwards.
@@ -72,8 +75,8 @@ def run(
         Made by `rdcnlab.engines.kernel.plan.compile_plan`.
     directory : Path
         The one place the guest may write to.
-    core : int or None
-        Core to pin all of it to; None leaves it to the host, which is slower.
+    core : int, 'any' or None
+        Core to pin all of it to; None chooses one, ``any`` pins it nowhere.
     wall_limit_s : float
         Seconds of wall clock after which the run is given up.
     python : str
@@ -96,7 +99,7 @@ def run(
     every = [HERE / "inside", *map(Path, plan["switch"].get("files", [])), *read]
     return boot(
         kernel, directory, need, python=python, inside=str(HERE / "inside"), read=every, core=core,
-        wall_limit_s=wall_limit_s, watch=watch, stall_s=stall_s,
+        wall_limit_s=wall_limit_s, watch=watch, stall_s=stall_s, virtual_limit_ns=plan["limit_ns"] + MARGIN_NS,
     )  # fmt: skip
 
 
@@ -109,10 +112,11 @@ def boot(
     inside: str,
     read: Sequence[Path] = (),
     options: Sequence[str] = (),
-    core: int | None = None,
+    core: Core = None,
     wall_limit_s: float = 3600.0,
-    watch: Watcher | None = None,
+    watch: watchdog.Watcher | None = None,
     stall_s: float = STALL_S,
+    virtual_limit_ns: int | None = None,
 ) -> Report:
     """Boot a guest whose program writes ``outcome.json`` (``ok`` and, if not, ``error``), and wait for its end.
 
@@ -134,6 +138,8 @@ def boot(
         More for the kernel's command line.
     core, wall_limit_s, watch, stall_s
         As in `run`.
+    virtual_limit_ns : int, optional
+        Virtual time since boot after which the guest is ended.
 
     Raises
     ------
@@ -148,7 +154,7 @@ def boot(
     line = [*arguments(kernel, directory, clock, need, python, inside), *options]
     command = sandbox.command(
         kernel.launch,
-        core=core,
+        core=_pinned(core),
         write=[directory, room],
         read=[kernel.directory, kernel.tools, *read],
         program=[str(kernel.linux), *line],
@@ -162,7 +168,8 @@ def boot(
             stderr=subprocess.STDOUT, start_new_session=True,
         )  # fmt: skip
         try:
-            reason = _watch(process, clock, begun + wall_limit_s, wall_limit_s, watch, stall_s)
+            limits = watchdog.Limits(wall_limit_s, stall_s, virtual_limit_ns)
+            reason = watchdog.wait(process, clock, log, limits, watch)
         finally:
             # whatever happened, Ctrl-C too: nothing of the guest stays
             end(process)
@@ -170,7 +177,7 @@ def boot(
         reason = _verdict(directory, log, process.returncode)
     if reason is not None:
         raise RunError(reason, log)
-    return Report(time.monotonic() - begun, _read(clock), need, sandbox.kind(kernel.launch))
+    return Report(time.monotonic() - begun, watchdog.read(clock), need, sandbox.kind(kernel.launch))
 
 
 def arguments(kernel: Kernel, directory: Path, clock: Path, need: int, python: str, inside: str) -> list[str]:
@@ -191,45 +198,20 @@ def arguments(kernel: Kernel, directory: Path, clock: Path, need: int, python: s
     ]  # fmt: skip
 
 
-def _watch(
-    process: subprocess.Popen[bytes],
-    clock: Path,
-    deadline: float,
-    wall_limit_s: float,
-    watch: Watcher | None,
-    stall_s: float,
-) -> str | None:
-    """Wait for the guest; return why it has to be ended, or None when it ended by itself."""
-    last, spent_then, looked = -1, 0.0, time.monotonic()
-    while True:
-        try:
-            process.wait(LOOK_S)
-            return None
-        except subprocess.TimeoutExpired:
-            pass
-        now = time.monotonic()
-        if now > deadline:
-            return f"the run took longer than the limit of {wall_limit_s:g} s of wall clock"
-        if now - looked < 0.25:
-            continue
-        looked = now
-        virtual = _read(clock)
-        if watch is not None:
-            watch(virtual)
-        spent = _processor_seconds(process.pid)
-        if virtual != last:
-            last, spent_then = virtual, spent
-        elif spent - spent_then > stall_s:
-            return (
-                f"the virtual clock stands still at {virtual / 1e9:.6f} s although the guest was busy for "
-                f"{spent - spent_then:.0f} s: something in it spins"
-            )
+def _pinned(core: Core) -> int | None:
+    """Return the core to pin a guest to, if any."""
+    if core is None:
+        mine = sorted(os.sched_getaffinity(0))
+        return mine[os.getpid() % len(mine)]
+    return None if core == "any" else core
 
 
 def _verdict(directory: Path, log: Path, status: int) -> str | None:
     """Return why a guest that ended by itself did not do what it was to do, or None."""
     outcome = directory / "outcome.json"
     text = log.read_text(errors="replace")
+    if watchdog.complained(log):
+        return watchdog.LOST
     # the kernel may have ended a part of the run, and the rest went on without it
     if outcome.is_file() and "Out of memory" not in text:
         told = json.loads(outcome.read_text())
@@ -239,40 +221,17 @@ def _verdict(directory: Path, log: Path, status: int) -> str | None:
             return reason
     if status < 0:
         return f"the guest was ended from outside by {signal.Signals(-status).name}"
-    return f"the guest ended with status {status} and left no result"
-
-
-def _read(clock: Path) -> int:
-    with clock.open("rb") as file:
-        value: int = struct.unpack("<Q", file.read(8))[0]
-    return value
-
-
-def members(session: int) -> list[int]:
-    """Return the processes of a session; a guest starts one of its own."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError):
-                if os.getsid(int(entry.name)) == session:
-                    found.append(int(entry.name))
-    return found
-
-
-def _processor_seconds(session: int) -> float:
-    """Processor time of all processes of a guest."""
-    total = 0
-    for pid in members(session):
-        with contextlib.suppress(OSError, IndexError, ValueError):
-            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-            total += int(fields[11]) + int(fields[12])
-    return total / os.sysconf("SC_CLK_TCK")
+    found = PROGRAM_ENDED.search(text)
+    how = f"the guest's program {found[1]}" if found else f"the guest ended with status {status} and left no result"
+    words = (text[: found.start()] if found else text).strip().splitlines()
+    return how + (f": {words[-1].strip()}" if words else "")
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
     """End every process of a guest, by its id."""
     for _ in range(100):
-        alive = [pid for pid in members(process.pid) if pid != process.pid or process.poll() is None]
+        members = [one.pid for one in watchdog.members(process.pid)]
+        alive = [pid for pid in members if pid != process.pid or process.poll() is None]
         if not alive:
             break
         for pid in alive:

@@ -53,6 +53,7 @@ class Tab3(Item):
 
     paper: ClassVar[str] = "aykurt"
     id: ClassVar[str] = "tab3"
+    extras: ClassVar[tuple[str, ...]] = ("models",)
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 2, "paper": 12}
 
     cc: Annotated[tuple[Variant, ...], Field(min_length=2), Listed] = ("cubic", "bbr", "reno", "westwood")
