@@ -31,6 +31,14 @@ class Seen:
 RunGuest = Callable[..., Seen]
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what boots the kernel, so that it can be left out."""
+    for item in items:
+        if {"kernel", "stock_kernel"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.guest)
+
+
 @pytest.fixture(scope="session")
 def kernel() -> build.Kernel:
     """The patched kernel; built if need be."""
