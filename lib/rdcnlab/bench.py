@@ -18,7 +18,7 @@ from typing import Any
 
 from rdcnlab.campaign import campaign
 from rdcnlab.engines import Outcome
-from rdcnlab.engines.kernel import KernelEngine, build, cores, native, plan_p4
+from rdcnlab.engines.kernel import KernelEngine, bmv2_install, build, cores, native
 from rdcnlab.scenario import Scenario
 from rdcnlab.shipped import Shipped
 from rdcnlab.store import Store
@@ -74,8 +74,8 @@ def measure() -> Iterator[Row]:
         yield row("guest over host's own kernel", speed / natively, "", at_least=0.5)
     else:
         yield row("the host's own kernel: needs root, which makes the network namespaces", None, "1/s")
-    if plan_p4.missing():
-        yield row(f"BMv2: {' and '.join(plan_p4.missing())} not found", None, "")
+    if bmv2_install.missing():
+        yield row(f"BMv2: {' and '.join(bmv2_install.missing())} not found", None, "")
     else:
         yield from _switches(core)
     if len(cores()) > 1:

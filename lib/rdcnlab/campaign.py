@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import warnings
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,10 @@ from rdcnlab.workers import LocalPool, Pool
 Needs = Callable[[Scenario], Iterable[str]]
 #: Wall-clock seconds after which one run is given up.
 WALL_LIMIT_S = 1800.0
+
+
+class HintWarning(UserWarning):
+    """A run came to its end, but probably not as its author meant it."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +82,11 @@ def campaign(
     needs : callable, optional
         Tables that the run of a scenario has to have. Shipped results do not hold all; they serve where they do.
 
+    Warns
+    -----
+    HintWarning
+        A run came to its end, but no flow received anything through a P4 program of one's own.
+
     Raises
     ------
     CampaignError
@@ -111,6 +121,9 @@ def campaign(
                     bar.set_postfix(failed=len(failures))
                 bar.update()
     runs = Runs([run for run in found.values() if run is not None])
+    for run in runs:
+        if "hint" in run.provenance:
+            warnings.warn(f"{label(run.scenario)}: {run.provenance['hint']}", HintWarning, stacklevel=2)
     if failures:
         raise CampaignError(failures, runs)
     return runs

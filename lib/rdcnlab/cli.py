@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import signal
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,7 +15,7 @@ import typer
 import yaml
 
 from rdcnlab import cli_kernel
-from rdcnlab.campaign import WALL_LIMIT_S, campaign, lookup
+from rdcnlab.campaign import WALL_LIMIT_S, HintWarning, campaign, lookup
 from rdcnlab.cli_tools import Json, Output, parse_seeds, show
 from rdcnlab.errors import InputError, RdcnlabError
 from rdcnlab.scenario import Scenario
@@ -40,11 +41,14 @@ _QUICK_B = 64 * 2**20
 
 
 @app.command()
-def doctor(as_json: Json = False) -> None:
+def doctor(
+    run: Annotated[bool, typer.Option("--run", help="Also boot a guest and run a small scenario in it.")] = False,
+    as_json: Json = False,
+) -> None:
     """Say what this machine can run, what is missing, and how to mend it."""
     from rdcnlab.doctor import examine
 
-    rows = examine()
+    rows = examine(run=run)
     show(rows, as_json)
     if not all(row["ok"] for row in rows if row["needed"]):
         raise typer.Exit(1)
@@ -67,10 +71,14 @@ def run(
     if switch is not None:
         base = base.with_(**{"switch.kind": switch})
     asked = [base] if seeds is None else [base.with_(seed=seed) for seed in parse_seeds(seeds)]
-    flows = campaign(asked, workers=workers, wall_limit_s=wall_limit, progress=sys.stderr.isatty()).flows
+    with warnings.catch_warnings(record=True) as hints:
+        warnings.simplefilter("always", HintWarning)
+        flows = campaign(asked, workers=workers, wall_limit_s=wall_limit, progress=sys.stderr.isatty()).flows
     flows["goodput_Gbps"] = flows["received_B"] * 8e-9 / flows["fct_s"]
     columns = ["seed", "flow", "cc", "size_B", "finished", "fct_s", "goodput_Gbps", "retransmits", "timeouts"]
     show(json.loads(flows[columns].to_json(orient="records")), as_json)
+    for hint in hints:
+        typer.echo(f"rdcnlab: {hint.message}", err=True)
 
 
 @app.command()

@@ -25,11 +25,18 @@ def build(
     stock: Annotated[bool, typer.Option(help="With the patches for time and randomness only.")] = False,
     debug: Annotated[bool, typer.Option(help="One that checks itself: KASAN, lockdep and more; slow.")] = False,
 ) -> None:
-    """Build the patched kernel into the cache. Safe to interrupt, and to run twice at once."""
+    """Build the patched kernel into the cache. Safe to interrupt, and to run twice at once.
+
+    KERNEL_SOURCE names another source than Debian's: an archive, an address followed by #sha256= and its checksum, or a
+    release such as 6.12.107, which is downloaded.
+    """
     if hz not in (100, 250, 300, 1000):
         raise InputError.of("--hz", hz, "100, 250, 300 or 1000")
+    from rdcnlab.engines.kernel import source
+    from rdcnlab.engines.kernel.build import cache_root
+
     kernel = _built(hz=hz, stock=stock, debug=debug)
-    typer.echo(f"{kernel.version} {kernel.id} {kernel.directory}")
+    typer.echo(f"{kernel.version} {kernel.id} {kernel.directory} from {source.find(cache_root())}")
 
 
 @app.command("soak")

@@ -5,19 +5,49 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from rdcnlab import places
-from rdcnlab.engines.kernel import build, memory, plan_p4, plan_quic, sandbox, toolchain
-from rdcnlab.errors import RdcnlabError
+from rdcnlab.engines.kernel import (
+    KernelEngine,
+    bmv2_install,
+    build,
+    memory,
+    plan_quic,
+    releases,
+    sandbox,
+    source,
+    toolchain,
+)
+from rdcnlab.errors import RdcnlabError, RunError
+from rdcnlab.scenario import Scenario
 
 #: For scenarios with ``switch: bmv2``, and for those who change P4 programs.
 _OPTIONAL = ("bmv2", "p4c", "quic")
 
 
-def examine() -> list[dict[str, Any]]:
+#: Two flows that share a link: what a run needs of a guest, in a few seconds.
+TRIAL = {
+    "network": "aykurt",
+    "flows": [
+        {"name": "main", "size": "4 MiB", "path": "green"},
+        {"name": "migrated", "size": "4 MiB", "path": [["1 ms", "blue"], ["1 ms", "green"]]},
+    ],
+}
+#: Seconds of wall clock that the trial may take; it takes 3 on an idle core.
+PATIENCE_S = 120.0
+
+
+def examine(*, run: bool = False) -> list[dict[str, Any]]:
     """Look at everything a run needs.
+
+    Parameters
+    ----------
+    run : bool
+        Also boot a guest and run a small scenario in it.
 
     Returns
     -------
@@ -36,6 +66,8 @@ def examine() -> list[dict[str, Any]]:
         ("p4c", _p4c),
         ("quic", _quic),
     ]
+    if run:
+        checks.append(("trial run", _trial))
     rows = []
     for what, check in checks:
         try:
@@ -50,7 +82,10 @@ def _programs() -> tuple[bool, str, str]:
     lacking = toolchain.missing()
     if lacking:
         return False, f"missing: {', '.join(sorted(lacking))}", toolchain.remedy(lacking)
-    return True, f"{toolchain.compiler()}; {toolchain.source_path()}", ""
+    kernel_source = source.find(build.cache_root())
+    where = kernel_source.path if kernel_source.path.is_file() else "will be downloaded"
+    fit = "known to work" if kernel_source.is_known else f"not among the releases known to work: {releases.names()}"
+    return True, f"{toolchain.compiler()}; kernel source {kernel_source}, {where}, {fit}", ""
 
 
 def _kernel() -> tuple[bool, str, str]:
@@ -58,6 +93,20 @@ def _kernel() -> tuple[bool, str, str]:
     if kernel is None:
         return False, "not built", "rdcnlab kernel build"
     return True, f"{kernel.version}, build {kernel.id[:12]}", ""
+
+
+def _trial() -> tuple[bool, str, str]:
+    if build.find() is None:
+        return False, "not tried, because the kernel is not built", "rdcnlab kernel build"
+    scenario, engine = Scenario.from_dict(TRIAL), KernelEngine()
+    engine.prepare(scenario)
+    with tempfile.TemporaryDirectory(prefix="rdcnlab-doctor-") as name:
+        try:
+            outcome = engine.run(scenario, Path(name), core=None, wall_limit_s=PATIENCE_S)
+        except RunError as error:
+            return False, error.reason, ""  # the log is gone with the directory, so its name would help nobody
+    ends = [f"{seconds * 1e3:.2f} ms" for seconds in outcome.tables["flows"]["fct_s"].to_pylist()]
+    return True, f"two flows of 4 MiB took {' and '.join(ends)}; {outcome.provenance['wall_s']:.1f} s of wall clock", ""
 
 
 def _memory() -> tuple[bool, str, str]:
@@ -90,10 +139,11 @@ def _store() -> tuple[bool, str, str]:
 
 
 def _bmv2() -> tuple[bool, str, str]:
-    lacking = plan_p4.missing()
+    lacking = bmv2_install.missing()
     if lacking:
-        return False, f"missing: {', '.join(lacking)}; only switch: bmv2 needs them", plan_p4.WHERE
-    return True, f"simple_switch {plan_p4.version()}", ""
+        return False, f"missing: {', '.join(lacking)}; only switch: bmv2 needs them", bmv2_install.WHERE
+    found = bmv2_install.install()
+    return True, f"{found.switch} {found.version}; {found.cli}, run by {found.python}", ""
 
 
 def _quic() -> tuple[bool, str, str]:
@@ -106,5 +156,5 @@ def _quic() -> tuple[bool, str, str]:
 def _p4c() -> tuple[bool, str, str]:
     found = shutil.which("p4c-bm2-ss")
     if found is None:
-        return False, "missing: p4c-bm2-ss; only changing p4/ needs it", plan_p4.WHERE
+        return False, "missing: p4c-bm2-ss; only changing p4/ needs it", bmv2_install.WHERE
     return True, found, ""

@@ -5,7 +5,7 @@
     port 2 === p2 | simple_switch |
     ...           |               |
 
-``bench.py REQUEST ANSWER``. The request: ``program``, ``simple_switch``, ``ports``, ``commands`` (lines of the control
+``bench.py REQUEST ANSWER``. The request: ``program``, ``bmv2``, ``ports``, ``commands`` (lines of the control
 in which ``{epoch}`` is the epoch in us of the switch's clock) and ``frames``: [ns after the epoch, port, hex]. The
 answer: ``frames``, as above, and ``answers`` of the commands.
 """
@@ -47,7 +47,7 @@ def main(request: str, answer: str) -> None:
         taps[port].setsockopt(socket.SOL_SOCKET, 33, 1 << 22)  # SO_RCVBUFFORCE
         taps[port].bind((f"t{port}", ALL))
         taps[port].setblocking(False)
-    switch = SimpleSwitch(asked["simple_switch"], asked["program"], [(f"p{port}", port) for port in asked["ports"]])
+    switch = SimpleSwitch(asked["bmv2"], asked["program"], [(f"p{port}", port) for port in asked["ports"]])
     began = switch.began()
     epoch_us = (time.monotonic_ns() + LEAD - began) // 1000
     epoch = began + epoch_us * 1000

@@ -73,8 +73,8 @@ def run_guest(kernel: build.Kernel, tmp_path_factory: pytest.TempPathFactory) ->
             shutil.copy(file, directory)
         asked = plan.compile_plan(scenario)
         asked["commands"], asked["before"] = commands or [], before or []
-        options.setdefault("wall_limit_s", 300)
-        report = guest.run(kernel, asked, directory, core=core, python=sys.executable, **options)
+        options = {"wall_limit_s": 300, "python": sys.executable, **options}
+        report = guest.run(kernel, asked, directory, core=core, **options)
         tables = observed.tables(scenario, directory)
         answers = json.loads((directory / "commands.json").read_text())
         return Seen({n: t.to_pandas() for n, t in tables.items()}, str(digests(tables)), answers, directory, report)

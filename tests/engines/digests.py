@@ -13,7 +13,7 @@ from pathlib import Path
 
 from rdcnlab.digest import digests
 from rdcnlab.engines import get_engine
-from rdcnlab.engines.kernel import plan_p4
+from rdcnlab.engines.kernel import bmv2_install
 from rdcnlab.scenario import Scenario
 
 EXPECTED = Path(__file__).resolve().parents[1] / "digests.json"
@@ -26,8 +26,8 @@ def cases() -> dict[str, dict]:
 
 def missing(case: dict) -> str:
     """Return what a scenario needs and this machine lacks, in words; nothing if it can be run."""
-    lacking = plan_p4.missing() if Scenario.from_dict(case["scenario"]).switch.kind == "bmv2" else []
-    return f"{', '.join(lacking)} is missing. {plan_p4.WHERE}" if lacking else ""
+    lacking = bmv2_install.missing() if Scenario.from_dict(case["scenario"]).switch.kind == "bmv2" else []
+    return f"{', '.join(lacking)} is missing. {bmv2_install.WHERE}" if lacking else ""
 
 
 def run(case: dict) -> dict[str, str]:

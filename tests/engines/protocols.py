@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import re
 
-from rdcnlab.engines.kernel import build
+from rdcnlab.engines.kernel import build, patches
 from rdcnlab.scenario import Scenario
 from tests.engines.conftest import RunGuest
 
 #: What those of the switch have for all: a runner, namespaces, comparisons.
-LAB = build.patches_root() / "tests" / "ocs" / "lab.py"
+LAB = patches.root() / "tests" / "ocs" / "lab.py"
 INSIDE = build.HERE / "inside"
 
 
@@ -23,7 +23,7 @@ def check(run_guest: RunGuest, scenario: Scenario, suite: str, name: str) -> Non
         f"PYTHONPATH=/run/rdcnlab timeout 600 /usr/bin/python3 -s /run/rdcnlab/{name}.py; echo status $?; "
         "dmesg | grep -A 20 -E 'WARNING:|BUG:' | sed 's/^/not ok kernel: /'"
     )
-    files = [*(build.patches_root() / "tests" / suite).glob("*.py"), LAB]
+    files = [*(patches.root() / "tests" / suite).glob("*.py"), LAB]
     files += [INSIDE / "ocs.py", INSIDE / "ocs_netlink.py"]
     answer = run_guest(scenario, commands=[("a", line)], files=files).answers[0]
     lines = [line.strip() for line in answer.splitlines()]

@@ -12,6 +12,7 @@ import tempfile
 import traceback
 from pathlib import Path
 
+import mininet
 import pytest
 
 from rdcnlab.campaign import campaign
@@ -125,6 +126,31 @@ def test_root_and_an_ordinary_user(
         assert (place / "run" / "digest").read_text() == run_guest(scenario).digest
     finally:
         shutil.rmtree(place)
+
+
+def test_two_pythons(run_guest: RunGuest, scenario: Scenario, tmp_path: Path) -> None:
+    """What Python the guest has may not matter: 3.12 has no distutils, for one."""
+    other = another_python()
+    if other is None:
+        pytest.skip("no Python of another version, 3.11 or newer, is on the PATH")
+    subprocess.run([other, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
+    (packages,) = (tmp_path / "venv" / "lib").glob("python3.*/site-packages")
+    shutil.copytree(Path(mininet.__file__).parent, packages / "mininet", ignore=shutil.ignore_patterns("__pycache__"))
+    python = tmp_path / "venv" / "bin" / "python"
+    prefix = subprocess.check_output([python, "-c", "import sys; print(sys.base_prefix)"], text=True).strip()
+    theirs = run_guest(scenario, python=str(python), read=[tmp_path / "venv", Path(prefix)])
+    assert theirs.digest == run_guest(scenario).digest
+
+
+def another_python() -> str | None:
+    """Return a Python on the PATH that the project supports and that is not the one of this process."""
+    for minor in range(11, 20):
+        found = shutil.which(f"python3.{minor}")
+        if found is not None and minor != sys.version_info.minor:
+            works = subprocess.run([found, "-c", "import ensurepip"], capture_output=True, check=False)
+            if works.returncode == 0:  # a version manager may have put a name there that leads nowhere
+                return found
+    return None
 
 
 def test_the_patches_change_nothing_for_stock_tcp(

@@ -88,6 +88,50 @@ def test_a_signal_from_outside(kernel: Kernel, two_flows: Scenario, tmp_path: Pa
     shooter.join()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("which", range(8))
+def test_a_lost_process_ends_the_run(kernel: Kernel, two_flows: Scenario, tmp_path: Path, which: int) -> None:
+    """Whichever process of the guest the host kills, the run ends with its reason, and soon."""
+    killed = []
+
+    def shoot() -> None:
+        for _ in range(6000):
+            time.sleep(0.01)
+            for session in guest_of(kernel):
+                clock = tmp_path / "clock"
+                if watchdog.read(clock) > plan.START_NS:
+                    others = sorted(one.pid for one in watchdog.members(session) if one.pid != session)
+                    os.kill(others[which % len(others)], signal.SIGKILL)
+                    killed.append(time.monotonic())
+                    return
+
+    shooter = threading.Thread(target=shoot)
+    shooter.start()
+    # long enough to be under way when the shot comes, and small enough to end if what was killed is not missed
+    long = two_flows.with_(size="4 GiB")
+    with pytest.raises(RunError, match="the host ended a process of the guest from outside"):
+        guest.run(kernel, plan.compile_plan(long), tmp_path, python=sys.executable, wall_limit_s=120)
+    ended = time.monotonic()
+    shooter.join()
+    assert ended - killed[0] < 10
+
+
+def test_a_clock_that_runs_away_ends_the_run(run_guest: RunGuest, two_hosts: Scenario) -> None:
+    with pytest.raises(RunError, match=r"virtual clock is at \d+ s and the run had to end before 720 s"):
+        run_guest(two_hosts, commands=[("a", "sleep 1000000000")], wall_limit_s=60)
+
+
+def test_a_program_that_dies_says_why(kernel: Kernel, tmp_path: Path) -> None:
+    inside, directory = tmp_path / "inside", tmp_path / "run"
+    inside.mkdir()
+    directory.mkdir()
+    (inside / "main.py").write_text("import no_such_module\n")
+    words = "the guest's program ended with status 1: ModuleNotFoundError: No module named 'no_such_module'"
+    with pytest.raises(RunError, match=words) as caught:
+        guest.boot(kernel, directory, memory.BASE, python=sys.executable, inside=str(inside), read=[inside])
+    assert caught.value.log == directory / "console.log"
+
+
 def guest_of(kernel: Kernel) -> list[int]:
     """First processes of guests that this process started."""
     found = []

@@ -7,13 +7,13 @@ import re
 
 import pytest
 
-from rdcnlab.engines.kernel import build
+from rdcnlab.engines.kernel import build, patches
 from rdcnlab.scenario import Scenario
 from tests.engines.conftest import RunGuest
 
 pytestmark = [pytest.mark.guest, pytest.mark.slow]
 
-HERE = build.patches_root() / "tests" / "ocs"
+HERE = patches.root() / "tests" / "ocs"
 INSIDE = build.HERE / "inside"
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from rdcnlab import places
-from rdcnlab.engines.kernel import build, plan_p4
+from rdcnlab.engines.kernel import bmv2_install, build, plan_p4
 from rdcnlab.engines.kernel.plan_p4 import inverse
 from rdcnlab.scenario import Scenario
 from tests.engines.conftest import RunGuest
@@ -24,7 +24,9 @@ scapy = pytest.importorskip("scapy.all")
 pytestmark = [
     pytest.mark.guest,
     pytest.mark.bmv2,
-    pytest.mark.skipif(bool(plan_p4.missing()), reason=f"{', '.join(plan_p4.missing())} is missing. {plan_p4.WHERE}"),
+    pytest.mark.skipif(
+        bool(bmv2_install.missing()), reason=f"{', '.join(bmv2_install.missing())} is missing. {bmv2_install.WHERE}"
+    ),
 ]
 
 US, MS = 1_000, 1_000_000
@@ -55,7 +57,7 @@ def bench(run_guest: RunGuest, two_hosts: Scenario, tmp_path: Path) -> Bench:
         shutil.copy(program or plan_p4.program(), tmp_path / "program.json")
         request = {
             "program": "/run/rdcnlab/program.json",
-            "simple_switch": plan_p4.simple_switch(),
+            "bmv2": bmv2_install.install().plan(),
             "ports": [1, 2, CPU, DARK, GREEN, GREEN + 1, BLUE],
             "commands": commands,
             "frames": [[at, port, bytes(packet).hex()] for at, port, packet in frames],
@@ -65,7 +67,7 @@ def bench(run_guest: RunGuest, two_hosts: Scenario, tmp_path: Path) -> Bench:
         line = f"cd /run; nsenter -t 1 -n /usr/bin/python3 -s {words}"
         files = [tmp_path / "program.json", tmp_path / "request.json", places.p4() / "tests" / "bench.py"]
         files += [INSIDE / name for name in ("bmv2_process.py", "bmv2_control.py", "clock.py")]
-        seen = run_guest(two_hosts, commands=[("a", line)], files=files)
+        seen = run_guest(two_hosts, core=0, commands=[("a", line)], files=files)
         answer = seen.directory / "answer.json"
         assert answer.exists(), seen.answers[0]
         rows = json.loads(answer.read_text())["frames"]
@@ -234,8 +236,22 @@ def test_deliver(bench: Bench) -> None:
     assert bench(BASE, [(0, 1, stranger)]) == []
 
 
-@pytest.mark.skipif(shutil.which("p4c-bm2-ss") is None, reason=f"p4c-bm2-ss is missing. {plan_p4.WHERE}")
-def test_the_committed_program_is_what_the_source_compiles_to(tmp_path: Path) -> None:
-    out = tmp_path / "ocs.json"
-    subprocess.run([places.p4() / "compile", out], check=True)
-    assert json.loads(out.read_text()) == json.loads(plan_p4.program().read_text())
+@pytest.mark.skipif(shutil.which("p4c-bm2-ss") is None, reason=f"p4c-bm2-ss is missing. {bmv2_install.WHERE}")
+@pytest.mark.parametrize("name", ["build/ocs.json", "examples/parity.json"])
+def test_the_committed_program_is_what_the_source_compiles_to(tmp_path: Path, name: str) -> None:
+    subprocess.run([places.p4() / "compile", "--to", tmp_path], check=True)
+    committed = places.p4() / name
+    assert json.loads((tmp_path / committed.name).read_text()) == json.loads(committed.read_text())
+
+
+@pytest.mark.skipif(shutil.which("p4c-bm2-ss") is None, reason=f"p4c-bm2-ss is missing. {bmv2_install.WHERE}")
+def test_a_program_of_ones_own_is_compiled_beside_its_source(tmp_path: Path) -> None:
+    """With the time stamps that it uses, and no others."""
+    source = (places.p4() / "examples" / "parity.p4").read_text()
+    stamped = source.replace("standard.ingress_global_timestamp - first", "standard.enq_timestamp - (bit<32>) first")
+    assert stamped != source
+    (tmp_path / "mine.p4").write_text(stamped)
+    subprocess.run([places.p4() / "compile", tmp_path / "mine.p4"], check=True)
+    aliases = [name for name, _ in json.loads((tmp_path / "mine.json").read_text())["field_aliases"]]
+    assert sum(name.startswith("queueing_metadata.") for name in aliases) == 4
+    assert "intrinsic_metadata.egress_global_timestamp" not in aliases

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from rdcnlab.engines.kernel import build
+from rdcnlab.engines.kernel import patches
 from rdcnlab.scenario import Scenario
 from tests.engines.conftest import RunGuest
 
 pytestmark = pytest.mark.guest
 
-HERE = build.patches_root() / "tests" / "um"
+HERE = patches.root() / "tests" / "um"
 
 
 def test_registers_stay_what_they_were(run_guest: RunGuest, two_hosts: Scenario, tmp_path: Path) -> None:

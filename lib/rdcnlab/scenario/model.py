@@ -19,11 +19,12 @@ from rdcnlab.scenario.fields import EVERY, TEXT, Frozen, Later, Limit, Listed, M
 from rdcnlab.scenario.flow import UDP_HEADERS, Flow
 from rdcnlab.scenario.mptcp import MOST_SUBFLOWS, Mptcp
 from rdcnlab.scenario.network import Network
+from rdcnlab.scenario.p4 import DIRECTORY
 from rdcnlab.scenario.presets import Preset, preset, presets
 from rdcnlab.scenario.quic import QUIC_MTU, Quic
 from rdcnlab.scenario.ranges import expanded, expanded_network
 from rdcnlab.scenario.settings import EngineSettings, Jitter, Notify, Probes, Switch, Transport
-from rdcnlab.scenario.timetable import DARK, RESERVED, Path, Schedule, Slot
+from rdcnlab.scenario.timetable import BYPASS, DARK, RESERVED, Path, Schedule, Slot
 from rdcnlab.units import DURATION, SIZE
 
 
@@ -248,6 +249,8 @@ class Scenario(Frozen):
     def load(cls, path: str | FilePath) -> Self:
         """Read a scenario from a YAML file, whose quantities carry their units, or from a canonical ``.json`` file.
 
+        Relative paths in it, such as that of ``switch.program``, begin at its own directory.
+
         Raises
         ------
         InputError
@@ -263,10 +266,10 @@ class Scenario(Frozen):
             # Beside its own errors, the YAML reader lets some of Python's through for malformed scalars and keys.
             allowed = f"YAML text ({' '.join(str(error).split())})"
             raise InputError.of("scenario", str(path), allowed) from None
-        return cls.from_dict(data, text=path.suffix != ".json")
+        return cls.from_dict(data, text=path.suffix != ".json", directory=path.parent)
 
     @classmethod
-    def from_dict(cls, data: Any, *, text: bool = False) -> Self:
+    def from_dict(cls, data: Any, *, text: bool = False, directory: FilePath | None = None) -> Self:
         """Make a scenario from plain data.
 
         Parameters
@@ -275,6 +278,8 @@ class Scenario(Frozen):
             Fields in code form (integers), text form (``50 ms``) or both.
         text : bool
             Refuse quantities without a unit, as in files.
+        directory : Path, optional
+            Where relative paths of files begin; by default the working directory.
 
         Raises
         ------
@@ -284,7 +289,7 @@ class Scenario(Frozen):
         if not isinstance(data, dict):
             raise InputError.of("scenario", data, f"a mapping with the fields {', '.join(cls.model_fields)}")
         try:
-            return cls.model_validate(_with_preset(data), context={TEXT: text})
+            return cls.model_validate(_with_defaults(data), context={TEXT: text, DIRECTORY: directory})
         except ValidationError as error:
             raise input_error(error, cls) from None
         except RecursionError:
@@ -365,6 +370,17 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "item"):
         return value.item()  # a numpy scalar
     raise TypeError(type(value).__name__)
+
+
+def _with_defaults(data: dict[str, Any]) -> dict[str, Any]:
+    """Fill in what depends on other fields: the preset's settings, and paths with a P4 program of one's own."""
+    data = _with_preset(data)
+    switch = data.get("switch")
+    if not isinstance(switch, dict) or switch.get("program") is None or not isinstance(data.get("flows"), list | tuple):
+        return data
+    # such a program decides where packets go, so a flow has nothing to say of it
+    flows = [{"path": BYPASS, **flow} if isinstance(flow, dict) else flow for flow in data["flows"]]
+    return {**data, "flows": flows}
 
 
 def _with_preset(data: dict[str, Any]) -> dict[str, Any]:

@@ -8,8 +8,6 @@ connections are not kept, because a run has no earlier ones.
 
 from __future__ import annotations
 
-import hashlib
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, model_validator
@@ -25,37 +23,10 @@ from rdcnlab.scenario.fields import (
     Listed,
     Misfit,
     Size,
-    text,
     unique,
     whole,
 )
-
-
-class P4Program(Frozen):
-    """A compiled P4 program (BMv2's JSON); text form: its path.
-
-    Parameters
-    ----------
-    path : str
-        Where it was found.
-    sha256 : str
-        Of its bytes. This is what a scenario is known by; the file must not have changed when it is run.
-    """
-
-    path: str
-    sha256: Annotated[str, text("[0-9a-f]{64}", "64 hexadecimal digits in lower case")]
-
-
-def _read_program(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    path = Path(value)
-    if path.suffix != ".json":
-        raise ValueError("a compiled program, *.json; p4c-bm2-ss makes one of *.p4")
-    try:
-        return {"path": value, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
-    except OSError as error:
-        raise ValueError(f"a file that can be read ({error.strerror})") from None
+from rdcnlab.scenario.p4 import Entry, ProgramField
 
 
 class Switch(Frozen):
@@ -71,10 +42,12 @@ class Switch(Frozen):
     dark : {'drop', 'hold'}
         What happens to packets that meet a dark slot.
     program : P4Program or None
-        With ``bmv2``, a program in the place of ``p4/ocs.p4``.
+        With ``bmv2``, a program in the place of ``p4/ocs.p4``. It decides where packets go: flows take the path
+        ``bypass``, and need not say so.
     entries : tuple of str
-        With ``bmv2``, commands of ``simple_switch_CLI`` that fill the program's tables, after those of ``p4/ocs.p4``
-        if it is that. ``{green}`` stands for the number of the port of a link or host; see ``p4/README.md``.
+        With ``bmv2``, commands of ``simple_switch_CLI`` that fill the program's tables, one line each, after those of
+        ``p4/ocs.p4`` if it is that. ``{green}`` stands for the number of the port of a link or host, ``{mac:s1}`` for a
+        host's address; ``p4/README.md`` lists all names.
     control : {'data-plane', 'control-plane'}
         With ``bmv2``, where the timetable is: in registers of the program, or in a local manager that rewrites entries.
     """
@@ -82,8 +55,8 @@ class Switch(Frozen):
     kind: Literal["ocs", "bmv2", "ovs", "linux"] = "ocs"
     ecn_threshold: Size | None = None
     dark: Literal["drop", "hold"] = "drop"
-    program: Annotated[P4Program | None, BeforeValidator(_read_program), Later] = None
-    entries: Annotated[tuple[str, ...], Listed, Later] = ()
+    program: Annotated[ProgramField, Later] = None
+    entries: Annotated[tuple[Entry, ...], Listed, Later] = ()
     control: Annotated[Literal["data-plane", "control-plane"], Later] = "data-plane"
 
     @model_validator(mode="after")

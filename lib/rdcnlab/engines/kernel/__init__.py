@@ -11,7 +11,20 @@ import sys
 from pathlib import Path
 
 from rdcnlab.engines import Outcome
-from rdcnlab.engines.kernel import build, guest, observed, plan, plan_p4, plan_quic, toolchain, watchdog
+from rdcnlab.engines.kernel import (
+    bmv2_install,
+    build,
+    guest,
+    hints_p4,
+    observed,
+    plan,
+    plan_p4,
+    plan_quic,
+    source,
+    toolchain,
+    watchdog,
+)
+from rdcnlab.errors import RunError
 from rdcnlab.scenario import Scenario, Switch
 
 __all__ = ["KernelEngine"]
@@ -44,7 +57,8 @@ class KernelEngine:
         plan.check(scenario)
         toolchain.require(guest_only=True)
         if scenario.switch.kind == "bmv2":
-            plan_p4.simple_switch()
+            bmv2_install.install()
+            plan_p4.program_of(scenario)
         if plan_quic.flows(scenario):
             for role in plan_quic.ROLES:
                 plan_quic.program(scenario, role)
@@ -62,23 +76,26 @@ class KernelEngine:
         """Run a scenario; see `rdcnlab.engines.Engine`."""
         plan.check(scenario)
         kernel = build.build(hz=scenario.engine.hz, stock=self.stock)
-        report = guest.run(
-            kernel,
-            plan.compile_plan(scenario),
-            directory,
-            core=core,
-            wall_limit_s=wall_limit_s,
-            python=sys.executable,
-            # programs may be anywhere, such as below a user's home
-            read=[Path(path) for path in plan_quic.identity(scenario) if Path(path).is_absolute()],
-            watch=watch,
-        )
-        tables = observed.tables(scenario, directory)
+        try:
+            report = guest.run(
+                kernel,
+                plan.compile_plan(scenario),
+                directory,
+                core=core,
+                wall_limit_s=wall_limit_s,
+                python=sys.executable,
+                # programs may be anywhere, such as below a user's home
+                read=[Path(path) for path in plan_quic.identity(scenario) if Path(path).is_absolute()],
+                watch=watch,
+            )
+            tables = observed.tables(scenario, directory)
+        except RunError as error:
+            raise hints_p4.explained(error, scenario, directory) from None
         provenance = {
             "engine": self.name,
             "kernel": kernel.version,
             "kernel_id": kernel.id,
-            "kernel_source": toolchain.source(build.cache_root()).path.name,
+            "kernel_source": source.find(build.cache_root()).name,
             "compiler": toolchain.compiler(),
             "host": platform.release(),
             "confinement": report.confinement,
@@ -89,7 +106,11 @@ class KernelEngine:
         }
         if scenario.switch.kind == "bmv2":
             # what it holds is in the tables, but for this
-            provenance["switch"] = {"packets": provenance["switch"]["packets"], "bmv2": plan_p4.version()}
+            packets = sum(came for _, _, came, _ in provenance["switch"]["ports"])
+            provenance["switch"] = {"packets": packets, "bmv2": bmv2_install.install().version}
+            hint = hints_p4.nothing_delivered(scenario, directory)
+            if hint is not None:
+                provenance["hint"] = hint
         if plan_quic.flows(scenario):
             provenance["quic"] = plan_quic.identity(scenario)
         for trace in directory.glob("*.trace"):
@@ -100,6 +121,7 @@ class KernelEngine:
 #: What only a P4 switch needs.
 _P4 = (
     "plan_p4.py",
+    "plan_p4_entries.py",
     "observed_p4.py",
     "bmv2.py",
     "bmv2_process.py",
@@ -120,6 +142,7 @@ def _code(switch: Switch) -> list[Path]:
         "observed.py",
         "observed_queues.py",
         "plan_p4.py",
+        "plan_p4_entries.py",
         "observed_p4.py",
     )
     own = [build.HERE / name for name in names]

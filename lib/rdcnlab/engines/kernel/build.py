@@ -16,15 +16,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from rdcnlab.engines.kernel import toolchain
+from rdcnlab.engines.kernel import patches, releases, source, toolchain
+from rdcnlab.engines.kernel.apply import apply
 from rdcnlab.errors import RunError
 from rdcnlab.locks import locked
 
 HERE = Path(__file__).resolve().parent
 TOOLS = HERE / "inside" / "tools"
 LAUNCH = HERE / "host" / "launch.c"
-#: Patches below this number mend time and randomness; what they build is called ``stock``.
-FIRST_FEATURE = 11
 #: Compilations of a build of the configuration we ship; only the progress bar uses it.
 STEPS = 795
 
@@ -86,37 +85,22 @@ def cache_root() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").resolve() / "rdcnlab" / "kernels"
 
 
-def patches_root() -> Path:
-    """Return the directory ``kernel-patches``, in the checkout or installed beside the package."""
-    for root in (HERE.parents[3] / "kernel-patches", HERE.parents[1] / "kernel-patches"):
-        if (root / "series").is_file():
-            return root
-    raise RunError("kernel-patches/series is neither in the checkout nor in the package")
-
-
-def series(*, stock: bool = False) -> list[Path]:
-    """Return the patches in order; with `stock` those for time and randomness only."""
-    root = patches_root()
-    names = [line.split("#")[0].strip() for line in (root / "series").read_text().splitlines()]
-    return [root / name for name in names if name and not (stock and int(name[:4]) >= FIRST_FEATURE)]
-
-
 def config(*, hz: int, stock: bool = False, debug: bool = False) -> str:
     """Return the configuration fragment of a build; with `debug` it checks itself."""
-    lines = (patches_root() / "config").read_text().splitlines()
+    lines = (patches.root() / "config").read_text().splitlines()
     lines = [line for line in lines if not line.startswith("CONFIG_HZ_")]
     if stock:
         feature = lines.index("# -- ours")
         lines = lines[:feature]
     if debug:
-        lines += (patches_root() / "config.debug").read_text().splitlines()
+        lines += (patches.root() / "config.debug").read_text().splitlines()
     return "\n".join([*lines, f"CONFIG_HZ_{hz}=y", ""])
 
 
 def identity(*, hz: int = 250, stock: bool = False, debug: bool = False) -> str:
     """Return the id of a build: patches, configuration, source and compiler."""
-    parts = [config(hz=hz, stock=stock, debug=debug), toolchain.source(cache_root()).digest, toolchain.compiler()]
-    parts += [change(path) for path in series(stock=stock)]
+    parts = [config(hz=hz, stock=stock, debug=debug), source.find(cache_root()).digest, toolchain.compiler()]
+    parts += [patches.change(path) for path in patches.series(stock=stock)]
     return hashed(parts)
 
 
@@ -132,12 +116,6 @@ def hashed(parts: list[str]) -> str:
     for part in parts:
         digest.update(f"{len(part)}\n{part}".encode())
     return digest.hexdigest()
-
-
-def change(patch: Path) -> str:
-    """Return what a patch changes, without its message: a better word there makes no other kernel."""
-    text = patch.read_text()
-    return text[text.find("\ndiff --git ") + 1 :]
 
 
 def find(*, hz: int = 250, stock: bool = False, debug: bool = False) -> Kernel | None:
@@ -170,7 +148,9 @@ def build(*, hz: int = 250, stock: bool = False, debug: bool = False, progress: 
     Raises
     ------
     RunError
-        A tool or the source is missing, a patch does not apply, or the compiler fails.
+        A tool or the source is missing, the source cannot be downloaded, a patch does not apply, or the compiler fails.
+    InputError
+        ``KERNEL_SOURCE`` names nothing that can be built.
     """
     ready = find(hz=hz, stock=stock, debug=debug)
     if ready is not None:
@@ -188,7 +168,7 @@ def build(*, hz: int = 250, stock: bool = False, debug: bool = False, progress: 
             shutil.rmtree(work, ignore_errors=True)  # of a build that was interrupted
             work.mkdir()
             try:
-                _build(work, target, config(hz=hz, stock=stock, debug=debug), series(stock=stock), report)
+                _build(work, target, config(hz=hz, stock=stock, debug=debug), patches.series(stock=stock), report)
             finally:
                 shutil.rmtree(work, ignore_errors=True)
     with locked(tools.with_suffix(".lock"), lambda: report("another process builds the tools", 0, STEPS)):
@@ -197,26 +177,31 @@ def build(*, hz: int = 250, stock: bool = False, debug: bool = False, progress: 
     return Kernel(number, target, tools)
 
 
-def _build(work: Path, target: Path, fragment: str, patches: list[Path], report: Progress) -> None:
+def _build(work: Path, target: Path, fragment: str, chosen: list[Path], report: Progress) -> None:
     log = target.with_suffix(".log")
-    source = toolchain.source(cache_root())
-    report("unpack", 0, STEPS)
+    archive = source.find(cache_root())
+    source.fetch(archive, report)
+    report(f"unpack {archive}", 0, STEPS)
     tree = work / "source"
     tree.mkdir()
     leave = [f"--exclude=*/{pattern}" for pattern in _LEAVE]
-    call(["tar", "xf", str(source.path), "--strip-components=1", *leave], tree, log, "unpacking the kernel source")
-    for patch in patches:
-        report(f"patch {patch.name}", 0, STEPS)
-        command = ["patch", "--batch", "-p1", "--fuzz=0", "--no-backup-if-mismatch", "-i", str(patch)]
-        call(command, tree, log, f"applying {patch.name} to {source.path.name}")
+    call(["tar", "xf", str(archive.path), "--strip-components=1", *leave], tree, log, "unpacking the kernel source")
+    apply(chosen, tree, log, lambda name: report(f"patch {name}", 0, STEPS))
     out = work / "out"
     out.mkdir()
     (work / "fragment").write_text(fragment)
     make = ["make", "ARCH=um", f"O={out}", f"KCONFIG_ALLCONFIG={work / 'fragment'}"]
-    call([*make, "allnoconfig"], tree, log, "configuring the kernel")
-    _check_config(work / "fragment", out / ".config")
-    report("compile", 0, STEPS)
-    call([*make, f"-j{os.cpu_count() or 1}", "linux"], tree, log, "compiling the kernel", report)
+    try:
+        call([*make, "allnoconfig"], tree, log, "configuring the kernel")
+        _check_config(work / "fragment", out / ".config")
+        report("compile", 0, STEPS)
+        call([*make, f"-j{os.cpu_count() or 1}", "linux"], tree, log, "compiling the kernel", report)
+    except RunError as error:
+        # releases rename fields and functions, which no context of a patch shows
+        name = releases.release_of_tree(tree)
+        if releases.by_name(name) is not None:
+            raise
+        raise RunError(f"{error.reason}, with Linux {name}. {releases.advice()}", error.log) from None
     release = (out / "include/config/kernel.release").read_text()
     call(["strip", "--strip-debug", str(out / "linux")], tree, log, "stripping the kernel")
     ready = work / "ready"

@@ -222,10 +222,9 @@ def _verdict(directory: Path, log: Path, status: int) -> str | None:
     if status < 0:
         return f"the guest was ended from outside by {signal.Signals(-status).name}"
     found = PROGRAM_ENDED.search(text)
-    if found:
-        words = text[: found.start()].strip().splitlines()
-        return f"the guest's program {found[1]}" + (f": {words[-1].strip()}" if words else "")
-    return f"the guest ended with status {status} and left no result"
+    how = f"the guest's program {found[1]}" if found else f"the guest ended with status {status} and left no result"
+    words = (text[: found.start()] if found else text).strip().splitlines()
+    return how + (f": {words[-1].strip()}" if words else "")
 
 
 def end(process: subprocess.Popen[bytes]) -> None:

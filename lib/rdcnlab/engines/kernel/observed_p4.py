@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from rdcnlab.engines.kernel import records
 from rdcnlab.engines.kernel.plan import START_NS
 from rdcnlab.engines.kernel.plan_classes import FIRST_PORT, TARGET
-from rdcnlab.engines.kernel.plan_p4 import FIRST_LINK, WAY_DARK, WAY_LINK
+from rdcnlab.engines.kernel.plan_p4 import WAY_DARK, WAY_LINK
+from rdcnlab.engines.kernel.plan_p4_entries import FIRST_LINK
 from rdcnlab.scenario import BYPASS, DARK, Scenario
 
 #: ``enum ocs_drop`` in the kernel: no circuit.

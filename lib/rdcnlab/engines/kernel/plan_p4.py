@@ -2,26 +2,27 @@
 """The part of a plan that a P4 switch needs: ports, cables, and the entries and registers of its program.
 
 Port numbers: a host has its place in the network, from 1; link number n has 256 + 2 n where it begins and 257 + 2 n
-where it ends; 255 is the CPU port, and 254 has nothing behind it but the observer of dark packets.
+where it ends; 255 is the CPU port, and 254 has nothing behind it but the observer of dark packets. Entries of users
+name them; see `rdcnlab.engines.kernel.plan_p4_entries`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
 from rdcnlab import places
+from rdcnlab.engines.kernel import bmv2_install
 from rdcnlab.engines.kernel.plan import ports, queue
 from rdcnlab.engines.kernel.plan_classes import FIRST_CLASS, FIRST_PORT
-from rdcnlab.errors import InputError, RunError
+from rdcnlab.engines.kernel.plan_p4_entries import CPU, DARK_PORT, FIRST_LINK, filled, port_numbers
+from rdcnlab.errors import InputError
 from rdcnlab.scenario import BYPASS, DARK, Flow, Link, Scenario
+from rdcnlab.scenario.p4 import COMPILED, not_compiled
 from rdcnlab.scenario.queue import ETHERNET_HEADER
 
-CPU, DARK_PORT, FIRST_LINK = 255, 254, 256
 MAX_HOSTS, MAX_LINKS = 250, 128
 #: Size of the table ``slots`` of ``p4/ocs.p4``.
 SLOTS = 4096
@@ -33,39 +34,10 @@ CAPTURE, PROCESSES_KB = 256, 300_000
 #: The program's line rates are bytes in 2**16 us, in 32 bits.
 MAX_RATE = 2**32 * 8 * 10**6 // 2**16
 
-WHERE = (
-    "BMv2 is not in Debian; the P4 project has packages of it (p4lang-bmv2, p4lang-p4c), which "
-    "https://github.com/p4lang/behavioral-model and https://github.com/p4lang/p4c name"
-)
-
 
 def program() -> Path:
     """Return our own program, compiled."""
     return places.p4() / "build" / "ocs.json"
-
-
-def simple_switch() -> str:
-    """Return where ``simple_switch`` is.
-
-    Raises
-    ------
-    RunError
-        It or ``simple_switch_CLI`` is not there.
-    """
-    lacking = missing()
-    if lacking:
-        raise RunError(f"switch: bmv2 needs {' and '.join(lacking)}. {WHERE}")
-    return str(shutil.which("simple_switch"))
-
-
-def version() -> str:
-    """Return what ``simple_switch`` says of its version."""
-    return subprocess.run([simple_switch(), "--version"], capture_output=True, text=True, check=False).stdout.strip()
-
-
-def missing() -> list[str]:
-    """Return which of BMv2's programs are not there."""
-    return [name for name in ("simple_switch", "simple_switch_CLI") if shutil.which(name) is None]
 
 
 def switch(scenario: Scenario, hosts: list[dict[str, Any]]) -> dict[str, Any]:
@@ -120,12 +92,14 @@ def switch(scenario: Scenario, hosts: list[dict[str, Any]]) -> dict[str, Any]:
         for number, (flow, phase) in enumerate(zip(scenario.flows, scenario.phases(), strict=True))
     ]
     commands, begins = _entries(scenario, sides, classes, numbers) if own else ([], [])
+    entries, timed = filled(scenario, hosts)
+    install = bmv2_install.install()
     return {
         "kind": "bmv2",
         "mtu": network.mtu,
-        "simple_switch": simple_switch(),
+        "bmv2": install.plan(),
         "program": compiled,
-        "files": [compiled],
+        "files": [compiled, *install.read],
         # packets that each of the captures has room for, and what all that takes beside the traces
         "captured": captured,
         "memory_kB": PROCESSES_KB + (len(links) + 1) * captured * CAPTURE // 1000,
@@ -138,34 +112,38 @@ def switch(scenario: Scenario, hosts: list[dict[str, Any]]) -> dict[str, Any]:
         ],
         "ports": sides,
         "links": links,
-        "commands": commands + [_filled(line, numbers, place) for place, line in enumerate(scenario.switch.entries)],
+        "commands": commands + entries,
         "begins": begins,
+        # entries that wait for the switch's clock to be known, in pieces; a number is us after the scenario's start
+        "timed": timed,
         # whose changes are watched; a program that is not ours is sent no ticks
         "classes": [entry for entry in classes if len(entry["slots"]) > 1 or managed] if own else [],
     }
 
 
 def program_of(scenario: Scenario) -> Path:
-    """Return the compiled program of a scenario; a file that is not what it was is refused."""
+    """Return the compiled program of a scenario.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, is no compiled program, or is not the one that the scenario was made with.
+    """
     chosen = scenario.switch.program
     if chosen is None:
         return program()
     path = Path(chosen.path)
     try:
-        found = hashlib.sha256(path.read_bytes()).hexdigest()
+        data = path.read_bytes()
     except OSError as error:
         raise InputError.of("switch.program", chosen.path, f"a file that can be read ({error.strerror})") from None
-    if found != chosen.sha256:
+    wrong = not_compiled(data)
+    if wrong is not None:
+        raise InputError.of("switch.program", chosen.path, f"{COMPILED} ({wrong})")
+    if hashlib.sha256(data).hexdigest() != chosen.sha256:
         allowed = f"the file the scenario was made with, sha256 {chosen.sha256}"
         raise InputError.of("switch.program", chosen.path, allowed)
     return path.resolve()
-
-
-def port_numbers(scenario: Scenario) -> dict[str, int]:
-    """Return the port number of every host and link, by the name that entries may use in braces."""
-    numbers = {host.name: number for number, host in enumerate(scenario.network.hosts, 1)}
-    numbers |= {link.name: FIRST_LINK + 2 * number for number, link in enumerate(scenario.network.links)}
-    return numbers | {"cpu": CPU, DARK: DARK_PORT}
 
 
 def _check(scenario: Scenario) -> None:
@@ -285,12 +263,3 @@ def _mark(link: Link, threshold: int | None, mtu: int, overhead: int) -> dict[st
     }
     values["limit"] = min(2**32 - 1, ((link.buffer or 0) // frame + 1) * wire)
     return values
-
-
-def _filled(line: str, numbers: dict[str, int], place: int) -> str:
-    """Put port numbers for names in braces."""
-    try:
-        return line.format_map(numbers)
-    except (KeyError, ValueError, IndexError) as error:
-        allowed = f"the ports {', '.join(f'{{{name}}}' for name in numbers)}"
-        raise InputError.of(f"switch.entries[{place}]", line, f"{allowed} (not {error})") from None

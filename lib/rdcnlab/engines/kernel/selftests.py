@@ -14,7 +14,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from rdcnlab.engines.kernel import build, guest, memory, soak, toolchain
+from rdcnlab.engines.kernel import build, guest, memory, patches, soak, source, toolchain
 from rdcnlab.errors import RunError
 from rdcnlab.locks import locked
 
@@ -50,26 +50,27 @@ class Test:
 
 def tests() -> list[Test]:
     """Return the tests that apply."""
-    lines = (build.patches_root() / "tests" / "selftests" / "list").read_text().splitlines()
+    lines = (patches.root() / "tests" / "selftests" / "list").read_text().splitlines()
     return [Test(*line.split()) for line in lines if line and not line.startswith("#")]
 
 
 def prepare() -> Path:
     """Return the directory of the compiled tests, ``selftests/net``, making it first if it is not there."""
     root = build.cache_root()
-    source = toolchain.source(root)
-    listed = (build.patches_root() / "tests" / "selftests" / "list").read_text()
-    target = root / f"selftests-{build.hashed([source.digest, toolchain.compiler(), listed])[:16]}"
+    archive = source.find(root)
+    listed = (patches.root() / "tests" / "selftests" / "list").read_text()
+    target = root / f"selftests-{build.hashed([archive.digest, toolchain.compiler(), listed])[:16]}"
     net = Path("tools/testing/selftests/net")
     with locked(target.with_suffix(".lock"), lambda: None):
         if not target.is_dir():
             work, log = target.with_suffix(".work"), target.with_suffix(".log")
             shutil.rmtree(work, ignore_errors=True)
             work.mkdir(parents=True)
+            source.fetch(archive, lambda _what, _done, _total: None)
             unpack = [
                 "tar",
                 "xf",
-                str(source.path),
+                str(archive.path),
                 "--strip-components=1",
                 "--wildcards",
                 "--no-wildcards-match-slash",
@@ -96,7 +97,7 @@ def run(kernel: build.Kernel, test: Test, directory: Path, *, core: int | None =
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
     for file in ("alone/alone.py", "selftests/main.py"):
-        shutil.copy(build.patches_root() / "tests" / file, directory)
+        shutil.copy(patches.root() / "tests" / file, directory)
     where = prepare()
     asked = {"command": test.command, "cwd": str(where / test.directory), "limit_s": LIMIT_S}
     (directory / "test.json").write_text(json.dumps(asked))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rdcnlab.engines.kernel import build, guest, memory
+from rdcnlab.engines.kernel import build, guest, memory, patches
 from rdcnlab.errors import RunError
 
 #: Suites whose helpers a case uses, and the switch's client.
@@ -76,7 +76,7 @@ def draw(seed: int, kind: str | None = None) -> dict[str, Any]:
     # its own interpreter: the directory of the guest's modules has no business on this one's path
     done = subprocess.run(
         [sys.executable, "-c", code, str(seed), kind or ""],
-        cwd=build.patches_root() / "tests" / "soak", capture_output=True, text=True, check=True,
+        cwd=patches.root() / "tests" / "soak", capture_output=True, text=True, check=True,
     )  # fmt: skip
     case: dict[str, Any] = json.loads(done.stdout)
     return case
@@ -110,7 +110,7 @@ def run(
     """
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
-    root = build.patches_root() / "tests"
+    root = patches.root() / "tests"
     modules = [file for suite in SUITES for file in (root / suite).glob("*.py")]
     for file in [*modules, *(build.HERE / "inside").glob("ocs*.py")]:
         shutil.copy(file, directory)

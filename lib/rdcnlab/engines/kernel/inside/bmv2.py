@@ -40,7 +40,7 @@ class Bmv2(Switch):
     def start(self, controllers: list[Any]) -> None:  # noqa: ARG002  (Mininet's signature)
         """Lay the cables, start ``simple_switch`` with its program, and give it its entries."""
         self._lay()
-        self.running = SimpleSwitch(self.plan["simple_switch"], self.plan["program"], self.plan["interfaces"])
+        self.running = SimpleSwitch(self.plan["bmv2"], self.plan["program"], self.plan["interfaces"])
         self.control = self.running.control
         for line in self.plan["commands"]:
             self.control.tell(line)
@@ -56,6 +56,9 @@ class Bmv2(Switch):
             raise RuntimeError(f"simple_switch counts us from {began} ns, which is no multiple of 1 us")
         for register, index, offset_us in self.plan["begins"]:
             self.control.tell(f"register_write {register} {index} {ahead // 1000 + offset_us}")
+        for pieces in self.plan["timed"]:
+            words = (str(ahead // 1000 + piece) if isinstance(piece, int) else piece for piece in pieces)
+            self.control.tell("".join(words))
         self.manager = Manager(self.plan, epoch_ns, ahead // 1000, self.control)
         self.manager.start()
 
@@ -68,7 +71,7 @@ class Bmv2(Switch):
             "slots": self.manager.slots,
             "marks": {name: ring.records() for name, ring in self.marks.items()},
             "dark": self.dark.records(),
-            "packets": self._packets(),
+            "ports": self._packets(),
         }
 
     def _lay(self) -> None:
@@ -112,10 +115,13 @@ class Bmv2(Switch):
             client.rule_add(1, in_if=link["far"])
             client.close()
 
-    def _packets(self) -> int:
-        """Packets that came into the switch."""
-        total = 0
-        for interface, _ in self.plan["interfaces"]:
-            with open(f"/sys/class/net/{interface}/statistics/rx_packets") as file:
-                total += int(file.read())
-        return total
+    def _packets(self) -> list[list[Any]]:
+        """Return interface, port number, packets that came into the switch there, and packets that it sent there."""
+        found = []
+        for interface, number in self.plan["interfaces"]:
+            counts = []
+            for way in ("rx", "tx"):
+                with open(f"/sys/class/net/{interface}/statistics/{way}_packets") as file:
+                    counts.append(int(file.read()))
+            found.append([interface, number, *counts])
+        return found

@@ -18,16 +18,21 @@ class Control:
 
     Parameters
     ----------
+    command : list of str
+        What starts it.
+    environment : dict
+        Variables with which it finds its modules.
     port : int
         Where the switch listens for thrift.
     check : callable
         Raises if the switch is not running any more.
     """
 
-    def __init__(self, port: int, check: Callable[[], None]) -> None:
+    def __init__(self, command: list[str], environment: dict[str, str], port: int, check: Callable[[], None]) -> None:
         self.check = check
         self.process = subprocess.Popen(
-            ["simple_switch_CLI", "--thrift-port", str(port)],
+            [*command, "--thrift-port", str(port)],
+            env=environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -3,17 +3,22 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import subprocess
 import time
 from collections.abc import Iterable
+from typing import Any
 
 from bmv2_control import Control
 from clock import be_exact, sleep_until
 
 THRIFT_PORT = 9090
 LOG = "/run/bmv2.log"
+#: BMv2's own log. As packages build it, it formats a line at each step of a packet even where nobody reads it, and that
+#: is most of what a packet costs. Why it does not load a program it prints nevertheless.
+LEVEL = "off"
 #: Virtual seconds within which the switch must stand.
 PATIENCE_S = 20.0
 
@@ -23,8 +28,9 @@ class SimpleSwitch:
 
     Parameters
     ----------
-    command : str
-        Path of ``simple_switch``.
+    install : dict
+        ``switch`` is the path of ``simple_switch``, ``cli`` the command of its control, ``environment`` has variables
+        with which they find their libraries and modules.
     program : str
         The compiled program.
     interfaces : iterable of (str, int)
@@ -36,17 +42,19 @@ class SimpleSwitch:
         It does not start; the message has its own words.
     """
 
-    def __init__(self, command: str, program: str, interfaces: Iterable[tuple[str, int]]) -> None:
-        words = [command, "--thrift-port", str(THRIFT_PORT)]
+    def __init__(self, install: dict[str, Any], program: str, interfaces: Iterable[tuple[str, int]]) -> None:
+        words = [install["switch"], "--thrift-port", str(THRIFT_PORT), "--log-level", LEVEL]
+        environment = {**os.environ, **install["environment"]}
         for interface, number in interfaces:
             words += ["-i", f"{number}@{interface}"]
         be_exact()
-        # its clock counts us from its start: at a whole one, the scenario's start will be a whole one too
-        sleep_until((time.monotonic_ns() // 1000 + 1) * 1000)
+        _sleep_to_whole_us()
         with open(LOG, "wb") as log:
-            self.process = subprocess.Popen([*words, program], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            self.process = subprocess.Popen(
+                [*words, program], env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            )
         self._wait()
-        self.control = Control(THRIFT_PORT, self.check)
+        self.control = Control(install["cli"], environment, THRIFT_PORT, self.check)
 
     def check(self) -> None:
         """Raise RuntimeError, with the switch's own words, if it is not running."""
@@ -96,3 +104,17 @@ class SimpleSwitch:
                 self.process.kill()
                 raise RuntimeError(f"simple_switch takes no commands after {PATIENCE_S:g} s")
             time.sleep(0.01)
+
+
+def _sleep_to_whole_us() -> None:
+    """Sleep until a whole us of CLOCK_MONOTONIC, the same to the ns.
+
+    The switch's clock counts us from its start: if that is a whole one, the scenario's start will be a whole one too.
+    Before the first tick of the kernel, which set-ups with little to do come before, timers are not exact yet.
+    """
+    for _ in range(100):
+        instant = (time.monotonic_ns() // 1000 + 10) * 1000
+        sleep_until(instant)
+        if time.monotonic_ns() == instant:
+            return
+    raise RuntimeError("timers of the guest are not exact")

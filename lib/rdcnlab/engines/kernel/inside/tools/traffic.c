@@ -10,7 +10,8 @@
  *   seed TEXT               key of the kernel's random numbers from `ready` on;
  *                           without one they are left alone
  *   ready NS                when listeners must stand and the seed is set
- *   limit NS                when what has not finished is given up
+ *   limit NS                when what has not finished is given up; its counts are those
+ *                           of this instant
  *   PROTOCOL NAME SRC_PID DST_PID SRC_IPV4 DST_IPV4 PORT SIZE START_NS ...   (per flow)
  *     tcp ... CC (src|dst)                    who connects
  *     mptcp ... CC src
@@ -55,6 +56,12 @@ uint64_t ready;
 int result_directory;
 char *payload;
 int payload_file;
+/*
+ * Counts may be read so many ns after the limit: four readings of the clock, which other
+ * threads may take at that very instant.
+ */
+enum { READ_WITHIN = 1024 };
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t change;
 
@@ -189,6 +196,19 @@ static void wait_for_end(void)
 	pthread_mutex_unlock(&lock);
 }
 
+/* Read what is known of each flow, before anything else can happen to it. */
+static void settle(void)
+{
+	uint64_t now;
+
+	for (struct flow *f = flows; f < flows + flow_count; f++)
+		f->protocol->settle(f);
+	now = now_ns();
+	if (now > limit + READ_WITHIN)
+		die("traffic: the counts at the limit were read %" PRIu64 " ns after it",
+		    now - limit);
+}
+
 static void write_result(const char *path)
 {
 	FILE *out = fopen(path, "w");
@@ -196,23 +216,22 @@ static void write_result(const char *path)
 	if (!out)
 		die("traffic: %s: %s", path, strerror(errno));
 	for (struct flow *f = flows; f < flows + flow_count; f++) {
-		f->protocol->settle(f);
 		fprintf(out, "{\"flow\": \"%s\", \"start_ns\": %" PRIu64
 			", \"end_ns\": %" PRIu64 ", \"finished\": %s"
 			", \"received_B\": %" PRIu64 ", \"segments\": %u"
-			", \"retransmits\": %u, \"bytes_retransmitted_B\": %llu"
+			", \"retransmits\": %u, \"bytes_retransmitted_B\": %" PRIu64
 			", \"delivered\": %u, \"delivered_ce\": %u"
 			", \"dsack_dups\": %u, \"reordering_seen\": %u"
 			", \"timeouts\": %u, \"mss_B\": %u"
 			", \"min_rtt_us\": %u, \"error\": \"%s\"}\n",
 			f->name, f->start, f->end, f->finished ? "true" : "false",
-			f->received, f->info.info.tcpi_segs_out,
-			f->info.info.tcpi_total_retrans,
-			(unsigned long long)f->info.info.tcpi_bytes_retrans,
-			f->info.info.tcpi_delivered, f->info.info.tcpi_delivered_ce,
-			f->info.info.tcpi_dsack_dups, f->info.info.tcpi_reord_seen,
-			f->info.total_rto, f->info.info.tcpi_snd_mss,
-			f->info.info.tcpi_min_rtt, f->error);
+			f->received, f->info.segs_out,
+			f->info.total_retrans,
+			f->info.bytes_retrans,
+			f->info.delivered, f->info.delivered_ce,
+			f->info.dsack_dups, f->info.reord_seen,
+			f->info.total_rto, f->info.snd_mss,
+			f->info.min_rtt, f->error);
 	}
 	if (fclose(out))
 		die("traffic: %s: %s", path, strerror(errno));
@@ -258,6 +277,7 @@ int traffic_main(int argc, char **argv)
 		write_file(REPRODUCIBLE, seed);
 	mark_time();
 	wait_for_end();
+	settle();
 	write_result(argv[2]);
 	return 0;
 }

@@ -6,22 +6,11 @@
 #ifndef RDCNLAB_TRAFFIC_H
 #define RDCNLAB_TRAFFIC_H
 
-#include <linux/tcp.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#define TOTAL_RTO_OFFSET 240
-
-/* what Linux 6.7 added at the end of its tcp_info, which older headers lack */
-struct tcp_info_6_7 {
-	union {
-		struct tcp_info info;
-		char upto_total_rto[TOTAL_RTO_OFFSET];
-	};
-	uint16_t total_rto, total_rto_recoveries;
-	uint32_t total_rto_time;
-};
+#include "tcp_info.h"
 
 struct flow;
 
@@ -52,7 +41,7 @@ struct flow {
 	pid_t server_pid, client_pid;
 	int tx, listener, rx;		/* sockets, -1 until there is one */
 	uint64_t end, received;
-	struct tcp_info_6_7 info;	/* of the sender, once it has all ACKs */
+	struct tcp_counters info;	/* of the sender, once it has all ACKs */
 	bool finished;
 	char error[128];		/* why a flow could not go on */
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A transfer over TCP, or over Multipath TCP, which has the same calls.  Its sender connects and sends; or its receiver connects and
- * asks for it, as a client of HTTP does.
+ * A transfer over TCP, or over Multipath TCP, which has the same calls.  Its sender
+ * connects and sends; or its receiver connects and asks for it, as a client of HTTP does.
  *
  * An end makes very few system calls (each costs the machine several context
  * switches in User-Mode Linux): the sender sends chunks of a file in memory, which
@@ -12,6 +12,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/mptcp.h>
+#include <linux/tcp.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
@@ -150,7 +151,7 @@ static void read_info(struct flow *f)
 {
 	struct {
 		struct mptcp_subflow_data of;
-		struct tcp_info_6_7 each[MAX_SUBFLOWS];
+		struct tcp_counters each[MAX_SUBFLOWS];
 	} all = { .of = { .size_subflow_data = sizeof(all.of), .size_user = sizeof(*all.each) } };
 	socklen_t length = sizeof(f->info);
 
@@ -160,8 +161,8 @@ static void read_info(struct flow *f)
 	    getsockopt(f->tx, SOL_MPTCP, MPTCP_TCPINFO, &all, &length))
 		return;
 	for (unsigned int i = 1; i < all.of.num_subflows && i < MAX_SUBFLOWS; i++) {
-		f->info.info.tcpi_total_retrans += all.each[i].info.tcpi_total_retrans;
-		f->info.info.tcpi_bytes_retrans += all.each[i].info.tcpi_bytes_retrans;
+		f->info.total_retrans += all.each[i].total_retrans;
+		f->info.bytes_retrans += all.each[i].bytes_retrans;
 		f->info.total_rto += all.each[i].total_rto;
 	}
 }
@@ -169,7 +170,7 @@ static void read_info(struct flow *f)
 /* Payload that came, in order. */
 static uint64_t arrived(const struct flow *f)
 {
-	struct tcp_info there;
+	struct tcp_counters there;
 	struct {
 		char upto_bytes_received[MPTCP_BYTES_RECEIVED];
 		uint64_t bytes_received;
@@ -185,7 +186,7 @@ static uint64_t arrived(const struct flow *f)
 	}
 	if (getsockopt(f->rx, IPPROTO_TCP, TCP_INFO, &there, &length))
 		return f->received;
-	return there.tcpi_bytes_received;
+	return there.bytes_received;
 }
 
 static void source(struct flow *f)

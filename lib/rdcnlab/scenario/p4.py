@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a scenario says of a P4 switch: a compiled program, and the commands that fill its tables."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, ValidationInfo
+
+from rdcnlab.scenario.fields import Frozen, text
+
+#: Validation context: directory that the file of a scenario is in.
+DIRECTORY = "directory"
+#: Keys of every program that ``p4c-bm2-ss`` writes for ``simple_switch``.
+_PARTS = ("parsers", "deparsers", "pipelines", "actions")
+COMPILED = "a program for BMv2 as p4c-bm2-ss writes it with -o: JSON with " + ", ".join(_PARTS)
+
+
+class P4Program(Frozen):
+    """A compiled P4 program (BMv2's JSON); text form: its path.
+
+    Parameters
+    ----------
+    path : str
+        Where it was found. In the file of a scenario a relative path begins at that file's directory, in Python at the
+        working directory.
+    sha256 : str
+        Of its bytes. This is what a scenario is known by; the file must not have changed when it is run.
+    """
+
+    path: str
+    sha256: Annotated[str, text("[0-9a-f]{64}", "64 hexadecimal digits in lower case")]
+
+
+def not_compiled(data: bytes) -> str | None:
+    """Say what keeps a file from being a compiled program; None if it looks like one.
+
+    Parameters
+    ----------
+    data : bytes
+        Content of the file.
+    """
+    try:
+        content = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        return f"this is no JSON: {' '.join(str(error).split())}"
+    if not isinstance(content, dict):
+        return "this is no JSON object"
+    lacking = [name for name in _PARTS if not isinstance(content.get(name), list)]
+    return f"this has no {', '.join(lacking)}" if lacking else None
+
+
+def _read_program(value: Any, info: ValidationInfo) -> Any:
+    if not isinstance(value, str):
+        return value
+    if not value.endswith(".json"):
+        raise ValueError("a compiled program, *.json; p4c-bm2-ss makes one of *.p4")
+    path = Path((info.context or {}).get(DIRECTORY) or ".").absolute() / value
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ValueError(f"a file that can be read ({path}: {error.strerror})") from None
+    wrong = not_compiled(data)
+    if wrong is not None:
+        raise ValueError(f"{COMPILED} ({path}: {wrong})")
+    return {"path": str(path), "sha256": hashlib.sha256(data).hexdigest()}
+
+
+def _one_command(line: str) -> str:
+    # simple_switch_CLI answers each line of its input once. An empty line repeats the one before, and with two lines in
+    # one entry every later answer would be taken for that to another command.
+    if not line.strip():
+        raise ValueError("a command of simple_switch_CLI, not an empty line")
+    if line.lstrip().startswith("#"):
+        raise ValueError("a command of simple_switch_CLI, which knows no comments; YAML does, outside of the entry")
+    if not line.replace("\t", " ").isprintable():
+        raise ValueError("one command of simple_switch_CLI in one line; each further command is an entry of its own")
+    return line
+
+
+ProgramField = Annotated[P4Program | None, BeforeValidator(_read_program)]
+Entry = Annotated[str, AfterValidator(_one_command)]

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a scenario says of a P4 switch: checked before anything runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rdcnlab.errors import InputError
+from rdcnlab.scenario import Scenario
+from tests.conftest import TWO_FLOWS
+
+BASE = Scenario.from_dict(TWO_FLOWS)
+#: The least that passes for a compiled program.
+COMPILED = json.dumps({"parsers": [], "deparsers": [], "pipelines": [], "actions": []})
+#: One flow that says nothing of its path.
+YAML = """
+network: aykurt
+flows:
+- {name: main, size: 1 MiB}
+switch: {kind: bmv2, program: programs/mine.json}
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory beside that of ``study/s.yaml``, whose program is ``study/programs/mine.json``."""
+    (tmp_path / "study" / "programs").mkdir(parents=True)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "study" / "s.yaml").write_text(YAML)
+    (tmp_path / "study" / "programs" / "mine.json").write_text(COMPILED)
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    return tmp_path
+
+
+def test_a_program_is_found_beside_the_scenarios_file(here: Path) -> None:
+    program = Scenario.load("../study/s.yaml").switch.program
+    assert program is not None
+    assert Path(program.path).resolve() == here / "study" / "programs" / "mine.json"
+
+
+def test_a_dumped_scenario_finds_its_program_from_anywhere(here: Path) -> None:
+    scenario = Scenario.load("../study/s.yaml")
+    (here / "elsewhere" / "again.yaml").write_text(scenario.dump())
+    again = Scenario.load(here / "elsewhere" / "again.yaml")
+    assert again == scenario
+    assert again.switch.program == scenario.switch.program
+
+
+def test_in_python_a_program_is_found_from_the_working_directory(here: Path) -> None:
+    (here / "elsewhere" / "mine.json").write_text(COMPILED)
+    scenario = BASE.with_(**{"switch.kind": "bmv2"}).with_(**{"switch.program": "mine.json"})
+    assert scenario.switch.program is not None
+    assert scenario.switch.program.path == str(here / "elsewhere" / "mine.json")
+
+
+def test_a_program_that_is_not_there_is_named_with_its_whole_path(here: Path) -> None:
+    (here / "study" / "programs" / "mine.json").unlink()
+    with pytest.raises(InputError, match=r"switch\.program: 'programs/mine\.json'.*No such file") as caught:
+        Scenario.load("../study/s.yaml")
+    assert "study/programs/mine.json" in caught.value.problems[0].allowed
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('{"header_types": [}', "no JSON"),
+        ("[1, 2]", "no JSON object"),
+        ('{"pkgInfo": {"arch": "v1model"}, "tables": []}', "has no parsers, deparsers, pipelines, actions"),
+        (COMPILED.replace("pipelines", "pipeline"), "has no pipelines"),
+        ("[" * 100_000, "no JSON"),
+    ],
+)
+def test_what_is_no_compiled_program_is_refused_by_name(here: Path, text: str, words: str) -> None:
+    (here / "study" / "programs" / "mine.json").write_text(text)
+    with pytest.raises(InputError, match=words) as caught:
+        Scenario.load("../study/s.yaml")
+    (problem,) = caught.value.problems
+    assert problem.field == "switch.program"
+    assert "mine.json" in problem.value
+    assert "p4c-bm2-ss" in problem.allowed
+
+
+def test_a_flow_through_a_program_of_ones_own_takes_the_bypass(here: Path) -> None:
+    scenario = Scenario.load("../study/s.yaml")
+    assert [flow.path for flow in scenario.flows] == ["bypass"]
+    # saying so makes no other scenario
+    (here / "study" / "s.yaml").write_text(YAML.replace("size: 1 MiB", "size: 1 MiB, path: bypass"))
+    assert Scenario.load("../study/s.yaml").hash == scenario.hash
+
+
+def test_without_such_a_program_a_path_is_needed(here: Path) -> None:
+    (here / "study" / "s.yaml").write_text(YAML.replace(", program: programs/mine.json", ""))
+    with pytest.raises(InputError, match=r"flows\[0\]\.path"):
+        Scenario.load("../study/s.yaml")
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ("", "empty line"),
+        ("  \t", "empty line"),
+        ("table_add t a 1 => 2\ntable_add t a 2 => 3", "one command"),
+        ("table_add t a 1 => 2\n", "one command"),
+        ("table_add t a 1 => 2\rregister_write r 0 1", "one command"),
+        ("# hosts", "no comments"),
+    ],
+)
+def test_an_entry_is_one_command(entry: str, words: str) -> None:
+    with pytest.raises(InputError, match=words) as caught:
+        BASE.with_(**{"switch.kind": "bmv2"}).with_(**{"switch.entries": ["table_add t a 0 => 1", entry]})
+    assert [problem.field for problem in caught.value.problems] == ["switch.entries[1]"]
+
+
+def test_hashes_of_scenarios_with_a_program_are_what_they_were() -> None:
+    """Shipped or stored runs are found under them; the values are those of before a path had a default."""
+    switch = {
+        "kind": "bmv2",
+        "program": {"path": "x.json", "sha256": "0" * 64},
+        "entries": ["table_add a b 1 => {green}"],
+    }
+    scenario = Scenario.from_dict({**TWO_FLOWS, "switch": switch})
+    assert scenario.hash == "485c5d897f6500d0b8389d48461a5363eeac3c4ea7dcaf91eedd3c59b9d2f65f"
