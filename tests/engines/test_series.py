@@ -86,12 +86,10 @@ def change(tree: Path, work: Path) -> list[str]:
     apply(patches.series(), patched, work / "log")
     assert not list(patched.rglob("*.rej"))
     diff = subprocess.run(["diff", "-rNpU0", tree, patched], capture_output=True, text=True, check=False).stdout
-    diff = re.sub(
-        r"^diff .*\n--- .*\n\+\+\+ (\S+).*", lambda file: f"file {Path(file[1]).name}", diff, flags=re.MULTILINE
-    )
-    diff = re.sub(r"^@@ .*? @@", "@@", diff, flags=re.MULTILINE)
-    # releases move functions within a file
-    return sorted(re.split(r"^(?=@@|file )", diff, flags=re.MULTILINE))
+    hunks = re.sub(r"^(?:diff|---|\+\+\+) .*\n", "", diff, flags=re.MULTILINE)
+    hunks = re.sub(r"^@@ .*? @@", "@@", hunks, flags=re.MULTILINE)
+    # sorted, because releases move functions within a file
+    return sorted(re.split(r"^(?=@@)", hunks, flags=re.MULTILINE))
 
 
 @pytest.mark.slow
