@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
+import signal
 import subprocess
 import sys
 import tomllib
@@ -86,6 +88,28 @@ def test_kernel_and_packages_end_together(
     monkeypatch.setattr(setup, "LOG", tmp_path / "log")
     assert setup.side_by_side(["sh", "-c", kernel], ["sh", "-c", install]) == status
     assert ("no such package" in capsys.readouterr().err) == ("no such package" in install)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_being_interrupted_ends_both(tmp_path: Path, number: signal.Signals) -> None:
+    """Both jobs, and what they have started, end; a program that holds the fifo open would keep it from ending."""
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    (tmp_path / "run.py").write_text(
+        "import signal, sys, runpy, pathlib\n"
+        f"setup = runpy.run_path({str(TOOLS / 'setup')!r})\n"
+        f"setup['side_by_side'].__globals__['LOG'] = pathlib.Path({str(tmp_path / 'log')!r})\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "signal.signal(signal.SIGTERM, signal.default_int_handler)\n"
+        f"job = ['sh', '-c', 'exec 3>{fifo}; sleep 60 & echo ready >&3; wait']\n"
+        "setup['side_by_side'](job, job)\n"
+    )
+    with subprocess.Popen([sys.executable, tmp_path / "run.py"], stderr=subprocess.DEVNULL) as process:
+        with fifo.open() as file:
+            assert [file.readline(), file.readline()] == ["ready\n"] * 2
+            process.send_signal(number)
+            assert file.read() == ""
+        assert process.wait(30) != 0
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def offered_tree(version: str, work: Path) -> Path:
     match = re.search(r"^SHA256: (\w{64})$", said, re.MULTILINE)
     assert match is not None, said
     listed = releases.by_name(releases.release_of_version(version))
-    if listed is not None and version in listed.package:
+    if listed is not None and f"_{version}_" in listed.package:
         assert listed.sha256 == match[1]
     target = tree_of(match[1])
     if target.is_dir():
@@ -80,14 +80,16 @@ def offered_tree(version: str, work: Path) -> Path:
 
 
 def change(tree: Path, work: Path) -> list[str]:
-    """Apply the series to a copy of a tree; return the changed lines and their functions, without line numbers."""
+    """Apply the series to a copy of a tree; return the changes as functions and lines, whatever their places."""
     patched = work / "patched"
     shutil.copytree(tree, patched)
     apply(patches.series(), patched, work / "log")
     assert not list(patched.rglob("*.rej"))
     diff = subprocess.run(["diff", "-rNpU0", tree, patched], capture_output=True, text=True, check=False).stdout
-    lines = [re.sub(r"^@@ .*? @@", "@@", line) for line in diff.splitlines()]
-    return [line for line in lines if not line.startswith(("diff ", "--- ", "+++ "))]
+    hunks = re.sub(r"^(?:diff|---|\+\+\+) .*\n", "", diff, flags=re.MULTILINE)
+    hunks = re.sub(r"^@@ .*? @@", "@@", hunks, flags=re.MULTILINE)
+    # sorted, because releases move functions within a file
+    return sorted(re.split(r"^(?=@@)", hunks, flags=re.MULTILINE))
 
 
 @pytest.mark.slow
