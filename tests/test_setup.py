@@ -21,7 +21,7 @@ from rdcnlab.errors import RdcnlabError
 
 ROOT = Path(__file__).resolve().parents[1]
 TOOLS = ROOT / "tools"
-SCRIPTS = sorted(path for path in TOOLS.iterdir() if path.read_text().startswith("#!/bin/sh"))
+SCRIPTS = sorted(path for path in TOOLS.iterdir() if path.is_file() and path.read_text().startswith("#!/bin/sh"))
 
 
 def ended(*command: str) -> subprocess.CompletedProcess[str]:

@@ -21,7 +21,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ocs import DARK, Ocs, slot
@@ -58,6 +58,15 @@ def inside(name: str):
             setns(home.fileno(), 0)
 
 
+def patiently(what: str, holds: Callable[[], bool]) -> None:
+    """Wait for a condition, 5 s of virtual time at most."""
+    for _ in range(500):
+        if holds():
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"in vain: {what}")
+
+
 class Net:
     """A switch with `n` hosts, addresses known to all, offloads off; gone at the end of the block."""
 
@@ -83,6 +92,9 @@ class Net:
                     lines += [f"ip -n h{i} neigh add 10.0.0.{j + 1} dev eth0 lladdr 02:00:00:00:00:{j + 1:02x}"]
         lines += ["sysctl -qw net.ipv6.conf.ocs0.disable_ipv6=1", "ip link set ocs0 up"]
         sh(*lines)
+        # the kernel gives a link its queue some time after it is up; until then it drops what is sent
+        for i in range(n):
+            patiently(f"eth0 of h{i} is up", lambda i=i: "state UP" in sh(f"ip -n h{i} -o link show eth0"))
         self.ocs = Ocs("ocs0")
         with self.ocs:
             for i in range(n):
