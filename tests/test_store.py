@@ -5,15 +5,18 @@ import signal
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from rdcnlab import shipped
 from rdcnlab.digest import digest, digests
 from rdcnlab.engines import SCHEMAS, Outcome
 from rdcnlab.errors import RunError
+from rdcnlab.parts import CARRIED, WHOLE, WINDOWS, Part
 from rdcnlab.scenario import Scenario
 from rdcnlab.shipped import Shipped, ship
 from rdcnlab.store import Store, run_id
@@ -133,7 +136,8 @@ def test_reads_through_to_shipped_results(tmp_path: Path, store: Store, two_flow
     scenarios = [two_flows.with_(seed=seed) for seed in range(3)]
     for scenario in scenarios:
         put(store, scenario, "old")
-    ship(list(store), tmp_path / "results" / "aykurt", lambda _: ["flows", "tcp", "queues"])
+    kept = dict.fromkeys(("flows", "tcp", "queues"), WHOLE)
+    ship(dict.fromkeys(store, kept), tmp_path / "results" / "aykurt" / "fig4")
     fresh = Store(tmp_path / "fresh", shipped=Shipped(tmp_path / "results"))
     for scenario in scenarios:
         run = fresh.find(scenario, "new")
@@ -150,6 +154,53 @@ def test_reads_through_to_shipped_results(tmp_path: Path, store: Store, two_flow
     local = fresh.find(scenarios[0], "new")
     assert local is not None
     assert not local.shipped
+
+
+def test_parts_of_tables_are_shipped_and_shared(tmp_path: Path, store: Store, two_flows: Scenario) -> None:
+    """Two items ship parts of one run; each finds what it asks for, and nobody what was not shipped."""
+    put(store, two_flows)
+    (run,) = store
+    ship({run: {"throughput": CARRIED}}, tmp_path / "paper" / "one")
+    ship({run: {"tcp": WINDOWS, "flows": WHOLE}}, tmp_path / "paper" / "two")
+    row = Shipped(tmp_path).row(two_flows.hash)
+    assert row is not None
+    assert row.table("throughput", CARRIED).equals(CARRIED.of(run.table("throughput")))
+    assert row.table("tcp", WINDOWS).equals(WINDOWS.of(run.table("tcp")))
+    assert row.table("flows").equals(run.table("flows"))
+    few = Part(("bin", "bytes"), CARRIED.place)
+    assert row.table("throughput", few).equals(few.of(run.table("throughput")))
+    for name, part in (("throughput", WHOLE), ("throughput", Part(CARRIED.columns)), ("tcp", Part(WINDOWS.columns))):
+        with pytest.raises(RunError, match="do not hold"):
+            row.table(name, part)
+
+
+def test_another_result_of_a_scenario_is_not_mixed_in(tmp_path: Path, store: Store, two_flows: Scenario) -> None:
+    put(store, two_flows)
+    (run,) = store
+    ship({run: {"flows": WHOLE}}, tmp_path / "paper" / "a")
+    other = replace(run, digests={**run.digests, "flows": "0" * 64})
+    ship({other: {"tcp": WHOLE}}, tmp_path / "paper" / "b")
+    row = Shipped(tmp_path).row(two_flows.hash)
+    assert row is not None
+    assert row.digests == run.digests
+    assert row.copy("tcp") is None
+
+
+def test_rows_are_read_across_groups(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, store: Store, two_flows: Scenario
+) -> None:
+    monkeypatch.setattr(shipped, "_GROUP", 7)
+    for seed in range(4):
+        put(store, two_flows.with_(seed=seed))
+    runs = list(store)
+    ship({run: {"throughput": WHOLE, "events": WHOLE} for run in runs}, tmp_path / "paper" / "item")
+    rows = Shipped(tmp_path)
+    for run in runs:
+        row = rows.row(run.scenario.hash)
+        assert row is not None
+        for name in ("throughput", "events"):
+            assert digest(row.table(name)) == run.digests[name]
+    assert len(rows) == 4
 
 
 def test_digest_is_of_the_content() -> None:

@@ -6,20 +6,21 @@ from __future__ import annotations
 import contextlib
 import os
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rdcnlab.engines import get_engine
 from rdcnlab.errors import InputError, RdcnlabError, RunError, shown
+from rdcnlab.parts import Part
 from rdcnlab.progress import bar as progress_bar
 from rdcnlab.runs import Runs
 from rdcnlab.scenario import Scenario
 from rdcnlab.store import Run, Store
 from rdcnlab.workers import LocalPool, Pool
 
-#: Names of the tables of a run that are wanted.
-Needs = Callable[[Scenario], Iterable[str]]
+#: The parts of tables of a run that are wanted.
+Needs = Callable[[Scenario], Mapping[str, Part]]
 #: Wall-clock seconds after which one run is given up.
 WALL_LIMIT_S = 1800.0
 

@@ -15,11 +15,11 @@ import typer
 import yaml
 
 from rdcnlab import cli_kernel
-from rdcnlab.campaign import WALL_LIMIT_S, HintWarning, campaign, lookup
+from rdcnlab.campaign import WALL_LIMIT_S, HintWarning, campaign
 from rdcnlab.cli_tools import Json, Output, parse_seeds, show
 from rdcnlab.errors import InputError, RdcnlabError
 from rdcnlab.scenario import Scenario
-from rdcnlab.store import Run, Store
+from rdcnlab.store import Store
 
 app = typer.Typer(
     help="TCP in networks that reconfigure themselves: a real Linux stack in virtual time.",
@@ -222,38 +222,22 @@ def report(names: Names = None, output: Output = Path("out")) -> None:
 
 
 @app.command(hidden=True)
-def ship(paper: Annotated[str, typer.Argument(help="As in aykurt.")]) -> None:
-    """Write the stored runs of a paper's items (paper profile) and causes, and models, as shipped. For maintainers.
+def ship(names: Annotated[list[str], typer.Argument(metavar="PAPER[/ITEM]...", help="As in aykurt/fig4.")]) -> None:
+    """Write the stored runs of items (paper profile) and of their causes, and models, as shipped. For maintainers.
 
     What was shipped before stays, unless it was run anew. An item of which something is missing is not scored, but a
     campaign goes on from there.
     """
-    from rdcnlab import places
-    from rdcnlab.models import saved
+    from rdcnlab import shipping
     from rdcnlab.papers import select
-    from rdcnlab.runs import Runs
-    from rdcnlab.shipped import ship as write
 
     store = Store()
-    needs: dict[Run, set[str]] = {}
-    left = []
-    models: list[Path] = []
-    for kind in select([paper]):
-        item = kind(profile="paper")
-        for shown, words in ((item, ""), *((cause.shown_by, f", why {cause.claim}") for cause in item.causes())):
-            asked = list(dict.fromkeys(shown.scenarios()))
-            runs = [run for run in lookup(asked, store, shown.needs) if run is not None]
-            if len(runs) < len(asked):
-                left.append(f"{len(runs)} of {len(asked)} of {paper}/{item.id}{words}")
-            elif not words:
-                models += item.models(Runs(runs))
-            for run in runs:
-                needs.setdefault(run, set()).update(shown.needs(run.scenario))
-    if not needs:
-        raise InputError.of("paper", paper, "one with a stored run of the paper profile")
-    write(needs, places.results() / paper, needs.__getitem__)
-    saved.ship(models)
-    typer.echo(f"{len(needs)} runs in {places.results() / paper}")
+    done = [shipping.ship(kind, store) for kind in select(names)]
+    if not any(one.runs for one in done):
+        raise InputError.of("PAPER[/ITEM]", " ".join(names), "items with a stored run of the paper profile")
+    for one in done:
+        typer.echo(f"{one.folder}: {one.written} of {one.runs} runs, the others are with other items")
+    left = [words for one in done for words in one.left]
     if left:
         typer.echo(f"not complete: {'; '.join(left)}")
 

@@ -17,6 +17,7 @@ from rdcnlab import claims
 from rdcnlab.campaign import campaign, lookup
 from rdcnlab.claims import Measured
 from rdcnlab.extras import require
+from rdcnlab.parts import CARRIED, WHOLE, WINDOWS, Part
 from rdcnlab.runs import Runs
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.check import input_error
@@ -70,6 +71,8 @@ class Item(Frozen, abc.ABC):
     id: ClassVar[str]
     #: Optional libraries that it needs, see `rdcnlab.extras`.
     extras: ClassVar[tuple[str, ...]] = ()
+    #: What the figure and the claims look at of tables that are large; only this is read, and shipped.
+    parts: ClassVar[Mapping[str, Part]] = {"throughput": CARRIED, "tcp": WINDOWS}
     #: Runs of each scenario by profile.
     runs_of_profile: ClassVar[Mapping[str, int]] = {"quick": 3, "paper": 30}
 
@@ -102,6 +105,10 @@ class Item(Frozen, abc.ABC):
     def needs(self, scenario: Scenario) -> tuple[str, ...]:  # noqa: ARG002  (items decide by it)
         """Return the tables of a run that the figure and the claims look at; only these are shipped."""
         return ("flows",)
+
+    def parts_of(self, scenario: Scenario) -> dict[str, Part]:
+        """Return what is looked at of each table of a run."""
+        return {name: self.parts.get(name, WHOLE) for name in self.needs(scenario)}
 
     def models(self, runs: Runs) -> list[Path]:  # noqa: ARG002  (items that train some)
         """Return the files of the models that are trained on the runs, to be shipped with them."""
@@ -148,14 +155,15 @@ class Item(Frozen, abc.ABC):
         """Run what is missing and return all runs; see `rdcnlab.campaign.campaign`."""
         for extra in self.extras:  # before runs that may take hours
             require(extra)
-        return campaign(self.scenarios(), workers=workers, store=store, progress=progress, needs=self.needs)
+        runs = campaign(self.scenarios(), workers=workers, store=store, progress=progress, needs=self.parts_of)
+        return Runs(tuple(runs), self.parts)
 
     def stored(self, store: Store | None = None) -> Runs | None:
         """Return all runs if they are all there, else None."""
         store = Store() if store is None else store
-        found = lookup(list(dict.fromkeys(self.scenarios())), store, self.needs)
+        found = lookup(list(dict.fromkeys(self.scenarios())), store, self.parts_of)
         runs = [run for run in found if run is not None]
-        return Runs(runs) if len(runs) == len(found) else None
+        return Runs(runs, self.parts) if len(runs) == len(found) else None
 
     def rows(self, runs: Runs | None) -> list[dict[str, Any]]:
         """Return the scorecard: one row a claim. Without runs every verdict is ``not run``."""

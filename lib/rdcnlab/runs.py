@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from rdcnlab.parts import WHOLE, Part
 from rdcnlab.scenario import Scenario
 from rdcnlab.store import Run
 
@@ -24,10 +25,13 @@ class Runs:
     ----------
     runs : sequence of Run
         May be empty.
+    parts : dict of str to Part, optional
+        What of each table is read; all of those that are not named.
     """
 
-    def __init__(self, runs: Sequence[Run]) -> None:
+    def __init__(self, runs: Sequence[Run], parts: Mapping[str, Part] | None = None) -> None:
         self._runs = tuple(runs)
+        self._parts = dict(parts or {})
 
     def __len__(self) -> int:
         return len(self._runs)
@@ -43,7 +47,12 @@ class Runs:
 
     def select(self, keep: Callable[[Scenario], bool]) -> Runs:
         """Return the runs of some scenarios, in the same order; they are numbered anew."""
-        return Runs([run for run in self._runs if keep(run.scenario)])
+        return Runs([run for run in self._runs if keep(run.scenario)], self._parts)
+
+    def frame(self, run: Run, name: str) -> pd.DataFrame:
+        """Return a table of one of the runs, without the scenario's fields."""
+        frame: pd.DataFrame = run.table(name, self._parts.get(name, WHOLE)).to_pandas()
+        return frame
 
     @cached_property
     def scenarios(self) -> pd.DataFrame:
@@ -91,7 +100,7 @@ class Runs:
 
         frames = []
         for place, (run, fields) in enumerate(zip(self._runs, self._fields, strict=True)):
-            frame = run.table(name).to_pandas()
+            frame = self.frame(run, name)
             if "flow" in frame.columns and "cc" not in frame.columns:
                 frame.insert(0, "cc", frame["flow"].map({flow.name: flow.cc for flow in run.scenario.flows}))
             for column, value in reversed([("run", place), *fields.items()]):

@@ -21,7 +21,7 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -35,6 +35,7 @@ from rdcnlab.digest import digests
 from rdcnlab.engines import SCHEMAS, Outcome
 from rdcnlab.errors import RunError
 from rdcnlab.locks import locked
+from rdcnlab.parts import WHOLE, Part
 from rdcnlab.scenario import Scenario, canonical_json
 from rdcnlab.shipped import Row, Shipped
 
@@ -71,12 +72,12 @@ class Run:
         """Whether it came with the package instead of being run here."""
         return isinstance(self.source, Row)
 
-    def holds(self, names: Iterable[str]) -> bool:
-        """Say whether these tables are there; shipped results hold only some."""
-        return not isinstance(self.source, Row) or set(names) <= set(self.source.tables)
+    def holds(self, needs: Mapping[str, Part]) -> bool:
+        """Say whether these parts of tables are there; shipped results hold only some."""
+        return not isinstance(self.source, Row) or all(self.source.copy(*need) is not None for need in needs.items())
 
-    def table(self, name: str) -> pa.Table:
-        """Return one table, with the schema of `rdcnlab.engines.SCHEMAS`.
+    def table(self, name: str, part: Part = WHOLE) -> pa.Table:
+        """Return a part of a table, with the columns of `rdcnlab.engines.SCHEMAS`.
 
         Raises
         ------
@@ -84,8 +85,8 @@ class Run:
             Shipped results do not hold this table; the scenario has to be run for it.
         """
         if isinstance(self.source, Row):
-            return self.source.table(name)
-        return pq.read_table(self.source / f"{name}.parquet", schema=SCHEMAS[name])
+            return self.source.table(name, part)
+        return part.of(pq.read_table(self.source / f"{name}.parquet", schema=SCHEMAS[name]))
 
     @cached_property
     def tables(self) -> dict[str, pa.Table]:

@@ -14,12 +14,10 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
+from rdcnlab.parts import RECEIVER, SENDER
 from rdcnlab.scenario import Scenario
 
 Floats = npt.NDArray[np.float64]
-
-#: The places where throughput is counted as payload: as it leaves for the receiver, and as its ACK comes back.
-RECEIVER, SENDER = "receiver", "sender"
 
 
 def role(flow: str) -> str:

@@ -28,8 +28,8 @@ def sample(store: Store, count: int, seed: int) -> list[Run]:
         Another seed chooses others.
     """
     rng = random.Random(seed)
-    shipped = sorted(store.shipped.rows)
-    rows = [store.shipped.rows[key] for key in rng.sample(shipped, min(count, len(shipped)))]
+    shipped = sorted(store.shipped, key=lambda row: row.hash)
+    rows = rng.sample(shipped, min(count, len(shipped)))
     chosen = [store.find(Scenario.from_dict(row.data), None) for row in rows]
     local = list(store) if len(chosen) < count else []
     chosen += rng.sample(local, min(count - len(chosen), len(local)))

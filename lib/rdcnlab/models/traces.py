@@ -103,7 +103,7 @@ def traces(runs: Runs, length_ms: int = LENGTH_MS, every_ms: int = LENGTH_MS) ->
             "period_ms": period_ms(scenario),
             "pair": " and ".join(sorted({str(flow.cc) for flow in scenario.flows})),
         }
-        for names, acks in cut(run.table("tcp").to_pandas()):
+        for names, acks in cut(runs.frame(run, "tcp")):
             whole = series(acks)
             for begin in range(0, len(whole) - length_ms + 1, every_ms):
                 samples.append(whole[begin : begin + length_ms])

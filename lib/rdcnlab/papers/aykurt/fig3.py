@@ -85,9 +85,7 @@ class Fig3(Item):
             "fct": Measured(tables.cases(fct.rename(_period, level="period_ms"), "{}, {}")),
             "ramp-up": Measured(tables.cases(ramp)),
             "no-effect": Measured(tables.cases(spread)),
-            "no-drops": Measured.one(
-                sum(drops_by_moves(run.scenario, run.table("events").to_pandas()) for run in runs)
-            ),
+            "no-drops": Measured.one(sum(drops_by_moves(run.scenario, runs.frame(run, "events")) for run in runs)),
             "rtt-bbr": Measured(
                 {} if "bbr" not in rtt_us else {"": rtt_us["bbr"] if rtt_us.idxmin() == "bbr" else np.nan},
                 f"smallest: {rtt_us.idxmin()}",

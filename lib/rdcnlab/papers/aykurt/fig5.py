@@ -14,6 +14,7 @@ from rdcnlab import figures, tables
 from rdcnlab.claims import Measured
 from rdcnlab.items import Cause, Item
 from rdcnlab.papers.aykurt.space import Periods, Point, Variant, Volume
+from rdcnlab.parts import Part
 from rdcnlab.runs import Runs
 from rdcnlab.scenario import Scenario
 from rdcnlab.units import NS_PER_MS
@@ -41,6 +42,7 @@ class Fig5(Item):
 
     paper: ClassVar[str] = "aykurt"
     id: ClassVar[str] = "fig5"
+    parts: ClassVar[dict[str, Part]] = {"tcp": Part(("t_ns", "flow", "cwnd_B"), tick=1000)}
 
     cc: Variant = "cubic"
     periods_ms: Periods = (50, 25, 10, 1)

@@ -15,6 +15,7 @@ from rdcnlab import figures, tables
 from rdcnlab.claims import Measured
 from rdcnlab.items import Cause, Item
 from rdcnlab.papers.aykurt.space import Periods, Point, Volume
+from rdcnlab.parts import LINKS, Part
 from rdcnlab.runs import Runs
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.fields import Listed, whole
@@ -40,6 +41,7 @@ class Fig7(Item):
 
     paper: ClassVar[str] = "aykurt"
     id: ClassVar[str] = "fig7"
+    parts: ClassVar[dict[str, Part]] = {"throughput": Part(("where", "packets"), LINKS)}
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 30}
 
     thresholds_kB: Annotated[  # noqa: N815  (unit)

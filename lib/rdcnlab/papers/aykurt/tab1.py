@@ -83,7 +83,7 @@ class Tab1(Item):
 
     def _ran(self, runs: Runs) -> pd.Series[bool]:
         """Return for every axis and value whether it can be asked for, and its flows finished or its bursts came."""
-        finished = {run.scenario.hash: _came(run.table("flows").to_pandas()) for run in runs}
+        finished = {run.scenario.hash: _came(runs.frame(run, "flows")) for run in runs}
         states = {}
         for axis, values in AXES.items():
             for value in values:

@@ -21,6 +21,7 @@ from rdcnlab.items import Cause, Item
 from rdcnlab.models import variant
 from rdcnlab.models.traces import LENGTH_MS, Traces, traces, twins
 from rdcnlab.papers.aykurt.space import Periods, Point, Variant
+from rdcnlab.parts import Part
 from rdcnlab.runs import Runs
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.fields import Listed, Misfit, whole
@@ -53,6 +54,8 @@ class Tab3(Item):
 
     paper: ClassVar[str] = "aykurt"
     id: ClassVar[str] = "tab3"
+    # to the ns: a classifier that is trained on other instants is another one
+    parts: ClassVar[dict[str, Part]] = {"tcp": Part(("t_ns", "flow", "cwnd_B", "srtt_us"))}
     extras: ClassVar[tuple[str, ...]] = ("models",)
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 2, "paper": 12}
 

@@ -14,6 +14,7 @@ from rdcnlab.claims import Measured
 from rdcnlab.items import Cause
 from rdcnlab.papers.tdtcp.graphs import Throughput, Variants
 from rdcnlab.papers.tdtcp.space import PACED, scenario
+from rdcnlab.parts import SENDER
 from rdcnlab.runs import Runs
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.fields import Listed, whole
@@ -53,7 +54,7 @@ class Fairness(Throughput):
         parts = []
         for case, of, asked in self.present(runs):
             ours = {asked.flows[n].name for n in _spread(int(case))}
-            acked = of.throughput[of.throughput["where"] == tables.SENDER]
+            acked = of.throughput[of.throughput["where"] == SENDER]
             for kind, names in (("tdtcp", ours), ("cubic", {flow.name for flow in asked.flows} - ours)):
                 if not names:
                     continue

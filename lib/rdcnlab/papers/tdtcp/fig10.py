@@ -15,6 +15,7 @@ from rdcnlab.claims import Measured
 from rdcnlab.items import Cause
 from rdcnlab.papers.tdtcp.graphs import Variants, Weeks
 from rdcnlab.papers.tdtcp.space import FOLD_FROM, PACED
+from rdcnlab.parts import Part
 from rdcnlab.runs import Runs
 from rdcnlab.scenario import Scenario
 from rdcnlab.units import DURATION, NS_PER_US
@@ -23,6 +24,7 @@ from rdcnlab.units import DURATION, NS_PER_US
 class _PerDay(Weeks):
     """Counts of an event in every day of the circuit, all flows together, until a round trip after it."""
 
+    parts: ClassVar[dict[str, Part]] = {"events": Part(("t_ns", "event", "flow", "value"))}
     event: ClassVar[str]
     label: ClassVar[str]
 

@@ -16,6 +16,7 @@ from rdcnlab import figures, tables, weeks
 from rdcnlab.claims import Measured
 from rdcnlab.items import Item
 from rdcnlab.papers.tdtcp.space import Difference, Variant, scenario
+from rdcnlab.parts import ACKNOWLEDGED, SENDER, Part
 from rdcnlab.runs import Runs
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.dilation import dilated
@@ -133,6 +134,8 @@ def lowest(stats: pd.DataFrame, name: str) -> Measured:
 class Throughput(Weeks):
     """Sequence graphs of one flow's share, over three weeks, between optimal and packet only."""
 
+    parts: ClassVar[dict[str, Part]] = {"throughput": ACKNOWLEDGED}
+
     def needs(self, scenario: Scenario) -> tuple[str, ...]:  # noqa: ARG002
         """Return what was acknowledged."""
         return ("flows", "throughput")
@@ -141,7 +144,7 @@ class Throughput(Weeks):
         """Return the sequence graph of each variant: ``run``, ``t_us``, ``bytes`` of a flow, the mean of all flows."""
         found: dict[str, pd.DataFrame] = {}
         for case, of, asked in self.present(runs):
-            acked = of.throughput[of.throughput["where"] == tables.SENDER]
+            acked = of.throughput[of.throughput["where"] == SENDER]
             found[case] = weeks.sequence(weeks.fold(acked, "bytes", asked), share=1 / len(asked.flows))
         return found
 

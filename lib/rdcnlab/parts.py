@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`Part`: the columns and rows of a table that a figure looks at, which is all of it that is shipped."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+#: Places of the table ``throughput``: payload as it comes, payload as ACKs acknowledge it; all others are links.
+RECEIVER, SENDER, LINKS = "receiver", "sender", "links"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a table of `rdcnlab.engines.schema`.
+
+    Parameters
+    ----------
+    columns : tuple of str or None
+        Names; None for all.
+    place : {'links', 'receiver', 'sender'} or None
+        Only rows whose column ``where`` is that, or any link; None for all rows.
+    tick : int
+        ns to whose end the column ``t_ns`` is moved; 1 leaves it as it is.
+
+    Examples
+    --------
+    >>> table = pa.table({"where": ["green", "receiver"], "bytes": [9038, 8948], "packets": [1, 1]})
+    >>> Part(columns=("bytes",), place="links").of(table).to_pylist()
+    [{'bytes': 9038}]
+    """
+
+    columns: tuple[str, ...] | None = None
+    place: str | None = None
+    tick: int = 1
+
+    def of(self, table: pa.Table) -> pa.Table:
+        """Return the part of a table; of what is a part already, the same again."""
+        if self.place is not None and "where" in table.column_names:
+            table = table.filter(_at(table["where"], self.place))
+        if self.columns is not None:
+            table = table.select(list(self.columns))
+        if self.tick > 1 and "t_ns" in table.column_names:
+            number = table.column_names.index("t_ns")
+            late = pc.subtract(pc.multiply(pc.add(pc.divide(table["t_ns"], self.tick), 1), self.tick), 1)
+            table = table.set_column(number, table.schema.field(number), late)
+        return table
+
+    def covers(self, other: Part) -> bool:
+        """Say whether `other` can be taken from this part."""
+        columns = self.columns is None or (other.columns is not None and set(other.columns) <= set(self.columns))
+        # rows can only be told apart by a column that is there
+        apart = self.columns is None or "where" in self.columns
+        rows = self.place == other.place or (self.place is None and apart)
+        return columns and rows and other.tick % self.tick == 0
+
+    def united(self, other: Part) -> Part:
+        """Return a part that covers both, and little more."""
+        if self.covers(other):
+            return self
+        if other.covers(self):
+            return other
+        place = self.place if self.place == other.place else None
+        columns = None
+        if self.columns is not None and other.columns is not None:
+            needed = (
+                *self.columns,
+                *other.columns,
+                *(("where",) if place != self.place or place != other.place else ()),
+            )
+            columns = tuple(dict.fromkeys(needed))
+        return Part(columns, place, math.gcd(self.tick, other.tick))
+
+    def data(self) -> dict[str, Any]:
+        """Return it as plain data for JSON, without what is at its default."""
+        columns = {} if self.columns is None else {"columns": list(self.columns)}
+        place = {} if self.place is None else {"place": self.place}
+        return columns | place | ({} if self.tick == 1 else {"tick": self.tick})
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Part:
+        """Return the part that `data` gave."""
+        columns = tuple(data["columns"]) if "columns" in data else None
+        return cls(columns, data.get("place"), data.get("tick", 1))
+
+
+#: All of a table.
+WHOLE = Part()
+#: Bytes on links, and payload that was acknowledged.
+CARRIED = Part(("bin", "where", "flow", "bytes"), LINKS)
+ACKNOWLEDGED = Part(("bin", "where", "flow", "bytes"), SENDER)
+#: Windows and RTTs, to the microsecond.
+WINDOWS = Part(("t_ns", "flow", "cwnd_B", "srtt_us"), tick=1000)
+
+
+def _at(where: pa.ChunkedArray, place: str) -> pa.ChunkedArray:
+    if place == LINKS:
+        return pc.invert(pc.is_in(where, pa.array([RECEIVER, SENDER])))
+    return pc.equal(where, place)
+
+
+def united(parts: Iterable[Mapping[str, Part]]) -> dict[str, Part]:
+    """Return for each table the smallest part that covers all that is asked of it."""
+    found: dict[str, Part] = {}
+    for asked in parts:
+        for name, part in asked.items():
+            found[name] = found[name].united(part) if name in found else part
+    return found
