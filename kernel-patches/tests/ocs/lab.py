@@ -64,7 +64,7 @@ def patiently(what: str, holds: Callable[[], bool]) -> None:
         if holds():
             return
         time.sleep(0.01)
-    raise AssertionError(f"in vain: {what}")
+    raise AssertionError(f"not within 5 s: {what}")
 
 
 class Net:
