@@ -39,7 +39,7 @@ class Quic(Frozen):
         What it is meant to be, for the reader. Results are known by the programs' own bytes.
     server : str
         Serves the files of a directory over HTTP/3 until it is ended. Its segmentation offload must be off, so that
-        packets are packets.
+        packets are packets. (The default's option for it is left out for a version of ngtcp2 that has none.)
     client : str
         Asks for ``/data`` and ends with status 0 when it has all of it. It takes whatever local port it is given.
 

@@ -19,6 +19,8 @@ ROLES = ("server", "client")
 #: Programs of the default implementation, and how to have them.
 DEFAULT = ("gtlsserver", "gtlsclient")
 REMEDY = "sudo apt-get install -y ngtcp2-client ngtcp2-server"
+#: The option of ngtcp2's server that says how many datagrams the kernel may be given as one.
+OFFLOAD = "--max-gso-dgrams"
 #: Where a server listens, above the flow's port, which is the client's; as in ``tools/traffic_tcp.c``.
 SERVER_PORTS = 20_000
 #: Memory of a server and a client, kB.
@@ -103,10 +105,27 @@ def words(scenario: Scenario, flow: Flow, address: str, port: int) -> list[str]:
         "key": _IDENTITY / "server.key",
         "certificate": _IDENTITY / "server.pem",
     }
-    lines = [[program(scenario, role), *scenario.quic.words(role, places)[1:]] for role in ROLES]
+    lines = [_understood([program(scenario, role), *scenario.quic.words(role, places)[1:]]) for role in ROLES]
     for word in [word for line in lines for word in line if " " in word]:
         raise RunError(f"quic: '{word}' has a blank, which ends a word; move it to a path without one")
     return [*lines[0], "::", *lines[1]]
+
+
+def _understood(line: list[str]) -> list[str]:
+    """Leave out of a command line what this version of ngtcp2's server does not know.
+
+    Version 1.11 (Debian 13) has no option for segmentation offload and uses it. Linux then cuts its datagrams into
+    single packets before the host's line, so packets are packets there as well.
+    """
+    if Path(line[0]).name != "gtlsserver":
+        return line
+    return [word for word in line if not word.startswith(OFFLOAD) or OFFLOAD in _help(line[0])]
+
+
+@functools.cache
+def _help(path: str) -> str:
+    """Return what a program says of its options."""
+    return subprocess.run([path, "--help"], capture_output=True, text=True, check=False).stdout
 
 
 def files(port: int) -> str:
