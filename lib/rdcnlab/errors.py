@@ -69,6 +69,10 @@ class InputError(RdcnlabError):
         """Make the error of a single field."""
         return cls(Problem(field, shown(value), allowed))
 
+    def below(self, field: str) -> InputError:
+        """Return the same of a part that is another field's value."""
+        return InputError(*(Problem(f"{field}.{each.field}", each.value, each.allowed) for each in self.problems))
+
 
 class RunError(RdcnlabError):
     """A run ended without a result.

@@ -4,7 +4,7 @@
 from rdcnlab.scenario.flow import VARIANTS, Flow
 from rdcnlab.scenario.model import Scenario, canonical_json
 from rdcnlab.scenario.mptcp import Mptcp
-from rdcnlab.scenario.network import BYPASS, DARK, Host, Link, Network, Pool, Queue, Red
+from rdcnlab.scenario.network import BYPASS, DARK, ECMP, SAME, Host, Link, Network, Node, Pool, Queue, Red
 from rdcnlab.scenario.presets import preset, presets
 from rdcnlab.scenario.quic import Quic
 from rdcnlab.scenario.settings import EngineSettings, Jitter, Notify, Probes, Switch, Transport
@@ -13,6 +13,8 @@ from rdcnlab.scenario.timetable import Schedule, Slot
 __all__ = [
     "BYPASS",
     "DARK",
+    "ECMP",
+    "SAME",
     "VARIANTS",
     "EngineSettings",
     "Flow",
@@ -21,6 +23,7 @@ __all__ = [
     "Link",
     "Mptcp",
     "Network",
+    "Node",
     "Notify",
     "Pool",
     "Probes",

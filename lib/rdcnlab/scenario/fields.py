@@ -178,6 +178,14 @@ LinkName = Annotated[
         "a lower-case letter followed by at most 15 lower-case letters, digits, _ or -" + _RANGE.format("link"),
     ),
 ]
+#: A link, a schedule or, in a network of several switches, what a way passes.
+WayName = Annotated[
+    str,
+    text(
+        r"[a-z][a-z0-9_-]{0,15}(\+[a-z][a-z0-9_-]{0,15}){0,7}",
+        "a lower-case letter followed by at most 15 lower-case letters, digits, _ or -; several such with + between",
+    ),
+]
 FlowName = Annotated[
     str,
     text(

@@ -13,8 +13,9 @@ import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from rdcnlab.errors import InputError
-from rdcnlab.scenario import edit
+from rdcnlab.scenario import edit, forwarding
 from rdcnlab.scenario.check import input_error
+from rdcnlab.scenario.fabrics import FABRICS, fabric
 from rdcnlab.scenario.fields import EVERY, TEXT, Frozen, Later, Limit, Listed, Misfit, unique, whole
 from rdcnlab.scenario.flow import UDP_HEADERS, Flow
 from rdcnlab.scenario.mptcp import MOST_SUBFLOWS, Mptcp
@@ -23,8 +24,9 @@ from rdcnlab.scenario.p4 import DIRECTORY
 from rdcnlab.scenario.presets import Preset, preset, presets
 from rdcnlab.scenario.quic import QUIC_MTU, Quic
 from rdcnlab.scenario.ranges import expanded, expanded_network
+from rdcnlab.scenario.routes import NoWay
 from rdcnlab.scenario.settings import EngineSettings, Jitter, Notify, Probes, Switch, Transport
-from rdcnlab.scenario.timetable import BYPASS, DARK, RESERVED, Path, Schedule, Slot
+from rdcnlab.scenario.timetable import BYPASS, DARK, ECMP, RESERVED, SAME, Path, Schedule, Slot
 from rdcnlab.units import DURATION, SIZE
 
 
@@ -34,7 +36,8 @@ class Scenario(Frozen):
     Parameters
     ----------
     network : Network
-        Hosts, links and pools; in text the name of a preset will do. In plain data ``h[1-6]`` names six hosts.
+        Hosts, links and pools; in text the name of a preset will do, or a fabric with its parameters, such as
+        ``{fabric: rotor, racks: 8}``. In plain data ``h[1-6]`` names six hosts.
     flows : tuple of Flow
         At least one. In plain data ``flow-[1-16]`` names sixteen; ranges in other fields, such as ``src``, go along.
     switch, transport, mptcp, quic, engine, probes, jitter
@@ -82,9 +85,12 @@ class Scenario(Frozen):
                     raise Misfit(f"{place}.{field}", getattr(flow, field), f"one of {', '.join(hosts)}")
             if flow.src == flow.dst:
                 raise Misfit(f"{place}.dst", flow.dst, f"another host than src ({flow.src})")
-            self._check_path(f"{place}.path", flow.path)
-            self._check_path(f"{place}.back", flow.back)
-            if flow.phase and (self.network.schedule(flow.path) or self.network.schedule(flow.back)):
+            if self.network.switches:
+                self._check_ways(place, flow)
+            else:
+                self._check_path(f"{place}.path", flow.path)
+                self._check_path(f"{place}.back", flow.back)
+            if flow.phase and (self.schedule(flow) or self.schedule(flow, back=True)):
                 raise Misfit(
                     f"{place}.phase", DURATION.format(flow.phase), "0, because a schedule has a phase of its own"
                 )
@@ -138,6 +144,44 @@ class Scenario(Frozen):
                 raise Misfit(f"{place}[{number}]", slot.link, "no queue and no threshold, which only schedules have")
         if set(named) == {DARK}:
             raise Misfit(place, DARK, "a path with at least one slot that is not dark")
+
+    def _check_ways(self, place: str, flow: Flow) -> None:
+        """Raise Misfit for a path through several switches that leads nowhere, or over a link without a queue."""
+        if flow.protocol == "mptcp":
+            raise Misfit(f"{place}.protocol", flow.protocol, "tcp, udp or quic, in a network of several switches")
+        for field, back in (("path", False), ("back", True)):
+            path = flow.back if back else flow.path
+            slots = () if isinstance(path, str) else path
+            named = [path] if isinstance(path, str) else [slot.link for slot in path]
+            if set(named) == {DARK}:
+                raise Misfit(f"{place}.{field}", DARK, "a path with at least one slot that is not dark")
+            for number, slot in enumerate(slots):
+                if slot.queue is not None or slot.ecn_threshold is not None:
+                    allowed = "no queue and no threshold, which only schedules have"
+                    raise Misfit(f"{place}.{field}[{number}]", slot.link, allowed)
+            if SAME in named and (not back or slots):
+                raise Misfit(f"{place}.{field}", SAME, f"a link, a switch or {ECMP}; {SAME} is for the way back only")
+            schedule = self.schedule(flow, back=back)
+            try:
+                route = forwarding.route_of(self, flow, back=back)
+                for switch in route.switches[:-1]:
+                    forwarding.timetable(self, route, switch)
+            except NoWay as error:
+                raise Misfit(f"{place}.{field}", named[0] if len(named) == 1 else named, str(error)) from None
+            for way in route.ways:
+                for hop in way or ():
+                    waits = schedule is not None and schedule.queues and hop.switch == route.first
+                    if hop.link in self.network.bare and not waits and not self.network.node(hop.switch).optical:
+                        allowed = (
+                            f"a buffer or a pool, because flow {flow.name} meets it at {hop.switch} by no schedule"
+                        )
+                        raise Misfit(f"network.links.{hop.link}.buffer", None, allowed)
+
+    def schedule(self, flow: Flow, *, back: bool = False) -> Schedule | None:
+        """Return the schedule that a flow follows there, or on its way back; None without one."""
+        if self.network.switches:
+            return forwarding.schedule_of(self, flow, back=back)
+        return self.network.schedule(flow.back if back else flow.path)
 
     def _check_subflows(self, place: str, flow: Flow) -> None:
         """Raise Misfit for a flow of several subflows that has no networks for them."""
@@ -200,7 +244,7 @@ class Scenario(Frozen):
         """
         found: dict[str, Schedule] = {}
         for flow in self.flows:
-            path, back = self.network.schedule(flow.path), self.network.schedule(flow.back)
+            path, back = self.schedule(flow), self.schedule(flow, back=True)
             for host, schedule in ((flow.src, path), (flow.dst, back or path)):
                 if schedule is not None and found.setdefault(host, schedule) is not schedule:
                     raise Misfit("notify", host, "hosts whose flows all follow one schedule")
@@ -289,7 +333,7 @@ class Scenario(Frozen):
         if not isinstance(data, dict):
             raise InputError.of("scenario", data, f"a mapping with the fields {', '.join(cls.model_fields)}")
         try:
-            return cls.model_validate(_with_defaults(data), context={TEXT: text, DIRECTORY: directory})
+            return cls.model_validate(_with_defaults(data, text=text), context={TEXT: text, DIRECTORY: directory})
         except ValidationError as error:
             raise input_error(error, cls) from None
         except RecursionError:
@@ -372,24 +416,30 @@ def _plain(value: Any) -> Any:
     raise TypeError(type(value).__name__)
 
 
-def _with_defaults(data: dict[str, Any]) -> dict[str, Any]:
-    """Fill in what depends on other fields: the preset's settings, and paths with a P4 program of one's own."""
-    data = _with_preset(data)
-    switch = data.get("switch")
-    if not isinstance(switch, dict) or switch.get("program") is None or not isinstance(data.get("flows"), list | tuple):
+def _with_defaults(data: dict[str, Any], *, text: bool) -> dict[str, Any]:
+    """Fill in what depends on other fields: the preset's settings, and the path where there is one to be expected."""
+    data = _with_preset(data, text=text)
+    switch, network = data.get("switch"), data.get("network")
+    # with several switches that is the shortest way; a P4 program of one's own decides where packets go
+    graph = bool(
+        network.switches if isinstance(network, Network) else isinstance(network, dict) and network.get("switches")
+    )
+    own = isinstance(switch, dict) and switch.get("program") is not None
+    if not (own or graph) or not isinstance(data.get("flows"), list | tuple):
         return data
-    # such a program decides where packets go, so a flow has nothing to say of it
-    flows = [{"path": BYPASS, **flow} if isinstance(flow, dict) else flow for flow in data["flows"]]
-    return {**data, "flows": flows}
+    path = ECMP if graph else BYPASS
+    return {**data, "flows": [{"path": path, **flow} if isinstance(flow, dict) else flow for flow in data["flows"]]}
 
 
-def _with_preset(data: dict[str, Any]) -> dict[str, Any]:
+def _with_preset(data: dict[str, Any], *, text: bool) -> dict[str, Any]:
     """Replace the name of a network by the network, and fill in what the preset says about flows and settings."""
     if "flows" in data:
         data = {**data, "flows": expanded(data["flows"], "flows")}
     network = data.get("network")
+    if isinstance(network, str) and network in FABRICS:
+        network = {"fabric": network}
     if isinstance(network, dict):
-        network = expanded_network(network)
+        network = fabric(network, text=text) if "fabric" in network else expanded_network(network)
         data = {**data, "network": network}
     if isinstance(network, str):
         known = preset(network)

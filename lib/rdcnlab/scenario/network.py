@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The network of a scenario: hosts around one switch, and the links inside the switch."""
+"""The network of a scenario: switches, the hosts at them, and the links inside or between them."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import functools
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -25,13 +26,49 @@ from rdcnlab.scenario.fields import (
     unique,
 )
 from rdcnlab.scenario.queue import Queue, QueueLimit
-from rdcnlab.scenario.timetable import BYPASS, DARK, RESERVED, Schedule
+from rdcnlab.scenario.routes import Graph
+from rdcnlab.scenario.timetable import BYPASS, DARK, ECMP, RESERVED, SAME, Schedule
 
-__all__ = ["BYPASS", "DARK", "RESERVED", "Host", "Link", "Network", "Pool", "Queue", "Red"]
+__all__ = ["BYPASS", "DARK", "ECMP", "RESERVED", "SAME", "Host", "Link", "Network", "Node", "Pool", "Queue", "Red"]
+
+
+class Node(Frozen):
+    """A switch of a network that has several.
+
+    Parameters
+    ----------
+    name : str
+        What hosts, links and paths call it.
+    kind : {'ocs', 'bmv2', 'ovs', 'linux'} or None
+        What decides where its packets go; None: `Switch.kind`.
+    late : int
+        ns after the instant of the timetable at which a change takes effect here.
+    jitter : int
+        Every change takes effect up to this many ns later still, drawn uniformly for each instant; less than the
+        shortest slot. Changes of several flows at one instant are one update.
+    optical : bool
+        Whether it passes on light: what leaves it is not sent anew, so its ends of links have no rate and no queue, and
+        what arrives in a dark slot, or by no timetable, is lost.
+    guard : int
+        ns of a dark slot in which an optical switch still passes what comes, because it was sent before.
+    """
+
+    name: LinkName
+    kind: Literal["ocs", "bmv2", "ovs", "linux"] | None = None
+    late: Duration = 0
+    jitter: Duration = 0
+    optical: bool = False
+    guard: Duration = 0
+
+    @model_validator(mode="after")
+    def _guards_light(self) -> Node:
+        if self.guard and not self.optical:
+            raise Misfit("guard", self.guard, "0, because the switch is not optical")
+        return self
 
 
 class Host(Frozen):
-    """A host and its cable to the switch.
+    """A host and its cable to its switch.
 
     Parameters
     ----------
@@ -46,6 +83,8 @@ class Host(Frozen):
     nic_buffer : int
         Bytes the network card takes from the host and keeps until the line is free. The host's kernel counts them as
         sent, so TCP small queues do not see them.
+    at : str or None
+        Its switch; None where the network has but one.
     """
 
     name: HostName
@@ -53,6 +92,7 @@ class Host(Frozen):
     delay: Duration = 0
     queue: QueueLimit = Queue(packets=1000)
     nic_buffer: Size = 0
+    at: Annotated[LinkName | None, Later] = None
 
 
 class Red(Frozen):
@@ -78,12 +118,14 @@ class Red(Frozen):
 
 
 class Link(Frozen):
-    """A link inside the switch, with the queue in front of it.
+    """A link with the queue in front of it: inside the one switch, or between two.
 
     Parameters
     ----------
     name : str
-        Name that timetables use; ``dark`` and ``bypass`` are reserved.
+        Name that timetables use; ``dark``, ``bypass`` and, with several switches, ``ecmp`` and ``same`` are reserved.
+    between : tuple of str or None
+        The two switches that it joins. It is duplex then: each end has a line and a queue as said below.
     rate : int
         bit/s on the wire, `Network.overhead` counted.
     delay : int
@@ -105,6 +147,7 @@ class Link(Frozen):
     pool: LinkName | None = None
     ecn_threshold: Size | None = None
     red: Red | None = None
+    between: Annotated[tuple[LinkName, LinkName] | None, Listed, Later] = None
 
     @model_validator(mode="after")
     def _one_buffer(self) -> Link:
@@ -123,7 +166,7 @@ class Pool(Frozen):
 
 
 class Network(Frozen):
-    """Hosts around one switch.
+    """Hosts around one switch, or a graph of switches.
 
     Parameters
     ----------
@@ -137,6 +180,9 @@ class Network(Frozen):
         Names are unique in each.
     schedules : tuple of Schedule
         Timetables that flows share, by name; no link has the same name.
+    switches : tuple of Node
+        The switches of a graph: then each host is `at` one of them and each link `between` two. Without any there is
+        one switch, and links are inside it.
     """
 
     name: FlowName
@@ -146,14 +192,77 @@ class Network(Frozen):
     links: Annotated[tuple[Link, ...], Field(max_length=1024), Listed] = ()
     pools: Annotated[tuple[Pool, ...], Field(max_length=1024), Listed] = ()
     schedules: Annotated[tuple[Schedule, ...], Field(max_length=1024), Listed, Later] = ()
+    switches: Annotated[tuple[Node, ...], Field(max_length=256), Listed, Later] = ()
 
     @model_validator(mode="after")
     def _consistent(self) -> Network:
-        for field in ("hosts", "links", "pools", "schedules"):
+        for field in ("hosts", "links", "pools", "schedules", "switches"):
             unique(field, (item.name for item in getattr(self, field)))
         self._check_pools()
-        self._check_schedules()
+        if self.switches:
+            self._check_graph()
+        else:
+            self._check_no_graph()
+            self._check_schedules()
         return self
+
+    @functools.cached_property
+    def graph(self) -> Graph:
+        """Switches and links as a graph; empty where there is one switch."""
+        ends = {link.name: link.between for link in self.links if link.between is not None}
+        return Graph(tuple(node.name for node in self.switches), ends)
+
+    def node(self, name: str) -> Node:
+        """Return the switch of this name."""
+        return next(node for node in self.switches if node.name == name)
+
+    def host(self, name: str) -> Host:
+        """Return the host of this name."""
+        return next(host for host in self.hosts if host.name == name)
+
+    def link(self, name: str) -> Link:
+        """Return the link of this name."""
+        return next(link for link in self.links if link.name == name)
+
+    def _check_no_graph(self) -> None:
+        for host in self.hosts:
+            if host.at is not None:
+                raise Misfit(f"hosts.{host.name}.at", host.at, "nothing, in a network without switches")
+        for link in self.links:
+            if link.between is not None:
+                raise Misfit(f"links.{link.name}.between", link.between, "nothing, in a network without switches")
+        for schedule in self.schedules:
+            if schedule.pair is not None:
+                raise Misfit(f"schedules.{schedule.name}.pair", schedule.pair, "nothing, in a network without switches")
+
+    def _check_graph(self) -> None:
+        names = [node.name for node in self.switches]
+        taken = {*RESERVED, ECMP, SAME}
+        for field in ("switches", "links", "schedules"):
+            for item in getattr(self, field):
+                if item.name in taken:
+                    raise Misfit(f"{field}.{item.name}.name", item.name, "a name that nothing else of the network has")
+                taken.add(item.name)
+        allowed = f"one of the switches {', '.join(names)}"
+        for host in self.hosts:
+            if host.at not in names:
+                raise Misfit(f"hosts.{host.name}.at", host.at, allowed)
+            if self.node(host.at).optical:
+                raise Misfit(f"hosts.{host.name}.at", host.at, "a switch that is not optical, which has no hosts")
+        for link in self.links:
+            if link.between is None or len(set(link.between)) < 2:
+                raise Misfit(f"links.{link.name}.between", link.between, f"two of the switches {', '.join(names)}")
+            for end in link.between:
+                if end not in names:
+                    raise Misfit(f"links.{link.name}.between", end, allowed)
+        for schedule in self.schedules:
+            for end in schedule.pair or ():
+                if end not in names:
+                    raise Misfit(f"schedules.{schedule.name}.pair", end, allowed)
+        homes = list(dict.fromkeys(host.at for host in self.hosts if host.at is not None))
+        for home in homes[1:]:
+            if self.graph.distance(homes[0], home) is None:
+                raise Misfit("links", f"no way from {homes[0]} to {home}", "links that join all switches with hosts")
 
     def _check_pools(self) -> None:
         pools = [pool.name for pool in self.pools]

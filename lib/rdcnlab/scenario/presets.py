@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from rdcnlab.errors import InputError
 from rdcnlab.scenario.check import input_error
+from rdcnlab.scenario.fabrics import FABRICS
 from rdcnlab.scenario.fields import TEXT
 from rdcnlab.scenario.network import Network
 from rdcnlab.scenario.ranges import expanded, expanded_network
@@ -59,7 +60,8 @@ def preset(name: str) -> Preset:
         There is none of this name.
     """
     if name not in presets():
-        raise InputError.of("network", name, f"a network written out, or one of {', '.join(presets())}")
+        known = ", ".join([*presets(), *FABRICS])
+        raise InputError.of("network", name, f"a network written out, or one of {known}")
     text = (resources.files("rdcnlab") / "networks" / f"{name}.yaml").read_text(encoding="utf-8")
     data = _without_sources(yaml.safe_load(text))
     routes, scenario = data.pop("routes", {}), data.pop("scenario", {})

@@ -32,8 +32,8 @@ def expanded(items: Any, field: str) -> Any:
 
 
 def expanded_network(data: dict[str, Any]) -> dict[str, Any]:
-    """Return a network's plain data with the ranges in names of its hosts, links, pools and schedules written out."""
-    named = ("hosts", "links", "pools", "schedules")
+    """Return a network's plain data with the ranges in names of its switches, hosts, links and so on written out."""
+    named = ("hosts", "links", "pools", "schedules", "switches")
     return {field: expanded(value, field) if field in named else value for field, value in data.items()}
 
 

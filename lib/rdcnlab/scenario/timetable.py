@@ -17,6 +17,7 @@ from rdcnlab.scenario.fields import (
     Listed,
     Misfit,
     SlotDuration,
+    WayName,
     whole,
 )
 from rdcnlab.scenario.queue import MaybeQueueLimit, Queue
@@ -26,6 +27,10 @@ from rdcnlab.units import DURATION
 DARK = "dark"
 BYPASS = "bypass"
 RESERVED = (DARK, BYPASS)
+#: Ways where there are several switches: the shortest, chosen by a hash among equally short ones, which is also what
+#: ``bypass`` means there; and, of a way back, the one that the data takes.
+ECMP = "ecmp"
+SAME = "same"
 
 #: Fields of a slot that only some have.
 _EXTRAS = ("tdn", "queue", "ecn_threshold")
@@ -39,7 +44,8 @@ class Slot(Frozen):
     duration : int
         ns, at least 1000.
     link : str
-        A link of the network, ``dark`` or ``bypass``.
+        A link of the network, ``dark`` or ``bypass``. In a network of several switches a link or a switch wherever
+        there is a choice, joined by ``+``; the rest is the shortest way.
     tdn : int
         Number of the time-division network that hosts are told of in this slot, 0 to 254.
     queue, ecn_threshold : Queue or None
@@ -47,7 +53,7 @@ class Slot(Frozen):
     """
 
     duration: SlotDuration
-    link: LinkName
+    link: WayName
     tdn: Annotated[int, whole(0, 254), Later] = 0
     queue: Annotated[MaybeQueueLimit, Later] = None
     ecn_threshold: Annotated[MaybeQueueLimit, Later] = None
@@ -89,7 +95,7 @@ def _kind_of_path(value: Any) -> str:
 PATH_TAGS = ("link", "timetable")
 
 Path = Annotated[
-    Annotated[LinkName, Tag("link")] | Annotated[Slots, Tag("timetable")],
+    Annotated[WayName, Tag("link")] | Annotated[Slots, Tag("timetable")],
     Discriminator(_kind_of_path),
 ]
 
@@ -132,6 +138,9 @@ class Schedule(Frozen):
         ns by which it starts later than the scenario; the first slot is in force until then.
     echo : Echo or None
         Whether TCP packets that take it carry ECE while another schedule has a circuit.
+    pair : tuple of str or None
+        In a network of several switches: all that goes from hosts at the first to hosts at the second follows it,
+        unless a flow's path says otherwise.
     """
 
     name: LinkName
@@ -141,6 +150,7 @@ class Schedule(Frozen):
     dark: Literal["hold", "drop"] = "hold"
     phase: Duration = 0
     echo: Annotated[Echo | None, Later] = None
+    pair: Annotated[tuple[LinkName, LinkName] | None, Listed, Later] = None
 
     @model_validator(mode="after")
     def _consistent(self) -> Schedule:

@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Networks of any size by a few parameters: ``network: {fabric: leaf-spine, leaves: 4, spines: 2, hosts: 8}``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from pydantic import ValidationError, model_validator
+
+from rdcnlab.errors import InputError
+from rdcnlab.scenario.check import input_error
+from rdcnlab.scenario.fields import (
+    TEXT,
+    Bytes32,
+    Duration,
+    Frozen,
+    Misfit,
+    Mtu,
+    Overhead,
+    Rate,
+    Size,
+    SlotDuration,
+    whole,
+)
+from rdcnlab.scenario.network import Red
+from rdcnlab.scenario.queue import MaybeQueueLimit, Queue, QueueLimit
+from rdcnlab.scenario.timetable import DARK
+
+#: Hosts of a network, at most.
+MOST_HOSTS = 250
+
+
+class Fabric(Frozen):
+    """What all fabrics have in common.
+
+    Parameters
+    ----------
+    mtu, overhead : int
+        As in `Network`.
+    rate, host_rate : int
+        Of the links between switches, and of the cables of hosts, bit/s.
+    delay, host_delay : int
+        Their propagation, ns.
+    """
+
+    mtu: Mtu = 1500
+    overhead: Overhead = 38
+    rate: Rate = 10_000_000_000
+    host_rate: Rate = 10_000_000_000
+    delay: Duration = 1_000
+    host_delay: Duration = 1_000
+
+    def data(self) -> dict[str, Any]:
+        """Return the network as plain data, without its name."""
+        raise NotImplementedError
+
+    def _network(self, switches: list[Any], hosts: list[tuple[str, str]], links: list[Any]) -> dict[str, Any]:
+        cables = [{"name": name, "at": at, "rate": self.host_rate, "delay": self.host_delay} for name, at in hosts]
+        sizes = {"mtu": self.mtu, "overhead": self.overhead}
+        return {**sizes, "switches": switches, "hosts": cables, "links": links}
+
+
+class Queued(Fabric):
+    """A fabric whose links have queues: the fields of `Link` for all of them alike."""
+
+    buffer: Bytes32 = 1_000_000
+    ecn_threshold: Size | None = None
+    red: Red | None = None
+
+    def _link(self, name: str, one: str, other: str) -> dict[str, Any]:
+        red = None if self.red is None else self.red.model_dump()
+        return {
+            "name": name,
+            "between": [one, other],
+            "rate": self.rate,
+            "delay": self.delay,
+            "buffer": self.buffer,
+            "ecn_threshold": self.ecn_threshold,
+            "red": red,
+        }
+
+
+class Dumbbell(Queued):
+    """Senders ``s1``, ``s2`` and so on at the switch ``left``, receivers ``r1`` ... at ``right``, one link between.
+
+    Parameters
+    ----------
+    pairs : int
+        Senders, and as many receivers.
+    """
+
+    pairs: Annotated[int, whole(1, 125)] = 2
+
+    def data(self) -> dict[str, Any]:
+        """Return the network; see `Fabric`."""
+        hosts = [(f"s{n}", "left") for n in range(1, self.pairs + 1)]
+        hosts += [(f"r{n}", "right") for n in range(1, self.pairs + 1)]
+        link = self._link("bottleneck", "left", "right")
+        return self._network([{"name": "left"}, {"name": "right"}], hosts, [link])
+
+
+class LeafSpine(Queued):
+    """Hosts ``h1``, ``h2`` ... in the order of their leaves; each leaf has a link to each spine, ``leaf1-spine1``.
+
+    Parameters
+    ----------
+    leaves, spines : int
+        Switches of each kind.
+    hosts : int
+        At each leaf.
+    """
+
+    leaves: Annotated[int, whole(2, 64)] = 2
+    spines: Annotated[int, whole(1, 64)] = 2
+    hosts: Annotated[int, whole(1, 125)] = 2
+
+    @model_validator(mode="after")
+    def _hosts_have_addresses(self) -> LeafSpine:
+        _check_hosts(self.hosts, self.leaves)
+        return self
+
+    def data(self) -> dict[str, Any]:
+        """Return the network; see `Fabric`."""
+        leaves = [f"leaf{n}" for n in range(1, self.leaves + 1)]
+        spines = [f"spine{n}" for n in range(1, self.spines + 1)]
+        links = [self._link(f"{leaf}-{spine}", leaf, spine) for leaf in leaves for spine in spines]
+        switches = [{"name": name} for name in [*leaves, *spines]]
+        return self._network(switches, _hosts(leaves, self.hosts), links)
+
+
+class Rotor(Fabric):
+    """Racks behind optical switches that turn through all pairs; each pair has its circuit once a week.
+
+    Hosts ``h1``, ``h2`` ... in the order of their racks; racks ``rack1`` ..., each with a link to each rotor, ``up1``
+    or ``up1-2``; schedules ``r1-r2`` for what goes from a rack to another, which waits there in a queue of its own.
+
+    Parameters
+    ----------
+    racks, hosts : int
+        Racks, and hosts in each.
+    uplinks : int
+        Rotors, each with an uplink of every rack; together they need as many fewer days.
+    day, night : int
+        ns in which a circuit stands, and then all is dark while the rotors turn.
+    queue, ecn_threshold : Queue
+        Of what waits in a rack for another one.
+    """
+
+    mtu: Mtu = 9000
+    racks: Annotated[int, whole(2, 64)] = 8
+    hosts: Annotated[int, whole(1, 125)] = 2
+    uplinks: Annotated[int, whole(1, 8)] = 1
+    day: SlotDuration = 180_000
+    night: SlotDuration = 20_000
+    queue: QueueLimit = Queue(packets=50)
+    ecn_threshold: MaybeQueueLimit = None
+
+    @model_validator(mode="after")
+    def _turns(self) -> Rotor:
+        if self.uplinks >= self.racks:
+            raise Misfit("uplinks", self.uplinks, f"less than the racks ({self.racks})")
+        if self.night <= self._guard:
+            raise Misfit("night", self.night, f"more than the {self._guard} ns that a frame takes on an uplink")
+        _check_hosts(self.hosts, self.racks)
+        return self
+
+    @property
+    def _guard(self) -> int:
+        return -(-(self.mtu + self.overhead) * 8 * 10**9 // self.rate) + 1
+
+    def data(self) -> dict[str, Any]:
+        """Return the network; see `Fabric`."""
+        racks = [f"rack{n}" for n in range(1, self.racks + 1)]
+        rotors = ["rotor"] if self.uplinks == 1 else [f"rotor{n}" for n in range(1, self.uplinks + 1)]
+        links = [
+            {"name": self._uplink(rack, rotor), "between": [racks[rack], name], "rate": self.rate, "delay": self.delay}
+            for rack in range(self.racks)
+            for rotor, name in enumerate(rotors)
+        ]
+        # the light takes this long to the rotor, and the last frame of a day as long again as it takes on the line
+        optics = [{"name": name, "optical": True, "late": self.delay, "guard": self._guard} for name in rotors]
+        switches = [*({"name": rack} for rack in racks), *optics]
+        network = self._network(switches, _hosts(racks, self.hosts), links)
+        return {**network, "schedules": self._schedules(racks)}
+
+    def _uplink(self, rack: int, rotor: int) -> str:
+        return f"up{rack + 1}" if self.uplinks == 1 else f"up{rack + 1}-{rotor + 1}"
+
+    def _schedules(self, racks: list[str]) -> list[dict[str, Any]]:
+        turns = list(matchings(self.racks))
+        days = -(-len(turns) // self.uplinks)
+        when = {pair: divmod(turn, self.uplinks) for turn, pairs in enumerate(turns) for pair in pairs}
+        limits = self.model_dump(mode="json", include={"queue", "ecn_threshold"})
+        found = []
+        for one in range(self.racks):
+            for other in range(self.racks):
+                if one == other:
+                    continue
+                day, rotor = when[min(one, other), max(one, other)]
+                before, after = day * (self.day + self.night), (days - day - 1) * (self.day + self.night) + self.night
+                slots = [
+                    {"duration": before, "link": DARK},
+                    {"duration": self.day, "link": self._uplink(one, rotor)},
+                    {"duration": after, "link": DARK},
+                ]
+                found.append(
+                    {
+                        "name": f"r{one + 1}-r{other + 1}",
+                        "pair": [racks[one], racks[other]],
+                        "slots": [slot for slot in slots if slot["duration"]],
+                        **limits,
+                    }
+                )
+        return found
+
+
+def matchings(count: int) -> Iterator[list[tuple[int, int]]]:
+    """Yield pairings of 0 to `count` - 1 in which each pair comes once: a tournament by the circle method.
+
+    With an odd count somebody has nobody in each of them.
+    """
+    even = count + count % 2
+    circle = list(range(even))
+    for _ in range(even - 1):
+        pairs = ((circle[place], circle[-1 - place]) for place in range(even // 2))
+        yield [(min(pair), max(pair)) for pair in pairs if max(pair) < count]
+        circle = [circle[0], circle[-1], *circle[1:-1]]
+
+
+def _hosts(switches: list[str], each: int) -> list[tuple[str, str]]:
+    return [(f"h{place * each + n}", switch) for place, switch in enumerate(switches) for n in range(1, each + 1)]
+
+
+def _check_hosts(hosts: int, switches: int) -> None:
+    if switches * hosts > MOST_HOSTS:
+        allowed = f"at most {MOST_HOSTS // switches}, so that {switches} switches have no more than {MOST_HOSTS}"
+        raise Misfit("hosts", hosts, allowed)
+
+
+FABRICS: dict[str, type[Fabric]] = {"dumbbell": Dumbbell, "leaf-spine": LeafSpine, "rotor": Rotor}
+
+
+def fabric(parameters: dict[str, Any], *, text: bool = False) -> dict[str, Any]:
+    """Return the network of a fabric as plain data.
+
+    Parameters
+    ----------
+    parameters : dict
+        ``fabric``, one of `FABRICS`, and fields of that class; optionally ``name``.
+    text : bool
+        Refuse quantities without a unit, as in files.
+
+    Raises
+    ------
+    InputError
+        There is no such fabric, or it has no such parameter or value.
+    """
+    given = dict(parameters)
+    kind, name = given.pop("fabric"), given.pop("name", None)
+    if kind not in FABRICS:
+        raise InputError.of("network.fabric", kind, f"one of {', '.join(FABRICS)}")
+    try:
+        made = FABRICS[kind].model_validate(given, context={TEXT: text})
+    except ValidationError as error:
+        raise input_error(error, FABRICS[kind]).below("network") from None
+    return {"name": name or kind, **made.data()}

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which ways the flows and schedules of a scenario take through a network of several switches, and when."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from rdcnlab.scenario.routes import NoWay, Route, Timetable, backwards, hashed
+from rdcnlab.scenario.timetable import BYPASS, DARK, ECMP, SAME, Path, Schedule
+
+if TYPE_CHECKING:
+    from rdcnlab.scenario.flow import Flow
+    from rdcnlab.scenario.model import Scenario
+
+#: Slots that a switch keeps for one timetable, at most, as in the kernel's ``OCS_SLOT_COUNT_MAX``.
+MOST_SLOTS = 1024
+#: ns for which the last state of a timetable that does not repeat is kept.
+_LONG = 24 * 3600 * 10**9
+
+
+def schedule_of(scenario: Scenario, flow: Flow, *, back: bool = False) -> Schedule | None:
+    """Return the schedule that a flow follows: the one its path names, or that of its pair of switches."""
+    network = scenario.network
+    path = flow.back if back else flow.path
+    if back and path == SAME:
+        return None if schedule_of(scenario, flow) is None else _of_pair(scenario, flow, back=True)
+    named = network.schedule(path)
+    if named is not None or path not in (BYPASS, ECMP):
+        return named
+    return _of_pair(scenario, flow, back=back)
+
+
+def _of_pair(scenario: Scenario, flow: Flow, *, back: bool) -> Schedule | None:
+    network = scenario.network
+    pair = (network.host(flow.src).at, network.host(flow.dst).at)
+    if back:
+        pair = pair[::-1]
+    return next(
+        (schedule for schedule in network.schedules if schedule.pair is not None and schedule.pair == pair), None
+    )
+
+
+def route_of(scenario: Scenario, flow: Flow, *, back: bool = False) -> Route:
+    """Return the route of a flow that follows no schedule, or of the one it follows.
+
+    Raises
+    ------
+    NoWay
+        What its path names is on no way between its hosts.
+    """
+    network = scenario.network
+    schedule = schedule_of(scenario, flow, back=back)
+    ends = _ends(scenario, flow, back=back)
+    if schedule is not None:
+        return route_of_schedule(scenario, schedule, ends)
+    path = flow.back if back else flow.path
+    if path == SAME:
+        there = route_of(scenario, flow)
+        ways = tuple(None if way is None else backwards(way, network.graph) for way in there.ways)
+        return Route(*ends, there.durations, ways, there.phase)
+    number = [each.name for each in scenario.flows].index(flow.name)
+    key = (scenario.seed, "ecmp", flow.dst if back else flow.src, flow.src if back else flow.dst, number)
+    return _route(scenario, ends, path, key, scenario.phase(flow))
+
+
+def route_of_schedule(scenario: Scenario, schedule: Schedule, ends: tuple[str, str]) -> Route:
+    """Return the route of all that follows a schedule between two switches."""
+    return _route(scenario, ends, schedule.slots, (scenario.seed, "ecmp", schedule.name), scenario.phase(schedule))
+
+
+def _ends(scenario: Scenario, flow: Flow, *, back: bool) -> tuple[str, str]:
+    first, last = (scenario.network.host(name).at or "" for name in (flow.src, flow.dst))
+    return (last, first) if back else (first, last)
+
+
+def _route(scenario: Scenario, ends: tuple[str, str], path: Path, key: tuple[object, ...], phase: int) -> Route:
+    graph = scenario.network.graph
+    named = [path] if isinstance(path, str) else [slot.link for slot in path]
+    durations = (0,) if isinstance(path, str) else tuple(slot.duration for slot in path)
+    ways = []
+    for name in named:
+        via = () if name in (BYPASS, ECMP) else name.split("+")
+        ways.append(None if name == DARK else graph.way(*ends, via, hashed(*key)))
+    return Route(*ends, durations, tuple(ways), phase)
+
+
+def timetable(scenario: Scenario, route: Route, switch: str, *, every: bool = False) -> Timetable:
+    """Return what a switch does for a route: its own part of it, as late as it is.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Of a network of several switches.
+    route : Route
+        One of its routes.
+    switch : str
+        One of the route's switches.
+    every : bool
+        Whether slots between which nothing changes here are kept apart, as hosts may be told of them.
+
+    Raises
+    ------
+    NoWay
+        Drawn changes would need more slots than a switch keeps.
+    """
+    node = scenario.network.node(switch)
+    targets = route.at(switch, dark=switch == route.first or node.optical)
+    places = tuple(range(len(targets)))
+    durations, phase = route.durations, route.phase + node.late
+    if node.guard:
+        durations, later = _guarded(targets, durations, node.guard)
+        phase += later
+    if len(set(targets)) == 1 and not every:
+        return Timetable(targets[:1], (0,), phase, (0,))
+    if not every:
+        targets, durations, places = _merged(targets, durations)
+    if not node.jitter or len(targets) == 1:
+        return Timetable(targets, durations, phase, places)
+    changes = (scenario.limit - phase) // sum(durations) + 1
+    if changes * len(targets) > MOST_SLOTS:
+        raise NoWay(f"a timetable of at most {MOST_SLOTS} changes until the limit, where a switch has jitter")
+    drawn: list[int] = []
+    before, instant = 0, route.phase
+    for duration in durations * changes:
+        instant += duration
+        after = _draw(scenario, f"update {switch} {instant}", node.jitter)
+        drawn.append(duration + after - before)
+        before = after
+    drawn[-1] += _LONG
+    return Timetable(targets * changes, tuple(drawn), phase, places * changes)
+
+
+def _guarded(targets: tuple[str | None, ...], durations: tuple[int, ...], guard: int) -> tuple[tuple[int, ...], int]:
+    """Let each way last into the dark that follows it; return the durations, and by how much the first begins later."""
+    found = list(durations)
+    later = 0
+    for place, target in enumerate(targets):
+        after = (place + 1) % len(targets)
+        if target is not None and targets[after] is None:
+            if found[after] <= guard:
+                raise NoWay(f"dark slots longer than the guard of {guard} ns, where a switch has one")
+            found[place] += guard
+            found[after] -= guard
+            later = guard if after == 0 else later
+    return tuple(found), later
+
+
+def _merged(
+    targets: tuple[str | None, ...], durations: tuple[int, ...]
+) -> tuple[tuple[str | None, ...], tuple[int, ...], tuple[int, ...]]:
+    """Join neighbours that are alike; the first slot stays the first, because it is in force before the beginning."""
+    kept: list[tuple[str | None, int, int]] = []
+    for place, (target, duration) in enumerate(zip(targets, durations, strict=True)):
+        if kept and kept[-1][0] == target:
+            kept[-1] = (target, kept[-1][1] + duration, kept[-1][2])
+        else:
+            kept.append((target, duration, place))
+    return tuple(k[0] for k in kept), tuple(k[1] for k in kept), tuple(k[2] for k in kept)
+
+
+def _draw(scenario: Scenario, purpose: str, upper: int) -> int:
+    digest = hashlib.sha256(f"{scenario.seed} {purpose}".encode()).digest()
+    return int.from_bytes(digest[:16], "big") % (upper + 1)
