@@ -12,10 +12,11 @@ from typing import Annotated, Any, Self
 import yaml
 from pydantic import Field, ValidationError, model_validator
 
-from rdcnlab.errors import InputError
+from rdcnlab.fields.errors import InputError
+from rdcnlab.fields.quantities import EVERY, TEXT, Frozen, Later, Limit, Listed, Misfit, unique, whole
+from rdcnlab.fields.units import DURATION, SIZE
 from rdcnlab.scenario import edit
 from rdcnlab.scenario.check import input_error
-from rdcnlab.scenario.fields import EVERY, TEXT, Frozen, Later, Limit, Listed, Misfit, unique, whole
 from rdcnlab.scenario.flow import UDP_HEADERS, Flow
 from rdcnlab.scenario.mptcp import MOST_SUBFLOWS, Mptcp
 from rdcnlab.scenario.network import Network
@@ -25,7 +26,6 @@ from rdcnlab.scenario.quic import QUIC_MTU, Quic
 from rdcnlab.scenario.ranges import expanded, expanded_network
 from rdcnlab.scenario.settings import EngineSettings, Jitter, Notify, Probes, Switch, Transport
 from rdcnlab.scenario.timetable import BYPASS, DARK, RESERVED, Path, Schedule, Slot
-from rdcnlab.units import DURATION, SIZE
 
 
 class Scenario(Frozen):

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from rdcnlab.scenario.fields import (
+from rdcnlab.fields.quantities import (
     Bytes32,
     Duration,
     FlowName,

@@ -8,19 +8,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Field, PlainSerializer, Tag, model_validator
 from pydantic_core.core_schema import SerializationInfo
 
-from rdcnlab.scenario.fields import (
-    TEXT,
-    Duration,
-    Frozen,
-    Later,
-    LinkName,
-    Listed,
-    Misfit,
-    SlotDuration,
-    whole,
-)
+from rdcnlab.fields.quantities import TEXT, Duration, Frozen, Later, LinkName, Listed, Misfit, SlotDuration, whole
+from rdcnlab.fields.units import DURATION
 from rdcnlab.scenario.queue import MaybeQueueLimit, Queue
-from rdcnlab.units import DURATION
 
 #: Targets of a slot that are not links: nothing passes, or straight to the receiver's port.
 DARK = "dark"
