@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from rdcnlab import places
+from rdcnlab.runs.shipped import Shipped
+from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
-from rdcnlab.shipped import Shipped
-from rdcnlab.store import Store
+from rdcnlab.system import places
 
 # A shell's background job starts with Ctrl-C ignored, and so would all that the tests start: they send it themselves.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from rdcnlab.analysis.tables import RECEIVER, SENDER, targets
 from rdcnlab.engines import SCHEMAS, Outcome, Progress, RunError
 from rdcnlab.scenario import BYPASS, DARK, Scenario
-from rdcnlab.tables import RECEIVER, SENDER, targets
 
 FAILS, DIES, CRASHES, SLEEPS = 1001, 1002, 1003, 1004
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """TCP in networks that reconfigure themselves: a real Linux stack in virtual time."""
 
-from rdcnlab.campaign import campaign
-from rdcnlab.errors import InputError, RunError
+from rdcnlab.fields.errors import InputError, RunError
+from rdcnlab.runs.campaign import campaign
+from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
-from rdcnlab.store import Store
 
 __all__ = ["InputError", "RunError", "Scenario", "Store", "__version__", "campaign"]
 

@@ -12,8 +12,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from rdcnlab.digest import digests
-from rdcnlab.engines.kernel import build, guest, observed, plan, toolchain
+from rdcnlab.engines.kernel import build, guest, plan
+from rdcnlab.engines.kernel.build import toolchain
+from rdcnlab.engines.kernel.observe import observed
+from rdcnlab.runs.digest import digests
 from rdcnlab.scenario import Scenario
 
 

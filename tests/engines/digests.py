@@ -11,9 +11,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from rdcnlab.digest import digests
 from rdcnlab.engines import get_engine
-from rdcnlab.engines.kernel import bmv2_install
+from rdcnlab.engines.kernel.switches.bmv2 import install as bmv2_install
+from rdcnlab.runs.digest import digests
 from rdcnlab.scenario import Scenario
 
 EXPECTED = Path(__file__).resolve().parents[1] / "digests.json"

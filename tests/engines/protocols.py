@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import re
 
-from rdcnlab.engines.kernel import build, patches
+from rdcnlab.engines.kernel import build
+from rdcnlab.engines.kernel.build import patches
 from rdcnlab.scenario import Scenario
 from tests.engines.conftest import RunGuest
 

@@ -8,9 +8,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from rdcnlab.compare import moves
-from rdcnlab.engines.kernel import bmv2_install, cores, plan
-from rdcnlab.errors import InputError, RunError
+from rdcnlab.analysis.compare import moves
+from rdcnlab.engines.kernel import cores, plan
+from rdcnlab.engines.kernel.switches.bmv2 import install as bmv2_install
+from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.papers.aykurt.space import Point
 from rdcnlab.scenario import Scenario
 from tests.engines.conftest import RunGuest

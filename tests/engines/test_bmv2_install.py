@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from rdcnlab import doctor
-from rdcnlab.engines.kernel import bmv2_install
-from rdcnlab.errors import RunError
+from rdcnlab.app import doctor
+from rdcnlab.engines.kernel.switches.bmv2 import install as bmv2_install
+from rdcnlab.fields.errors import RunError
 from rdcnlab.scenario import Scenario
 from tests.engines.conftest import RunGuest
 

@@ -15,12 +15,13 @@ from pathlib import Path
 import mininet
 import pytest
 
-from rdcnlab.campaign import campaign
-from rdcnlab.digest import digests
-from rdcnlab.engines.kernel import build, cores, guest, observed, plan
+from rdcnlab.engines.kernel import build, cores, guest, plan
+from rdcnlab.engines.kernel.observe import observed
+from rdcnlab.runs.campaign import campaign
+from rdcnlab.runs.digest import digests
+from rdcnlab.runs.shipped import Shipped
+from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
-from rdcnlab.shipped import Shipped
-from rdcnlab.store import Store
 from tests.engines.conftest import RunGuest
 
 pytestmark = pytest.mark.guest

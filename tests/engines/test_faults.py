@@ -15,9 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from rdcnlab.engines.kernel import guest, memory, plan, sandbox, watchdog
+from rdcnlab.engines.kernel import guest, plan
 from rdcnlab.engines.kernel.build import Kernel
-from rdcnlab.errors import InputError, RunError
+from rdcnlab.engines.kernel.guest import memory, sandbox, watchdog
+from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.scenario import Scenario
 from tests.engines.conftest import RunGuest
 
@@ -195,7 +196,7 @@ def test_no_room_for_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a file system noexec to try")
 def test_noexec_memory(tmp_path: Path) -> None:
     script = (
-        "from rdcnlab.engines.kernel import memory\n"
+        "from rdcnlab.engines.kernel.guest import memory\n"
         "try:\n    memory.directory(2**20)\n"
         "except Exception as error:\n    print(type(error).__name__, error)\n"
     )

@@ -7,7 +7,8 @@ import re
 
 import pytest
 
-from rdcnlab.engines.kernel import build, patches
+from rdcnlab.engines.kernel import build
+from rdcnlab.engines.kernel.build import patches
 from rdcnlab.scenario import Scenario
 from tests.engines.conftest import RunGuest
 

@@ -13,10 +13,12 @@ from typing import Any
 
 import pytest
 
-from rdcnlab import places
-from rdcnlab.engines.kernel import bmv2_install, build, plan_p4
-from rdcnlab.engines.kernel.plan_p4 import inverse
+from rdcnlab.engines.kernel import build
+from rdcnlab.engines.kernel.switches.bmv2 import install as bmv2_install
+from rdcnlab.engines.kernel.switches.bmv2 import plan as plan_p4
+from rdcnlab.engines.kernel.switches.bmv2.plan import inverse
 from rdcnlab.scenario import Scenario
+from rdcnlab.system import places
 from tests.engines.conftest import RunGuest
 
 scapy = pytest.importorskip("scapy.all")

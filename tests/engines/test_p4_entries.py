@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from rdcnlab.engines.kernel.plan_p4_entries import filled
-from rdcnlab.errors import InputError
+from rdcnlab.engines.kernel.switches.bmv2.entries import filled
+from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Scenario
 from tests.conftest import TWO_FLOWS
 

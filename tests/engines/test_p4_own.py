@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
-from rdcnlab import places
-from rdcnlab.campaign import HintWarning, campaign
-from rdcnlab.engines.kernel import KernelEngine, bmv2_install, hints_p4
-from rdcnlab.errors import RunError
+from rdcnlab.engines.kernel import KernelEngine
+from rdcnlab.engines.kernel.switches.bmv2 import hints as hints_p4
+from rdcnlab.engines.kernel.switches.bmv2 import install as bmv2_install
+from rdcnlab.fields.errors import RunError
+from rdcnlab.runs.campaign import HintWarning, campaign
+from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
-from rdcnlab.store import Store
+from rdcnlab.system import places
 from tests.engines.conftest import RunGuest
 
 needs_bmv2 = [

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from rdcnlab.engines.kernel import apt, build, deb, patches, releases, source, toolchain
-from rdcnlab.engines.kernel.apply import apply, refused_files
-from rdcnlab.errors import RunError
+from rdcnlab.engines.kernel import build
+from rdcnlab.engines.kernel.build import apt, deb, patches, releases, source, toolchain
+from rdcnlab.engines.kernel.build.apply import apply, refused_files
+from rdcnlab.fields.errors import RunError
 
 #: In the order of the archives: the newest first.
 OFFERED = apt.versions(releases.SOURCE_PACKAGE) or [

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rdcnlab.engines.kernel import build, selftests, soak
+from rdcnlab.engines.kernel import build
+from rdcnlab.engines.kernel.checks import selftests, soak
 
 
 def test_a_seed_says_all() -> None:

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from rdcnlab import doctor
-from rdcnlab.engines.kernel import apt, deb, download, releases, source, toolchain
-from rdcnlab.errors import InputError, RunError
+from rdcnlab.app import doctor
+from rdcnlab.engines.kernel.build import apt, deb, download, releases, source, toolchain
+from rdcnlab.fields.errors import InputError, RunError
 
 MAKEFILE = b"VERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 118\nEXTRAVERSION =\n"
 

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from rdcnlab.engines.kernel import KernelEngine, build, cores, native, plan, plan_quic
-from rdcnlab.errors import InputError, RunError
+from rdcnlab.engines.kernel import KernelEngine, build, cores, plan
+from rdcnlab.engines.kernel.checks import native
+from rdcnlab.engines.kernel.traffic import quic
+from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.scenario import Scenario
 from tests.engines.conftest import RunGuest
 
@@ -97,8 +99,8 @@ def test_bursts_are_not_for_p4(two_flows: Scenario) -> None:
 
 def over_quic(base: Scenario, **changes: object) -> Scenario:
     """Let the main flow go over QUIC on links of 1 Gb/s."""
-    if plan_quic.missing():
-        pytest.skip(f"{', '.join(plan_quic.missing())}: {plan_quic.REMEDY}")
+    if quic.missing():
+        pytest.skip(f"{', '.join(quic.missing())}: {quic.REMEDY}")
     rates = {f"network.links.{link}.rate": "1 Gb/s" for link in ("green", "blue")}
     return base.with_(**{"flows.main.protocol": "quic", "size": "2 MiB", **rates, **changes})
 

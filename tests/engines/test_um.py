@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rdcnlab.engines.kernel import patches
+from rdcnlab.engines.kernel.build import patches
 from rdcnlab.scenario import Scenario
 from tests.engines.conftest import RunGuest
 

@@ -6,14 +6,14 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from rdcnlab.errors import InputError
-from rdcnlab.items import Item
+from rdcnlab.fields.errors import InputError
 from rdcnlab.papers import PAPERS, aykurt, select
 from rdcnlab.papers.aykurt.fig3 import drops_by_moves
 from rdcnlab.papers.aykurt.tab1 import AXES, OTHERS, ask, refuses
 from rdcnlab.papers.aykurt.tab2 import volumes
+from rdcnlab.papers.item import Item
+from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
-from rdcnlab.store import Store
 
 SMALL: dict[str, dict[str, object]] = {
     "tab1": {},

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import pytest
 
-from rdcnlab import weeks
+from rdcnlab.analysis import weeks
 from rdcnlab.engines.kernel import plan
-from rdcnlab.errors import InputError
-from rdcnlab.items import Item
+from rdcnlab.fields.errors import InputError
 from rdcnlab.papers import tdtcp
-from rdcnlab.shipped import Shipped
-from rdcnlab.store import Store
+from rdcnlab.papers.item import Item
+from rdcnlab.runs.shipped import Shipped
+from rdcnlab.runs.store import Store
 
 #: Bins that the fluid model is quick with.
 WIDE = {"probes.bin": "100 us"}

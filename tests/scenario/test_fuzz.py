@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rdcnlab.errors import InputError, Problem
+from rdcnlab.fields.errors import InputError, Problem
 from rdcnlab.scenario import Scenario
 from tests.conftest import TWO_FLOWS
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rdcnlab.engines.kernel import plan
-from rdcnlab.errors import InputError
+from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Scenario
 
 FLOW = {"name": "flow-1", "size": "1 GiB", "protocol": "mptcp"}

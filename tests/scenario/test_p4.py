@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rdcnlab.errors import InputError
+from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Scenario
 from tests.conftest import TWO_FLOWS
 

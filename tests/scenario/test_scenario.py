@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdcnlab.errors import InputError
+from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import VARIANTS, Scenario, preset, presets, quic
 from tests.conftest import TWO_FLOWS
 

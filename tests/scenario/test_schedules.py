@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from rdcnlab.engines.kernel import plan
-from rdcnlab.errors import InputError
+from rdcnlab.fields.errors import InputError
+from rdcnlab.fields.units import NS_PER_US
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.dilation import dilated
 from rdcnlab.scenario.rotor import week
-from rdcnlab.units import NS_PER_US
 from tests.conftest import TWO_FLOWS
 
 HYBRID = Scenario.from_dict({"network": "tdtcp", "flows": [{"name": "flow-[1-16]", "size": "100 GiB"}]})

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from rdcnlab.engines.schema import SCHEMAS
-from rdcnlab.errors import InputError, RunError
+from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.scenario import Scenario
 
 __all__ = ["SCHEMAS", "Engine", "Outcome", "Progress", "RunError", "get_engine"]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables every engine gives: tidy, one observation a row, units in the column's name.
 
-Times count from the start of the scenario. A bin ``k`` covers ``[k, k + 1) * probes.bin``. Bins in which nothing
-was seen have no row in ``throughput``; see `rdcnlab.tables` for the dense form. With ``probes.fold`` bins are counted
-modulo that span: bytes, packets, drops and marks are sums over all spans, ``mean_B`` is the mean of them.
+Times count from the start of the scenario. A bin ``k`` covers ``[k, k + 1) * probes.bin``. Bins in which nothing was
+seen have no row in ``throughput``; see `rdcnlab.analysis.tables` for the dense form. With ``probes.fold`` bins are
+counted modulo that span: bytes, packets, drops and marks are sums over all spans, ``mean_B`` is the mean of them.
 
 ``flows``, one row a flow
     ``fct_s`` is ``end_s - start_s``: from the initiator's call to connect to the last byte at the receiver; null for a

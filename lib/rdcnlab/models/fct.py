@@ -23,10 +23,10 @@ from sklearn.model_selection import GroupKFold, KFold, ParameterGrid
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from rdcnlab import tables
-from rdcnlab.runs import Runs
+from rdcnlab.analysis import tables
+from rdcnlab.fields.units import NS_PER_MS
+from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import DARK, Scenario
-from rdcnlab.units import NS_PER_MS
 
 Folds = Literal["runs", "scenarios"]
 

@@ -11,9 +11,9 @@ from typing import Any
 import pandas as pd
 from sklearn.model_selection import ParameterGrid
 
-from rdcnlab import progress
-from rdcnlab.errors import InputError
+from rdcnlab.fields.errors import InputError
 from rdcnlab.models import fct, saved
+from rdcnlab.system import progress
 
 _KIND, _SEARCH = "seconds", "search"
 #: Counts changes of `fct.forest` and of how it is kept.

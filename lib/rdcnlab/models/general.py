@@ -24,13 +24,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from threadpoolctl import threadpool_limits
 
-from rdcnlab import tables
-from rdcnlab.errors import InputError
+from rdcnlab.analysis import tables
+from rdcnlab.fields.errors import InputError
+from rdcnlab.fields.units import NS_PER_US
 from rdcnlab.models import fct, saved
-from rdcnlab.runs import Runs
+from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.flow import TCP_HEADERS
-from rdcnlab.units import NS_PER_US
 
 VARIANTS = ("bbr", "cubic", "dctcp", "reno", "westwood")
 #: What a model is told of a scenario.

@@ -22,9 +22,9 @@ from zipfile import ZIP_LZMA
 import numpy as np
 import numpy.typing as npt
 
-from rdcnlab import places
-from rdcnlab.errors import RunError
-from rdcnlab.locks import locked
+from rdcnlab.fields.errors import RunError
+from rdcnlab.system import places
+from rdcnlab.system.locks import locked
 
 _DIGITS = 16
 _SKLEARN = ("scikit-learn", "skops", "numpy")

@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from rdcnlab import tables
-from rdcnlab.errors import InputError
-from rdcnlab.runs import Runs, period_ms
-from rdcnlab.units import NS_PER_MS
+from rdcnlab.analysis import tables
+from rdcnlab.fields.errors import InputError
+from rdcnlab.fields.units import NS_PER_MS
+from rdcnlab.runs.frame import Runs, period_ms
 
 LENGTH_MS = 500
 COLUMNS = ("cwnd_B", "srtt_us")

@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rdcnlab import extras, progress
 from rdcnlab.models import saved
 from rdcnlab.models.traces import Floats, Traces, cut, series
+from rdcnlab.system import extras, progress
 
 #: Passes over the data; the one that does best on traces kept aside is taken.
 EPOCHS = 20

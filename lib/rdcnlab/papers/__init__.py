@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rdcnlab.errors import InputError
-from rdcnlab.items import Item
+from rdcnlab.fields.errors import InputError
 from rdcnlab.papers import aykurt, tdtcp
+from rdcnlab.papers.item import Item
 
 PAPERS: dict[str, tuple[type[Item], ...]] = {"aykurt": aykurt.ITEMS, "tdtcp": tdtcp.ITEMS}
 

@@ -9,8 +9,8 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from rdcnlab.errors import InputError, Problem, shown
-from rdcnlab.scenario.fields import Misfit
+from rdcnlab.fields.errors import InputError, Problem, shown
+from rdcnlab.fields.quantities import Misfit
 from rdcnlab.scenario.timetable import PATH_TAGS
 
 

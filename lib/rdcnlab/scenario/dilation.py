@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rdcnlab.errors import InputError
+from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario.model import Scenario
 
 #: Where times (ns, but for rto_min_us) and rates are in plain data; ``*`` is every item of a list.

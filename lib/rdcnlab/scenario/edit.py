@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rdcnlab.errors import InputError
+from rdcnlab.fields.errors import InputError
 
 #: Names that change every flow at once, beside the fields themselves.
 SHORTCUTS = ("period", "cc", "size")

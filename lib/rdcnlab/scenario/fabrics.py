@@ -8,9 +8,8 @@ from typing import Annotated, Any
 
 from pydantic import ValidationError, model_validator
 
-from rdcnlab.errors import InputError
-from rdcnlab.scenario.check import input_error
-from rdcnlab.scenario.fields import (
+from rdcnlab.fields.errors import InputError
+from rdcnlab.fields.quantities import (
     TEXT,
     Bytes32,
     Duration,
@@ -23,6 +22,7 @@ from rdcnlab.scenario.fields import (
     SlotDuration,
     whole,
 )
+from rdcnlab.scenario.check import input_error
 from rdcnlab.scenario.network import Red
 from rdcnlab.scenario.queue import MaybeQueueLimit, Queue, QueueLimit
 from rdcnlab.scenario.timetable import DARK

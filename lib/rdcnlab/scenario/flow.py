@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import model_validator
 
-from rdcnlab.scenario.fields import (
+from rdcnlab.fields.quantities import (
     Datagram,
     Duration,
     FlowName,

@@ -12,11 +12,12 @@ from typing import Annotated, Any, Self
 import yaml
 from pydantic import Field, ValidationError, model_validator
 
-from rdcnlab.errors import InputError
+from rdcnlab.fields.errors import InputError
+from rdcnlab.fields.quantities import EVERY, TEXT, Frozen, Later, Limit, Listed, Misfit, unique, whole
+from rdcnlab.fields.units import DURATION, SIZE
 from rdcnlab.scenario import edit, forwarding
 from rdcnlab.scenario.check import input_error
 from rdcnlab.scenario.fabrics import FABRICS, fabric
-from rdcnlab.scenario.fields import EVERY, TEXT, Frozen, Later, Limit, Listed, Misfit, unique, whole
 from rdcnlab.scenario.flow import UDP_HEADERS, Flow
 from rdcnlab.scenario.mptcp import MOST_SUBFLOWS, Mptcp
 from rdcnlab.scenario.network import Network
@@ -27,7 +28,6 @@ from rdcnlab.scenario.ranges import expanded, expanded_network
 from rdcnlab.scenario.routes import NoWay
 from rdcnlab.scenario.settings import EngineSettings, Jitter, Notify, Probes, Switch, Transport
 from rdcnlab.scenario.timetable import BYPASS, DARK, ECMP, RESERVED, SAME, Path, Schedule, Slot
-from rdcnlab.units import DURATION, SIZE
 
 
 class Scenario(Frozen):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from rdcnlab.scenario.fields import Frozen
+from rdcnlab.fields.quantities import Frozen
 
 #: Subflows a connection can have (``MPTCP_SUBFLOWS_MAX`` of Linux).
 MOST_SUBFLOWS = 8

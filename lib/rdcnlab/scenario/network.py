@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from rdcnlab.scenario.fields import (
+from rdcnlab.fields.quantities import (
     Bytes32,
     Duration,
     FlowName,

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, ValidationInfo
 
-from rdcnlab.scenario.fields import Frozen, text
+from rdcnlab.fields.quantities import Frozen, text
 
 #: Validation context: directory that the file of a scenario is in.
 DIRECTORY = "directory"

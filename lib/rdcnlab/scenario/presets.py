@@ -11,10 +11,10 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from rdcnlab.errors import InputError
+from rdcnlab.fields.errors import InputError
+from rdcnlab.fields.quantities import TEXT
 from rdcnlab.scenario.check import input_error
 from rdcnlab.scenario.fabrics import FABRICS
-from rdcnlab.scenario.fields import TEXT
 from rdcnlab.scenario.network import Network
 from rdcnlab.scenario.ranges import expanded, expanded_network
 

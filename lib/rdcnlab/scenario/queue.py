@@ -9,8 +9,8 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, PlainSerializer, model_validator
 from pydantic_core.core_schema import SerializationInfo
 
-from rdcnlab.scenario.fields import TEXT, Bytes32, Frozen, whole
-from rdcnlab.units import SIZE
+from rdcnlab.fields.quantities import TEXT, Bytes32, Frozen, whole
+from rdcnlab.fields.units import SIZE
 
 #: Of a frame as queues count it.
 ETHERNET_HEADER = 14

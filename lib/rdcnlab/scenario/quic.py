@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import field_validator
 
-from rdcnlab.scenario.fields import Frozen, text
+from rdcnlab.fields.quantities import Frozen, text
 
 #: What command lines can name: the server's address and UDP port, the congestion control, the bytes wanted, the
 #: directory in which the server finds them in a file ``data``, and the server's key and certificate (PEM).

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from rdcnlab.errors import InputError
+from rdcnlab.fields.errors import InputError
 
 _RANGE = re.compile(r"\[([0-9]{1,4})-([0-9]{1,4})\]")
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from rdcnlab.errors import InputError
+from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario.timetable import DARK
 
 #: Which nights of a week block the pair: the one before its circuit, that and the one after, all, or none.

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, model_validator
 
-from rdcnlab.scenario.fields import (
+from rdcnlab.fields.quantities import (
     Bin,
     Bytes31,
     Bytes32,

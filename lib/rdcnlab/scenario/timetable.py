@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Field, PlainSerializer, Tag, model_validator
 from pydantic_core.core_schema import SerializationInfo
 
-from rdcnlab.scenario.fields import (
+from rdcnlab.fields.quantities import (
     TEXT,
     Duration,
     Frozen,
@@ -21,7 +21,6 @@ from rdcnlab.scenario.fields import (
     whole,
 )
 from rdcnlab.scenario.queue import MaybeQueueLimit, Queue
-from rdcnlab.units import DURATION
 
 #: Targets of a slot that are not links: nothing passes, or straight to the receiver's port.
 DARK = "dark"

@@ -11,20 +11,15 @@ import sys
 from pathlib import Path
 
 from rdcnlab.engines import Outcome
-from rdcnlab.engines.kernel import (
-    bmv2_install,
-    build,
-    guest,
-    hints_p4,
-    observed,
-    plan,
-    plan_p4,
-    plan_quic,
-    source,
-    toolchain,
-    watchdog,
-)
-from rdcnlab.errors import RunError
+from rdcnlab.engines.kernel import build, guest, plan
+from rdcnlab.engines.kernel.build import source, toolchain
+from rdcnlab.engines.kernel.guest import watchdog
+from rdcnlab.engines.kernel.observe import observed
+from rdcnlab.engines.kernel.switches.bmv2 import hints as hints_p4
+from rdcnlab.engines.kernel.switches.bmv2 import install as bmv2_install
+from rdcnlab.engines.kernel.switches.bmv2 import plan as plan_p4
+from rdcnlab.engines.kernel.traffic import quic
+from rdcnlab.fields.errors import RunError
 from rdcnlab.scenario import Scenario, Switch
 
 __all__ = ["KernelEngine"]
@@ -47,9 +42,9 @@ class KernelEngine:
     def identity(self, scenario: Scenario) -> str:
         """Return the hash of kernel and guest code; see `rdcnlab.engines.Engine`."""
         parts = [build.identity(hz=scenario.engine.hz, stock=self.stock), build.tools_identity()]
-        digest = hashlib.sha256(" ".join([*parts, *plan_quic.identity(scenario).values()]).encode())
+        digest = hashlib.sha256(" ".join([*parts, *quic.identity(scenario).values()]).encode())
         for path in _code(scenario.switch):
-            digest.update(path.name.encode() + b"\n" + path.read_bytes())
+            digest.update(_name(path).encode() + b"\n" + path.read_bytes())
         return digest.hexdigest()
 
     def prepare(self, scenario: Scenario, progress: build.Progress | None = None) -> None:
@@ -59,9 +54,9 @@ class KernelEngine:
         if scenario.switch.kind == "bmv2":
             bmv2_install.install()
             plan_p4.program_of(scenario)
-        if plan_quic.flows(scenario):
-            for role in plan_quic.ROLES:
-                plan_quic.program(scenario, role)
+        if quic.flows(scenario):
+            for role in quic.ROLES:
+                quic.program(scenario, role)
         build.build(hz=scenario.engine.hz, stock=self.stock, progress=progress)
 
     def run(
@@ -85,7 +80,7 @@ class KernelEngine:
                 wall_limit_s=wall_limit_s,
                 python=sys.executable,
                 # programs may be anywhere, such as below a user's home
-                read=[Path(path) for path in plan_quic.identity(scenario) if Path(path).is_absolute()],
+                read=[Path(path) for path in quic.identity(scenario) if Path(path).is_absolute()],
                 watch=watch,
             )
             tables = observed.tables(scenario, directory)
@@ -111,8 +106,8 @@ class KernelEngine:
             hint = hints_p4.nothing_delivered(scenario, directory)
             if hint is not None:
                 provenance["hint"] = hint
-        if plan_quic.flows(scenario):
-            provenance["quic"] = plan_quic.identity(scenario)
+        if quic.flows(scenario):
+            provenance["quic"] = quic.identity(scenario)
         for trace in directory.glob("*.trace"):
             trace.unlink()  # large, and the tables have it
         return Outcome(tables, provenance)
@@ -120,36 +115,41 @@ class KernelEngine:
 
 #: What only a P4 switch needs.
 _P4 = (
-    "plan_p4.py",
-    "plan_p4_entries.py",
-    "observed_p4.py",
-    "bmv2.py",
-    "bmv2_process.py",
-    "bmv2_control.py",
-    "manager.py",
-    "capture.py",
-    "clock.py",
+    "switches/bmv2/plan.py",
+    "switches/bmv2/entries.py",
+    "switches/bmv2/observe.py",
+    "inside/bmv2.py",
+    "inside/bmv2_process.py",
+    "inside/bmv2_control.py",
+    "inside/manager.py",
+    "inside/capture.py",
+    "inside/clock.py",
 )
 
 
 def _code(switch: Switch) -> list[Path]:
     """Files whose change may change a result, other than those of the kernel's build."""
-    names = (
-        "plan.py",
-        "plan_classes.py",
-        "plan_quic.py",
-        "records.py",
-        "observed.py",
-        "observed_queues.py",
-        "plan_p4.py",
-        "plan_p4_entries.py",
-        "observed_p4.py",
-    )
-    own = [build.HERE / name for name in names]
-    own += sorted((build.HERE / "inside").rglob("*.py"))
+    names = {
+        "plan/__init__.py",
+        "plan/classes.py",
+        "traffic/quic.py",
+        "observe/records.py",
+        "observe/observed.py",
+        "observe/queues.py",
+        "switches/bmv2/plan.py",
+        "switches/bmv2/entries.py",
+        "switches/bmv2/observe.py",
+    }
+    names |= {_name(path) for path in (build.HERE / "inside").rglob("*.py")}
     if switch.kind != "bmv2":
-        return [path for path in own if path.name not in _P4]
-    return own if switch.program is not None else [*own, plan_p4.program()]
+        names -= set(_P4)
+    own = [build.HERE / name for name in sorted(names)]
+    return own if switch.kind != "bmv2" or switch.program is not None else [*own, plan_p4.program()]
+
+
+def _name(path: Path) -> str:
+    """Return a file's path in this package; of another file its name."""
+    return path.relative_to(build.HERE).as_posix() if path.is_relative_to(build.HERE) else path.name
 
 
 def cores() -> list[int]:

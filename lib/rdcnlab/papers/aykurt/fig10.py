@@ -11,13 +11,13 @@ from matplotlib.figure import Figure
 from pydantic import Field
 from scipy import stats
 
-from rdcnlab import competition, figures, tables
-from rdcnlab.claims import Measured
-from rdcnlab.items import Cause, Item
+from rdcnlab.analysis import competition, figures, tables
+from rdcnlab.fields.quantities import Listed
 from rdcnlab.papers.aykurt.space import Period, Point, Variant, Volume
-from rdcnlab.runs import Runs
+from rdcnlab.papers.claims import Measured
+from rdcnlab.papers.item import Cause, Item
+from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
-from rdcnlab.scenario.fields import Listed
 
 
 class Fig10(Item):

@@ -11,14 +11,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from pydantic import Field
 
-from rdcnlab import competition, figures, tables
-from rdcnlab.claims import Measured
-from rdcnlab.items import Cause, Item
+from rdcnlab.analysis import competition, figures, tables
+from rdcnlab.fields.quantities import Listed
+from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.papers.aykurt.space import Periods, Point, Variant, buffers
-from rdcnlab.runs import Runs
+from rdcnlab.papers.claims import Measured
+from rdcnlab.papers.item import Cause, Item
+from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
-from rdcnlab.scenario.fields import Listed
-from rdcnlab.units import NS_PER_MS
 
 Flows = Literal[8, 10, 20]
 #: Volume of all flows together.

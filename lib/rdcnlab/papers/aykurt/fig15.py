@@ -12,14 +12,14 @@ import pandas as pd
 from matplotlib.figure import Figure
 from pydantic import Field
 
-from rdcnlab import figures
-from rdcnlab.claims import Measured
-from rdcnlab.items import Cause, Item
+from rdcnlab.analysis import figures
+from rdcnlab.fields.quantities import Listed
 from rdcnlab.models import fct, forest
 from rdcnlab.papers.aykurt.space import Downtime, Period, Point, Volume
-from rdcnlab.runs import Runs
+from rdcnlab.papers.claims import Measured
+from rdcnlab.papers.item import Cause, Item
+from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
-from rdcnlab.scenario.fields import Listed
 
 #: Every period of Table I, and those of figure 9 with their downtimes.
 _TIMES: tuple[tuple[Period, Downtime | None], ...] = (

@@ -11,14 +11,14 @@ import pandas as pd
 from matplotlib.figure import Figure
 from pydantic import Field
 
-from rdcnlab import figures, tables
-from rdcnlab.claims import Measured
-from rdcnlab.items import Item
+from rdcnlab.analysis import figures, tables
+from rdcnlab.fields.quantities import Listed
+from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.papers.aykurt.space import Period, Point, Variant, Volume
-from rdcnlab.runs import Runs
+from rdcnlab.papers.claims import Measured
+from rdcnlab.papers.item import Item
+from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
-from rdcnlab.scenario.fields import Listed
-from rdcnlab.units import NS_PER_MS
 
 _LINE_RATE = 10e9
 #: Drops this long after a move count as caused by it: more than three smallest RTTs.

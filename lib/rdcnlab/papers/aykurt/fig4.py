@@ -9,15 +9,15 @@ from typing import Annotated, ClassVar
 import pandas as pd
 from matplotlib.figure import Figure
 
-from rdcnlab import competition, tables
-from rdcnlab.claims import Measured
-from rdcnlab.competition import mean_curves, moved_every
-from rdcnlab.items import Cause, Item
+from rdcnlab.analysis import competition, tables
+from rdcnlab.analysis.competition import mean_curves, moved_every
+from rdcnlab.fields.quantities import Listed
+from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.papers.aykurt.space import Periods, Point, Variant, Volume, buffers
-from rdcnlab.runs import Runs
+from rdcnlab.papers.claims import Measured
+from rdcnlab.papers.item import Cause, Item
+from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
-from rdcnlab.scenario.fields import Listed
-from rdcnlab.units import NS_PER_MS
 
 #: Bins in which intervals are compared: a whole number of cycles of every period of the figure but one.
 _COMPARE = 100 * NS_PER_MS

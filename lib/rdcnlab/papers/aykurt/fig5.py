@@ -10,14 +10,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from rdcnlab import figures, tables
-from rdcnlab.claims import Measured
-from rdcnlab.items import Cause, Item
+from rdcnlab.analysis import figures, tables
+from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.papers.aykurt.space import Periods, Point, Variant, Volume
-from rdcnlab.parts import Part
-from rdcnlab.runs import Runs
+from rdcnlab.papers.claims import Measured
+from rdcnlab.papers.item import Cause, Item
+from rdcnlab.runs.frame import Runs
+from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario
-from rdcnlab.units import NS_PER_MS
 
 #: A step of the window by more than this share is a fall; CUBIC's is 0.3, spread over one RTT by PRR.
 _FALL = 0.05

@@ -10,13 +10,13 @@ import pandas as pd
 from matplotlib.figure import Figure
 from pydantic import Field
 
-from rdcnlab import competition, figures, tables
-from rdcnlab.claims import Measured
-from rdcnlab.items import Cause, Item
+from rdcnlab.analysis import competition, figures, tables
+from rdcnlab.fields.quantities import Listed
 from rdcnlab.papers.aykurt.space import Period, Point, Variant, Volume, buffers
-from rdcnlab.runs import Runs
+from rdcnlab.papers.claims import Measured
+from rdcnlab.papers.item import Cause, Item
+from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
-from rdcnlab.scenario.fields import Listed
 
 #: Variants of which every ordered pair is run.
 _ALL: tuple[Variant, ...] = ("cubic", "bbr", "reno", "westwood")

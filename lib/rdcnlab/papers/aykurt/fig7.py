@@ -11,14 +11,14 @@ import pandas as pd
 from matplotlib.figure import Figure
 from pydantic import Field
 
-from rdcnlab import figures, tables
-from rdcnlab.claims import Measured
-from rdcnlab.items import Cause, Item
+from rdcnlab.analysis import figures, tables
+from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.papers.aykurt.space import Periods, Point, Volume
-from rdcnlab.parts import LINKS, Part
-from rdcnlab.runs import Runs
+from rdcnlab.papers.claims import Measured
+from rdcnlab.papers.item import Cause, Item
+from rdcnlab.runs.frame import Runs
+from rdcnlab.runs.parts import LINKS, Part
 from rdcnlab.scenario import Scenario
-from rdcnlab.scenario.fields import Listed, whole
 
 _LINKS = ("green", "blue")
 #: How long after a move the queue that it made still stands.

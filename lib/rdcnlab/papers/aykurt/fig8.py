@@ -7,14 +7,14 @@ from typing import Annotated, ClassVar
 
 from matplotlib.figure import Figure
 
-from rdcnlab import competition, figures, tables
-from rdcnlab.claims import Measured
-from rdcnlab.competition import moved_every
-from rdcnlab.items import Cause, Item
+from rdcnlab.analysis import competition, figures, tables
+from rdcnlab.analysis.competition import moved_every
+from rdcnlab.fields.quantities import whole
 from rdcnlab.papers.aykurt.space import Periods, Point, Variant, Volume
-from rdcnlab.runs import Runs
+from rdcnlab.papers.claims import Measured
+from rdcnlab.papers.item import Cause, Item
+from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
-from rdcnlab.scenario.fields import whole
 
 
 class _WithDctcp(Item):

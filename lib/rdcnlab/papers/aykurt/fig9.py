@@ -9,13 +9,13 @@ import pandas as pd
 from matplotlib.figure import Figure
 from pydantic import Field
 
-from rdcnlab import competition, tables
-from rdcnlab.claims import Measured
-from rdcnlab.items import Item
+from rdcnlab.analysis import competition, tables
+from rdcnlab.fields.quantities import Listed
 from rdcnlab.papers.aykurt.space import Downtime, Point, Variant, Volume
-from rdcnlab.runs import Runs
+from rdcnlab.papers.claims import Measured
+from rdcnlab.papers.item import Item
+from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import DARK, Scenario
-from rdcnlab.scenario.fields import Listed
 
 Cycle = Literal[100, 50, 20, 10]
 #: Downtime of each period.

@@ -11,15 +11,15 @@ from matplotlib.figure import Figure
 from pydantic import Field
 from scipy.stats import qmc
 
-from rdcnlab import figures
-from rdcnlab.claims import Measured
-from rdcnlab.items import Cause, Item
+from rdcnlab.analysis import figures
+from rdcnlab.fields.quantities import Listed, whole
+from rdcnlab.fields.units import NS_PER_MS, NS_PER_US
 from rdcnlab.models import general
 from rdcnlab.papers.aykurt.space import Point, Variant, buffers
-from rdcnlab.runs import Runs
+from rdcnlab.papers.claims import Measured
+from rdcnlab.papers.item import Cause, Item
+from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
-from rdcnlab.scenario.fields import Listed, whole
-from rdcnlab.units import NS_PER_MS, NS_PER_US
 
 #: Scenarios of a profile. A power of 2 fills the space evenly.
 _SCENARIOS = {"quick": 64, "paper": 1024}

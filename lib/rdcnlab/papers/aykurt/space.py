@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
+from rdcnlab.fields.quantities import Frozen, Listed, Misfit
+from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.check import input_error
-from rdcnlab.scenario.fields import Frozen, Listed, Misfit
-from rdcnlab.units import NS_PER_MS
 
 Variant = Literal["cubic", "bbr", "reno", "westwood", "dctcp"]
 #: 20 ms is not in the table, but in figure 9.

@@ -8,12 +8,12 @@ from typing import Any, ClassVar, get_args
 import pandas as pd
 from matplotlib.figure import Figure
 
-from rdcnlab import figures, tables
-from rdcnlab.claims import Measured
-from rdcnlab.errors import InputError
-from rdcnlab.items import Item
+from rdcnlab.analysis import figures, tables
+from rdcnlab.fields.errors import InputError
 from rdcnlab.papers.aykurt.space import Period, Point, Variant, Volume
-from rdcnlab.runs import Runs
+from rdcnlab.papers.claims import Measured
+from rdcnlab.papers.item import Item
+from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 
 #: The table's axes and values.

@@ -10,13 +10,13 @@ from typing import Any, ClassVar, Literal
 import pandas as pd
 from matplotlib.figure import Figure
 
-from rdcnlab import figures, tables
-from rdcnlab.claims import Measured
-from rdcnlab.items import Cause, Item
+from rdcnlab.analysis import figures, tables
+from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.papers.aykurt.space import Periods, Point, Variant
-from rdcnlab.runs import Runs
+from rdcnlab.papers.claims import Measured
+from rdcnlab.papers.item import Cause, Item
+from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
-from rdcnlab.units import NS_PER_MS
 
 #: MB (binary) a flow can have, and that all of a group have together.
 VOLUMES_MB = tuple(2**n for n in range(9))

@@ -15,16 +15,16 @@ import seaborn as sns
 from matplotlib.figure import Figure
 from pydantic import Field, model_validator
 
-from rdcnlab import figures
-from rdcnlab.claims import Measured
-from rdcnlab.items import Cause, Item
+from rdcnlab.analysis import figures
+from rdcnlab.fields.quantities import Listed, Misfit, whole
 from rdcnlab.models import variant
 from rdcnlab.models.traces import LENGTH_MS, Traces, traces, twins
 from rdcnlab.papers.aykurt.space import Periods, Point, Variant
-from rdcnlab.parts import Part
-from rdcnlab.runs import Runs
+from rdcnlab.papers.claims import Measured
+from rdcnlab.papers.item import Cause, Item
+from rdcnlab.runs.frame import Runs
+from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario
-from rdcnlab.scenario.fields import Listed, Misfit, whole
 
 #: As many as the paper's table has.
 _TESTS = 430

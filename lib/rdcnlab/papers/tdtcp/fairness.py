@@ -9,15 +9,15 @@ import pandas as pd
 from matplotlib.figure import Figure
 from pydantic import Field
 
-from rdcnlab import figures, tables, weeks
-from rdcnlab.claims import Measured
-from rdcnlab.items import Cause
+from rdcnlab.analysis import figures, tables, weeks
+from rdcnlab.fields.quantities import Listed, whole
+from rdcnlab.papers.claims import Measured
+from rdcnlab.papers.item import Cause
 from rdcnlab.papers.tdtcp.graphs import Throughput, Variants
 from rdcnlab.papers.tdtcp.space import PACED, scenario
-from rdcnlab.parts import SENDER
-from rdcnlab.runs import Runs
+from rdcnlab.runs.frame import Runs
+from rdcnlab.runs.parts import SENDER
 from rdcnlab.scenario import Scenario
-from rdcnlab.scenario.fields import Listed, whole
 
 _FLOWS = 16
 

@@ -10,15 +10,15 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from rdcnlab import figures, tables, weeks
-from rdcnlab.claims import Measured
-from rdcnlab.items import Cause
+from rdcnlab.analysis import figures, tables, weeks
+from rdcnlab.fields.units import DURATION, NS_PER_US
+from rdcnlab.papers.claims import Measured
+from rdcnlab.papers.item import Cause
 from rdcnlab.papers.tdtcp.graphs import Variants, Weeks
 from rdcnlab.papers.tdtcp.space import FOLD_FROM, PACED
-from rdcnlab.parts import Part
-from rdcnlab.runs import Runs
+from rdcnlab.runs.frame import Runs
+from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario
-from rdcnlab.units import DURATION, NS_PER_US
 
 
 class _PerDay(Weeks):

@@ -8,13 +8,13 @@ from typing import Annotated, Any, ClassVar
 from matplotlib.figure import Figure
 from pydantic import Field
 
-from rdcnlab import figures, tables
-from rdcnlab.claims import Measured
+from rdcnlab.analysis import figures, tables
+from rdcnlab.fields.quantities import Listed
+from rdcnlab.papers.claims import Measured
 from rdcnlab.papers.tdtcp.graphs import Throughput, Variants, over
 from rdcnlab.papers.tdtcp.space import scenario
-from rdcnlab.runs import Runs
+from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
-from rdcnlab.scenario.fields import Listed
 
 #: Delays are inputs, as hosts and switches compute in no time here. The paper gives ratios of its three optimisations
 #: only (a packet kept ready, looking the network up instead of telling each flow, a network of their own for messages).

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from rdcnlab import weeks
-from rdcnlab.claims import Measured
+from rdcnlab.analysis import weeks
+from rdcnlab.fields.units import NS_PER_US
+from rdcnlab.papers.claims import Measured
 from rdcnlab.papers.tdtcp.graphs import Occupancy, Variants, above
 from rdcnlab.papers.tdtcp.space import CIRCUIT, STEADY
-from rdcnlab.runs import Runs
-from rdcnlab.units import NS_PER_US
+from rdcnlab.runs.frame import Runs
 
 
 class Fig13(Occupancy):

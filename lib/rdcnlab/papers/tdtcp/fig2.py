@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from rdcnlab.claims import Measured
-from rdcnlab.items import Cause
+from rdcnlab.papers.claims import Measured
+from rdcnlab.papers.item import Cause
 from rdcnlab.papers.tdtcp.graphs import Throughput, Variants, above
 from rdcnlab.papers.tdtcp.space import ACKS_APART, CROSSING
-from rdcnlab.runs import Runs
+from rdcnlab.runs.frame import Runs
 
 
 class Fig2(Throughput):

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from rdcnlab.claims import Measured
-from rdcnlab.items import Cause
+from rdcnlab.papers.claims import Measured
+from rdcnlab.papers.item import Cause
 from rdcnlab.papers.tdtcp.graphs import Occupancy, Throughput, above, lowest, over
 from rdcnlab.papers.tdtcp.space import ACKS_APART, AFTER, AHEAD, BEFORE, CROSSING, PACED, STEADY
-from rdcnlab.runs import Runs
+from rdcnlab.runs.frame import Runs
 
 #: What follows the burst, us into the week.
 _THEN = (100, 300)

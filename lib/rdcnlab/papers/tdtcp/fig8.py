@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from rdcnlab import weeks
-from rdcnlab.claims import Measured
-from rdcnlab.items import Cause
+from rdcnlab.analysis import weeks
+from rdcnlab.papers.claims import Measured
+from rdcnlab.papers.item import Cause
 from rdcnlab.papers.tdtcp.graphs import Occupancy, Throughput, lowest, over
 from rdcnlab.papers.tdtcp.space import CROSSING, Difference
-from rdcnlab.runs import Runs
+from rdcnlab.runs.frame import Runs
 
 #: The circuit's RTT in both networks: the paper does not say which of the two there was. As networks/tdtcp.yaml has it.
 _SHORT: dict[str, Any] = {"network.links.packet.delay": "16257 ns", "network.links.circuit.delay": "19544 ns"}

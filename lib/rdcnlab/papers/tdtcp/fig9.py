@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from rdcnlab import weeks
-from rdcnlab.claims import Measured
-from rdcnlab.items import Cause
+from rdcnlab.analysis import weeks
+from rdcnlab.papers.claims import Measured
+from rdcnlab.papers.item import Cause
 from rdcnlab.papers.tdtcp.graphs import Occupancy, Throughput, above, lowest, over
 from rdcnlab.papers.tdtcp.space import AHEAD, BEFORE, CROSSING, Difference
-from rdcnlab.runs import Runs
+from rdcnlab.runs.frame import Runs
 
 #: Five times as many packets as in the other figures. Seeds hardly differ once the first hundred weeks are over, and a
 #: quarter of the paper's 2 s has 257 weeks more.

@@ -12,17 +12,17 @@ import pandas as pd
 from matplotlib.figure import Figure
 from pydantic import Field
 
-from rdcnlab import figures, tables, weeks
-from rdcnlab.claims import Measured
-from rdcnlab.items import Item
+from rdcnlab.analysis import figures, tables, weeks
+from rdcnlab.fields.quantities import Listed
+from rdcnlab.fields.units import NS_PER_US
+from rdcnlab.papers.claims import Measured
+from rdcnlab.papers.item import Item
 from rdcnlab.papers.tdtcp.space import Difference, Variant, scenario
-from rdcnlab.parts import ACKNOWLEDGED, SENDER, Part
-from rdcnlab.runs import Runs
+from rdcnlab.runs.frame import Runs
+from rdcnlab.runs.parts import ACKNOWLEDGED, SENDER, Part
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.dilation import dilated
-from rdcnlab.scenario.fields import Listed
 from rdcnlab.scenario.flow import TCP_HEADERS
-from rdcnlab.units import NS_PER_US
 
 Variants = Annotated[tuple[Variant, ...], Field(min_length=1), Listed]
 Duration = Literal["300 ms", "500 ms", "1 s", "2 s"]

@@ -9,14 +9,14 @@ import numpy as np
 from matplotlib.figure import Figure
 from pydantic import Field
 
-from rdcnlab import figures, tables, weeks
-from rdcnlab.claims import Measured
-from rdcnlab.items import Cause
+from rdcnlab.analysis import figures, tables, weeks
+from rdcnlab.fields.quantities import Listed
+from rdcnlab.papers.claims import Measured
+from rdcnlab.papers.item import Cause
 from rdcnlab.papers.tdtcp.graphs import Throughput, Variants
 from rdcnlab.papers.tdtcp.space import scenario
-from rdcnlab.runs import Runs
+from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
-from rdcnlab.scenario.fields import Listed
 
 _KINDS = ("tdtcp", "plain")
 

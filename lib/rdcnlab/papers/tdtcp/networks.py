@@ -9,17 +9,17 @@ import pandas as pd
 from matplotlib.figure import Figure
 from pydantic import Field
 
-from rdcnlab import figures, tables, weeks
-from rdcnlab.claims import Measured
-from rdcnlab.items import Cause
+from rdcnlab.analysis import figures, tables, weeks
+from rdcnlab.fields.quantities import Listed
+from rdcnlab.fields.units import DURATION, NS_PER_US
+from rdcnlab.papers.claims import Measured
+from rdcnlab.papers.item import Cause
 from rdcnlab.papers.tdtcp.graphs import Throughput, Variants
 from rdcnlab.papers.tdtcp.space import FOLD_FROM, PACED, scenario
-from rdcnlab.runs import Runs
+from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
-from rdcnlab.scenario.fields import Listed
 from rdcnlab.scenario.flow import TCP_HEADERS
 from rdcnlab.scenario.rotor import rotation
-from rdcnlab.units import DURATION, NS_PER_US
 
 #: Sec. 5.1: days and nights, ns. All networks are circuits here, so every night is dark.
 _DAY, _NIGHT = 180 * NS_PER_US, 20 * NS_PER_US

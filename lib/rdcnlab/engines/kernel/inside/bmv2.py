@@ -29,7 +29,7 @@ class Bmv2(Switch):
     name : str
         As Mininet has it.
     plan : dict
-        As `rdcnlab.engines.kernel.plan_p4.switch` makes it.
+        As `rdcnlab.engines.kernel.switches.bmv2.plan.switch` makes it.
     """
 
     def __init__(self, name: str, plan: dict[str, Any], **params: Any) -> None:

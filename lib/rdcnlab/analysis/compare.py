@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The same scenarios on two switches, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from rdcnlab.analysis import figures, tables
+from rdcnlab.fields.units import NS_PER_MS
+from rdcnlab.runs.campaign import campaign
+from rdcnlab.runs.frame import Runs
+from rdcnlab.runs.store import Run
+from rdcnlab.scenario import Scenario
+
+
+class Comparison:
+    """Runs of some scenarios on several switches.
+
+    Parameters
+    ----------
+    scenarios : dict of str to Scenario
+        By a name for the reader.
+    switches : sequence of str
+        Kinds of switch; the first is what the others are compared with.
+    workers : int, optional
+        See `rdcnlab.runs.campaign.campaign`.
+    progress : bool
+        Show a bar while scenarios run.
+    """
+
+    def __init__(
+        self,
+        scenarios: Mapping[str, Scenario],
+        switches: Sequence[str] = ("ocs", "bmv2"),
+        *,
+        workers: int | None = None,
+        progress: bool = True,
+    ) -> None:
+        self.switches = tuple(switches)
+        asked = {
+            (name, kind): scenarios[name].with_(**{"switch.kind": kind}) for name in scenarios for kind in switches
+        }
+        done = {run.scenario: run for run in campaign(asked.values(), workers=workers, progress=progress)}
+        self.runs: dict[tuple[str, str], Run] = {key: done[scenario] for key, scenario in asked.items()}
+        self.names = list(scenarios)
+
+    def table(self) -> pd.DataFrame:
+        """Return one row a scenario and flow: FCTs, their difference in percent, and whether moves were the same."""
+        rows = []
+        for name in self.names:
+            flows = {kind: self._run(name, kind).table("flows").to_pandas().set_index("flow") for kind in self.switches}
+            first = self.switches[0]
+            for flow in flows[first].index:
+                times = {kind: float(flows[kind].loc[flow, "fct_s"]) for kind in self.switches}
+                rows.append(
+                    {
+                        "scenario": name,
+                        "flow": flow,
+                        **{f"{kind} [s]": time for kind, time in times.items()},
+                        "difference [%]": 100 * max(abs(time / times[first] - 1) for time in times.values()),
+                        "moves": len(self._moves(name, first)),
+                        "same moves": all(
+                            self._moves(name, kind) == self._moves(name, first) for kind in self.switches
+                        ),
+                    }
+                )
+        return pd.DataFrame(rows).set_index(["scenario", "flow"])
+
+    def cost(self) -> pd.DataFrame:
+        """Return the wall clock of every run, in s, and for each second of virtual time."""
+        rows = []
+        for (name, kind), run in self.runs.items():
+            wall, virtual = float(run.provenance["wall_s"]), float(run.provenance["virtual_s"])
+            rows.append(
+                {"scenario": name, "switch": kind, "wall [s]": wall, "wall [s] a virtual second": wall / virtual}
+            )
+        return pd.DataFrame(rows).pivot_table(index="scenario", columns="switch", sort=False)
+
+    def plot(self, bin_ms: int = 1) -> Figure:
+        """Draw the throughput of every flow: a column a scenario, a row a switch."""
+        with figures.style():
+            figure, axes = figures.panels(len(self.switches), len(self.names), width=2.4, sharex="col")
+            for (row, kind), (column, name) in (
+                (a, b) for a in enumerate(self.switches) for b in enumerate(self.names)
+            ):
+                ax = axes[row, column]
+                runs = Runs([self._run(name, kind)])
+                rates = tables.rates(runs.throughput, NS_PER_MS, bin_ms * NS_PER_MS)
+                for flow, of_flow in rates.groupby("flow", sort=False):
+                    look = figures.look(str(flow))
+                    ax.step(
+                        of_flow["t_s"] * 1000, of_flow["rate_bps"] / 1e9, where="post", color=look.color, label=flow
+                    )
+                ax.set(title=name if row == 0 else "", ylim=(0, 10.8))
+                if row == len(self.switches) - 1:
+                    ax.set_xlabel("time [ms]")
+                if column == 0:
+                    ax.set_ylabel(f"{kind}: throughput [Gb/s]")
+            figures.legend(figure, axes[0, -1])
+        return figure
+
+    def _run(self, name: str, kind: str) -> Run:
+        return self.runs[name, kind]
+
+    def _moves(self, name: str, kind: str) -> list[tuple[Any, ...]]:
+        """Return the moves while every switch had flows: us, flow, where to."""
+        ends = [self._run(name, other).table("flows").to_pandas()["end_s"].max() for other in self.switches]
+        events = self._run(name, kind).table("events").to_pandas()
+        return moves(events, float(np.min(ends)))
+
+
+def moves(events: pd.DataFrame, until_s: float) -> list[tuple[int, str, str, int]]:
+    """Return the entries into slots before an instant: us, flow, where to, and the slot's index."""
+    slots = events[(events["event"] == "slot") & (events["t_ns"] < until_s * 1e9)]
+    rows = zip(slots["t_ns"] // 1000, slots["flow"], slots["link"], slots["value"], strict=True)
+    return sorted((int(t), flow, link, int(value)) for t, flow, link, value in rows)

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A main flow and a migrated one that compete where they meet: what each gets, by what the timetable says.
+
+Flows are told apart by their names, ``main`` and ``migrated``.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from rdcnlab.analysis import figures, tables
+from rdcnlab.fields.units import NS_PER_MS
+from rdcnlab.runs.frame import Runs
+from rdcnlab.scenario import DARK
+
+FLOWS = ("main", "migrated")
+#: Datagrams that may join the main flow, where there are any.
+BURSTS = "bursts"
+
+
+def _counted_bin(runs: Runs) -> int:
+    """Return the width of the bins, ns, that the runs counted in."""
+    widths = {run.scenario.probes.bin for run in runs}
+    if len(widths) > 1:
+        raise ValueError(f"runs counted in bins of different widths: {sorted(widths)} ns")
+    return widths.pop() if widths else NS_PER_MS
+
+
+def mean_curves(runs: Runs, bin_ns: int) -> pd.DataFrame:
+    """Average the rate over runs; `tables.mean_ci` by period, flow and time."""
+    rates = tables.with_fields(tables.rates(runs.throughput, _counted_bin(runs), bin_ns), runs.scenarios)
+    return tables.mean_ci(rates.fillna({"period_ms": 0}), ["period_ms", "flow", "t_s"], "rate_bps")
+
+
+def bin_ms(period_ms: int) -> int:
+    """Return the width of a bin to draw in: 5 ms, and where slots are shorter than ten of these, whole cycles.
+
+    Curves that go up and down more often than a panel has room for would be nothing but areas.
+    """
+    return 5 if period_ms >= 50 else max(20, 2 * period_ms)
+
+
+def plot(cases: Mapping[str, tuple[Runs, int]], *, columns: int | None = None, width: float = 2.8) -> Figure:
+    """Draw the mean throughput of the flows over time with its interval, and half the rate of a link.
+
+    Parameters
+    ----------
+    cases : dict of str to (Runs, int)
+        By the panel's title: runs of one scenario, and the width of a bin in ms.
+    columns : int, optional
+        Panels in a row; by default there is one row.
+    width : float
+        Width of a panel, inch.
+    """
+
+    def one(ax: Axes, title: str) -> None:
+        runs, width_ms = cases[title]
+        stats = mean_curves(runs, width_ms * NS_PER_MS)
+        for flow in (*FLOWS, BURSTS):
+            if (stats["flow"] == flow).any():
+                figures.band(ax, stats[stats["flow"] == flow], "t_s", flow, scale=1e-9)
+        rate = runs[0].scenario.network.links[0].rate / 1e9
+        figures.reference(ax, rate / 2, "half the line rate")
+        ax.set_ylim(0, 1.08 * rate)
+
+    return panels(list(cases), one, columns=columns, width=width)
+
+
+def panels(
+    titles: Sequence[str], draw: Callable[[Axes, str], None], *, columns: int | None = None, width: float = 2.8
+) -> Figure:
+    """Draw throughput over time, one panel a title, row by row.
+
+    Parameters
+    ----------
+    titles : sequence of str
+        Of the panels.
+    draw : callable
+        Draws what belongs to a title.
+    columns : int, optional
+        Panels in a row; by default there is one row.
+    width : float
+        Width of a panel, inch.
+    """
+    columns = min(columns or len(titles), len(titles))
+    with figures.style():
+        figure, axes = figures.panels(-(-len(titles) // columns), columns, width=width)
+        for ax, title in itertools.zip_longest([ax for row in axes for ax in row], titles):
+            if title is None:
+                ax.set_axis_off()  # a grid may have room for more
+                continue
+            draw(ax, title)
+            ax.set_title(title)
+        for ax in axes[-1]:
+            ax.set_xlabel("time [s]")
+        for ax in axes[:, 0]:
+            ax.set_ylabel("throughput [Gb/s]")
+        figures.legend(figure, axes[0, 0])
+    return figure
+
+
+def phases(runs: Runs) -> pd.DataFrame:
+    """Return what each flow got in every ms of every run, and what the timetable said.
+
+    Returns
+    -------
+    DataFrame
+        ``run``, ``flow``, ``t_s``, ``gbps`` (on the wire), ``phase`` (``shared`` on one link, ``apart``, ``dark``),
+        ``since_ms`` (the last move), ``late`` (in the last fifth of the slot: right after a move the old link's queue
+        and the new link carry packets of the same flow), ``main_runs``, ``migrated_runs`` and ``both_run``. Without the
+        first cycle, in which the flows start, and the ms in which one of them ends.
+    """
+    rates = tables.rates(runs.throughput, _counted_bin(runs), NS_PER_MS)
+    ends = runs.flows.pivot_table(index="run", columns="flow", values="end_s")
+    parts = []
+    for (run,), of_run in tables.groups(rates, ["run"]):
+        scenario = runs[run].scenario
+        slots = next(flow.slots for flow in scenario.flows if flow.name == "migrated")
+        # a move every period; what is dark of it is its end
+        period = max(sum(slot.duration for slot in slots) // 2, 1)
+        day = slots[0].duration if slots else 0
+        t_ns = np.rint(of_run["t_s"].to_numpy() * 1e9).astype(np.int64)
+        dark = tables.targets(scenario, "migrated", t_ns) == DARK
+        shared = tables.together(scenario, *FLOWS, t_ns)
+        frame = of_run.assign(
+            gbps=of_run["rate_bps"] / 1e9,
+            phase=np.where(dark, "dark", np.where(shared, "shared", "apart")),
+            since_ms=t_ns % period // NS_PER_MS,
+            late=~dark & (t_ns % period >= day * 4 // 5),
+        )
+        for flow in FLOWS:
+            frame[f"{flow}_runs"] = frame["t_s"] + 1e-3 <= ends.loc[run, flow]
+            frame = frame[frame[f"{flow}_runs"] | (frame["t_s"] > ends.loc[run, flow])]
+        parts.append(frame[frame["t_s"] >= 2 * period / 1e9])
+    joined = pd.concat(parts, ignore_index=True).drop(columns="rate_bps")
+    return joined.assign(both_run=joined["main_runs"] & joined["migrated_runs"])
+
+
+def on_one_link(runs: Runs) -> pd.DataFrame:
+    """Return the rows of `phases` while both flows run and are on one link."""
+    seen = phases(runs)
+    return seen[seen["both_run"] & (seen["phase"] == "shared")]
+
+
+def moved_every(runs: Runs, period_ms: int) -> Runs:
+    """Return the runs whose migrated flow is moved once in so many ms, dark time included."""
+    cycle = 2 * period_ms * NS_PER_MS
+    return runs.select(
+        lambda scenario: any(
+            flow.name == "migrated" and sum(slot.duration for slot in flow.slots) == cycle for flow in scenario.flows
+        )
+    )
+
+
+def variants(runs: Runs) -> pd.DataFrame:
+    """Return the variants of each run's flows: ``run``, ``migrated``, ``main``."""
+    return pd.DataFrame(
+        [
+            {"run": place, **{flow.name: flow.cc for flow in run.scenario.flows if flow.name in FLOWS}}
+            for place, run in enumerate(runs)
+        ]
+    )

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The house style: one place for the colours and markers of every variant and every role.
+
+Colours are those of Okabe and Ito, which hold for readers with any colour vision; markers repeat what colours say.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import matplotlib as mpl
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Look:
+    """How something is drawn and what legends call it."""
+
+    label: str
+    color: str
+    marker: str
+
+
+LOOKS: dict[str, Look] = {
+    "cubic": Look("CUBIC", "#0072B2", "o"),
+    "reno": Look("Reno", "#E69F00", "s"),
+    "westwood": Look("Westwood", "#009E73", "^"),
+    "bbr": Look("BBR", "#D55E00", "D"),
+    "dctcp": Look("DCTCP", "#CC79A7", "v"),
+    "tdtcp": Look("TDTCP", "#D55E00", "D"),
+    "mptcp": Look("MPTCP", "#009E73", "^"),
+    "retcp": Look("reTCP", "#56B4E9", "s"),
+    "retcpdyn": Look("reTCPdyn", "#E69F00", "P"),
+    "main": Look("main flow", "#0072B2", "o"),
+    "migrated": Look("migrated flow", "#D55E00", "D"),
+    "bursts": Look("UDP bursts", "#009E73", "^"),
+    "single": Look("single flow", "#555555", "x"),
+}
+#: The colour of reference lines: what a paper states, a line rate, a fair share.
+REFERENCE = "#888888"
+
+
+def look(name: str) -> Look:
+    """Return how to draw a variant or role; unknown names get grey, so that a new variant can be looked at at once."""
+    return LOOKS.get(name, Look(name, "#555555", "."))
+
+
+def shades(count: int) -> list[str]:
+    """Return colours for an ordered series, such as periods, from light to dark; they keep their order in grey."""
+    return list(sns.color_palette("crest", count).as_hex())
+
+
+@contextlib.contextmanager
+def style() -> Iterator[None]:
+    """Draw in the house style inside the block."""
+    settings: dict[Any, Any] = {
+        **sns.axes_style("ticks"),
+        **sns.plotting_context("paper"),
+        "axes.grid": True,
+        "axes.spines.right": False,
+        "axes.spines.top": False,
+        "figure.constrained_layout.use": True,
+        "figure.dpi": 110,
+        "grid.alpha": 0.3,
+        "legend.frameon": False,
+        "savefig.dpi": 150,
+        "svg.hashsalt": "rdcnlab",
+    }
+    with mpl.rc_context(settings):
+        yield
+
+
+class Drawing(Figure):
+    """A figure that notebooks show by themselves, without pyplot and its list of open figures."""
+
+    def _repr_png_(self) -> bytes:
+        buffer = io.BytesIO()
+        with style():
+            self.savefig(buffer, format="png", metadata={"Software": None})
+        return buffer.getvalue()
+
+
+def panels(
+    rows: int, columns: int, *, width: float = 3.0, height: float = 2.3, sharex: Literal["all", "col"] = "all"
+) -> tuple[Drawing, npt.NDArray[np.object_]]:
+    """Return a figure with a grid of panels that share their axes, x in each column if asked; even one is a grid."""
+    figure = Drawing(figsize=(width * columns, height * rows), layout="constrained")
+    return figure, figure.subplots(rows, columns, sharex=sharex, sharey=True, squeeze=False)
+
+
+def reference(ax: Axes, value: float, label: str, *, along: Literal["x", "y"] = "y") -> None:
+    """Draw a line that is no measurement: a rate, a share, or what the paper states.
+
+    Parameters
+    ----------
+    ax : Axes
+        Where.
+    value : float
+        On the axis `along`.
+    label : str
+        For the legend.
+    along : {'x', 'y'}
+        Which axis the value is on.
+    """
+    line = ax.axhline if along == "y" else ax.axvline
+    line(value, color=REFERENCE, linewidth=0.8, linestyle=":", label=label)
+
+
+def shade(ax: Axes, spans: Sequence[tuple[float, float]]) -> None:
+    """Shade spans of the x axis, such as the days of a circuit."""
+    for begin, end in spans:
+        ax.axvspan(begin, end, color=REFERENCE, alpha=0.15, linewidth=0)
+
+
+def legend(figure: Figure, ax: Axes, *, columns: int | None = None) -> None:
+    """Put the legend of one panel above all of them, in one line or so many columns."""
+    handles, labels = ax.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=columns or len(labels))
+
+
+def band(ax: Axes, stats: pd.DataFrame, x: str, name: str, *, scale: float = 1.0, width: float = 1.0) -> None:
+    """Draw a mean over `x` with its interval.
+
+    Parameters
+    ----------
+    ax : Axes
+        Where.
+    stats : DataFrame
+        Columns `x`, ``mean``, ``low``, ``high``, as from `rdcnlab.analysis.tables.mean_ci`.
+    name : str
+        A key of `LOOKS`.
+    scale : float
+        Factor on the values, to change their unit.
+    width : float
+        Of the line in points; curves that lie on each other can be told apart where later ones are thinner.
+    """
+    drawn = look(name)
+    ax.plot(stats[x], stats["mean"] * scale, color=drawn.color, label=drawn.label, linewidth=width)
+    ax.fill_between(stats[x], stats["low"] * scale, stats["high"] * scale, color=drawn.color, alpha=0.25, linewidth=0)

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From tables to tables, for networks whose timetable repeats quickly: folds over weeks, sequence graphs, bounds, days.
+
+A *week* is one cycle of a schedule, a *day* one of its slots. All functions are pure; see `rdcnlab.analysis.tables`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from rdcnlab.analysis import tables
+from rdcnlab.scenario import Scenario, Schedule
+from rdcnlab.scenario.flow import TCP_HEADERS
+from rdcnlab.scenario.queue import ETHERNET_HEADER
+
+
+def schedule(scenario: Scenario, name: str | None = None) -> Schedule:
+    """Return a schedule by its name, or that of the first flow.
+
+    Raises
+    ------
+    ValueError
+        There is none.
+    """
+    found = scenario.network.schedule(scenario.flows[0].path if name is None else name)
+    if found is None:
+        raise ValueError(f"the scenario has no schedule {name or 'for its first flow'}")
+    return found
+
+
+def fold(frame: pd.DataFrame, column: str, scenario: Scenario, *, kind: str = "sum") -> pd.DataFrame:
+    """Return the mean of what was counted in bins over all repetitions of a span, such as three weeks.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Columns ``run``, ``bin`` and `column`, of runs that have `Probes.fold`; a bin may have several rows, which add
+        up, or none, which counts as zero.
+    column : str
+        What to average.
+    scenario : Scenario
+        One of the runs', which gives bins and span.
+    kind : {'sum', 'mean'}
+        Whether the table has sums over all spans (bytes), or means already (lengths of queues).
+
+    Returns
+    -------
+    DataFrame
+        ``run``, ``t_us`` (begin of the bin, from that of the span), ``mean``.
+
+    Raises
+    ------
+    ValueError
+        The bins are not folded.
+    """
+    probes = scenario.probes
+    if probes.fold is None:
+        raise ValueError("the bins of these runs are not folded (probes.fold)")
+    count = probes.fold // probes.bin
+    times = np.arange(count) * (probes.bin / 1e3)
+    parts = []
+    for run, of in frame.groupby("run", sort=True):
+        sums = np.bincount(of["bin"].to_numpy(), of[column].to_numpy(dtype=float), count)
+        mean = sums / (scenario.spans if kind == "sum" else 1)
+        parts.append(pd.DataFrame({"run": run, "t_us": times, "mean": mean}))
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame({"run": [], "t_us": [], "mean": []})
+
+
+def sequence(folded: pd.DataFrame, *, share: float = 1.0) -> pd.DataFrame:
+    """Add up folded bytes to a sequence graph.
+
+    Parameters
+    ----------
+    folded : DataFrame
+        As from `fold`, of bytes.
+    share : float
+        Of the sum, such as one flow's part.
+
+    Returns
+    -------
+    DataFrame
+        ``run``, ``t_us``, ``bytes``, from 0 at the begin of the span to its end.
+    """
+    parts = []
+    for run, of in folded.groupby("run", sort=True):
+        times = np.append(of["t_us"].to_numpy(), of["t_us"].iloc[-1] + of["t_us"].iloc[1])
+        total = np.concatenate(([0.0], np.cumsum(of["mean"].to_numpy()) * share))
+        parts.append(pd.DataFrame({"run": run, "t_us": times, "bytes": total}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def carried(
+    scenario: Scenario, t_ns: npt.ArrayLike, *, name: str | None = None, only: str | None = None
+) -> tables.Floats:
+    """Return the payload that links which are never idle have carried since the schedule began, in bytes.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Gives the schedule and the rates of the links.
+    t_ns : array_like, shape (n,)
+        Instants from the begin of the schedule.
+    name : str, optional
+        The schedule; by default the first flow's.
+    only : str, optional
+        A link that is there all the time, in the place of the timetable.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        Sums over all flows; in the dark nothing is carried.
+    """
+    rates = {link.name: float(link.rate) for link in scenario.network.links}
+    slots = schedule(scenario, name).slots
+    ends = np.cumsum([slot.duration for slot in slots]).astype(float)
+    bits = np.cumsum([slot.duration * rates.get(only or slot.link, 0.0) for slot in slots])
+    weeks, into = np.divmod(np.asarray(t_ns, dtype=float), ends[-1])
+    knots, levels = np.concatenate(([0.0], ends)), np.concatenate(([0.0], bits))
+    frame = scenario.network.mtu + scenario.network.overhead
+    share = (scenario.network.mtu - TCP_HEADERS) / frame
+    result: tables.Floats = (weeks * bits[-1] + np.interp(into, knots, levels)) * share / 8e9
+    return result
+
+
+def bound_gbps(scenario: Scenario, *, name: str | None = None, only: str | None = None) -> float:
+    """Return the mean payload rate of links that are never idle, in Gb/s; see `carried`."""
+    cycle = schedule(scenario, name).cycle
+    return float(carried(scenario, [cycle], name=name, only=only)[0]) * 8 / cycle
+
+
+def packets(scenario: Scenario, length_b: pd.Series[float]) -> pd.Series[float]:
+    """Return lengths of queues in full packets."""
+    return length_b / (scenario.network.mtu + ETHERNET_HEADER)
+
+
+def days(scenario: Scenario, link: str, *, name: str | None = None) -> npt.NDArray[np.int64]:
+    """Return when the slots of a link begin and end that are over before the limit, in ns, shape (n, 2)."""
+    found = schedule(scenario, name)
+    phase = scenario.phase(found)
+    ends = np.cumsum([slot.duration for slot in found.slots])
+    weeks = np.arange(max((scenario.limit - phase) // found.cycle + 1, 0), dtype=np.int64) * found.cycle + phase
+    spans = [
+        np.stack([weeks + end - slot.duration, weeks + end], axis=1)
+        for slot, end in zip(found.slots, ends, strict=True)
+        if slot.link == link
+    ]
+    every = np.concatenate(spans) if spans else np.empty((0, 2), dtype=np.int64)
+    every = every[np.argsort(every[:, 0])]
+    return every[every[:, 1] <= scenario.limit]
+
+
+def per_day(
+    events: pd.DataFrame, spans: npt.NDArray[np.int64], runs: Iterable[int], *, after_ns: int = 0, begin_ns: int = 0
+) -> pd.DataFrame:
+    """Count events in each day, days without any included.
+
+    Parameters
+    ----------
+    events : DataFrame
+        ``run`` and ``t_ns`` of what is counted.
+    spans : ndarray, shape (n, 2)
+        Begin and end of each day, as from `days`.
+    runs : iterable of int
+        Which runs to count for, those without events included.
+    after_ns : int
+        What comes so much later counts too: the effects of a day show a round trip after its end.
+    begin_ns : int
+        Days that begin before are left out.
+
+    Returns
+    -------
+    DataFrame
+        ``run``, ``begin_ns`` (of the day), ``count``.
+    """
+    kept = spans[spans[:, 0] >= begin_ns]
+    parts = []
+    for run in runs:
+        times = np.sort(events.loc[events["run"] == run, "t_ns"].to_numpy())
+        counts = np.searchsorted(times, kept[:, 1] + after_ns) - np.searchsorted(times, kept[:, 0])
+        parts.append(pd.DataFrame({"run": run, "begin_ns": kept[:, 0], "count": counts}))
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame({"run": [], "begin_ns": [], "count": []})
+
+
+def spans_us(scenario: Scenario, link: str) -> list[tuple[float, float]]:
+    """Return the days of a link in the span of a fold, in us from its begin."""
+    fold_ns = scenario.probes.fold or scenario.limit
+    first = scenario.probes.fold_from
+    found = days(scenario, link) - first
+    return [(begin / 1e3, end / 1e3) for begin, end in found.tolist() if begin >= 0 and end <= fold_ns]
+
+
+def slope_gbps(line: pd.DataFrame, spans: Sequence[tuple[float, float]], after_us: float = 0.0) -> float:
+    """Return the mean slope of sequence graphs in some spans, in Gb/s.
+
+    Parameters
+    ----------
+    line : DataFrame
+        ``run``, ``t_us``, ``bytes``, as from `sequence`.
+    spans : sequence of (float, float)
+        Begin and end in us.
+    after_us : float
+        What is left out at the begin of each: until the first ACKs are back, they tell of what was before.
+    """
+    slopes = [
+        np.diff(np.interp([begin + after_us, end], of["t_us"], of["bytes"]))[0] * 8e-3 / (end - begin - after_us)
+        for _, of in line.groupby("run")
+        for begin, end in spans
+    ]
+    return float(np.mean(slopes)) if slopes else float("nan")

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How fast the engine is: ratios within one run, because seconds belong to a machine.
+
+What is compared is measured in turns, and of each the quickest round counts: what else a machine does only ever adds to
+a time, and it adds to all in the same minutes.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rdcnlab.engines import Outcome
+from rdcnlab.engines.kernel import KernelEngine, build, cores
+from rdcnlab.engines.kernel.checks import native
+from rdcnlab.engines.kernel.switches.bmv2 import install as bmv2_install
+from rdcnlab.runs.campaign import campaign
+from rdcnlab.runs.shipped import Shipped
+from rdcnlab.runs.store import Store
+from rdcnlab.scenario import Scenario
+
+ROUNDS, FEWER_ROUNDS = 5, 3
+#: Payload of a frame of 9000 B.
+MSS = 8948
+
+Row = dict[str, Any]
+
+
+def two_flows(size: str) -> Scenario:
+    """Return the two-flow migration experiment, CUBIC at 50 ms, at its paper's settings."""
+    return Scenario.from_dict(
+        {
+            "network": "aykurt",
+            "flows": [
+                {"name": "main", "size": size, "path": "green"},
+                {"name": "migrated", "size": size, "path": [["50 ms", "blue"], ["50 ms", "green"]]},
+            ],
+        }
+    )
+
+
+def measure() -> Iterator[Row]:
+    """Yield one row for each figure: measure, value, unit, goal, and whether it holds (None without a goal)."""
+    scenario = two_flows("2 GiB")
+    KernelEngine().prepare(scenario)
+    kernel = build.build(hz=scenario.engine.hz)
+    core = cores()[-1]
+    packets = sum(flow.size // MSS for flow in scenario.flows)
+
+    measured = {
+        "empty": lambda: _run(two_flows("1 B"), core),
+        "whole": lambda: _run(scenario, core),
+        "bare": lambda: _run(scenario.with_(**{"probes.tcp": "none"}), core),
+    }
+    if native.available():
+        measured["native"] = lambda: native.seconds(kernel, scenario, core)
+    best = _best(measured, ROUNDS)
+    virtual = float(_outcome(scenario, core).provenance["virtual_s"])
+    empty, wall = best["empty"], best["whole"]
+    yield row("a scenario with no traffic, Mininet included", empty, "s", at_most=2.0)
+    yield row("two-flow scenario, 2 x 2 GiB, probes on", wall, "s")
+    yield row("wall seconds a virtual second, set-up included", wall / virtual, "s/s")
+    yield row("data packets a second, set-up and probes included", packets / wall, "1/s")
+    speed = packets / (wall - empty)
+    yield row("data packets a second, probes included, set-up not", speed, "1/s")
+    yield row("data packets a second, tcp probe off, set-up not", packets / (best["bare"] - empty), "1/s")
+    if "native" in best:
+        natively = packets / best["native"]
+        yield row("the host's own kernel on that chain, unshaped, one core", natively, "1/s")
+        yield row("guest over host's own kernel", speed / natively, "", at_least=0.5)
+    else:
+        yield row("the host's own kernel: needs root, which makes the network namespaces", None, "1/s")
+    if bmv2_install.missing():
+        yield row(f"BMv2: {' and '.join(bmv2_install.missing())} not found", None, "")
+    else:
+        yield from _switches(core)
+    if len(cores()) > 1:
+        yield row("two cores over one, plain arithmetic: what this machine gives", _cores_worth(), "")
+        yield row("two workers over one", _scaling(), "", at_least=1.7)
+    else:
+        yield row("two workers over one: there is only one core", None, "")
+
+
+def _switches(core: int) -> Iterator[Row]:
+    """Yield what a packet costs with our kernel's switch and with BMv2, set-up taken off."""
+    scenario = two_flows("32 MiB")
+    for kind in ("ocs", "bmv2"):
+        empty, full = (
+            scenario.with_(size=size, **{"switch.kind": kind, "probes.tcp": "none"}) for size in ("1 B", "32 MiB")
+        )
+        best = _best({"empty": partial(_run, empty, core), "full": partial(_run, full, core)})
+        spent = best["full"] - best["empty"]
+        packets = sum(flow.size // MSS for flow in scenario.flows)
+        passed = _passed(_outcome(full, core)) - _passed(_outcome(empty, core))
+        yield row(f"{kind}: a scenario with no traffic", best["empty"], "s")
+        yield row(f"{kind}: data packets a second, set-up not", packets / spent, "1/s")
+        if kind == "bmv2":
+            yield row("bmv2: wall clock a packet through simple_switch", spent / passed * 1000, "ms", at_most=0.05)
+
+
+def _passed(outcome: Outcome) -> int:
+    """Packets that went into ``simple_switch``; a data packet goes in twice, from its host and from its link."""
+    return int(outcome.provenance["switch"].get("packets", 0))
+
+
+def row(
+    measure: str, value: float | None, unit: str, *, at_most: float | None = None, at_least: float | None = None
+) -> Row:
+    """Return one line of the benchmark's table."""
+    goal, holds = None, None
+    if at_most is not None:
+        goal, holds = f"at most {at_most:g}", value is not None and value <= at_most
+    if at_least is not None:
+        goal, holds = f"at least {at_least:g}", value is not None and value >= at_least
+    return {"measure": measure, "value": value, "unit": unit, "goal": goal, "holds": holds}
+
+
+def _best(measured: dict[str, Callable[[], float]], count: int = FEWER_ROUNDS) -> dict[str, float]:
+    """Return the least seconds of each, taken in turns."""
+    rounds = [{name: seconds() for name, seconds in measured.items()} for _ in range(count)]
+    return {name: min(each[name] for each in rounds) for name in measured}
+
+
+def _run(scenario: Scenario, core: int) -> float:
+    """Run once; return seconds of wall clock of the guest."""
+    return float(_outcome(scenario, core).provenance["wall_s"])
+
+
+def _outcome(scenario: Scenario, core: int) -> Outcome:
+    with tempfile.TemporaryDirectory() as name:
+        return KernelEngine().run(scenario, Path(name), core=core, wall_limit_s=600)
+
+
+def _scaling() -> float:
+    """Return the time of one worker over that of two for the same runs, in fresh stores."""
+
+    def seconds(workers: int) -> float:
+        with tempfile.TemporaryDirectory() as name:
+            store = Store(Path(name) / "runs", shipped=Shipped(Path(name) / "none"))
+            begun = time.monotonic()
+            campaign([two_flows("1 GiB").with_(seed=s) for s in range(6)], workers=workers, store=store, progress=False)
+            return time.monotonic() - begun
+
+    best = _best({"one": lambda: seconds(1), "two": lambda: seconds(2)})
+    return best["one"] / best["two"]
+
+
+def _cores_worth() -> float:
+    """Return how much more two cores do than one: two hardware threads of one core are not two."""
+
+    def seconds(chosen: list[int]) -> float:
+        line = "n = 0\nfor k in range(30_000_000): n += k"
+        begun = time.monotonic()
+        loops = [subprocess.Popen(["taskset", "-c", str(core), sys.executable, "-c", line]) for core in chosen]
+        for loop in loops:
+            loop.wait()
+        return time.monotonic() - begun
+
+    best = _best({"one": lambda: seconds(cores()[:1]), "two": lambda: seconds(cores()[:2])})
+    return 2 * best["one"] / best["two"]

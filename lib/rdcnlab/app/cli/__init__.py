@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line. Exit codes: 0 done, 1 something failed, 2 bad input."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+import yaml
+
+from rdcnlab.app.cli import kernel as cli_kernel
+from rdcnlab.app.cli.tools import Json, Output, parse_seeds, show
+from rdcnlab.fields.errors import InputError, RdcnlabError
+from rdcnlab.runs.campaign import WALL_LIMIT_S, HintWarning, campaign
+from rdcnlab.runs.store import Store
+from rdcnlab.scenario import Scenario
+
+app = typer.Typer(
+    help="TCP in networks that reconfigure themselves: a real Linux stack in virtual time.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.add_typer(cli_kernel.app, name="kernel")
+predict_app = typer.Typer(help="Ask the trained models.", no_args_is_help=True)
+app.add_typer(predict_app, name="predict")
+
+Workers = Annotated[int | None, typer.Option(min=1, help="Worker processes; one on each core by default.")]
+Names = Annotated[list[str] | None, typer.Argument(metavar="[PAPER[/ITEM]]...", help="All by default.")]
+ProfileName = Annotated[str, typer.Option(help="quick or paper.")]
+
+#: A quick look at a scenario sends no more than this on each flow.
+_QUICK_B = 64 * 2**20
+
+
+@app.command()
+def doctor(
+    run: Annotated[bool, typer.Option("--run", help="Also boot a guest and run a small scenario in it.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Say what this machine can run, what is missing, and how to mend it."""
+    from rdcnlab.app.doctor import examine
+
+    rows = examine(run=run)
+    show(rows, as_json)
+    if not all(row["ok"] for row in rows if row["needed"]):
+        raise typer.Exit(1)
+
+
+@app.command()
+def run(
+    scenario: Annotated[Path, typer.Argument(help="A YAML file.")],
+    seeds: Annotated[str | None, typer.Option(help="As in 1-30 or 1,4,7; the scenario's own by default.")] = None,
+    profile: ProfileName = "paper",
+    switch: Annotated[str | None, typer.Option(help="Another switch: ocs, bmv2 or linux.")] = None,
+    workers: Workers = None,
+    wall_limit: Annotated[float, typer.Option(min=1, help="Seconds after which a run is given up.")] = WALL_LIMIT_S,
+    as_json: Json = False,
+) -> None:
+    """Run one scenario and print its flows. Profile quick cuts every flow to 64 MiB."""
+    base = Scenario.load(scenario)
+    if _profile(profile) == "quick":
+        base = base.with_(**{f"flows.{flow.name}.size": min(flow.size, _QUICK_B) for flow in base.flows})
+    if switch is not None:
+        base = base.with_(**{"switch.kind": switch})
+    asked = [base] if seeds is None else [base.with_(seed=seed) for seed in parse_seeds(seeds)]
+    with warnings.catch_warnings(record=True) as hints:
+        warnings.simplefilter("always", HintWarning)
+        flows = campaign(asked, workers=workers, wall_limit_s=wall_limit, progress=sys.stderr.isatty()).flows
+    flows["goodput_Gbps"] = flows["received_B"] * 8e-9 / flows["fct_s"]
+    columns = ["seed", "flow", "cc", "size_B", "finished", "fct_s", "goodput_Gbps", "retransmits", "timeouts"]
+    show(json.loads(flows[columns].to_json(orient="records")), as_json)
+    for hint in hints:
+        typer.echo(f"rdcnlab: {hint.message}", err=True)
+
+
+@app.command()
+def reproduce(
+    names: Names = None,
+    profile: ProfileName = "quick",
+    workers: Workers = None,
+    parameter: Annotated[
+        list[str] | None, typer.Option("--parameter", "-p", metavar="NAME=VALUE", help="Another one of the notebook.")
+    ] = None,
+    output: Output = Path("out"),
+    as_json: Json = False,
+) -> None:
+    """Execute notebooks: run what is missing, draw, score."""
+    from rdcnlab.app.reproduce import reproduce as execute
+    from rdcnlab.papers import select
+
+    parameters: dict[str, Any] = {"profile": _profile(profile), "workers": workers}
+    parameters.update(_assignment(text) for text in parameter or ())
+    kinds = select(names or [])
+    failures: list[RdcnlabError] = []
+    rows: list[dict[str, Any]] = []
+    for kind in kinds:
+        try:
+            done = execute(kind, parameters, output, progress=not as_json)
+        except InputError:
+            raise
+        except RdcnlabError as error:
+            failures.append(error)
+            continue
+        rows += done.rows
+        if not as_json:
+            show([{name: row[name] for name in _CARD} for row in done.rows], False, f"{kind.paper}/{kind.id}")
+            typer.echo("\n".join(str(path) for path in (done.notebook, *done.figures)) + "\n")
+    if as_json:
+        show(rows, True)
+    for failure in failures:
+        typer.echo(str(failure), err=True)
+    if failures:
+        raise typer.Exit(1)
+
+
+_CARD = ("text", "expected", "measured", "verdict")
+
+
+@app.command()
+def score(names: Names = None, as_json: Json = False) -> None:
+    """Judge every claim from stored runs, in the fullest profile that is there."""
+    from rdcnlab.app.report import best
+    from rdcnlab.papers import select
+
+    store = Store()
+    rows = []
+    for kind in select(names or []):
+        item, runs = best(kind, store)
+        rows += item.rows(runs)
+    show(rows if as_json else [{name: row[name] for name in ("item", *_CARD, "profile")} for row in rows], as_json)
+
+
+@predict_app.command("variant")
+def predict_variant(
+    trace: Annotated[Path, typer.Argument(help="A table (.parquet or .csv) with t_ns, cwnd_B, srtt_us[, flow].")],
+    as_json: Json = False,
+) -> None:
+    """Tell which variant of TCP a flow is, from its window and RTT at each ACK."""
+    import pandas as pd
+
+    from rdcnlab.models import variant
+
+    readers: dict[str, Callable[[Path], pd.DataFrame]] = {".parquet": pd.read_parquet, ".csv": pd.read_csv}
+    if trace.suffix not in readers:
+        raise InputError.of("TRACE", trace.name, "a file that ends in .parquet or .csv")
+    try:
+        acks = readers[trace.suffix](trace)
+    except (OSError, ValueError) as error:
+        raise InputError.of("TRACE", trace, f"a readable table ({error})") from None
+    show(json.loads(variant.classify(acks).to_json(orient="records")), as_json)
+
+
+@predict_app.command("prolongation")
+def predict_prolongation(
+    scenario: Annotated[Path, typer.Argument(help="A YAML file; flows are called main... and migrated...")],
+    as_json: Json = False,
+) -> None:
+    """Tell how many times as long the migrated flows of a scenario will take as the main ones, without running it."""
+    import pandas as pd
+
+    from rdcnlab.models import general
+
+    told = general.inputs(Scenario.load(scenario))
+    (row,) = json.loads(general.best().predict(pd.DataFrame([told])).to_json(orient="records"))
+    show([{**told, **row}], as_json)
+
+
+@predict_app.command("seconds")
+def predict_seconds(
+    migrated: Annotated[str, typer.Option(help="Variant of the flow that is moved.")],
+    main: Annotated[str, typer.Option(help="Variant of the flow that stays.")],
+    day: Annotated[float, typer.Option(help="How long a circuit stands [ms].")],
+    night: Annotated[float, typer.Option(help="How long it is dark before the next one [ms].")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Tell how much longer a migrated flow of 2 GiB takes than the main one, on the testbed of Aykurt et al."""
+    import pandas as pd
+
+    from rdcnlab.models import forest
+
+    told = {"migrated": migrated, "main": main, "day_ms": day, "night_ms": night}
+    (row,) = json.loads(forest.best().predict(pd.DataFrame([told])).to_json(orient="records"))
+    show([{**told, **row}], as_json)
+
+
+@app.command()
+def verify(
+    sample: Annotated[int, typer.Option(min=1, help="How many stored runs to run again.")] = 3,
+    seed: Annotated[int, typer.Option(help="Another seed chooses others.")] = 0,
+    workers: Workers = None,
+    as_json: Json = False,
+) -> None:
+    """Run stored scenarios again and compare bytes."""
+    from rdcnlab.runs import verify as verification
+
+    runs = verification.sample(Store(), sample, seed)
+    if not runs:
+        raise InputError.of("--sample", sample, "0, because no run is stored")
+    rows = verification.verify(runs, workers=workers, progress=sys.stderr.isatty())
+    show(rows, as_json)
+    if not all(row["same"] for row in rows):
+        raise typer.Exit(1)
+
+
+@app.command()
+def report(names: Names = None, output: Output = Path("out")) -> None:
+    """Write one static page with every figure and verdict."""
+    from rdcnlab.app.report import write
+    from rdcnlab.papers import select
+
+    path = output / "report.html"
+    write(select(names or []), Store(), path)
+    typer.echo(path)
+
+
+@app.command(hidden=True)
+def ship(names: Annotated[list[str], typer.Argument(metavar="PAPER[/ITEM]...", help="As in aykurt/fig4.")]) -> None:
+    """Write the stored runs of items (paper profile) and of their causes, and models, as shipped. For maintainers.
+
+    What was shipped before stays, unless it was run anew. An item of which something is missing is not scored, but a
+    campaign goes on from there.
+    """
+    from rdcnlab.app import shipping
+    from rdcnlab.papers import select
+
+    store = Store()
+    done = [shipping.ship(kind, store) for kind in select(names)]
+    if not any(one.runs for one in done):
+        raise InputError.of("PAPER[/ITEM]", " ".join(names), "items with a stored run of the paper profile")
+    for one in done:
+        typer.echo(f"{one.folder}: {one.written} of {one.runs} runs, the others are with other items")
+    left = [words for one in done for words in one.left]
+    if left:
+        typer.echo(f"not complete: {'; '.join(left)}")
+
+
+@app.command()
+def bench(as_json: Json = False) -> None:
+    """Measure the engine: wall seconds a virtual second, packets a second, beside the host's own kernel."""
+    from rdcnlab.app.bench import measure
+
+    show(list(measure()), as_json)
+
+
+def _profile(name: str) -> str:
+    if name not in ("quick", "paper"):
+        raise InputError.of("--profile", name, "quick or paper")
+    return name
+
+
+def _assignment(text: str) -> tuple[str, Any]:
+    name, sign, value = text.partition("=")
+    if not sign:
+        raise InputError.of("--parameter", text, "NAME=VALUE")
+    try:
+        return name, yaml.safe_load(value)
+    except yaml.YAMLError:
+        raise InputError.of(f"--parameter {name}", value, "a YAML value") from None
+
+
+def main() -> None:
+    """Run the command line; every expected error is a sentence, not a traceback."""
+    # being ended politely cleans up as Ctrl-C does, which a shell's background job would not even receive
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.default_int_handler)
+    try:
+        app()
+    except RdcnlabError as error:
+        typer.echo(f"rdcnlab: {error}", err=True)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        typer.echo("rdcnlab: interrupted; what had ended is kept", err=True)
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

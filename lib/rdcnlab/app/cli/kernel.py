@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands that make the kernel and look for errors in it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rdcnlab.app.cli.tools import Json, Output, parse_seeds, show
+from rdcnlab.fields.errors import InputError
+from rdcnlab.system import progress
+
+if TYPE_CHECKING:
+    from rdcnlab.engines.kernel.build import Kernel
+
+app = typer.Typer(help="The patched kernel.", no_args_is_help=True)
+
+
+@app.command("build")
+def build(
+    hz: Annotated[int, typer.Option(help="Timer frequency: 100, 250, 300 or 1000.")] = 250,
+    stock: Annotated[bool, typer.Option(help="With the patches for time and randomness only.")] = False,
+    debug: Annotated[bool, typer.Option(help="One that checks itself: KASAN, lockdep and more; slow.")] = False,
+) -> None:
+    """Build the patched kernel into the cache. Safe to interrupt, and to run twice at once.
+
+    KERNEL_SOURCE names another source than Debian's: an archive, an address followed by #sha256= and its checksum, or a
+    release such as 6.12.107, which is downloaded.
+    """
+    if hz not in (100, 250, 300, 1000):
+        raise InputError.of("--hz", hz, "100, 250, 300 or 1000")
+    from rdcnlab.engines.kernel.build import cache_root, source
+
+    kernel = _built(hz=hz, stock=stock, debug=debug)
+    typer.echo(f"{kernel.version} {kernel.id} {kernel.directory} from {source.find(cache_root())}")
+
+
+@app.command("soak")
+def soak(
+    seeds: Annotated[str, typer.Option(help="As in 0-99 or 1,4,7; each is a case of its own.")] = "0-19",
+    kind: Annotated[str | None, typer.Option(help="Only this: tdtcp, mptcp, retcp or tcp.")] = None,
+    fault: Annotated[str | None, typer.Option(help="Make an error on purpose, to see it found.")] = None,
+    plain: Annotated[bool, typer.Option(help="On the ordinary build: quicker, and blind for much.")] = False,
+    output: Output = Path("out/soak"),
+    as_json: Json = False,
+) -> None:
+    """Try random networks and transfers on the kernel that checks itself; each seed in a guest of its own."""
+    from rdcnlab.engines.kernel import cores
+    from rdcnlab.engines.kernel.checks.soak import FAULTS, KINDS, run
+
+    numbers = parse_seeds(seeds)
+    for option, value, allowed in (("--kind", kind, KINDS), ("--fault", fault, FAULTS)):
+        if value is not None and value not in allowed:
+            raise InputError.of(option, value, ", ".join(allowed))
+    kernel = _built(debug=not plain)
+    rows: list[dict[str, Any]] = []
+    failed = 0
+    try:
+        with progress.bar(len(numbers), "seed") as bar:
+            for seed in numbers:
+                # a guest is fastest on one core
+                ended = run(kernel, seed, output / str(seed), kind=kind, fault=fault, core=cores()[-1])
+                rows.append(ended.row())
+                if ended.error:
+                    failed += 1
+                    bar.write(f"seed {seed} ({ended.kind}): {ended.error} (see {ended.directory})", file=sys.stderr)
+                bar.set_postfix_str(f"{failed} failed", refresh=False)
+                bar.update()
+    finally:  # also of those that had ended when it was interrupted
+        show(rows, as_json, f"kernel {kernel.id[:16]}: {len(rows) - failed} of {len(rows)} seeds passed")
+    if failed:
+        raise typer.Exit(1)
+
+
+@app.command("selftest")
+def selftest(
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="As in mptcp/diag; all.")] = None,
+    plain: Annotated[bool, typer.Option(help="On the ordinary build, which lacks what some tests need.")] = False,
+    output: Output = Path("out/selftest"),
+    as_json: Json = False,
+) -> None:
+    """Run the kernel's own tests of TCP and MPTCP; what fails is run without our features too, to say whose it is."""
+    from rdcnlab.engines.kernel import cores
+    from rdcnlab.engines.kernel.checks import selftests
+
+    tests = {test.name: test for test in selftests.tests()}
+    for name in names or ():
+        if name not in tests:
+            raise InputError.of("NAME", name, ", ".join(tests))
+    kernel = _built(debug=not plain)
+    rows: list[dict[str, Any]] = []
+    ours = False
+    try:
+        with progress.bar(len(names or tests), "test") as bar:
+            for name in names or tests:
+                row = selftests.run(kernel, tests[name], output / name, core=cores()[-1])
+                row["without ours"] = ""
+                if row["result"] == "fail":
+                    stock = _built(stock=True, debug=not plain)
+                    other = selftests.run(stock, tests[name], output / f"{name}.stock", core=cores()[-1])
+                    row["without ours"] = f"{other['result']}: {other['failed']} failed"
+                    ours |= (other["result"], other["failed"]) != (row["result"], row["failed"])
+                rows.append(row)
+                bar.update()
+    finally:
+        show(rows, as_json, f"kernel {kernel.id[:16]}")
+    if ours:
+        raise typer.Exit(1)
+
+
+def _built(*, hz: int = 250, stock: bool = False, debug: bool = False) -> Kernel:
+    """Return a build, with a bar while it is made."""
+    from rdcnlab.engines.kernel import build
+
+    with progress.bar(build.STEPS, "step") as bar:
+
+        def report(what: str, done: int, total: int) -> None:
+            bar.total = total
+            bar.set_description(what, refresh=False)
+            bar.update(done - bar.n)
+
+        return build.build(hz=hz, stock=stock, debug=debug, progress=report)

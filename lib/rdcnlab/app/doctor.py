@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What this machine can run, what is missing, and the one command that mends it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rdcnlab.engines.kernel import KernelEngine, build
+from rdcnlab.engines.kernel.build import releases, source, toolchain
+from rdcnlab.engines.kernel.guest import memory, sandbox
+from rdcnlab.engines.kernel.switches.bmv2 import install as bmv2_install
+from rdcnlab.engines.kernel.traffic import quic
+from rdcnlab.fields.errors import RdcnlabError, RunError
+from rdcnlab.scenario import Scenario
+from rdcnlab.system import places
+
+#: For scenarios with ``switch: bmv2``, and for those who change P4 programs.
+_OPTIONAL = ("bmv2", "p4c", "quic")
+
+
+#: Two flows that share a link: what a run needs of a guest, in a few seconds.
+TRIAL = {
+    "network": "aykurt",
+    "flows": [
+        {"name": "main", "size": "4 MiB", "path": "green"},
+        {"name": "migrated", "size": "4 MiB", "path": [["1 ms", "blue"], ["1 ms", "green"]]},
+    ],
+}
+#: Seconds of wall clock that the trial may take; it takes 3 on an idle core.
+PATIENCE_S = 120.0
+
+
+def examine(*, run: bool = False) -> list[dict[str, Any]]:
+    """Look at everything a run needs.
+
+    Parameters
+    ----------
+    run : bool
+        Also boot a guest and run a small scenario in it.
+
+    Returns
+    -------
+    list of dict
+        One row a thing: ``what``, ``ok``, ``found``, ``mend``, the command or setting that helps where it is not, and
+        whether it is ``needed`` or only for some scenarios.
+    """
+    checks: list[tuple[str, Callable[[], tuple[bool, str, str]]]] = [
+        ("programs", _programs),
+        ("kernel", _kernel),
+        ("guest memory", _memory),
+        ("confinement", _confinement),
+        ("cores", _cores),
+        ("store", _store),
+        ("bmv2", _bmv2),
+        ("p4c", _p4c),
+        ("quic", _quic),
+    ]
+    if run:
+        checks.append(("trial run", _trial))
+    rows = []
+    for what, check in checks:
+        try:
+            ok, found, mend = check()
+        except (RdcnlabError, OSError) as error:
+            ok, found, mend = False, str(error), ""
+        rows.append({"what": what, "ok": ok, "found": found, "mend": mend, "needed": what not in _OPTIONAL})
+    return rows
+
+
+def _programs() -> tuple[bool, str, str]:
+    lacking = toolchain.missing()
+    if lacking:
+        return False, f"missing: {', '.join(sorted(lacking))}", toolchain.remedy(lacking)
+    kernel_source = source.find(build.cache_root())
+    where = kernel_source.path if kernel_source.path.is_file() else "will be downloaded"
+    fit = "known to work" if kernel_source.is_known else f"not among the releases known to work: {releases.names()}"
+    return True, f"{toolchain.compiler()}; kernel source {kernel_source}, {where}, {fit}", ""
+
+
+def _kernel() -> tuple[bool, str, str]:
+    kernel = build.find()
+    if kernel is None:
+        return False, "not built", "rdcnlab kernel build"
+    return True, f"{kernel.version}, build {kernel.id[:12]}", ""
+
+
+def _trial() -> tuple[bool, str, str]:
+    if build.find() is None:
+        return False, "not tried, because the kernel is not built", "rdcnlab kernel build"
+    scenario, engine = Scenario.from_dict(TRIAL), KernelEngine()
+    engine.prepare(scenario)
+    with tempfile.TemporaryDirectory(prefix="rdcnlab-doctor-") as name:
+        try:
+            outcome = engine.run(scenario, Path(name), core=None, wall_limit_s=PATIENCE_S)
+        except RunError as error:
+            return False, error.reason, ""  # the log is gone with the directory, so its name would help nobody
+    ends = [f"{seconds * 1e3:.2f} ms" for seconds in outcome.tables["flows"]["fct_s"].to_pylist()]
+    return True, f"two flows of 4 MiB took {' and '.join(ends)}; {outcome.provenance['wall_s']:.1f} s of wall clock", ""
+
+
+def _memory() -> tuple[bool, str, str]:
+    need = memory.size(0)
+    return True, f"{need >> 20} MiB and more in {memory.directory(need)}", ""
+
+
+def _confinement() -> tuple[bool, str, str]:
+    kernel = build.find()
+    version = sandbox.landlock(kernel.launch) if kernel is not None else 0
+    if version:
+        return True, f"Landlock {version}", ""
+    if shutil.which("bwrap"):
+        return True, "bubblewrap", ""
+    if kernel is None:
+        return False, "known once the kernel is built", "rdcnlab kernel build"
+    return False, "neither Landlock nor bubblewrap: a guest has all your rights", "sudo apt-get install -y bubblewrap"
+
+
+def _cores() -> tuple[bool, str, str]:
+    return True, f"{len(os.sched_getaffinity(0))}, one guest each", ""
+
+
+def _store() -> tuple[bool, str, str]:
+    root = places.store()
+    parent = next(path for path in [root, *root.parents] if path.exists())
+    free = shutil.disk_usage(parent).free / 1e9
+    fine = os.access(parent, os.W_OK) and free > 1
+    return fine, f"{root}, {free:.0f} GB free", "" if fine else "export RDCNLAB_STORE=<a directory with room>"
+
+
+def _bmv2() -> tuple[bool, str, str]:
+    lacking = bmv2_install.missing()
+    if lacking:
+        return False, f"missing: {', '.join(lacking)}; only switch: bmv2 needs them", bmv2_install.WHERE
+    found = bmv2_install.install()
+    return True, f"{found.switch} {found.version}; {found.cli}, run by {found.python}", ""
+
+
+def _quic() -> tuple[bool, str, str]:
+    lacking = quic.missing()
+    if lacking:
+        return False, f"missing: {', '.join(lacking)}; only flows over QUIC need them", quic.REMEDY
+    return True, "ngtcp2", ""
+
+
+def _p4c() -> tuple[bool, str, str]:
+    found = shutil.which("p4c-bm2-ss")
+    if found is None:
+        return False, "missing: p4c-bm2-ss; only changing p4/ needs it", bmv2_install.WHERE
+    return True, found, ""

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One static page: every figure beside what the paper says, every verdict, and where the runs come from."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterable
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from rdcnlab.papers import claims
+from rdcnlab.papers.item import Item, Profile
+from rdcnlab.runs.frame import Runs
+from rdcnlab.runs.store import Store
+
+_PROFILES: tuple[Profile, ...] = ("paper", "quick")
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 68rem; padding: 0 1rem; color: #222 }
+img { max-width: 100% } table { border-collapse: collapse; width: 100%; font-size: 0.9em }
+td, th { border-bottom: 1px solid #ddd; padding: 0.3rem 0.6rem; text-align: left; vertical-align: top }
+.verdict { white-space: nowrap; font-weight: 600 } .reproduced { color: #00734f } .partly { color: #8a5a00 }
+.differs { color: #a83a00 } .provenance { color: #666; font-size: 0.85em }
+"""
+
+
+def best(kind: type[Item], store: Store) -> tuple[Item, Runs | None]:
+    """Return an item in the fullest profile whose runs are all stored; without any, the quick one and None."""
+    for profile in _PROFILES:
+        item = kind(profile=profile)
+        runs = item.stored(store)
+        if runs is not None:
+            return item, runs
+    return kind(profile="quick"), None
+
+
+def page(kinds: Iterable[type[Item]], store: Store) -> str:
+    """Return the page as HTML, with its pictures inside."""
+    sections = []
+    seen: set[str] = set()
+    for kind in kinds:
+        if kind.paper not in seen:
+            seen.add(kind.paper)
+            paper = claims.paper(kind.paper)
+            sections.append(f"<h1>{escape(paper.paper)}: {escape(paper.title)}</h1><p>{escape(paper.testbed)}</p>")
+        sections.append(_section(*best(kind, store)))
+    return (
+        "<!DOCTYPE html><html lang='en'><meta charset='utf-8'><title>rdcnlab report</title>"
+        f"<meta name='viewport' content='width=device-width'><style>{_STYLE}</style>{''.join(sections)}</html>\n"
+    )
+
+
+def write(kinds: Iterable[type[Item]], store: Store, path: Path) -> None:
+    """Write the page."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(page(kinds, store), encoding="utf-8")
+
+
+def _section(item: Item, runs: Runs | None) -> str:
+    said = item.claims
+    head = f"<h2 id='{item.id}'>{escape(item.id)}: {escape(said.title)}</h2><p>{escape(said.says)}</p>"
+    picture = "<p><em>Not run on this machine, and not shipped.</em></p>"
+    provenance = ""
+    if runs is not None:
+        picture = f"<img alt='{escape(said.title)}' src='data:image/png;base64,{_png(item.plot(runs))}'>"
+        provenance = f"<p class='provenance'>{escape(item.provenance(runs))}</p>"
+    return head + picture + _table(item.rows(runs)) + provenance
+
+
+def _table(rows: list[dict[str, Any]]) -> str:
+    columns = ("text", "expected", "measured")
+    body = "".join(
+        "<tr>"
+        + "".join(f"<td>{escape(str(row[name]))}</td>" for name in columns)
+        + f"<td class='verdict {row['verdict'].replace(' ', '-')}'>{escape(row['verdict'])}</td></tr>"
+        for row in rows
+    )
+    return f"<table><tr><th>claim</th><th>expected</th><th>measured</th><th>verdict</th></tr>{body}</table>"
+
+
+def _png(figure: Figure) -> str:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", metadata={"Software": None})
+    return base64.b64encode(buffer.getvalue()).decode()

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Execute the notebooks of items, as a reader would, and keep what they drew."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rdcnlab.fields.errors import InputError, RunError
+from rdcnlab.papers.item import Item
+from rdcnlab.system import places
+
+
+@dataclass(frozen=True)
+class Reproduced:
+    """An executed notebook.
+
+    Parameters
+    ----------
+    notebook : Path
+        With its outputs.
+    figures : tuple of Path
+        The pictures in it, in order.
+    rows : list of dict
+        The scorecard, as from `Item.rows`.
+    """
+
+    notebook: Path
+    figures: tuple[Path, ...]
+    rows: list[dict[str, Any]]
+
+
+def reproduce(kind: type[Item], parameters: Mapping[str, Any], output: Path, *, progress: bool = True) -> Reproduced:
+    """Execute the notebook of an item.
+
+    Parameters
+    ----------
+    kind : type of Item
+        Which.
+    parameters : dict
+        Values for the notebook's ``parameters`` cell.
+    output : Path
+        Directory for ``<paper>/<item>.ipynb`` and its pictures.
+    progress : bool
+        Show a bar while scenarios run.
+
+    Raises
+    ------
+    InputError
+        The notebook has no such parameter, or the item refuses a value.
+    CampaignError
+        Scenarios could not be run.
+    RunError
+        The notebook failed; the log is the notebook as far as it came.
+    """
+    import papermill as pm  # takes a second
+
+    source = places.notebooks() / kind.paper / f"{kind.id}.ipynb"
+    known = pm.inspect_notebook(source)
+    for name, value in parameters.items():
+        if name not in known:
+            raise InputError.of(f"parameter {name}", value, f"the parameters {', '.join(known)}")
+    item = kind(**{name: value for name, value in parameters.items() if name in kind.model_fields})
+    # What is missing is run here, where progress can be seen and Ctrl-C is heard; the notebook then finds it all.
+    runs = item.run(workers=parameters.get("workers"), progress=progress)
+    item.explain(workers=parameters.get("workers"), progress=progress)
+    target = output / kind.paper / f"{kind.id}.ipynb"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        executed = pm.execute_notebook(
+            source,
+            target,
+            parameters=dict(parameters),
+            kernel_name="python3",
+            progress_bar=False,
+            # a notebook's kernel warns of its local transport each time; that is no news to a reader
+            extra_arguments=["--log-level=ERROR"],
+        )
+    except pm.PapermillExecutionError as error:
+        raise RunError(f"the notebook {kind.paper}/{kind.id} failed: {error.ename}: {error.evalue}", target) from None
+    return Reproduced(target, _pictures(executed, target), item.rows(runs))
+
+
+def _pictures(executed: Any, target: Path) -> tuple[Path, ...]:
+    """Write the pictures of a notebook beside it."""
+    images = [
+        output["data"]["image/png"]
+        for cell in executed.cells
+        for output in cell.get("outputs", [])
+        if "image/png" in output.get("data", {})
+    ]
+    paths = []
+    for number, image in enumerate(images):
+        path = target.with_name(f"{target.stem}{f'-{number}' if number else ''}.png")
+        path.write_bytes(base64.b64decode(image))
+        paths.append(path)
+    return tuple(paths)

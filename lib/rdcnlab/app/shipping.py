@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ship an item: its stored runs of the paper profile, those of its causes, and its models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rdcnlab.models import saved
+from rdcnlab.papers.item import Item
+from rdcnlab.runs.campaign import lookup
+from rdcnlab.runs.frame import Runs
+from rdcnlab.runs.parts import Part, united
+from rdcnlab.runs.shipped import Row, Shipped
+from rdcnlab.runs.shipped import ship as write
+from rdcnlab.runs.store import Run, Store
+from rdcnlab.system import places
+
+
+@dataclass(frozen=True)
+class Done:
+    """What was shipped of an item: `written` of its `runs` to a `folder`; `left` names what is not complete."""
+
+    folder: Path
+    runs: int
+    written: int
+    left: tuple[str, ...]
+
+
+def ship(kind: type[Item], store: Store) -> Done:
+    """Ship an item.
+
+    Parameters
+    ----------
+    kind : type of Item
+        Which.
+    store : Store
+        Where its runs are; shipped ones count.
+    """
+    folder = places.results() / kind.paper / kind.id
+    item = kind(profile="paper")
+    asked: dict[Run, list[dict[str, Part]]] = {}
+    left = []
+    for shown, words in ((item, ""), *((cause.shown_by, f", why {cause.claim}") for cause in item.causes())):
+        scenarios = list(dict.fromkeys(shown.scenarios()))
+        runs = [run for run in lookup(scenarios, store, shown.parts_of) if run is not None]
+        if len(runs) < len(scenarios):
+            left.append(f"{len(runs)} of {len(scenarios)} of {kind.paper}/{kind.id}{words}")
+        elif not words:
+            saved.ship(item.models(Runs(runs, item.parts)))
+        for run in runs:
+            asked.setdefault(run, []).append(shown.parts_of(run.scenario))
+    shipped = Shipped()
+    wanted = {run: _not_elsewhere(run, united(parts), folder, shipped) for run, parts in asked.items()}
+    written = {run: parts for run, parts in wanted.items() if parts}
+    if written:
+        write(written, folder)
+    return Done(folder, len(wanted), len(written), tuple(left))
+
+
+def _not_elsewhere(run: Run, parts: dict[str, Part], folder: Path, shipped: Shipped) -> dict[str, Part]:
+    """Return the parts that no other item's directory holds."""
+    row = shipped.row(run.scenario.hash)
+    if row is None or row.digests != run.digests:
+        return parts
+    return {name: part for name, part in parts.items() if not _elsewhere(row, name, part, folder)}
+
+
+def _elsewhere(row: Row, name: str, part: Part, folder: Path) -> bool:
+    return any(copy.file.parent != folder and copy.part.covers(part) for copy in row.copies.get(name, ()))

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The releases of Linux that the series is known to apply to, as ``kernel-patches/releases.yaml`` lists them."""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+import yaml
+
+from rdcnlab.engines.kernel.build import apt, patches
+
+SOURCE_PACKAGE = "linux-source-6.12"
+#: Where Debian's packages are: the archive, which drops a version some time after the next one came, and the one of all
+#: that ever were, which knows a file by its sha1.
+ARCHIVE = "https://deb.debian.org/debian-security/pool/updates/main/l/linux-6.12/{package}"
+SNAPSHOT = "https://snapshot.debian.org/file/{sha1}"
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release that the series is known to apply to; see ``kernel-patches/releases.yaml`` for the fields."""
+
+    release: str
+    package: str
+    sha256: str
+    sha1: str
+    archive: str
+    checked: str
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Where Debian's package can be downloaded, in the order to try."""
+        return ARCHIVE.format(package=quote(self.package)), SNAPSHOT.format(sha1=self.sha1)
+
+
+@functools.cache
+def known() -> tuple[Release, ...]:
+    """Return the releases that the series is known to apply to, oldest first."""
+    rows = yaml.safe_load((patches.root() / "releases.yaml").read_text())
+    return tuple(Release(**row) for row in rows)
+
+
+def by_name(name: str) -> Release | None:
+    """Return the known release of a name such as ``6.12.117``."""
+    return next((release for release in known() if release.release == name), None)
+
+
+def by_archive(digest: str) -> Release | None:
+    """Return the known release whose archive has this sha256."""
+    return next((release for release in known() if release.archive == digest), None)
+
+
+def names() -> str:
+    """Return the names of the known releases as text."""
+    return ", ".join(release.release for release in known())
+
+
+def release_of_tree(tree: Path) -> str:
+    """Return the release of an unpacked source, or nothing if its ``Makefile`` does not say."""
+    makefile = tree / "Makefile"
+    return release_of_makefile(makefile.read_text(errors="replace")) if makefile.is_file() else ""
+
+
+def release_of_makefile(text: str) -> str:
+    r"""Return the release that the kernel's ``Makefile`` says.
+
+    Examples
+    --------
+    >>> release_of_makefile("VERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 117\nEXTRAVERSION =\n")
+    '6.12.117'
+    """
+    found = [re.search(rf"^{name} = (\d+)$", text, re.MULTILINE) for name in ("VERSION", "PATCHLEVEL", "SUBLEVEL")]
+    return ".".join(match[1] for match in found if match) if all(found) else ""
+
+
+def release_of_version(version: str) -> str:
+    """Return the release that a version of Debian's package is of.
+
+    Examples
+    --------
+    >>> release_of_version("6.12.117-1~deb12u1")
+    '6.12.117'
+    """
+    return version.split("-")[0]
+
+
+def advice(tried: str = "") -> str:
+    """Return the known releases and the one command that gets one of them, other than the one tried."""
+    good = [release.release for release in known() if release.release != tried]
+    offered = [version for version in apt.versions(SOURCE_PACKAGE) if release_of_version(version) in good]
+    if offered:
+        # without -y: apt asks before it goes back to an older version
+        command = f"sudo apt-get install {SOURCE_PACKAGE}={offered[0]}"
+    else:
+        command = f"KERNEL_SOURCE={good[-1]} rdcnlab kernel build (downloads it)"
+    return f"Releases known to work: {', '.join(good)}; get one with: {command}"

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What building the kernel needs from the system, and what is missing of it."""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from rdcnlab.engines.kernel.build import releases, source
+from rdcnlab.fields.errors import RunError
+
+#: Programs and the Debian package that has each.
+PROGRAMS = {
+    "gcc": "gcc",
+    "make": "make",
+    "flex": "flex",
+    "bison": "bison",
+    "bc": "bc",
+    "patch": "patch",
+    "tar": "tar",
+    "xz": "xz-utils",
+}
+#: Programs of the guest, which sees the host's files.
+GUEST_PROGRAMS = {"mnexec": "mininet", "ip": "iproute2", "tc": "iproute2", "bash": "bash", "ifconfig": "net-tools"}
+
+
+def missing() -> dict[str, str]:
+    """Return what is not there: name to Debian package."""
+    path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
+    lacking = {
+        name: package for name, package in {**PROGRAMS, **GUEST_PROGRAMS}.items() if not shutil.which(name, path=path)
+    }
+    if not Path("/usr/include/x86_64-linux-gnu/sys/types.h").exists() and not Path("/usr/include/sys/types.h").exists():
+        lacking["C library headers"] = "libc6-dev"
+    if source.is_missing():
+        lacking["kernel source"] = releases.SOURCE_PACKAGE
+    return lacking
+
+
+def remedy(lacking: dict[str, str]) -> str:
+    """Return the one command that installs what is missing."""
+    return f"sudo apt-get install -y {' '.join(sorted(set(lacking.values())))}"
+
+
+def require(*, guest_only: bool = False) -> None:
+    """Raise RunError naming what is missing and the command that mends it."""
+    lacking = missing()
+    if guest_only:
+        lacking = {name: package for name, package in lacking.items() if name in GUEST_PROGRAMS}
+    if lacking:
+        raise RunError(f"the kernel engine needs {', '.join(sorted(lacking))}; install with: {remedy(lacking)}")
+
+
+@functools.cache
+def compiler() -> str:
+    """Return the first line of ``gcc --version``."""
+    try:
+        answer = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        raise RunError(f"the kernel engine needs gcc; install with: {remedy({'gcc': 'gcc'})}") from None
+    return answer.stdout.splitlines()[0]

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kernel's own selftests of TCP and MPTCP, each in a guest of its own.
+
+They come with the kernel's source and are compiled once, into the cache; ``kernel-patches/tests/selftests/list`` names
+those that apply. What fails here is run on the build without our features too, which says whose failure it is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from rdcnlab.engines.kernel import build, guest
+from rdcnlab.engines.kernel.build import patches, source, toolchain
+from rdcnlab.engines.kernel.checks import soak
+from rdcnlab.engines.kernel.guest import memory
+from rdcnlab.fields.errors import RunError
+from rdcnlab.system.locks import locked
+
+#: Parts of the source that the tests and the kernel's headers for programs are made from.
+PARTS = (
+    *("Makefile", "Kbuild", "Kconfig", "scripts", "include", "usr", "arch/x86", "tools/include", "tools/scripts"),
+    *("tools/testing/selftests/lib.mk", "tools/testing/selftests/kselftest*", "tools/testing/selftests/net"),
+)
+#: Directories whose Makefile compiles their programs.
+MADE = ("mptcp", "tcp_ao")
+MEMORY = 1024 * memory.MIB
+#: Seconds of virtual time, of wall clock, and of processor time without virtual time moving.
+LIMIT_S, WALL_S, STALL_S = 7200, 3000.0, 300.0
+#: The guest of a scenario boots without IPv6.
+OPTIONS = (*soak.OPTIONS, "ipv6.disable_ipv6=0")
+SKIP = 4
+
+
+@dataclass(frozen=True)
+class Test:
+    """A selftest: its directory below ``selftests/net``, a command, and the C program that it needs, if any."""
+
+    directory: str
+    command: str
+    source: str = ""
+
+    @property
+    def name(self) -> str:
+        """A short name, as in ``mptcp/diag``."""
+        stem = self.command.removeprefix("./").removesuffix(".sh")
+        return stem if self.directory == "." else f"{self.directory}/{stem}"
+
+
+def tests() -> list[Test]:
+    """Return the tests that apply."""
+    lines = (patches.root() / "tests" / "selftests" / "list").read_text().splitlines()
+    return [Test(*line.split()) for line in lines if line and not line.startswith("#")]
+
+
+def prepare() -> Path:
+    """Return the directory of the compiled tests, ``selftests/net``, making it first if it is not there."""
+    root = build.cache_root()
+    archive = source.find(root)
+    listed = (patches.root() / "tests" / "selftests" / "list").read_text()
+    target = root / f"selftests-{build.hashed([archive.digest, toolchain.compiler(), listed])[:16]}"
+    net = Path("tools/testing/selftests/net")
+    with locked(target.with_suffix(".lock"), lambda: None):
+        if not target.is_dir():
+            work, log = target.with_suffix(".work"), target.with_suffix(".log")
+            shutil.rmtree(work, ignore_errors=True)
+            work.mkdir(parents=True)
+            source.fetch(archive, lambda _what, _done, _total: None)
+            unpack = [
+                "tar",
+                "xf",
+                str(archive.path),
+                "--strip-components=1",
+                "--wildcards",
+                "--no-wildcards-match-slash",
+            ]
+            build.call([*unpack, *(f"*/{part}" for part in PARTS)], work, log, "unpacking the selftests")
+            build.call(["make", "ARCH=x86", "headers"], work, log, "making the kernel's headers")
+            headers = f"-isystem {work / 'usr/include'}"
+            for name in MADE:
+                build.call(["make", "-C", name, f"KHDR_INCLUDES={headers}"], work / net, log, f"compiling {name}")
+            for test in tests():
+                if test.source:
+                    line = ["gcc", "-O2", "-w", "-D_GNU_SOURCE=", *headers.split(), "-I..", "-pthread"]
+                    line += ["-o", test.source, f"{test.source}.c"]
+                    build.call(line, work / net, log, f"compiling {test.source}")
+            work.rename(target)
+    return target / net
+
+
+def run(kernel: build.Kernel, test: Test, directory: Path, *, core: int | None = None) -> dict[str, object]:
+    """Run a test in a guest; return a row of name, result, subtests that passed, failed and were skipped, and a reason.
+
+    ``directory`` keeps what it said (``output``), the console and the kernel's log.
+    """
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True)
+    for file in ("alone/alone.py", "selftests/main.py"):
+        shutil.copy(patches.root() / "tests" / file, directory)
+    where = prepare()
+    asked = {"command": test.command, "cwd": str(where / test.directory), "limit_s": LIMIT_S}
+    (directory / "test.json").write_text(json.dumps(asked))
+    try:
+        report = guest.boot(
+            kernel, directory, MEMORY, python=sys.executable, inside="/run/rdcnlab", read=[where.parent], core=core,
+            options=OPTIONS, wall_limit_s=WALL_S, stall_s=STALL_S,
+        )  # fmt: skip
+        status, why, wall_s = json.loads((directory / "outcome.json").read_text())["status"], "", report.wall_s
+    except RunError as error:
+        status, why, wall_s = None, error.reason, 0.0
+    output = directory / "output"
+    said = output.read_text(errors="replace") if output.is_file() else ""
+    complained = soak.complaint(directory / "console.log") or soak.complaint(directory / "dmesg")
+    return row(test, status, said, complained or why) | {"wall_s": round(wall_s, 1)}
+
+
+def row(test: Test, status: int | None, said: str, why: str) -> dict[str, object]:
+    """Judge a test by its status and by its lines of TAP.
+
+    Parameters
+    ----------
+    test : Test
+        Which.
+    status : int or None
+        0 passed, 4 skipped, otherwise failed; None if the guest did not end well.
+    said : str
+        What it printed.
+    why : str
+        What the kernel complained about, or why the guest ended.
+    """
+    lines = [re.sub(r"^# ", "", line.strip()) for line in said.splitlines()]
+    skipped = [line for line in lines if re.match(r"ok \d+.*# SKIP", line)]
+    passed = [line for line in lines if re.match(r"ok \d+", line) and line not in skipped]
+    failed = [line for line in lines if re.match(r"not ok \d+(?!.*# (XFAIL|SKIP|TODO))", line)]
+    # some programs say what failed and end with 0
+    result = "skip" if status == SKIP else "pass" if status == 0 and not failed and not why else "fail"
+    if result != "pass" and not why:
+        telling = failed or [line for line in lines if re.search(r"skip|fail|error|not ", line, re.IGNORECASE)] or lines
+        why = "; ".join(line[:80] for line in telling[:3]) or f"status {status}"
+    counts = {"passed": len(passed), "failed": len(failed), "skipped": len(skipped)}
+    return {"test": test.name, "result": result, **counts, "reason": why}

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The guest's memory: a sparse file of the host, in a directory that has room and lets memory be executed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from rdcnlab.fields.errors import InputError, RunError
+
+MIB = 2**20
+#: Kernel, Mininet, sockets and what slack a sparse file costs.
+BASE = 512 * MIB
+#: Largest and smallest memory a guest may be given.
+SMALLEST, LARGEST = 256 * MIB, 64 * 1024 * MIB
+
+
+def size(plan_probes_kB: int) -> int:  # noqa: N803  (unit)
+    """Return the bytes of memory a run needs: its trace buffers and a base.
+
+    ``RDCNLAB_GUEST_MEMORY`` (MiB) overrides it; results do not depend on it.
+
+    Raises
+    ------
+    InputError
+        The variable is no number in range.
+    """
+    named = os.environ.get("RDCNLAB_GUEST_MEMORY")
+    if named is None:
+        return (BASE + plan_probes_kB * 1000 * 9 // 8 + MIB - 1) // MIB * MIB
+    if not named.isascii() or not named.isdigit() or not SMALLEST <= int(named) * MIB <= LARGEST:
+        allowed = f"MiB between {SMALLEST // MIB} and {LARGEST // MIB}"
+        raise InputError.of("RDCNLAB_GUEST_MEMORY", named, allowed)
+    return int(named) * MIB
+
+
+def directory(need: int) -> Path:
+    """Return a directory for the memory file.
+
+    Parameters
+    ----------
+    need : int
+        Bytes the guest may come to use.
+
+    Raises
+    ------
+    RunError
+        No directory will do; says why for each.
+    """
+    named = [os.environ.get("RDCNLAB_MEMORY_DIR")]
+    candidates = named if named[0] else ["/dev/shm", os.environ.get("TMPDIR"), "/tmp", "/var/tmp"]
+    reasons = []
+    for name in candidates:
+        if not name:
+            continue
+        path = Path(name).resolve()
+        reason = _unfit(path, need)
+        if reason is None:
+            return path
+        reasons.append(f"{path} {reason}")
+    raise RunError(
+        f"there is no place for {need // MIB} MiB of guest memory: {'; '.join(reasons)}. "
+        "Name a directory with room in RDCNLAB_MEMORY_DIR"
+    )
+
+
+def _unfit(path: Path, need: int) -> str | None:
+    """Return why a directory cannot hold the memory, or None."""
+    if not path.is_dir():
+        return "is no directory"
+    if not os.access(path, os.W_OK | os.X_OK):
+        return "is not writable"
+    state = os.statvfs(path)
+    if state.f_flag & os.ST_NOEXEC:
+        return "is mounted noexec"
+    free = state.f_bavail * state.f_frsize
+    if free < need:
+        return f"has only {free // MIB} MiB free"
+    return None

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What to look at where a user's own P4 program does not do what it was written for."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from pathlib import Path
+
+from rdcnlab.engines.kernel.switches.bmv2.entries import FIRST_LINK, port_numbers
+from rdcnlab.fields.errors import RunError
+from rdcnlab.scenario import Scenario
+
+#: What is said of a run that takes too long, and what may be behind it. The clock does not stand still meanwhile: BMv2
+#: reads it for every copy of a packet, and a task that reads it again and again pays 256 ns for each time.
+TOO_LONG = "took longer than the limit"
+ENDLESS = (
+    "a possible cause is a packet that the P4 program resubmits or recirculates without end: each round takes hardly "
+    "any virtual time, but wall clock"
+)
+
+
+def nothing_delivered(scenario: Scenario, directory: Path) -> str | None:
+    """Say what to look at where no flow received a byte through a program of the user's own; None otherwise.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        What was run.
+    directory : Path
+        Of the run; ``flows.jsonl`` and, if it is there, ``switch.json`` are read.
+    """
+    if scenario.switch.program is None:
+        return None
+    with contextlib.suppress(OSError, ValueError, KeyError):
+        rows = [json.loads(line) for line in (directory / "flows.jsonl").read_text().splitlines()]
+        if not rows or any(row["received_B"] for row in rows):
+            return None
+        return (
+            f"no flow received a byte through {Path(scenario.switch.program.path).name}. "
+            f"Packets at ports {_ports(scenario, directory)}. "
+            "Look at the entries that lead to hosts: a packet for the host s1 has the destination {mac:s1} and leaves "
+            "at port {s1}; one that was sent to the link green at port {green} comes back at port {green.end}"
+        )
+    return None
+
+
+def explained(error: RunError, scenario: Scenario, directory: Path) -> RunError:
+    """Return the error of a run with what may be behind it, where that may be a program of the user's own.
+
+    Parameters
+    ----------
+    error : RunError
+        With which the run ended.
+    scenario, directory
+        As in `nothing_delivered`.
+    """
+    if scenario.switch.program is None:
+        return error
+    hint = ENDLESS if TOO_LONG in error.reason else nothing_delivered(scenario, directory)
+    return error if hint is None else RunError(f"{error.reason}; {hint}", error.log)
+
+
+def _ports(scenario: Scenario, directory: Path) -> str:
+    """Describe at which ports packets came into the switch and left it."""
+    try:
+        ports = json.loads((directory / "switch.json").read_text())["ports"]
+    except (OSError, ValueError, KeyError):
+        return "were not counted, because the run did not come to its end"
+    names = {number: name for name, number in port_numbers(scenario).items()}
+    names |= {number + 1: f"{name}.end" for number, name in names.items() if number >= FIRST_LINK}
+    came = [f"{came} at {number} ({names[number]})" for _, number, came, _ in ports if came]
+    left = [f"{left} at {number} ({names[number]})" for _, number, _, left in ports if left]
+    return f"came into the switch: {', '.join(came) or 'none'}; left it: {', '.join(left) or 'none'}"

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a P4 switch reported and what was captured behind it, in the form of our kernel's trace records."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdcnlab.engines.kernel.observe import records
+from rdcnlab.engines.kernel.plan import START_NS
+from rdcnlab.engines.kernel.plan.classes import FIRST_PORT, TARGET
+from rdcnlab.engines.kernel.switches.bmv2.entries import FIRST_LINK
+from rdcnlab.engines.kernel.switches.bmv2.plan import WAY_DARK, WAY_LINK
+from rdcnlab.scenario import BYPASS, DARK, Scenario
+
+#: ``enum ocs_drop`` in the kernel: no circuit.
+_DROP_DARK = 3
+
+
+def read(scenario: Scenario, directory: Path) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return slot changes, packets that met the dark, and packets that were marked.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        With switch ``bmv2``.
+    directory : Path
+        Of the run; ``switch.json`` is read.
+    """
+    seen = json.loads((directory / "switch.json").read_text())
+    rows = []
+    for since_us, number, _, way, port, place in seen["slots"]:
+        target = (port - FIRST_LINK) // 2 if way == WAY_LINK else TARGET[DARK if way == WAY_DARK else BYPASS]
+        rows.append((since_us * 1000, number, place, target))
+    dark = [(*row, _DROP_DARK) for row in _packets(scenario, [(TARGET[DARK], row) for row in seen["dark"]])]
+    names = [link.name for link in scenario.network.links]
+    marked = _packets(scenario, [(names.index(name), row) for name, found in seen["marks"].items() for row in found])
+    return records.rows("ocs_slot", rows), records.rows("ocs_drop", dark), records.rows("ocs_mark", marked)
+
+
+def joined(some: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:
+    """Return two sets of records of dropped packets as one, in the order of time."""
+    both = np.concatenate([some.astype(more.dtype), more])
+    return both[np.argsort(both["time"], kind="stable")]
+
+
+def _packets(scenario: Scenario, found: list[tuple[int, list[int]]]) -> list[tuple[int, ...]]:
+    """Return time, link, class (none), bytes and port of captured packets of the scenario's flows.
+
+    `found` has link and (instant, port, length).
+    """
+    last = FIRST_PORT + len(scenario.flows)
+    return [
+        (instant - START_NS, link, 0, length, port)
+        for link, (instant, port, length) in found
+        if FIRST_PORT <= port < last
+    ]

@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The part of a plan that a P4 switch needs: ports, cables, and the entries and registers of its program.
+
+Port numbers: a host has its place in the network, from 1; link number n has 256 + 2 n where it begins and 257 + 2 n
+where it ends; 255 is the CPU port, and 254 has nothing behind it but the observer of dark packets. Entries of users
+name them; see `rdcnlab.engines.kernel.switches.bmv2.entries`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from pathlib import Path
+from typing import Any
+
+from rdcnlab.engines.kernel.plan import ports, queue
+from rdcnlab.engines.kernel.plan.classes import FIRST_CLASS, FIRST_PORT
+from rdcnlab.engines.kernel.switches.bmv2 import install as bmv2_install
+from rdcnlab.engines.kernel.switches.bmv2.entries import CPU, DARK_PORT, FIRST_LINK, filled, port_numbers
+from rdcnlab.fields.errors import InputError
+from rdcnlab.scenario import BYPASS, DARK, Flow, Link, Scenario
+from rdcnlab.scenario.p4 import COMPILED, not_compiled
+from rdcnlab.scenario.queue import ETHERNET_HEADER
+from rdcnlab.system import places
+
+MAX_HOSTS, MAX_LINKS = 250, 128
+#: Size of the table ``slots`` of ``p4/ocs.p4``.
+SLOTS = 4096
+#: Values of ``way`` in a report, as in ``p4/parts/headers.p4``.
+WAY_LINK, WAY_DARK = 1, 2
+_US = 1000
+#: Bytes that a captured packet takes in ``inside/capture.py``, and memory of the switch and its control.
+CAPTURE, PROCESSES_KB = 256, 300_000
+#: The program's line rates are bytes in 2**16 us, in 32 bits.
+MAX_RATE = 2**32 * 8 * 10**6 // 2**16
+
+
+def program() -> Path:
+    """Return our own program, compiled."""
+    return places.p4() / "build" / "ocs.json"
+
+
+def switch(scenario: Scenario, hosts: list[dict[str, Any]]) -> dict[str, Any]:
+    """Translate a scenario's network and timetables.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        With switch ``bmv2``.
+    hosts : list of dict
+        The plan's.
+
+    Returns
+    -------
+    dict
+        Plain data for JSON.
+
+    Raises
+    ------
+    InputError
+        The scenario asks for something that this switch cannot do.
+    """
+    network = scenario.network
+    _check(scenario)
+    overhead = network.overhead - ETHERNET_HEADER
+    numbers = port_numbers(scenario)
+    links = [
+        {
+            "id": number,
+            "name": link.name,
+            "near": f"l{number}a",
+            "far": f"l{number}a-x",
+            "out": f"l{number}b",
+            "end": f"l{number}b-x",
+            "line": {
+                "rate": link.rate,
+                "delay": link.delay,
+                "overhead": overhead,
+                # marking is the program's business
+                "queue": {name: value for name, value in queue(link, None, {}).items() if name != "ecn"},
+            },
+        }
+        for number, link in enumerate(network.links)
+    ]
+    sides = ports(scenario, hosts)
+    own = scenario.switch.program is None
+    managed = scenario.switch.control == "control-plane"
+    compiled = str(program_of(scenario))
+    captured = sum(flow.size // network.mtu for flow in scenario.flows) + 20_000
+    classes = [
+        _class(flow, FIRST_CLASS + number, phase, numbers)
+        for number, (flow, phase) in enumerate(zip(scenario.flows, scenario.phases(), strict=True))
+    ]
+    commands, begins = _entries(scenario, sides, classes, numbers) if own else ([], [])
+    entries, timed = filled(scenario, hosts)
+    install = bmv2_install.install()
+    return {
+        "kind": "bmv2",
+        "mtu": network.mtu,
+        "bmv2": install.plan(),
+        "program": compiled,
+        "files": [compiled, *install.read],
+        # packets that each of the captures has room for, and what all that takes beside the traces
+        "captured": captured,
+        "memory_kB": PROCESSES_KB + (len(links) + 1) * captured * CAPTURE // 1000,
+        "control": scenario.switch.control,
+        "interfaces": [
+            *((f"p-{host.name}", number) for number, host in enumerate(network.hosts, 1)),
+            *((f"l{n}{side}", FIRST_LINK + 2 * n + k) for n in range(len(links)) for k, side in enumerate("ab")),
+            ("cpu", CPU),
+            ("dark", DARK_PORT),
+        ],
+        "ports": sides,
+        "links": links,
+        "commands": commands + entries,
+        "begins": begins,
+        # entries that wait for the switch's clock to be known, in pieces; a number is us after the scenario's start
+        "timed": timed,
+        # whose changes are watched; a program that is not ours is sent no ticks
+        "classes": [entry for entry in classes if len(entry["slots"]) > 1 or managed] if own else [],
+    }
+
+
+def program_of(scenario: Scenario) -> Path:
+    """Return the compiled program of a scenario.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, is no compiled program, or is not the one that the scenario was made with.
+    """
+    chosen = scenario.switch.program
+    if chosen is None:
+        return program()
+    path = Path(chosen.path)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError.of("switch.program", chosen.path, f"a file that can be read ({error.strerror})") from None
+    wrong = not_compiled(data)
+    if wrong is not None:
+        raise InputError.of("switch.program", chosen.path, f"{COMPILED} ({wrong})")
+    if hashlib.sha256(data).hexdigest() != chosen.sha256:
+        allowed = f"the file the scenario was made with, sha256 {chosen.sha256}"
+        raise InputError.of("switch.program", chosen.path, allowed)
+    return path.resolve()
+
+
+def _check(scenario: Scenario) -> None:
+    network, settings = scenario.network, scenario.switch
+    if len(network.hosts) > MAX_HOSTS:
+        raise InputError.of("network.hosts", len(network.hosts), f"at most {MAX_HOSTS} with a P4 switch")
+    if len(network.links) > MAX_LINKS:
+        raise InputError.of("network.links", len(network.links), f"at most {MAX_LINKS} with a P4 switch")
+    if settings.dark != "drop":
+        raise InputError.of("switch.dark", settings.dark, "drop, with a P4 switch: BMv2 cannot hold a packet back")
+    for link in network.links:
+        if link.pool is not None:
+            raise InputError.of(f"network.links.{link.name}.pool", link.pool, "an own buffer, with a P4 switch")
+        if link.rate > MAX_RATE:
+            allowed = f"at most {MAX_RATE} bit/s with a P4 switch"
+            raise InputError.of(f"network.links.{link.name}.rate", link.rate, allowed)
+    for number, flow in enumerate(scenario.flows):
+        for slot in flow.slots:
+            if slot.duration % _US:
+                allowed = "whole microseconds with a P4 switch, which has no finer clock"
+                raise InputError.of(f"flows[{number}].path", f"{slot.duration} ns", allowed)
+
+
+def _action(target: str, numbers: dict[str, int]) -> list[str]:
+    if target in (DARK, BYPASS):
+        return [f"OcsIngress.timetable.{target}"]
+    return ["OcsIngress.timetable.to_link", str(numbers[target]), "0"]
+
+
+def _class(flow: Flow, number: int, phase: int, numbers: dict[str, int]) -> dict[str, Any]:
+    """One flow's class: its timetable as the scenario has it, and as the program wants it."""
+    given = [(slot.duration, slot.link) for slot in flow.slots] or [(0, flow.targets[0])]
+    up, down, targets = _regular(given)
+    if len(targets) > SLOTS:
+        allowed = f"a timetable that is no more than {SLOTS} slots of one length (the table slots of the P4 program)"
+        raise InputError.of(f"flows.{flow.name}.path", f"{len(targets)} slots of {up} ns", allowed)
+    return {
+        "id": number,
+        "phase_ns": round(phase / _US) * _US,
+        "slots": [[duration, _action(target, numbers)] for duration, target in given],
+        "day": up // _US,
+        "night": down // _US,
+        "targets": targets,
+        "table": "OcsIngress.timetable.circuits",
+        "version": "OcsIngress.version.managed",
+    }
+
+
+def _regular(slots: list[tuple[int, str]]) -> tuple[int, int, list[str]]:
+    """Return day, night [ns] and the targets of a timetable; an irregular one is cut into slots of one length."""
+    if len(slots) == 1:
+        return 0, 0, [slots[0][1]]
+    days, nights = slots[::2], slots[1::2]
+    if (
+        len(days) == len(nights)
+        and {link for _, link in nights} == {DARK}
+        and len({duration for duration, _ in days}) == len({duration for duration, _ in nights}) == 1
+    ):
+        return days[0][0], nights[0][0], [link for _, link in days]
+    unit = math.gcd(*(duration for duration, _ in slots))
+    return unit, 0, [link for duration, link in slots for _ in range(duration // unit)]
+
+
+def inverse(divisor: int) -> int:
+    """Return what the program multiplies with to divide; 0 for 0 and 1, which it does not divide by."""
+    return 2**63 // divisor + 1 if divisor > 1 else 0
+
+
+def _entries(
+    scenario: Scenario, sides: list[dict[str, Any]], classes: list[dict[str, Any]], numbers: dict[str, int]
+) -> tuple[list[str], list[tuple[str, int, int]]]:
+    """Commands that fill the tables of ``p4/ocs.p4``, and registers that wait for the switch's clock to be known."""
+    managed = scenario.switch.control == "control-plane"
+    lines = ["mc_mgrp_create 1", f"mc_node_create 0 {CPU}", "mc_node_associate 1 0"]
+    lines += [f"table_add OcsIngress.deliver.macs to_port {side['mac']} => {numbers[side['host']]}" for side in sides]
+    begins = []
+    for place, (flow, entry) in enumerate(zip(scenario.flows, classes, strict=True)):
+        number, source = entry["id"], numbers[flow.src]
+        match = f"{source}&&&0x1ff 0&&&0 0&&&0 6&&&0xff 0&&&0 {FIRST_PORT + place}&&&0xffff"
+        lines.append(f"table_add OcsIngress.classify.classes set_class {match} => {number} {place + 1}")
+        if managed:
+            continue  # the manager keeps an entry in `circuits`
+        lines += [
+            f"table_add OcsIngress.timetable.slots {action[0]} {number} {slot} => {' '.join(action[1:])}"
+            for slot, action in enumerate(_action(target, numbers) for target in entry["targets"])
+        ]
+        period = entry["day"] + entry["night"]
+        values = {
+            "day": entry["day"],
+            "night": entry["night"],
+            "per_change": inverse(period),
+            "slots_of": len(entry["targets"]),
+            "per_slots": inverse(len(entry["targets"])),
+        }
+        lines += [f"register_write OcsIngress.timetable.{name} {number} {value}" for name, value in values.items()]
+        begins.append(("OcsIngress.timetable.begin", number, entry["phase_ns"] // _US))
+    for link in scenario.network.links:
+        threshold = link.ecn_threshold if scenario.switch.ecn_threshold is None else scenario.switch.ecn_threshold
+        values = _mark(link, threshold, scenario.network.mtu, scenario.network.overhead)
+        port = numbers[link.name]
+        lines += [f"register_write OcsIngress.mark.{name} {port} {value}" for name, value in values.items()]
+    return lines, begins
+
+
+def _mark(link: Link, threshold: int | None, mtu: int, overhead: int) -> dict[str, int]:
+    """Return the registers of marking.
+
+    A link's threshold and buffer count what waits behind the frame on the line, as our kernel's switch does. The
+    program sees the bytes that the line has still to send, that frame's included; so both are given as that many full
+    frames.
+    """
+    frame, wire = mtu + ETHERNET_HEADER, mtu + overhead
+    values = {
+        "rate": round(link.rate * 2**16 / 8e6),
+        "overhead": overhead - ETHERNET_HEADER,
+        "threshold": 2**32 - 1 if threshold is None else min(2**32 - 1, (threshold // frame + 1) * wire),
+    }
+    values["limit"] = min(2**32 - 1, ((link.buffer or 0) // frame + 1) * wire)
+    return values

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The part of a plan that flows over QUIC need: the programs at their ends, and what these serve."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from rdcnlab.fields.errors import InputError, RunError
+from rdcnlab.scenario import Flow, Scenario
+
+ROLES = ("server", "client")
+#: Programs of the default implementation, and how to have them.
+DEFAULT = ("gtlsserver", "gtlsclient")
+REMEDY = "sudo apt-get install -y ngtcp2-client ngtcp2-server"
+#: The option of ngtcp2's server that says how many datagrams the kernel may be given as one.
+OFFLOAD = "--max-gso-dgrams"
+#: Where a server listens, above the flow's port, which is the client's; as in ``tools/traffic_tcp.c``.
+SERVER_PORTS = 20_000
+#: Memory of a server and a client, kB.
+PROCESSES_KB = 100_000
+
+_IDENTITY = Path(__file__).parents[1] / "inside" / "quic"
+
+
+def flows(scenario: Scenario) -> list[Flow]:
+    """Return the flows of this protocol."""
+    return [flow for flow in scenario.flows if flow.protocol == "quic"]
+
+
+def check(scenario: Scenario) -> None:
+    """Refuse flows that would take the one port that a client of QUIC finds on its host."""
+    clients: dict[str, str] = {}
+    for number, flow in enumerate(scenario.flows):
+        if flow.protocol != "quic":
+            continue
+        if flow.dst in clients:
+            raise InputError.of(
+                f"flows[{number}].dst", flow.dst, f"another host than that of {clients[flow.dst]}, with quic"
+            )
+        clients[flow.dst] = flow.name
+    for number, flow in enumerate(scenario.flows):
+        if flow.is_tcp and flow.initiator == "src" and flow.src in clients:
+            allowed = f"a host that does not receive over quic, as it does {clients[flow.src]}"
+            raise InputError.of(f"flows[{number}].src", flow.src, allowed)
+
+
+def program(scenario: Scenario, role: str) -> str:
+    """Return the path of the program of a role.
+
+    Raises
+    ------
+    RunError
+        It is not there.
+    """
+    name = scenario.quic.program(role)
+    found = shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"]))
+    if found is None:
+        remedy = f"install with: {REMEDY}" if name in DEFAULT else "put it in PATH"
+        raise RunError(f"quic.{role}: there is no program '{name}'; {remedy}")
+    return found
+
+
+def missing() -> list[str]:
+    """Return which programs of the default implementation are not there."""
+    path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
+    return [name for name in DEFAULT if shutil.which(name, path=path) is None]
+
+
+def identity(scenario: Scenario) -> dict[str, str]:
+    """Return the sha256 of both programs and their libraries by path; nothing without such flows, or without them."""
+    if not flows(scenario):
+        return {}
+    try:
+        paths = [program(scenario, role) for role in ROLES]
+    except RunError:
+        return {}
+    parts = sorted({part for path in paths for part in (path, *_libraries(path))})
+    own = [str(_IDENTITY / name) for name in ("server.key", "server.pem")]
+    digests = {path: hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in [*parts, *own]}
+    return {Path(path).name if path in own else path: digest for path, digest in digests.items()}
+
+
+@functools.cache
+def _libraries(path: str) -> tuple[str, ...]:
+    """Return the shared libraries that a program is linked with; none of a script."""
+    answer = subprocess.run(["ldd", path], capture_output=True, text=True, check=False)
+    return tuple(re.findall(r"(/\S+) \(0x", answer.stdout)) if answer.returncode == 0 else ()
+
+
+def words(scenario: Scenario, flow: Flow, address: str, port: int) -> list[str]:
+    """Return both command lines for ``tools/traffic_program.c``."""
+    places: dict[str, Any] = {
+        "address": address,
+        "port": SERVER_PORTS + port,
+        "cc": flow.cc,
+        "size": flow.size,
+        "files": files(port),
+        "key": _IDENTITY / "server.key",
+        "certificate": _IDENTITY / "server.pem",
+    }
+    lines = [_understood([program(scenario, role), *scenario.quic.words(role, places)[1:]]) for role in ROLES]
+    for word in [word for line in lines for word in line if " " in word]:
+        raise RunError(f"quic: '{word}' has a blank, which ends a word; move it to a path without one")
+    return [*lines[0], "::", *lines[1]]
+
+
+def _understood(line: list[str]) -> list[str]:
+    """Leave out of a command line what this version of ngtcp2's server does not know.
+
+    Version 1.11 (Debian 13) has no option for segmentation offload and uses it. Linux then cuts its datagrams into
+    single packets before the host's line, so packets are packets there as well.
+    """
+    if Path(line[0]).name != "gtlsserver":
+        return line
+    return [word for word in line if not word.startswith(OFFLOAD) or OFFLOAD in _help(line[0])]
+
+
+@functools.cache
+def _help(path: str) -> str:
+    """Return what a program says of its options."""
+    return subprocess.run([path, "--help"], capture_output=True, text=True, check=False).stdout
+
+
+def files(port: int) -> str:
+    """Return the directory in the guest that a flow's server serves."""
+    return f"/dev/shm/quic-{port}"
+
+
+def memory_kB(scenario: Scenario) -> int:  # noqa: N802  (unit)
+    """Return what servers, clients and what is served take in the guest."""
+    return sum(PROCESSES_KB + flow.size // 1000 for flow in flows(scenario))

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Field types of a scenario: integers in code, text with units in files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    PlainSerializer,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
+from pydantic_core.core_schema import SerializationInfo, ValidationInfo
+
+from rdcnlab.fields.units import DURATION, RATE, SHARE, SIZE, Quantity
+
+#: Validation or serialisation context: with ``{TEXT: True}`` quantities must carry, or are given, their unit.
+TEXT = "text"
+#: Serialisation context: with ``{EVERY: True}`` fields marked `Later` are there even at their default.
+EVERY = "every"
+
+
+class Later:
+    """Mark of a field that came after results had been shipped.
+
+    In canonical data such a field is left out where it has its default, so that scenarios that do not use it keep their
+    hash.
+    """
+
+
+class Frozen(BaseModel):
+    """Base of every part of a scenario: immutable, strict, no unknown fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    @model_serializer(mode="wrap")
+    def _without_later_defaults(self, write: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, Any]:
+        data: dict[str, Any] = write(self)
+        if (info.context or {}).get(EVERY):
+            return data
+        for name, field in type(self).model_fields.items():
+            if any(mark is Later for mark in field.metadata) and getattr(self, name) == field.default:
+                data.pop(name, None)
+        return data
+
+
+def _reader(kind: Quantity) -> Callable[[Any, ValidationInfo], Any]:
+    def read(value: Any, info: ValidationInfo) -> Any:
+        if isinstance(value, str):
+            return kind.parse(value)
+        # In a file a bare number would be a guess about its unit; zero is zero in any.
+        if (info.context or {}).get(TEXT) and type(value) in (int, float) and value != 0:
+            raise ValueError(f"a {kind.name} with its unit, such as '{kind.example}'")
+        return value
+
+    return read
+
+
+def _writer(kind: Quantity) -> Callable[[int, SerializationInfo], int | str]:
+    def write(value: int, info: SerializationInfo) -> int | str:
+        return kind.format(value) if (info.context or {}).get(TEXT) else value
+
+    return write
+
+
+def quantity(kind: Quantity, low: int, high: int) -> tuple[Any, ...]:
+    """Return the validators and the serializer of a field that holds a quantity.
+
+    Parameters
+    ----------
+    kind : Quantity
+        Gives the units.
+    low, high : int
+        Smallest and largest value, in the base unit.
+    """
+
+    def check(value: int) -> int:
+        if low <= value <= high:
+            return value
+        raise ValueError(f"a {kind.name} from {kind.format(low)} to {kind.format(high)}")
+
+    return BeforeValidator(_reader(kind)), AfterValidator(check), PlainSerializer(_writer(kind))
+
+
+def whole(low: int, high: int) -> AfterValidator:
+    """Return the validator of an integer from `low` to `high`."""
+
+    def check(value: int) -> int:
+        if low <= value <= high:
+            return value
+        raise ValueError(f"a whole number from {low} to {high}")
+
+    return AfterValidator(check)
+
+
+def text(pattern: str, allowed: str) -> AfterValidator:
+    """Return the validator of text that matches a pattern as a whole; `allowed` says the same in words."""
+    compiled = re.compile(pattern)
+
+    def check(value: str) -> str:
+        if compiled.fullmatch(value):
+            return value
+        raise ValueError(allowed)
+
+    return AfterValidator(check)
+
+
+class Misfit(ValueError):
+    """A value that does not go with another one.
+
+    Parameters
+    ----------
+    field : str
+        Path of the field below the model that raises.
+    value : object
+        What it is.
+    allowed : str
+        What would go.
+    """
+
+    def __init__(self, field: str, value: Any, allowed: str) -> None:
+        self.field, self.value, self.allowed = field, value, allowed
+        super().__init__(allowed)
+
+
+def unique(field: str, names: Iterable[str]) -> None:
+    """Raise `Misfit` when a name appears twice."""
+    seen: set[str] = set()
+    for place, name in enumerate(names):
+        if name in seen:
+            raise Misfit(f"{field}[{place}].name", name, "a name that is not there already")
+        seen.add(name)
+
+
+def _listed(value: Any) -> Any:
+    # YAML and JSON know lists only; strict mode would refuse them for a tuple.
+    return tuple(value) if isinstance(value, list) else value
+
+
+_DAY = 24 * 3600 * 10**9
+
+Duration = Annotated[int, *quantity(DURATION, 0, _DAY)]
+#: One slot of a timetable. Shorter ones would leave the kernel nothing to do but to switch.
+SlotDuration = Annotated[int, *quantity(DURATION, 1_000, _DAY)]
+Limit = Annotated[int, *quantity(DURATION, 1_000_000, _DAY)]
+Bin = Annotated[int, *quantity(DURATION, 1_000, 10 * 10**9)]
+Rate = Annotated[int, *quantity(RATE, 1_000, 10 * 10**12)]
+Size = Annotated[int, *quantity(SIZE, 0, 2**40)]
+PositiveSize = Annotated[int, *quantity(SIZE, 1, 2**40)]
+#: A queue limit or a socket setting in bytes; the kernel counts these in 32 bits.
+Bytes32 = Annotated[int, *quantity(SIZE, 1, 2**32 - 1)]
+Bytes31 = Annotated[int, *quantity(SIZE, 1, 2**31 - 1)]
+#: A datagram with its IP and UDP headers, and at least one byte.
+Datagram = Annotated[int, *quantity(SIZE, 29, 9216)]
+Mtu = Annotated[int, *quantity(SIZE, 576, 9216)]
+Overhead = Annotated[int, *quantity(SIZE, 14, 256)]
+Share = Annotated[int, *quantity(SHARE, 0, 1_000_000)]
+Listed = BeforeValidator(_listed)
+
+_RANGE = "; a range such as {}[1-6] names several"
+HostName = Annotated[
+    str,
+    text(
+        "[a-z][a-z0-9]{0,7}",
+        "a lower-case letter followed by at most 7 lower-case letters or digits" + _RANGE.format("h"),
+    ),
+]
+LinkName = Annotated[
+    str,
+    text(
+        "[a-z][a-z0-9_-]{0,15}",
+        "a lower-case letter followed by at most 15 lower-case letters, digits, _ or -" + _RANGE.format("link"),
+    ),
+]
+#: A link, a schedule or, in a network of several switches, what a way passes.
+WayName = Annotated[
+    str,
+    text(
+        r"[a-z][a-z0-9_-]{0,15}(\+[a-z][a-z0-9_-]{0,15}){0,7}",
+        "a lower-case letter followed by at most 15 lower-case letters, digits, _ or -; several such with + between",
+    ),
+]
+FlowName = Annotated[
+    str,
+    text(
+        "[A-Za-z][A-Za-z0-9_.-]{0,31}",
+        "a letter followed by at most 31 letters, digits, _, - or ." + _RANGE.format("flow-"),
+    ),
+]

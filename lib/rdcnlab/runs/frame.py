@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of many runs as data frames, with the scenario's fields beside every row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from rdcnlab.runs.parts import WHOLE, Part
+from rdcnlab.runs.store import Run
+from rdcnlab.scenario import Scenario
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Runs:
+    """Runs in a fixed order, and their tables joined.
+
+    Every table has the columns ``run`` (its place in this object), ``seed``, ``period_ms`` (NaN where no path changes),
+    ``cc`` (of the flow where there is one, else of the scenario), and one for every other setting that varies.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        May be empty.
+    parts : dict of str to Part, optional
+        What of each table is read; all of those that are not named.
+    """
+
+    def __init__(self, runs: Sequence[Run], parts: Mapping[str, Part] | None = None) -> None:
+        self._runs = tuple(runs)
+        self._parts = dict(parts or {})
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def __iter__(self) -> Iterator[Run]:
+        return iter(self._runs)
+
+    def __getitem__(self, place: int) -> Run:
+        return self._runs[place]
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} runs>"
+
+    def select(self, keep: Callable[[Scenario], bool]) -> Runs:
+        """Return the runs of some scenarios, in the same order; they are numbered anew."""
+        return Runs([run for run in self._runs if keep(run.scenario)], self._parts)
+
+    def frame(self, run: Run, name: str) -> pd.DataFrame:
+        """Return a table of one of the runs, without the scenario's fields."""
+        frame: pd.DataFrame = run.table(name, self._parts.get(name, WHOLE)).to_pandas()
+        return frame
+
+    @cached_property
+    def scenarios(self) -> pd.DataFrame:
+        """One row a run: ``run``, ``id``, ``shipped``, ``seed``, ``cc``, ``period_ms``, and settings that vary."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            [
+                {"run": place, "id": run.id, "shipped": run.shipped, **fields}
+                for place, (run, fields) in enumerate(zip(self._runs, self._fields, strict=True))
+            ]
+        )
+
+    @cached_property
+    def flows(self) -> pd.DataFrame:
+        """One row a flow; see `rdcnlab.engines.schema`."""
+        return self._table("flows")
+
+    @cached_property
+    def throughput(self) -> pd.DataFrame:
+        """Bytes by bin, place and flow."""
+        return self._table("throughput")
+
+    @cached_property
+    def queues(self) -> pd.DataFrame:
+        """Bytes waiting, drops and marks by bin and link."""
+        return self._table("queues")
+
+    @cached_property
+    def tcp(self) -> pd.DataFrame:
+        """Congestion window and RTT over time."""
+        return self._table("tcp")
+
+    @cached_property
+    def events(self) -> pd.DataFrame:
+        """Slots, losses, timeouts."""
+        return self._table("events")
+
+    @cached_property
+    def _fields(self) -> list[dict[str, Any]]:
+        return varying([run.scenario for run in self._runs])
+
+    def _table(self, name: str) -> pd.DataFrame:
+        import pandas as pd  # takes a second, which workers and the command line's help need not wait for
+
+        frames = []
+        for place, (run, fields) in enumerate(zip(self._runs, self._fields, strict=True)):
+            frame = self.frame(run, name)
+            if "flow" in frame.columns and "cc" not in frame.columns:
+                frame.insert(0, "cc", frame["flow"].map({flow.name: flow.cc for flow in run.scenario.flows}))
+            for column, value in reversed([("run", place), *fields.items()]):
+                if column not in frame.columns:
+                    frame.insert(0, column, value)
+            frames.append(frame)
+        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame({"run": []})
+
+
+def varying(scenarios: Sequence[Scenario]) -> list[dict[str, Any]]:
+    """Return the fields that tell scenarios apart, for each.
+
+    Always ``seed``, ``cc`` and ``period_ms``; beside them every other setting that is not the same in all, under its
+    dotted name.
+    """
+    flat = [_flat(scenario.to_dict()) for scenario in scenarios]
+    names = sorted({name for fields in flat for name in fields})
+    apart = [name for name in names if len({repr(fields.get(name)) for fields in flat}) > 1]
+    return [
+        {
+            "seed": scenario.seed,
+            "cc": variants(scenario),
+            "period_ms": period_ms(scenario),
+            **{name: fields.get(name) for name in apart if name != "seed"},
+        }
+        for scenario, fields in zip(scenarios, flat, strict=True)
+    ]
+
+
+def variants(scenario: Scenario) -> str:
+    """Return the congestion controls of a scenario's flows, each once: ``cubic`` or ``cubic+bbr``."""
+    return "+".join(dict.fromkeys(flow.cc for flow in scenario.flows if flow.cc is not None))
+
+
+def period_ms(scenario: Scenario) -> float:
+    """Return the period of the scenario's timetables in ms; NaN where there is none or they differ."""
+    periods = {flow.period for flow in scenario.flows if flow.slots}
+    period = periods.pop() if len(periods) == 1 else None
+    return float("nan") if period is None else period / 1e6
+
+
+def _flat(value: Any, prefix: str = "") -> dict[str, Any]:
+    """Flatten settings to dotted names. Flows are left out but for their sizes: their tables say what they are."""
+    if isinstance(value, dict):
+        parts = [_flat(item, f"{prefix}.{name}" if prefix else name) for name, item in value.items()]
+    elif isinstance(value, list) and prefix == "flows":
+        parts = [{f"flows.{flow['name']}.size": flow["size"]} for flow in value]
+    elif isinstance(value, list) and value and isinstance(value[0], dict) and "name" in value[0]:
+        parts = [_flat({k: v for k, v in item.items() if k != "name"}, f"{prefix}.{item['name']}") for item in value]
+    else:
+        return {prefix: ", ".join(map(str, value)) if isinstance(value, list) else value}
+    return {name: item for part in parts for name, item in part.items()}

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run stored scenarios again and compare bytes."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rdcnlab.runs.campaign import CampaignError, campaign
+from rdcnlab.runs.shipped import Shipped
+from rdcnlab.runs.store import Run, Store
+from rdcnlab.scenario import Scenario
+
+
+def sample(store: Store, count: int, seed: int) -> list[Run]:
+    """Choose stored runs: shipped ones first, then local ones.
+
+    Parameters
+    ----------
+    store : Store
+        Where to look.
+    count : int
+        How many at most.
+    seed : int
+        Another seed chooses others.
+    """
+    rng = random.Random(seed)
+    shipped = sorted(store.shipped, key=lambda row: row.hash)
+    rows = rng.sample(shipped, min(count, len(shipped)))
+    chosen = [store.find(Scenario.from_dict(row.data), None) for row in rows]
+    local = list(store) if len(chosen) < count else []
+    chosen += rng.sample(local, min(count - len(chosen), len(local)))
+    return [run for run in chosen if run is not None]
+
+
+def verify(runs: Sequence[Run], *, workers: int | None = None, progress: bool = True) -> list[dict[str, Any]]:
+    """Run each scenario again, in a store of its own, and compare every table.
+
+    Returns
+    -------
+    list of dict
+        One row a run: ``run``, ``seed``, ``source`` (shipped or local), ``same``, and ``note``, which names the tables
+        that differ or says why there is nothing to compare.
+    """
+    with tempfile.TemporaryDirectory(prefix="rdcnlab-verify-") as directory:
+        fresh = Store(Path(directory) / "runs", shipped=Shipped(Path(directory) / "none"))
+        failures: dict[str, str] = {}
+        try:
+            again = campaign([run.scenario for run in runs], workers=workers, store=fresh, progress=progress)
+        except CampaignError as error:
+            again = error.runs
+            failures = {failure.scenario.hash: failure.error.reason for failure in error.failures}
+        found = {run.scenario.hash: run for run in again}
+    return [_compare(run, found.get(run.scenario.hash), failures.get(run.scenario.hash)) for run in runs]
+
+
+def _compare(run: Run, again: Run | None, failure: str | None) -> dict[str, Any]:
+    notes = []
+    differing: list[str] = []
+    if again is None:
+        notes.append(f"could not be run: {failure}")
+    else:
+        differing = [name for name, digest in run.digests.items() if again.digests[name] != digest]
+        if differing:
+            notes.append(f"differs in {', '.join(differing)}")
+        if run.provenance.get("identity") != again.provenance.get("identity"):
+            notes.append("by another build of the engine")
+    return {
+        "run": run.id[:12],
+        "seed": run.scenario.seed,
+        "source": "shipped" if run.shipped else "local",
+        "same": again is not None and not differing,
+        "note": "; ".join(notes),
+    }

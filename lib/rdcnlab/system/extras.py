@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Libraries that only some commands need: the extras of ``pyproject.toml``."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from rdcnlab.fields.errors import RunError
+
+#: What an extra is for, and its modules.
+_EXTRAS = {"models": ("The classifier of TCP variants", ("keras", "tensorflow"))}
+
+
+def require(extra: str) -> None:
+    """Raise RunError with the command that installs an extra, unless its modules are there.
+
+    Parameters
+    ----------
+    extra : {'models'}
+        Its name in ``pyproject.toml``.
+    """
+    user, modules = _EXTRAS[extra]
+    lacking = [name for name in modules if find_spec(name) is None]
+    if lacking:
+        raise RunError(f"{user} needs the Python packages {' and '.join(modules)}; install them with: make {extra}")

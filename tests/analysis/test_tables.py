@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rdcnlab.analysis import competition, tables
+from rdcnlab.runs.frame import Runs
+from rdcnlab.scenario import Scenario
+
+MS = 1_000_000
+
+
+def test_rates_are_dense_and_count_every_byte() -> None:
+    counted = pd.DataFrame(
+        {
+            "run": 0,
+            "bin": [0, 3, 3, 5, 5],
+            "where": ["green", "green", "blue", "receiver", "green"],
+            "flow": ["a", "a", "a", "a", "b"],
+            "bytes": [1000, 500, 500, 700, 250],
+        }
+    )
+    rates = tables.rates(counted, MS, 2 * MS)
+    assert list(rates[rates["flow"] == "a"]["rate_bps"]) == [4e6, 4e6, 0]
+    assert list(rates[rates["flow"] == "b"]["rate_bps"]) == [0, 0, 1e6]
+    both = tables.rates(pd.concat([counted, counted[:1].assign(run=1)]), MS, 2 * MS)
+    assert list(both[both["run"] == 1]["rate_bps"]) == [4e6, 0, 0]
+    assert list(rates[rates["flow"] == "b"]["t_s"]) == [0, 0.002, 0.004]
+    received = tables.rates(counted, MS, MS, receiver=True)
+    assert received["rate_bps"].sum() * 1e-3 / 8 == pytest.approx(700)
+    assert tables.rates(counted.iloc[:0], MS, MS).empty
+    with pytest.raises(ValueError, match="cannot be made"):
+        tables.rates(counted, 2 * MS, 3 * MS)
+
+
+def test_interval_of_students_t() -> None:
+    frame = pd.DataFrame({"g": ["a"] * 3 + ["b"], "x": [1.0, 2.0, 3.0, 7.0]})
+    a, b = tables.mean_ci(frame, ["g"], "x").to_dict("records")
+    # t(0.975, 2) = 4.302653, s = 1, n = 3
+    assert a["low"] == pytest.approx(2 - 4.302653 / 3**0.5, abs=1e-6)
+    assert a["high"] == pytest.approx(2 + 4.302653 / 3**0.5, abs=1e-6)
+    assert (b["low"], b["mean"], b["high"], b["n"]) == (7, 7, 7, 1)
+
+
+@given(st.lists(st.floats(0, 1e10), min_size=1, max_size=20))
+def test_jain_is_between_one_nth_and_one(rates: list[float]) -> None:
+    assert 1 / len(rates) - 1e-9 <= tables.jain(rates) <= 1 + 1e-9
+
+
+def test_jain() -> None:
+    assert tables.jain([5, 5]) == 1
+    assert tables.jain([10, 0]) == 0.5
+    assert tables.jain([0, 0]) == 1
+
+
+def test_cdf() -> None:
+    frame = tables.cdf([3, 1, 2, 2])
+    assert list(frame["value"]) == [1, 2, 2, 3]
+    assert list(frame["share"]) == [0.25, 0.5, 0.75, 1]
+
+
+def test_targets_follow_the_timetable(two_flows: Scenario) -> None:
+    times = np.array([0, 49, 50, 99, 100, 150]) * MS
+    assert list(tables.targets(two_flows, "migrated", times)) == ["blue", "blue", "green", "green", "blue", "green"]
+    assert set(tables.targets(two_flows, "main", times)) == {"green"}
+    assert list(tables.together(two_flows, "main", "migrated", times)) == [False, False, True, True, False, True]
+    late = two_flows.with_(**{"flows.migrated.phase": "10 ms"})
+    assert list(tables.targets(late, "migrated", times)) == ["blue", "blue", "blue", "green", "green", "blue"]
+    night = two_flows.with_(
+        **{"flows.migrated.path": [["1 ms", "blue"], ["1 ms", "dark"]], "flows.main.path": "bypass"}
+    )
+    assert list(tables.targets(night, "migrated", [0, MS, 2 * MS])) == ["blue", "dark", "blue"]
+    assert not tables.together(night, "main", "migrated", times).any()
+
+
+def test_overlap() -> None:
+    first = pd.DataFrame({"low": [0, 0, 5.0], "high": [1, 2, 6.0]})
+    second = pd.DataFrame({"low": [2, 2, 0.0], "high": [3, 3, 9.0]})
+    assert list(tables.overlap(first, second)) == [False, True, True]
+
+
+def test_falls_and_cycles_and_sampling() -> None:
+    t, values = np.arange(6.0), np.array([10, 20, 14, 14.0, 13.9, 30])
+    assert list(tables.falls(t, values, 0.1)) == [2]
+    assert tables.falls(t[:1], values[:1], 0.1).size == 0
+    teeth = tables.cycles(t, values, 3)
+    assert list(teeth["peak"]) == [20, 30]
+    assert list(teeth["valley"]) == [10, 13.9]
+    sampled = tables.at(np.array([1.0, 2.0]), np.array([5.0, 6.0]), np.array([0.5, 1.0, 1.9, 3.0]))
+    assert np.isnan(sampled[0])
+    assert list(sampled[1:]) == [5, 5, 6]
+
+
+def test_completion() -> None:
+    flows = pd.DataFrame(
+        {
+            "run": 0,
+            "period_ms": 50.0,
+            "flow": ["main-1", "main-2", "migrated-1", "migrated-2"],
+            "fct_s": [1.0, 2, 3, 4],
+            "end_s": [1.0, 2, 3, 4],
+        }
+    )
+    (row,) = tables.completion(flows).to_dict("records")
+    assert (row["main_s"], row["migrated_s"], row["prolongation_s"], row["both_s"]) == (1.5, 3.5, 2, 2)
+
+
+def test_spearman() -> None:
+    assert tables.spearman([1, 2, 3], [9, 4, 1]) == pytest.approx(-1)
+    assert np.isnan(tables.spearman([1, 2], [1, 2]))
+
+
+def test_cases_names_by_index() -> None:
+    assert tables.cases(pd.Series({50.0: 1.0, 1.0: 2.0}), "{:g} ms") == {"50 ms": 1, "1 ms": 2}
+    assert tables.cases(pd.Series({("a", 1): True}), "{} {}") == {"a 1": 1}
+
+
+@pytest.mark.parametrize("width_ns", [1_000_000, 5_000_000])
+def test_curves_do_not_hang_on_the_bins_that_were_counted_in(two_flows: Scenario, width_ns: int) -> None:
+    """A flow at 10 Gb/s is drawn at 10 Gb/s."""
+
+    class Counted(list[Any]):
+        throughput = pd.DataFrame(
+            {
+                "run": 0,
+                "bin": range(20_000_000 // width_ns),
+                "where": "green",
+                "flow": "main",
+                "bytes": width_ns * 10 // 8,
+            }
+        )
+        scenarios = pd.DataFrame({"run": [0], "id": ["x"], "shipped": [False], "period_ms": [50.0]})
+
+    runs = Counted([SimpleNamespace(scenario=two_flows.with_(**{"probes.bin": width_ns}))])
+    curve = competition.mean_curves(cast(Runs, runs), 5_000_000)
+    assert curve["t_s"].tolist() == [0, 0.005, 0.01, 0.015]
+    assert curve["mean"].tolist() == [10e9] * 4
+
+
+def test_autocorrelation_finds_a_period_and_refuses_what_is_too_short() -> None:
+    saw = np.tile(np.arange(20.0), 5)
+    assert tables.autocorrelation(saw, 20) == pytest.approx(1)
+    assert tables.autocorrelation(saw, 10) < 0
+    assert np.isnan(tables.autocorrelation(saw[:22], 20))
+    assert np.isnan(tables.autocorrelation(np.ones(50), 5))

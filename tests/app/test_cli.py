@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from rdcnlab.app.cli import main, parse_seeds
+from rdcnlab.fields.errors import InputError
+from rdcnlab.papers import PAPERS
+from rdcnlab.scenario import Scenario
+from tests.fake_engine import FAILS
+
+pytestmark = pytest.mark.usefixtures("fake_engine")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, two_flows: Scenario) -> Path:
+    """A directory with ``s.yaml``, and a store of its own."""
+    monkeypatch.setenv("RDCNLAB_STORE", str(tmp_path / "runs"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s.yaml").write_text(two_flows.dump())
+    return tmp_path
+
+
+@dataclass(frozen=True)
+class Done:
+    """A finished command."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+Run = Callable[..., Done]
+
+
+@pytest.fixture
+def rdcnlab(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """The command line in this process, which saves a second each time."""
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(*arguments: str) -> Done:
+        capfd.readouterr()
+        monkeypatch.setattr(sys, "argv", ["rdcnlab", *arguments])
+        handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            main()
+        except SystemExit as exit_:
+            code = exit_.code
+        else:
+            code = 0
+        finally:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+        return Done(int(code or 0), *capfd.readouterr())
+
+    return run
+
+
+def test_as_a_program(here: Path) -> None:
+    command = [sys.executable, "-c", "from rdcnlab.app.cli import main; main()", "run", "none.yaml"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("rdcnlab: scenario: 'none.yaml' is not allowed; allowed: a file that can be read")
+
+
+def test_run(here: Path, rdcnlab: Run) -> None:
+    done = rdcnlab("run", "s.yaml", "--seeds", "1-2", "--json")
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)
+    assert [(row["seed"], row["flow"]) for row in rows] == [(1, "main"), (1, "migrated"), (2, "main"), (2, "migrated")]
+    assert rows[0]["goodput_Gbps"] == pytest.approx(10, rel=0.1)
+    assert "migrated" in rdcnlab("run", "s.yaml", "--seeds", "1-2").stdout
+
+
+def test_a_failed_run_ends_with_one(here: Path, rdcnlab: Run) -> None:
+    done = rdcnlab("run", "s.yaml", "--seeds", f"1,{FAILS}")
+    assert done.returncode == 1
+    assert "1 of 2 runs failed" in done.stderr
+    assert "the guest panicked (log: " in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "none.yaml"),
+        ("run", "bad.yaml"),
+        ("run", "s.yaml", "--seeds", "5-1"),
+        ("run", "s.yaml", "--seeds", "1-99999999999"),
+        ("run", "s.yaml", "--profile", "fast"),
+        ("run", "s.yaml", "--workers", "0"),
+        ("run",),
+        ("fly",),
+        ("score", "paris"),
+        ("reproduce", "aykurt/fig99"),
+        ("reproduce", "aykurt/fig4", "-p", "sizee=3"),
+        ("reproduce", "aykurt/fig4", "-p", "periods_ms=[7]"),
+        ("reproduce", "aykurt/fig4", "-p", "size"),
+        ("kernel", "build", "--hz", "60"),
+        ("verify",),
+        ("predict", "variant", "none.csv"),
+        ("predict", "variant", "s.yaml"),
+        ("predict", "variant", "empty.csv"),
+        ("predict", "variant", "words.csv"),
+        ("predict", "seconds", "--migrated", "reno"),
+    ],
+)
+def test_bad_input_ends_with_two(here: Path, rdcnlab: Run, arguments: tuple[str, ...]) -> None:
+    (here / "bad.yaml").write_text("network: aykurt\nflows: [{name: main, size: 1 GiB, cc: vegas, path: green}]\n")
+    (here / "empty.csv").write_text("t_ns,cwnd_B\n")
+    (here / "words.csv").write_text("t_ns,cwnd_B,srtt_us\n1,many,3\n")
+    done = rdcnlab(*arguments)
+    assert done.returncode == 2, done
+    assert "Traceback" not in done.stderr
+    assert done.stderr
+    assert not (here / "runs").exists()
+
+
+def test_score_and_report_without_any_run(here: Path, rdcnlab: Run) -> None:
+    done = rdcnlab("score", "aykurt", "--json")
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)
+    assert {row["verdict"] for row in rows} == {"not run"}
+    assert {row["item"] for row in rows} == {kind.id for kind in PAPERS["aykurt"]}
+    assert list(rows[0]) == ["paper", "item", "claim", "text", "verdict", "expected", "measured", "profile", "runs"]
+    assert rdcnlab("report", "aykurt").returncode == 0
+    assert "not shipped" in (here / "out" / "report.html").read_text()
+
+
+@pytest.mark.slow
+def test_reproduce_score_report_verify(here: Path, rdcnlab: Run) -> None:
+    done = rdcnlab("reproduce", "aykurt/tab1", "aykurt/fig4", "--json")
+    assert done.returncode == 0, done.stderr
+    assert {row["item"] for row in json.loads(done.stdout)} == {"tab1", "fig4"}
+    assert (here / "out" / "aykurt" / "fig4.png").read_bytes().startswith(b"\x89PNG")
+    assert "<table" in (here / "out" / "aykurt" / "fig4.ipynb").read_text()
+    scored = json.loads(rdcnlab("score", "aykurt/fig4", "--json").stdout)
+    assert [row["runs"] for row in scored] == [30] * 9
+    assert rdcnlab("report", "aykurt/fig4").returncode == 0
+    assert "data:image/png;base64" in (here / "out" / "report.html").read_text()
+    verified = rdcnlab("verify", "--sample", "2", "--json")
+    assert verified.returncode == 0, verified.stderr
+    assert [row["same"] for row in json.loads(verified.stdout)] == [True, True]
+
+
+def test_verify_notices_a_difference(here: Path, rdcnlab: Run) -> None:
+    rdcnlab("run", "s.yaml")
+    (path,) = (here / "runs").glob("*/digest.json")
+    path.write_text(path.read_text().replace('"flows":"', '"flows":"x'))
+    done = rdcnlab("verify", "--json")
+    assert done.returncode == 1
+    assert json.loads(done.stdout)[0]["note"] == "differs in flows"
+
+
+def test_seeds() -> None:
+    assert parse_seeds("1-3,7") == [1, 2, 3, 7]
+    for wrong in ("", "a", "-1", "3-1", "1-", "٣"):
+        with pytest.raises(InputError):
+            parse_seeds(wrong)

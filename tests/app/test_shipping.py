@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From stored runs to shipped ones and back, as a maintainer does it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rdcnlab.app.cli import ship
+from rdcnlab.fields.errors import InputError
+from rdcnlab.papers import PAPERS, aykurt
+from rdcnlab.papers.item import Item
+from rdcnlab.runs.shipped import Shipped
+from rdcnlab.runs.store import Store
+
+
+@pytest.mark.usefixtures("fake_engine")
+def test_shipped_results_serve_their_items(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = tmp_path / "results"
+    monkeypatch.setenv("RDCNLAB_RESULTS", str(results))
+    monkeypatch.setenv("RDCNLAB_STORE", str(tmp_path / "runs"))
+    kinds: tuple[type[Item], ...] = (aykurt.fig4, aykurt.fig5)
+    monkeypatch.setitem(PAPERS, "aykurt", kinds)
+    for kind in kinds:
+        monkeypatch.setattr(kind, "runs_of_profile", {"quick": 1, "paper": 2})
+    with pytest.raises(InputError, match="a stored run"):
+        ship(["aykurt"])
+    kinds[0](profile="paper").run(progress=False)
+    ship(["aykurt"])
+    told = capsys.readouterr().out
+    assert "not complete: " in told
+    assert "of aykurt/fig5;" in told
+    assert "aykurt/fig4, why other-variants" in told
+    assert "aykurt/fig4;" not in told
+    first = len(Shipped())
+    # on another machine: what was shipped stays
+    monkeypatch.setenv("RDCNLAB_STORE", str(tmp_path / "more"))
+    rows = [item.rows(item.run(progress=False)) for item in (kind(profile="paper") for kind in kinds)]
+    explained = [kind(profile="paper").explain(progress=False) for kind in kinds]
+    ship(["aykurt"])
+    assert "not complete" not in capsys.readouterr().out
+    assert len(Shipped()) > first
+    monkeypatch.setenv("RDCNLAB_STORE", str(tmp_path / "empty"))
+    monkeypatch.setenv("FAKE_IDENTITY", "another")
+    for kind, expected in zip(kinds, rows, strict=True):
+        item = kind(profile="paper")
+        runs = item.run(progress=False)
+        assert all(run.shipped for run in runs)
+        assert item.rows(runs) == expected
+        assert f"({len(runs)} shipped)" in item.provenance(runs)
+    for kind, expected_there in zip(kinds, explained, strict=True):
+        assert kind(profile="paper").explain(progress=False).equals(expected_there)
+        assert list(expected_there.columns) == ["because", "there", "verdict there"]
+        assert len(expected_there) >= 1
+    assert not (tmp_path / "empty").exists()
+    # an item that grows: what was shipped of it stays, though it is not whole any more
+    before = {row.id for row in Shipped()}
+    monkeypatch.setattr(kinds[0], "runs_of_profile", {"quick": 1, "paper": 3})
+    ship(["aykurt"])
+    assert "not complete" in capsys.readouterr().out
+    assert {row.id for row in Shipped()} == before
+    kept = {folder.name: {path.stem for path in folder.iterdir()} for folder in (results / "aykurt").iterdir()}
+    # the runs of figure 5 are those of figure 4, whose completion times need not be there twice
+    assert kept == {"fig4": {"runs", "flows", "throughput"}, "fig5": {"runs", "flows", "tcp"}}
+    assert list(Store()) == []

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Notebooks keep to their form; what they do is tested by executing them in `test_cli.py`."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from rdcnlab.papers import PAPERS
+from rdcnlab.scenario.model import canonical_json
+from rdcnlab.system import places
+
+ITEMS = [kind for kinds in PAPERS.values() for kind in kinds]
+ALL = sorted(places.notebooks().rglob("*.ipynb"))
+
+
+def test_every_item_has_one_and_the_index_links_it() -> None:
+    index = (places.notebooks() / "index.ipynb").read_text()
+    for kind in ITEMS:
+        path = Path(kind.paper) / f"{kind.id}.ipynb"
+        assert (places.notebooks() / path).exists()
+        assert str(path) in index
+
+
+@pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
+def test_short_cells_without_outputs(path: Path) -> None:
+    notebook = nbformat.read(path, nbformat.NO_CONVERT)
+    nbformat.validate(notebook)
+    assert notebook.metadata.kernelspec.name == "python3"
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            continue
+        assert not cell.outputs
+        assert cell.execution_count is None
+        assert len(cell.source.splitlines()) <= 12
+        for node in ast.walk(ast.parse(cell.source)):
+            assert not isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Lambda)
+            assert not (isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names))
+            assert not (isinstance(node, ast.Constant) and str(node.value).startswith("/"))
+
+
+@pytest.mark.parametrize("kind", ITEMS, ids=lambda kind: f"{kind.paper}-{kind.id}")
+def test_parameters_are_literals_that_the_item_takes(kind: type) -> None:
+    notebook = nbformat.read(places.notebooks() / kind.paper / f"{kind.id}.ipynb", nbformat.NO_CONVERT)
+    (cell,) = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
+    values = {node.targets[0].id: ast.literal_eval(node.value) for node in ast.parse(cell.source).body}
+    assert "=" not in "".join(str(value) for value in values.values())  # papermill would misread it
+    values.pop("workers")
+    assert set(values) <= set(kind.model_fields)
+    # what the notebook shows by default is what the item does by default
+    asked = [scenario.to_dict() for scenario in kind(**values).scenarios()]
+    assert canonical_json(asked) == canonical_json([scenario.to_dict() for scenario in kind().scenarios()])
+
+
+@pytest.mark.parametrize("kind", ITEMS, ids=lambda kind: f"{kind.paper}-{kind.id}")
+def test_known_causes_are_shown(kind: type) -> None:
+    text = (places.notebooks() / kind.paper / f"{kind.id}.ipynb").read_text()
+    assert ("item.explain(" in text) == bool(kind().causes())
