@@ -20,6 +20,7 @@ from rdcnlab.fields.quantities import (
     WayName,
     whole,
 )
+from rdcnlab.fields.units import DURATION
 from rdcnlab.scenario.queue import MaybeQueueLimit, Queue
 
 #: Targets of a slot that are not links: nothing passes, or straight to the receiver's port.
