@@ -1,2 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Switches other than our own kernel's."""
+"""Kinds of switches. A new one is a line here, its package, its module in the guest, and its name in scenarios."""
+
+from __future__ import annotations
+
+import importlib
+
+from rdcnlab.engines.kernel.switches.kind import Kind
+from rdcnlab.fields.errors import InputError
+from rdcnlab.scenario import Scenario
+
+#: Modules of the kinds, each with the object ``KIND``.
+KINDS = {
+    "ocs": "rdcnlab.engines.kernel.switches.ocs",
+    "bmv2": "rdcnlab.engines.kernel.switches.bmv2",
+    "linux": "rdcnlab.engines.kernel.switches.linux",
+}
+
+
+def kind_of(scenario: Scenario) -> Kind:
+    """Return the kind of a scenario's switches.
+
+    Raises
+    ------
+    InputError
+        This engine has no such kind.
+    """
+    name = scenario.switch.kind
+    if name not in KINDS:
+        raise InputError.of("switch.kind", name, " or ".join(repr(known) for known in KINDS))
+    found: Kind = importlib.import_module(KINDS[name]).KIND
+    return found

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lines and queues in the kernel's words. A line is the kernel's, whatever the switch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rdcnlab.engines.kernel.wiring import Station
+from rdcnlab.scenario import Link, Scenario
+from rdcnlab.scenario.queue import ETHERNET_HEADER
+
+
+def overhead(scenario: Scenario) -> int:
+    """Return the bytes that a frame takes on a line beyond its Ethernet header and payload."""
+    return scenario.network.overhead - ETHERNET_HEADER
+
+
+def port(scenario: Scenario, station: Station) -> dict[str, Any]:
+    """Return a host's two lines at its switch: from the host, whose card shapes it or has memory, and to it."""
+    host, more = scenario.network.hosts[station.number], overhead(scenario)
+    return {
+        "host": host.name,
+        "mac": station.mac,
+        "ingress": {"rate": host.rate if host.nic_buffer else 0, "delay": host.delay, "overhead": more},
+        "egress": {"rate": host.rate, "delay": host.delay, "overhead": more},
+    }
+
+
+def queue(link: Link, threshold: int | None, pools: Mapping[str, int]) -> dict[str, int]:
+    """Return a link's queue; `threshold` replaces its own, and `pools` has the number of each."""
+    words: dict[str, int] = {}
+    if link.buffer is not None:
+        words["limit_bytes"] = link.buffer
+    if link.pool is not None:
+        words["pool"] = pools[link.pool]
+    ecn = link.ecn_threshold if threshold is None else threshold
+    if ecn is not None:
+        words["ecn"] = ecn
+    if link.red is not None:
+        # the kernel counts probability in 1e-9
+        words |= {"red_min": link.red.min, "red_max": link.red.max, "red_prob": link.red.probability * 1000}
+    return words

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What hosts are told of time-division networks, and have to know before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rdcnlab.engines.kernel.wiring import Wiring
+from rdcnlab.scenario import Scenario
+
+
+def sysctls(scenario: Scenario) -> dict[str, str]:
+    """Return what hosts have to know of time-division networks before they are told of any."""
+    notify = scenario.notify
+    if notify is None:
+        return {}
+    numbers = (slot.tdn for schedule in scenario.listening().values() for slot in schedule.slots)
+    values = {"net.ipv4.tdn_count": str(1 + max(numbers, default=0))}
+    if scenario.transport.tdtcp:
+        values["net.ipv4.tcp_tdtcp_push"] = str(int(notify.model == "push"))
+    return values
+
+
+def notifications(scenario: Scenario, wiring: Wiring, switch: int) -> list[dict[str, Any]]:
+    """Return how a switch tells each of its hosts of its network, by the host.
+
+    With the model ``push`` hosts that listen to the same schedule stand for flows of one kernel, as in the paper, where
+    16 containers share a server's: the n-th learns n times `Notify.each` later.
+    """
+    notify = scenario.notify
+    if notify is None:
+        return []
+    before: dict[str, int] = {}
+    found = []
+    for host, schedule in scenario.listening().items():
+        before[schedule.name] = before.get(schedule.name, 0) + 1
+        late = notify.each * before[schedule.name]
+        if wiring.stations[host].switch != switch:
+            continue
+        found.append(
+            {
+                "host": host,
+                "class": wiring.shared[switch, schedule.name],
+                "dst": wiring.stations[host].ip,
+                "delay": notify.delay_of(host) + late,
+                "inband": int(notify.channel == "data"),
+            }
+        )
+    return found

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which number everything of a scenario has: hosts, ports, lines, trunks and classes.
+
+Made once for a scenario and used by what plans a run and by what reads it, so that no two places count for themselves.
+Numbers of lines and classes are unique in the whole network: a trace record needs no name of its switch.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rdcnlab.engines.kernel.wiring import mptcp
+from rdcnlab.engines.kernel.wiring.numbers import FIRST_CLASS, FIRST_PORT, LAST_CLASS, LAST_LINK, PORT_LINK, TARGET
+from rdcnlab.fields.errors import InputError
+from rdcnlab.scenario import BYPASS, DARK, Flow, Link, Scenario, Schedule
+
+__all__ = ["Line", "Station", "Trunk", "Wiring", "wire"]
+
+
+@dataclass(frozen=True)
+class Station:
+    """A host as the network knows it."""
+
+    name: str
+    number: int
+    ip: str
+    mac: str
+    switch: int
+
+    @property
+    def interface(self) -> str:
+        """Its port, as the switch names it."""
+        return f"sw-{self.name}"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A link with its queue, in one direction: a loop at the one switch, or an end of a duplex link.
+
+    Parameters
+    ----------
+    number : int
+        Its id in the kernel and in traces.
+    name : str
+        What tables call it.
+    switch : int
+        Where packets enter it.
+    link : Link
+        Its rate, delay and queue.
+    trunk : str or None
+        The port through which packets leave the switch at its end; None: the receiver's.
+    optical : bool
+        Whether it passes on what comes, without a rate and a queue.
+    """
+
+    number: int
+    name: str
+    switch: int
+    link: Link
+    trunk: str | None = None
+    optical: bool = False
+
+
+@dataclass(frozen=True)
+class Trunk:
+    """The cable between two switches, by their numbers and ports; what has a rate or delay are the lines."""
+
+    switches: tuple[int, int]
+    ports: tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Wiring:
+    """The numbers of a scenario.
+
+    Parameters
+    ----------
+    switches : tuple of str
+        Names, by number; an only switch that the network does not name is ``sw``.
+    stations : mapping of str to Station
+        By host.
+    lines : tuple of Line
+        By number.
+    trunks : tuple of Trunk
+        One for each pair of neighbours.
+    ports : mapping of str to int
+        The TCP or UDP port of a flow, by its name.
+    schedules : mapping of int to Schedule
+        What classes follow, by their number, in the order of their numbers.
+    own : mapping
+        The class of a flow with a timetable of its own, by switch, place among the flows and whether it is the way
+        back.
+    shared : mapping
+        The class of a schedule, by switch and name.
+    static : mapping
+        With several switches: the class of what always takes a line, by the line's number.
+    lost : mapping
+        The class of what an optical switch loses, by the switch.
+    queued : mapping of int to Schedule
+        Those with a queue that data waits in, by class.
+    """
+
+    switches: tuple[str, ...]
+    stations: Mapping[str, Station]
+    lines: tuple[Line, ...]
+    trunks: tuple[Trunk, ...]
+    ports: Mapping[str, int]
+    schedules: Mapping[int, Schedule]
+    own: Mapping[tuple[int, int, bool], int]
+    shared: Mapping[tuple[int, str], int]
+    queued: Mapping[int, Schedule]
+    static: Mapping[int, int] = field(default_factory=dict)
+    lost: Mapping[int, int] = field(default_factory=dict)
+
+    @functools.cached_property
+    def places(self) -> dict[int, str]:
+        """Names of lines by number; those of hosts' ports are not among them."""
+        return {line.number: line.name for line in self.lines}
+
+    @functools.cached_property
+    def targets(self) -> dict[int, str]:
+        """Names of what a slot may lead to, by number."""
+        return {**self.places, **{number: name for name, number in TARGET.items()}}
+
+    @functools.cached_property
+    def names(self) -> dict[int, str]:
+        """Names of the flows and schedules that have a class, by the class; those of ways back are not among them."""
+        flows = list(self.ports)
+        own = {number: flows[place] for (_, place, back), number in self.own.items() if not back}
+        return own | {number: schedule.name for number, schedule in self.schedules.items()}
+
+    def line(self, switch: int, link: str) -> Line:
+        """Return a link's line at a switch."""
+        return self._lines[switch, link]
+
+    @functools.cached_property
+    def _lines(self) -> dict[tuple[int, str], Line]:
+        return {(line.switch, line.link.name): line for line in self.lines}
+
+
+@functools.lru_cache(maxsize=4)
+def wire(scenario: Scenario) -> Wiring:
+    """Return the numbers of a scenario.
+
+    Raises
+    ------
+    InputError
+        The network has more lines or classes than there are numbers.
+    """
+    if scenario.network.switches:
+        from rdcnlab.engines.kernel.wiring import graph  # which builds on this module
+
+        found = graph.wire(scenario)
+    else:
+        found = _one_switch(scenario)
+    most = max([*found.schedules, *found.own.values(), *found.static.values(), *found.lost.values()], default=0)
+    if len(found.lines) > LAST_LINK + 1:
+        raise InputError.of("network.links", f"{len(found.lines)} lines", f"at most {LAST_LINK + 1}, two for a link")
+    if most > LAST_CLASS:
+        raise InputError.of("flows", f"{most} classes of traffic", f"at most {LAST_CLASS}; fewer timetables do it")
+    return found
+
+
+def stations(scenario: Scenario, at: Mapping[str, int]) -> dict[str, Station]:
+    """Return the hosts; `at` has the number of each one's switch."""
+    return {
+        host.name: Station(host.name, number, mptcp.address(number), _mac(number + 1), at[host.name])
+        for number, host in enumerate(scenario.network.hosts)
+    }
+
+
+def _mac(number: int) -> str:
+    return f"02:00:00:00:{number >> 8:02x}:{number & 255:02x}"
+
+
+def _one_switch(scenario: Scenario) -> Wiring:
+    network = scenario.network
+    followed = _followed(scenario)
+    schedules = dict(enumerate(followed, FIRST_CLASS + len(scenario.flows)))
+    names = {schedule.name for schedule in followed}
+    own: dict[tuple[int, int, bool], int] = {}
+    free = FIRST_CLASS + len(scenario.flows) + len(schedules)
+    for place, flow in enumerate(scenario.flows):
+        if not names.issuperset(ways(scenario, flow)):
+            own[0, place, False] = FIRST_CLASS + place
+    for place, flow in enumerate(scenario.flows):
+        if flow.back != BYPASS and not names.issuperset(ways(scenario, flow, back=True)):
+            own[0, place, True] = free
+            free += 1
+    taken = {name for flow in scenario.flows for name in ways(scenario, flow)}
+    return Wiring(
+        switches=("sw",),
+        stations=stations(scenario, dict.fromkeys((host.name for host in network.hosts), 0)),
+        lines=tuple(Line(number, link.name, 0, link) for number, link in enumerate(network.links)),
+        trunks=(),
+        ports={flow.name: FIRST_PORT + place for place, flow in enumerate(scenario.flows)},
+        schedules=schedules,
+        own=own,
+        shared={(0, schedule.name): number for number, schedule in schedules.items()},
+        queued={number: each for number, each in schedules.items() if each.name in taken and each.queues},
+    )
+
+
+def ways(scenario: Scenario, flow: Flow, *, back: bool = False) -> list[str]:
+    """Return the names of what a flow's subflows follow; they are no schedule's where it has its own timetable."""
+    return [mptcp.way(scenario, flow, subflow, back=back) for subflow in range(scenario.subflows(flow))]
+
+
+def _followed(scenario: Scenario) -> list[Schedule]:
+    """Return the schedules that flows follow: those that data takes come first, subflows' parts last."""
+    there = dict.fromkeys(flow.path for flow in scenario.flows if isinstance(flow.path, str))
+    back = dict.fromkeys(flow.back for flow in scenario.flows if isinstance(flow.back, str))
+    found = [scenario.network.schedule(name) for name in {**there, **back}]
+    return [schedule for schedule in found if schedule is not None] + mptcp.parts(scenario)
