@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Notebooks keep to their form; what they do is tested by executing them in `test_cli.py`."""
+"""Notebooks keep to their form; what they do is tested by executing them in `tests/app/test_cli.py`."""
 
 from __future__ import annotations
 
