@@ -106,7 +106,7 @@ def identity(*, hz: int = 250, stock: bool = False, debug: bool = False) -> str:
 
 def tools_identity() -> str:
     """Return the id of our own programs: their source and the compiler."""
-    sources = [*sorted(TOOLS.glob("*.[ch]")), LAUNCH]
+    sources = [*sorted(TOOLS.glob("*.[ch]")), *sorted(TOOLS.glob("preload/*.c")), LAUNCH]
     return hashed([toolchain.compiler(), *(path.name + "\n" + path.read_text() for path in sources)])
 
 
@@ -223,6 +223,9 @@ def _build_tools(target: Path) -> None:
     cc = ["gcc", "-O2", "-Wall", "-Wextra", "-static", "-pthread", "-o"]
     call([*cc, str(work / "rdcn-guest"), *sources], work, log, "compiling the guest's tools")
     call([*cc, str(work / "launch"), str(LAUNCH)], work, log, "compiling the launcher")
+    for path in sorted(TOOLS.glob("preload/*.c")):
+        shared = ["gcc", "-O2", "-Wall", "-Wextra", "-shared", "-fPIC", "-o", str(work / f"{path.stem}.so")]
+        call([*shared, str(path)], work, log, "compiling what is preloaded")
     work.rename(target)
 
 

@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,6 +41,21 @@ static bool parse(struct flow *f, const char *words)
 	return true;
 }
 
+/* What is random comes from the seed, see preload/random_device.c beside us. */
+static void draw_from_the_kernel(void)
+{
+	char path[PATH_MAX];
+	ssize_t length = readlink("/proc/1/exe", path, sizeof(path) - 1);
+	char *end;
+
+	if (length < 0)
+		die("traffic: /proc/1/exe: %s", strerror(errno));
+	path[length] = '\0';
+	end = strrchr(path, '/') + 1;
+	snprintf(end, sizeof(path) - (end - path), "random_device.so");
+	setenv("LD_PRELOAD", path, 1);
+}
+
 static _Noreturn void become(struct flow *f, const char *role, char *line)
 {
 	char *words[MAX_WORDS + 1], *word, name[128];
@@ -54,6 +70,7 @@ static _Noreturn void become(struct flow *f, const char *role, char *line)
 	log = openat(result_directory, name, O_WRONLY | O_CREAT | O_TRUNC, 0644);
 	if (log < 0 || dup2(log, STDOUT_FILENO) < 0 || dup2(log, STDERR_FILENO) < 0)
 		die("traffic: %s: %s", name, strerror(errno));
+	draw_from_the_kernel();
 	execv(words[0], words);
 	die("traffic: flow %s: cannot start %s: %s", f->name, words[0], strerror(errno));
 }
