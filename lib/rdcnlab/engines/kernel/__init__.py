@@ -15,10 +15,9 @@ from rdcnlab.engines.kernel import build, guest, plan
 from rdcnlab.engines.kernel.build import source, toolchain
 from rdcnlab.engines.kernel.guest import watchdog
 from rdcnlab.engines.kernel.observe import observed
-from rdcnlab.engines.kernel.switches.bmv2 import hints as hints_p4
-from rdcnlab.engines.kernel.switches.bmv2 import install as bmv2_install
-from rdcnlab.engines.kernel.switches.bmv2 import plan as plan_p4
+from rdcnlab.engines.kernel.switches import kind_of
 from rdcnlab.engines.kernel.traffic import quic
+from rdcnlab.engines.kernel.wiring.numbers import START_NS
 from rdcnlab.fields.errors import RunError
 from rdcnlab.scenario import Scenario, Switch
 
@@ -51,9 +50,7 @@ class KernelEngine:
         """Refuse what cannot be done, and build the kernel if it is not there."""
         plan.check(scenario)
         toolchain.require(guest_only=True)
-        if scenario.switch.kind == "bmv2":
-            bmv2_install.install()
-            plan_p4.program_of(scenario)
+        kind_of(scenario).require(scenario)
         if quic.flows(scenario):
             for role in quic.ROLES:
                 quic.program(scenario, role)
@@ -85,7 +82,7 @@ class KernelEngine:
             )
             tables = observed.tables(scenario, directory)
         except RunError as error:
-            raise hints_p4.explained(error, scenario, directory) from None
+            raise kind_of(scenario).explained(error, scenario, directory) from None
         provenance = {
             "engine": self.name,
             "kernel": kernel.version,
@@ -96,16 +93,10 @@ class KernelEngine:
             "confinement": report.confinement,
             "core": core,
             "wall_s": round(report.wall_s, 3),
-            "virtual_s": (report.virtual_ns - plan.START_NS) / 1e9,
-            "switch": json.loads((directory / "switch.json").read_text()),
+            "virtual_s": (report.virtual_ns - START_NS) / 1e9,
         }
-        if scenario.switch.kind == "bmv2":
-            # what it holds is in the tables, but for this
-            packets = sum(came for _, _, came, _ in provenance["switch"]["ports"])
-            provenance["switch"] = {"packets": packets, "bmv2": bmv2_install.install().version}
-            hint = hints_p4.nothing_delivered(scenario, directory)
-            if hint is not None:
-                provenance["hint"] = hint
+        counters = json.loads((directory / "switch.json").read_text())
+        provenance |= kind_of(scenario).provenance(counters, scenario, directory)
         if quic.flows(scenario):
             provenance["quic"] = quic.identity(scenario)
         for trace in directory.glob("*.trace"):

@@ -94,9 +94,10 @@ def run(
         The guest did not end well; the message says how, the log is kept in `directory`.
     """
     buffers = sum(probe["buffer_kB"] for probe in plan["probes"])
-    need = memory.size(buffers + plan["switch"].get("memory_kB", 0) + plan["memory_kB"])
+    switches = sum(switch.get("memory_kB", 0) for switch in plan["switches"])
+    need = memory.size(buffers + switches + plan["memory_kB"])
     (directory / "plan.json").write_text(json.dumps(plan, sort_keys=True))
-    every = [HERE / "inside", *map(Path, plan["switch"].get("files", [])), *read]
+    every = [HERE / "inside", *(Path(file) for switch in plan["switches"] for file in switch.get("files", [])), *read]
     return boot(
         kernel, directory, need, python=python, inside=str(HERE / "inside"), read=every, core=core,
         wall_limit_s=wall_limit_s, watch=watch, stall_s=stall_s, virtual_limit_ns=plan["limit_ns"] + MARGIN_NS,

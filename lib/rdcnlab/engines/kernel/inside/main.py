@@ -33,7 +33,7 @@ def run(plan: dict[str, Any], directory: str) -> None:
         traffic.run(plan, testbed, directory)
         probes.collect(plan["probes"], directory)
         with open(os.path.join(directory, "switch.json"), "w") as file:
-            json.dump(testbed.switch.counters(), file)
+            json.dump(testbed.counters(), file)
         answers = [testbed.hosts[host].cmd(line) for host, line in plan["commands"]]
         with open(os.path.join(directory, "commands.json"), "w") as file:
             json.dump(answers, file)

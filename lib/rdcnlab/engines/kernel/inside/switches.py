@@ -57,18 +57,25 @@ class Ocs(Switch):
         from ocs import Ocs as Client
         from topology import command
 
-        lines = ["ip link add ocs0 type ocs"]
-        lines += [f"ip link set sw-{port['host']} master ocs0 up" for port in self.plan["ports"]]
-        lines += ["ip link set ocs0 up"]
+        device = f"ocs{int(self.dpid, 16) - 1}"
+        trunks = self.plan["trunks"]
+        lines = [f"ip link add {device} type ocs"]
+        lines += [f"ip link set sw-{port['host']} master {device} up" for port in self.plan["ports"]]
+        lines += [f"ip link set {trunk} master {device} up" for trunk in trunks]
+        lines += [f"ip link set {device} up"]
         command(self, " && ".join(lines))
-        self.client = Client("ocs0")
+        self.client = Client(device)
         for pool in self.plan["pools"]:
             self.client.pool_set(**pool)
+        for trunk in trunks:
+            # between switches, broadcasts might go round for ever
+            self.client.port_set(trunk, flood=False)
         for link in self.plan["links"]:
             self.client.link_set(**link)
         for port in self.plan["ports"]:
             self.client.port_set(f"sw-{port['host']}", ingress=port["ingress"], **port["egress"])
-            self.client.fdb_set(port["mac"], f"sw-{port['host']}")
+        for mac, interface in self.plan["fdb"]:
+            self.client.fdb_set(mac, interface)
         # a class may speak of another, which has to be there
         for number in self.plan["classes"]:
             self.client.class_set(**{name: value for name, value in number.items() if name != "echo"})

@@ -40,15 +40,19 @@ class Testbed:
 
     def __init__(self, plan: dict[str, Any]) -> None:
         self.plan = plan
-        kind = kind_of(plan["switch"]["kind"])
         # Mininet would raise the limit of open files, and mnexec closes that many one by one for each host: 0.4 s
         Mininet.inited = True
         self.net = Mininet(controller=None, autoSetMacs=False, build=False)
-        self.switch = self.net.addSwitch("sw", cls=kind, dpid="1", plan=plan["switch"])
+        self.switches = [
+            self.net.addSwitch(f"sw{number or ''}", cls=kind_of(switch["kind"]), dpid=str(number + 1), plan=switch)
+            for number, switch in enumerate(plan["switches"])
+        ]
+        home = {port["host"]: place for place, switch in enumerate(plan["switches"]) for port in switch["ports"]}
         self.hosts: dict[str, Host] = {}
         for spec in plan["hosts"]:
             host = self.net.addHost(spec["name"], ip=f"{spec['ip']}/{spec['prefix']}", mac=spec["mac"])
-            self.net.addLink(host, self.switch, intfName1=f"{spec['name']}-eth0", intfName2=f"sw-{spec['name']}")
+            switch = self.switches[home[spec["name"]]]
+            self.net.addLink(host, switch, intfName1=f"{spec['name']}-eth0", intfName2=f"sw-{spec['name']}")
             self.hosts[spec["name"]] = host
 
     def start(self) -> None:
@@ -56,12 +60,26 @@ class Testbed:
         self.net.build()
         for spec in self.plan["hosts"]:
             configure(self.hosts[spec["name"]], spec, self.plan)
+        # the switches share a namespace
+        switch = self.switches[0]
         command(
-            self.switch,
+            switch,
             "; ".join(f"ip link set sw-{spec['name']} mtu {spec['mtu']} gso_max_segs 1" for spec in self.plan["hosts"]),
         )
-        command(self.switch, settings(self.plan["memory_sysctls"]))
-        self.switch.start([])
+        command(switch, settings(self.plan["memory_sysctls"]))
+        mtu = self.plan["hosts"][0]["mtu"]
+        for one, other in self.plan["trunks"]:
+            ends = f"{one} mtu {mtu} gso_max_segs 1 type veth peer name {other} mtu {mtu} gso_max_segs 1"
+            command(switch, f"ip link add {ends}")
+        for each in self.switches:
+            each.start([])
+
+    def counters(self) -> dict[str, Any]:
+        """What the switch counted; of several, by their names."""
+        if len(self.switches) == 1:
+            return dict(self.switches[0].counters())
+        names = [switch["name"] for switch in self.plan["switches"]]
+        return {name: switch.counters() for name, switch in zip(names, self.switches, strict=True)}
 
     def stop(self) -> None:
         """Nothing: the guest halts, and its namespaces and links are gone with it."""

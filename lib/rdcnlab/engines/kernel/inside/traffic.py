@@ -13,7 +13,8 @@ TOOL = "/proc/1/exe"
 
 def run(plan: dict[str, Any], testbed: Any, directory: str) -> None:
     """Start the switch's timetable and the flows at their instants and wait for the last one."""
-    testbed.switch.start_timetable(plan["epoch_ns"])
+    for switch in testbed.switches:
+        switch.start_timetable(plan["epoch_ns"])
     for directory_of_flow, size in plan["files"].items():
         os.makedirs(directory_of_flow)
         with open(os.path.join(directory_of_flow, "data"), "wb") as file:
@@ -32,7 +33,7 @@ def run(plan: dict[str, Any], testbed: Any, directory: str) -> None:
     # takes random numbers from what the kernel draws later
     with open(os.path.join(directory, "traffic.log"), "w+") as log:
         tool = subprocess.Popen([TOOL, "traffic", path, os.path.join(directory, "flows.jsonl")], stderr=log)
-        wait(tool, testbed.switch)
+        wait(tool, testbed.switches[0])
         if tool.returncode:
             log.seek(0)
             raise RuntimeError(log.read().strip() or f"the traffic tool ended with status {tool.returncode}")

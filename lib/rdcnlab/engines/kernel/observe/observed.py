@@ -14,12 +14,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rdcnlab.engines.kernel.observe import queues as observed_queues
-from rdcnlab.engines.kernel.observe import records
-from rdcnlab.engines.kernel.plan import FIELDS, PORT_LINK, START_NS, fields, ready_ns
-from rdcnlab.engines.kernel.plan import classes as plan_classes
-from rdcnlab.engines.kernel.plan.classes import FIRST_CLASS, FIRST_PORT, TARGET
-from rdcnlab.engines.kernel.switches.bmv2 import observe as observed_p4
+from rdcnlab.engines.kernel.switches import kind_of
+from rdcnlab.engines.kernel.trace import FIELDS, fields, records
 from rdcnlab.engines.kernel.traffic import quic
+from rdcnlab.engines.kernel.wiring import wire
+from rdcnlab.engines.kernel.wiring.numbers import FIRST_PORT, PORT_LINK, START_NS
 from rdcnlab.engines.schema import SCHEMAS
 from rdcnlab.fields.errors import RunError
 from rdcnlab.scenario import Scenario
@@ -41,7 +40,7 @@ def tables(scenario: Scenario, directory: Path) -> dict[str, pa.Table]:
     """
     flows = _flows(scenario, directory)
     frames = {"flows": flows}
-    offset = records.trace_offset(directory, ready_ns(scenario), START_NS)
+    offset = records.trace_offset(directory, quic.ready_ns(scenario), START_NS)
     seen = {
         # which of them there are depends on the switch and on what was asked for
         name: records.read(directory, name, offset, fields(scenario, name))
@@ -49,10 +48,8 @@ def tables(scenario: Scenario, directory: Path) -> dict[str, pa.Table]:
         else records.rows(name)
         for name in FIELDS
     }
+    seen = kind_of(scenario).observed(scenario, directory, seen)
     dequeued, dropped, marked = seen["ocs_dequeue"], seen["ocs_drop"], seen["ocs_mark"]
-    if scenario.switch.kind == "bmv2":
-        seen["ocs_slot"], dark, marked = observed_p4.read(scenario, directory)
-        dropped = observed_p4.joined(dropped, dark)
     frames["throughput"] = _throughput(scenario, _ours(scenario, dequeued), _acked(scenario, seen["tcp_probe"]))
     if scenario.switch.kind == "ocs":
         _check_programs(scenario, flows, frames["throughput"], directory)
@@ -131,10 +128,6 @@ def _names(scenario: Scenario, dports: NDArray[Any]) -> NDArray[Any]:
     return np.array([flow.name for flow in scenario.flows], dtype=object)[dports.astype(np.int64) - FIRST_PORT]
 
 
-def _links(scenario: Scenario) -> dict[int, str]:
-    return {number: link.name for number, link in enumerate(scenario.network.links)}
-
-
 def _ours(scenario: Scenario, packets: NDArray[Any]) -> NDArray[Any]:
     """Return records of data, where those of ACKs have come along because they share a queue with it."""
     return packets[(packets["dport"] >= FIRST_PORT) & (packets["dport"] < FIRST_PORT + len(scenario.flows))]
@@ -178,7 +171,7 @@ def _throughput(scenario: Scenario, dequeued: NDArray[Any], acked: NDArray[Any])
     udp = np.array([not one.is_tcp for one in scenario.flows])[flow]
     payload = dequeued["len"].astype(np.int64) - np.where(udp, ETHERNET_HEADER + UDP_HEADERS, tcp)
     payload[~udp & (dequeued["len"] <= ETHERNET_HEADER + 20 + 60)] = 0
-    places = [*_links(scenario).values(), "receiver", "sender"]
+    places = [*wire(scenario).places.values(), "receiver", "sender"]
     flows = [flow.name for flow in scenario.flows]
     place = np.where(inside, dequeued["link"], len(places) - 2).astype(np.int64)
     # one number for bin, place and flow: counting is then a single pass
@@ -255,9 +248,9 @@ def _repeats(scenario: Scenario, acked: NDArray[Any]) -> pd.DataFrame:
 
 def _places(scenario: Scenario, packets: NDArray[Any]) -> pd.Series[Any]:
     """Where packets are dropped or queued: a schedule's own queue, or a link, or the dark."""
-    targets = {**_links(scenario), **{number: name for name, number in TARGET.items()}}
-    place = pd.Series(packets["link"]).map(targets)
-    queues = {number: schedule.name for number, schedule in plan_classes.traced(scenario).items()}
+    wiring = wire(scenario)
+    place = pd.Series(packets["link"]).map(wiring.targets)
+    queues = {number: schedule.name for number, schedule in wiring.queued.items()}
     own = pd.Series(packets["class"]).map(queues) if queues else pd.Series(None, index=place.index, dtype=object)
     return place.where(own.isna() | place.isna(), own)
 
@@ -266,17 +259,15 @@ def _events(
     scenario: Scenario, seen: dict[str, NDArray[Any]], dropped: NDArray[Any], packets: dict[str, NDArray[Any]]
 ) -> pd.DataFrame:
     slots, again = seen["ocs_slot"], seen["tcp_retransmit_skb"]
-    targets = {**_links(scenario), **{number: name for name, number in TARGET.items()}}
-    classes = {FIRST_CLASS + number: flow.name for number, flow in enumerate(scenario.flows)}
-    classes |= {number: schedule.name for number, schedule in plan_classes.schedules(scenario).items()}
+    wiring = wire(scenario)
     dropped = _ours(scenario, dropped)
     parts = [
         pd.DataFrame(
             {
                 "t_ns": slots["time"],
                 "event": "slot",
-                "link": pd.Series(slots["target"]).map(targets),
-                "flow": pd.Series(slots["class"]).map(classes),
+                "link": pd.Series(slots["target"]).map(wiring.targets),
+                "flow": pd.Series(slots["class"]).map(wiring.names),
                 "value": slots["slot"].astype(np.int64),
             }
         ),
@@ -303,7 +294,7 @@ def _events(
         parts.append(_repeats(scenario, _acked(scenario, seen["tcp_probe"])))
     for event, found in packets.items():
         # what is no link inside the switch is the line to the receiver
-        place = _places(scenario, found) if event == "enqueue" else pd.Series(found["link"]).map(_links(scenario))
+        place = _places(scenario, found) if event == "enqueue" else pd.Series(found["link"]).map(wiring.places)
         parts.append(
             pd.DataFrame(
                 {

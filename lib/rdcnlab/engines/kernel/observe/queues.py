@@ -9,13 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rdcnlab.engines.kernel.plan import classes as plan_classes
-from rdcnlab.engines.kernel.plan.classes import TARGET
+from rdcnlab.engines.kernel.wiring import wire
+from rdcnlab.engines.kernel.wiring.numbers import LAST_LINK, TARGET
 from rdcnlab.engines.schema import SCHEMAS
 from rdcnlab.scenario import DARK, Scenario
-
-#: Largest id of a link inside the switch.
-_LAST_LINK = 1023
 
 
 def table(
@@ -27,12 +24,13 @@ def table(
 ) -> pd.DataFrame:
     """Return the table ``queues`` of `rdcnlab.engines.schema`, from records of packets."""
     width = scenario.probes.bin
-    own = plan_classes.traced(scenario)
+    wiring = wire(scenario)
+    own = wiring.queued
     parts = []
-    for number, link in enumerate(scenario.network.links):
+    for number, name in wiring.places.items():
         here = _standing(_of_link(dequeued, number, own), width)
         counts = {"drops": _of_link(dropped, number, own), "marks": _of_link(marked, number, own)}
-        parts.append(_counted(here, counts, width).assign(link=link.name))
+        parts.append(_counted(here, counts, width).assign(link=name))
     for number, schedule in own.items():
         here = _exact(_of_class(enqueued, number), _of_class(dequeued, number), width)
         counts = {"drops": _of_class(dropped, number), "marks": _of_class(marked, number)}
@@ -53,7 +51,7 @@ def _of_link(records: NDArray[Any], link: int, own: Any) -> NDArray[Any]:
 
 def _of_class(records: NDArray[Any], number: int) -> NDArray[Any]:
     """Return records of a class's own queue: it is served by a link inside the switch, or in the dark by none."""
-    served = (records["link"] <= _LAST_LINK) | (records["link"] == TARGET[DARK])
+    served = (records["link"] <= LAST_LINK) | (records["link"] == TARGET[DARK])
     here: NDArray[Any] = records[(records["class"] == number) & served]
     return here
 

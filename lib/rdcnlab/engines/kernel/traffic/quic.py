@@ -12,6 +12,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from rdcnlab.engines.kernel.wiring.numbers import READY_FOR_PROGRAMS_NS, READY_NS
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.scenario import Flow, Scenario
 
@@ -32,6 +33,11 @@ _IDENTITY = Path(__file__).parents[1] / "inside" / "quic"
 def flows(scenario: Scenario) -> list[Flow]:
     """Return the flows of this protocol."""
     return [flow for flow in scenario.flows if flow.protocol == "quic"]
+
+
+def ready_ns(scenario: Scenario) -> int:
+    """Return when everything stands but what begins after the random numbers are set."""
+    return READY_FOR_PROGRAMS_NS if flows(scenario) else READY_NS
 
 
 def check(scenario: Scenario) -> None:

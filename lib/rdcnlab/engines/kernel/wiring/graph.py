@@ -40,6 +40,11 @@ class Way:
         """Whether a class follows it at a switch; what always takes one line shares the line's."""
         return (self.schedule is not None and switch == self.route.first) or not self.steps[switch].static
 
+    def queues_data(self, switch: str) -> bool:
+        """Whether data waits for it at a switch."""
+        first = self.schedule is not None and self.schedule.queues and switch == self.route.first
+        return first and any(not back for _, back in self.flows)
+
 
 @functools.lru_cache(maxsize=4)
 def all_ways(scenario: Scenario) -> tuple[Way, ...]:
@@ -92,20 +97,21 @@ def wire(scenario: Scenario) -> Wiring:
     free = itertools.count(FIRST_CLASS)
     static = {line.number: next(free) for line in lines}
     lost = {number[node.name]: next(free) for node in network.switches if node.optical}
-    schedules, own, shared, queued = {}, {}, {}, {}
-    for way in all_ways(scenario):
-        for switch in way.steps:
-            if not way.needs_class(switch):
-                continue
-            if way.schedule is None:
-                place, back = way.flows[0]
-                own[number[switch], place, back] = next(free)
-                continue
-            chosen = next(free)
-            schedules[chosen], shared[number[switch], way.schedule.name] = way.schedule, chosen
-            data = any(not back for _, back in way.flows)
-            if data and way.schedule.queues and switch == way.route.first:
-                queued[chosen] = way.schedule
+    schedules: dict[int, Schedule] = {}
+    shared: dict[tuple[int, str], int] = {}
+    own: dict[tuple[int, int, bool], int] = {}
+    queued: dict[int, Schedule] = {}
+    steps = [(way, switch) for way in all_ways(scenario) for switch in way.steps if way.needs_class(switch)]
+    # queues of schedules have one range of numbers, which traces ask for
+    for way, switch in sorted(steps, key=lambda step: not step[0].queues_data(step[1])):
+        chosen = next(free)
+        if way.schedule is None:
+            place, back = way.flows[0]
+            own[number[switch], place, back] = chosen
+            continue
+        schedules[chosen], shared[number[switch], way.schedule.name] = way.schedule, chosen
+        if way.queues_data(switch):
+            queued[chosen] = way.schedule
     return Wiring(
         switches=tuple(number),
         stations=stations(scenario, {host.name: number[host.at or ""] for host in network.hosts}),
@@ -125,5 +131,3 @@ def default_line(scenario: Scenario, wiring: Wiring, switch: int, last: str) -> 
     """Return the line that packets without a rule take from a switch towards another one: of the shortest, the first."""
     node = wiring.switches[switch]
     return wiring.line(switch, scenario.network.graph.choices(node, last)[0])
-
-

@@ -1,2 +1,54 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The P4 switch BMv2."""
+"""``bmv2``: the P4 software switch, with our program or one of the user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rdcnlab.engines.kernel.switches.bmv2 import hints, install, observe, plan
+from rdcnlab.engines.kernel.switches.kind import Kind, Records
+from rdcnlab.engines.kernel.wiring import Wiring
+from rdcnlab.engines.kernel.wiring.numbers import PORT_LINK
+from rdcnlab.fields.errors import RunError
+from rdcnlab.scenario import Scenario
+
+
+class Bmv2(Kind):
+    """The behavioural model of a P4 switch."""
+
+    name = "bmv2"
+    protocols = ("tcp",)
+    events = ("ocs_dequeue", "ocs_drop", "ocs_enqueue")
+    # each line is a device of its own, whose first port is the host's, and links are what they are
+    places = f"(link <= 1023 || link == {PORT_LINK})"
+
+    def require(self, scenario: Scenario) -> None:
+        """Raise if BMv2 or the program is not there; see `Kind`."""
+        install.install()
+        plan.program_of(scenario)
+
+    def devices(self, scenario: Scenario, wiring: Wiring) -> list[dict[str, Any]]:
+        """Return the plan of the switch; see `Kind`."""
+        return [plan.switch(scenario, wiring)]
+
+    def observed(self, scenario: Scenario, directory: Path, seen: Records) -> Records:
+        """Add what the program reported and what was captured behind it; see `Kind`."""
+        slots, dark, marked = observe.read(scenario, directory)
+        dropped = observe.joined(seen["ocs_drop"], dark)
+        return {**seen, "ocs_slot": slots, "ocs_drop": dropped, "ocs_mark": marked}
+
+    def provenance(self, counters: Mapping[str, Any], scenario: Scenario, directory: Path) -> dict[str, Any]:
+        """Return what is not in the tables; see `Kind`."""
+        packets = sum(came for _, _, came, _ in counters["ports"])
+        found: dict[str, Any] = {"switch": {"packets": packets, "bmv2": install.install().version}}
+        hint = hints.nothing_delivered(scenario, directory)
+        return found if hint is None else found | {"hint": hint}
+
+    def explained(self, error: RunError, scenario: Scenario, directory: Path) -> RunError:
+        """Return the error with what may be behind it; see `Kind`."""
+        return hints.explained(error, scenario, directory)
+
+
+KIND = Bmv2()

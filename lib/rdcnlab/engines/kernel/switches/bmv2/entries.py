@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from string import Formatter
-from typing import Any
 
+from rdcnlab.engines.kernel.wiring import Station
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import DARK, Scenario
 
@@ -22,22 +23,22 @@ def port_numbers(scenario: Scenario) -> dict[str, int]:
     return numbers | {"cpu": CPU, DARK: DARK_PORT}
 
 
-def names(scenario: Scenario, hosts: list[dict[str, Any]]) -> dict[str, str]:
+def names(scenario: Scenario, hosts: Sequence[Station]) -> dict[str, str]:
     """Return what stands for each name in braces that is known before the switch runs.
 
     Parameters
     ----------
     scenario : Scenario
         With switch ``bmv2``.
-    hosts : list of dict
-        The plan's, with ``name``, ``mac`` and ``ip``.
+    hosts : sequence of Station
+        Of its wiring.
     """
     known = {name: str(number) for name, number in port_numbers(scenario).items()}
     known |= {f"{link.name}.end": str(int(known[link.name]) + 1) for link in scenario.network.links}
-    return known | {f"{field}:{host['name']}": str(host[field]) for host in hosts for field in ("mac", "ip")}
+    return known | {f"{field}:{host.name}": getattr(host, field) for host in hosts for field in ("mac", "ip")}
 
 
-def filled(scenario: Scenario, hosts: list[dict[str, Any]]) -> tuple[list[str], list[list[str | int]]]:
+def filled(scenario: Scenario, hosts: Sequence[Station]) -> tuple[list[str], list[list[str | int]]]:
     """Put what they stand for into the names of a scenario's entries.
 
     Parameters

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdcnlab.engines.kernel.observe import records
-from rdcnlab.engines.kernel.plan import START_NS
-from rdcnlab.engines.kernel.plan.classes import FIRST_PORT, TARGET
 from rdcnlab.engines.kernel.switches.bmv2.entries import FIRST_LINK
 from rdcnlab.engines.kernel.switches.bmv2.plan import WAY_DARK, WAY_LINK
+from rdcnlab.engines.kernel.trace import records
+from rdcnlab.engines.kernel.wiring.numbers import FIRST_PORT, START_NS, TARGET
 from rdcnlab.scenario import BYPASS, DARK, Scenario
 
 #: ``enum ocs_drop`` in the kernel: no circuit.

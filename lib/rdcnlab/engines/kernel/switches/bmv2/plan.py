@@ -13,10 +13,11 @@ import math
 from pathlib import Path
 from typing import Any
 
-from rdcnlab.engines.kernel.plan import ports, queue
-from rdcnlab.engines.kernel.plan.classes import FIRST_CLASS, FIRST_PORT
+from rdcnlab.engines.kernel.switches import lines
 from rdcnlab.engines.kernel.switches.bmv2 import install as bmv2_install
 from rdcnlab.engines.kernel.switches.bmv2.entries import CPU, DARK_PORT, FIRST_LINK, filled, port_numbers
+from rdcnlab.engines.kernel.wiring import Wiring
+from rdcnlab.engines.kernel.wiring.numbers import FIRST_CLASS, FIRST_PORT
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import BYPASS, DARK, Flow, Link, Scenario
 from rdcnlab.scenario.p4 import COMPILED, not_compiled
@@ -40,15 +41,15 @@ def program() -> Path:
     return places.p4() / "build" / "ocs.json"
 
 
-def switch(scenario: Scenario, hosts: list[dict[str, Any]]) -> dict[str, Any]:
+def switch(scenario: Scenario, wiring: Wiring) -> dict[str, Any]:
     """Translate a scenario's network and timetables.
 
     Parameters
     ----------
     scenario : Scenario
         With switch ``bmv2``.
-    hosts : list of dict
-        The plan's.
+    wiring : Wiring
+        Its numbers.
 
     Returns
     -------
@@ -61,8 +62,7 @@ def switch(scenario: Scenario, hosts: list[dict[str, Any]]) -> dict[str, Any]:
         The scenario asks for something that this switch cannot do.
     """
     network = scenario.network
-    _check(scenario)
-    overhead = network.overhead - ETHERNET_HEADER
+    check(scenario)
     numbers = port_numbers(scenario)
     links = [
         {
@@ -75,14 +75,15 @@ def switch(scenario: Scenario, hosts: list[dict[str, Any]]) -> dict[str, Any]:
             "line": {
                 "rate": link.rate,
                 "delay": link.delay,
-                "overhead": overhead,
+                "overhead": lines.overhead(scenario),
                 # marking is the program's business
-                "queue": {name: value for name, value in queue(link, None, {}).items() if name != "ecn"},
+                "queue": {name: value for name, value in lines.queue(link, None, {}).items() if name != "ecn"},
             },
         }
         for number, link in enumerate(network.links)
     ]
-    sides = ports(scenario, hosts)
+    stations = list(wiring.stations.values())
+    sides = [lines.port(scenario, station) for station in stations]
     own = scenario.switch.program is None
     managed = scenario.switch.control == "control-plane"
     compiled = str(program_of(scenario))
@@ -92,10 +93,11 @@ def switch(scenario: Scenario, hosts: list[dict[str, Any]]) -> dict[str, Any]:
         for number, (flow, phase) in enumerate(zip(scenario.flows, scenario.phases(), strict=True))
     ]
     commands, begins = _entries(scenario, sides, classes, numbers) if own else ([], [])
-    entries, timed = filled(scenario, hosts)
+    entries, timed = filled(scenario, stations)
     install = bmv2_install.install()
     return {
         "kind": "bmv2",
+        "name": wiring.switches[0],
         "mtu": network.mtu,
         "bmv2": install.plan(),
         "program": compiled,
@@ -146,7 +148,8 @@ def program_of(scenario: Scenario) -> Path:
     return path.resolve()
 
 
-def _check(scenario: Scenario) -> None:
+def check(scenario: Scenario) -> None:
+    """Raise InputError for what a P4 switch cannot do."""
     network, settings = scenario.network, scenario.switch
     if len(network.hosts) > MAX_HOSTS:
         raise InputError.of("network.hosts", len(network.hosts), f"at most {MAX_HOSTS} with a P4 switch")

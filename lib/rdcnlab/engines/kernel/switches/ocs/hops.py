@@ -19,9 +19,7 @@ REST = 65_000
 
 def classes(scenario: Scenario, wiring: Wiring, switch: int) -> list[dict[str, Any]]:
     """Return the classes of a switch: one for each of its lines, and those that follow a timetable here."""
-    found = [
-        _static(wiring.static[line.number], line.number) for line in wiring.lines if line.switch == switch
-    ]
+    found = [_static(wiring.static[line.number], line.number) for line in wiring.lines if line.switch == switch]
     if switch in wiring.lost:
         found.append(_static(wiring.lost[switch], TARGET[DARK]))
     name = wiring.switches[switch]

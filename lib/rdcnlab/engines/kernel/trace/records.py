@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdcnlab.engines.kernel.plan import FIELDS
+from rdcnlab.engines.kernel.trace import FIELDS
 from rdcnlab.fields.errors import RunError
 
 _FIELD = re.compile(r"\b(?P<name>\w+);\s*offset:\d+;\s*size:(?P<size>[1248]);\s*signed:(?P<signed>[01]);")

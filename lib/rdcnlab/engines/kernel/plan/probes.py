@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trace buffers: which events of the kernel are recorded, and room for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rdcnlab.engines.kernel.plan.flows import payload
+from rdcnlab.engines.kernel.switches.kind import Kind
+from rdcnlab.engines.kernel.trace import fields
+from rdcnlab.engines.kernel.wiring import Wiring, graph
+from rdcnlab.engines.kernel.wiring.numbers import FIRST_PORT, TARGET
+from rdcnlab.scenario import BYPASS, DARK, Scenario
+
+#: Trace filter for what happens in the queue of a class: it is served by a link, or in the dark by none.
+IN_CLASS = f"(link <= 1023 || link == {TARGET[DARK]})"
+#: Room for records that need none, so that there always is some.
+SPARE_KB = 256
+
+
+def probes(scenario: Scenario, wiring: Wiring, kind: Kind) -> list[dict[str, Any]]:
+    """Return trace buffers: which events, and room for as many as the flows can cause.
+
+    A flow of `size` bytes is ``size / mss`` packets; for retransmissions there is half as much room again.
+    An event in the ring buffer takes its fields, 8 bytes common to all and 4 bytes of header.
+    """
+    packets = _packets(scenario)
+    # the lines on a flow's way and the receiver's
+    places = _lines(scenario) + 1
+    first, last = FIRST_PORT, FIRST_PORT + len(scenario.flows) - 1
+    ours = f"dport >= {first} && dport <= {last}"
+    queued = sorted(wiring.queued)
+    # what waits in the queue of a class, ACKs too if there are any
+    waiting = f"class >= {queued[0]} && class <= {queued[-1]} && {IN_CLASS}" if queued else ""
+    passing = f"{ours} && {kind.places}"
+    seen = f"({passing}) || ({waiting})" if waiting else passing
+    # BBR in a queue of a few packets has every fourth sent again
+    lossy = packets // 2 + 20_000
+    marked = packets * 3 // 4 * places if _marks(scenario) else 0
+    # event: bytes of a record, records, filter
+    wanted: dict[str, tuple[int, int, str]] = {
+        "tcp_retransmit_skb": (88, lossy, ours),
+        "ocs_dequeue": (32, packets * 3 // 2 * places, seen),
+        "ocs_drop": (36, lossy, ours),
+        "ocs_mark": (32, marked, ours),
+        "ocs_slot": (32, _slot_changes(scenario, wiring), ""),
+    }
+    if scenario.probes.packets:
+        wanted["ocs_enqueue"] = (32, packets * 3 // 2 * places, seen)
+    elif waiting:
+        wanted["ocs_enqueue"] = (32, packets * 3 // 2, waiting)
+    if scenario.probes.tcp != "none":
+        # data_len == 0: an ACK arrives
+        wanted["tcp_probe"] = (132, packets * 5 // 4, f"data_len == 0 && {ours}")
+    return [
+        {
+            "name": name,
+            "event": f"{name.partition('_')[0]}/{name}",
+            "filter": only,
+            "fields": fields(scenario, name),
+            "buffer_kB": SPARE_KB + size * count // 1000,
+        }
+        for name, (size, count, only) in wanted.items()
+        if not name.startswith("ocs_") or name in kind.events
+    ]
+
+
+def _lines(scenario: Scenario) -> int:
+    """Return the lines inside the network that a packet passes, at most."""
+    if not scenario.network.switches:
+        return 1
+    return max(len(way) for each in graph.all_ways(scenario) for way in each.route.ways if way is not None)
+
+
+def _packets(scenario: Scenario) -> int:
+    """Return data packets until the limit, at most: what flows have, what hosts send, what schedules let through."""
+    network = scenario.network
+    wire = 8e9 * (network.mtu + network.overhead)
+    counts: dict[str, int] = {}
+    for flow in scenario.flows:
+        schedule = scenario.schedule(flow)
+        name = "" if schedule is None else schedule.name
+        size = payload(flow, network.mtu)
+        line = network.host(flow.src).rate * scenario.limit * 1.1 / 8e9 / (size + network.overhead)
+        counts[name] = counts.get(name, 0) + min(flow.size // size, int(line)) + 64
+    for name, bits in _carried(scenario).items():
+        if name in counts:
+            most = int(bits * scenario.limit / wire * 1.1) + 64 * len(scenario.flows)
+            counts[name] = min(counts[name], most)
+    return sum(counts.values())
+
+
+def _carried(scenario: Scenario) -> dict[str, float]:
+    """Return what schedules let through, in bit/s, by their names."""
+    network = scenario.network
+    rates = {link.name: link.rate for link in network.links} | {DARK: 0, BYPASS: max(h.rate for h in network.hosts)}
+    if not network.switches:
+        named = {each.name: (each.slots, [slot.link for slot in each.slots]) for each in network.schedules}
+    else:
+        named = {
+            way.schedule.name: (way.schedule.slots, [DARK if hops is None else hops[0].link for hops in way.route.ways])
+            for way in graph.all_ways(scenario)
+            if way.schedule is not None and way.route.first != way.route.last
+        }
+    return {
+        name: sum(slot.duration * rates[link] for slot, link in zip(slots, links, strict=True))
+        / sum(slot.duration for slot in slots)
+        for name, (slots, links) in named.items()
+    }
+
+
+def _marks(scenario: Scenario) -> bool:
+    """Whether any queue marks packets."""
+    links, schedules = scenario.network.links, scenario.network.schedules
+    return (
+        scenario.switch.ecn_threshold is not None
+        or any(link.ecn_threshold is not None or link.red is not None for link in links)
+        or any(schedule.ecn_threshold is not None for schedule in schedules)
+        or any(slot.ecn_threshold is not None for schedule in schedules for slot in schedule.slots)
+    )
+
+
+def _slot_changes(scenario: Scenario, wiring: Wiring) -> int:
+    """Slot changes until the limit, at most."""
+    if scenario.network.switches:
+        steps = [step for way in graph.all_ways(scenario) for step in way.steps.values()]
+        durations = [list(step.durations) for step in steps if len(step.durations) > 1]
+    else:
+        own = [slots for flow in scenario.flows for slots in (flow.slots, flow.back) if not isinstance(slots, str)]
+        shared = [schedule.slots for schedule in wiring.schedules.values()]
+        durations = [[slot.duration for slot in slots] for slots in [*own, *shared] if slots]
+    total = 1000 + sum(len(each) * (scenario.limit // sum(each) + 1) for each in durations)
+    return min(total, 4_000_000)
