@@ -18,6 +18,7 @@ import pytest
 from rdcnlab.engines.kernel import guest, plan
 from rdcnlab.engines.kernel.build import Kernel
 from rdcnlab.engines.kernel.guest import memory, sandbox, watchdog
+from rdcnlab.engines.kernel.wiring.numbers import START_NS
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.scenario import Scenario
 from tests.engines.conftest import RunGuest
@@ -100,7 +101,7 @@ def test_a_lost_process_ends_the_run(kernel: Kernel, two_flows: Scenario, tmp_pa
             time.sleep(0.01)
             for session in guest_of(kernel):
                 clock = tmp_path / "clock"
-                if watchdog.read(clock) > plan.START_NS:
+                if watchdog.read(clock) > START_NS:
                     others = sorted(one.pid for one in watchdog.members(session) if one.pid != session)
                     os.kill(others[which % len(others)], signal.SIGKILL)
                     killed.append(time.monotonic())
@@ -174,7 +175,7 @@ def test_killing_the_host_process_ends_the_guest(kernel: Kernel, two_flows: Scen
     process = subprocess.Popen([sys.executable, "-c", script])
     clock = tmp_path / "clock"
     deadline = time.monotonic() + 60
-    while not (clock.exists() and watchdog.read(clock) > plan.START_NS) and time.monotonic() < deadline:
+    while not (clock.exists() and watchdog.read(clock) > START_NS) and time.monotonic() < deadline:
         assert process.poll() is None
         time.sleep(0.05)
     session = int(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[0])

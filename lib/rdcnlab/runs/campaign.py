@@ -132,13 +132,10 @@ def campaign(
 
 def lookup(scenarios: Sequence[Scenario], store: Store, needs: Needs | None = None) -> list[Run | None]:
     """Return for each scenario the run by the engine of today, or the shipped one if it has the tables, or None."""
-    identities: dict[Hashable, str | None] = {}  # working one out reads many files
     runs = []
     for scenario in scenarios:
-        key = _made_by(scenario)
-        if key not in identities:
-            identities[key] = _identity(scenario)
-        run = store.find(scenario, identities[key])
+        # an identity is not for nothing; where there are no runs of one's own, it says nothing either
+        run = store.find(scenario, None if store.empty else _identity(scenario))
         runs.append(run if run is None or needs is None or run.holds(needs(scenario)) else None)
     return runs
 

@@ -114,6 +114,11 @@ class Store:
         self.root = Path(root) if root is not None else places.store()
         self.shipped = Shipped() if shipped is None else shipped
 
+    @property
+    def empty(self) -> bool:
+        """Whether there are no local runs."""
+        return not self.root.is_dir() or not any(not path.name.startswith(".") for path in self.root.iterdir())
+
     def find(self, scenario: Scenario, identity: str | None) -> Run | None:
         """Return the run of a scenario, or None.
 

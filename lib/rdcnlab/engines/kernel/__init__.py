@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import platform
 import sys
 from pathlib import Path
+from typing import Any
 
 from rdcnlab.engines import Outcome
-from rdcnlab.engines.kernel import build, guest, plan
+from rdcnlab.engines.kernel import build, guest, identity, plan
 from rdcnlab.engines.kernel.build import source, toolchain
 from rdcnlab.engines.kernel.guest import watchdog
 from rdcnlab.engines.kernel.observe import observed
@@ -19,7 +19,7 @@ from rdcnlab.engines.kernel.switches import kind_of
 from rdcnlab.engines.kernel.traffic import quic
 from rdcnlab.engines.kernel.wiring.numbers import START_NS
 from rdcnlab.fields.errors import RunError
-from rdcnlab.scenario import Scenario, Switch
+from rdcnlab.scenario import Scenario
 
 __all__ = ["KernelEngine"]
 
@@ -40,11 +40,7 @@ class KernelEngine:
 
     def identity(self, scenario: Scenario) -> str:
         """Return the hash of kernel and guest code; see `rdcnlab.engines.Engine`."""
-        parts = [build.identity(hz=scenario.engine.hz, stock=self.stock), build.tools_identity()]
-        digest = hashlib.sha256(" ".join([*parts, *quic.identity(scenario).values()]).encode())
-        for path in _code(scenario.switch):
-            digest.update(_name(path).encode() + b"\n" + path.read_bytes())
-        return digest.hexdigest()
+        return identity.identity(scenario, stock=self.stock)
 
     def prepare(self, scenario: Scenario, progress: build.Progress | None = None) -> None:
         """Refuse what cannot be done, and build the kernel if it is not there."""
@@ -83,7 +79,7 @@ class KernelEngine:
             tables = observed.tables(scenario, directory)
         except RunError as error:
             raise kind_of(scenario).explained(error, scenario, directory) from None
-        provenance = {
+        provenance: dict[str, Any] = {
             "engine": self.name,
             "kernel": kernel.version,
             "kernel_id": kernel.id,
@@ -102,45 +98,6 @@ class KernelEngine:
         for trace in directory.glob("*.trace"):
             trace.unlink()  # large, and the tables have it
         return Outcome(tables, provenance)
-
-
-#: What only a P4 switch needs.
-_P4 = (
-    "switches/bmv2/plan.py",
-    "switches/bmv2/entries.py",
-    "switches/bmv2/observe.py",
-    "inside/bmv2.py",
-    "inside/bmv2_process.py",
-    "inside/bmv2_control.py",
-    "inside/manager.py",
-    "inside/capture.py",
-    "inside/clock.py",
-)
-
-
-def _code(switch: Switch) -> list[Path]:
-    """Files whose change may change a result, other than those of the kernel's build."""
-    names = {
-        "plan/__init__.py",
-        "plan/classes.py",
-        "traffic/quic.py",
-        "observe/records.py",
-        "observe/observed.py",
-        "observe/queues.py",
-        "switches/bmv2/plan.py",
-        "switches/bmv2/entries.py",
-        "switches/bmv2/observe.py",
-    }
-    names |= {_name(path) for path in (build.HERE / "inside").rglob("*.py")}
-    if switch.kind != "bmv2":
-        names -= set(_P4)
-    own = [build.HERE / name for name in sorted(names)]
-    return own if switch.kind != "bmv2" or switch.program is not None else [*own, plan_p4.program()]
-
-
-def _name(path: Path) -> str:
-    """Return a file's path in this package; of another file its name."""
-    return path.relative_to(build.HERE).as_posix() if path.is_relative_to(build.HERE) else path.name
 
 
 def cores() -> list[int]:

@@ -17,11 +17,11 @@ the ingress link of the switch's port: the tokens that are missing are the bytes
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from mininet.net import Mininet
 from mininet.node import Host
-from switches import kind_of
 
 #: ``tc`` counts the 14 bytes of the Ethernet header as part of a packet.
 ETHERNET_HEADER = 14
@@ -44,7 +44,12 @@ class Testbed:
         Mininet.inited = True
         self.net = Mininet(controller=None, autoSetMacs=False, build=False)
         self.switches = [
-            self.net.addSwitch(f"sw{number or ''}", cls=kind_of(switch["kind"]), dpid=str(number + 1), plan=switch)
+            self.net.addSwitch(
+                f"sw{number or ''}",
+                cls=import_module(f"switch_{switch['kind']}").KIND,
+                dpid=str(number + 1),
+                plan=switch,
+            )
             for number, switch in enumerate(plan["switches"])
         ]
         home = {port["host"]: place for place, switch in enumerate(plan["switches"]) for port in switch["ports"]}
@@ -75,7 +80,7 @@ class Testbed:
             each.start([])
 
     def counters(self) -> dict[str, Any]:
-        """What the switch counted; of several, by their names."""
+        """Return what the switch counted; of several, by their names."""
         if len(self.switches) == 1:
             return dict(self.switches[0].counters())
         names = [switch["name"] for switch in self.plan["switches"]]

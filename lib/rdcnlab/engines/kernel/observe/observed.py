@@ -164,7 +164,7 @@ def _connections(scenario: Scenario, acks: NDArray[Any]) -> Iterator[tuple[int, 
 
 def _throughput(scenario: Scenario, dequeued: NDArray[Any], acked: NDArray[Any]) -> pd.DataFrame:
     inside = dequeued["link"] < PORT_LINK
-    wire = dequeued["len"].astype(np.int64) + scenario.network.overhead - ETHERNET_HEADER
+    framed = dequeued["len"].astype(np.int64) + scenario.network.overhead - ETHERNET_HEADER
     flow = dequeued["dport"].astype(np.int64) - FIRST_PORT
     # Ethernet, IPv4 and TCP, with time stamps; what is no longer than a SYN carries nothing
     tcp = ETHERNET_HEADER + 20 + 20 + (12 if scenario.transport.timestamps else 0)
@@ -180,7 +180,7 @@ def _throughput(scenario: Scenario, dequeued: NDArray[Any], acked: NDArray[Any])
     key = np.concatenate([key, key_acked])
     count = np.bincount(key)
     # sums below 2**53 are exact in a float
-    size = np.bincount(key, np.concatenate([np.where(inside, wire, payload), acked["bytes"]]))
+    size = np.bincount(key, np.concatenate([np.where(inside, framed, payload), acked["bytes"]]))
     seen = np.flatnonzero(count)
     return pd.DataFrame(
         {

@@ -15,13 +15,15 @@ from rdcnlab.engines.kernel.wiring.numbers import START_NS
 from rdcnlab.scenario import Scenario
 
 
-def compile_plan(scenario: Scenario) -> dict[str, Any]:
+def compile_plan(scenario: Scenario, *, here: bool = True) -> dict[str, Any]:
     """Translate a scenario for the guest.
 
     Parameters
     ----------
     scenario : Scenario
         With engine ``kernel``.
+    here : bool
+        Whether it says where programs lie on this machine, as a guest has to know; without it, nothing need be there.
 
     Returns
     -------
@@ -34,13 +36,16 @@ def compile_plan(scenario: Scenario) -> dict[str, Any]:
         The scenario asks for something this engine cannot do.
     """
     kind, wiring = kind_of(scenario), wire(scenario)
+    switches = kind.devices(scenario, wiring)
+    if here:
+        switches = [switch | kind.programs(scenario) for switch in switches]
     starts = zip(scenario.flows, scenario.start_times(), strict=True)
     return {
         "hosts": [host(scenario, station) for station in wiring.stations.values()],
         "overhead": scenario.network.overhead,
         "sysctls": sysctls(scenario) | kind.sysctls(scenario) | mptcp.sysctls(scenario),
         "memory_sysctls": MEMORY_SYSCTLS,
-        "switches": kind.devices(scenario, wiring),
+        "switches": switches,
         "trunks": [trunk.ports for trunk in wiring.trunks],
         "probes": probes(scenario, wiring, kind),
         "seed": str(scenario.seed),
@@ -48,7 +53,12 @@ def compile_plan(scenario: Scenario) -> dict[str, Any]:
         "ready_ns": quic.ready_ns(scenario),
         "limit_ns": START_NS + scenario.limit,
         "flows": [
-            {"src": flow.src, "dst": flow.dst, "start_ns": START_NS + start, "line": line(scenario, wiring, flow)}
+            {
+                "src": flow.src,
+                "dst": flow.dst,
+                "start_ns": START_NS + start,
+                "line": line(scenario, wiring, flow, here=here),
+            }
             for flow, start in starts
         ],
         "files": {quic.files(wiring.ports[flow.name]): flow.size for flow in scenario.flows if flow.protocol == "quic"},

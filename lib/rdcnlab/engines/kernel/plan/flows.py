@@ -13,20 +13,20 @@ from rdcnlab.scenario.quic import QUIC_MTU
 _TOOLS = {"tcp": "tcp", "mptcp": "mptcp", "udp": "udp", "quic": "program"}
 
 
-def line(scenario: Scenario, wiring: Wiring, flow: Flow) -> str:
+def line(scenario: Scenario, wiring: Wiring, flow: Flow, *, here: bool) -> str:
     """Return a flow's line for ``tools/traffic.c``; ``@src``, ``@dst`` (processes) and ``@start`` come later."""
     port, sender = wiring.ports[flow.name], wiring.stations[flow.src].ip
     ends = ["@src", "@dst", sender, wiring.stations[flow.dst].ip, port]
-    words = _words(scenario, flow, sender, port)
+    words = _words(scenario, flow, sender, port, here=here)
     return " ".join(map(str, [_TOOLS[flow.protocol], flow.name, *ends, flow.size, "@start", *words]))
 
 
-def _words(scenario: Scenario, flow: Flow, address: str, port: int) -> list[str]:
+def _words(scenario: Scenario, flow: Flow, address: str, port: int, *, here: bool) -> list[str]:
     """Return what is a protocol's own."""
     if flow.protocol == "udp":
         return [str(payload(flow, scenario.network.mtu)), str(flow.burst), str(flow.interval)]
     if flow.protocol == "quic":
-        return quic.words(scenario, flow, address, port)
+        return quic.words(scenario, flow, address, port) if here else []  # the scenario has them
     return [str(flow.cc), flow.initiator]
 
 

@@ -74,6 +74,14 @@ class Kind(ABC):
     def devices(self, scenario: Scenario, wiring: Wiring) -> list[dict[str, Any]]:
         """Return the plan of each switch of a network, for the guest's module of the kind; ns, bit/s and bytes."""
 
+    def programs(self, scenario: Scenario) -> dict[str, Any]:  # noqa: ARG002  (most need none)
+        """Return where its programs lie on this machine, which goes into the plan of each switch."""
+        return {}
+
+    def identity(self, scenario: Scenario) -> list[str]:  # noqa: ARG002
+        """Return what of its programs a result hangs on."""
+        return []
+
     def sysctls(self, scenario: Scenario) -> dict[str, str]:  # noqa: ARG002  (most have none)
         """Return settings of hosts that go with it."""
         return {}

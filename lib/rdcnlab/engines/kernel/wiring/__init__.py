@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rdcnlab.engines.kernel.wiring import mptcp
-from rdcnlab.engines.kernel.wiring.numbers import FIRST_CLASS, FIRST_PORT, LAST_CLASS, LAST_LINK, PORT_LINK, TARGET
+from rdcnlab.engines.kernel.wiring.numbers import FIRST_CLASS, FIRST_PORT, LAST_CLASS, LAST_LINK, TARGET
 from rdcnlab.fields.errors import InputError
-from rdcnlab.scenario import BYPASS, DARK, Flow, Link, Scenario, Schedule
+from rdcnlab.scenario import BYPASS, Flow, Link, Scenario, Schedule
 
 __all__ = ["Line", "Station", "Trunk", "Wiring", "wire"]
 

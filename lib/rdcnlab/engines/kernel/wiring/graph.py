@@ -88,9 +88,10 @@ def wire(scenario: Scenario) -> Wiring:
             trunks[pair] = Trunk(pair, (f"t{len(trunks)}a", f"t{len(trunks)}b"))
     ports = {pair: trunk.ports[0] for pair, trunk in trunks.items()}
     ports |= {pair[::-1]: trunk.ports[1] for pair, trunk in trunks.items()}
-    lines = []
+    lines: list[Line] = []
     for link in network.links:
-        for one, other in (link.between or (), (link.between or ())[::-1]):
+        ends = link.between or ("", "")
+        for one, other in (ends, ends[::-1]):
             optical = network.node(one).optical
             port = ports[number[one], number[other]]
             lines.append(Line(len(lines), f"{link.name}@{one}", number[one], link, port, optical))
@@ -128,6 +129,6 @@ def wire(scenario: Scenario) -> Wiring:
 
 
 def default_line(scenario: Scenario, wiring: Wiring, switch: int, last: str) -> Line:
-    """Return the line that packets without a rule take from a switch towards another one: of the shortest, the first."""
+    """Return the line that packets without a rule take from a switch towards another one: the first of the shortest."""
     node = wiring.switches[switch]
     return wiring.line(switch, scenario.network.graph.choices(node, last)[0])

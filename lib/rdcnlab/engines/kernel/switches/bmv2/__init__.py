@@ -33,6 +33,14 @@ class Bmv2(Kind):
         """Return the plan of the switch; see `Kind`."""
         return [plan.switch(scenario, wiring)]
 
+    def programs(self, scenario: Scenario) -> dict[str, Any]:
+        """Return where BMv2 and the program are; see `Kind`."""
+        return plan.programs(scenario)
+
+    def identity(self, scenario: Scenario) -> list[str]:
+        """Return what our own program is; one of the user's is part of the scenario."""
+        return [] if scenario.switch.program is not None else [plan.program().read_text()]
+
     def observed(self, scenario: Scenario, directory: Path, seen: Records) -> Records:
         """Add what the program reported and what was captured behind it; see `Kind`."""
         slots, dark, marked = observe.read(scenario, directory)

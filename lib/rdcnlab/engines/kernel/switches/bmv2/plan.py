@@ -86,7 +86,6 @@ def switch(scenario: Scenario, wiring: Wiring) -> dict[str, Any]:
     sides = [lines.port(scenario, station) for station in stations]
     own = scenario.switch.program is None
     managed = scenario.switch.control == "control-plane"
-    compiled = str(program_of(scenario))
     captured = sum(flow.size // network.mtu for flow in scenario.flows) + 20_000
     classes = [
         _class(flow, FIRST_CLASS + number, phase, numbers)
@@ -94,14 +93,10 @@ def switch(scenario: Scenario, wiring: Wiring) -> dict[str, Any]:
     ]
     commands, begins = _entries(scenario, sides, classes, numbers) if own else ([], [])
     entries, timed = filled(scenario, stations)
-    install = bmv2_install.install()
     return {
         "kind": "bmv2",
         "name": wiring.switches[0],
         "mtu": network.mtu,
-        "bmv2": install.plan(),
-        "program": compiled,
-        "files": [compiled, *install.read],
         # packets that each of the captures has room for, and what all that takes beside the traces
         "captured": captured,
         "memory_kB": PROCESSES_KB + (len(links) + 1) * captured * CAPTURE // 1000,
@@ -121,6 +116,12 @@ def switch(scenario: Scenario, wiring: Wiring) -> dict[str, Any]:
         # whose changes are watched; a program that is not ours is sent no ticks
         "classes": [entry for entry in classes if len(entry["slots"]) > 1 or managed] if own else [],
     }
+
+
+def programs(scenario: Scenario) -> dict[str, Any]:
+    """Return where BMv2 and the program are, for the plan."""
+    install, compiled = bmv2_install.install(), str(program_of(scenario))
+    return {"bmv2": install.plan(), "program": compiled, "files": [compiled, *install.read]}
 
 
 def program_of(scenario: Scenario) -> Path:

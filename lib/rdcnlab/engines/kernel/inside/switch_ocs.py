@@ -1,48 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Switches as Mininet knows them: `Ocs`, our kernel's, and `Plain`, a Linux bridge; ``bmv2.py`` has a third."""
+"""The circuit switch of our kernel as Mininet knows a switch."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from mininet.node import Switch
-
-
-def line(port: dict[str, Any]) -> str:
-    """Rate and delay of a port's cable in netem's words, which know no ns but fractions of us."""
-    return f"delay {port['delay_ns'] / 1000:.3f}us rate {port['rate']}bit {port['overhead']}"
-
-
-class Plain(Switch):
-    """A Linux bridge; each port delays and shapes what leaves it, by ``netem``.
-
-    It has no links inside and no timetable. It is what a scenario looks like without our switch.
-    """
-
-    def __init__(self, name: str, plan: dict[str, Any], **params: Any) -> None:
-        Switch.__init__(self, name, **params)
-        self.plan = plan
-
-    def start(self, controllers: list[Any]) -> None:  # noqa: ARG002  (Mininet's signature)
-        """Make the bridge of the ports that Mininet attached."""
-        from topology import command
-
-        lines = ["ip link add br0 type bridge mcast_snooping 0 stp_state 0", "ip link set br0 up"]
-        for port in self.plan["ports"]:
-            name = f"sw-{port['host']}"
-            lines += [
-                f"ip link set {name} master br0 up",
-                f"bridge fdb replace {port['mac']} dev {name} master static",
-                f"tc qdisc replace dev {name} root netem limit {port['queue_packets']} {line(port)}",
-            ]
-        command(self, " && ".join(lines))
-
-    def start_timetable(self, epoch_ns: int) -> None:
-        """Nothing: a bridge has no timetable."""
-
-    def counters(self) -> dict[str, Any]:
-        """No counters beyond the interfaces' own."""
-        return {}
 
 
 class Ocs(Switch):
@@ -98,10 +61,4 @@ class Ocs(Switch):
         return stats
 
 
-def kind_of(name: str) -> type[Switch]:
-    """Return the switch of a scenario's ``switch.kind``."""
-    if name == "bmv2":
-        from bmv2 import Bmv2  # only where it is asked for: imports are dear here
-
-        return Bmv2
-    return {"ocs": Ocs, "linux": Plain}[name]
+KIND = Ocs

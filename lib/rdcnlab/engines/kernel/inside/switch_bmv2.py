@@ -125,3 +125,6 @@ class Bmv2(Switch):
                     counts.append(int(file.read()))
             found.append([interface, number, *counts])
         return found
+
+
+KIND = Bmv2
