@@ -284,18 +284,18 @@ def _probes(scenario: Scenario) -> list[dict[str, Any]]:
         seen = f"({passing}) || ({waiting})" if waiting else passing
         probes += [
             # at each of two places, a link inside the switch and the receiver's line
-            probe("ocs/ocs_dequeue", 32, packets * 3, seen),
-            probe("ocs/ocs_drop", 36, lossy),
+            probe("ocs/ocs_dequeue", 36, packets * 3, seen),
+            probe("ocs/ocs_drop", 40, lossy),
         ]
         if scenario.switch.kind == "ocs":
             probes += [
-                probe("ocs/ocs_mark", 32, packets * 3 // 2 if _marks(scenario) else 0),
+                probe("ocs/ocs_mark", 36, packets * 3 // 2 if _marks(scenario) else 0),
                 probe("ocs/ocs_slot", 32, _slot_changes(scenario), ""),
             ]
         if scenario.probes.packets:
-            probes.append(probe("ocs/ocs_enqueue", 32, packets * 3, seen))
+            probes.append(probe("ocs/ocs_enqueue", 36, packets * 3, seen))
         elif waiting:
-            probes.append(probe("ocs/ocs_enqueue", 32, packets * 3 // 2, waiting))
+            probes.append(probe("ocs/ocs_enqueue", 36, packets * 3 // 2, waiting))
     if scenario.probes.tcp != "none":
         # data_len == 0: an ACK arrives
         probes.append(probe("tcp/tcp_probe", 132, packets * 5 // 4, f"data_len == 0 && {ours}"))
