@@ -18,7 +18,9 @@ HERE = patches.root() / "tests" / "ocs"
 INSIDE = build.HERE / "inside"
 
 
-@pytest.mark.parametrize("name", ["links", "timetable", "queues", "notify", "retcp", "netlink", "life"])
+@pytest.mark.parametrize(
+    "name", ["links", "fabric", "timetable", "queues", "notify", "retcp", "netlink", "life", "charge"]
+)
 def test_in_the_guest(run_guest: RunGuest, two_hosts: Scenario, name: str) -> None:
     line = (
         "nsenter -t 1 -n ip link del ocs0; "  # the scenario's own switch: its last packets are no business of the tests

@@ -28,12 +28,12 @@ from ocs import DARK, Ocs, slot
 
 TRACE = Path("/sys/kernel/tracing")
 FIELDS = {
-    "ocs_enqueue": ("HHIIHH", "link cls len qlen sport dport"),
-    "ocs_dequeue": ("HHIIHH", "link cls len qlen sport dport"),
-    "ocs_mark": ("HHIIHH", "link cls len qlen sport dport"),
-    "ocs_drop": ("HHIIHHB", "link cls len qlen sport dport reason"),
-    "ocs_slot": ("HHHB", "cls slot target tdn"),
-    "ocs_notify": ("HB", "port tdn"),
+    "ocs_enqueue": ("IHHIIHH", "dev link cls len qlen sport dport"),
+    "ocs_dequeue": ("IHHIIHH", "dev link cls len qlen sport dport"),
+    "ocs_mark": ("IHHIIHH", "dev link cls len qlen sport dport"),
+    "ocs_drop": ("IHHIIHHB", "dev link cls len qlen sport dport reason"),
+    "ocs_slot": ("IHHHB", "dev cls slot target tdn"),
+    "ocs_notify": ("IHB", "dev port tdn"),
 }
 HEADERS = 14 + 20 + 8  # Ethernet, IPv4, UDP
 

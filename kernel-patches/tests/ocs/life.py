@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from lab import Net, burst, equal, main, sh
-from ocs import BYPASS, DARK, slot
+from ocs import BYPASS, DARK, NO_CLASS, slot
 
 LOAD = {"rate": 10**8, "delay": 3_000_000, "queue": {"limit_bytes": 100_000, "pool": 0}}
 
@@ -156,6 +156,40 @@ def case_changes_under_load() -> str:
         left += [o["link"]["queue"]["bytes"] for o in stats["ports"].values()]
         left += [o["voq"]["bytes"] for o in stats["classes"].values() if "voq" in o]
         equal(set(left), {0}, "bytes in queues")
+        equal(kernel_log(), "", "kernel log")
+        return f"{sum(p['rx_packets'] for p in stats['ports'].values())} frames"
+
+
+def case_deletions_under_load() -> str:
+    """Links, classes and rules go and return while packets are on them; the books balance."""
+    rng = random.Random(3)
+    with Net(3) as net:
+        configure(net)
+        ocs = net.ocs
+        children = [send_for_ever(net, i) for i in range(3)]
+        for n in range(100):
+            ocs.rule_flush()
+            for i in range(3):
+                ocs.port_set(f"p{i}", notify={"class": NO_CLASS})
+                ocs.class_set(i, echo={"class": NO_CLASS})
+            for i in rng.sample(range(3), 3):
+                ocs.class_del(i)
+            for i in rng.sample(range(2), 2):
+                ocs.link_del(i)
+            equal((ocs.stats()["classes"], ocs.stats()["links"]), ({}, {}), "classes and links")
+            time.sleep(0.0001 * (n % 5))
+            configure(net)
+            time.sleep(0.0013)
+        stop(children)
+        for i in range(3):
+            ocs.port_set(f"p{i}", rate=0)
+        for i in range(2):
+            ocs.link_set(i, rate=0, delay=0)
+        for i in range(3):
+            ocs.class_set(i, [slot(0, BYPASS)])
+        time.sleep(1)
+        stats = ocs.stats()
+        equal(stats["pools"][0]["used"], 0, "bytes in the pool")
         equal(kernel_log(), "", "kernel log")
         return f"{sum(p['rx_packets'] for p in stats['ports'].values())} frames"
 

@@ -2,8 +2,10 @@
 """Rate, overhead and delay of a link; the way of a frame without links."""
 
 import socket
+import struct
 import threading
 import time
+from pathlib import Path
 
 from lab import Net, Trace, burst, equal, hold, inside, main, sh
 from ocs import slot
@@ -157,6 +159,62 @@ def case_mtu() -> str:
         equal([row["reason"] for row in rows], [5], "reasons")
         equal(net.ocs.stats()["ports"]["p1"]["tx_drops"], 1, "tx_drops")
         return ""
+
+
+def tagged(sock: socket.socket, size: int) -> tuple[int, bytes]:
+    """Return the VLAN tag and the payload of the next frame of a size [bytes after the Ethernet header]."""
+    while True:
+        data, extra, _, _ = sock.recvmsg(4096, 256)
+        if len(data) == 14 + size:
+            status, _, _, _, _, tci, _ = struct.unpack("=IIIHHHH", next(d for _, kind, d in extra if kind == 8))
+            return (tci if status & 0x10 else -1), data[14:]  # TP_STATUS_VLAN_VALID
+
+
+def case_a_tag_stays() -> str:
+    """A frame with a VLAN tag from a packet socket has it behind the switch, whatever its length."""
+    with Net(2) as net:
+        with inside("h0"):
+            out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+            out.bind(("eth0", 0))
+        with inside("h1"):
+            sink = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))  # ETH_P_ALL
+            sink.bind(("eth0", 3))
+            sink.setsockopt(263, 8, 1)  # SOL_PACKET, PACKET_AUXDATA
+        sink.settimeout(1)
+        net.ocs.link_set(0, rate=10**9)
+        net.ocs.class_set(0, [slot(0, 0)])
+        net.ocs.rule_add(0, in_if="p0")
+        for size in (60, 400, 1400):
+            body = bytes(range(256)) * 6
+            head = bytes.fromhex("0200000000020200000000018100600588b5")
+            out.send(head + body[:size])
+            equal(tagged(sink, size), (0x6005, body[:size]), f"tag and payload of {size} bytes")
+        return ""
+
+
+def case_frames_on_their_way_take_so_much_memory() -> str:
+    """Beyond wire_bytes frames are lost, which the trace and the link's counter tell; what arrives makes room."""
+    limit = Path("/sys/module/ocs/parameters/wire_bytes")
+    with Net(2) as net:
+        net.ocs.link_set(0, delay=100_000_000)
+        net.ocs.class_set(0, [slot(0, 0)])
+        net.ocs.rule_add(0, in_if="p0")
+        lost = []
+        try:
+            for bound in (100_000, 100_000, 0):
+                limit.write_text(str(bound))
+                with Trace("ocs_drop") as rows:
+                    burst(net.udp(0), 1, 200, LENGTH)
+                equal({(r["link"], r["reason"]) for r in rows} - {(0, 6)}, set(), "reasons")
+                lost.append(len(rows))
+        finally:
+            limit.write_text("0")
+        equal((lost[0], lost[2]), (lost[1], 0), "drops")
+        took = 100_000 / (200 - lost[0])
+        if not LENGTH <= took < 2 * 4096:
+            raise AssertionError(f"{took} bytes of memory a frame")
+        equal(net.ocs.stats()["links"][0]["drops"], sum(lost), "counter")
+        return f"{took:.0f} bytes a frame"
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import socket
 import struct
 
 from lab import Net, equal, main, sh
-from ocs import DARK, Ocs, slot
+from ocs import BYPASS, DARK, NO_CLASS, NONE, Ocs, slot
 from ocs_netlink import attr
 
 
@@ -38,6 +38,8 @@ def case_refusals_name_attribute_and_range() -> str:
                 refused(ocs.link_set, 0, queue={"pool": 5}),
                 refused(ocs.link_set, 0, queue={"bytes": 5}),
                 refused(ocs.port_set, "p0", id=0),
+                refused(ocs.port_set, "p0", port=index),
+                refused(ocs.port_set, "p0", flood=2),
                 refused(ocs.pool_set, 64, 0),
                 refused(ocs.class_set, 0),
                 refused(ocs.class_set, 4096, [slot(0, 0)]),
@@ -54,6 +56,9 @@ def case_refusals_name_attribute_and_range() -> str:
                 refused(ocs.fdb_set, "01:00:5e:00:00:01", "p0"),
                 refused(ocs.fdb_set, "02:00:00:00:00", "p0"),
                 refused(ocs.start, 2**63),
+                refused(ocs.link_del, 1),
+                refused(ocs.class_del, 1),
+                refused(ocs.rule_del, 1),
             ],
             [
                 "link_set: link.id: integer out of range (allowed 0..1023)",
@@ -65,6 +70,8 @@ def case_refusals_name_attribute_and_range() -> str:
                 "link_set: link.queue.pool: POOL 5 does not exist",
                 "link_set: link.queue.bytes: Unknown attribute type",
                 "port_set: port.link.id: A link of a port has no ID",
+                "port_set: port.link.port: PORT is for internal links; this one has its end already",
+                "port_set: port.flood: integer out of range (allowed 0..1)",
                 "pool_set: pool.id: integer out of range (allowed 0..63)",
                 "class_set: SLOTS of the new class 0 are missing",
                 "class_set: class.id: integer out of range (allowed 0..4095)",
@@ -81,6 +88,9 @@ def case_refusals_name_attribute_and_range() -> str:
                 "fdb_set: fdb.mac: MAC 01:00:5e:00:00:01 is not the address of a station",
                 "fdb_set: fdb.mac: binary attribute size out of range",
                 f"start: epoch: integer out of range (allowed 0..{2**62 - 1})",
+                "link_del: link.id: LINK 1 does not exist",
+                "class_del: class.id: CLASS 1 does not exist",
+                "rule_del: rule.class: CLASS 1 does not exist",
             ],
             "refusals",
         )
@@ -162,6 +172,95 @@ def case_batch() -> str:
         return ""
 
 
+RULES = (
+    {"in_if": "p0"},
+    {"prio": 7, "src": "10.0.0.0/8", "dst": "10.0.0.2/32", "proto": 6, "sport": 1, "dport": 65535},
+    {"prio": 3, "src": "0.0.0.0/0"},
+    {"prio": 3, "dport": 80},
+)
+
+
+def case_read_back() -> str:
+    """Timetables, rules and addresses are read in the form in which they are set."""
+    with Net(2) as net:
+        ocs = net.ocs
+        tables = {
+            5: [slot(10**15, DARK, tdn=255), slot(100, BYPASS, tdn=0, voq_bytes=0, voq_packets=2**32 - 1)],
+            9: [slot(0, 3, tdn=7)],
+            4095: [slot(1000 + i, i % 4, tdn=i % 256, voq_bytes=i, voq_packets=2, voq_ecn=NONE) for i in range(1024)],
+        }
+        with ocs:
+            for i in range(4):
+                ocs.link_set(i)
+            for number, table in tables.items():
+                ocs.class_set(number, table)
+            for rule in RULES:
+                ocs.rule_add(9, **rule)
+            for n in range(600):
+                ocs.fdb_set(f"02:00:00:01:{n >> 8:02x}:{n & 255:02x}", f"p{n % 2}")
+        equal(ocs.timetables(), tables, "timetables")
+        rules = [{"prio": 0, "class_id": 9, **RULES[i]} for i in (0, 2, 3, 1)]
+        equal(ocs.rules(), rules, "rules, in the order of priority")
+        wanted = {f"02:00:00:01:{n >> 8:02x}:{n & 255:02x}": f"p{n % 2}" for n in range(600)}
+        equal(ocs.fdb(), {**wanted, "02:00:00:00:00:01": "p0", "02:00:00:00:00:02": "p1"}, "addresses")
+
+        # what was read can be set again
+        ocs.rule_flush()
+        with ocs:
+            for rule in rules:
+                ocs.rule_add(**rule)
+            for number, table in ocs.timetables().items():
+                ocs.class_set(number, table)
+        equal((ocs.rules(), ocs.timetables()), (rules, tables), "what is read again")
+        ocs.fdb_set("02:00:00:01:00:00", None)
+        equal(len(ocs.fdb()), 601, "addresses after one was forgotten")
+        return ""
+
+
+def case_delete() -> str:
+    """Rules, classes and links go; what something else points to does not."""
+    with Net(2) as net:
+        ocs = net.ocs
+        for i in range(2):
+            ocs.link_set(i, rate=10**6)
+            ocs.class_set(i, [slot(1000, i), slot(1000, DARK)])
+        for rule in RULES:
+            ocs.rule_add(0, **rule)
+        ocs.class_set(1, echo={"class": 0, "tdn": 1})
+        ocs.port_set("p0", notify={"class": 0, "dst": "10.0.0.1"})
+
+        equal(os_error(ocs.link_del, 0), "link.id: LINK 0 is the target of slot 0 of class 0", "")
+        equal(refused(ocs.rule_del, 0, prio=3, dport=81), "rule_del: rule: No rule says this", "")
+        for i in (1, 3, 0, 2):
+            equal(os_error(ocs.class_del, 0), "class.id: CLASS 0 is in use by a rule", "")
+            ocs.rule_del(0, **RULES[i])
+            equal(refused(ocs.rule_del, 0, **RULES[i]), "rule_del: rule: No rule says this", "")
+        equal(ocs.rules(), [], "rules")
+        equal(os_error(ocs.class_del, 0), "class.id: CLASS 0 is in use by the notification of a port", "")
+        ocs.port_set("p0", notify={"class": NO_CLASS})
+        equal(os_error(ocs.class_del, 0), "class.id: CLASS 0 is in use by the echo of another class", "")
+        ocs.class_set(1, echo={"class": NO_CLASS})
+        ocs.class_del(0)
+        ocs.link_del(0)
+        equal((list(ocs.stats()["classes"]), list(ocs.stats()["links"])), ([1], [1]), "what is left")
+        said = [
+            refused(ocs.class_set, 2, [slot(0, 0)]),
+            refused(ocs._request, 11, {"class": {"id": 1, "phase": 0}}, "class_del"),
+        ]
+        expected = [
+            "class_set: class.slots.slot.target: TARGET: link 0 does not exist",
+            "class_del: class.phase: To delete something takes its ID only",
+        ]
+        equal(said, expected, "refusals")
+
+        # the oldest of equal rules goes, and the order of the others stays
+        for dport in (1, 2, 1, 3):
+            ocs.rule_add(1, dport=dport)
+        ocs.rule_del(1, dport=1)
+        equal([rule["dport"] for rule in ocs.rules()], [2, 1, 3], "rules left")
+        return ""
+
+
 def case_noise() -> str:
     """Random and mutated requests: an answer to each, and the switch goes on."""
     rng = random.Random(1)
@@ -177,7 +276,12 @@ def case_noise() -> str:
             ocs.port_set("p1", notify={"class": 0, "dst": "10.0.0.2", "src": "10.0.0.9", "delay": 5, "inband": 1})
             ocs.rule_add(0, src="10.0.0.0/8", dport=80)
             ocs.fdb_set("02:00:00:00:00:09", "p1")
-            ocs.start(5)
+            ocs.start(5, seed=2**40)
+            ocs.link_set(1, port="p1")
+            ocs.link_del(1)
+            ocs.rule_del(0, src="10.0.0.0/8", dport=80)
+            ocs.class_del(1)
+            ocs.port_set("p1", flood=False)
             seeds = [message[20:] for _, message in ocs._pending.values()]
             raise TypeError  # do not send
         sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 16)
@@ -188,7 +292,7 @@ def case_noise() -> str:
             )
             for _ in range(rng.randrange(4)):
                 body[rng.randrange(8, len(body))] = rng.choice((0, 1, 4, 0x80, 0xFF, rng.randrange(256)))
-            sock.send(ocs._message(ocs._family, rng.randrange(1, 9), 4, bytes(body)))
+            sock.send(ocs._message(ocs._family, rng.choice((*range(1, 9), 10, 11, 12)), 4, bytes(body)))
             code = struct.unpack_from("=i", sock.recv(65536), 16)[0]
             answers[code] = answers.get(code, 0) + 1
         if not answers.get(0) or len(answers) < 3:

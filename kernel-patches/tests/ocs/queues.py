@@ -2,9 +2,11 @@
 """Limits, shared pools, ECN threshold and RED."""
 
 import socket
+import time
 
 from lab import Net, Trace, burst, equal, hold, main
-from ocs import NONE, slot
+from netlink import refused
+from ocs import _START, DARK, NONE, slot
 
 L = 1000  # frame length
 ECT, CE = 2, 3
@@ -92,8 +94,78 @@ def case_red() -> str:
         return f"{by_chance} by chance, {expected:.1f} +- {sigma:.1f} expected"
 
 
+def fates(net: Net, seed: int, beside: int) -> list[tuple[int, int]]:
+    """Send 400 frames into link 0 and `beside` as many into link 1; return what happened on link 0, and when."""
+    net.ocs.start(time.monotonic_ns(), seed)
+    with Trace("ocs_drop", "ocs_enqueue") as rows:
+        # their ingress links space them
+        burst(net.udp(0), 2, 400, L)
+        burst(net.udp(1), 2, 400 * beside, L)
+    seen = [(r["t"], r.get("reason", -1)) for r in rows if r["link"] == 0]
+    return [(t - seen[0][0], fate) for t, fate in seen]
+
+
+def case_red_draws_of_a_queue_are_its_own() -> str:
+    """What RED drops in a queue depends on the seed, and not on what it drops in another queue."""
+    seen = {}
+    for seed, beside in ((0, 0), (0, 3), (1, 0), (2**64 - 1, 1)):
+        with Net(3) as net:
+            for i in range(2):
+                red = {"red_min": 10 * L, "red_max": 300 * L, "red_prob": 10**9}
+                net.ocs.link_set(i, rate=10**3, queue=red)
+                net.ocs.class_set(i, [slot(0, i)])
+                net.ocs.rule_add(i, in_if=f"p{i}")
+                net.ocs.port_set(f"p{i}", ingress={"rate": 10**9})
+            seen[seed, beside] = fates(net, seed, beside)
+            other = net.ocs.stats()["links"][1]["queue"]["drops_red"]
+            equal(other > 100 if beside == 3 else bool(other) == bool(beside), True, "drops in the other queue")
+    equal(seen[0, 3], seen[0, 0], "instants and fates with traffic beside")
+    by_chance = [sum(fate == 2 for _, fate in found) for found in seen.values()]
+    if not all(50 < n < 350 for n in by_chance):
+        raise AssertionError(f"drops by chance {by_chance}")
+    equal(len({tuple(fate for _, fate in found) for found in seen.values()}), 3, "sequences of three seeds")
+    return f"{by_chance} drops by chance"
+
+
+def case_red_begins_anew_with_the_timetables() -> str:
+    """The same seed again gives the same draws; a start without one keeps it."""
+    with Net(3) as net:
+        net.ocs.link_set(0, rate=10**12, queue={"red_min": 0, "red_max": 300 * L, "red_prob": 10**9})
+        net.ocs.class_set(0, [slot(5_000_000, DARK), slot(10**15, 0)], hold=True,
+                          voq={"red_min": 10 * L, "red_max": 300 * L, "red_prob": 10**9})  # fmt: skip
+        net.ocs.rule_add(0, in_if="p0")
+        seen = []
+        for seed in (7, 7, 8, None):
+            epoch = time.monotonic_ns()
+            net.ocs._request(_START, {"epoch": epoch, "seed": seed}, "start")
+            with Trace("ocs_drop", "ocs_enqueue") as rows:
+                burst(net.udp(0), 2, 100, L)
+            seen.append([r["event"] for r in rows if r["cls"] == 0][:100])
+        equal(seen[1], seen[0], "the same seed")
+        equal(seen[3], seen[2], "no seed")
+        equal(seen[0] != seen[2], True, "another seed gives others")
+        return ""
+
+
+def case_red_is_on_or_off() -> str:
+    """red_max 0 turns it off with all that belongs to it; half a setting is refused."""
+    with Net(2) as net:
+        net.ocs.link_set(0, queue={"red_min": 5, "red_max": 9, "red_prob": 1})
+        net.ocs.link_set(0, queue={"red_max": 0})
+        queue = net.ocs.stats()["links"][0]["queue"]
+        equal([queue[name] for name in ("red_min", "red_max", "red_prob")], [0, 0, 0], "settings")
+        for wrong, said in (
+            ({"red_min": 9}, "red_min: RED_MIN 9 is above RED_MAX 0"),
+            ({"red_min": 9, "red_max": 8}, "red_min: RED_MIN 9 is above RED_MAX 8"),
+            ({"red_prob": 7}, "red_prob: RED_PROB 7 without RED_MAX, so RED is off"),
+            ({"red_prob": 7, "red_max": 0}, "red_prob: RED_PROB 7 without RED_MAX, so RED is off"),
+        ):
+            equal(refused(net.ocs.link_set, 0, queue=wrong), f"link_set: link.queue.{said}", "refusal")
+        return ""
+
+
 def case_red_as_drop_tail() -> str:
-    """min == max: a limit for packets that are not ECT."""
+    """min == max: a limit for packets that are not ECT, and no other."""
     with Net(2) as net:
         net.ocs.link_set(0, rate=10**6, queue={"red_min": 5 * L, "red_max": 5 * L})
         net.ocs.class_set(0, [slot(0, 0)])
@@ -101,6 +173,9 @@ def case_red_as_drop_tail() -> str:
         with Trace("ocs_drop") as rows:
             burst(net.udp(0), 1, 20, L)
         equal([r["reason"] for r in rows], [0] * 14, "drops")
+        with Trace("ocs_drop") as rows:
+            burst(net.udp(0, tos=ECT), 1, 20, L)
+        equal(rows, [], "drops of ECT packets")
         return ""
 
 

@@ -21,8 +21,8 @@ counted modulo that span: bytes, packets, drops and marks are sums over all span
     the MSS, ``srtt_us`` the smoothed RTT.
 ``events``, one row an event
     ``slot``: a timetable enters a slot (``link`` is the target, ``flow`` the flow or schedule, ``value`` the index).
-    ``drop_tail``, ``drop_pool``, ``drop_red``, ``drop_dark``, ``drop_port``, ``drop_mtu``: a packet is lost (``link``
-    the link, the schedule whose queue it was to join, or ``dark``; ``value`` its bytes).
+    ``drop_tail``, ``drop_pool``, ``drop_red``, ``drop_dark``, ``drop_port``, ``drop_mtu``, ``drop_wire``: a packet is
+    lost (``link`` the link, the schedule whose queue it was to join, or ``dark``; ``value`` its bytes).
     ``retransmit`` of a flow, ``value`` is 1.
     With ``probes.acks`` also ``duplicates``: a run of ACKs begins that acknowledge nothing new, ``value`` of them.
     With ``probes.packets`` also ``enqueue``, ``dequeue``, ``mark`` of each packet (``link`` a link or ``receiver``, the

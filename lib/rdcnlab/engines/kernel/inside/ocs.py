@@ -15,6 +15,7 @@ import os
 import socket
 import struct
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from ocs_netlink import attr, decode, encode, name_at, walk
 
@@ -26,6 +27,7 @@ NO_CLASS = 0xFFFF
 """``class`` of ``notify`` and ``echo``: none any more."""
 
 _LINK_SET, _POOL_SET, _PORT_SET, _CLASS_SET, _RULE_ADD, _RULE_FLUSH, _FDB_SET, _START, _GET = range(1, 10)
+_LINK_DEL, _CLASS_DEL, _RULE_DEL = range(10, 13)
 _ACK_TLVS, _CAPPED = 0x200, 0x100
 _BATCH = 64  # requests a send: their acknowledgements fit in the default receive buffer
 
@@ -57,6 +59,31 @@ def _ipv4(where: str, text: str) -> bytes:
         return socket.inet_pton(socket.AF_INET, text)
     except OSError:
         raise ValueError(f"{where}: {text!r} is no IPv4 address") from None
+
+
+def _port(index: int) -> str:
+    """Return the name of a device, its number in words if it is gone, nothing for 0."""
+    try:
+        return socket.if_indextoname(index) if index else ""
+    except OSError:
+        return f"ifindex {index}, which is gone"
+
+
+def _rule(class_id: int, prio: int, in_if: str | None, proto: int | None, src: str | None, dst: str | None,
+          sport: int | None, dport: int | None) -> dict[str, object]:  # fmt: skip
+    """Return the attributes of a rule."""
+    rule: dict[str, object] = {"prio": prio, "class": class_id, "proto": proto, "sport": sport, "dport": dport}
+    if in_if is not None:
+        rule["in_ifindex"] = socket.if_nametoindex(in_if)
+    for name, text in (("src", src), ("dst", dst)):
+        if text is not None:
+            address, _, length = text.partition("/")
+            try:
+                rule[name] = socket.inet_pton(socket.AF_INET, address)
+                rule[f"{name}_len"] = int(length or 32)
+            except (OSError, ValueError):
+                raise ValueError(f"rule.{name}: {text!r} is no IPv4 address or prefix") from None
+    return rule
 
 
 class Ocs:
@@ -118,6 +145,7 @@ class Ocs:
         delay: int | None = None,
         overhead: int | None = None,
         queue: Mapping[str, int] | None = None,
+        port: str | None = None,
     ) -> None:
         """Create or change an internal link.
 
@@ -133,9 +161,17 @@ class Ocs:
             Bytes a frame takes on the line beyond its Ethernet header and payload; 24 in a new link.
         queue : mapping, optional
             ``limit_bytes``, ``limit_packets`` (0: none), ``ecn`` [bytes, `NONE`: never], ``red_min``,
-            ``red_max`` [bytes], ``red_prob`` [1e-9], ``pool`` (`NONE`: none).
+            ``red_max`` [bytes; 0: no random drops], ``red_prob`` [1e-9], ``pool`` (`NONE`: none).
+        port : str, optional
+            Device of the port that the link ends at, whatever port its frames are bound for; empty, as in a new
+            link: it ends in the switch.
         """
-        self._set(_LINK_SET, "link", id=id, rate=rate, delay=delay, overhead=overhead, queue=queue)
+        out = socket.if_nametoindex(port) if port else None if port is None else 0
+        self._set(_LINK_SET, "link", id=id, rate=rate, delay=delay, overhead=overhead, queue=queue, port=out)
+
+    def link_del(self, id: int) -> None:  # noqa: A002
+        """Remove an internal link with what is on it; refused while a slot has it as its target."""
+        self._request(_LINK_DEL, {"link": {"id": id}}, "link_del")
 
     def port_set(
         self,
@@ -143,6 +179,7 @@ class Ocs:
         *,
         ingress: Mapping[str, object] | None = None,
         notify: Mapping[str, object] | None = None,
+        flood: bool | None = None,
         **link: object,
     ) -> None:
         """Change the links of a port, and what its host is told.
@@ -157,6 +194,9 @@ class Ocs:
             ``class`` whose slots' TDN the host is told (`NO_CLASS`: nothing any more), ``dst``, the host's
             IPv4 address, ``src``, the switch's, ``mac``, the host's, ``delay`` [ns], ``inband`` (0 or 1).
             ``class`` and ``dst`` are required at first.
+        flood : bool, optional
+            Whether frames to broadcast, multicast and unknown addresses leave by this port, as they do by a new
+            one.  Of several ways between two switches all but one have False at both ends.
         **link : object
             Its egress link, likewise.
         """
@@ -167,7 +207,8 @@ class Ocs:
         if told and told.get("mac") is not None:
             told["mac"] = _mac("port.notify.mac", str(told["mac"]))
         index = socket.if_nametoindex(ifname)
-        self._set(_PORT_SET, "port", ifindex=index, link=link, ingress=ingress, notify=told)
+        floods = None if flood is None else int(flood)
+        self._set(_PORT_SET, "port", ifindex=index, link=link, ingress=ingress, notify=told, flood=floods)
 
     def pool_set(self, id: int, bytes: int) -> None:  # noqa: A002  (names of the kernel)
         """Create or change shared buffer ``id`` [bytes, 0 unlimited]."""
@@ -205,28 +246,21 @@ class Ocs:
         table = None if slots is None else list(slots)
         self._set(_CLASS_SET, "class", id=id, dark=dark, phase=phase, voq=voq, slots=table, echo=echo)
 
+    def class_del(self, id: int) -> None:  # noqa: A002
+        """Remove a class with what waits in its queue; refused while a rule, an echo or a notification names it."""
+        self._request(_CLASS_DEL, {"class": {"id": id}}, "class_del")
+
     def rule_add(self, class_id: int, *, prio: int = 0, in_if: str | None = None, proto: int | None = None,
                  src: str | None = None, dst: str | None = None,
                  sport: int | None = None, dport: int | None = None) -> None:  # fmt: skip
         """Put packets into a class; lowest ``prio`` wins.  ``src``, ``dst``: IPv4 ``a.b.c.d[/len]``."""
-        rule: dict[str, object] = {
-            "prio": prio,
-            "class": class_id,
-            "proto": proto,
-            "sport": sport,
-            "dport": dport,
-        }
-        if in_if is not None:
-            rule["in_ifindex"] = socket.if_nametoindex(in_if)
-        for name, text in (("src", src), ("dst", dst)):
-            if text is not None:
-                address, _, length = text.partition("/")
-                try:
-                    rule[name] = socket.inet_pton(socket.AF_INET, address)
-                    rule[f"{name}_len"] = int(length or 32)
-                except (OSError, ValueError):
-                    raise ValueError(f"rule.{name}: {text!r} is no IPv4 address or prefix") from None
-        self._set(_RULE_ADD, "rule", **rule)
+        self._set(_RULE_ADD, "rule", **_rule(class_id, prio, in_if, proto, src, dst, sport, dport))
+
+    def rule_del(self, class_id: int, *, prio: int = 0, in_if: str | None = None, proto: int | None = None,
+                 src: str | None = None, dst: str | None = None,
+                 sport: int | None = None, dport: int | None = None) -> None:  # fmt: skip
+        """Remove the oldest rule that was added with these arguments."""
+        self._request(_RULE_DEL, {"rule": _rule(class_id, prio, in_if, proto, src, dst, sport, dport)}, "rule_del")
 
     def rule_flush(self) -> None:
         """Remove all rules."""
@@ -237,28 +271,56 @@ class Ocs:
         port = None if ifname is None else socket.if_nametoindex(ifname)
         self._set(_FDB_SET, "fdb", mac=_mac("fdb.mac", mac), port=port)
 
-    def start(self, epoch: int) -> None:
-        """Start all timetables at ``epoch`` [ns of CLOCK_MONOTONIC]."""
-        self._request(_START, {"epoch": epoch}, "start")
+    def start(self, epoch: int, seed: int = 0) -> None:
+        """Start all timetables at ``epoch`` [ns of CLOCK_MONOTONIC], and all random numbers anew from ``seed``."""
+        self._request(_START, {"epoch": epoch, "seed": seed}, "start")
 
     def stats(self) -> dict[str, dict[object, dict[str, object]]]:
-        """Read configuration and counters: ``links``, ``pools``, ``classes`` by id, ``ports`` by name."""
-        self.commit()
-        out: dict[str, dict[object, dict[str, object]]] = {
-            "links": {},
-            "pools": {},
-            "classes": {},
-            "ports": {},
-        }
+        """Read settings and counters: ``links``, ``pools``, ``classes`` by id, ``ports`` by name."""
+        out: dict[str, dict[object, dict[str, object]]] = {"links": {}, "pools": {}, "classes": {}, "ports": {}}
         plural = {"link": "links", "pool": "pools", "class": "classes", "port": "ports"}
+        for name, value in self._dump():
+            if name in plural and "slots" not in value:
+                key = value.pop("id", None)
+                out[plural[name]][_port(value["ifindex"]) if key is None else key] = value
+        return out
+
+    def timetables(self) -> dict[int, list[dict[str, int]]]:
+        """Read the slots of each class, by its id, in the form that `class_set` takes."""
+        out: dict[int, list[dict[str, int]]] = {}
+        for name, value in self._dump():
+            if name == "class" and "slots" in value:
+                out.setdefault(value["id"], []).extend(value["slots"])
+        return out
+
+    def rules(self) -> list[dict[str, object]]:
+        """Read the rules in the order in which they are tried, each as the arguments of `rule_add`."""
+        out = []
+        for rule in (value for name, value in self._dump() if name == "rule"):
+            rule["class_id"] = rule.pop("class")
+            if "in_ifindex" in rule:
+                rule["in_if"] = _port(rule.pop("in_ifindex"))
+            for name in ("src", "dst"):
+                if name in rule:
+                    rule[name] = f"{rule[name]}/{rule.pop(f'{name}_len')}"
+            out.append(rule)
+        return out
+
+    def fdb(self) -> dict[str, str]:
+        """Read the port of each MAC address."""
+        return {value["mac"]: _port(value["port"]) for name, value in self._dump() if name == "fdb"}
+
+    def _dump(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield name and values of each object of the switch."""
+        self.commit()
         message = self._message(self._family, _GET, 0x300, encode("message", {"ifindex": self.ifindex}, "get"))
         self._sock.send(message)
         for data in self._replies({self._seq: ("get", message)}):
             for name, value in decode("message", data[4:]).items():
                 if isinstance(value, dict):
-                    key = value.pop("id", None)
-                    out[plural[name]][socket.if_indextoname(value["ifindex"]) if key is None else key] = value
-        return out
+                    if name == "link":
+                        value["port"] = _port(value["port"])
+                    yield name, value
 
     def commit(self) -> None:
         """Send what was collected; raise for the first request that failed."""

@@ -15,16 +15,18 @@ _QUEUE_STATS = ("bytes packets max_bytes max_packets enqueued enqueued_bytes "
 Spec = Mapping[str, tuple[int, str]]
 SPEC: Mapping[str, Spec] = {
     "message": {"ifindex": (1, "u32"), "link": (2, "link"), "pool": (3, "pool"), "port": (4, "port"),
-                "class": (5, "class"), "rule": (6, "rule"), "fdb": (7, "fdb"), "epoch": (8, "uint")},
+                "class": (5, "class"), "rule": (6, "rule"), "fdb": (7, "fdb"), "epoch": (8, "uint"),
+                "seed": (9, "uint")},
     "link": {"id": (1, "u16"), "rate": (2, "uint"), "overhead": (3, "u32"), "delay": (4, "uint"),
-             "queue": (5, "queue"), "tx_packets": (6, "uint"), "tx_bytes": (7, "uint")},
+             "queue": (5, "queue"), "tx_packets": (6, "uint"), "tx_bytes": (7, "uint"), "port": (8, "u32"),
+             "drops": (9, "uint")},
     "queue": {"limit_bytes": (1, "u32"), "limit_packets": (2, "u32"), "ecn": (3, "u32"),
               "red_min": (4, "u32"), "red_max": (5, "u32"), "red_prob": (6, "u32"), "pool": (7, "u32"),
               **{name: (8 + i, "uint") for i, name in enumerate(_QUEUE_STATS.split())}},
     "pool": {"id": (1, "u32"), "bytes": (2, "u32"), "used": (3, "uint"), "max_used": (4, "uint")},
     "port": {"ifindex": (1, "u32"), "link": (2, "link"), "number": (3, "u16"), "rx_packets": (4, "uint"),
              "rx_bytes": (5, "uint"), "drops": (6, "uint"), "tx_drops": (7, "uint"),
-             "ingress": (8, "link"), "notify": (9, "notify")},
+             "ingress": (8, "link"), "flood": (9, "u8"), "notify": (10, "notify")},
     "notify": {"class": (1, "u16"), "dst": (2, "raw"), "mac": (3, "raw"), "src": (4, "raw"),
                "delay": (5, "uint"), "inband": (6, "u8"), "tdn": (7, "u8"), "sent": (8, "uint"),
                "drops": (9, "uint")},
@@ -121,12 +123,17 @@ def walk(data: bytes, start: int, end: int) -> Iterator[tuple[int, int, bytes]]:
 
 
 def decode(spec: str, data: bytes) -> dict[str, object]:
-    """Read the attributes of a set into names and integers; nested sets become dictionaries, addresses text."""
+    """Read the attributes of a set into names and integers.
+
+    Nested sets become dictionaries, the slots of a timetable a list of them, addresses text.
+    """
     names = {number: (name, kind) for name, (number, kind) in SPEC[spec].items()}
     out: dict[str, object] = {}
     for _, number, payload in walk(data, 0, len(data)):
         name, kind = names[number]
-        if kind in SPEC:
+        if kind == "slots":
+            out[name] = [decode("slot", slot) for _, _, slot in walk(payload, 0, len(payload))]
+        elif kind in SPEC:
             out[name] = decode(kind, payload)
         elif kind == "raw":
             out[name] = payload.hex(":") if len(payload) == 6 else ".".join(map(str, payload))

@@ -26,7 +26,9 @@ from rdcnlab.scenario.flow import UDP_HEADERS
 from rdcnlab.scenario.queue import ETHERNET_HEADER
 
 #: Reasons of ``ocs_drop``, as in the kernel's ``enum ocs_drop``.
-DROPS = {0: "drop_tail", 1: "drop_pool", 2: "drop_red", 3: "drop_dark", 4: "drop_port", 5: "drop_mtu"}
+DROPS = {
+    0: "drop_tail", 1: "drop_pool", 2: "drop_red", 3: "drop_dark", 4: "drop_port", 5: "drop_mtu", 6: "drop_wire",
+}  # fmt: skip
 SECOND = 1e9
 
 

@@ -40,15 +40,15 @@ def probes(scenario: Scenario, wiring: Wiring, kind: Kind) -> list[dict[str, Any
     # event: bytes of a record, records, filter
     wanted: dict[str, tuple[int, int, str]] = {
         "tcp_retransmit_skb": (88, lossy, ours),
-        "ocs_dequeue": (32, packets * 3 // 2 * places, seen),
-        "ocs_drop": (36, lossy, ours),
-        "ocs_mark": (32, marked, ours),
-        "ocs_slot": (32, _slot_changes(scenario, wiring), ""),
+        "ocs_dequeue": (36, packets * 3 // 2 * places, seen),
+        "ocs_drop": (40, lossy, ours),
+        "ocs_mark": (36, marked, ours),
+        "ocs_slot": (36, _slot_changes(scenario, wiring), ""),
     }
     if scenario.probes.packets:
-        wanted["ocs_enqueue"] = (32, packets * 3 // 2 * places, seen)
+        wanted["ocs_enqueue"] = (36, packets * 3 // 2 * places, seen)
     elif waiting:
-        wanted["ocs_enqueue"] = (32, packets * 3 // 2, waiting)
+        wanted["ocs_enqueue"] = (36, packets * 3 // 2, waiting)
     if scenario.probes.tcp != "none":
         # data_len == 0: an ACK arrives
         wanted["tcp_probe"] = (132, packets * 5 // 4, f"data_len == 0 && {ours}")
