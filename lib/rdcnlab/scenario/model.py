@@ -172,9 +172,7 @@ class Scenario(Frozen):
                 for hop in way or ():
                     waits = schedule is not None and schedule.queues and hop.switch == route.first
                     if hop.link in self.network.bare and not waits and not self.network.node(hop.switch).optical:
-                        allowed = (
-                            f"a buffer or a pool, because flow {flow.name} meets it at {hop.switch} by no schedule"
-                        )
+                        allowed = f"a buffer or a pool, because flow {flow.name} takes it from {hop.switch}"
                         raise Misfit(f"network.links.{hop.link}.buffer", None, allowed)
 
     def schedule(self, flow: Flow, *, back: bool = False) -> Schedule | None:

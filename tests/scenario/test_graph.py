@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Networks of several switches: ways, what each switch does for them, fabrics, and what is refused."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import pytest
+
+from rdcnlab.fields.errors import InputError
+from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.fabrics import matchings
+from rdcnlab.scenario.forwarding import route_of, timetable
+from rdcnlab.scenario.routes import Hop
+
+SWAPPED = {
+    "network": "two-switches",
+    "flows": [
+        {"name": "fn", "size": "1 GiB", "path": [["1 s", "l_n"], ["1 s", "l_m"]]},
+        {"name": "fm", "size": "1 GiB", "path": [["1 s", "l_m"], ["1 s", "l_n"]]},
+    ],
+}
+
+
+def flow(name: str, src: str, dst: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "src": src, "dst": dst, "size": "1 MB", **more}
+
+
+def leaf_spine(*flows: dict[str, Any], seed: int = 0, **more: Any) -> Scenario:
+    fabric = {"fabric": "leaf-spine", "leaves": 4, "spines": 3, "hosts": 2, **more}
+    return Scenario.from_dict({"network": fabric, "flows": list(flows), "seed": seed})
+
+
+def test_both_switches_follow_one_timetable() -> None:
+    scenario = Scenario.from_dict(SWAPPED)
+    there, back = (route_of(scenario, scenario.flows[0], back=way) for way in (False, True))
+    assert there.ways == ((Hop("left", "l_n"),), (Hop("left", "l_m"),))
+    # the preset says back: same
+    assert back.ways == ((Hop("right", "l_n"),), (Hop("right", "l_m"),))
+    assert timetable(scenario, there, "left").targets == ("l_n", "l_m")
+
+
+def test_a_late_switch_changes_later_by_that() -> None:
+    late = Scenario.from_dict(SWAPPED).with_(**{"network.switches.right.late": "100 ms"})
+    there, back = (route_of(late, late.flows[0], back=way) for way in (False, True))
+    assert timetable(late, there, "left").phase == 0
+    assert timetable(late, back, "right").phase == 100_000_000
+
+
+def test_jitter_draws_each_update_and_flows_share_it() -> None:
+    shaken = Scenario.from_dict({**SWAPPED, "limit": "20 s"}).with_(**{"network.switches.left.jitter": "1 ms"})
+    routes = [route_of(shaken, each) for each in shaken.flows]
+    one, other = (timetable(shaken, route, "left") for route in routes)
+    assert one.durations == other.durations
+    assert one.targets[:2] == ("l_n", "l_m")
+    instant, drawn = 0, []
+    for number, duration in enumerate(one.durations[:15], 1):
+        instant += duration
+        drawn.append(instant - number * 1_000_000_000)
+    assert all(0 <= each <= 1_000_000 for each in drawn)
+    assert len(set(drawn)) > 10
+    # another seed, another draw; the same switch without jitter keeps to the instant
+    again = shaken.with_(seed=1)
+    assert timetable(again, route_of(again, again.flows[0]), "left").durations != one.durations
+    back = route_of(shaken, shaken.flows[0], back=True)
+    assert set(timetable(shaken, back, "right").durations) == {1_000_000_000}
+
+
+def test_more_changes_than_a_switch_keeps_are_refused() -> None:
+    with pytest.raises(InputError, match=r"flows\.fn\.path: .* at most 1024 changes"):
+        Scenario.from_dict({**SWAPPED, "limit": "60 s"}).with_(
+            **{"period": "10 ms", "network.switches.left.jitter": "1 ms"}
+        )
+
+
+def test_the_shortest_way_is_hashed_and_the_hash_depends_on_flow_and_seed() -> None:
+    flows = [flow(f"f{n}", "h1", "h8") for n in range(40)]
+    scenario = leaf_spine(*flows)
+    spines = [route_of(scenario, each).ways[0][0].link for each in scenario.flows]  # type: ignore[index]
+    assert {spines.count(f"leaf1-spine{n}") > 5 for n in (1, 2, 3)} == {True}
+    other = leaf_spine(*flows, seed=1)
+    assert spines != [route_of(other, each).ways[0][0].link for each in other.flows]  # type: ignore[index]
+
+
+@pytest.mark.parametrize("path", ["spine2", "leaf1-spine2", "leaf4-spine2", "leaf1-spine2+leaf4-spine2", "spine2+leaf4"])
+def test_a_path_names_links_or_switches_where_there_is_a_choice(path: str) -> None:
+    scenario = leaf_spine(flow("a", "h1", "h8", path=path))
+    way = (Hop("leaf1", "leaf1-spine2"), Hop("spine2", "leaf4-spine2"))
+    assert route_of(scenario, scenario.flows[0]).ways == (way,)
+
+
+def test_within_a_switch_there_is_no_way() -> None:
+    scenario = leaf_spine(flow("a", "h1", "h2"))
+    assert route_of(scenario, scenario.flows[0]).ways == ((),)
+
+
+def test_a_switch_keeps_its_rule_where_a_way_leaves_it_out() -> None:
+    scenario = leaf_spine(flow("a", "h1", "h8", path=[["1 ms", "spine1"], ["1 ms", "spine2"]]))
+    route = route_of(scenario, scenario.flows[0])
+    assert route.switches == ("leaf1", "spine1", "spine2", "leaf4")
+    assert timetable(scenario, route, "spine1").static
+    assert timetable(scenario, route, "leaf1").targets == ("leaf1-spine1", "leaf1-spine2")
+
+
+@pytest.mark.parametrize(
+    ("network", "flows", "field", "allowed"),
+    [
+        ({"fabric": "ring"}, [], "network.fabric", "dumbbell, leaf-spine, rotor"),
+        ({"fabric": "rotor", "rack": 4}, [], "network.rack", "racks"),
+        ({"fabric": "rotor", "racks": 65}, [], "network.racks", "from 2 to 64"),
+        ({"fabric": "rotor", "racks": 8, "hosts": 40}, [], "network.hosts", "at most 31"),
+        ({"fabric": "rotor", "uplinks": 8}, [], "network.uplinks", "less than the racks"),
+        ({"fabric": "rotor", "night": "5 us"}, [], "network.night", "more than"),
+        ("leaf-spine", [flow("a", "h1", "h4", path="spine9")], "flows.a.path", "leaf1-spine1"),
+        ("leaf-spine", [flow("a", "h1", "h4", path="same")], "flows.a.path", "for the way back only"),
+        ("leaf-spine", [flow("a", "h1", "h4", path="leaf2+leaf1")], "flows.a.path", "no switch twice"),
+        ("leaf-spine", [flow("a", "h1", "h4", path=[["1 ms", "dark"]])], "flows.a.path", "not dark"),
+        ("leaf-spine", [flow("a", "h1", "h4", protocol="mptcp")], "flows.a.protocol", "tcp, udp or quic"),
+    ],
+)
+def test_what_cannot_be_is_named(network: Any, flows: list[Any], field: str, allowed: str) -> None:
+    with pytest.raises(InputError) as error:
+        Scenario.from_dict({"network": network, "flows": flows or [flow("a", "h1", "h2")]})
+    assert any(problem.field == field and allowed in problem.allowed for problem in error.value.problems), error.value
+
+
+WRITTEN = {
+    "name": "mine",
+    "switches": [{"name": "a"}, {"name": "b"}],
+    "hosts": [{"name": "h1", "at": "a", "rate": "1 Gb/s"}, {"name": "h2", "at": "b", "rate": "1 Gb/s"}],
+    "links": [{"name": "l", "between": ["a", "b"], "rate": "1 Gb/s", "buffer": "1 MB"}],
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "field", "allowed"),
+    [
+        ({"hosts": [{"name": "h1", "rate": "1 Gb/s"}, WRITTEN["hosts"][1]]}, "hosts.h1.at", "one of the switches a, b"),
+        ({"links": [{"name": "l", "rate": "1 Gb/s", "buffer": "1 MB"}]}, "links.l.between", "two of the switches a, b"),
+        ({"switches": []}, "hosts.h1.at", "nothing, in a network without switches"),
+        ({"switches": [*WRITTEN["switches"], {"name": "c", "guard": "1 us"}]}, "guard", "not optical"),
+        ({"switches": [{"name": "a"}, {"name": "b", "optical": True}]}, "hosts.h2.at", "not optical"),
+        ({"links": []}, "links", "join all switches"),
+        ({"switches": [{"name": "same"}, {"name": "b"}]}, "switches.same.name", "a name that nothing else"),
+    ],
+)
+def test_networks_that_do_not_hold_together_are_refused(changed: dict[str, Any], field: str, allowed: str) -> None:
+    with pytest.raises(InputError) as error:
+        Scenario.from_dict({"network": {**WRITTEN, **changed}, "flows": [flow("f", "h1", "h2")]})
+    assert any(problem.field.endswith(field) and allowed in problem.allowed for problem in error.value.problems)
+
+
+def test_a_link_that_nothing_queues_for_is_refused_where_a_flow_takes_it() -> None:
+    bare = {**WRITTEN, "links": [{"name": "l", "between": ["a", "b"], "rate": "1 Gb/s"}]}
+    with pytest.raises(InputError, match=r"network\.links\.l\.buffer: None .* because flow f takes it from a"):
+        Scenario.from_dict({"network": bare, "flows": [flow("f", "h1", "h2")]})
+
+
+@pytest.mark.parametrize("count", [2, 5, 8, 9])
+def test_each_pair_of_racks_meets_once_a_week(count: int) -> None:
+    pairs = [pair for turn in matchings(count) for pair in turn]
+    assert sorted(pairs) == sorted(combinations(range(count), 2))
+    for turn in matchings(count):
+        busy = [rack for pair in turn for rack in pair]
+        assert len(busy) == len(set(busy))
+
+
+@pytest.mark.parametrize(("racks", "uplinks"), [(4, 1), (8, 1), (8, 2), (5, 3)])
+def test_no_uplink_of_a_rotor_has_two_circuits_at_once(racks: int, uplinks: int) -> None:
+    network = {"fabric": "rotor", "racks": racks, "hosts": 1, "uplinks": uplinks}
+    scenario = Scenario.from_dict({"network": network, "flows": [flow("f", "h1", "h2")]})
+    circuits: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    for schedule in scenario.network.schedules:
+        assert schedule.pair is not None
+        at, days = 0, 0
+        for slot in schedule.slots:
+            if slot.link != "dark":
+                days += 1
+                rotor = scenario.network.graph.other(slot.link, schedule.pair[0])
+                # the light goes up one way and down the other
+                for key in ((slot.link, "up"), (f"{rotor} {schedule.pair[1]}", "down")):
+                    circuits.setdefault(key, []).append((at, at + slot.duration))
+            at += slot.duration
+        assert days == 1
+        assert at == schedule.cycle
+    assert len({schedule.cycle for schedule in scenario.network.schedules}) == 1
+    for spans in circuits.values():
+        ordered = sorted(spans)
+        assert all(before[1] < after[0] for before, after in zip(ordered, ordered[1:], strict=False))
+
+
+def test_scenarios_of_graphs_survive_being_written() -> None:
+    for scenario in (
+        Scenario.from_dict(SWAPPED),
+        leaf_spine(flow("a", "h1", "h8", path="spine2", back="same")),
+        Scenario.from_dict({"network": "rotor", "flows": [flow("a", "h1", "h16")]}),
+    ):
+        assert Scenario.from_dict(scenario.to_dict()) == scenario
