@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 import pytest
@@ -83,7 +83,9 @@ def test_the_shortest_way_is_hashed_and_the_hash_depends_on_flow_and_seed() -> N
     assert spines != [route_of(other, each).ways[0][0].link for each in other.flows]  # type: ignore[index]
 
 
-@pytest.mark.parametrize("path", ["spine2", "leaf1-spine2", "leaf4-spine2", "leaf1-spine2+leaf4-spine2", "spine2+leaf4"])
+@pytest.mark.parametrize(
+    "path", ["spine2", "leaf1-spine2", "leaf4-spine2", "leaf1-spine2+leaf4-spine2", "spine2+leaf4"]
+)
 def test_a_path_names_links_or_switches_where_there_is_a_choice(path: str) -> None:
     scenario = leaf_spine(flow("a", "h1", "h8", path=path))
     way = (Hop("leaf1", "leaf1-spine2"), Hop("spine2", "leaf4-spine2"))
@@ -187,7 +189,7 @@ def test_no_uplink_of_a_rotor_has_two_circuits_at_once(racks: int, uplinks: int)
     assert len({schedule.cycle for schedule in scenario.network.schedules}) == 1
     for spans in circuits.values():
         ordered = sorted(spans)
-        assert all(before[1] < after[0] for before, after in zip(ordered, ordered[1:], strict=False))
+        assert all(before[1] < after[0] for before, after in pairwise(ordered))
 
 
 def test_scenarios_of_graphs_survive_being_written() -> None:

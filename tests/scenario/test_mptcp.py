@@ -59,7 +59,7 @@ def _plan(isolation: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("isolation", "there", "back"), [("acks", 1, 2), ("all", 2, 2), ("none", 1, 1)])
 def test_each_subflow_has_its_class(isolation: str, there: int, back: int) -> None:
-    switch = _plan(isolation)["switch"]
+    switch = _plan(isolation)["switches"][0]
     ways = {side: {rule["class_id"] for rule in switch["rules"] if side in rule} for side in ("dst", "src")}
     assert (len(ways["dst"]), len(ways["src"])) == (there, back)
     for side in ways:
@@ -67,7 +67,7 @@ def test_each_subflow_has_its_class(isolation: str, there: int, back: int) -> No
 
 
 def test_what_waits_is_dark_in_other_networks() -> None:
-    switch = _plan("all")["switch"]
+    switch = _plan("all")["switches"][0]
     classes = {entry["id"]: entry for entry in switch["classes"]}
     for side, limit in (("dst", 16), ("src", None)):
         for subflow, rule in enumerate(rule for rule in switch["rules"] if side in rule):

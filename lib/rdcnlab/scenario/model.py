@@ -164,7 +164,7 @@ class Scenario(Frozen):
             schedule = self.schedule(flow, back=back)
             try:
                 route = forwarding.route_of(self, flow, back=back)
-                for switch in route.switches[:-1]:
+                for switch in route.switches:
                     forwarding.timetable(self, route, switch)
             except NoWay as error:
                 raise Misfit(f"{place}.{field}", named[0] if len(named) == 1 else named, str(error)) from None

@@ -126,6 +126,9 @@ class Link(Frozen):
         Name that timetables use; ``dark``, ``bypass`` and, with several switches, ``ecmp`` and ``same`` are reserved.
     between : tuple of str or None
         The two switches that it joins. It is duplex then: each end has a line and a queue as said below.
+    at : str or None
+        With several switches: the one that it is inside of, if it joins none. It is the last of a way: the receiver is
+        at this switch.
     rate : int
         bit/s on the wire, `Network.overhead` counted.
     delay : int
@@ -148,6 +151,7 @@ class Link(Frozen):
     ecn_threshold: Size | None = None
     red: Red | None = None
     between: Annotated[tuple[LinkName, LinkName] | None, Listed, Later] = None
+    at: Annotated[LinkName | None, Later] = None
 
     @model_validator(mode="after")
     def _one_buffer(self) -> Link:
@@ -210,7 +214,8 @@ class Network(Frozen):
     def graph(self) -> Graph:
         """Switches and links as a graph; empty where there is one switch."""
         ends = {link.name: link.between for link in self.links if link.between is not None}
-        return Graph(tuple(node.name for node in self.switches), ends)
+        loops = {link.name: link.at for link in self.links if link.at is not None}
+        return Graph(tuple(node.name for node in self.switches), ends, loops)
 
     def node(self, name: str) -> Node:
         """Return the switch of this name."""
@@ -229,8 +234,10 @@ class Network(Frozen):
             if host.at is not None:
                 raise Misfit(f"hosts.{host.name}.at", host.at, "nothing, in a network without switches")
         for link in self.links:
-            if link.between is not None:
-                raise Misfit(f"links.{link.name}.between", link.between, "nothing, in a network without switches")
+            for field in ("between", "at"):
+                if getattr(link, field) is not None:
+                    allowed = "nothing, in a network without switches"
+                    raise Misfit(f"links.{link.name}.{field}", getattr(link, field), allowed)
         for schedule in self.schedules:
             if schedule.pair is not None:
                 raise Misfit(f"schedules.{schedule.name}.pair", schedule.pair, "nothing, in a network without switches")
@@ -250,6 +257,11 @@ class Network(Frozen):
             if self.node(host.at).optical:
                 raise Misfit(f"hosts.{host.name}.at", host.at, "a switch that is not optical, which has no hosts")
         for link in self.links:
+            if link.at is not None:
+                if link.at not in names or link.between is not None or self.node(link.at).optical:
+                    wanted = f"{allowed} that is not optical, or two of them as between"
+                    raise Misfit(f"links.{link.name}.at", link.at, wanted)
+                continue
             if link.between is None or len(set(link.between)) < 2:
                 raise Misfit(f"links.{link.name}.between", link.between, f"two of the switches {', '.join(names)}")
             for end in link.between:

@@ -36,11 +36,16 @@ class Graph:
         Names, in the order of the network.
     links : mapping of str to tuple of str
         The two ends of each link by its name, in the order of the network.
+    loops : mapping of str to str
+        The switch of each link that begins and ends at one.
     """
 
-    def __init__(self, switches: Sequence[str], links: Mapping[str, tuple[str, str]]) -> None:
+    def __init__(
+        self, switches: Sequence[str], links: Mapping[str, tuple[str, str]], loops: Mapping[str, str] | None = None
+    ) -> None:
         self.switches = tuple(switches)
         self.links = dict(links)
+        self.loops = dict(loops or {})
         self._from: dict[str, list[tuple[str, str]]] = {name: [] for name in switches}
         for name, (one, other) in links.items():
             if one in self._from and other in self._from:
@@ -65,6 +70,8 @@ class Graph:
     def way(self, first: str, last: str, via: Sequence[str], choose: Choice) -> tuple[Hop, ...]:
         """Return the way between two switches that passes what is named, and is the shortest elsewhere.
 
+        A loop, which is at the last switch, ends it.
+
         Parameters
         ----------
         first, last : str
@@ -81,6 +88,11 @@ class Graph:
         """
         hops: list[Hop] = []
         at = first
+        loop: list[Hop] = []
+        if via and via[-1] in self.loops:
+            if self.loops[via[-1]] != last:
+                raise NoWay(f"a link at the receiver's switch {last}, or one between switches")
+            loop, via = [Hop(last, via[-1])], via[:-1]
         for place, name in enumerate(via):
             if name in self._from:
                 hops += self._shortest(at, name, choose)
@@ -93,13 +105,15 @@ class Graph:
                 hops += [*self._shortest(at, near, choose), Hop(near, name)]
                 at = far
             else:
-                raise NoWay(f"links and switches of the network: {', '.join([*self.links, *self.switches])}")
+                raise NoWay(
+                    f"links and switches of the network: {', '.join([*self.links, *self.loops, *self.switches])}"
+                )
         hops += self._shortest(at, last, choose)
         passed = [hop.switch for hop in hops] + [last]
         twice = next((switch for switch in passed if passed.count(switch) > 1), None)
         if twice is not None:
             raise NoWay(f"a way from {first} to {last} that passes no switch twice, as it does {twice}")
-        return tuple(hops)
+        return (*hops, *loop)
 
     def _next(self, via: Sequence[str], place: int, last: str) -> str:
         name = via[place + 1] if place + 1 < len(via) else last
@@ -151,7 +165,7 @@ def first(switch: str, links: Sequence[str]) -> str:  # noqa: ARG001  (the form 
 
 def backwards(hops: Sequence[Hop], graph: Graph) -> tuple[Hop, ...]:
     """Return the same way in the other direction."""
-    return tuple(Hop(graph.other(hop.link, hop.switch), hop.link) for hop in reversed(hops))
+    return tuple(Hop(graph.other(hop.link, hop.switch), hop.link) for hop in reversed(hops) if hop.link in graph.links)
 
 
 @dataclass(frozen=True)
@@ -195,22 +209,27 @@ class Route:
         dark : bool
             Whether the switch itself goes dark in a dark slot, as the sender's and optical ones do.
         """
-        if switch == self.last:
-            return ("",) * len(self.ways)
-        known: list[str | bool | None] = []
+        unsaid = object()
+        known: list[object] = []
         for way in self.ways:
             if way is None:
-                known.append(None if dark else False)
+                known.append(None if dark else unsaid)
             else:
-                known.append(next((hop.link for hop in way if hop.switch == switch), False))
-        start = next(place for place, link in enumerate(known) if link is not False)
-        kept = known[start]
+                here = "" if switch == self.last else unsaid
+                known.append(next((hop.link for hop in way if hop.switch == switch), here))
+        start = next(place for place, link in enumerate(known) if link is not unsaid)
+        kept: str | None = None
         found: list[str | None] = [None] * len(known)
         for place in range(start, start + len(known)):
             link = known[place % len(known)]
-            kept = kept if link is False else link
-            found[place % len(known)] = kept if isinstance(kept, str) else None
+            if link is None or isinstance(link, str):
+                kept = link
+            found[place % len(known)] = kept
         return tuple(found)
+
+    def chooses(self, switch: str) -> bool:
+        """Return whether a switch has more to do for it than to deliver to a host of its own."""
+        return any(link != "" for link in self.at(switch, dark=switch == self.first))
 
 
 @dataclass(frozen=True)

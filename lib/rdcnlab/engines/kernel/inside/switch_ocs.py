@@ -53,7 +53,7 @@ class Ocs(Switch):
 
     def start_timetable(self, epoch_ns: int) -> None:
         """Have all timetables begin at an instant of CLOCK_MONOTONIC."""
-        self.client.start(epoch_ns)
+        self.client.start(epoch_ns, self.plan["seed"])
 
     def counters(self) -> dict[str, Any]:
         """Counters of links, classes and ports."""

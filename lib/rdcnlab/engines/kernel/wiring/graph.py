@@ -28,7 +28,7 @@ class Way:
     route : Route
         Where it leads.
     steps : dict of str to Timetable
-        What each switch on it does, but for the receiver's.
+        What each switch on it does that has more to do than to deliver to a host of its own.
     """
 
     flows: tuple[tuple[int, bool], ...]
@@ -63,7 +63,8 @@ def all_ways(scenario: Scenario) -> tuple[Way, ...]:
         if key not in found:
             steps = {
                 switch: timetable(scenario, route, switch, every=schedule is not None and switch == route.first)
-                for switch in route.switches[:-1]
+                for switch in route.switches
+                if route.chooses(switch)
             }
             found[key] = Way(((place, back),), schedule, route, steps)
             continue
@@ -82,16 +83,19 @@ def wire(scenario: Scenario) -> Wiring:
     number = {node.name: place for place, node in enumerate(network.switches)}
     trunks: dict[tuple[int, int], Trunk] = {}
     for link in network.links:
-        one, other = link.between or ("", "")
-        pair = (number[one], number[other])
+        if link.between is None:
+            continue
+        pair = (number[link.between[0]], number[link.between[1]])
         if pair not in trunks and pair[::-1] not in trunks:
             trunks[pair] = Trunk(pair, (f"t{len(trunks)}a", f"t{len(trunks)}b"))
     ports = {pair: trunk.ports[0] for pair, trunk in trunks.items()}
     ports |= {pair[::-1]: trunk.ports[1] for pair, trunk in trunks.items()}
     lines: list[Line] = []
     for link in network.links:
-        ends = link.between or ("", "")
-        for one, other in (ends, ends[::-1]):
+        if link.between is None:
+            lines.append(Line(len(lines), link.name, number[link.at or ""], link))
+            continue
+        for one, other in (link.between, link.between[::-1]):
             optical = network.node(one).optical
             port = ports[number[one], number[other]]
             lines.append(Line(len(lines), f"{link.name}@{one}", number[one], link, port, optical))

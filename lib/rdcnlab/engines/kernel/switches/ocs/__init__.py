@@ -59,6 +59,8 @@ def _device(scenario: Scenario, wiring: Wiring, switch: int) -> dict[str, Any]:
         "classes": found,
         "rules": rules,
         "notify": told.notifications(scenario, wiring, switch),
+        # of random early drop; every queue draws for itself
+        "seed": scenario.seed,
     }
 
 

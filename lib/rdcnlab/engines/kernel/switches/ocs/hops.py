@@ -10,7 +10,7 @@ from rdcnlab.engines.kernel.switches.ocs.classes import own_of, slot_words
 from rdcnlab.engines.kernel.wiring import Wiring
 from rdcnlab.engines.kernel.wiring.graph import Way, all_ways, default_line
 from rdcnlab.engines.kernel.wiring.numbers import IP_PROTOCOL, TARGET
-from rdcnlab.scenario import DARK, Scenario
+from rdcnlab.scenario import BYPASS, DARK, Scenario
 from rdcnlab.scenario.routes import Timetable
 
 #: Priority of rules for what belongs to no flow, after those of the flows.
@@ -87,6 +87,12 @@ def _number(wiring: Wiring, switch: int, way: Way) -> int:
     return wiring.own[switch, place, back]
 
 
+def _target(wiring: Wiring, switch: int, target: str | None) -> int:
+    if not target:
+        return TARGET[DARK if target is None else BYPASS]
+    return wiring.line(switch, target).number
+
+
 def _static(number: int, target: int) -> dict[str, Any]:
     return {"id": number, "slots": [{"duration": 0, "target": target}], "hold": False, "phase": 0}
 
@@ -97,7 +103,7 @@ def _timed(scenario: Scenario, wiring: Wiring, switch: int, way: Way, step: Time
     first = name == way.route.first
     slots = []
     for target, duration, place in zip(step.targets, step.durations, step.places, strict=True):
-        number = TARGET[DARK] if target is None else wiring.line(switch, target).number
+        number = _target(wiring, switch, target)
         if way.schedule is not None and first:
             slots.append(slot_words(way.schedule.slots[place], number, duration, scenario.network.mtu))
         else:

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Networks of several switches in a guest: the same bytes where nothing but names changed, instants, and the books."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from rdcnlab.scenario import Scenario
+from tests.engines.conftest import RunGuest
+
+pytestmark = pytest.mark.guest
+
+MS = 1_000_000
+
+
+def flow(name: str, src: str, dst: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "src": src, "dst": dst, "size": "1 MB", **more}
+
+
+def joined(delay: str = "0 ns", *, several: bool) -> Scenario:
+    """Two hosts of 10 Gb/s with a link of 1 Gb/s between them: inside of one switch, or between two."""
+    link = {"name": "l", "rate": "1 Gb/s", "delay": delay, "buffer": "1 MB"}
+    hosts = [{"name": name, "rate": "10 Gb/s", "delay": "1 us"} for name in ("h1", "h2")]
+    network: dict[str, Any] = {"name": "n", "hosts": hosts, "links": [link]}
+    if several:
+        hosts[0]["at"], hosts[1]["at"] = "left", "right"
+        link["between"] = ["left", "right"]
+        network["switches"] = [{"name": "left"}, {"name": "right"}]
+    return Scenario.from_dict({"network": network, "flows": [flow("f", "h1", "h2", size="1 kB", path="l")]})
+
+
+def test_a_graph_that_only_renames_gives_the_same_bytes(run_guest: RunGuest, two_flows: Scenario) -> None:
+    data = two_flows.with_(period="5 ms", size="8 MiB").to_dict()
+    network = data["network"]
+    network["switches"] = [{"name": "only"}]
+    for host in network["hosts"]:
+        host["at"] = "only"
+    for link in network["links"]:
+        link["at"] = "only"
+    one, other = run_guest(two_flows.with_(period="5 ms", size="8 MiB")), run_guest(Scenario.from_dict(data))
+    assert one.digest == other.digest
+
+
+@pytest.mark.parametrize("delay_ns", [0, 70_000])
+def test_between_two_switches_answers_take_the_line_too(run_guest: RunGuest, delay_ns: int) -> None:
+    """A loop is for data only; on a duplex link the answer to a SYN takes the line back, and nothing else differs."""
+    seen = [run_guest(joined(f"{delay_ns} ns", several=several)).tables for several in (False, True)]
+    loop, pair = (tables["flows"]["fct_s"].iloc[0] for tables in seen)
+    # a SYN-ACK with MSS, SACK, time stamps and window scale: 20 B of IP, 40 of TCP, 38 of Ethernet
+    answer_ns = (20 + 40 + 38) * 8
+    assert round((pair - loop) * 1e9) == answer_ns + delay_ns
+
+
+def test_every_switch_applies_its_own_part_and_its_own_lateness(run_guest: RunGuest) -> None:
+    scenario = Scenario.from_dict(
+        {
+            "network": "two-switches",
+            "flows": [
+                {"name": "fn", "size": "32 MB", "path": [["10 ms", "l_n"], ["10 ms", "l_m"]]},
+                {"name": "fm", "size": "32 MB", "path": [["10 ms", "l_m"], ["10 ms", "l_n"]]},
+            ],
+        }
+    ).with_(**{"network.switches.right.late": "3 ms"})
+    tables = run_guest(scenario).tables
+    slots = tables["events"].query("event == 'slot'")
+    assert set(slots["link"]) == {"l_n@left", "l_m@left", "l_n@right", "l_m@right"}
+    for place, late in (("left", 0), ("right", 3 * MS)):
+        here = slots[slots["link"].str.endswith(f"@{place}")]
+        assert set(here["t_ns"] % (10 * MS)) == {late}
+    carried = tables["throughput"].groupby(["where", "flow"], observed=True)["packets"].sum()
+    for name in ("fn", "fm"):
+        lines = [carried["l_n@left", name], carried["l_m@left", name]]
+        assert min(lines) > 0
+        assert sum(lines) == carried["receiver", name]
+
+
+def test_equal_ways_share_the_load_and_named_ones_are_taken(run_guest: RunGuest) -> None:
+    network = {"fabric": "leaf-spine", "leaves": 2, "spines": 2, "hosts": 4}
+    flows = [flow(f"f{n}", f"h{n}", f"h{n + 4}") for n in (1, 2, 3)] + [flow("f4", "h4", "h8", path="spine2")]
+    flows.append(flow("local", "h1", "h2", start="5 ms"))
+    tables = run_guest(Scenario.from_dict({"network": network, "flows": flows})).tables
+    assert tables["flows"]["finished"].all()
+    where = tables["throughput"].groupby("flow", observed=True)["where"].unique().map(set)
+    assert where["f4"] == {"leaf1-spine2@leaf1", "leaf2-spine2@spine2", "receiver"}
+    assert where["local"] == {"receiver"}
+    for name in ("f1", "f2", "f3"):
+        spine = next(place for place in where[name] if place.endswith("@leaf1")).split("@")[0].removeprefix("leaf1-")
+        assert where[name] == {f"leaf1-{spine}@leaf1", f"leaf2-{spine}@{spine}", "receiver"}
+
+
+def test_an_unknown_way_is_the_shortest(run_guest: RunGuest) -> None:
+    """What belongs to no flow arrives as well, over lines like all else."""
+    scenario = joined("50 us", several=True)
+    seen = run_guest(scenario, commands=[("h1", "ping -c 1 -W 1 10.0.0.2 || true")])
+    assert "1 received" in seen.answers[0]
+    # 98 B on the wire with 24 more of the line: twice over 10 and 1 Gb/s, and propagation
+    frame = (98 + 24) * 8
+    expected_us = 2 * (1 + 50 + 1 + (2 * frame / 10 + frame) / 1000)
+    assert float(seen.answers[0].split("time=")[1].split()[0]) * 1000 == pytest.approx(expected_us, abs=3)
+
+
+def test_in_a_rotor_fabric_nothing_is_lost_uncounted(run_guest: RunGuest) -> None:
+    network = {"fabric": "rotor", "racks": 4, "hosts": 2, "queue": "20 packets"}
+    flows = [flow(f"f{n}", f"h{n}", f"h{9 - n}", cc="dctcp", size="2 MB") for n in range(1, 9)]
+    # when the run ends, all is calm but for the last frames of this one, inside of rack 1
+    flows.append(flow("last", "h1", "h2", size="1 kB", start="100 ms"))
+    seen = run_guest(Scenario.from_dict({"network": network, "flows": flows, "limit": "2 s"}))
+    assert seen.tables["flows"]["finished"].all()
+    switches = json.loads((seen.directory / "switch.json").read_text())
+    assert set(switches) == {"rack1", "rack2", "rack3", "rack4", "rotor"}
+    for name, switch in switches.items():
+        ports = switch["ports"].values()
+        came, left = (sum(port["rx_packets"] for port in ports), sum(port["link"]["tx_packets"] for port in ports))
+        queues = [each["queue"] for each in switch["links"].values()]
+        queues += [each["voq"] for each in switch["classes"].values() if "voq" in each]
+        lost = sum(queue[kind] for queue in queues for kind in ("drops_tail", "drops_pool", "drops_red"))
+        lost += sum(each["drops_dark"] for each in switch["classes"].values())
+        lost += sum(port["drops"] + port["tx_drops"] for port in ports)
+        assert not any(queue["packets"] for queue in queues)
+        assert came > 500
+        assert came - left - lost in (range(4) if name == "rack1" else [0]), name
+    # light that comes when it may is never lost: the guard is wide enough
+    assert not any(each["drops_dark"] for each in switches["rotor"]["classes"].values())
+    # a circuit a week for each pair, and nothing in between
+    slots = seen.tables["events"].query("event == 'slot' and flow == 'r1-r4' and link.str.startswith('up1@')")
+    assert set(slots["t_ns"].diff().dropna()) == {3 * 200_000}
