@@ -105,7 +105,7 @@ def test_an_unknown_way_is_the_shortest(run_guest: RunGuest) -> None:
 def test_in_a_rotor_fabric_nothing_is_lost_uncounted(run_guest: RunGuest) -> None:
     network = {"fabric": "rotor", "racks": 4, "hosts": 2, "queue": "20 packets"}
     flows = [flow(f"f{n}", f"h{n}", f"h{9 - n}", cc="dctcp", size="2 MB") for n in range(1, 9)]
-    # when the run ends, all is calm but for the last frames of this one, inside of rack 1
+    # long after the others, so that all is calm but for the ends of connections, which close when the run ends
     flows.append(flow("last", "h1", "h2", size="1 kB", start="100 ms"))
     seen = run_guest(Scenario.from_dict({"network": network, "flows": flows, "limit": "2 s"}))
     assert seen.tables["flows"]["finished"].all()
@@ -121,7 +121,8 @@ def test_in_a_rotor_fabric_nothing_is_lost_uncounted(run_guest: RunGuest) -> Non
         lost += sum(port["drops"] + port["tx_drops"] for port in ports)
         assert not any(queue["packets"] for queue in queues)
         assert came > 500
-        assert came - left - lost in (range(4) if name == "rack1" else [0]), name
+        # two hosts, each sends and receives: the last frame of four ends may be on its way
+        assert 0 <= came - left - lost <= (0 if name == "rotor" else 4), name
     # light that comes when it may is never lost: the guard is wide enough
     assert not any(each["drops_dark"] for each in switches["rotor"]["classes"].values())
     # a circuit a week for each pair, and nothing in between
