@@ -3,17 +3,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from rdcnlab.engines.kernel.switches.bmv2.entries import filled
+from rdcnlab.engines.kernel.wiring import Station
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Scenario
 from tests.conftest import TWO_FLOWS
 
-HOSTS: list[dict[str, Any]] = [
-    {"name": name, "mac": f"02:00:00:00:00:0{number}", "ip": f"10.0.0.{number}"}
+HOSTS = [
+    Station(name, number - 1, f"10.0.0.{number}", f"02:00:00:00:00:0{number}", 0)
     for number, name in enumerate(("s1", "s2", "r1", "r2"), 1)
 ]
 

@@ -9,49 +9,46 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rdcnlab.engines.kernel.wiring import wire
-from rdcnlab.engines.kernel.wiring.numbers import LAST_LINK, TARGET
+from rdcnlab.engines.observation.view import Records, View
 from rdcnlab.engines.schema import SCHEMAS
-from rdcnlab.scenario import DARK, Scenario
+from rdcnlab.scenario import Scenario
 
 
-def table(
-    scenario: Scenario,
-    enqueued: NDArray[Any],
-    dequeued: NDArray[Any],
-    dropped: NDArray[Any],
-    marked: NDArray[Any],
-) -> pd.DataFrame:
-    """Return the table ``queues`` of `rdcnlab.engines.schema`, from records of packets."""
+def table(scenario: Scenario, view: View, records: Records) -> pd.DataFrame:
+    """Return the table ``queues`` of `rdcnlab.engines.schema`."""
     width = scenario.probes.bin
-    wiring = wire(scenario)
-    own = wiring.queued
     parts = []
-    for number, name in wiring.places.items():
-        here = _standing(_of_link(dequeued, number, own), width)
-        counts = {"drops": _of_link(dropped, number, own), "marks": _of_link(marked, number, own)}
+    for number, name in view.lines.items():
+        here = _standing(_of_line(records.left, number, view), width)
+        counts = {
+            "drops": _of_line(records.dropped, number, view),
+            "marks": _of_line(records.marked, number, view),
+        }
         parts.append(_counted(here, counts, width).assign(link=name))
-    for number, schedule in own.items():
-        here = _exact(_of_class(enqueued, number), _of_class(dequeued, number), width)
-        counts = {"drops": _of_class(dropped, number), "marks": _of_class(marked, number)}
-        parts.append(_counted(here, counts, width).assign(link=schedule.name))
+    for number, name in view.queued.items():
+        here = _exact(_of_class(records.came, number, view), _of_class(records.left, number, view), width)
+        counts = {
+            "drops": _of_class(records.dropped, number, view),
+            "marks": _of_class(records.marked, number, view),
+        }
+        parts.append(_counted(here, counts, width).assign(link=name))
     if not parts:
         return pd.DataFrame({name: [] for name in SCHEMAS["queues"].names})
     frame = pd.concat(parts, ignore_index=True)
     return frame.astype({"max_B": "int64", "drops": "int64", "marks": "int64", "bin": "int64"})
 
 
-def _of_link(records: NDArray[Any], link: int, own: Any) -> NDArray[Any]:
-    chosen = records["link"] == link
-    if own:
-        chosen &= ~np.isin(records["class"], list(own))
+def _of_line(records: NDArray[Any], line: int, view: View) -> NDArray[Any]:
+    chosen = records["link"] == line
+    if view.queued:
+        chosen &= ~np.isin(records["class"], list(view.queued))
     here: NDArray[Any] = records[chosen]
     return here
 
 
-def _of_class(records: NDArray[Any], number: int) -> NDArray[Any]:
-    """Return records of a class's own queue: it is served by a link inside the switch, or in the dark by none."""
-    served = (records["link"] <= LAST_LINK) | (records["link"] == TARGET[DARK])
+def _of_class(records: NDArray[Any], number: int, view: View) -> NDArray[Any]:
+    """Return records of a class's own queue: it is served by a line inside the network, or in the dark by none."""
+    served = (records["link"] <= view.last_line) | (records["link"] == view.dark)
     here: NDArray[Any] = records[(records["class"] == number) & served]
     return here
 

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From counted packets to tables, whatever the engine."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pyarrow as pa
+
+from rdcnlab.engines.observation import events, folds, queues, tcp, throughput
+from rdcnlab.engines.observation.view import Records, View
+from rdcnlab.engines.schema import SCHEMAS
+from rdcnlab.scenario import Scenario
+
+__all__ = ["Records", "View", "tables"]
+
+
+def tables(scenario: Scenario, view: View, records: Records, flows: pd.DataFrame) -> dict[str, pa.Table]:
+    """Return the tables of a run.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        What was run.
+    view : View
+        What the numbers in the records stand for.
+    records : Records
+        What was seen.
+    flows : DataFrame
+        The table ``flows``.
+    """
+    acked = throughput.acked(scenario, view, records.acks)
+    frames = {
+        "flows": flows,
+        "throughput": throughput.table(scenario, view, view.ours(scenario, records.left), acked),
+        "queues": queues.table(scenario, view, records),
+        "tcp": tcp.table(scenario, view, records.acks, flows),
+        "events": events.table(scenario, view, records),
+    }
+    for name, how in folds.FOLDS.items():
+        frames[name] = folds.folded(scenario, frames[name], how)
+    return {
+        name: pa.Table.from_pandas(
+            frames[name][schema.names], schema=schema, preserve_index=False
+        ).replace_schema_metadata()
+        for name, schema in SCHEMAS.items()
+    }

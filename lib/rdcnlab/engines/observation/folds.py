@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bins that repeat, counted one upon another."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from rdcnlab.scenario import Scenario
+
+#: What becomes of the columns of tables of bins when bins are folded; ``mean`` is over spans, with or without a row.
+FOLDS = {
+    "throughput": {"bytes": "sum", "packets": "sum"},
+    "queues": {"mean_B": "mean", "max_B": "max", "drops": "sum", "marks": "sum"},
+}
+
+
+def folded(scenario: Scenario, frame: pd.DataFrame, how: dict[str, str]) -> pd.DataFrame:
+    """Count bins modulo `Probes.fold`, if asked for; see there."""
+    probes, spans = scenario.probes, scenario.spans
+    if probes.fold is None:
+        return frame
+    count, first = probes.fold // probes.bin, probes.fold_from // probes.bin
+    kept = frame[(frame["bin"] >= first) & (frame["bin"] < first + spans * count)]
+    kept = kept.assign(bin=(kept["bin"] - first) % count)
+    keys = [name for name in frame.columns if name not in how]
+    found = kept.groupby(keys).agg({name: "sum" if kind == "mean" else kind for name, kind in how.items()})
+    for name, kind in how.items():
+        if kind == "mean":
+            found[name] /= spans
+    return found.reset_index()[list(frame.columns)]

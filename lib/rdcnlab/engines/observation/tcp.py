@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Congestion windows and round-trip times, as each ACK left them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from rdcnlab.engines.observation.view import View
+from rdcnlab.scenario import Scenario
+
+
+def table(scenario: Scenario, view: View, acks: NDArray[Any], flows: pd.DataFrame) -> pd.DataFrame:
+    """Return the table ``tcp`` of `rdcnlab.engines.schema`, from records of ACKs."""
+    frame = pd.DataFrame(
+        {name: acks[name].astype(np.int64) for name in ("time", "dport", "snd_cwnd", "ssthresh", "srtt")}
+    )
+    if scenario.probes.tcp == "bin":
+        # records are in the order of time, so the last one of a flow and bin is what later ones do not replace
+        key = frame["time"] // scenario.probes.bin * 65536 + frame["dport"]
+        frame = frame[~key.duplicated(keep="last").to_numpy()]
+    frame = frame.assign(flow=view.names(scenario, frame.to_records(index=False)))
+    mss = frame["flow"].map(dict(zip(flows["flow"], flows["mss_B"], strict=True)))
+    return frame.assign(cwnd_B=frame["snd_cwnd"] * mss).rename(
+        columns={"time": "t_ns", "snd_cwnd": "cwnd", "srtt": "srtt_us"}
+    )

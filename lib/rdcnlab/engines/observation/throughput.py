@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bytes and packets by bin, place and flow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from rdcnlab.engines.observation.view import View
+from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.flow import UDP_HEADERS
+from rdcnlab.scenario.queue import ETHERNET_HEADER
+
+
+def acked(scenario: Scenario, view: View, acks: NDArray[Any]) -> NDArray[Any]:
+    """Return what each ACK acknowledges anew, if asked for: ``time``, ``flow`` (number), ``bytes``.
+
+    A record has what was acknowledged before its ACK, so the next one of the flow tells what it brought.
+    """
+    kind = np.dtype([("time", "<i8"), ("flow", "<i8"), ("bytes", "<i8")])
+    parts = [np.empty(0, kind)]
+    for number, of in view.connections(scenario, acks) if scenario.probes.acks else ():
+        part = np.empty(max(len(of) - 1, 0), kind)
+        before: NDArray[np.int64] = of["snd_una"].astype(np.int64)
+        # numbers are counted in 32 bits
+        part["bytes"] = np.diff(before) % 2**32
+        part["time"], part["flow"] = of["time"][:-1], number
+        parts.append(part)
+    found = np.concatenate(parts)
+    return found[np.argsort(found["time"], kind="stable")]
+
+
+def table(scenario: Scenario, view: View, dequeued: NDArray[Any], acked: NDArray[Any]) -> pd.DataFrame:
+    """Return the table ``throughput`` of `rdcnlab.engines.schema`, from records of data that leaves lines."""
+    inside = dequeued["link"] < view.ports
+    framed = dequeued["len"].astype(np.int64) + scenario.network.overhead - ETHERNET_HEADER
+    flow = view.flow(dequeued)
+    # Ethernet, IPv4 and TCP, with time stamps; what is no longer than a SYN carries nothing
+    tcp = ETHERNET_HEADER + 20 + 20 + (12 if scenario.transport.timestamps else 0)
+    udp = np.array([not one.is_tcp for one in scenario.flows])[flow]
+    payload = dequeued["len"].astype(np.int64) - np.where(udp, ETHERNET_HEADER + UDP_HEADERS, tcp)
+    payload[~udp & (dequeued["len"] <= ETHERNET_HEADER + 20 + 60)] = 0
+    places = [*view.lines.values(), "receiver", "sender"]
+    flows = [flow.name for flow in scenario.flows]
+    place = np.where(inside, dequeued["link"], len(places) - 2).astype(np.int64)
+    # one number for bin, place and flow: counting is then a single pass
+    key = (dequeued["time"] // scenario.probes.bin * len(places) + place) * len(flows) + flow
+    key_acked = (acked["time"] // scenario.probes.bin * len(places) + len(places) - 1) * len(flows) + acked["flow"]
+    key = np.concatenate([key, key_acked])
+    count = np.bincount(key)
+    # sums below 2**53 are exact in a float
+    size = np.bincount(key, np.concatenate([np.where(inside, framed, payload), acked["bytes"]]))
+    seen = np.flatnonzero(count)
+    return pd.DataFrame(
+        {
+            "bin": seen // (len(places) * len(flows)),
+            "where": np.array(places, dtype=object)[seen // len(flows) % len(places)],
+            "flow": np.array(flows, dtype=object)[seen % len(flows)],
+            "bytes": size[seen].astype(np.int64),
+            "packets": count[seen],
+        }
+    )
