@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field, model_validator
 
@@ -25,6 +25,7 @@ from rdcnlab.fields.quantities import (
     Size,
     unique,
 )
+from rdcnlab.scenario.kinds import SwitchKind
 from rdcnlab.scenario.queue import Queue, QueueLimit
 from rdcnlab.scenario.routes import Graph
 from rdcnlab.scenario.timetable import BYPASS, DARK, ECMP, RESERVED, SAME, Schedule
@@ -54,7 +55,7 @@ class Node(Frozen):
     """
 
     name: LinkName
-    kind: Literal["ocs", "bmv2", "ovs", "linux"] | None = None
+    kind: SwitchKind | None = None
     late: Duration = 0
     jitter: Duration = 0
     optical: bool = False

@@ -26,6 +26,7 @@ from rdcnlab.fields.quantities import (
     unique,
     whole,
 )
+from rdcnlab.scenario.kinds import EngineKind, SwitchKind
 from rdcnlab.scenario.p4 import Entry, ProgramField
 
 
@@ -52,7 +53,7 @@ class Switch(Frozen):
         With ``bmv2``, where the timetable is: in registers of the program, or in a local manager that rewrites entries.
     """
 
-    kind: Literal["ocs", "bmv2", "ovs", "linux"] = "ocs"
+    kind: SwitchKind = "ocs"
     ecn_threshold: Size | None = None
     dark: Literal["drop", "hold"] = "drop"
     program: Annotated[ProgramField, Later] = None
@@ -146,7 +147,7 @@ class EngineSettings(Frozen):
         Timer frequency of the kernel; CUBIC, delayed ACKs and timeouts count in it.
     """
 
-    kind: Literal["kernel", "ns3"] = "kernel"
+    kind: EngineKind = "kernel"
     hz: Literal[100, 250, 300, 1000] = 250
 
 
