@@ -76,6 +76,7 @@ def measure() -> Iterator[Row]:
         yield row("guest over host's own kernel", speed / natively, "", at_least=0.5)
     else:
         yield row("the host's own kernel: needs root, which makes the network namespaces", None, "1/s")
+    yield from _fabric(core)
     if bmv2_install.missing():
         yield row(f"BMv2: {' and '.join(bmv2_install.missing())} not found", None, "")
     else:
@@ -85,6 +86,33 @@ def measure() -> Iterator[Row]:
         yield row("two workers over one", _scaling(), "", at_least=1.7)
     else:
         yield row("two workers over one: there is only one core", None, "")
+
+
+def _fabric(core: int) -> Iterator[Row]:
+    """Yield what a data packet costs through a rotor fabric, three switches, over one switch; set-up taken off."""
+    rotor: dict[str, Any] = {"fabric": "rotor", "racks": 8, "hosts": 2}
+    flat = {
+        "name": "flat",
+        "mtu": "9000 B",
+        "hosts": [{"name": "h[1-16]", "rate": "10 Gb/s", "delay": "1 us"}],
+        "links": [{"name": "l[1-16]", "rate": "10 Gb/s", "delay": "2 us", "buffer": "450 kB"}],
+    }
+    cost = {}
+    for name, network, path in (("rotor", rotor, "ecmp"), ("flat", flat, "l{}")):
+        flows = [
+            {"name": f"f{n}", "src": f"h{n}", "dst": f"h{17 - n}", "cc": "dctcp", "path": path.format(n)}
+            for n in range(1, 17)
+        ]
+        empty, full = (
+            Scenario.from_dict({"network": network, "flows": [{**flow, "size": size} for flow in flows]}).with_(
+                **{"probes.tcp": "none"}
+            )
+            for size in ("1 B", "16 MB")
+        )
+        best = _best({"empty": partial(_run, empty, core), "full": partial(_run, full, core)})
+        cost[name] = (best["full"] - best["empty"]) / (16 * 16_000_000 // MSS)
+    yield row("rotor fabric, 8 racks: wall clock a data packet", cost["rotor"] * 1e6, "us")
+    yield row("rotor fabric over one switch, a data packet", cost["rotor"] / cost["flat"], "")
 
 
 def _switches(core: int) -> Iterator[Row]:
