@@ -107,10 +107,10 @@ def _fabric(core: int) -> Iterator[Row]:
             Scenario.from_dict({"network": network, "flows": [{**flow, "size": size} for flow in flows]}).with_(
                 **{"probes.tcp": "none"}
             )
-            for size in ("1 B", "16 MB")
+            for size in ("1 B", "256 MB")
         )
         best = _best({"empty": partial(_run, empty, core), "full": partial(_run, full, core)})
-        cost[name] = (best["full"] - best["empty"]) / (16 * 16_000_000 // MSS)
+        cost[name] = (best["full"] - best["empty"]) / (16 * 256_000_000 // MSS)
     yield row("rotor fabric, 8 racks: wall clock a data packet", cost["rotor"] * 1e6, "us")
     yield row("rotor fabric over one switch, a data packet", cost["rotor"] / cost["flat"], "")
 
