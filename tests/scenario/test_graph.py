@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from itertools import combinations, pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -199,3 +200,16 @@ def test_scenarios_of_graphs_survive_being_written() -> None:
         Scenario.from_dict({"network": "rotor", "flows": [flow("a", "h1", "h16")]}),
     ):
         assert Scenario.from_dict(scenario.to_dict()) == scenario
+
+
+def test_a_fabric_in_a_file_has_units(tmp_path: Path) -> None:
+    file = tmp_path / "scenario.yaml"
+    text = "network: {{fabric: rotor, racks: 8, hosts: 8, day: {}}}\n"
+    text += 'flows: [{{name: "f[1-8]", src: "h[1-8]", dst: "h[57-64]", size: 10 MB, cc: dctcp}}]\n'
+    file.write_text(text.format("100 us"))
+    scenario = Scenario.load(file)
+    assert (scenario.flows[7].src, scenario.flows[7].dst) == ("h8", "h64")
+    assert {slot.duration for slot in scenario.network.schedules[0].slots if slot.link != "dark"} == {100_000}
+    file.write_text(text.format("100"))
+    with pytest.raises(InputError, match=r"network\.day: 100 .* with its unit"):
+        Scenario.load(file)

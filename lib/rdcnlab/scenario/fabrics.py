@@ -23,7 +23,7 @@ from rdcnlab.fields.quantities import (
     whole,
 )
 from rdcnlab.scenario.check import input_error
-from rdcnlab.scenario.network import Red
+from rdcnlab.scenario.network import Network, Red
 from rdcnlab.scenario.queue import MaybeQueueLimit, Queue, QueueLimit
 from rdcnlab.scenario.timetable import DARK
 
@@ -241,8 +241,8 @@ def _check_hosts(hosts: int, switches: int) -> None:
 FABRICS: dict[str, type[Fabric]] = {"dumbbell": Dumbbell, "leaf-spine": LeafSpine, "rotor": Rotor}
 
 
-def fabric(parameters: dict[str, Any], *, text: bool = False) -> dict[str, Any]:
-    """Return the network of a fabric as plain data.
+def fabric(parameters: dict[str, Any], *, text: bool = False) -> Network:
+    """Return the network of a fabric.
 
     Parameters
     ----------
@@ -264,4 +264,7 @@ def fabric(parameters: dict[str, Any], *, text: bool = False) -> dict[str, Any]:
         made = FABRICS[kind].model_validate(given, context={TEXT: text})
     except ValidationError as error:
         raise input_error(error, FABRICS[kind]).below("network") from None
-    return {"name": name or kind, **made.data()}
+    try:
+        return Network.model_validate({"name": name or kind, **made.data()})
+    except ValidationError as error:
+        raise input_error(error, Network).below("network") from None
