@@ -128,3 +128,16 @@ def test_in_a_rotor_fabric_nothing_is_lost_uncounted(run_guest: RunGuest) -> Non
     # a circuit a week for each pair, and nothing in between
     slots = seen.tables["events"].query("event == 'slot' and flow == 'r1-r4' and link.str.startswith('up1@')")
     assert set(slots["t_ns"].diff().dropna()) == {3 * 200_000}
+
+
+def test_a_detour_may_lead_away_from_the_receiver(run_guest: RunGuest) -> None:
+    """On a ring of four switches, the long way round passes switches whose own shortest way would be back."""
+    switches = ["a", "b", "c", "d"]
+    ring = [*zip(switches, switches[1:], strict=False), ("d", "a")]
+    links = [{"name": one + other, "between": [one, other], "rate": "1 Gb/s", "buffer": "1 MB"} for one, other in ring]
+    hosts = [{"name": f"h{name}", "at": name, "rate": "1 Gb/s"} for name in switches]
+    network = {"name": "ring", "switches": [{"name": name} for name in switches], "hosts": hosts, "links": links}
+    flows = [flow("f", "ha", "hb", path="d+c", back="same")]
+    tables = run_guest(Scenario.from_dict({"network": network, "flows": flows})).tables
+    assert tables["flows"]["finished"].all()
+    assert set(tables["throughput"]["where"]) == {"da@a", "cd@d", "bc@c", "receiver"}
