@@ -83,7 +83,7 @@ def test_the_space_has_the_tables_values_and_no_others(axis: str) -> None:
 
 
 def test_points_are_scenarios() -> None:
-    scenario = aykurt.point(cc="bbr", period_ms=100, downtime_ms=10, flows=8, size="16 MB").scenario()
+    scenario = Point(cc="bbr", period_ms=100, downtime_ms=10, flows=8, size="16 MB").scenario()
     assert [flow.name for flow in scenario.flows] == [
         f"{role}-{n}" for n in range(1, 5) for role in ("main", "migrated")
     ]
@@ -96,15 +96,15 @@ def test_points_are_scenarios() -> None:
         (10_000_000, "dark"),
     ]
     assert (migrated.src, migrated.dst, scenario.flows[0].src) == ("s2", "r2", "s1")
-    assert aykurt.point(flows=1).scenario().flows[0].path == "blue"
+    assert Point(flows=1).scenario().flows[0].path == "blue"
     with pytest.raises(InputError, match="downtime_ms: 10 is not allowed; allowed: less than period_ms"):
-        aykurt.point(period_ms=10, downtime_ms=10)
-    mixed = aykurt.point(cc="cubic", main_cc="bbr").scenario()
+        Point(period_ms=10, downtime_ms=10)
+    mixed = Point(cc="cubic", main_cc="bbr").scenario()
     assert [flow.cc for flow in mixed.flows] == ["bbr", "cubic"]
 
 
 def test_bursts_come_from_a_third_server_and_meet_the_main_flow() -> None:
-    scenario = aykurt.point(protocol="UDP", cc="reno", period_ms=50).scenario()
+    scenario = Point(protocol="UDP", cc="reno", period_ms=50).scenario()
     main, _, bursts = scenario.flows
     assert (bursts.protocol, bursts.cc, bursts.burst, bursts.interval) == ("udp", None, 128, 25_000_000)
     assert (bursts.src, bursts.dst, bursts.path) == ("s3", main.dst, main.path)

@@ -3,16 +3,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
-import pandas as pd
 from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import competition, tables
+from rdcnlab.analysis.measured import Measured, margins, means
 from rdcnlab.fields.quantities import Listed
-from rdcnlab.papers.aykurt.space import Downtime, Point, Variant, Volume
-from rdcnlab.papers.claims import Measured
+from rdcnlab.papers.aykurt.space import Downtime, Variant, Volume, grid
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import DARK, Scenario
@@ -35,22 +34,15 @@ class Fig9(Item):
         Volume of each flow.
     """
 
-    paper: ClassVar[str] = "aykurt"
-    id: ClassVar[str] = "fig9"
-
     cc: Variant = "cubic"
     periods_ms: Annotated[tuple[Cycle, ...], Field(min_length=1), Listed] = (100, 50, 20, 10)
     size: Volume = "2 GB"
 
     def points(self) -> list[Scenario]:
         """Return periods times seeds, with the downtime and without."""
-        asked: list[tuple[Cycle, Downtime | None]] = [(period, _DOWNTIME[period]) for period in self.periods_ms]
-        asked += [(period, None) for period in self.periods_ms]
-        return [
-            Point(cc=self.cc, period_ms=period, downtime_ms=downtime, size=self.size, seed=seed).scenario()
-            for period, downtime in asked
-            for seed in range(self.count)
-        ]
+        of = {"cc": self.cc, "size": self.size, "seed": range(self.count)}
+        dark = [each for ms in self.periods_ms for each in grid(period_ms=ms, downtime_ms=_DOWNTIME[ms], **of)]
+        return dark + grid(period_ms=self.periods_ms, **of)
 
     def needs(self, scenario: Scenario) -> tuple[str, ...]:
         """Return throughput and completion times; of one seed the events, which show what meets the dark."""
@@ -60,56 +52,36 @@ class Fig9(Item):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the mean throughput of both flows over time with its interval, one panel a period."""
+        dark = runs.select(_is_dark)
         cases = {
-            f"{period} ms, {_DOWNTIME[period]} ms of it dark": (self._of(runs, period), competition.bin_ms(period))
-            for period in self.periods_ms
+            f"{ms} ms, {_DOWNTIME[ms]} ms of it dark": (competition.moved_every(dark, ms), competition.bin_ms(ms))
+            for ms in self.periods_ms
         }
         return competition.plot(cases, columns=2, width=3.6)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure drops in the dark, who falls behind, and what the main flow gains."""
-        dark = {period: self._of(runs, period) for period in self.periods_ms}
-        times = {period: tables.completion(of.flows) for period, of in dark.items()}
-        bright = {period: tables.completion(self._of(runs, period, dark=False).flows) for period in self.periods_ms}
-        drops = {period: of.select(lambda scenario: scenario.seed == 0).events for period, of in dark.items()}
-        migrated = pd.Series({period: of["migrated_s"].mean() for period, of in times.items()})
+        dark = {ms: competition.moved_every(runs.select(_is_dark), ms) for ms in self.periods_ms}
+        events = {ms: of.select(lambda scenario: scenario.seed == 0).events["event"] for ms, of in dark.items()}
+        times = tables.completion(runs.flows).assign(
+            dark=lambda each: [_is_dark(runs[run].scenario) for run in each["run"]]
+        )
+        main = {is_dark: means(of, "period_ms", "main_s") for (is_dark,), of in tables.groups(times, ["dark"])}
+        migrated = times[times["dark"]].groupby("period_ms")["migrated_s"].mean()
+        gains = margins(main[False], main[True], self.periods_ms, "{} ms")
         measured = {
-            "drops": Measured(
-                {f"{period} ms": float((events["event"] == "drop_dark").sum()) for period, events in drops.items()}
-            ),
+            "drops": Measured({f"{ms} ms": float((of == "drop_dark").sum()) for ms, of in events.items()}),
             "prolongation": Measured.one(tables.spearman(migrated.index, migrated)),
-            "main-gains": Measured(
-                {f"{period} ms": tables.margin(_main(bright[period]), _main(of)) for period, of in times.items()}
-            ),
+            "main-gains": Measured(gains),
         }
         if 100 in dark:
-            measured["below-at-100"] = Measured.one(_below(dark[100], 200))
+            measured["below-at-100"] = Measured.one(competition.cycles_below(dark[100], 200))
         if 10 in dark:
-            rates = competition.on_one_link(dark[10]).groupby("flow")["gbps"].mean()
             seen = competition.phases(dark[10])
-            after = seen[(seen["flow"] == "migrated") & seen["migrated_runs"] & ~seen["main_runs"]]
-            measured["main-takes-over"] = Measured.one(100 * float(rates["main"] / rates.sum()))
-            measured["slow-after-main"] = Measured.one(float(after["gbps"].mean()))
+            measured["main-takes-over"] = Measured.one(competition.share(competition.shared(seen), "main"))
+            measured["slow-after-main"] = Measured.one(competition.alone(seen, "migrated"))
         return measured
-
-    def _of(self, runs: Runs, period: Cycle, *, dark: bool = True) -> Runs:
-        """Return the runs of one period."""
-        return competition.moved_every(runs, period).select(lambda scenario: _is_dark(scenario) == dark)
 
 
 def _is_dark(scenario: Scenario) -> bool:
     return any(slot.link == DARK for slot in scenario.flows[-1].slots)
-
-
-def _main(times: pd.DataFrame) -> pd.DataFrame:
-    """Average the main flow's completion time."""
-    return tables.mean_ci(times.assign(flow="main"), ["flow"], "main_s")
-
-
-def _below(runs: Runs, cycle_ms: int) -> float:
-    """Percentage of whole cycles in which the migrated flow's mean rate is below the main flow's, while both run."""
-    seen = competition.phases(runs)
-    both = seen[seen["both_run"]]
-    cycles = (both["t_s"] * 1000 // cycle_ms).rename("cycle")
-    rates = both.groupby([cycles, "flow"])["gbps"].mean().unstack("flow").iloc[:-1]
-    return 100 * float((rates["migrated"] < rates["main"]).mean())
