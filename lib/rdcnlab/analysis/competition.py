@@ -257,6 +257,11 @@ def moved_every(runs: Runs, period_ms: int) -> Runs:
     )
 
 
+def of_variants(runs: Runs, **cc: str) -> Runs:
+    """Return the runs with flows of these variants, each by its name: ``migrated="bbr"``."""
+    return runs.select(lambda scenario: cc.items() <= {flow.name: flow.cc for flow in scenario.flows}.items())
+
+
 def variants(runs: Runs) -> pd.DataFrame:
     """Return the variants of each run's flows: ``run``, ``migrated``, ``main``."""
     return pd.DataFrame(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The papers: items in a few lines each, and no mechanism.
 
-A paper is a folder, an item one module in it; ``tools/index`` lists them. Nothing of them is imported with this package.
+A paper is a folder, an item one module in it, listed by ``tools/index``. None of them is imported with this package.
 """
 
 from __future__ import annotations

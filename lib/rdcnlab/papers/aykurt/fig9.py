@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+import pandas as pd
 from matplotlib.figure import Figure
 from pydantic import Field
 
@@ -52,23 +53,19 @@ class Fig9(Item):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the mean throughput of both flows over time with its interval, one panel a period."""
-        dark = runs.select(_is_dark)
         cases = {
-            f"{ms} ms, {_DOWNTIME[ms]} ms of it dark": (competition.moved_every(dark, ms), competition.bin_ms(ms))
-            for ms in self.periods_ms
+            f"{ms} ms, {_DOWNTIME[ms]} ms of it dark": (of, competition.bin_ms(ms))
+            for ms, of in self._of(runs, dark=True).items()
         }
         return competition.plot(cases, columns=2, width=3.6)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure drops in the dark, who falls behind, and what the main flow gains."""
-        dark = {ms: competition.moved_every(runs.select(_is_dark), ms) for ms in self.periods_ms}
+        dark = self._of(runs, dark=True)
         events = {ms: of.select(lambda scenario: scenario.seed == 0).events["event"] for ms, of in dark.items()}
-        times = tables.completion(runs.flows).assign(
-            dark=lambda each: [_is_dark(runs[run].scenario) for run in each["run"]]
-        )
-        main = {is_dark: means(of, "period_ms", "main_s") for (is_dark,), of in tables.groups(times, ["dark"])}
-        migrated = times[times["dark"]].groupby("period_ms")["migrated_s"].mean()
-        gains = margins(main[False], main[True], self.periods_ms, "{} ms")
+        times, bright = _times(dark), _times(self._of(runs, dark=False))
+        migrated = times.groupby("of_ms")["migrated_s"].mean()
+        gains = margins(means(bright, "of_ms", "main_s"), means(times, "of_ms", "main_s"), self.periods_ms, "{} ms")
         measured = {
             "drops": Measured({f"{ms} ms": float((of == "drop_dark").sum()) for ms, of in events.items()}),
             "prolongation": Measured.one(tables.spearman(migrated.index, migrated)),
@@ -81,6 +78,16 @@ class Fig9(Item):
             measured["main-takes-over"] = Measured.one(competition.share(competition.shared(seen), "main"))
             measured["slow-after-main"] = Measured.one(competition.alone(seen, "migrated"))
         return measured
+
+    def _of(self, runs: Runs, *, dark: bool) -> dict[Cycle, Runs]:
+        """Return the runs of each period, with the downtime or without."""
+        chosen = runs.select(lambda scenario: _is_dark(scenario) == dark)
+        return {period: competition.moved_every(chosen, period) for period in self.periods_ms}
+
+
+def _times(runs: dict[Cycle, Runs]) -> pd.DataFrame:
+    """Return completion times, one row a run, with the period that they are of, ``of_ms``, downtime included."""
+    return pd.concat([tables.completion(of.flows).assign(of_ms=ms) for ms, of in runs.items()], ignore_index=True)
 
 
 def _is_dark(scenario: Scenario) -> bool:

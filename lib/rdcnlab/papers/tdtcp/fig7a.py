@@ -20,7 +20,7 @@ class Fig7a(Throughput):
         return measured | {"retcp-as-cubic": over(goodput, "retcp", "cubic")}
 
     def causes(self) -> list[Cause]:
-        """Return what the initial burst costs, and what MPTCP's isolation and the circuit of ACKs have to do with it."""
+        """Return what the initial burst costs, what MPTCP's isolation does, and what the circuit of ACKs."""
         return [
             Cause("over-dctcp", self.again(variants=("tdtcp", "cubic", "dctcp"), changes=PACED)),
             Cause("over-mptcp", self.again(variants=("tdtcp", "mptcp"), changes=CROSSING)),

@@ -31,7 +31,7 @@ class Fig8a(Throughput):
         return {
             "slightly-below": Measured({name: each.cases[""] for name, each in below.items() if each.cases}),
             "mptcp-last": lowest(goodput, "mptcp"),
-            "retcpdyn-optimal": Measured({"": float(share) for share in near}),
+            "retcpdyn-optimal": Measured.one(near.iloc[0]) if len(near) else Measured(),
             "retcp-as-cubic": over(goodput, "retcp", "cubic"),
         }
 
