@@ -11,7 +11,7 @@ import pytest
 from sklearn.model_selection import ParameterGrid
 
 from rdcnlab.models import fct
-from rdcnlab.papers import aykurt
+from rdcnlab.papers.aykurt.space import Point
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import pytest
 from rdcnlab.fields.errors import InputError
 from rdcnlab.models import general
 from rdcnlab.papers import aykurt
+from rdcnlab.papers.aykurt.space import Point
 from rdcnlab.scenario import Scenario
 
 pytestmark = pytest.mark.usefixtures("own_models")

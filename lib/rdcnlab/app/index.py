@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What lists the figures: the papers' packages, the index notebook and the README's table, all written from the figures.
+"""What lists the figures, written from them: the papers' packages, the index notebook and the README's table.
 
 A figure is three files: its claims in ``data/papers/<paper>.yaml``, ``lib/rdcnlab/papers/<paper>/<item>.py`` and
 ``notebooks/<paper>/<item>.ipynb``. ``tools/index`` writes these lists anew.
@@ -61,7 +61,7 @@ def registration(paper: claims.Paper) -> str:
         f"    from rdcnlab.papers.{paper.paper}.{name} import {name.capitalize()} as {name}\n"
         for name in sorted(names, key=_natural)
     )
-    exported = "".join(f'    "{name}",\n' for name in ["ITEMS", *sorted(names)])
+    exported = "".join(f'    "{name}",\n' for name in ["ITEMS", *sorted(names, key=_natural)])
     items = "".join(f'    "{name}",\n' for name in names)
     return f'''# SPDX-License-Identifier: Apache-2.0
 # Written by tools/index from data/papers/{paper.paper}.yaml: change that.

@@ -29,11 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ITEMS",
-    "fig10",
-    "fig11",
-    "fig13",
-    "fig14",
-    "fig15",
     "fig3",
     "fig4",
     "fig5",
@@ -43,6 +38,11 @@ __all__ = [
     "fig8a",
     "fig8b",
     "fig9",
+    "fig10",
+    "fig11",
+    "fig13",
+    "fig14",
+    "fig15",
     "general",
     "tab1",
     "tab2",

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -78,7 +78,7 @@ class Fig15(Item):
                 (scores.predictions, 0.2, "predicted, held out", "x"),
             ):
                 color = figures.look("main" if side < 0 else "migrated").color
-                look = {"s": 10, "marker": marker, "color": color, "alpha": 0.5, "linewidth": 0.8}
+                look: dict[str, Any] = {"s": 10, "marker": marker, "color": color, "alpha": 0.5, "linewidth": 0.8}
                 ax.scatter(at + side + shift, values, label=name, **look)
             ax.set_xticks(range(len(places)), [f"{row.day_ms:g}\n{row.night_ms:g}" for row in places.itertuples()])
             ax.set(
@@ -108,7 +108,7 @@ class Fig15(Item):
         off = data.assign(residual=(target - scores.predictions).abs(), prolongation=target).groupby(_AT)
         ranks = off[["residual", "prolongation"]].mean().rank(ascending=False)
         if _HARDEST in ranks.index:
-            measured["hardest"] = Measured.each(ranks.loc[_HARDEST])
+            measured["hardest"] = Measured({str(name): float(rank[_HARDEST]) for name, rank in ranks.items()})
         return measured
 
     def causes(self) -> list[Cause]:

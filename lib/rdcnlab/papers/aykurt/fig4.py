@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from matplotlib.figure import Figure
 
@@ -43,7 +43,7 @@ class Fig4(Item):
 
     def points(self) -> list[Scenario]:
         """Return variants times periods times seeds; one seed for the others in the quick profile."""
-        at = {"period_ms": self.periods_ms, "size": self.size}
+        at: dict[str, Any] = {"period_ms": self.periods_ms, "size": self.size}
         others = tuple(dict.fromkeys(cc for cc in self.others if cc != self.cc))
         drawn = grid(cc=self.cc, **at, seed=range(self.count))
         return drawn + grid(NO_ACKS, cc=others, **at, seed=range(self.undrawn))
@@ -76,7 +76,7 @@ class Fig4(Item):
             measured["saw-tooth-valley"] = Measured.each(shared)
             measured["fair-at-50"] = Measured.one(tables.jain(shared))
         if 25 in self.periods_ms:
-            behind = means(pairs, "period_ms", "prolongation_s").loc[25]
+            behind = means(pairs[pairs["period_ms"] == 25], "period_ms", "prolongation_s").iloc[0]
             measured["behind-at-25"] = Measured({"mean": behind["mean"], "95 % from": behind["low"]})
         short = [period for period in self.periods_ms if period <= 10]
         if short:

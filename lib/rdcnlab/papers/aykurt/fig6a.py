@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import permutations
 from typing import Any, ClassVar
 
@@ -91,7 +92,7 @@ class Fig6a(Item):
             after = competition.alone(bbr, "main")
             measured["cubic-over-bbr"] = Measured.one(ratio["low"].min(), _listed(ratio))
             measured["bbr-alone"] = Measured.one(competition.peaks(bbr)["main"])
-            measured["bbr-after"] = Measured.one(after, "it ended first" if pd.isna(after) else "")
+            measured["bbr-after"] = Measured.one(after, "it ended first" if math.isnan(after) else "")
         if ("cubic", "reno") in drawn and len(drawn) > 1:
             fair = _by_pair(rates.apply(tables.jain, axis=1)).loc[drawn]
             measured["reno-is-fairest"] = highest(fair, [("cubic", "reno")], _listed(fair))

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -41,7 +41,7 @@ class Fig9(Item):
 
     def points(self) -> list[Scenario]:
         """Return periods times seeds, with the downtime and without."""
-        of = {"cc": self.cc, "size": self.size, "seed": range(self.count)}
+        of: dict[str, Any] = {"cc": self.cc, "size": self.size, "seed": range(self.count)}
         dark = [each for ms in self.periods_ms for each in grid(period_ms=ms, downtime_ms=_DOWNTIME[ms], **of)]
         return dark + grid(period_ms=self.periods_ms, **of)
 

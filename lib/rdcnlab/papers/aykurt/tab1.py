@@ -67,7 +67,7 @@ class Tab1(Item):
         """Measure which values ran, and which others were refused."""
         ran = self._ran(runs)
         missing = ", ".join(tables.cases(ran[~ran], "{} {}"))
-        shares = ran.groupby(level="axis", sort=False).mean()
+        shares = ran.astype(float).groupby(level="axis", sort=False).mean()
         refused = {axis: sum(refuses(axis, value) for value in values) / len(values) for axis, values in OTHERS.items()}
         return {
             "values-run": Measured.each(shares, note=f"missing: {missing}" if missing else ""),

@@ -62,7 +62,7 @@ class Tab2(Item):
                     label=look.label + "s", capsize=2,
                 )  # fmt: skip
                 expected = [self.expected(f"{group}-at-{period:g}") for period in of_group["period_ms"]]
-                stated = [each.near if each else float("nan") for each in expected]
+                stated = [each.near if each and each.near else float("nan") for each in expected]
                 ax.scatter(at, stated, marker="_", s=160, color=look.color, alpha=0.5, label=f"paper: {look.label}s")
             ax.set_xticks(range(len(self.periods_ms)), [f"{period} ms" for period in self.periods_ms])
             ax.set(xlim=(-0.5, len(self.periods_ms) - 0.5), ylim=(0, None))

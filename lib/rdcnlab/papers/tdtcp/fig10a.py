@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -34,7 +34,7 @@ class Fig10a(Weeks):
     def counts(self, runs: Runs, *names: str, by_flow: bool = False) -> dict[str, pd.DataFrame]:
         """Return ``run``, ``begin_ns`` and ``count`` of some events of each variant, or of each of its flows."""
         after = int(folded.rtt_us(self.first, "packet"))
-        options = {"dilation": self.dilation, "after_us": after, "by_flow": by_flow}
+        options: dict[str, Any] = {"dilation": self.dilation, "after_us": after, "by_flow": by_flow}
         return {case.name: folded.events_by_day(case, names, "circuit", **options) for case in self.present(runs)}
 
     def plot(self, runs: Runs) -> Figure:

@@ -34,7 +34,7 @@ class Fig10b(Fig10a):
         counted = self.counts(runs, self.event)
         measured = {}
         for name in {"cubic", "tdtcp"} & set(counted):
-            measured[f"p90-{name}"] = Measured.one(counted[name]["count"].quantile(0.9))
+            measured[f"p90-{name}"] = Measured.one(float(counted[name]["count"].quantile(0.9)))
             measured[f"most-{name}"] = Measured.one(counted[name]["count"].max())
         return measured
 

@@ -25,6 +25,6 @@ class Fig13(Occupancy):
             begin = 2 * folded.rtt_us(self.first, "packet")
             into = folded.into_week(lengths["cubic"]["t_us"], self.first)
             settled = lengths["cubic"].loc[(into >= begin) & (into < STEADY[1]), "mean"]
-            measured["cubic-stable"] = Measured.one((settled - settled.mean()).abs().max() / room)
-            measured["cubic-empty"] = Measured.one(self.waiting(runs, CIRCUIT).loc["cubic", "mean"] / room)
+            measured["cubic-stable"] = Measured.one(float((settled - settled.mean()).abs().max()) / room)
+            measured["cubic-empty"] = Measured.one(self.waiting(runs, CIRCUIT)["mean"].to_dict()["cubic"] / room)
         return measured

@@ -51,7 +51,9 @@ class Inside(Throughput):
         goodput = self.goodput(runs)
         mean = goodput["mean"].to_dict()
         both = [name for name in self.cc if {f"tdtcp {name}", f"plain {name}"} <= set(mean)]
-        gains = {name: tables.margin(goodput.loc[[f"tdtcp {name}"]], goodput.loc[[f"plain {name}"]]) for name in both}
+        gains: dict[str, float] = {
+            name: tables.margin(goodput.loc[[f"tdtcp {name}"]], goodput.loc[[f"plain {name}"]]) for name in both
+        }
         known = {"tdtcp dctcp", "tdtcp cubic"} <= set(mean)
         return {
             "each-gains": Measured(gains, tables.listed(goodput, "Gb/s")),
