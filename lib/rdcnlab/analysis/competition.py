@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -211,6 +212,35 @@ def alone(seen: pd.DataFrame, flow: str) -> float:
 def share(rates: pd.Series[float], flow: str) -> float:
     """Return one flow's percentage of all rates."""
     return 100 * float(rates[flow] / rates.sum())
+
+
+def late_rates(cases: Mapping[str, Runs], name: str, flow: str = "migrated") -> pd.DataFrame:
+    """Return a flow's mean rate while both run and are on one link: `name` (the case), ``run``, ``gbps``.
+
+    In the last fifth of a slot only: for as long as the queue of the link it left drains, it gets that link's rate too.
+    """
+    parts = []
+    for case, runs in cases.items():
+        seen = on_one_link(runs)
+        rates = seen[seen["late"] & (seen["flow"] == flow)].groupby("run")["gbps"].mean()
+        parts.append(rates.reset_index().assign(**{name: case}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def times(cases: Mapping[Any, Runs], name: str) -> pd.DataFrame:
+    """Return the completion times of the two flows, one row a run of each case.
+
+    Returns
+    -------
+    DataFrame
+        `name` (the case), ``seed``, and what `tables.completion` gives.
+    """
+    parts = []
+    for case, runs in cases.items():
+        found = tables.completion(runs.flows[runs.flows["flow"].isin(FLOWS)])
+        seeds = [runs[run].scenario.seed for run in found["run"]]
+        parts.append(found.assign(seed=seeds, **{name: case}))
+    return pd.concat(parts, ignore_index=True)
 
 
 def unequal(times: pd.DataFrame) -> float:

@@ -51,7 +51,8 @@ class Fig10(Item):
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure who ends last, what bursts cost the main flow, and how regular its saw-tooth is."""
         with_bursts = self.of(runs, bursts=True)
-        times, alone = _times(with_bursts), _times(self.of(runs, bursts=False))
+        times = competition.times(with_bursts, "cc")
+        alone = competition.times(self.of(runs, bursts=False), "cc")
         behind = means(times.assign(s=times["main_s"] - times["migrated_s"]), "cc", "s")
         # each with the run of the same seed, which has the same flows
         pairs = times.merge(alone, on=["cc", "seed"], suffixes=("", "_alone"))
@@ -89,18 +90,9 @@ class Fig10(Item):
         return timeouts.more_timeouts(self.of(runs, bursts=True), self.of(runs, bursts=False))
 
     def _apart_without_bursts(self, runs: Runs) -> Measured:
-        times = _times(self.of(runs, bursts=False))
+        times = competition.times(self.of(runs, bursts=False), "cc")
         return Measured(note=tables.listed(means(times, "cc", "prolongation_s"), "s"))
 
 
 def _has_bursts(scenario: Scenario) -> bool:
     return any(flow.protocol == "udp" for flow in scenario.flows)
-
-
-def _times(runs: dict[str, Runs]) -> pd.DataFrame:
-    """Return completion times, one row a run: ``cc``, ``seed``, ``main_s``, ``migrated_s``, ``prolongation_s``."""
-    parts = []
-    for cc, of in runs.items():
-        times = tables.completion(of.flows[of.flows["flow"].isin(competition.FLOWS)])
-        parts.append(times.merge(of.scenarios[["run", "seed"]], on="run").assign(cc=cc))
-    return pd.concat(parts, ignore_index=True)

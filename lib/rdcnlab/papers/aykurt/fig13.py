@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from pydantic import Field
@@ -62,12 +61,6 @@ class Fig13(Item):
         of_period = competition.moved_every(runs, period_ms)
         return {cc: competition.of_variants(of_period, migrated=cc) for cc in self.cc}
 
-    def times(self, runs: Runs, period_ms: int) -> pd.DataFrame:
-        """Return the completion times, one row a run: ``cc`` of TCP, ``main_s``, ``migrated_s`` and their ``ratio``."""
-        parts = [tables.completion(of.flows).assign(cc=cc) for cc, of in self.of(runs, period_ms).items()]
-        times = pd.concat(parts, ignore_index=True)
-        return times.assign(ratio=times["migrated_s"] / times["main_s"])
-
     def plot(self, runs: Runs) -> Figure:
         """Draw the throughput of both flows over time, one line a run, one panel a variant of TCP."""
         cases = {
@@ -88,8 +81,10 @@ class Fig13(Item):
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure completion times against QUIC's, and the rate while both are on one link."""
         loss_based = [cc for cc in self.cc if cc in LOSS_BASED]
-        ratio = self.times(runs, 50).groupby("cc")["ratio"].mean()
-        shared = self._shared(runs)
+        of = self.of(runs, 50)
+        times = competition.times(of, "cc")
+        ratio = (times["migrated_s"] / times["main_s"]).groupby(times["cc"]).mean()
+        shared = competition.late_rates(of, "cc")
         rates = means(shared, "cc", "gbps").reindex(self.cc)
         off = means(shared.assign(off=(shared["gbps"] - _HALF).abs()), "cc", "off").reindex(self.cc)
         listed = tables.listed(rates, "Gb/s")
@@ -108,16 +103,3 @@ class Fig13(Item):
         """Return what bounds the window of the QUIC flow, where that is wider."""
         far = self.again(cc=self.cc, size=self.size, changes=FAR)
         return [Cause(claim, far) for claim in ("below-half", "far-behind", "bbr-gets-more", "westwood-competes")]
-
-    def _shared(self, runs: Runs) -> pd.DataFrame:
-        """Return the migrated flow's mean rate while both run and are on one link: ``cc``, ``run``, ``gbps``.
-
-        In the last fifth of a slot only: for as long as the queue of the link it left drains, 3 MB or 24 ms at 1 Gb/s,
-        it gets that link's rate as well.
-        """
-        parts = []
-        for cc, of in self.of(runs, 50).items():
-            seen = competition.on_one_link(of)
-            rates = seen[seen["late"] & (seen["flow"] == "migrated")].groupby("run")["gbps"].mean()
-            parts.append(rates.reset_index().assign(cc=cc))
-        return pd.concat(parts, ignore_index=True)

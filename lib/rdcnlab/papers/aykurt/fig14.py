@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from rdcnlab.analysis import competition
 from rdcnlab.analysis.measured import Measured, margins, means
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.papers.aykurt.fig13 import FAR, LOSS_BASED, Fig13
@@ -29,7 +30,8 @@ class Fig14(Fig13):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure how completion times change from 50 to 25 ms."""
-        at_25, at_50 = (means(self.times(runs, period), "cc", "migrated_s") for period in (25, 50))
+        times = [competition.times(self.of(runs, period), "cc") for period in (25, 50)]
+        at_25, at_50 = (means(each, "cc", "migrated_s") for each in times)
         loss_based = [cc for cc in self.cc if cc in LOSS_BASED]
         others = [cc for cc in self.cc if cc not in LOSS_BASED]
         return {

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from pydantic import Field
@@ -14,7 +13,7 @@ from pydantic import Field
 from rdcnlab.analysis import figures
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.quantities import Listed
-from rdcnlab.models import fct, forest
+from rdcnlab.models import fct, forest, held_out
 from rdcnlab.papers.aykurt.space import NO_ACKS, Downtime, Period, Volume, grid
 from rdcnlab.papers.item import Cause, Item
 from rdcnlab.runs.frame import Runs
@@ -27,7 +26,6 @@ _TIMES: tuple[tuple[Period, Downtime | None], ...] = (
 )  # fmt: skip
 #: The point that the paper calls the hardest.
 _HARDEST = (9.0, 1.0)
-_AT = ["day_ms", "night_ms"]
 Pairs = Annotated[tuple[Literal["cubic", "reno", "westwood"], ...], Field(min_length=1), Listed]
 
 
@@ -64,52 +62,18 @@ class Fig15(Item):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw what was measured and, beside it, what was predicted of runs held out, over day and night."""
-        data = fct.dataset(runs)
-        scores = fct.score(data, fct.forest(**fct.BEST))
-        places = data[_AT].drop_duplicates().sort_values(_AT[::-1])
-        at = data[_AT].merge(places.assign(place=np.arange(len(places))), how="left")["place"]
-        # side by side, and runs of one pair of variants above each other
-        pair = data.groupby(["migrated", "main"]).ngroup()
-        shift = (pair - pair.max() / 2) / (pair.max() + 1) * 0.35
         stated = {claim.id: claim.expect for claim in self.claims.claims}
         with figures.single(7.2, 3.2) as (figure, ax):
-            for values, side, name, marker in (
-                (data[fct.TARGET], -0.2, "measured", "o"),
-                (scores.predictions, 0.2, "predicted, held out", "x"),
-            ):
-                color = figures.look("main" if side < 0 else "migrated").color
-                look: dict[str, Any] = {"s": 10, "marker": marker, "color": color, "alpha": 0.5, "linewidth": 0.8}
-                ax.scatter(at + side + shift, values, label=name, **look)
-            ax.set_xticks(range(len(places)), [f"{row.day_ms:g}\n{row.night_ms:g}" for row in places.itertuples()])
-            ax.set(
-                xlabel="day [ms] above night [ms]",
-                ylabel="prolongation [s]",
-                title=f"held out: R2 {scores.r2:.3g} (paper: {stated['r2'].at_least:g}), mean squared error "
-                f"{scores.mse:.2g} s² (paper: {stated['mse'].at_most:g})",
+            scores = held_out.draw(ax, fct.dataset(runs))
+            ax.set_title(
+                f"held out: R2 {scores.r2:.3g} (paper: {stated['r2'].at_least:g}), mean squared error "
+                f"{scores.mse:.2g} s² (paper: {stated['mse'].at_most:g})"
             )
         return figure
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure how well runs held out are predicted, which are hardest, and what matters."""
-        data = fct.dataset(runs)
-        if len(data) < fct.FOLDS:
-            return {}
-        model = fct.forest(**fct.BEST)
-        scores = fct.score(data, model)
-        grouped = fct.score(data, model, "scenarios") if data["scenario"].nunique() >= fct.FOLDS else None
-        harder = "folds of whole scenarios:"
-        target = data[fct.TARGET]
-        measured = {
-            "r2": Measured.one(scores.r2, f"{harder} {grouped.r2:.3f}" if grouped else ""),
-            "mse": Measured.one(scores.mse, f"{harder} {grouped.mse:.3g} s^2" if grouped else ""),
-            "range": Measured({"longest": float(target.max())}, f"shortest: {target.min():.3g} s"),
-            "important": _important(data),
-        }
-        off = data.assign(residual=(target - scores.predictions).abs(), prolongation=target).groupby(_AT)
-        ranks = off[["residual", "prolongation"]].mean().rank(ascending=False)
-        if _HARDEST in ranks.index:
-            measured["hardest"] = Measured({str(name): float(rank[_HARDEST]) for name, rank in ranks.items()})
-        return measured
+        return held_out.judged(fct.dataset(runs), _HARDEST)
 
     def causes(self) -> list[Cause]:
         """Return what comes out without today's loss recovery, which shortens what the dark costs."""
@@ -130,12 +94,3 @@ class Fig15(Item):
         """Return the forest with the paper's parameters, trained on all runs, and the record of the search."""
         data = fct.dataset(runs)
         return [forest.trained(data, fct.BEST), forest.searched(data)]
-
-
-def _important(data: pd.DataFrame) -> Measured:
-    """Measure by how much day and night matter more than what comes next."""
-    lost = fct.importances(data, fct.forest(**{**fct.BEST, "n_estimators": 100}))
-    others = lost.drop(_AT).max()
-    margins = {"day over night": lost["day_ms"] - lost["night_ms"], "night over others": lost["night_ms"] - others}
-    listed = ", ".join(f"{name}: {value:.3g}" for name, value in lost.items())
-    return Measured({name: float(value) for name, value in margins.items()}, listed)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-import pandas as pd
 from matplotlib.figure import Figure
 from pydantic import Field
 
@@ -63,7 +62,7 @@ class Fig9(Item):
         """Measure drops in the dark, who falls behind, and what the main flow gains."""
         dark = self._of(runs, dark=True)
         events = {ms: of.select(lambda scenario: scenario.seed == 0).events["event"] for ms, of in dark.items()}
-        times, bright = _times(dark), _times(self._of(runs, dark=False))
+        times, bright = (competition.times(of, "of_ms") for of in (dark, self._of(runs, dark=False)))
         migrated = times.groupby("of_ms")["migrated_s"].mean()
         gains = margins(means(bright, "of_ms", "main_s"), means(times, "of_ms", "main_s"), self.periods_ms, "{} ms")
         measured = {
@@ -83,11 +82,6 @@ class Fig9(Item):
         """Return the runs of each period, with the downtime or without."""
         chosen = runs.select(lambda scenario: _is_dark(scenario) == dark)
         return {period: competition.moved_every(chosen, period) for period in self.periods_ms}
-
-
-def _times(runs: dict[Cycle, Runs]) -> pd.DataFrame:
-    """Return completion times, one row a run, with the period that they are of, ``of_ms``, downtime included."""
-    return pd.concat([tables.completion(of.flows).assign(of_ms=ms) for ms, of in runs.items()], ignore_index=True)
 
 
 def _is_dark(scenario: Scenario) -> bool:
