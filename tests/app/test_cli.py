@@ -13,7 +13,7 @@ import pytest
 
 from rdcnlab.app.cli import main, parse_seeds
 from rdcnlab.fields.errors import InputError
-from rdcnlab.papers import PAPERS
+from rdcnlab.papers import aykurt
 from rdcnlab.scenario import Scenario
 from tests.fake_engine import FAILS
 
@@ -129,7 +129,7 @@ def test_score_and_report_without_any_run(here: Path, rdcnlab: Run) -> None:
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)
     assert {row["verdict"] for row in rows} == {"not run"}
-    assert {row["item"] for row in rows} == {kind.id for kind in PAPERS["aykurt"]}
+    assert {row["item"] for row in rows} == set(aykurt.ITEMS)
     assert list(rows[0]) == ["paper", "item", "claim", "text", "verdict", "expected", "measured", "profile", "runs"]
     assert rdcnlab("report", "aykurt").returncode == 0
     assert "not shipped" in (here / "out" / "report.html").read_text()

@@ -9,7 +9,7 @@ import pytest
 
 from rdcnlab.app.cli import ship
 from rdcnlab.fields.errors import InputError
-from rdcnlab.papers import PAPERS, aykurt
+from rdcnlab.papers import aykurt
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store
@@ -23,7 +23,7 @@ def test_shipped_results_serve_their_items(
     monkeypatch.setenv("RDCNLAB_RESULTS", str(results))
     monkeypatch.setenv("RDCNLAB_STORE", str(tmp_path / "runs"))
     kinds: tuple[type[Item], ...] = (aykurt.fig4, aykurt.fig5)
-    monkeypatch.setitem(PAPERS, "aykurt", kinds)
+    monkeypatch.setattr(aykurt, "ITEMS", ("fig4", "fig5"))
     for kind in kinds:
         monkeypatch.setattr(kind, "runs_of_profile", {"quick": 1, "paper": 2})
     with pytest.raises(InputError, match="a stored run"):

@@ -11,7 +11,7 @@ import pytest
 from sklearn.model_selection import ParameterGrid
 
 from rdcnlab.models import fct
-from rdcnlab.papers import aykurt
+from rdcnlab.papers.aykurt.space import Point
 
 
 @pytest.fixture
@@ -32,15 +32,15 @@ def data() -> pd.DataFrame:
 
 
 def test_what_a_model_is_told_tells_no_run_from_another() -> None:
-    scenario = aykurt.point(cc="reno", main_cc="cubic", period_ms=10, downtime_ms=1).scenario()
+    scenario = Point(cc="reno", main_cc="cubic", period_ms=10, downtime_ms=1).scenario()
     assert fct.inputs(scenario) == {"migrated": "reno", "main": "cubic", "day_ms": 9.0, "night_ms": 1.0}
     assert fct.inputs(scenario.with_(seed=7)) == fct.inputs(scenario)
     assert tuple(fct.inputs(scenario)) == fct.INPUTS
-    assert fct.inputs(aykurt.point(period_ms=25).scenario())["night_ms"] == 0
+    assert fct.inputs(Point(period_ms=25).scenario())["night_ms"] == 0
 
 
 def test_uneven_timetables_are_refused() -> None:
-    uneven = aykurt.point(period_ms=10).scenario(**{"flows.migrated.path": [["1 ms", "blue"], ["2 ms", "green"]]})
+    uneven = Point(period_ms=10).scenario(**{"flows.migrated.path": [["1 ms", "blue"], ["2 ms", "green"]]})
     with pytest.raises(ValueError, match="all alike"):
         fct.inputs(uneven)
 

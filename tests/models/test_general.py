@@ -10,6 +10,7 @@ import pytest
 from rdcnlab.fields.errors import InputError
 from rdcnlab.models import general
 from rdcnlab.papers import aykurt
+from rdcnlab.papers.aykurt.space import Point
 from rdcnlab.scenario import Scenario
 
 pytestmark = pytest.mark.usefixtures("own_models")
@@ -48,7 +49,7 @@ def test_what_is_told_of_a_scenario_is_in_it_and_does_not_tell_seeds_apart() -> 
 
 
 def test_the_rtt_is_that_of_the_network() -> None:
-    assert general.rtt_ns(aykurt.point(period_ms=10).scenario()) == pytest.approx(170_000, rel=1e-4)
+    assert general.rtt_ns(Point(period_ms=10).scenario()) == pytest.approx(170_000, rel=1e-4)
 
 
 def test_the_first_scenarios_are_the_same_however_many_there_are() -> None:
@@ -68,7 +69,7 @@ def test_scenarios_of_another_kind_are_refused(two_flows: Scenario, change: dict
     with pytest.raises(InputError, match=field):
         general.inputs(two_flows.with_(**change))
     with pytest.raises(InputError, match=r"flows\[0\]"):
-        general.inputs(aykurt.point(protocol="QUIC", period_ms=10).scenario())
+        general.inputs(Point(protocol="QUIC", period_ms=10).scenario())
 
 
 def test_models_find_what_matters_and_nothing_in_shuffled_targets(rows: pd.DataFrame) -> None:

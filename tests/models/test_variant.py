@@ -172,7 +172,7 @@ def test_tests_are_of_seeds_that_are_not_trained_on(store: Store) -> None:
     item = aykurt.tab3(cc=["cubic", "reno"], periods_ms=[50], seeds=8)
     runs = item.run(store=store, progress=False)
     for names in (("cubic", "reno"), ("cubic", "reno", "dctcp")):
-        training, tests = item.data(runs, names)
+        training, tests = item.exam(runs).data(names)
         assert set(training.about["seed"]) == set(range(6))
         assert set(tests.about["seed"]) == {6, 7}
         assert set(training.variants) == set(tests.variants) == set(names)

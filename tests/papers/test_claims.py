@@ -2,14 +2,17 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.errors import InputError
-from rdcnlab.papers import PAPERS, claims
-from rdcnlab.papers.claims import Claim, Expectation, Measured, Verdict, judge
+from rdcnlab.papers import claims, select
+from rdcnlab.papers.claims import Claim, Expectation, Verdict, judge
+from rdcnlab.papers.item import Item
 
 
 @pytest.mark.parametrize(
@@ -54,7 +57,7 @@ def test_verdicts() -> None:
 
 def test_papers_are_read() -> None:
     paper = claims.paper("aykurt")
-    assert [item.id for item in paper.items] == [kind.id for kind in PAPERS["aykurt"]]
+    assert [item.id for item in paper.items] == [kind.id for kind in select(["aykurt"])]
     for item in paper.items:
         assert len({claim.id for claim in item.claims}) == len(item.claims)
     with pytest.raises(InputError, match="aykurt"):
@@ -63,9 +66,17 @@ def test_papers_are_read() -> None:
         paper.item("fig99")
 
 
+@pytest.mark.parametrize("kind", select(), ids=lambda kind: f"{kind.paper}-{kind.id}")
+def test_each_cause_has_its_words(kind: type[Item]) -> None:
+    """A claim has a sentence for each of its causes, where all are asked for."""
+    item = kind(profile="paper")
+    shown = Counter(cause.claim for cause in item.causes())
+    assert shown == {claim.id: len(claim.because) for claim in item.claims.claims if claim.because}
+
+
 def test_a_broken_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "data" / "papers").mkdir(parents=True)
-    (tmp_path / "data" / "papers" / "x.yaml").write_text("paper: x\ntitle: 3\ntestbed: y\nitems: []\n")
+    (tmp_path / "data" / "papers" / "x.yaml").write_text("paper: x\nauthors: y\ntitle: 3\ntestbed: y\nitems: []\n")
     monkeypatch.setenv("RDCNLAB_TREE", str(tmp_path))
     with pytest.raises(InputError, match="title"):
         claims.paper("x")

@@ -9,11 +9,11 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from rdcnlab.papers import PAPERS
+from rdcnlab.papers import select
 from rdcnlab.scenario.model import canonical_json
 from rdcnlab.system import places
 
-ITEMS = [kind for kinds in PAPERS.values() for kind in kinds]
+ITEMS = select()
 ALL = sorted(places.notebooks().rglob("*.ipynb"))
 
 

@@ -46,7 +46,7 @@ ASKED: dict[type[Item], tuple[dict[str, object], int]] = {
 
 
 @pytest.mark.usefixtures("fake_engine")
-@pytest.mark.parametrize("kind", tdtcp.ITEMS, ids=lambda kind: kind.id)
+@pytest.mark.parametrize("kind", tdtcp.items(), ids=lambda kind: kind.id)
 def test_items_run_draw_and_judge_what_can_be_judged(kind: type[Item], store: Store) -> None:
     given, count = ASKED.get(kind, ({"variants": ["cubic"]}, 1))
     item = kind(**given, seeds=1, changes=WIDE)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from rdcnlab.analysis import figures, tables
+from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import DARK
@@ -32,10 +34,51 @@ def _counted_bin(runs: Runs) -> int:
     return widths.pop() if widths else NS_PER_MS
 
 
-def mean_curves(runs: Runs, bin_ns: int) -> pd.DataFrame:
-    """Average the rate over runs; `tables.mean_ci` by period, flow and time."""
+def mean_curves(runs: Runs, bin_ns: int, of: str = "flow") -> pd.DataFrame:
+    """Average the rate over runs; `tables.mean_ci` by period, flow (or another column, `of`) and time."""
     rates = tables.with_fields(tables.rates(runs.throughput, _counted_bin(runs), bin_ns), runs.scenarios)
-    return tables.mean_ci(rates.fillna({"period_ms": 0}), ["period_ms", "flow", "t_s"], "rate_bps")
+    return tables.mean_ci(rates.fillna({"period_ms": 0}), ["period_ms", of, "t_s"], "rate_bps")
+
+
+def curves_together(runs: Runs, bin_ns: int) -> pd.DataFrame:
+    """Return the bins of `mean_curves` in which both flows run in every run of the period."""
+    curves = mean_curves(runs, bin_ns)
+    until = curves["period_ms"].map(tables.completion(runs.flows).groupby("period_ms")["both_s"].min())
+    return curves[curves["t_s"] + bin_ns / 1e9 <= until]
+
+
+def bins_apart(curves: pd.DataFrame, period_ms: int) -> float:
+    """Return the percentage of bins in which the intervals of the two flows do not overlap."""
+    of_period = curves[curves["period_ms"] == period_ms]
+    main, migrated = (of_period[of_period["flow"] == flow].sort_values("t_s") for flow in FLOWS)
+    return 100 * float(1 - tables.overlap(main, migrated).mean()) if len(main) else float("nan")
+
+
+def bins_below(curves: pd.DataFrame, period_ms: int) -> float:
+    """Return the percentage of bins in which the migrated flow's mean is below the main flow's."""
+    means = curves[curves["period_ms"] == period_ms].pivot_table(index="t_s", columns="flow", values="mean")
+    return 100 * float((means["migrated"] < means["main"]).mean())
+
+
+def cycles_below(runs: Runs, cycle_ms: int) -> float:
+    """Return the percentage of whole cycles in which the migrated flow gets less, in the mean, while both run."""
+    seen = phases(runs)
+    both = seen[seen["both_run"]]
+    cycles = (both["t_s"] * 1000 // cycle_ms).rename("cycle")
+    rates = both.groupby([cycles, "flow"])["gbps"].mean().unstack("flow").iloc[:-1]
+    return 100 * float((rates["migrated"] < rates["main"]).mean())
+
+
+def trend(times: pd.DataFrame) -> float:
+    """Return Spearman's coefficient of the mean prolongation over the period; `times` as from `tables.completion`."""
+    means = times.groupby("period_ms")["prolongation_s"].mean()
+    return tables.spearman(means.index, means)
+
+
+def prolongations(runs: Runs) -> Measured:
+    """Measure the mean prolongation by period."""
+    means = tables.completion(runs.flows).groupby("period_ms")["prolongation_s"].mean()
+    return Measured.each(means, "{:g} ms", "s")
 
 
 def bin_ms(period_ms: int) -> int:
@@ -148,14 +191,105 @@ def on_one_link(runs: Runs) -> pd.DataFrame:
     return seen[seen["both_run"] & (seen["phase"] == "shared")]
 
 
+def shared(seen: pd.DataFrame) -> pd.Series[float]:
+    """Return the mean rate of each flow [Gb/s] while both run and are on one link; `seen` as from `phases`."""
+    return seen[seen["both_run"] & (seen["phase"] == "shared")].groupby("flow")["gbps"].mean()
+
+
+def peaks(seen: pd.DataFrame) -> pd.Series[float]:
+    """Return the mean rate of each flow [Gb/s] at the end of slots apart while both run; `seen` as from `phases`."""
+    apart = seen["both_run"] & (seen["phase"] == "apart") & seen["late"]
+    return seen[apart].groupby("flow")["gbps"].mean()
+
+
+def alone(seen: pd.DataFrame, flow: str) -> float:
+    """Return the mean rate of a flow [Gb/s] once the other one has ended, NaN if it never is alone."""
+    (other,) = (each for each in FLOWS if each != flow)
+    rows = (seen["flow"] == flow) & seen[f"{flow}_runs"] & ~seen[f"{other}_runs"]
+    return float(seen.loc[rows, "gbps"].mean())
+
+
+def share(rates: pd.Series[float], flow: str) -> float:
+    """Return one flow's percentage of all rates."""
+    return 100 * float(rates[flow] / rates.sum())
+
+
+def late_rates(cases: Mapping[str, Runs], name: str, flow: str = "migrated") -> pd.DataFrame:
+    """Return a flow's mean rate while both run and are on one link: `name` (the case), ``run``, ``gbps``.
+
+    In the last fifth of a slot only: for as long as the queue of the link it left drains, it gets that link's rate too.
+    """
+    parts = []
+    for case, runs in cases.items():
+        seen = on_one_link(runs)
+        rates = seen[seen["late"] & (seen["flow"] == flow)].groupby("run")["gbps"].mean()
+        parts.append(rates.reset_index().assign(**{name: case}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def times(cases: Mapping[Any, Runs], name: str) -> pd.DataFrame:
+    """Return the completion times of the two flows, one row a run of each case.
+
+    Returns
+    -------
+    DataFrame
+        `name` (the case), ``seed``, and what `tables.completion` gives.
+    """
+    parts = []
+    for case, runs in cases.items():
+        found = tables.completion(runs.flows[runs.flows["flow"].isin(FLOWS)])
+        seeds = [runs[run].scenario.seed for run in found["run"]]
+        parts.append(found.assign(seed=seeds, **{name: case}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def unequal(times: pd.DataFrame) -> float:
+    """Return by how many percent the flows' mean completion times differ; `times` as from `tables.completion`."""
+    mean = times[["main_s", "migrated_s"]].mean()
+    return 100 * abs(float(mean["migrated_s"] / mean["main_s"]) - 1)
+
+
+def regularity(runs: Runs, cycle_ms: int) -> pd.DataFrame:
+    """Return by run the ``correlation`` of the main flow's rate with itself a cycle later, while both run."""
+    seen = phases(runs)
+    main = seen[(seen["flow"] == "main") & seen["both_run"]]
+    of_runs = [tables.autocorrelation(of["gbps"], cycle_ms) for _, of in tables.groups(main, ["run"])]
+    return pd.DataFrame({"correlation": of_runs})
+
+
+def takeover(runs: Runs) -> Measured:
+    """Measure how many ms after a move the migrated flow's mean rate first is nine times the main one's, by period."""
+    times = {}
+    for period in sorted({int(period) for period in runs.scenarios["period_ms"]}, reverse=True):
+        chosen = on_one_link(moved_every(runs, period))
+        rates = chosen.pivot_table(index="since_ms", columns="flow", values="gbps")
+        there = rates.index[rates["migrated"] >= 9 * rates["main"]]
+        times[f"{period} ms"] = float(there[0]) if len(there) else float("nan")
+    return Measured(times)
+
+
+def as_slots_age(runs: Runs) -> Measured:
+    """Measure the migrated flow's share of the link, in %, in the first 10 ms of shared slots and afterwards."""
+    rows = on_one_link(runs)
+    age = (rows["since_ms"] < 10).map({True: "first 10 ms", False: "afterwards"})
+    rates = rows.groupby([age, "flow"])["gbps"].mean().unstack()
+    return Measured.each(100 * rates["migrated"] / rates.sum(axis=1))
+
+
 def moved_every(runs: Runs, period_ms: int) -> Runs:
-    """Return the runs whose migrated flow is moved once in so many ms, dark time included."""
+    """Return the runs whose migrated flows are moved once in so many ms, dark time included."""
     cycle = 2 * period_ms * NS_PER_MS
     return runs.select(
         lambda scenario: any(
-            flow.name == "migrated" and sum(slot.duration for slot in flow.slots) == cycle for flow in scenario.flows
+            tables.role(flow.name) == "migrated" and sum(slot.duration for slot in flow.slots) == cycle
+            for flow in scenario.flows
         )
     )
+
+
+def of_variants(runs: Runs, **cc: str) -> Runs:
+    """Return the runs with flows of these variants, each by its name: ``migrated="bbr"``."""
+    return runs.select(lambda scenario: cc.items() <= {flow.name: flow.cc for flow in scenario.flows}.items())
 
 
 def variants(runs: Runs) -> pd.DataFrame:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -19,6 +19,8 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+
+from rdcnlab.analysis import tables
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,74 @@ def panels(
     """Return a figure with a grid of panels that share their axes, x in each column if asked; even one is a grid."""
     figure = Drawing(figsize=(width * columns, height * rows), layout="constrained")
     return figure, figure.subplots(rows, columns, sharex=sharex, sharey=True, squeeze=False)
+
+
+@contextlib.contextmanager
+def single(width: float, height: float, *, columns: int | None = None) -> Iterator[tuple[Drawing, Axes]]:
+    """Draw one panel in the house style; what has a label gets a legend above it, in one line or so many columns."""
+    with style():
+        figure = Drawing(figsize=(width, height), layout="constrained")
+        ax = figure.subplots()
+        yield figure, ax
+        legend(figure, ax, columns=columns)
+
+
+def bars(ax: Axes, stats: Mapping[str, pd.DataFrame], x: str, ticks: Sequence[str]) -> None:
+    """Draw bars with intervals side by side, in shades of one colour.
+
+    Parameters
+    ----------
+    ax : Axes
+        Where.
+    stats : dict of str to DataFrame
+        By the legend's word: columns `x`, ``mean``, ``low``, ``high``, as from `rdcnlab.analysis.tables.mean_ci`.
+    x : str
+        Column by which bars are ordered.
+    ticks : sequence of str
+        Names of the places.
+    """
+    width = 0.8 / len(stats)
+    for place, ((label, rows), color) in enumerate(zip(stats.items(), shades(len(stats)), strict=True)):
+        chosen = rows.sort_values(x)
+        at = np.arange(len(chosen)) + (place + 0.5) * width - 0.4
+        error = [chosen["mean"] - chosen["low"].clip(lower=0), chosen["high"] - chosen["mean"]]
+        ax.bar(at, chosen["mean"], width, color=color, yerr=error, label=label, error_kw={"linewidth": 0.8})
+    ax.set_xticks(range(len(ticks)), ticks)
+    ax.grid(axis="x", visible=False)
+
+
+def confusion(ax: Axes, counts: pd.DataFrame) -> None:
+    """Draw how many of each (rows) were taken for each (columns), in shades of their shares.
+
+    Parameters
+    ----------
+    ax : Axes
+        Where.
+    counts : DataFrame
+        Whole numbers; index and columns are keys of `LOOKS`.
+    """
+    shares = counts.div(counts.sum(axis=1).clip(lower=1), axis=0)
+    labels = [look(name).label for name in counts.columns]
+    sns.heatmap(
+        shares, annot=counts, fmt="d", cmap="Blues", vmin=0, vmax=1, cbar=False, square=True, ax=ax,
+        linewidths=0.5, xticklabels=labels, yticklabels=labels,
+    )  # fmt: skip
+    ax.tick_params(axis="x", rotation=30)
+    ax.tick_params(axis="y", rotation=0)
+
+
+def distribution(ax: Axes, values: pd.Series[float], name: str) -> None:
+    """Draw the empirical distribution of values; `name` is a key of `LOOKS`."""
+    line, drawn = tables.cdf(values), look(name)
+    ax.step(line["value"], line["share"], where="post", color=drawn.color, label=drawn.label)
+
+
+def stated(ax: Axes, name: str, points: Sequence[tuple[float, float]]) -> None:
+    """Draw points that a paper states of a key of `LOOKS`, with one entry in the legend."""
+    drawn = look(name)
+    for number, point in enumerate(points):
+        label = None if number else f"{drawn.label}, paper"
+        ax.plot(*point, marker="o", markerfacecolor="none", linestyle="", color=drawn.color, label=label)
 
 
 def reference(ax: Axes, value: float, label: str, *, along: Literal["x", "y"] = "y") -> None:

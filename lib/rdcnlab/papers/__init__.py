@@ -1,18 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The papers: items in a few lines each, and no mechanism."""
+"""The papers: items in a few lines each, and no mechanism.
+
+A paper is a folder, an item one module in it, listed by ``tools/index``. None of them is imported with this package.
+"""
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
 
 from rdcnlab.fields.errors import InputError
-from rdcnlab.papers import aykurt, tdtcp
-from rdcnlab.papers.item import Item
+from rdcnlab.papers.lazy import Package
 
-PAPERS: dict[str, tuple[type[Item], ...]] = {"aykurt": aykurt.ITEMS, "tdtcp": tdtcp.ITEMS}
+if TYPE_CHECKING:
+    from rdcnlab.papers.item import Item
+
+#: Names of all papers.
+PAPERS = tuple(found.name for found in pkgutil.iter_modules(__path__) if found.ispkg)
 
 
-def select(names: Sequence[str]) -> list[type[Item]]:
+def paper(name: str) -> Package:
+    """Return the package of a paper, of which the items are attributes.
+
+    Raises
+    ------
+    InputError
+        There is no such paper.
+    """
+    if name not in PAPERS:
+        raise InputError.of("paper", name, ", ".join(PAPERS))
+    return cast(Package, importlib.import_module(f"{__name__}.{name}"))
+
+
+def select(names: Sequence[str] = ()) -> list[type[Item]]:
     """Return items by name: ``aykurt`` for a whole paper, ``aykurt/fig4`` for one; nothing for all.
 
     Raises
@@ -20,13 +42,11 @@ def select(names: Sequence[str]) -> list[type[Item]]:
     InputError
         There is no such paper or item.
     """
-    chosen: dict[type[Item], None] = {}
-    for name in names or list(PAPERS):
-        paper, _, item = name.partition("/")
-        if paper not in PAPERS:
-            raise InputError.of("paper", paper, ", ".join(PAPERS))
-        known = {kind.id: kind for kind in PAPERS[paper]}
+    chosen: dict[tuple[str, str], None] = {}
+    for name in names or PAPERS:
+        of, _, item = name.partition("/")
+        known = paper(of).ITEMS
         if item and item not in known:
-            raise InputError.of("item", name, ", ".join(f"{paper}/{identifier}" for identifier in known))
-        chosen.update(dict.fromkeys([known[item]] if item else known.values()))
-    return list(chosen)
+            raise InputError.of("item", name, ", ".join(f"{of}/{identifier}" for identifier in known))
+        chosen.update(dict.fromkeys((of, each) for each in ([item] if item else known)))
+    return [getattr(paper(of), item) for of, item in chosen]

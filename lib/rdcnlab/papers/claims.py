@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import enum
 import functools
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import yaml
 from pydantic import ValidationError, model_validator
 
+from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.quantities import Frozen, Listed
 from rdcnlab.scenario.check import input_error
@@ -111,6 +110,9 @@ class Claim(Frozen):
     calibrates : str
         The setting of the testbed that was chosen by this very statement, if one was: the claim then shows that the
         setting fits, and no more.
+    because : tuple of str
+        Why it does not come out here as the paper has it, where that is known or was looked for in vain: a sentence for
+        each of the item's causes, in their order; see `rdcnlab.papers.item.Item.causes`.
     """
 
     id: str
@@ -118,6 +120,7 @@ class Claim(Frozen):
     expect: Expectation
     unit: str = ""
     calibrates: str = ""
+    because: Annotated[tuple[str, ...], Listed] = ()
 
 
 class ItemClaims(Frozen):
@@ -130,9 +133,10 @@ class ItemClaims(Frozen):
 
 
 class Paper(Frozen):
-    """A paper: its testbed in our words, and its items."""
+    """A paper: its testbed in our words, and its items, in the order in which they are listed everywhere."""
 
     paper: str
+    authors: str
     title: str
     testbed: str
     items: Annotated[tuple[ItemClaims, ...], Listed]
@@ -163,35 +167,6 @@ def paper(name: str) -> Paper:
         return Paper.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
     except ValidationError as error:
         raise input_error(error, Paper) from None
-
-
-@dataclass(frozen=True)
-class Measured:
-    """The numbers measured for a claim.
-
-    Parameters
-    ----------
-    cases : dict of str to float
-        One number for each case the claim speaks of; NaN where it cannot be told. No case: not run.
-    note : str
-        A remark for the reader, such as what stood in the way.
-    """
-
-    cases: Mapping[str, float] = field(default_factory=dict)
-    note: str = ""
-
-    @classmethod
-    def one(cls, value: float, note: str = "") -> Measured:
-        """Return the measurement of a claim that speaks of a single number."""
-        return cls({"": value}, note)
-
-    def text(self, unit: str) -> str:
-        """Return the numbers in words."""
-        after = f" {unit}" if unit else ""
-        listed = ", ".join(
-            f"{case}: {value:.4g}{after}" if case else f"{value:.4g}{after}" for case, value in self.cases.items()
-        )
-        return "; ".join(part for part in (listed, self.note) if part)
 
 
 def judge(claim: Claim, measured: Measured | None) -> Verdict:

@@ -7,15 +7,14 @@ import abc
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import pandas as pd
-from matplotlib.figure import Figure
 from pydantic import Field, ValidationError
 
+from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.quantities import Frozen, whole
 from rdcnlab.papers import claims
-from rdcnlab.papers.claims import Measured
 from rdcnlab.runs.campaign import campaign, lookup
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import CARRIED, WHOLE, WINDOWS, Part
@@ -24,33 +23,35 @@ from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.check import input_error
 from rdcnlab.system.extras import require
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 Profile = Literal["quick", "paper"]
 
 
 @dataclass(frozen=True)
 class Cause:
-    """Why a claim does not hold here, and the runs that show it.
+    """What shows why a claim does not hold here; the words stand with the claim, as its ``because``.
 
     Parameters
     ----------
     claim : str
-        Id of the claim.
-    because : str
-        The cause, in a sentence.
+        Id of the claim. The causes of a claim are in the order of its sentences.
     shown_by : Item
-        The item with the cause taken away, or brought in, such as by `Item.changes`.
+        The item with the cause taken away, or brought in, such as by `Item.again`.
     look : callable, optional
         What to look at in its runs; the claim's own measurement by default.
     """
 
     claim: str
-    because: str
     shown_by: Item
     look: Callable[[Runs], Measured] | None = None
 
 
 class Item(Frozen, abc.ABC):
     """A figure or table. Its fields are the parameters of its notebook.
+
+    An item is the class in ``papers/<paper>/<id>.py`` that is called as its module is: `Fig4` in ``aykurt/fig4.py``.
 
     Parameters
     ----------
@@ -67,10 +68,13 @@ class Item(Frozen, abc.ABC):
         A parameter is unknown or its value is not allowed.
     """
 
+    #: Names of the folder and of the module.
     paper: ClassVar[str]
     id: ClassVar[str]
     #: Optional libraries that it needs, see `rdcnlab.system.extras`.
     extras: ClassVar[tuple[str, ...]] = ()
+    #: The tables of a run that the figure and the claims look at; only these are shipped.
+    reads: ClassVar[tuple[str, ...]] = ("flows",)
     #: What the figure and the claims look at of tables that are large; only this is read, and shipped.
     parts: ClassVar[Mapping[str, Part]] = {"throughput": CARRIED, "tcp": WINDOWS}
     #: Runs of each scenario by profile.
@@ -79,6 +83,12 @@ class Item(Frozen, abc.ABC):
     profile: Profile = "quick"
     seeds: Annotated[int, whole(1, 10_000)] | None = None
     changes: dict[str, Any] = Field(default_factory=dict)
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **arguments: Any) -> None:
+        """Name the item after its folder and its module."""
+        super().__pydantic_init_subclass__(**arguments)
+        *_, cls.paper, cls.id = f".{cls.__module__}".split(".")
 
     def __init__(self, **parameters: Any) -> None:
         try:
@@ -103,8 +113,8 @@ class Item(Frozen, abc.ABC):
         """Return the measurements by the id of the claim."""
 
     def needs(self, scenario: Scenario) -> tuple[str, ...]:  # noqa: ARG002  (items decide by it)
-        """Return the tables of a run that the figure and the claims look at; only these are shipped."""
-        return ("flows",)
+        """Return the tables of a run that are looked at, where that depends on the scenario."""
+        return self.reads
 
     def parts_of(self, scenario: Scenario) -> dict[str, Part]:
         """Return what is looked at of each table of a run."""
@@ -115,13 +125,21 @@ class Item(Frozen, abc.ABC):
         return []
 
     def causes(self) -> list[Cause]:
-        """Return the known causes of what does not come out as in the paper."""
+        """Return what shows why something does not come out as in the paper."""
         return []
+
+    def again(self, **parameters: Any) -> Self:
+        """Return this item with other parameters, by default with few runs: what shows a cause."""
+        return type(self)(**{"seeds": self.few, **parameters})
 
     @property
     def count(self) -> int:
         """Runs of each scenario."""
         return self.runs_of_profile[self.profile] if self.seeds is None else self.seeds
+
+    def expected(self, claim: str) -> claims.Expectation | None:
+        """Return what the paper expects of a claim, for its drawing; None where there is no such claim."""
+        return next((each.expect for each in self.claims.claims if each.id == claim), None)
 
     def stated(self, claim: str) -> float:
         """Return the number that the paper states, for its drawing.
@@ -131,7 +149,8 @@ class Item(Frozen, abc.ABC):
         ValueError
             The claim is about a relation and no number.
         """
-        near = next(each for each in self.claims.claims if each.id == claim).expect.near
+        expected = self.expected(claim)
+        near = None if expected is None else expected.near
         if near is None:
             raise ValueError(f"{self.paper}/{self.id}: '{claim}' states no number")
         return near
@@ -182,6 +201,7 @@ class Item(Frozen, abc.ABC):
     def explain(self, *, workers: int | None = None, store: Store | None = None, progress: bool = True) -> pd.DataFrame:
         """Run what shows the causes, and return each claim's measurement and verdict there."""
         rows = []
+        words = {claim.id: iter(claim.because) for claim in self.claims.claims}
         for cause in self.causes():
             runs = cause.shown_by.run(workers=workers, store=store, progress=progress)
             claim = next(claim for claim in self.claims.claims if claim.id == cause.claim)
@@ -189,7 +209,7 @@ class Item(Frozen, abc.ABC):
             rows.append(
                 {
                     "claim": claim.id,
-                    "because": cause.because,
+                    "because": next(words[claim.id]),
                     "there": there.text(claim.unit if cause.look is None else ""),
                     "verdict there": str(claims.judge(claim, there)) if cause.look is None else "",
                 }

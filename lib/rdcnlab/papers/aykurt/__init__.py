@@ -1,49 +1,74 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Aykurt et al., "When TCP Meets Reconfigurations: A Comprehensive Measurement Study"."""
+# Written by tools/index from data/papers/aykurt.yaml: change that.
+"""Aykurt et al., "When TCP Meets Reconfigurations - A Comprehensive Measurement Study"."""
 
-from rdcnlab.papers.aykurt.fig3 import Fig3 as fig3
-from rdcnlab.papers.aykurt.fig4 import Fig4 as fig4
-from rdcnlab.papers.aykurt.fig5 import Fig5 as fig5
-from rdcnlab.papers.aykurt.fig6 import Fig6a as fig6a
-from rdcnlab.papers.aykurt.fig6 import Fig6b as fig6b
-from rdcnlab.papers.aykurt.fig7 import Fig7 as fig7
-from rdcnlab.papers.aykurt.fig8 import Fig8a as fig8a
-from rdcnlab.papers.aykurt.fig8 import Fig8b as fig8b
-from rdcnlab.papers.aykurt.fig9 import Fig9 as fig9
-from rdcnlab.papers.aykurt.fig10 import Fig10 as fig10
-from rdcnlab.papers.aykurt.fig11 import Fig11 as fig11
-from rdcnlab.papers.aykurt.fig13 import Fig13 as fig13
-from rdcnlab.papers.aykurt.fig13 import Fig14 as fig14
-from rdcnlab.papers.aykurt.fig15 import Fig15 as fig15
-from rdcnlab.papers.aykurt.general import General as general
-from rdcnlab.papers.aykurt.space import Point as point
-from rdcnlab.papers.aykurt.tab1 import Tab1 as tab1
-from rdcnlab.papers.aykurt.tab2 import Tab2 as tab2
-from rdcnlab.papers.aykurt.tab3 import Tab3 as tab3
+import sys
+from typing import TYPE_CHECKING
+
+from rdcnlab.papers.lazy import Package
+
+if TYPE_CHECKING:
+    from rdcnlab.papers.aykurt.fig3 import Fig3 as fig3
+    from rdcnlab.papers.aykurt.fig4 import Fig4 as fig4
+    from rdcnlab.papers.aykurt.fig5 import Fig5 as fig5
+    from rdcnlab.papers.aykurt.fig6a import Fig6a as fig6a
+    from rdcnlab.papers.aykurt.fig6b import Fig6b as fig6b
+    from rdcnlab.papers.aykurt.fig7 import Fig7 as fig7
+    from rdcnlab.papers.aykurt.fig8a import Fig8a as fig8a
+    from rdcnlab.papers.aykurt.fig8b import Fig8b as fig8b
+    from rdcnlab.papers.aykurt.fig9 import Fig9 as fig9
+    from rdcnlab.papers.aykurt.fig10 import Fig10 as fig10
+    from rdcnlab.papers.aykurt.fig11 import Fig11 as fig11
+    from rdcnlab.papers.aykurt.fig13 import Fig13 as fig13
+    from rdcnlab.papers.aykurt.fig14 import Fig14 as fig14
+    from rdcnlab.papers.aykurt.fig15 import Fig15 as fig15
+    from rdcnlab.papers.aykurt.general import General as general
+    from rdcnlab.papers.aykurt.tab1 import Tab1 as tab1
+    from rdcnlab.papers.aykurt.tab2 import Tab2 as tab2
+    from rdcnlab.papers.aykurt.tab3 import Tab3 as tab3
 
 __all__ = [
-    "ITEMS", "fig3", "fig4", "fig5", "fig6a", "fig6b", "fig7", "fig8a", "fig8b", "fig9", "fig10", "fig11", "fig13",
-    "fig14", "fig15", "general", "point", "tab1", "tab2", "tab3",
-]  # fmt: skip
+    "ITEMS",
+    "fig3",
+    "fig4",
+    "fig5",
+    "fig6a",
+    "fig6b",
+    "fig7",
+    "fig8a",
+    "fig8b",
+    "fig9",
+    "fig10",
+    "fig11",
+    "fig13",
+    "fig14",
+    "fig15",
+    "general",
+    "tab1",
+    "tab2",
+    "tab3",
+]
 
-#: All items in the order of the paper.
+#: All items, in the order of the paper. Each is imported when it is first asked for.
 ITEMS = (
-    tab1,
-    fig3,
-    fig4,
-    fig5,
-    fig6a,
-    fig6b,
-    fig7,
-    fig8a,
-    fig8b,
-    fig9,
-    tab2,
-    fig10,
-    fig11,
-    fig13,
-    fig14,
-    fig15,
-    tab3,
-    general,
+    "tab1",
+    "fig3",
+    "fig4",
+    "fig5",
+    "fig6a",
+    "fig6b",
+    "fig7",
+    "fig8a",
+    "fig8b",
+    "fig9",
+    "tab2",
+    "fig10",
+    "fig11",
+    "fig13",
+    "fig14",
+    "fig15",
+    "tab3",
+    "general",
 )
+
+sys.modules[__name__].__class__ = Package

@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import competition, figures, tables
+from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.fields.quantities import Listed
 from rdcnlab.fields.units import NS_PER_MS
-from rdcnlab.papers.aykurt.space import Periods, Point, Variant, buffers
-from rdcnlab.papers.claims import Measured
+from rdcnlab.papers.aykurt.space import NO_ACKS, Periods, Variant, buffers, grid
 from rdcnlab.papers.item import Cause, Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
@@ -38,8 +38,7 @@ class Fig11(Item):
         Periods; a row of panels each.
     """
 
-    paper: ClassVar[str] = "aykurt"
-    id: ClassVar[str] = "fig11"
+    reads: ClassVar[tuple[str, ...]] = ("flows", "throughput")
 
     cc: Variant = "cubic"
     flows: Annotated[tuple[Flows, ...], Field(min_length=1), Listed] = (8, 10, 20)
@@ -47,26 +46,16 @@ class Fig11(Item):
 
     def points(self) -> list[Scenario]:
         """Return numbers of flows times periods times seeds."""
-        return [
-            Point(cc=self.cc, period_ms=period, flows=flows, seed=seed).scenario(
-                **{"size": _VOLUME_B // flows, "probes.tcp": "none", "probes.bin": "5 ms"}
-            )
-            for flows, period, seed in product(self.flows, self.periods_ms, range(self.count))
-        ]
-
-    def needs(self, scenario: Scenario) -> tuple[str, ...]:  # noqa: ARG002
-        """Return completion times and throughput."""
-        return ("flows", "throughput")
+        at = {"flows": self.flows, "period_ms": self.periods_ms, "seed": range(self.count)}
+        return grid(lambda point: {"size": _VOLUME_B // point.flows, **NO_ACKS, "probes.bin": "5 ms"}, cc=self.cc, **at)
 
     def plot(self, runs: Runs) -> Figure:
         """Draw each flow's mean throughput over time, and in bold that of each group's flows."""
-        cases = {
-            f"{flows} flows, {period} ms": (flows, period) for period, flows in product(self.periods_ms, self.flows)
-        }
+        cases = {f"{flows} flows, {ms} ms": (flows, ms) for ms, flows in product(self.periods_ms, self.flows)}
 
         def one(ax: Axes, title: str) -> None:
             flows, period = cases[title]
-            stats = competition.mean_curves(self._of(runs, flows, period), competition.bin_ms(period) * NS_PER_MS)
+            stats = competition.mean_curves(_of(runs, flows, period), competition.bin_ms(period) * NS_PER_MS)
             for (group,), of_group in tables.groups(stats.assign(group=stats["flow"].map(tables.role)), ["group"]):
                 color = figures.look(group).color
                 for _, of_flow in tables.groups(of_group, ["flow"]):
@@ -82,42 +71,26 @@ class Fig11(Item):
         """Measure the groups' completion times at 50 ms, and their throughput at 10 ms."""
         measured = {}
         if 50 in self.periods_ms:
-            ratios = {}
-            for flows in self.flows:
-                times = tables.completion(self._of(runs, flows, 50).flows)[["main_s", "migrated_s"]].mean()
-                ratios[f"{flows} flows"] = float(times["migrated_s"] / times["main_s"])
+            times = {flows: tables.completion(_of(runs, flows, 50).flows) for flows in self.flows}
+            ratios = {f"{n} flows": float(of["migrated_s"].mean() / of["main_s"].mean()) for n, of in times.items()}
             measured["equal-at-50"] = Measured(ratios)
         if 10 in self.periods_ms:
-            gaps = {}
-            for flows in self.flows:
-                stats = _group_rates(self._of(runs, flows, 10)).set_index("group")
-                gaps[f"{flows} flows"] = tables.margin(stats.loc[["main"]], stats.loc[["migrated"]])
+            rates = {flows: _group_rates(_of(runs, flows, 10)) for flows in self.flows}
+            gaps = {f"{n} flows": tables.margin(of.loc[["main"]], of.loc[["migrated"]]) for n, of in rates.items()}
             measured["lower-at-10"] = Measured(gaps)
         return measured
 
     def causes(self) -> list[Cause]:
-        """Return what the buffer has to do with it."""
-        return [
-            Cause(
-                "equal-at-50",
-                "Migrated flows come to the main ones' link with a queue's worth of data each time. What does not fit "
-                "is lost, often a whole window, which nothing but a timeout of 200 ms repairs. In a buffer that takes "
-                "it in, 10 MB, the ratios are",
-                Fig11(periods_ms=(50,), seeds=self.few, changes=buffers("10 MB")),
-            )
-        ]
+        """Return a buffer that takes in what migrated flows bring along."""
+        return [Cause("equal-at-50", self.again(periods_ms=(50,), changes=buffers("10 MB")))]
 
-    def _of(self, runs: Runs, flows: int, period: int) -> Runs:
-        """Return the runs of one panel."""
-        return runs.select(
-            lambda scenario: (
-                len(scenario.flows) == flows
-                and any(sum(slot.duration for slot in flow.slots) == 2 * period * NS_PER_MS for flow in scenario.flows)
-            )
-        )
+
+def _of(runs: Runs, flows: int, period_ms: int) -> Runs:
+    """Return the runs of so many flows at a period."""
+    return competition.moved_every(runs.select(lambda scenario: len(scenario.flows) == flows), period_ms)
 
 
 def _group_rates(runs: Runs) -> pd.DataFrame:
     """Return each group's throughput per flow [Gb/s], as a mean over runs."""
     of_runs = tables.goodput(runs.flows).groupby(["run", "group"])["gbps"].mean().reset_index()
-    return tables.mean_ci(of_runs, ["group"], "gbps")
+    return means(of_runs, "group", "gbps")

@@ -3,26 +3,21 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Annotated, ClassVar
 
 import numpy as np
-import pandas as pd
 from matplotlib.figure import Figure
 from pydantic import Field
 
-from rdcnlab.analysis import figures, tables
+from rdcnlab.analysis import competition, figures
+from rdcnlab.analysis.measured import Measured
+from rdcnlab.analysis.moves import drops_by_moves, ramp_up_ms
 from rdcnlab.fields.quantities import Listed
 from rdcnlab.fields.units import NS_PER_MS
-from rdcnlab.papers.aykurt.space import Period, Point, Variant, Volume
-from rdcnlab.papers.claims import Measured
+from rdcnlab.papers.aykurt.space import COMPARED, Period, Variants, Volume, grid
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
-
-_LINE_RATE = 10e9
-#: Drops this long after a move count as caused by it: more than three smallest RTTs.
-_AFTER_MOVE_NS = NS_PER_MS
 
 
 class Fig3(Item):
@@ -38,29 +33,20 @@ class Fig3(Item):
         Volume of the flow.
     """
 
-    paper: ClassVar[str] = "aykurt"
-    id: ClassVar[str] = "fig3"
+    reads: ClassVar[tuple[str, ...]] = ("flows", "throughput", "tcp", "events")
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 30}
 
-    cc: Annotated[tuple[Variant, ...], Field(min_length=1), Listed] = ("cubic", "bbr", "reno", "westwood")
+    cc: Variants = COMPARED
     periods_ms: Annotated[tuple[Period | None, ...], Field(min_length=1), Listed] = (None, 50, 10)
     size: Volume = "4 GB"
 
     def points(self) -> list[Scenario]:
         """Return variants times periods times seeds."""
-        return [
-            Point(cc=cc, period_ms=period, flows=1, size=self.size, seed=seed).scenario()
-            for cc, period, seed in product(self.cc, self.periods_ms, range(self.count))
-        ]
-
-    def needs(self, scenario: Scenario) -> tuple[str, ...]:  # noqa: ARG002
-        """Return all but the queues."""
-        return ("flows", "throughput", "tcp", "events")
+        return grid(cc=self.cc, period_ms=self.periods_ms, flows=1, size=self.size, seed=range(self.count))
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the mean throughput over time, one panel a period."""
-        rates = tables.with_fields(tables.rates(runs.throughput, *_bins(5)), runs.scenarios)
-        stats = tables.mean_ci(rates.fillna({"period_ms": 0}), ["period_ms", "cc", "t_s"], "rate_bps")
+        stats = competition.mean_curves(runs, 5 * NS_PER_MS, "cc")
         with figures.style():
             figure, axes = figures.panels(1, len(self.periods_ms))
             for ax, period in zip(axes[0], self.periods_ms, strict=True):
@@ -78,44 +64,13 @@ class Fig3(Item):
         """Measure completion time, ramp-up, drops and RTT."""
         fct = runs.flows.fillna({"period_ms": 0}).groupby(["cc", "period_ms"])["fct_s"].mean()
         spread = fct.groupby("cc").agg(lambda of_cc: 100 * (of_cc.max() / of_cc.min() - 1))
-        ramp = ramp_up_ms(runs).groupby("cc")["ms"].mean()
         rtt_us = runs.tcp.groupby(["cc", "run"])["srtt_us"].mean().groupby("cc").mean()
-        others = rtt_us.drop("bbr", errors="ignore") / 1000
+        bbr = {"": rtt_us["bbr"] if rtt_us.idxmin() == "bbr" else np.nan} if "bbr" in rtt_us else {}
         return {
-            "fct": Measured(tables.cases(fct.rename(_period, level="period_ms"), "{}, {}")),
-            "ramp-up": Measured(tables.cases(ramp)),
-            "no-effect": Measured(tables.cases(spread)),
+            "fct": Measured.each(fct.rename(lambda ms: f"{ms:g} ms" if ms else "static", level="period_ms"), "{}, {}"),
+            "ramp-up": Measured.each(ramp_up_ms(runs).groupby("cc")["ms"].mean()),
+            "no-effect": Measured.each(spread),
             "no-drops": Measured.one(sum(drops_by_moves(run.scenario, runs.frame(run, "events")) for run in runs)),
-            "rtt-bbr": Measured(
-                {} if "bbr" not in rtt_us else {"": rtt_us["bbr"] if rtt_us.idxmin() == "bbr" else np.nan},
-                f"smallest: {rtt_us.idxmin()}",
-            ),
-            "rtt-others": Measured(tables.cases(others)),
+            "rtt-bbr": Measured(bbr, f"smallest: {rtt_us.idxmin()}"),
+            "rtt-others": Measured.each(rtt_us.drop("bbr", errors="ignore") / 1000),
         }
-
-
-def ramp_up_ms(runs: Runs) -> pd.DataFrame:
-    """Return for each run the ms from the flow's start to the end of the first bin at 95 % of the line rate."""
-    rates = tables.rates(runs.throughput, *_bins(1))
-    first = rates[rates["rate_bps"] >= 0.95 * _LINE_RATE].groupby("run")["t_s"].min()
-    flows = runs.flows.set_index("run")
-    return pd.DataFrame({"cc": flows["cc"], "ms": (first + 0.001 - flows["start_s"]) * 1000})
-
-
-def drops_by_moves(scenario: Scenario, events: pd.DataFrame) -> int:
-    """Count drops in the dark, and those within 1 ms after a timetable entered a slot."""
-    drops = events[events["event"].str.startswith("drop")]
-    moves = np.sort(events.loc[events["event"] == "slot", "t_ns"].to_numpy())
-    if not any(flow.slots for flow in scenario.flows) or drops.empty:
-        return 0
-    last = np.searchsorted(moves, drops["t_ns"].to_numpy(), side="right") - 1
-    since = np.where(last >= 0, drops["t_ns"].to_numpy() - moves[np.maximum(last, 0)], np.iinfo(np.int64).max)
-    return int(np.sum((drops["event"] == "drop_dark").to_numpy() | (since < _AFTER_MOVE_NS)))
-
-
-def _bins(width_ms: int) -> tuple[int, int]:
-    return NS_PER_MS, width_ms * NS_PER_MS
-
-
-def _period(period_ms: float) -> str:
-    return f"{period_ms:g} ms" if period_ms else "static"

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from itertools import product
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
@@ -13,6 +15,9 @@ from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.check import input_error
 
 Variant = Literal["cubic", "bbr", "reno", "westwood", "dctcp"]
+Variants = Annotated[tuple[Variant, ...], Field(min_length=1), Listed]
+#: Those that most figures compare.
+COMPARED: tuple[Variant, ...] = ("cubic", "bbr", "reno", "westwood")
 #: 20 ms is not in the table, but in figure 9.
 Period = Literal[1, 5, 10, 20, 25, 50, 100]
 #: Periods of an item.
@@ -21,7 +26,9 @@ Downtime = Literal[1, 2, 5, 10]
 Volume = Literal[
     "1 MB", "2 MB", "4 MB", "8 MB", "16 MB", "32 MB", "64 MB", "128 MB", "256 MB", "2 GB", "4 GB"
 ]  # fmt: skip
-
+#: What figures do without that draw no window, and those that draw nothing over time: tables stay small.
+NO_ACKS: dict[str, Any] = {"probes.tcp": "none"}
+WIDE_BINS: dict[str, Any] = {**NO_ACKS, "probes.bin": "100 ms"}
 
 #: The bursts of Sec. V-G: as many datagrams of 9000 B, so often, for so many times (10 s).
 BURST, BURSTS_EVERY, BURSTS = 128, "25 ms", 400
@@ -109,6 +116,23 @@ class Point(Frozen):
         day = self.period_ms * NS_PER_MS - night
         slots: list[list[list[Any]]] = [[[day, link], [night, "dark"]] for link in ("blue", "green")]
         return [slot for pair in slots for slot in pair if slot[0] > 0]
+
+
+def grid(
+    changes: Mapping[str, Any] | Callable[[Point], Mapping[str, Any]] | None = None, **values: Any
+) -> list[Scenario]:
+    """Return the scenarios of all combinations of values, the last one varying fastest.
+
+    Parameters
+    ----------
+    changes : dict, or callable that returns one for a Point, optional
+        As in `Scenario.with_`.
+    **values
+        Fields of `Point`; a tuple, list or range has several of them.
+    """
+    axes = [value if isinstance(value, tuple | list | range) else (value,) for value in values.values()]
+    points = [Point(**dict(zip(values, chosen, strict=True))) for chosen in product(*axes)]
+    return [point.scenario(**((changes(point) if callable(changes) else changes) or {})) for point in points]
 
 
 def buffers(size: str) -> dict[str, Any]:

@@ -9,9 +9,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from rdcnlab.analysis import figures, tables
+from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.errors import InputError
 from rdcnlab.papers.aykurt.space import Period, Point, Variant, Volume
-from rdcnlab.papers.claims import Measured
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
@@ -34,24 +34,18 @@ OTHERS: dict[str, tuple[Any, ...]] = {
     "flows": (0, 3, 21),
     "size": ("3 MB", "1 GB", "2 GiB", 2),
 }
+_VALUES = [(axis, value) for axis, values in AXES.items() for value in values]
 
 
 class Tab1(Item):
     """The space of scenarios, and that it can be run."""
 
-    paper: ClassVar[str] = "aykurt"
-    id: ClassVar[str] = "tab1"
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 1}
 
     def points(self) -> list[Scenario]:
         """Return one scenario for every value of every axis that can be asked for, times seeds."""
-        return [
-            asked.scenario(seed=seed)
-            for axis, values in AXES.items()
-            for value in values
-            if (asked := ask(axis, value)) is not None
-            for seed in range(self.count)
-        ]
+        asked = [point for axis, value in _VALUES if (point := ask(axis, value)) is not None]
+        return [point.scenario(seed=seed) for point in asked for seed in range(self.count)]
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the table, with a mark for every value that ran."""
@@ -63,34 +57,31 @@ class Tab1(Item):
             for line, (axis, values) in enumerate(AXES.items()):
                 ax.text(0, -line, axis, weight="bold")
                 for place, value in enumerate(values):
-                    mark = figures.look("westwood" if ran.loc[(axis, str(value))] else "bbr")
-                    text = f"{'✓' if ran.loc[(axis, str(value))] else '✗'} {'none' if value is None else value}"
-                    ax.text(1.8 + 1.2 * place, -line, text, color=mark.color)
+                    done = ran.loc[(axis, str(value))]
+                    text = f"{'✓' if done else '✗'} {'none' if value is None else value}"
+                    ax.text(1.8 + 1.2 * place, -line, text, color=figures.look("westwood" if done else "bbr").color)
             ax.set(xlim=(0, 15), ylim=(-len(AXES) + 0.5, 0.8))
         return figure
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure which values ran, and which others were refused."""
         ran = self._ran(runs)
-        shares = ran.groupby(level="axis", sort=False).mean()
-        missing = list(tables.cases(ran[~ran], "{} {}"))
+        missing = ", ".join(tables.cases(ran[~ran], "{} {}"))
+        shares = ran.astype(float).groupby(level="axis", sort=False).mean()
         refused = {axis: sum(refuses(axis, value) for value in values) / len(values) for axis, values in OTHERS.items()}
-        note = f"missing: {', '.join(missing)}" if missing else ""
         return {
-            "values-run": Measured(tables.cases(shares), note),
+            "values-run": Measured.each(shares, note=f"missing: {missing}" if missing else ""),
             "others-refused": Measured(refused),
         }
 
     def _ran(self, runs: Runs) -> pd.Series[bool]:
         """Return for every axis and value whether it can be asked for, and its flows finished or its bursts came."""
         finished = {run.scenario.hash: _came(runs.frame(run, "flows")) for run in runs}
-        states = {}
-        for axis, values in AXES.items():
-            for value in values:
-                asked = ask(axis, value)
-                states[axis, str(value)] = asked is not None and finished.get(asked.scenario().hash, False)
-        series = pd.Series(states)
-        return series.rename_axis(["axis", "value"])
+        points = {(axis, str(value)): ask(axis, value) for axis, value in _VALUES}
+        states = {
+            key: point is not None and finished.get(point.scenario().hash, False) for key, point in points.items()
+        }
+        return pd.Series(states).rename_axis(["axis", "value"])
 
 
 def _came(flows: pd.DataFrame) -> bool:
@@ -115,6 +106,6 @@ def refuses(axis: str, value: Any) -> bool:
     try:
         Point(**{axis: value})
     except InputError as error:
-        allowed = [str(item) for item in AXES[axis] if item is not None]
-        return any(axis in problem.field and allowed[0] in problem.allowed for problem in error.problems)
+        allowed = next(str(item) for item in AXES[axis] if item is not None)
+        return any(axis in problem.field and allowed in problem.allowed for problem in error.problems)
     return False

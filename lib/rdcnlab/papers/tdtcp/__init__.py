@@ -1,25 +1,62 @@
 # SPDX-License-Identifier: Apache-2.0
+# Written by tools/index from data/papers/tdtcp.yaml: change that.
 """Chen et al., "Time-division TCP for Reconfigurable Data Center Networks"."""
 
-from rdcnlab.papers.tdtcp.fairness import Fairness as fairness
-from rdcnlab.papers.tdtcp.fig2 import Fig2 as fig2
-from rdcnlab.papers.tdtcp.fig7 import Fig7a as fig7a
-from rdcnlab.papers.tdtcp.fig7 import Fig7b as fig7b
-from rdcnlab.papers.tdtcp.fig8 import Fig8a as fig8a
-from rdcnlab.papers.tdtcp.fig8 import Fig8b as fig8b
-from rdcnlab.papers.tdtcp.fig9 import Fig9 as fig9
-from rdcnlab.papers.tdtcp.fig9 import Fig14 as fig14
-from rdcnlab.papers.tdtcp.fig10 import Fig10a as fig10a
-from rdcnlab.papers.tdtcp.fig10 import Fig10b as fig10b
-from rdcnlab.papers.tdtcp.fig11 import Fig11 as fig11
-from rdcnlab.papers.tdtcp.fig13 import Fig13 as fig13
-from rdcnlab.papers.tdtcp.inside import Inside as inside
-from rdcnlab.papers.tdtcp.networks import Networks as networks
+import sys
+from typing import TYPE_CHECKING
+
+from rdcnlab.papers.lazy import Package
+
+if TYPE_CHECKING:
+    from rdcnlab.papers.tdtcp.fairness import Fairness as fairness
+    from rdcnlab.papers.tdtcp.fig2 import Fig2 as fig2
+    from rdcnlab.papers.tdtcp.fig7a import Fig7a as fig7a
+    from rdcnlab.papers.tdtcp.fig7b import Fig7b as fig7b
+    from rdcnlab.papers.tdtcp.fig8a import Fig8a as fig8a
+    from rdcnlab.papers.tdtcp.fig8b import Fig8b as fig8b
+    from rdcnlab.papers.tdtcp.fig9 import Fig9 as fig9
+    from rdcnlab.papers.tdtcp.fig10a import Fig10a as fig10a
+    from rdcnlab.papers.tdtcp.fig10b import Fig10b as fig10b
+    from rdcnlab.papers.tdtcp.fig11 import Fig11 as fig11
+    from rdcnlab.papers.tdtcp.fig13 import Fig13 as fig13
+    from rdcnlab.papers.tdtcp.fig14 import Fig14 as fig14
+    from rdcnlab.papers.tdtcp.inside import Inside as inside
+    from rdcnlab.papers.tdtcp.networks import Networks as networks
 
 __all__ = [
-    "ITEMS", "fairness", "fig2", "fig7a", "fig7b", "fig8a", "fig8b", "fig9", "fig10a", "fig10b", "fig11", "fig13",
-    "fig14", "inside", "networks",
-]  # fmt: skip
+    "ITEMS",
+    "fairness",
+    "fig2",
+    "fig7a",
+    "fig7b",
+    "fig8a",
+    "fig8b",
+    "fig9",
+    "fig10a",
+    "fig10b",
+    "fig11",
+    "fig13",
+    "fig14",
+    "inside",
+    "networks",
+]
 
-#: All items in the order of the paper, and what goes beyond it.
-ITEMS = (fig2, fig7a, fig7b, fig8a, fig8b, fig9, fig10a, fig10b, fig11, fig13, fig14, inside, networks, fairness)
+#: All items, in the order of the paper. Each is imported when it is first asked for.
+ITEMS = (
+    "fig2",
+    "fig7a",
+    "fig7b",
+    "fig8a",
+    "fig8b",
+    "fig9",
+    "fig10a",
+    "fig10b",
+    "fig11",
+    "fig13",
+    "fig14",
+    "inside",
+    "networks",
+    "fairness",
+)
+
+sys.modules[__name__].__class__ = Package

@@ -3,16 +3,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import figures, tables
+from rdcnlab.analysis.measured import Measured, over
 from rdcnlab.fields.quantities import Listed
-from rdcnlab.papers.claims import Measured
-from rdcnlab.papers.tdtcp.graphs import Throughput, Variants, over
-from rdcnlab.papers.tdtcp.space import scenario
+from rdcnlab.papers.tdtcp.graphs import Throughput, Variants
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 
@@ -31,8 +30,6 @@ class Fig11(Throughput):
         Delays; 0 is all optimisations.
     """
 
-    id: ClassVar[str] = "fig11"
-
     variants: Variants = ("tdtcp",)
     delays_us: Annotated[tuple[int, ...], Field(min_length=2), Listed] = (0, 5, 10, 20, 40, 80, 180)
 
@@ -43,14 +40,13 @@ class Fig11(Throughput):
 
     def case(self, name: str, seed: int) -> Scenario:
         """Return TDTCP with a delay."""
-        base = scenario("tdtcp", self.difference, duration=self.lasts, seed=seed)
-        return base.with_(notify=NONE if name == "none" else {"delay": name})
+        return self.base("tdtcp", seed).with_(notify=NONE if name == "none" else {"delay": name})
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure what the optimisations bring, and whether goodput falls with the delay."""
         goodput = self.goodput(runs)
-        means = goodput["mean"].to_dict()
-        known = {delay: means[f"{delay} us"] for delay in self.delays_us if f"{delay} us" in means}
+        mean = goodput["mean"].to_dict()
+        known = {delay: mean[f"{delay} us"] for delay in self.delays_us if f"{delay} us" in mean}
         falls = Measured()
         if len(known) > 2:
             falls = Measured.one(tables.spearman(list(known), list(known.values())), tables.listed(goodput, "Gb/s"))
@@ -59,14 +55,11 @@ class Fig11(Throughput):
     def plot(self, runs: Runs) -> Figure:
         """Draw goodput over the delay."""
         goodput = self.goodput(runs).reset_index()
-        with figures.style():
-            figure = figures.Drawing(figsize=(4.6, 3.0), layout="constrained")
-            ax = figure.subplots()
-            told = goodput[goodput["case"] != "none"]
-            delay = told["case"].str.split().str[0].astype(int)
+        told = goodput[goodput["case"] != "none"]
+        delay = told["case"].str.split().str[0].astype(int)
+        with figures.single(4.6, 3.0) as (figure, ax):
             figures.band(ax, told.assign(delay=delay).sort_values("delay"), "delay", "tdtcp")
             for without in goodput.loc[goodput["case"] == "none", "mean"]:
                 figures.reference(ax, without, "no optimisation")
             ax.set(xlabel="delay of notifications [us]", ylabel="goodput [Gb/s]", ylim=(0, None))
-            figures.legend(figure, ax)
         return figure

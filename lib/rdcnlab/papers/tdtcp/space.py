@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from rdcnlab.fields.units import DURATION, NS_PER_US
 from rdcnlab.scenario import Scenario
-from rdcnlab.scenario.rotor import week
+from rdcnlab.scenario.flow import TCP_HEADERS
+from rdcnlab.scenario.rotor import rotation, week
 
 Variant = Literal["tdtcp", "cubic", "dctcp", "mptcp", "retcp", "retcpdyn"]
 #: Sec. 5.2: the queue grows from 16 to 50 packets 150 us ahead of the circuit, and the sender is told then.
@@ -55,6 +57,12 @@ FOLD, FOLD_FROM = "4.2 ms", "140 ms"
 #: More than any flow can send until the limit.
 ENDLESS = "100 GiB"
 
+#: Sec. 5.1: days and nights, ns. Where all networks are circuits, every night is dark.
+_DAY, _NIGHT = 180 * NS_PER_US, 20 * NS_PER_US
+#: Bandwidth [Gb/s] and RTT [us] of the first of several networks and of the last one, those of the paper; the others
+#: are between.
+_RATES, _RTTS = (100, 10), (40, 100)
+
 
 def scenario(variant: str, difference: Difference, *, duration: str, seed: int) -> Scenario:
     """Return 16 flows of a variant, from one rack to the other, for `duration`."""
@@ -67,3 +75,30 @@ def scenario(variant: str, difference: Difference, *, duration: str, seed: int) 
             "seed": seed,
         }
     ).with_(**_DIFFERENCES[difference], **_VARIANTS[variant])
+
+
+def several_networks(base: Scenario, count: int) -> dict[str, Any]:
+    """Return the changes that give a scenario so many networks, each a circuit of its own, for `Scenario.with_`."""
+    parts = [number / (count - 1) for number in range(count)]
+    rates = [round(_RATES[0] + (_RATES[1] - _RATES[0]) * part) * 10**9 for part in parts]
+    rtts = [round((_RTTS[0] + (_RTTS[1] - _RTTS[0]) * part) * NS_PER_US) for part in parts]
+    names = [f"net{number}" for number in range(count)]
+    first = base.flows[0]
+    links = [
+        {
+            "name": name,
+            "rate": rate,
+            "delay": base.network.delay_ns(first.src, first.dst, base.network.mtu, TCP_HEADERS, rate=rate, rtt_ns=rtt),
+        }
+        for name, rate, rtt in zip(names, rates, rtts, strict=True)
+    ]
+    slots = rotation(names, day=_DAY, night=_NIGHT)
+    cycle = sum(slot["duration"] for slot in slots)
+    weeks_before = -(-DURATION.parse(FOLD_FROM) // cycle)
+    return {
+        "network.links": links,
+        "network.schedules.forward.slots": slots,
+        "network.schedules.reverse.slots": slots,
+        "probes.fold": 3 * cycle,
+        "probes.fold_from": weeks_before * cycle,
+    }

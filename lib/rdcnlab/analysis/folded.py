@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cases whose bins are folded over weeks: sequence graphs, goodput, slopes, queues, days, and how they are drawn.
+
+A `Case` is what is compared, such as a variant: its name, its runs, and the first one's scenario in network time. See
+`rdcnlab.analysis.weeks` for what is done with one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from rdcnlab.analysis import figures, tables, weeks
+from rdcnlab.analysis.measured import means
+from rdcnlab.fields.units import NS_PER_US
+from rdcnlab.runs.frame import Runs
+from rdcnlab.runs.parts import SENDER
+from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.flow import TCP_HEADERS
+
+
+class Case(NamedTuple):
+    """What is compared with others."""
+
+    name: str
+    runs: Runs
+    scenario: Scenario
+
+
+def sequences(cases: Iterable[Case], flows: Iterable[str] | None = None) -> dict[str, pd.DataFrame]:
+    """Return the sequence graph of each case: ``run``, ``t_us``, ``bytes`` of a flow, the mean of all (or of some)."""
+    found = {}
+    for name, runs, scenario in cases:
+        acked = runs.throughput[runs.throughput["where"] == SENDER]
+        chosen = {flow.name for flow in scenario.flows}
+        if flows is not None:
+            chosen = set(flows)
+            acked = acked[acked["flow"].isin(chosen)]
+        found[name] = weeks.sequence(weeks.fold(acked, "bytes", scenario), share=1 / len(chosen))
+    return found
+
+
+def rates(line: pd.DataFrame, flows: int = 1) -> pd.DataFrame:
+    """Return ``gbps`` of so many flows at the end of a flow's sequence graph, by run."""
+    end = line.groupby("run").last().reset_index()
+    return end.assign(gbps=8e-3 * flows * end["bytes"] / end["t_us"])
+
+
+def goodput(cases: Iterable[Case]) -> pd.DataFrame:
+    """Return the goodput of all flows together, in Gb/s: ``mean``, ``low``, ``high`` over runs, by case."""
+    present = list(cases)
+    flows = {case.name: len(case.scenario.flows) for case in present}
+    parts = [rates(line, flows[name]).assign(case=name) for name, line in sequences(present).items()]
+    return means(pd.concat([pd.DataFrame({"case": [], "gbps": []}), *parts]), "case", "gbps")
+
+
+def rtt_us(scenario: Scenario, link: str) -> float:
+    """Return the RTT of a full packet and its ACK through an empty network, by a link there and back."""
+    flow, mtu = scenario.flows[0], scenario.network.mtu
+    return scenario.network.rtt_ns(flow.src, flow.dst, mtu, TCP_HEADERS, link=link, link_back=link) / NS_PER_US
+
+
+def slopes(lines: dict[str, pd.DataFrame], scenario: Scenario, link: str) -> dict[str, float]:
+    """Return the slope of each sequence graph in the days of a link, as a share of the link's payload rate."""
+    rate = weeks.bound_gbps(scenario, only=link) / len(scenario.flows)
+    rtt = rtt_us(scenario, link)
+    # what is shorter is a night
+    spans = [span for span in weeks.spans_us(scenario, link) if span[1] - span[0] > rtt * 1.5]
+    return {name: weeks.slope_gbps(line, spans, rtt) / rate for name, line in lines.items()}
+
+
+def queues(cases: Iterable[Case]) -> dict[str, pd.DataFrame]:
+    """Return the queue of each case's schedule in full packets: ``run``, ``t_us``, ``mean``."""
+    found = {}
+    for name, runs, scenario in cases:
+        queue = runs.queues[runs.queues["link"] == weeks.schedule(scenario).name]
+        folded = weeks.fold(queue, "mean_B", scenario, kind="mean")
+        found[name] = folded.assign(mean=weeks.packets(scenario, folded["mean"]))
+    return found
+
+
+def into_week(times_us: pd.Series[float], scenario: Scenario) -> pd.Series[float]:
+    """Return how long after the begin of its week each instant is, us."""
+    return times_us % (weeks.schedule(scenario).cycle / NS_PER_US)
+
+
+def waiting(
+    lengths: dict[str, pd.DataFrame], scenario: Scenario, part_us: tuple[float, float] = (0.0, float("inf"))
+) -> pd.DataFrame:
+    """Return the packets waiting in all or a part of each week: ``mean``, ``low``, ``high`` over runs, by case."""
+    parts = [of.assign(case=name) for name, of in lengths.items()]
+    every = pd.concat([pd.DataFrame({"case": [], "run": [], "t_us": [], "mean": []}), *parts])
+    into = into_week(every["t_us"], scenario)
+    of_run = every[(into >= part_us[0]) & (into < part_us[1])].groupby(["case", "run"])["mean"].mean().reset_index()
+    return means(of_run, "case", "mean")
+
+
+def limit(scenario: Scenario) -> int | None:
+    """Return the packets that the queue of the first flow's schedule takes in, if that is limited."""
+    queue = weeks.schedule(scenario).queue
+    return None if queue is None else queue.packets
+
+
+def events_by_day(
+    case: Case, names: Sequence[str], link: str, *, dilation: int, after_us: int, by_flow: bool = False
+) -> pd.DataFrame:
+    """Count some events in every day of a link, of all flows together or of each.
+
+    Parameters
+    ----------
+    case : Case
+        What to count for.
+    names : sequence of str
+        Events.
+    link : str
+        Of the days.
+    dilation : int
+        How many times slower the hosts' clocks, by which events are timed, run than the network's.
+    after_us : int
+        What comes so much after a day counts too.
+    by_flow : bool
+        Count each flow's for itself.
+
+    Returns
+    -------
+    DataFrame
+        ``run``, ``begin_ns``, ``count``; see `weeks.per_day`. Days before the fold begins are left out.
+    """
+    spans = weeks.days(case.scenario, link)
+    events = case.runs.events[case.runs.events["event"].isin(list(names))]
+    events = events.assign(t_ns=events["t_ns"] // dilation)
+    parts = [events[events["flow"] == flow.name] for flow in case.scenario.flows] if by_flow else [events]
+    options = {"after_ns": after_us * NS_PER_US, "begin_ns": case.scenario.probes.fold_from}
+    return pd.concat(weeks.per_day(part, spans, range(len(case.runs)), **options) for part in parts)
+
+
+def plot_sequences(lines: dict[str, pd.DataFrame], scenario: Scenario, packet: str, circuit: str) -> Figure:
+    """Draw sequence graphs between what both networks could carry and what one of them could, days of one shaded."""
+    flows = len(scenario.flows)
+    at = np.arange(0, (scenario.probes.fold or 0) + 1, scenario.probes.bin, dtype=float)
+    with figures.single(6.4, 3.4, columns=4) as (figure, ax):
+        bounds: Sequence[tuple[str | None, str, str]] = ((None, "optimal", "-"), (packet, f"{packet} only", ":"))
+        for only, label, style in bounds:
+            y = weeks.carried(scenario, at, only=only) / flows / 1e6
+            ax.plot(at / 1e3, y, color=figures.REFERENCE, linestyle=style, label=label, linewidth=0.9)
+        for name, graph in lines.items():
+            figures.band(ax, tables.mean_ci(graph, ["t_us"], "bytes"), "t_us", name, scale=1e-6)
+        figures.shade(ax, weeks.spans_us(scenario, circuit))
+        ax.set(xlabel="time in three weeks [us]", ylabel="acknowledged by a flow [MB]")
+    return figure
+
+
+def plot_queues(lengths: dict[str, pd.DataFrame], scenario: Scenario, circuit: str) -> Figure:
+    """Draw the lengths of queues and their limit, days of a link shaded."""
+    with figures.single(6.4, 3.0, columns=4) as (figure, ax):
+        for name, of in lengths.items():
+            figures.band(ax, tables.mean_ci(of, ["t_us"], "mean"), "t_us", name)
+        room = limit(scenario)
+        if room:
+            figures.reference(ax, room, "limit")
+        figures.shade(ax, weeks.spans_us(scenario, circuit))
+        ax.set(xlabel="time in three weeks [us]", ylabel="queue [packets]")
+    return figure

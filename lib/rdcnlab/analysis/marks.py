@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What switches mark and flows send again, over the marking threshold and the period of moves."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from rdcnlab.analysis import tables
+from rdcnlab.analysis.measured import Measured, means
+from rdcnlab.runs.frame import Runs
+
+#: How long after a move the queue that it made still stands.
+_SOON_MS = 15
+_POINT = "{:g} B, {:g} ms"
+_THRESHOLD = "{:g} kB"
+
+
+def counted(runs: Runs) -> pd.DataFrame:
+    """Return one row a run: ``period_ms``, ``threshold_kB``, ``marked`` (% of packets), ``retransmits``."""
+    links = {link.name for run in runs for link in run.scenario.network.links}
+    throughput = runs.throughput
+    packets = throughput[throughput["where"].isin(links)].groupby("run")["packets"].sum()
+    frame = pd.DataFrame(
+        {
+            "marked": 100 * runs.queues.groupby("run")["marks"].sum() / packets,
+            "retransmits": runs.flows.groupby("run")["retransmits"].sum(),
+            "threshold_kB": [(run.scenario.switch.ecn_threshold or 0) // 1000 for run in runs],
+            # none where the flows stay where they are
+            "period_ms": runs.scenarios.set_index("run")["period_ms"].fillna(0),
+        }
+    )
+    return frame.reset_index(names="run")
+
+
+def trends(table: pd.DataFrame) -> pd.Series[float]:
+    """Return Spearman's coefficient of each row over the columns."""
+    return table.apply(lambda row: tables.spearman(row.index, row), axis=1)
+
+
+def soon_after_moves(runs: Runs) -> Measured:
+    """Measure the share of marks, in %, in the first 15 ms after a move; the note has the longest queue."""
+    sums = _since_moves(runs, "marks")
+    longest = runs.queues["max_B"].max() / 1000
+    return Measured.each(100 * sums["soon"] / sums["all"], _POINT, f"the longest queue was {longest:.0f} kB")
+
+
+def dropped_soon(runs: Runs) -> Measured:
+    """Measure the share of drops, in %, in the first 15 ms after a move; the note has how many there are in all."""
+    sums = _since_moves(runs, "drops")
+    listed = ", ".join(f"{name}: {number:g}" for name, number in tables.cases(sums["all"], _POINT).items())
+    return Measured.each(100 * sums["soon"] / sums["all"], _POINT, f"drops {listed}")
+
+
+def marks_a_meeting(runs: Runs) -> Measured:
+    """Measure thousands of marks in the first 15 ms after a move onto the shared link, by threshold and period."""
+    soon = _since_moves(runs, "marks")["soon"]
+    # they meet once in two periods, as long as both run; the first slot is apart
+    meetings = tables.completion(runs.flows)
+    meetings["times"] = (1000 * meetings["both_s"] / (2 * meetings["period_ms"])).round()
+    seen = runs.scenarios[["run", "switch.ecn_threshold", "period_ms"]].merge(meetings[["run", "times"]], on="run")
+    return Measured.each(soon / seen.groupby(soon.index.names)["times"].sum() / 1000, _POINT)
+
+
+def again_by_threshold(runs: Runs) -> Measured:
+    """Measure the mean number of retransmissions by the threshold."""
+    return Measured.each(counted(runs).groupby("threshold_kB")["retransmits"].mean(), _THRESHOLD)
+
+
+def marked_by_threshold(runs: Runs) -> Measured:
+    """Measure the share of marked packets, in %, by the threshold; the note has how long both flows took."""
+    rows = counted(runs)
+    flows = runs.flows.merge(rows[["run", "threshold_kB"]], on="run")
+    took = flows.groupby(["threshold_kB", "run"])["end_s"].max().reset_index()
+    listed = tables.listed(means(took, "threshold_kB", "end_s"), "s", _THRESHOLD)
+    return Measured.each(rows.groupby("threshold_kB")["marked"].mean(), _THRESHOLD, f"the last flow ended at {listed}")
+
+
+def _since_moves(runs: Runs, column: str) -> pd.DataFrame:
+    """Sum a column of the queues by threshold and period: in the first 15 ms after moves, ``soon``, and in ``all``."""
+    queues = runs.queues
+    counts = queues[column]
+    parts = queues.assign(soon=counts.where(queues["bin"] % queues["period_ms"] < _SOON_MS, 0), all=counts)
+    return parts.groupby(["switch.ecn_threshold", "period_ms"])[["soon", "all"]].sum()

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What moves do to a flow: what is dropped then, and how fast it is back at the rate of its link."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from rdcnlab.analysis import tables
+from rdcnlab.fields.units import NS_PER_MS
+from rdcnlab.runs.frame import Runs
+from rdcnlab.scenario import Scenario
+
+#: Drops this long after a move count as caused by it: more than three smallest RTTs.
+_AFTER_MOVE_NS = NS_PER_MS
+
+
+def ramp_up_ms(runs: Runs) -> pd.DataFrame:
+    """Return for each run of one flow the ms from its start to the end of the first bin at 95 % of the link's rate."""
+    rates = tables.rates(runs.throughput, NS_PER_MS, NS_PER_MS)
+    line_rate = runs[0].scenario.network.links[0].rate
+    first = rates[rates["rate_bps"] >= 0.95 * line_rate].groupby("run")["t_s"].min()
+    flows = runs.flows.set_index("run")
+    return pd.DataFrame({"cc": flows["cc"], "ms": (first + 0.001 - flows["start_s"]) * 1000})
+
+
+def drops_by_moves(scenario: Scenario, events: pd.DataFrame) -> int:
+    """Count drops in the dark, and those within 1 ms after a timetable entered a slot."""
+    drops = events[events["event"].str.startswith("drop")]
+    moves = np.sort(events.loc[events["event"] == "slot", "t_ns"].to_numpy())
+    if not any(flow.slots for flow in scenario.flows) or drops.empty:
+        return 0
+    last = np.searchsorted(moves, drops["t_ns"].to_numpy(), side="right") - 1
+    since = np.where(last >= 0, drops["t_ns"].to_numpy() - moves[np.maximum(last, 0)], np.iinfo(np.int64).max)
+    return int(np.sum((drops["event"] == "drop_dark").to_numpy() | (since < _AFTER_MOVE_NS)))

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What lists the figures, written from them: the papers' packages, the index notebook and the README's table.
+
+A figure is three files: its claims in ``data/papers/<paper>.yaml``, ``lib/rdcnlab/papers/<paper>/<item>.py`` and
+``notebooks/<paper>/<item>.ipynb``. ``tools/index`` writes these lists anew.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from rdcnlab import papers
+from rdcnlab.fields.errors import InputError
+from rdcnlab.papers import claims
+from rdcnlab.papers.item import Item
+from rdcnlab.runs.shipped import Shipped
+from rdcnlab.system import places
+
+#: Between these two lines of the README stands the table.
+_BEGIN, _END = "<!-- figures: written by tools/index -->", "<!-- end of figures -->"
+#: The cell of the index notebook that lists the figures.
+_CELL = "index-figures"
+_ROMAN = {"1": "I", "2": "II", "3": "III", "4": "IV", "5": "V"}
+
+
+def written(*, readme: bool = True) -> dict[Path, str]:
+    """Return what every list should be, by its file; the README takes half a minute, since it counts all runs.
+
+    Raises
+    ------
+    InputError
+        A figure lacks one of its three files, or the README has no place for the table.
+    """
+    known = [claims.paper(name) for name in papers.PAPERS]
+    for paper in known:
+        _complete(paper)
+    found = {_package(paper.paper): registration(paper) for paper in known}
+    notebook = places.notebooks() / "index.ipynb"
+    found[notebook] = _with_cell(notebook.read_text(encoding="utf-8"), "\n".join(map(links, known)))
+    if readme:
+        found[places.tree() / "README.md"] = _between(places.tree() / "README.md", table(papers.select()))
+    return found
+
+
+def write() -> list[Path]:
+    """Write the files that are not what they should be, and return them."""
+    changed = [(path, text) for path, text in written().items() if path.read_text(encoding="utf-8") != text]
+    for path, text in changed:
+        path.write_text(text, encoding="utf-8")
+    return [path for path, _ in changed]
+
+
+def registration(paper: claims.Paper) -> str:
+    """Return the package of a paper, which names its items and imports none."""
+    names = [item.id for item in paper.items]
+    imports = "".join(
+        f"    from rdcnlab.papers.{paper.paper}.{name} import {name.capitalize()} as {name}\n"
+        for name in sorted(names, key=_natural)
+    )
+    exported = "".join(f'    "{name}",\n' for name in ["ITEMS", *sorted(names, key=_natural)])
+    items = "".join(f'    "{name}",\n' for name in names)
+    return f'''# SPDX-License-Identifier: Apache-2.0
+# Written by tools/index from data/papers/{paper.paper}.yaml: change that.
+"""{paper.authors}, "{paper.title}"."""
+
+import sys
+from typing import TYPE_CHECKING
+
+from rdcnlab.papers.lazy import Package
+
+if TYPE_CHECKING:
+{imports}
+__all__ = [
+{exported}]
+
+#: All items, in the order of the paper. Each is imported when it is first asked for.
+ITEMS = (
+{items})
+
+sys.modules[__name__].__class__ = Package
+'''
+
+
+def links(paper: claims.Paper) -> str:
+    """Return the part of the index notebook on a paper."""
+    rows = "".join(f"| [{_label(item.id)}]({paper.paper}/{item.id}.ipynb) | {item.title} |\n" for item in paper.items)
+    return f"## {paper.authors}, *{paper.title}*\n\n| item | what it shows |\n|---|---|\n{rows}"
+
+
+def table(kinds: Iterable[type[Item]]) -> str:
+    """Return the README's table: what each figure runs that no figure above it has run, and how long that took."""
+    took = {row.hash: float(row.provenance["wall_s"]) for row in Shipped()}
+    lines = ["| figure | notebook | runs, paper profile | core-minutes |", "|---|---|---|---|"]
+    known: set[str] = set()
+    for kind in kinds:
+        item = kind(profile="paper")
+        asked = {scenario.hash for scenario in item.scenarios()}
+        # of causes only what is shown by other runs
+        others = {id(cause.shown_by): cause.shown_by for cause in item.causes() if cause.shown_by is not item}
+        explain = {scenario.hash for other in others.values() for scenario in other.scenarios()} - known - asked
+        counts = {"": len(asked - known), " of figures above": len(asked & known), " that explain": len(explain)}
+        parts = [f"{count}{words}" for words, count in counts.items() if count]
+        minutes = sum(took.get(each, 0.0) for each in (asked - known) | explain) / 60
+        known |= asked
+        path = f"notebooks/{kind.paper}/{kind.id}.ipynb"
+        lines.append(
+            f"| {kind.paper} {kind.id}, {item.claims.title} | [`{kind.id}.ipynb`]({path}) | {', '.join(parts)} "
+            f"| {minutes:.0f} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _complete(paper: claims.Paper) -> None:
+    """Refuse a figure of which one of the three files is missing."""
+    folder, notebooks = _package(paper.paper).parent, places.notebooks() / paper.paper
+    claimed = {item.id for item in paper.items}
+    for name in claimed:
+        for path in (folder / f"{name}.py", notebooks / f"{name}.ipynb"):
+            if not path.exists():
+                raise InputError.of("item", f"{paper.paper}/{name}", f"one that has {path.relative_to(places.tree())}")
+    others = {path.stem for path in notebooks.glob("*.ipynb")}
+    others |= {path.stem for path in folder.glob("*.py") if f"class {path.stem.capitalize()}(" in path.read_text()}
+    for name in sorted(others - claimed):
+        file = f"data/papers/{paper.paper}.yaml"
+        raise InputError.of("item", f"{paper.paper}/{name}", f"one whose claims are in {file} ({', '.join(claimed)})")
+
+
+def _package(paper: str) -> Path:
+    return Path(papers.__file__).parent / paper / "__init__.py"
+
+
+def _natural(name: str) -> list[Any]:
+    """Return a key by which ``fig9`` comes before ``fig10``."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
+
+
+def _label(name: str) -> str:
+    """Return ``figure 6(a)`` for ``fig6a``, ``table I`` for ``tab1``, and ``beyond`` for what is not in the paper."""
+    found = re.fullmatch(r"(fig|tab)(\d+)([a-z]?)", name)
+    if found is None:
+        return "beyond"
+    kind, number, part = found.groups()
+    return f"table {_ROMAN.get(number, number)}" if kind == "tab" else f"figure {number}" + (part and f"({part})")
+
+
+def _with_cell(text: str, source: str) -> str:
+    """Return a notebook with another text in the cell that lists the figures."""
+    notebook = json.loads(text)
+    (cell,) = (cell for cell in notebook["cells"] if cell["id"] == _CELL)
+    cell["source"] = source.rstrip("\n").splitlines(keepends=True)
+    return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
+
+
+def _between(readme: Path, text: str) -> str:
+    """Return the README with another table."""
+    before, begin, rest = readme.read_text(encoding="utf-8").partition(_BEGIN)
+    _, end, after = rest.partition(_END)
+    if not begin or not end:
+        raise InputError.of("README.md", "no place for the table", f"the lines {_BEGIN} and {_END}")
+    return f"{before}{_BEGIN}\n{text}{_END}{after}"
+
+
+if __name__ == "__main__":
+    for changed in write():
+        print(changed.relative_to(places.tree()))

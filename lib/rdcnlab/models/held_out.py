@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is said of predictions of the prolongation in runs held out: how good, where hardest, by which inputs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from rdcnlab.analysis import figures
+from rdcnlab.analysis.measured import Measured
+from rdcnlab.models import fct
+
+_AT = ["day_ms", "night_ms"]
+
+
+def judged(data: pd.DataFrame, hardest: tuple[float, float]) -> dict[str, Measured]:
+    """Measure how well runs held out are predicted by the best forest, and what matters.
+
+    Parameters
+    ----------
+    data : DataFrame
+        As from `fct.dataset`.
+    hardest : tuple of float
+        A day and a night, ms, whose ranks are told.
+
+    Returns
+    -------
+    dict of str to Measured
+        ``r2``, ``mse`` with those of whole scenarios held out, ``range``, ``hardest`` (ranks by residual and
+        prolongation, if there is such a point) and ``important``; nothing of fewer rows than folds.
+    """
+    if len(data) < fct.FOLDS:
+        return {}
+    model = fct.forest(**fct.BEST)
+    scores = fct.score(data, model)
+    grouped = fct.score(data, model, "scenarios") if data["scenario"].nunique() >= fct.FOLDS else None
+    harder = "folds of whole scenarios:"
+    target = data[fct.TARGET]
+    measured = {
+        "r2": Measured.one(scores.r2, f"{harder} {grouped.r2:.3f}" if grouped else ""),
+        "mse": Measured.one(scores.mse, f"{harder} {grouped.mse:.3g} s^2" if grouped else ""),
+        "range": Measured({"longest": float(target.max())}, f"shortest: {target.min():.3g} s"),
+        "important": important(data),
+    }
+    off = data.assign(residual=(target - scores.predictions).abs(), prolongation=target).groupby(_AT)
+    ranks = off[["residual", "prolongation"]].mean().rank(ascending=False)
+    if hardest in ranks.index:
+        measured["hardest"] = Measured({str(name): float(rank[hardest]) for name, rank in ranks.items()})
+    return measured
+
+
+def important(data: pd.DataFrame) -> Measured:
+    """Measure by how much the day matters more than the night, and the night than what comes next."""
+    lost = fct.importances(data, fct.forest(**{**fct.BEST, "n_estimators": 100}))
+    others = lost.drop(_AT).max()
+    margins = {"day over night": lost["day_ms"] - lost["night_ms"], "night over others": lost["night_ms"] - others}
+    listed = ", ".join(f"{name}: {value:.3g}" for name, value in lost.items())
+    return Measured({name: float(value) for name, value in margins.items()}, listed)
+
+
+def draw(ax: Axes, data: pd.DataFrame) -> fct.Scores:
+    """Draw what was measured and, beside it, what was predicted of runs held out, over day and night."""
+    scores = fct.score(data, fct.forest(**fct.BEST))
+    places = data[_AT].drop_duplicates().sort_values(_AT[::-1])
+    at = data[_AT].merge(places.assign(place=np.arange(len(places))), how="left")["place"]
+    # side by side, and runs of one pair of variants above each other
+    pair = data.groupby(["migrated", "main"]).ngroup()
+    shift = (pair - pair.max() / 2) / (pair.max() + 1) * 0.35
+    main, migrated = (figures.look(flow).color for flow in ("main", "migrated"))
+    drawn: dict[str, Any] = {"s": 10, "alpha": 0.5, "linewidth": 0.8}
+    ax.scatter(at - 0.2 + shift, data[fct.TARGET], label="measured", marker="o", color=main, **drawn)
+    ax.scatter(at + 0.2 + shift, scores.predictions, label="predicted, held out", marker="x", color=migrated, **drawn)
+    ax.set_xticks(range(len(places)), [f"{row.day_ms:g}\n{row.night_ms:g}" for row in places.itertuples()])
+    ax.set(xlabel="day [ms] above night [ms]", ylabel="prolongation [s]")
+    return scores

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scenarios all over a space of networks: variants, days, nights, buffers, RTTs, numbers of flows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.stats import qmc
+
+from rdcnlab.fields.units import NS_PER_MS, NS_PER_US
+from rdcnlab.models import general
+from rdcnlab.scenario import Scenario
+
+#: Ranges, of which each doubling is as likely as any other.
+_PERIOD_MS, _BUFFER_KB, _RTT_US = (1, 100), (250, 4000), (50, 800)
+_FLOWS = (2, 4, 8, 16)
+#: Longest night, a share of the period; half of the scenarios have none.
+_NIGHT = 0.2
+#: Volume of each group, B.
+_VOLUME_B = 512 * 2**20
+#: So that no socket's memory is in the way of the largest buffer and RTT.
+_MEMORY = {"transport.rmem": ["4096 B", "131072 B", "16 MB"], "transport.wmem": ["4096 B", "16384 B", "16 MB"]}
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def drawn(count: int) -> Floats:
+    """Return the first so many points of one sequence in the unit cube; a power of 2 fills it evenly."""
+    # Sobol's sequence as it is: no random numbers, the same with every version; its first point is a corner
+    sequence = qmc.Sobol(8, scramble=False)
+    sequence.fast_forward(1)
+    points: Floats = sequence.random(count)
+    return points
+
+
+def scenario(point: Floats, variants: Sequence[str], two_flows: Callable[[str, str], Scenario]) -> Scenario:
+    """Return the scenario at a point of the unit cube.
+
+    Parameters
+    ----------
+    point : ndarray, shape (8,)
+        As from `drawn`.
+    variants : sequence of str
+        Variants of both groups.
+    two_flows : callable
+        Returns, for the variants of migrated and main flow, what is varied: a flow ``main`` and one ``migrated``
+        between the links ``blue`` and ``green``.
+    """
+    migrated, main = (variants[int(share * len(variants))] for share in point[:2])
+    flows = _FLOWS[int(point[2] * len(_FLOWS))]
+    period, buffer, rtt = (
+        low * (high / low) ** share
+        for (low, high), share in zip((_PERIOD_MS, _BUFFER_KB, _RTT_US), point[3:6], strict=True)
+    )
+    cycle = round(period * NS_PER_MS)
+    night = round(cycle * _NIGHT * point[7]) if point[6] >= 0.5 else 0
+    base = two_flows(migrated, main)
+    groups = {flow["name"]: flow for flow in base.to_dict()["flows"]}
+    path = [slot for link in ("blue", "green") for slot in ([cycle - night, link], [night, "dark"]) if slot[0]]
+    each = flows // 2
+    changed = base.with_(
+        flows=[
+            {**flow, "name": f"{name}-{number}", "size": _VOLUME_B // each}
+            | ({"path": path} if name == "migrated" else {})
+            for number in range(1, each + 1)
+            for name, flow in groups.items()
+        ],
+        **{f"network.links.{link.name}.buffer": f"{round(buffer)} kB" for link in base.network.links},
+        **_MEMORY,
+    )
+    return _with_rtt(_with_threshold(changed, rtt), rtt)
+
+
+def _with_rtt(base: Scenario, rtt_us: float) -> Scenario:
+    """Change the length of all cables alike."""
+    hosts = {host.name: host.delay for host in base.network.hosts}
+    more = rtt_us * NS_PER_US - general.rtt_ns(base)
+    # a packet and its ACK cross two cables each
+    return base.with_(
+        **{f"network.hosts.{name}.delay": max(round(delay + more / 4), 0) for name, delay in hosts.items()}
+    )
+
+
+def _with_threshold(base: Scenario, rtt_us: float) -> Scenario:
+    """Mark where a DCTCP flow runs, above a seventh of what is on the way (Alizadeh et al. 2010, sec. 3.4)."""
+    if all(flow.cc != "dctcp" for flow in base.flows):
+        return base
+    on_the_way = base.network.links[0].rate / 8 * rtt_us / 1e6
+    return base.with_(**{"switch.ecn_threshold": max(round(on_the_way / 7), base.network.mtu)})

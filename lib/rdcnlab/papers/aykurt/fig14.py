@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figure 14: the same as figure 13 with a move every 25 ms. Sec. V-I."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rdcnlab.analysis import competition
+from rdcnlab.analysis.measured import Measured, margins, means
+from rdcnlab.fields.units import NS_PER_MS
+from rdcnlab.papers.aykurt.fig13 import FAR, LOSS_BASED, Fig13
+from rdcnlab.papers.aykurt.space import Period
+from rdcnlab.papers.item import Cause
+from rdcnlab.runs.frame import Runs
+from rdcnlab.scenario import Scenario
+
+
+class Fig14(Fig13):
+    """TCP moved every 25 ms onto a QUIC flow's link, compared with every 50 ms; parameters as in `Fig13`."""
+
+    period_ms: ClassVar[Period] = 25
+
+    def points(self) -> list[Scenario]:
+        """Return variants times seeds at both periods."""
+        return self.every(25) + self.every(50)
+
+    def needs(self, scenario: Scenario) -> tuple[str, ...]:
+        """Return completion times, and at 25 ms the throughput."""
+        return ("flows", "throughput") if scenario.flows[-1].period == 25 * NS_PER_MS else ("flows",)
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Measure how completion times change from 50 to 25 ms."""
+        times = [competition.times(self.of(runs, period), "cc") for period in (25, 50)]
+        at_25, at_50 = (means(each, "cc", "migrated_s") for each in times)
+        loss_based = [cc for cc in self.cc if cc in LOSS_BASED]
+        others = [cc for cc in self.cc if cc not in LOSS_BASED]
+        return {
+            "suffer-more": Measured(margins(at_25, at_50, loss_based)),
+            "others-stay": Measured.each((at_25["mean"] / at_50["mean"])[others]),
+        }
+
+    def causes(self) -> list[Cause]:
+        """Return what bounds the window of the QUIC flow, where that is wider."""
+        return [Cause("suffer-more", self.again(cc=LOSS_BASED, size=self.size, changes=FAR))]

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figure 6(a): a migrated flow of one variant against a main flow of another, at 50 ms. Sec. V-C."""
+
+from __future__ import annotations
+
+import math
+from itertools import permutations
+from typing import Any, ClassVar
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from rdcnlab.analysis import competition, figures, tables
+from rdcnlab.analysis.measured import Measured, highest, means
+from rdcnlab.papers.aykurt.space import COMPARED, NO_ACKS, Period, Variant, Variants, Volume, buffers, grid
+from rdcnlab.papers.item import Cause, Item
+from rdcnlab.runs.frame import Runs
+from rdcnlab.scenario import Scenario
+
+_PAIR = "{} migrated, {} main"
+#: What does not keep BBR at half the rate once it is alone: a buffer, the sender's own queue as in Linux 4.15 on a card
+#: without memory of its own, and no timestamps.
+_NOT_BBR: tuple[dict[str, Any], ...] = (
+    buffers("500 kB"),
+    {
+        "transport.limit_output_bytes": "256 KiB",
+        "network.hosts.s1.nic_buffer": 0,
+        "network.hosts.s2.nic_buffer": 0,
+    },
+    {"transport.timestamps": False},
+)
+
+
+class Fig6a(Item):
+    """One variant migrated, others as main flows.
+
+    Parameters
+    ----------
+    cc : str
+        Variant of the migrated flow that is drawn.
+    mains : tuple of str
+        Variants of the main flows, a panel each.
+    every_pair : bool
+        Run every other ordered pair of CUBIC, BBR, Reno and Westwood too, for the claims that speak of all.
+    size : str
+        Volume of each flow.
+    """
+
+    reads: ClassVar[tuple[str, ...]] = ("flows", "throughput")
+    period_ms: ClassVar[Period] = 50
+
+    cc: Variant = "cubic"
+    mains: Variants = ("bbr", "reno", "westwood")
+    every_pair: bool = True
+    size: Volume = "2 GB"
+
+    def points(self) -> list[Scenario]:
+        """Return the pairs drawn, and every other ordered pair; of those one seed in the quick profile."""
+        return self.pairs(self.period_ms) + self.rest(self.period_ms)
+
+    def pairs(self, period_ms: Period) -> list[Scenario]:
+        """Return the pairs drawn at a period."""
+        at = {"period_ms": period_ms, "size": self.size, "seed": range(self.count)}
+        return grid(NO_ACKS, cc=self.cc, main_cc=self.mains, **at)
+
+    def rest(self, period_ms: Period) -> list[Scenario]:
+        """Return the ordered pairs that are not drawn, if asked for."""
+        pairs = [pair for pair in permutations(COMPARED, 2) if pair[0] != self.cc or pair[1] not in self.mains]
+        at = {"period_ms": period_ms, "size": self.size, "seed": range(self.undrawn)}
+        return [each for cc, main in pairs if self.every_pair for each in grid(NO_ACKS, cc=cc, main_cc=main, **at)]
+
+    def plot(self, runs: Runs) -> Figure:
+        """Draw the mean throughput of both flows over time with its interval, one panel a main variant."""
+        cases = {}
+        for main in self.mains:
+            title = f"{figures.look(self.cc).label} migrated, {figures.look(main).label} main"
+            of_pair = competition.of_variants(runs, migrated=self.cc, main=main)
+            cases[title] = (competition.moved_every(of_pair, self.period_ms), competition.bin_ms(self.period_ms))
+        return competition.plot(cases)
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Measure who gets how much, and where BBR's rate stays."""
+        seen = competition.phases(runs).merge(competition.variants(runs), on="run")
+        both = seen[seen["both_run"]]
+        rates = both.pivot_table(index=["migrated", "main", "run"], columns="flow", values="gbps")
+        rates = rates.rename(columns={"main": "of_main", "migrated": "of_migrated"})
+        drawn = [(self.cc, main) for main in self.mains]
+        measured = {}
+        if ("cubic", "bbr") in drawn:
+            bbr = seen[(seen["migrated"] == "cubic") & (seen["main"] == "bbr")]
+            ratio = _by_pair(rates["of_migrated"] / rates["of_main"]).loc[[("cubic", "bbr")]]
+            after = competition.alone(bbr, "main")
+            measured["cubic-over-bbr"] = Measured.one(ratio["low"].min(), _listed(ratio))
+            measured["bbr-alone"] = Measured.one(competition.peaks(bbr)["main"])
+            measured["bbr-after"] = Measured.one(after, "it ended first" if math.isnan(after) else "")
+        if ("cubic", "reno") in drawn and len(drawn) > 1:
+            fair = _by_pair(rates.apply(tables.jain, axis=1)).loc[drawn]
+            measured["reno-is-fairest"] = highest(fair, [("cubic", "reno")], _listed(fair))
+        migrated, main = (rates[rates.index.get_level_values(flow) == "westwood"] for flow in ("migrated", "main"))
+        if len(migrated) or len(main):
+            ahead = [migrated["of_migrated"] / migrated["of_main"], main["of_main"] / main["of_migrated"]]
+            over = _by_pair(pd.concat(ahead))
+            measured["westwood-over-all"] = Measured.each(over["low"], _PAIR, _listed(over))
+        return measured
+
+    def causes(self) -> list[Cause]:
+        """Return what does and does not hold BBR back, and what the timestamps cost Westwood."""
+        alone = {"mains": ("bbr",), "every_pair": False, "size": self.size}
+        return [
+            Cause("bbr-alone", self.again(**alone, changes=buffers("500 kB"))),
+            *(Cause("bbr-after", self.again(**alone, changes=changes)) for changes in _NOT_BBR),
+            Cause("westwood-over-all", self.again(size=self.size, changes={"transport.timestamps": False})),
+        ]
+
+
+def _listed(stats: pd.DataFrame) -> str:
+    return tables.listed(stats, "", _PAIR)
+
+
+def _by_pair(of_runs: pd.Series[float]) -> pd.DataFrame:
+    """Average over the runs of each ordered pair, ``migrated`` and ``main``."""
+    return means(of_runs.rename("value").reset_index(), ["migrated", "main"], "value")

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figure 6(b): the same as figure 6(a) with a move every 10 ms. Sec. V-C."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rdcnlab.analysis import competition, tables
+from rdcnlab.analysis.measured import Measured, margins, means
+from rdcnlab.papers.aykurt.fig6a import Fig6a
+from rdcnlab.papers.aykurt.space import Period
+from rdcnlab.papers.item import Cause
+from rdcnlab.runs.frame import Runs
+from rdcnlab.scenario import Scenario
+
+
+class Fig6b(Fig6a):
+    """One variant migrated every 10 ms, others as main flows, compared with every 50 ms; parameters as in `Fig6a`."""
+
+    period_ms: ClassVar[Period] = 10
+
+    every_pair: bool = False
+
+    def points(self) -> list[Scenario]:
+        """Return the pairs drawn, at both periods, and every other ordered pair at 10 ms if asked."""
+        return self.pairs(10) + self.pairs(50) + self.rest(10)
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Compare the differences of completion times between the periods."""
+        fct = runs.flows.merge(competition.variants(runs), on="run")
+        fct = fct[fct["migrated"] == self.cc]
+        fct = fct.pivot_table(index=["period_ms", "main", "run"], columns="flow", values="fct_s")
+        times = (fct["migrated"] - fct["main"]).rename("behind_s").reset_index()
+        at_10, at_50 = (
+            means(times[times["period_ms"] == period], "main", "behind_s").reindex(self.mains) for period in (10, 50)
+        )
+        listed = f"at 10 ms {tables.listed(at_10, 's')}; at 50 ms {tables.listed(at_50, 's')}"
+        larger = margins(tables.sizes(at_10), tables.sizes(at_50), self.mains)
+        return {
+            "same-order": Measured.one(tables.spearman(at_50["mean"], at_10["mean"]), listed),
+            "larger-differences": Measured(larger, listed),
+        }
+
+    def causes(self) -> list[Cause]:
+        """Return what CUBIC gets beside BBR as slots age."""
+        at_50 = Fig6a(mains=("bbr",), every_pair=False, size=self.size, seeds=self.few)
+        return [Cause("larger-differences", at_50, competition.as_slots_age)]

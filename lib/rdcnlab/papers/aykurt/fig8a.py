@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figure 8(a): two DCTCP flows. Sec. V-D."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from matplotlib.figure import Figure
+
+from rdcnlab.analysis import competition, figures, tables
+from rdcnlab.analysis.competition import moved_every
+from rdcnlab.analysis.measured import Measured
+from rdcnlab.fields.quantities import whole
+from rdcnlab.papers.aykurt.space import NO_ACKS, Periods, Variant, Volume, grid
+from rdcnlab.papers.item import Item
+from rdcnlab.runs.frame import Runs
+from rdcnlab.scenario import Scenario
+
+
+class Fig8a(Item):
+    """A main DCTCP flow and a migrated one.
+
+    Parameters
+    ----------
+    threshold_kB : int
+        Marking threshold, kB of 1000 B.
+    periods_ms : tuple of int
+        Periods, a panel each.
+    size : str
+        Volume of each flow.
+    """
+
+    reads: ClassVar[tuple[str, ...]] = ("flows", "throughput")
+    migrated: ClassVar[Variant] = "dctcp"
+
+    threshold_kB: Annotated[int, whole(1, 10_000)] = 5  # noqa: N815  (unit)
+    periods_ms: Periods = (50, 10)
+    size: Volume = "2 GB"
+
+    def points(self) -> list[Scenario]:
+        """Return periods times seeds."""
+        marks = {"switch.ecn_threshold": f"{self.threshold_kB} kB", **NO_ACKS}
+        at = {"period_ms": self.periods_ms, "size": self.size, "seed": range(self.count)}
+        return grid(marks, cc=self.migrated, main_cc="dctcp", **at)
+
+    def plot(self, runs: Runs) -> Figure:
+        """Draw the mean throughput of both flows over time with its interval, one panel a period."""
+        title = f"{figures.look(self.migrated).label} migrated, DCTCP main, {{}} ms"
+        of_period = {ms: (moved_every(runs, ms), competition.bin_ms(ms)) for ms in self.periods_ms}
+        return competition.plot({title.format(ms): case for ms, case in of_period.items()}, width=3.2)
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Measure fairness together, rates apart, and completion times."""
+        found = {f"{period} ms": moved_every(runs, period) for period in self.periods_ms}
+        seen = {case: competition.phases(of) for case, of in found.items()}
+        full = {case: competition.peaks(of).items() for case, of in seen.items()}
+        return {
+            "fair": Measured({case: tables.jain(competition.shared(of)) for case, of in seen.items()}),
+            "full-rate": Measured({f"{case}, {flow}": rate for case, of in full.items() for flow, rate in of}),
+            "equal": Measured({c: competition.unequal(tables.completion(of.flows)) for c, of in found.items()}),
+        }

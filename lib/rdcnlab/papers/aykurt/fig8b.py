@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figure 8(b): a CUBIC flow that is moved onto a DCTCP flow's link. Sec. V-D."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rdcnlab.analysis import competition
+from rdcnlab.analysis.competition import moved_every
+from rdcnlab.analysis.measured import Measured
+from rdcnlab.papers.aykurt.fig8a import Fig8a
+from rdcnlab.papers.aykurt.space import Variant
+from rdcnlab.papers.item import Cause
+from rdcnlab.runs.frame import Runs
+
+
+class Fig8b(Fig8a):
+    """A main DCTCP flow and a migrated CUBIC flow; parameters as in `Fig8a`."""
+
+    migrated: ClassVar[Variant] = "cubic"
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Measure CUBIC's share while both are on one link."""
+        seen = {period: competition.phases(moved_every(runs, period)) for period in self.periods_ms}
+        shares = {f"{ms} ms": competition.share(competition.shared(of), "migrated") for ms, of in seen.items()}
+        return {"cubic-takes-over": Measured(shares)}
+
+    def causes(self) -> list[Cause]:
+        """Return after how long CUBIC has the link."""
+        return [Cause("cubic-takes-over", self.again(periods_ms=(100, 50, 25, 10)), competition.takeover)]

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figure 10(a): reordering events by optical day. Sec. 5.3."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from rdcnlab.analysis import figures, folded
+from rdcnlab.analysis.measured import Measured
+from rdcnlab.papers.item import Cause
+from rdcnlab.papers.tdtcp.graphs import Variants, Weeks
+from rdcnlab.papers.tdtcp.space import PACED
+from rdcnlab.runs.frame import Runs
+from rdcnlab.runs.parts import Part
+
+
+class Fig10a(Weeks):
+    """Runs of ACKs that acknowledge nothing new, because later data came before earlier, in every day of the circuit.
+
+    All flows together, until a round trip after the day.
+    """
+
+    reads: ClassVar[tuple[str, ...]] = ("flows", "events")
+    parts: ClassVar[dict[str, Part]] = {"events": Part(("t_ns", "event", "flow", "value"))}
+    event: ClassVar[str] = "duplicates"
+    label: ClassVar[str] = "reordering events in a day"
+
+    variants: Variants = ("cubic", "mptcp", "tdtcp")
+
+    def counts(self, runs: Runs, *names: str, by_flow: bool = False) -> dict[str, pd.DataFrame]:
+        """Return ``run``, ``begin_ns`` and ``count`` of some events of each variant, or of each of its flows."""
+        after = int(folded.rtt_us(self.first, "packet"))
+        options: dict[str, Any] = {"dilation": self.dilation, "after_us": after, "by_flow": by_flow}
+        return {case.name: folded.events_by_day(case, names, "circuit", **options) for case in self.present(runs)}
+
+    def plot(self, runs: Runs) -> Figure:
+        """Draw the distribution over days."""
+        with figures.single(4.2, 2.8, columns=2) as (figure, ax):
+            for name, counted in self.counts(runs, self.event).items():
+                figures.distribution(ax, counted["count"], name)
+            self.mark(ax)
+            ax.set(xlabel=self.label, ylabel="share of days")
+        return figure
+
+    def mark(self, ax: Axes) -> None:
+        """Mark the paper's share of days without any, which also have no retransmission."""
+        expected = self.expected("quiet-days")
+        if expected and expected.at_least is not None and "tdtcp" in self.variants:
+            figures.stated(ax, "tdtcp", [(0, expected.at_least / 100)])
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Measure the share of days without reordering and without retransmission with TDTCP."""
+        quiet = self._quiet(runs)
+        note = ", ".join(f"{name}: {share:.3g} %" for name, share in quiet.items())
+        return {"quiet-days": Measured.one(quiet["tdtcp"], note) if "tdtcp" in quiet else Measured()}
+
+    def causes(self) -> list[Cause]:
+        """Return whose days are counted, and what the burst of a window that was kept costs."""
+        paced = self.again(variants=("tdtcp",), changes=PACED)
+        return [Cause("quiet-days", item, item.quiet_flows) for item in (self, paced)]
+
+    def quiet_flows(self, runs: Runs) -> Measured:
+        """Measure the share of days of a single flow, in %, in which it has neither."""
+        return Measured(self._quiet(runs, by_flow=True))
+
+    def _quiet(self, runs: Runs, *, by_flow: bool = False) -> dict[str, float]:
+        """Return the share of days, in %, without reordering and without retransmission."""
+        counted = self.counts(runs, "duplicates", "retransmit", by_flow=by_flow)
+        return {name: 100 * float((of["count"] == 0).mean()) for name, of in counted.items()}

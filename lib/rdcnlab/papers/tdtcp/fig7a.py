@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figure 7(a): throughput of all variants where the two networks differ in bandwidth and latency. Sec. 5.2."""
+
+from __future__ import annotations
+
+from rdcnlab.analysis.measured import Measured, over
+from rdcnlab.papers.item import Cause
+from rdcnlab.papers.tdtcp.graphs import Throughput
+from rdcnlab.papers.tdtcp.space import ACKS_APART, CROSSING, PACED
+from rdcnlab.runs.frame import Runs
+
+
+class Fig7a(Throughput):
+    """Sequence graphs."""
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Measure how much more TDTCP carries than each of the others."""
+        goodput = self.goodput(runs)
+        measured = {f"over-{other}": over(goodput, "tdtcp", other) for other in ("cubic", "dctcp", "mptcp", "retcpdyn")}
+        return measured | {"retcp-as-cubic": over(goodput, "retcp", "cubic")}
+
+    def causes(self) -> list[Cause]:
+        """Return what the initial burst costs, what MPTCP's isolation does, and what the circuit of ACKs."""
+        return [
+            Cause("over-dctcp", self.again(variants=("tdtcp", "cubic", "dctcp"), changes=PACED)),
+            Cause("over-mptcp", self.again(variants=("tdtcp", "mptcp"), changes=CROSSING)),
+            Cause("retcp-as-cubic", self.again(variants=("cubic", "retcp"), changes=ACKS_APART)),
+        ]

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figure 8(a): throughput of all variants where the two networks differ in bandwidth only. Sec. 5.2."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from rdcnlab.analysis import weeks
+from rdcnlab.analysis.measured import Measured, lowest, over
+from rdcnlab.papers.item import Cause
+from rdcnlab.papers.tdtcp.graphs import Throughput
+from rdcnlab.papers.tdtcp.space import CROSSING, Difference
+from rdcnlab.runs.frame import Runs
+
+#: The circuit's RTT in both networks: the paper does not say which of the two there was. As networks/tdtcp.yaml has it.
+_SHORT: dict[str, Any] = {"network.links.packet.delay": "16257 ns", "network.links.circuit.delay": "19544 ns"}
+#: Hosts learn so late of each change of networks.
+_LATER: dict[str, Any] = {"notify": {"delay": "40 us"}}
+
+
+class Fig8a(Throughput):
+    """Sequence graphs."""
+
+    difference: ClassVar[Difference] = "bandwidth"
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Measure who is how far below TDTCP, and how near to optimal reTCPdyn is."""
+        goodput = self.goodput(runs)
+        below = {name: over(goodput, name, "tdtcp") for name in ("cubic", "dctcp")}
+        near = goodput[goodput.index == "retcpdyn"]["mean"] / weeks.bound_gbps(self.first)
+        return {
+            "slightly-below": Measured({name: each.cases[""] for name, each in below.items() if each.cases}),
+            "mptcp-last": lowest(goodput, "mptcp"),
+            "retcpdyn-optimal": Measured.one(near.iloc[0]) if len(near) else Measured(),
+            "retcp-as-cubic": over(goodput, "retcp", "cubic"),
+        }
+
+    def causes(self) -> list[Cause]:
+        """Return what the RTT, which is assumed, has to do with reTCPdyn, late notifications, and MPTCP's isolation."""
+        return [
+            Cause("retcpdyn-optimal", self.again(variants=("retcpdyn",), changes=_SHORT)),
+            Cause("slightly-below", self.again(variants=("tdtcp", "cubic", "dctcp"), changes=_LATER)),
+            Cause("mptcp-last", self.again(variants=("cubic", "dctcp", "mptcp"), changes=CROSSING)),
+        ]

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figure 8(b): the queue where the two networks differ in bandwidth only. Sec. 5.2."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rdcnlab.analysis.measured import Measured, lowest
+from rdcnlab.papers.item import Cause
+from rdcnlab.papers.tdtcp.graphs import Occupancy
+from rdcnlab.papers.tdtcp.space import Difference
+from rdcnlab.runs.frame import Runs
+
+
+class Fig8b(Occupancy):
+    """Queues."""
+
+    difference: ClassVar[Difference] = "bandwidth"
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Measure whether TDTCP's mean is the lowest."""
+        return {"tdtcp-lowest": lowest(self.waiting(runs), "tdtcp")}
+
+    def causes(self) -> list[Cause]:
+        """Return what late notifications do to TDTCP's queue."""
+        alone = tuple(name for name in self.variants if name != "mptcp")
+        return [Cause("tdtcp-lowest", self.again(variants=alone, changes={"notify": {"delay": "20 us"}}))]

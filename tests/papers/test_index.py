@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A figure is three files, and what lists figures is written from them."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import yaml
+
+from rdcnlab.app import index
+from rdcnlab.fields.errors import InputError
+from rdcnlab.papers import PAPERS, aykurt, claims, select
+from rdcnlab.papers.item import Item
+from rdcnlab.runs.store import Store
+from rdcnlab.system import places
+
+STALE = "a list of figures is stale; this writes it: tools/index"
+
+
+def test_the_lists_of_figures_are_what_the_figures_say() -> None:
+    lists = index.written(readme=False)
+    assert {path: path.read_text() for path in lists} == lists, STALE
+
+
+@pytest.mark.slow
+def test_the_readmes_table_is_what_the_figures_say() -> None:
+    readme = places.tree() / "README.md"
+    assert readme.read_text() == index.written()[readme], STALE
+
+
+def test_a_figure_that_lacks_a_file_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = claims.paper("aykurt")
+    more = whole.items[0].model_copy(update={"id": "fig99"})
+    for items, missing in (
+        ((*whole.items, more), "fig99.*fig99.py"),
+        (whole.items[1:], "tab1.*claims are in data/papers/aykurt.yaml"),
+    ):
+        changed = whole.model_copy(update={"items": items})
+        monkeypatch.setattr(index.claims, "paper", lambda name, changed=changed: changed)
+        with pytest.raises(InputError, match=missing):
+            index.written(readme=False)
+
+
+def test_nothing_is_imported_before_it_is_asked_for() -> None:
+    """Neither pandas nor any item by the command line's help; one item by asking for one."""
+    probe = (
+        "import sys, rdcnlab.app.cli; from rdcnlab.papers import aykurt, tdtcp; assert 'pandas' not in sys.modules; "
+        "aykurt.fig4; print(*(name for name in sys.modules if name.startswith('rdcnlab.papers.') and 'fig' in name))"
+    )
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["rdcnlab.papers.aykurt.fig4"]
+
+
+def test_an_item_is_the_class_however_its_module_was_imported() -> None:
+    probe = (
+        "import rdcnlab.papers.aykurt.fig6b as first; from rdcnlab.papers.aykurt.fig6a import Fig6a; "
+        "from rdcnlab.papers import aykurt; assert aykurt.fig6a is Fig6a; assert aykurt.fig6b.id == 'fig6b'; "
+        "assert aykurt.fig6a.paper == 'aykurt'; assert 'fig4' in dir(aykurt); aykurt.fig99"
+    )
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=False)
+    assert "AttributeError: module 'rdcnlab.papers.aykurt' has no attribute 'fig99'" in done.stderr
+
+
+def test_items_are_named_as_their_files() -> None:
+    assert [f"{kind.paper}/{kind.id}" for kind in select()] == [
+        f"{name}/{item.id}" for name in PAPERS for item in claims.paper(name).items
+    ]
+
+
+@pytest.fixture
+def shallow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> type[Item]:
+    """The item that docs/new-figure.md makes, from the text of it."""
+    blocks = dict(
+        re.findall(r"```(yaml|python)\n(.*?)```", (places.tree() / "docs" / "new-figure.md").read_text(), re.S)[:2]
+    )
+    assert len(blocks["python"].splitlines()) < 60
+    paper = yaml.safe_load((places.papers() / "aykurt.yaml").read_text())
+    paper["items"] += yaml.safe_load(blocks["yaml"])
+    (tmp_path / "shallow.py").write_text(blocks["python"])
+    spec = importlib.util.spec_from_file_location("rdcnlab.papers.aykurt.shallow", tmp_path / "shallow.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module: ModuleType = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, spec.name, module)
+    spec.loader.exec_module(module)
+    changed = claims.Paper.model_validate(paper)
+    monkeypatch.setattr(claims, "paper", lambda name: changed)
+    kind: type[Item] = module.Shallow
+    return kind
+
+
+@pytest.mark.usefixtures("fake_engine")
+def test_the_example_of_the_guide_works(shallow: type[Item], store: Store) -> None:
+    item = shallow(seeds=2)
+    assert (item.paper, item.id) == ("aykurt", "shallow")
+    assert item.id not in aykurt.ITEMS
+    runs = item.run(store=store, progress=False)
+    assert len(runs) == 8
+    assert item.plot(runs)._repr_png_().startswith(b"\x89PNG")
+    rows = {row["claim"]: row for row in item.rows(runs)}
+    assert list(rows) == ["behind", "less-with-more"]
+    assert rows["behind"]["measured"].startswith("500 kB: ")
+    with pytest.raises(InputError, match="buffers_kB"):
+        shallow(buffers_kB=[])
