@@ -73,10 +73,11 @@ class General(Item):
         )
         cycle = round(period * NS_PER_MS)
         night = round(cycle * _NIGHT * drawn[7]) if drawn[6] >= 0.5 else 0
-        base = Point(period_ms=10, cc=migrated, main_cc=main, size="256 MB", seed=seed).scenario()
+        base = Point(period_ms=10, cc=migrated, main_cc=main, size="256 MB").scenario()
         groups = {flow["name"]: flow for flow in base.to_dict()["flows"]}
         path = [slot for link in ("blue", "green") for slot in ([cycle - night, link], [night, "dark"]) if slot[0]]
         each = flows // 2
+        # one call for all that changes, as a thousand scenarios differ in it
         scenario = base.with_(
             flows=[
                 {**flow, "name": f"{name}-{number}", "size": _VOLUME_B // each}
@@ -86,9 +87,11 @@ class General(Item):
             ],
             **buffers(f"{round(buffer)} kB"),
             **_MEMORY,
+            **_delays(base, rtt),
+            **_threshold(base, rtt),
             **{"probes.tcp": "none", "probes.bin": "100 ms"},
         )
-        return _with_rtt(_with_threshold(scenario, rtt), rtt)
+        return scenario.with_(seed=seed)
 
     def needs(self, scenario: Scenario) -> tuple[str, ...]:  # noqa: ARG002
         """Return completion times."""
@@ -157,19 +160,17 @@ _WORDS = {
 }  # fmt: skip
 
 
-def _with_rtt(scenario: Scenario, rtt_us: float) -> Scenario:
-    """Change the length of all cables alike."""
+def _delays(scenario: Scenario, rtt_us: float) -> dict[str, int]:
+    """Return the change that gives the migrated flow an RTT: all cables get longer, or shorter, alike."""
     hosts = {host.name: host.delay for host in scenario.network.hosts}
     more = rtt_us * NS_PER_US - general.rtt_ns(scenario)
     # a packet and its ACK cross two cables each
-    return scenario.with_(
-        **{f"network.hosts.{name}.delay": max(round(delay + more / 4), 0) for name, delay in hosts.items()}
-    )
+    return {f"network.hosts.{name}.delay": max(round(delay + more / 4), 0) for name, delay in hosts.items()}
 
 
-def _with_threshold(scenario: Scenario, rtt_us: float) -> Scenario:
+def _threshold(scenario: Scenario, rtt_us: float) -> dict[str, int]:
     """Mark where a DCTCP flow runs, above a seventh of what is on the way (Alizadeh et al. 2010, sec. 3.4)."""
     if all(flow.cc != "dctcp" for flow in scenario.flows):
-        return scenario
+        return {}
     on_the_way = scenario.network.links[0].rate / 8 * rtt_us / 1e6
-    return scenario.with_(**{"switch.ecn_threshold": max(round(on_the_way / 7), scenario.network.mtu)})
+    return {"switch.ecn_threshold": max(round(on_the_way / 7), scenario.network.mtu)}
