@@ -22,6 +22,9 @@ from rdcnlab.scenario import DARK
 FLOWS = ("main", "migrated")
 #: Datagrams that may join the main flow, where there are any.
 BURSTS = "bursts"
+#: What a timetable may say of the flows, in the order of the alphabet.
+_PHASES = ("apart", "dark", "shared")
+_APART, _DARK, _SHARED = range(3)
 
 
 def _counted_bin(runs: Runs) -> int:
@@ -116,30 +119,48 @@ def phases(runs: Runs) -> pd.DataFrame:
         and the new link carry packets of the same flow), ``main_runs``, ``migrated_runs`` and ``both_run``. Without the
         first cycle, in which the flows start, and the ms in which one of them ends.
     """
-    rates = tables.rates(runs.throughput, _counted_bin(runs), NS_PER_MS)
+    counted = tables.dense(runs.throughput, _counted_bin(runs), NS_PER_MS)
     ends = runs.flows.pivot_table(index="run", columns="flow", values="end_s")
-    parts = []
-    for (run,), of_run in tables.groups(rates, ["run"]):
+    times = counted.t_s
+    t_ns = np.rint(times * 1e9).astype(np.int64)
+    shape = (len(counted.run), len(times))
+    phase, kept, late = np.zeros(shape, np.int8), np.zeros(shape, bool), np.zeros(shape, bool)
+    since_ms, runs_of = np.zeros(shape, np.int32), {flow: np.zeros(shape, bool) for flow in FLOWS}
+    for run in np.unique(counted.run):
+        rows = counted.run == run
         scenario = runs[run].scenario
         slots = next(flow.slots for flow in scenario.flows if flow.name == "migrated")
         # a move every period; what is dark of it is its end
         period = max(sum(slot.duration for slot in slots) // 2, 1)
         day = slots[0].duration if slots else 0
-        t_ns = np.rint(of_run["t_s"].to_numpy() * 1e9).astype(np.int64)
         dark = tables.targets(scenario, "migrated", t_ns) == DARK
         shared = tables.together(scenario, *FLOWS, t_ns)
-        frame = of_run.assign(
-            gbps=of_run["rate_bps"] / 1e9,
-            phase=np.where(dark, "dark", np.where(shared, "shared", "apart")),
-            since_ms=t_ns % period // NS_PER_MS,
-            late=~dark & (t_ns % period >= day * 4 // 5),
-        )
+        phase[rows] = np.where(dark, _DARK, np.where(shared, _SHARED, _APART))
+        since_ms[rows] = t_ns % period // NS_PER_MS
+        late[rows] = ~dark & (t_ns % period >= day * 4 // 5)
+        here = times >= 2 * period / 1e9
         for flow in FLOWS:
-            frame[f"{flow}_runs"] = frame["t_s"] + 1e-3 <= ends.loc[run, flow]
-            frame = frame[frame[f"{flow}_runs"] | (frame["t_s"] > ends.loc[run, flow])]
-        parts.append(frame[frame["t_s"] >= 2 * period / 1e9])
-    joined = pd.concat(parts, ignore_index=True).drop(columns="rate_bps")
-    return joined.assign(both_run=joined["main_runs"] & joined["migrated_runs"])
+            end = ends.loc[run, flow]
+            running = times + 1e-3 <= end
+            runs_of[flow][rows] = running
+            here &= running | (times > end)
+        kept[rows] = here
+    of_flow, of_bin = np.nonzero(kept)
+    columns = {f"{flow}_runs": running[kept] for flow, running in runs_of.items()}
+    return pd.DataFrame(
+        {
+            "run": counted.run[of_flow],
+            "flow": counted.flow.take(of_flow),
+            "t_s": times[of_bin],
+            "gbps": counted.bytes[kept] * (8e9 / NS_PER_MS) / 1e9,
+            "phase": pd.Categorical.from_codes(phase[kept], _PHASES),
+            "since_ms": since_ms[kept],
+            "late": late[kept],
+            **columns,
+            "both_run": np.logical_and.reduce(list(columns.values())),
+        },
+        copy=False,
+    )
 
 
 def on_one_link(runs: Runs) -> pd.DataFrame:

@@ -57,6 +57,13 @@ def _fitted(model: Any, features: Floats, logs: Floats) -> Any:
         return clone(model).fit(features, logs)
 
 
+def _predicted(model: Any, features: Floats) -> Floats:
+    """Ask a model, on one core: each of its trees would have threads wait for each other, see `_fitted`."""
+    with threadpool_limits(1, "openmp"):
+        predicted: Floats = model.predict(features)
+    return predicted
+
+
 def candidates() -> dict[str, Any]:
     """Return the untrained models that are compared, from the simplest on."""
     return {
@@ -223,7 +230,7 @@ def _intervals(features: Floats, logs: Floats) -> dict[str, Any]:
         name: _fitted(_boosting(loss="quantile", quantile=share), features[train], logs[train])
         for name, share in (("low", (1 - CONFIDENCE) / 2), ("high", (1 + CONFIDENCE) / 2))
     }
-    low, high = ends["low"].predict(features[rest]), ends["high"].predict(features[rest])
+    low, high = (_predicted(ends[name], features[rest]) for name in ("low", "high"))
     off = np.maximum(low - logs[rest], logs[rest] - high)
     rank = min(int(np.ceil((len(rest) + 1) * CONFIDENCE)), len(rest))
     return {**ends, "wider": float(np.sort(off)[rank - 1])}
@@ -231,8 +238,8 @@ def _intervals(features: Floats, logs: Floats) -> dict[str, Any]:
 
 def _between(intervals: Mapping[str, Any], features: Floats) -> tuple[Floats, Floats]:
     """Return both ends, in order."""
-    low = intervals["low"].predict(features) - intervals["wider"]
-    high = intervals["high"].predict(features) + intervals["wider"]
+    low = _predicted(intervals["low"], features) - intervals["wider"]
+    high = _predicted(intervals["high"], features) + intervals["wider"]
     return np.minimum(low, high), np.maximum(low, high)
 
 
@@ -271,7 +278,7 @@ class Predictor:
                 raise InputError.of(name, value, ", ".join(VARIANTS))
         features = matrix(rows)
         low, high = _between(self.intervals, features)
-        point = self.point.predict(features)
+        point = _predicted(self.point, features)
         return pd.DataFrame(
             {TARGET: 2**point, "low": 2 ** np.minimum(low, point), "high": 2 ** np.maximum(high, point)}
         )
