@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from threadpoolctl import threadpool_limits
 
 Floats = npt.NDArray[np.float32]
 
@@ -124,7 +125,9 @@ class Network:
 
     def predict(self, features: Floats) -> Floats:
         """Return the probability of each variant, shape (n, variants), for features of shape (n, ms, channels)."""
-        parts = [self._batch(features[begin : begin + _BATCH]) for begin in range(0, len(features), _BATCH)]
+        # on one core: the products are so small that threads would mostly wait for each other
+        with threadpool_limits(1, "blas"):
+            parts = [self._batch(features[begin : begin + _BATCH]) for begin in range(0, len(features), _BATCH)]
         return np.concatenate([np.empty((0, len(self.bias)), dtype=np.float32), *parts])
 
     def _batch(self, features: Floats) -> Floats:

@@ -51,6 +51,10 @@ class Runs:
         """Return the runs of some scenarios, in the same order; they are numbered anew."""
         return Runs([run for run in self._runs if keep(run.scenario)], self._parts)
 
+    def part(self, begin: int, end: int) -> Runs:
+        """Return the runs from one place to before another; they are numbered anew."""
+        return Runs(self._runs[begin:end], self._parts)
+
     def frame(self, run: Run, name: str) -> pd.DataFrame:
         """Return a table of one of the runs, without the scenario's fields."""
         frame: pd.DataFrame = run.table(name, self._parts.get(name, WHOLE)).to_pandas()

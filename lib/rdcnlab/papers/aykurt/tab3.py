@@ -8,6 +8,7 @@ from collections.abc import Callable
 from itertools import permutations, product
 from pathlib import Path
 from typing import Annotated, ClassVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pandas as pd
@@ -124,7 +125,8 @@ class Tab3(Item):
         counts = self.confusion(runs, self.cc)
         notes: list[str] = []
         for names in self._sets:
-            drawn, whole = self.confusion(runs, names), self.confusion(runs, names, drawn=False)
+            drawn = counts if names == self.cc else self.confusion(runs, names)
+            whole = self.confusion(runs, names, drawn=False)
             beside = f"with {', '.join(self.beyond)} beside them {variant.accuracy(drawn):.4g} %, " if notes else ""
             number, of_all = whole.to_numpy().sum(), variant.accuracy(whole)
             notes.append(f"{beside}of {drawn.to_numpy().sum()} traces drawn from {number}; of all {of_all:.4g} %")
@@ -229,10 +231,14 @@ class Tab3(Item):
         return self.count - max(self.count // 4, 1)
 
 
-@functools.lru_cache(maxsize=1)
+_known: WeakKeyDictionary[Runs, Traces] = WeakKeyDictionary()
+
+
 def _traces(runs: Runs) -> Traces:
-    """Cut the traces of an item's runs once for all that looks at them."""
-    return traces(runs, every_ms=_EVERY_MS)
+    """Cut the traces of an item's runs once for all that looks at them, and keep them no longer than the runs."""
+    if runs not in _known:
+        _known[runs] = traces(runs, every_ms=_EVERY_MS)
+    return _known[runs]
 
 
 def _apart(every: Traces) -> Traces:
