@@ -68,10 +68,14 @@ class Fig15(Item):
         """Return one row a run; see `rdcnlab.models.fct.dataset`."""
         return fct.dataset(runs)
 
+    @staticmethod
+    def _held_out(data: pd.DataFrame) -> forest.HeldOut:
+        return forest.held_out(data, fct.BEST, trees=100)
+
     def plot(self, runs: Runs) -> Figure:
         """Draw what was measured and, beside it, what was predicted of runs held out, over day and night."""
         data = self.data(runs)
-        scores = fct.score(data, fct.forest(**fct.BEST))
+        scores = self._held_out(data).runs
         stated = {claim.id: claim.expect for claim in self.claims.claims}
         places = data[["day_ms", "night_ms"]].drop_duplicates().sort_values(["night_ms", "day_ms"])
         at = data[["day_ms", "night_ms"]].merge(places.assign(place=np.arange(len(places))), how="left")["place"]
@@ -104,9 +108,8 @@ class Fig15(Item):
         data = self.data(runs)
         if len(data) < fct.FOLDS:
             return {}
-        model = fct.forest(**fct.BEST)
-        scores = fct.score(data, model)
-        grouped = fct.score(data, model, "scenarios") if data["scenario"].nunique() >= fct.FOLDS else None
+        held = self._held_out(data)
+        scores, grouped, lost = held.runs, held.scenarios, held.lost
         harder = f"folds of whole scenarios: {grouped.r2:.3f}" if grouped else ""
         off = (data[fct.TARGET] - scores.predictions).abs().groupby([data["day_ms"], data["night_ms"]]).mean()
         longest = data.groupby(["day_ms", "night_ms"])[fct.TARGET].mean()
@@ -118,7 +121,6 @@ class Fig15(Item):
         if _HARDEST in off.index:
             ranks = {"residual": off.rank(ascending=False), "prolongation": longest.rank(ascending=False)}
             measured["hardest"] = Measured({name: float(rank[_HARDEST]) for name, rank in ranks.items()})
-        lost = fct.importances(data, fct.forest(**{**fct.BEST, "n_estimators": 100}))
         listed = ", ".join(f"{name}: {value:.3g}" for name, value in lost.items())
         others = lost.drop(["day_ms", "night_ms"]).max()
         margins = {"day over night": lost["day_ms"] - lost["night_ms"], "night over others": lost["night_ms"] - others}
@@ -158,6 +160,6 @@ class Fig15(Item):
         return pd.read_csv(forest.searched(self.data(runs), grid, workers=workers))
 
     def models(self, runs: Runs) -> list[Path]:
-        """Return the forest with the paper's parameters, trained on all runs, and the record of the search."""
+        """Return the forest with the paper's parameters, trained on all runs, and the records of runs held out."""
         data = self.data(runs)
-        return [forest.trained(data, fct.BEST), forest.searched(data)]
+        return [forest.trained(data, fct.BEST), self._held_out(data).path, forest.searched(data)]
