@@ -181,9 +181,9 @@ def moved_every(runs: Runs, period_ms: int) -> Runs:
 
 def variants(runs: Runs) -> pd.DataFrame:
     """Return the variants of each run's flows: ``run``, ``migrated``, ``main``."""
-    return pd.DataFrame(
-        [
-            {"run": place, **{flow.name: flow.cc for flow in run.scenario.flows if flow.name in FLOWS}}
-            for place, run in enumerate(runs)
-        ]
-    )
+    rows = [
+        {"run": place, **{flow.name: flow.cc for flow in run.scenario.flows if flow.name in FLOWS}}
+        for place, run in enumerate(runs)
+    ]
+    # to be put beside every row of a table
+    return pd.DataFrame(rows).astype(dict.fromkeys(FLOWS, "category"))

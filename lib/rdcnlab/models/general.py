@@ -40,7 +40,7 @@ TARGET = "times_as_long"
 #: Share of scenarios whose ratio shall be in a prediction's interval.
 CONFIDENCE = 0.9
 FOLDS = 5
-_KIND = "prolongation"
+_KIND, _COMPARED = "prolongation", "compared"
 _TREES = 40
 #: Counts changes of `candidates` and `matrix`: a model of another form is another model.
 _FORM = 2
@@ -219,6 +219,40 @@ def coverage(rows: pd.DataFrame) -> tuple[float, float]:
     return float(np.concatenate(inside).mean()), float(2 ** np.median(np.concatenate(width)))
 
 
+@dataclass(frozen=True)
+class HeldOut:
+    """What models make of scenarios they were not trained on.
+
+    Parameters
+    ----------
+    path : Path
+        The record's file.
+    candidates : DataFrame
+        As from `compare`.
+    inside, width : float
+        As from `coverage`.
+    """
+
+    path: Path
+    candidates: pd.DataFrame
+    inside: float
+    width: float
+
+
+def found(rows: pd.DataFrame) -> HeldOut:
+    """Return `compare` and `coverage` of a data set: from the saved record where there is one, else by training."""
+    settings = {"confidence": CONFIDENCE, "folds": FOLDS, "form": _FORM}
+    recipe = saved.Recipe(_COMPARED, ".csv", settings, _content(rows))
+    with saved.alone(recipe):
+        path = saved.find(recipe)
+        if path is None:
+            candidates, (inside, width) = compare(rows), coverage(rows)
+            about = {"rows": len(rows), "inside": inside, "width": width}
+            path = saved.keep(recipe, lambda place: candidates.to_csv(place), about, ("scikit-learn", "numpy"))
+    about = saved.provenance(path)
+    return HeldOut(path, pd.read_csv(path, index_col="model", float_precision="round_trip"), about["inside"], about["width"])
+
+
 def _intervals(features: Floats, logs: Floats) -> dict[str, Any]:
     """Train both ends on most rows, and widen them by how far off they are on the rest.
 
@@ -294,8 +328,7 @@ def trained(rows: pd.DataFrame, name: str) -> Path:
     name : str
         One of `candidates`.
     """
-    content = saved.digest(*(rows[each].to_numpy() for each in (*INPUTS, TARGET)))
-    recipe = saved.Recipe(_KIND, ".skops", {"model": name, "confidence": CONFIDENCE, "form": _FORM}, content)
+    recipe = saved.Recipe(_KIND, ".skops", {"model": name, "confidence": CONFIDENCE, "form": _FORM}, _content(rows))
     with saved.alone(recipe):
         path = saved.find(recipe)
         if path is not None:
@@ -306,6 +339,10 @@ def trained(rows: pd.DataFrame, name: str) -> Path:
         ranges = {each: [float(rows[each].min()), float(rows[each].max())] for each in numbers}
         about = {"rows": len(rows), "ranges": ranges}
         return saved.keep_sklearn(recipe, models, about)
+
+
+def _content(rows: pd.DataFrame) -> str:
+    return saved.digest(*(rows[each].to_numpy() for each in (*INPUTS, TARGET)))
 
 
 def load(path: Path) -> Predictor:

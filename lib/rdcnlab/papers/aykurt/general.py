@@ -100,7 +100,7 @@ class General(Item):
     def plot(self, runs: Runs) -> Figure:
         """Draw what was predicted of scenarios held out over what was measured, and what is lost without each input."""
         rows = general.dataset(runs)
-        name = str(general.compare(rows).index[0])
+        name = str(general.found(rows).candidates.index[0])
         predicted = 2 ** general.held_out(rows, general.candidates()[name])
         lost = general.ablation(rows, name)[::-1]
         with figures.style():
@@ -128,9 +128,9 @@ class General(Item):
         rows = general.dataset(runs)
         if len(rows) < _LEAST:
             return {}
-        found = general.compare(rows)
+        held = general.found(rows)
+        found, inside, width = held.candidates, held.inside, held.width
         listed = ", ".join(f"{name}: {row['r2']:.3f} (off by {row['off']:.3g})" for name, row in found.iterrows())
-        inside, width = general.coverage(rows)
         return {
             "r2": Measured.one(float(found["r2"].iloc[0]), listed),
             "inside": Measured.one(100 * inside, f"from end to begin a factor of {width:.3g}; {len(rows)} scenarios"),
@@ -149,9 +149,10 @@ class General(Item):
         ]
 
     def models(self, runs: Runs) -> list[Path]:
-        """Return the best model, trained on all runs, to be shipped."""
+        """Return the best model, trained on all runs, and the record by which it is the best, to be shipped."""
         rows = general.dataset(runs)
-        return [general.trained(rows, str(general.compare(rows).index[0]))]
+        held = general.found(rows)
+        return [general.trained(rows, str(held.candidates.index[0])), held.path]
 
 
 _WORDS = {
