@@ -116,10 +116,10 @@ def dense(throughput: pd.DataFrame, base_ns: int, bin_ns: int, *, receiver: bool
     there = np.flatnonzero(np.bincount(pair, minlength=len(runs) * len(flows)))
     number = np.full(len(runs) * len(flows), -1, dtype=np.int64)
     number[there] = np.arange(len(there))
-    counted = np.bincount(
-        number[pair] * length + bins, throughput["bytes"].to_numpy()[kept], minlength=len(there) * length
+    counted: Floats = np.bincount(
+        number[pair] * length + bins, throughput["bytes"].to_numpy(dtype=float)[kept], minlength=len(there) * length
     )
-    times = np.arange(length) * (bin_ns / 1e9)
+    times: Floats = np.arange(length, dtype=np.float64) * (bin_ns / 1e9)
     return Dense(runs[there // len(flows)], flows.take(there % len(flows)), times, counted.reshape(-1, length))
 
 

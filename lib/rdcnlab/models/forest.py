@@ -134,7 +134,7 @@ def held_out(data: pd.DataFrame, parameters: Mapping[str, Any], *, trees: int) -
             kinds: list[fct.Folds] = ["runs"]
             if data["scenario"].nunique() >= fct.FOLDS:
                 kinds.append("scenarios")
-            record = {folds: fct.score(data, model, folds).predictions for folds in kinds}
+            record: dict[str, Any] = {folds: fct.score(data, model, folds).predictions for folds in kinds}
             lost = fct.importances(data, fct.forest(**{**parameters, "n_estimators": trees}))
             record["lost"] = lost[list(fct.INPUTS)].to_numpy()
             path = saved.keep(

@@ -50,8 +50,9 @@ class Convolution:
         padded = np.pad(series, ((0, 0), (reach // 2, reach - reach // 2), (0, 0)))
         shifted = [padded[:, tap * self.apart : tap * self.apart + length] for tap in range(taps)]
         flat = np.concatenate(shifted, axis=2).reshape(count * length, taps * channels)
-        answer = flat @ self.kernel.reshape(taps * channels, filters) + self.bias
-        return np.maximum(answer, 0, out=answer).reshape(count, length, filters)
+        answer: Floats = flat @ self.kernel.reshape(taps * channels, filters) + self.bias
+        np.maximum(answer, 0, out=answer)
+        return answer.reshape(count, length, filters)
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ class Network:
 
 def read(path: Path) -> Network:
     """Read a file that Keras wrote of such a network."""
-    import h5py  # Keras has it installed
+    import h5py  # type: ignore[import-untyped]  # comes with Keras
 
     with zipfile.ZipFile(path) as archive:
         layers = json.loads(archive.read("config.json"))["config"]["layers"]
@@ -159,8 +160,9 @@ def read(path: Path) -> Network:
     # in the file layers are called by their kind, and from the second one on by a number
     names = ["conv1d" if number == 0 else f"conv1d_{number}" for number in range(len(settings["Conv1D"]))]
     widths = [
-        Convolution(*variables(name), apart=of["dilation_rate"][0])
+        Convolution(kernel, bias, of["dilation_rate"][0])
         for name, of in zip(names, settings["Conv1D"], strict=True)
+        for kernel, bias in [variables(name)]
     ]
     lstm = weights["layers"]["lstm"]["cell"]["vars"]
     return Network(

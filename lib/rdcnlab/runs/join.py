@@ -141,7 +141,7 @@ def repeated(values: Sequence[Any], places: Places, *, categories: bool) -> Any:
     return mixed[places]
 
 
-def looked_up(flows: pd.Categorical, places: Places, known: Sequence[Mapping[str, str | None]]) -> pd.Categorical:
+def looked_up(flows: pd.Categorical, places: Places, known: Sequence[Mapping[str, str | None]]) -> Any:
     """Return what each run knows of each row's flow, such as its variant; missing where it knows nothing.
 
     Parameters
