@@ -116,11 +116,16 @@ def dense(throughput: pd.DataFrame, base_ns: int, bin_ns: int, *, receiver: bool
     there = np.flatnonzero(np.bincount(pair, minlength=len(runs) * len(flows)))
     number = np.full(len(runs) * len(flows), -1, dtype=np.int64)
     number[there] = np.arange(len(there))
-    counted: Floats = np.bincount(
+    counted = np.bincount(
         number[pair] * length + bins, throughput["bytes"].to_numpy(dtype=float)[kept], minlength=len(there) * length
     )
     times: Floats = np.arange(length, dtype=np.float64) * (bin_ns / 1e9)
-    return Dense(runs[there // len(flows)], flows.take(there % len(flows)), times, counted.reshape(-1, length))
+    return Dense(
+        runs[there // len(flows)],
+        flows.take(there % len(flows)),
+        times,
+        counted.reshape(-1, length).astype(float, copy=False),
+    )
 
 
 def mean_ci(frame: pd.DataFrame, by: Sequence[str], value: str, level: float = 0.95) -> pd.DataFrame:
