@@ -93,7 +93,8 @@ def measure() -> Iterator[Row]:
 def scoring(names: Sequence[str] = ()) -> Iterator[Row]:
     """Yield what it takes to judge all stored results, or those of some items, in a process of its own."""
     begun = time.monotonic()
-    process = subprocess.Popen([sys.executable, "-m", "rdcnlab.app.cli", "score", *names], stdout=subprocess.DEVNULL)
+    line = "from rdcnlab.app.cli import main; main()"
+    process = subprocess.Popen([sys.executable, "-c", line, "score", *names], stdout=subprocess.DEVNULL)
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     wall = time.monotonic() - begun
