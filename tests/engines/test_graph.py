@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -133,7 +134,7 @@ def test_in_a_rotor_fabric_nothing_is_lost_uncounted(run_guest: RunGuest) -> Non
 def test_a_detour_may_lead_away_from_the_receiver(run_guest: RunGuest) -> None:
     """On a ring of four switches, the long way round passes switches whose own shortest way would be back."""
     switches = ["a", "b", "c", "d"]
-    ring = [*zip(switches, switches[1:], strict=False), ("d", "a")]
+    ring = [*pairwise(switches), ("d", "a")]
     links = [{"name": one + other, "between": [one, other], "rate": "1 Gb/s", "buffer": "1 MB"} for one, other in ring]
     hosts = [{"name": f"h{name}", "at": name, "rate": "1 Gb/s"} for name in switches]
     network = {"name": "ring", "switches": [{"name": name} for name in switches], "hosts": hosts, "links": links}

@@ -81,3 +81,18 @@ def test_a_search_is_kept_best_first(data: pd.DataFrame) -> None:
     assert (best["r2"], best["mse"]) == pytest.approx((alone.r2, alone.mse))
     made = path.stat().st_mtime_ns
     assert forest.searched(data, grid, workers=1).stat().st_mtime_ns == made
+
+
+def test_what_was_held_out_is_kept_and_is_what_training_finds(
+    data: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = forest.held_out(data, SMALL, trees=5)
+    trained = fct.score(data, fct.forest(**SMALL))
+    assert (held.runs.r2, held.runs.r2_of_folds) == (trained.r2, trained.r2_of_folds)
+    assert held.runs.predictions.tolist() == trained.predictions.tolist()
+    monkeypatch.setattr(fct, "forest", None)  # another training would fail
+    again = forest.held_out(data, SMALL, trees=5)
+    assert again.path == held.path
+    assert again.lost.equals(held.lost)
+    with pytest.raises(TypeError):
+        forest.held_out(data.iloc[1:], SMALL, trees=5)

@@ -90,6 +90,15 @@ def test_a_model_is_trained_once_and_its_file_says_what_it_is_of(monkeypatch: py
     assert b"optimizer" not in zipfile.ZipFile(trained.path).read("model.weights.h5")
 
 
+def test_a_file_answers_without_keras_as_it_does_with_it() -> None:
+    data = saw_teeth(2)
+    classifier = variant.trained(data, epochs=2, show=False)
+    asked = variant._features(data.samples)
+    theirs = variant._keras().models.load_model(classifier.path, compile=False).predict(asked, verbose=0)
+    assert classifier.model.length_ms == 100
+    assert classifier.model.predict(asked) == pytest.approx(theirs, abs=1e-5)
+
+
 def test_what_a_classifier_cannot_do() -> None:
     data = saw_teeth(1)
     with pytest.raises(ValueError, match="at least two variants"):

@@ -272,3 +272,16 @@ def test_settings_of_a_p4_switch_are_checked(changes: dict[str, object], field: 
     with pytest.raises(InputError) as caught:
         BASE.with_(**changes)
     assert [problem.field for problem in caught.value.problems] == [field]
+
+
+def test_another_seed_shares_the_rest_and_is_what_plain_data_give() -> None:
+    other = BASE.with_(seed=7)
+    made = Scenario.from_dict({**BASE.to_dict(), "seed": 7})
+    assert (other.hash, other.json(), other.to_dict()) == (made.hash, made.json(), made.to_dict())
+    assert other.network is BASE.network
+    assert BASE.with_() is BASE
+    other.to_dict()["network"]["name"] = "changed"
+    assert other.hash == made.hash
+    for wrong in (-1, 2**32, True):
+        with pytest.raises(InputError, match="seed"):
+            BASE.with_(seed=wrong)

@@ -24,6 +24,11 @@ from rdcnlab.scenario import DARK
 FLOWS = ("main", "migrated")
 #: Datagrams that may join the main flow, where there are any.
 BURSTS = "bursts"
+#: What a timetable may say of the flows, in the order of the alphabet.
+_PHASES = ("apart", "dark", "shared")
+_APART, _DARK, _SHARED = range(3)
+#: Runs whose tables are looked at together.
+_AT_ONCE = 40
 
 
 def _counted_bin(runs: Runs) -> int:
@@ -157,32 +162,63 @@ def phases(runs: Runs) -> pd.DataFrame:
         ``run``, ``flow``, ``t_s``, ``gbps`` (on the wire), ``phase`` (``shared`` on one link, ``apart``, ``dark``),
         ``since_ms`` (the last move), ``late`` (in the last fifth of the slot: right after a move the old link's queue
         and the new link carry packets of the same flow), ``main_runs``, ``migrated_runs`` and ``both_run``. Without the
-        first cycle, in which the flows start, and the ms in which one of them ends.
+        first cycle, in which the flows start, the ms in which one of them ends, and what comes when both have ended.
     """
-    rates = tables.rates(runs.throughput, _counted_bin(runs), NS_PER_MS)
+    names = sorted({flow.name for run in runs for flow in run.scenario.flows})
+    base_ns = _counted_bin(runs)
+    found: dict[str, list[Any]] = {}
+    # some runs at once, since a bin has a row for each flow, whether anything was seen or not
+    for first in range(0, len(runs), _AT_ONCE):
+        for name, values in _phases(runs.part(first, first + _AT_ONCE), base_ns, names).items():
+            found.setdefault(name, []).append(values + first if name == "run" else values)
+    columns = {name: np.concatenate(values) for name, values in found.items()}
+    flow, phase = (
+        pd.Categorical.from_codes(columns[name], pd.Index(known, dtype="str"))
+        for name, known in (("flow", names), ("phase", _PHASES))
+    )
+    both = np.logical_and.reduce([columns[f"{flow}_runs"] for flow in FLOWS])
+    return pd.DataFrame({**columns, "flow": flow, "phase": phase, "both_run": both}, copy=False)
+
+
+def _phases(runs: Runs, base_ns: int, names: Sequence[str]) -> dict[str, np.ndarray[Any, Any]]:
+    """Return the columns of `phases`; flows and phases by their numbers."""
+    counted = tables.dense(runs.throughput, base_ns, NS_PER_MS)
     ends = runs.flows.pivot_table(index="run", columns="flow", values="end_s")
-    parts = []
-    for (run,), of_run in tables.groups(rates, ["run"]):
+    times = counted.t_s
+    t_ns = np.rint(times * 1e9).astype(np.int64)
+    shape = (len(counted.run), len(times))
+    phase, kept, late = np.zeros(shape, np.int8), np.zeros(shape, bool), np.zeros(shape, bool)
+    since_ms, running = np.zeros(shape, np.int32), {flow: np.zeros(shape, bool) for flow in FLOWS}
+    for run in np.unique(counted.run):
+        rows = counted.run == run
         scenario = runs[run].scenario
         slots = next(flow.slots for flow in scenario.flows if flow.name == "migrated")
         # a move every period; what is dark of it is its end
         period = max(sum(slot.duration for slot in slots) // 2, 1)
         day = slots[0].duration if slots else 0
-        t_ns = np.rint(of_run["t_s"].to_numpy() * 1e9).astype(np.int64)
         dark = tables.targets(scenario, "migrated", t_ns) == DARK
         shared = tables.together(scenario, *FLOWS, t_ns)
-        frame = of_run.assign(
-            gbps=of_run["rate_bps"] / 1e9,
-            phase=np.where(dark, "dark", np.where(shared, "shared", "apart")),
-            since_ms=t_ns % period // NS_PER_MS,
-            late=~dark & (t_ns % period >= day * 4 // 5),
-        )
+        phase[rows] = np.where(dark, _DARK, np.where(shared, _SHARED, _APART))
+        since_ms[rows] = t_ns % period // NS_PER_MS
+        late[rows] = ~dark & (t_ns % period >= day * 4 // 5)
+        clear = times >= 2 * period / 1e9
         for flow in FLOWS:
-            frame[f"{flow}_runs"] = frame["t_s"] + 1e-3 <= ends.loc[run, flow]
-            frame = frame[frame[f"{flow}_runs"] | (frame["t_s"] > ends.loc[run, flow])]
-        parts.append(frame[frame["t_s"] >= 2 * period / 1e9])
-    joined = pd.concat(parts, ignore_index=True).drop(columns="rate_bps")
-    return joined.assign(both_run=joined["main_runs"] & joined["migrated_runs"])
+            end = ends.loc[run, flow]
+            running[flow][rows] = times + 1e-3 <= end
+            clear &= (times + 1e-3 <= end) | (times > end)
+        kept[rows] = clear
+    kept &= running["main"] | running["migrated"]
+    row, at = np.nonzero(kept)
+    return {
+        "run": counted.run[row],
+        "flow": pd.Index(names).get_indexer(pd.Index(counted.flow.astype(str)))[row].astype(np.int16),
+        "t_s": times[at],
+        "gbps": counted.bytes[kept] * (8e9 / NS_PER_MS) / 1e9,
+        "phase": phase[kept],
+        "since_ms": since_ms[kept],
+        "late": late[kept],
+        **{f"{flow}_runs": of[kept] for flow, of in running.items()},
+    }
 
 
 def on_one_link(runs: Runs) -> pd.DataFrame:
@@ -294,9 +330,9 @@ def of_variants(runs: Runs, **cc: str) -> Runs:
 
 def variants(runs: Runs) -> pd.DataFrame:
     """Return the variants of each run's flows: ``run``, ``migrated``, ``main``."""
-    return pd.DataFrame(
-        [
-            {"run": place, **{flow.name: flow.cc for flow in run.scenario.flows if flow.name in FLOWS}}
-            for place, run in enumerate(runs)
-        ]
-    )
+    rows = [
+        {"run": place, **{flow.name: flow.cc for flow in run.scenario.flows if flow.name in FLOWS}}
+        for place, run in enumerate(runs)
+    ]
+    # to be put beside every row of a table
+    return pd.DataFrame(rows).astype(dict.fromkeys(FLOWS, "category"))

@@ -7,6 +7,7 @@ All functions are pure. Data frames are tidy, one observation a row; columns are
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -61,23 +62,70 @@ def rates(throughput: pd.DataFrame, base_ns: int, bin_ns: int, *, receiver: bool
     ValueError
         `bin_ns` is no multiple of `base_ns`.
     """
+    counted = dense(throughput, base_ns, bin_ns, receiver=receiver)
+    if not len(counted.bytes):
+        return pd.DataFrame({"run": [], "flow": [], "t_s": [], "rate_bps": []})
+    pairs, length = counted.bytes.shape
+    return pd.DataFrame(
+        {
+            "run": np.repeat(counted.run, length),
+            "flow": counted.flow.take(np.repeat(np.arange(pairs), length)),
+            "t_s": np.tile(counted.t_s, pairs),
+            "rate_bps": counted.bytes.ravel() * (8e9 / bin_ns),
+        }
+    )
+
+
+@dataclass(frozen=True)
+class Dense:
+    """Bytes of each flow of each run, in bins of which none is left out.
+
+    Parameters
+    ----------
+    run : ndarray of int, shape (n,)
+        In rising order.
+    flow : array, shape (n,)
+        Names in the order of the alphabet, run by run.
+    t_s : ndarray, shape (m,)
+        Start of each bin.
+    bytes : ndarray, shape (n, m)
+        What was counted.
+    """
+
+    run: npt.NDArray[np.int64]
+    flow: Any
+    t_s: Floats
+    bytes: Floats
+
+
+def dense(throughput: pd.DataFrame, base_ns: int, bin_ns: int, *, receiver: bool = False) -> Dense:
+    """Fill in the bins in which nothing was seen; parameters and errors as of `rates`."""
     step, rest = divmod(bin_ns, base_ns)
     if rest or step < 1:
         raise ValueError(f"bins of {bin_ns} ns cannot be made of bins of {base_ns} ns")
-    kept = throughput[(throughput["where"] == RECEIVER) == receiver]
-    kept = kept[kept["where"] != SENDER]
-    keys = [kept["run"], kept["flow"], (kept["bin"] // step).rename("bin")]
-    counted = kept["bytes"].groupby(keys).sum()
-    parts = []
-    if counted.empty:
-        return pd.DataFrame({"run": [], "flow": [], "t_s": [], "rate_bps": []})
-    length = int(counted.index.get_level_values("bin").max()) + 1
-    times = np.arange(length) * (bin_ns / 1e9)
-    for (run, flow), of_flow in groups(counted.reset_index(), ["run", "flow"]):
-        values = np.zeros(length)
-        values[of_flow["bin"].to_numpy()] = of_flow["bytes"].to_numpy()
-        parts.append(pd.DataFrame({"run": run, "flow": flow, "t_s": times, "rate_bps": values * (8e9 / bin_ns)}))
-    return pd.concat(parts, ignore_index=True)
+    where = throughput["where"]
+    here = (where == RECEIVER) if receiver else (where != RECEIVER) & (where != SENDER)
+    kept = (here & throughput["flow"].notna()).to_numpy()
+    run, runs = pd.factorize(throughput["run"].to_numpy()[kept], sort=True)
+    flow, flows = pd.factorize(throughput["flow"].array[kept], sort=True)
+    bins = throughput["bin"].to_numpy()[kept] // step
+    if not len(bins):
+        return Dense(np.empty(0, dtype=np.int64), flows, np.empty(0), np.empty((0, 0)))
+    length = int(bins.max()) + 1
+    pair = run * len(flows) + flow
+    there = np.flatnonzero(np.bincount(pair, minlength=len(runs) * len(flows)))
+    number = np.full(len(runs) * len(flows), -1, dtype=np.int64)
+    number[there] = np.arange(len(there))
+    counted = np.bincount(
+        number[pair] * length + bins, throughput["bytes"].to_numpy(dtype=float)[kept], minlength=len(there) * length
+    )
+    times: Floats = np.arange(length, dtype=np.float64) * (bin_ns / 1e9)
+    return Dense(
+        runs[there // len(flows)],
+        flows.take(there % len(flows)),
+        times,
+        counted.reshape(-1, length).astype(float, copy=False),
+    )
 
 
 def mean_ci(frame: pd.DataFrame, by: Sequence[str], value: str, level: float = 0.95) -> pd.DataFrame:
@@ -234,7 +282,14 @@ def cycles(t: Floats, values: Floats, cycle: float) -> pd.DataFrame:
 
 def with_fields(frame: pd.DataFrame, scenarios: pd.DataFrame) -> pd.DataFrame:
     """Add the fields of each row's scenario (``seed``, ``cc``, ``period_ms``...) by its ``run``."""
-    return frame.merge(scenarios.drop(columns=["id", "shipped"]), on="run", how="left")
+    places = pd.Index(scenarios["run"]).get_indexer(pd.Index(frame["run"]))
+    more = {}
+    for name in scenarios.columns.drop(["run", "id", "shipped"]):
+        column = scenarios[name]
+        # a frame has many rows of each run
+        values = column.astype("category").array if isinstance(column.dtype, pd.StringDtype) else column.array
+        more[name] = pd.api.extensions.take(values, places, allow_fill=bool((places < 0).any()))
+    return frame.assign(**more)
 
 
 def completion(flows: pd.DataFrame) -> pd.DataFrame:

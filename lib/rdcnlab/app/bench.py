@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How fast the engine is: ratios within one run, because seconds belong to a machine.
+"""How fast the engine is, in ratios within one run, because seconds belong to a machine; and what a score takes.
 
 What is compared is measured in turns, and of each the quickest round counts: what else a machine does only ever adds to
 a time, and it adds to all in the same minutes.
@@ -7,11 +7,12 @@ a time, and it adds to all in the same minutes.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from rdcnlab.engines import Outcome
 from rdcnlab.engines.kernel import KernelEngine, build, cores
 from rdcnlab.engines.kernel.checks import native
 from rdcnlab.engines.kernel.switches.bmv2 import install as bmv2_install
+from rdcnlab.fields.errors import RunError
 from rdcnlab.runs.campaign import campaign
 from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store
@@ -86,6 +88,25 @@ def measure() -> Iterator[Row]:
         yield row("two workers over one", _scaling(), "", at_least=1.7)
     else:
         yield row("two workers over one: there is only one core", None, "")
+    yield from scoring()
+
+
+def scoring(names: Sequence[str] = ()) -> Iterator[Row]:
+    """Yield what it takes to judge all stored results, or those of some items, in a process of its own."""
+    begun = time.monotonic()
+    line = "from rdcnlab.app.cli import main; main()"
+    process = subprocess.Popen([sys.executable, "-c", line, "score", *names], stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    wall = time.monotonic() - begun
+    if process.returncode:
+        raise RunError(f"rdcnlab score ended with {process.returncode}")
+    what = " ".join(["rdcnlab score", *names])
+    # kB in Linux
+    peak_mb = used.ru_maxrss * 1024 / 1e6
+    yield row(what, wall, "s", at_most=None if names else 20)
+    yield row(f"{what}: time on cores", used.ru_utime + used.ru_stime, "s")
+    yield row(f"{what}: memory at its peak", peak_mb, "MB", at_most=None if names else 700)
 
 
 def _fabric(core: int) -> Iterator[Row]:

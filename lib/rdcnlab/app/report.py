@@ -10,6 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from matplotlib.figure import Figure
 
 from rdcnlab.papers import claims
@@ -35,6 +36,15 @@ def best(kind: type[Item], store: Store) -> tuple[Item, Runs | None]:
         if runs is not None:
             return item, runs
     return kind(profile="quick"), None
+
+
+def judged(kind: type[Item], store: Store) -> list[dict[str, Any]]:
+    """Return an item's scorecard, and keep nothing of its tables: those of all papers would fill the memory."""
+    item, runs = best(kind, store)
+    rows = item.rows(runs)
+    del runs
+    pa.default_memory_pool().release_unused()
+    return rows
 
 
 def page(kinds: Iterable[type[Item]], store: Store) -> str:

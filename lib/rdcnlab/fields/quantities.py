@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any
@@ -44,10 +45,17 @@ class Frozen(BaseModel):
         data: dict[str, Any] = write(self)
         if (info.context or {}).get(EVERY):
             return data
-        for name, field in type(self).model_fields.items():
-            if any(mark is Later for mark in field.metadata) and getattr(self, name) == field.default:
+        for name, default in _later(type(self)):
+            if getattr(self, name) == default:
                 data.pop(name, None)
         return data
+
+
+@functools.cache
+def _later(kind: type[Frozen]) -> tuple[tuple[str, Any], ...]:
+    """Return names and defaults of the fields marked `Later`. Every part of every scenario asks for them."""
+    fields = kind.model_fields.items()
+    return tuple((name, field.default) for name, field in fields if any(mark is Later for mark in field.metadata))
 
 
 def _reader(kind: Quantity) -> Callable[[Any, ValidationInfo], Any]:

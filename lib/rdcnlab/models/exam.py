@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations
+from weakref import WeakKeyDictionary
 
 import pandas as pd
 
@@ -110,10 +110,14 @@ def errors(counts: pd.DataFrame) -> pd.Series[float]:
     )
 
 
-@functools.lru_cache(maxsize=1)
+_known: WeakKeyDictionary[Runs, Traces] = WeakKeyDictionary()
+
+
 def _traces(runs: Runs) -> Traces:
-    """Cut the traces of runs once for all that looks at them."""
-    return traces(runs, every_ms=_EVERY_MS)
+    """Cut the traces of runs once for all that looks at them, and keep them no longer than the runs."""
+    if runs not in _known:
+        _known[runs] = traces(runs, every_ms=_EVERY_MS)
+    return _known[runs]
 
 
 def _apart(every: Traces) -> Traces:

@@ -40,7 +40,7 @@ TARGET = "times_as_long"
 #: Share of scenarios whose ratio shall be in a prediction's interval.
 CONFIDENCE = 0.9
 FOLDS = 5
-_KIND = "prolongation"
+_KIND, _COMPARED = "prolongation", "compared"
 _TREES = 40
 #: Counts changes of `candidates` and `matrix`: a model of another form is another model.
 _FORM = 2
@@ -55,6 +55,13 @@ def _fitted(model: Any, features: Floats, logs: Floats) -> Any:
     """
     with threadpool_limits(1, "openmp"):
         return clone(model).fit(features, logs)
+
+
+def _predicted(model: Any, features: Floats) -> Floats:
+    """Ask a model, on one core: each of its trees would have threads wait for each other, see `_fitted`."""
+    with threadpool_limits(1, "openmp"):
+        predicted: Floats = model.predict(features)
+    return predicted
 
 
 def candidates() -> dict[str, Any]:
@@ -212,6 +219,42 @@ def coverage(rows: pd.DataFrame) -> tuple[float, float]:
     return float(np.concatenate(inside).mean()), float(2 ** np.median(np.concatenate(width)))
 
 
+@dataclass(frozen=True)
+class HeldOut:
+    """What models make of scenarios they were not trained on.
+
+    Parameters
+    ----------
+    path : Path
+        The record's file.
+    candidates : DataFrame
+        As from `compare`.
+    inside, width : float
+        As from `coverage`.
+    """
+
+    path: Path
+    candidates: pd.DataFrame
+    inside: float
+    width: float
+
+
+def found(rows: pd.DataFrame) -> HeldOut:
+    """Return `compare` and `coverage` of a data set: from the saved record where there is one, else by training."""
+    settings = {"confidence": CONFIDENCE, "folds": FOLDS, "form": _FORM}
+    recipe = saved.Recipe(_COMPARED, ".csv", settings, _content(rows))
+    with saved.alone(recipe):
+        path = saved.find(recipe)
+        if path is None:
+            candidates, (inside, width) = compare(rows), coverage(rows)
+            about = {"rows": len(rows), "inside": inside, "width": width}
+            path = saved.keep(recipe, lambda place: candidates.to_csv(place), about, ("scikit-learn", "numpy"))
+    about = saved.provenance(path)
+    return HeldOut(
+        path, pd.read_csv(path, index_col="model", float_precision="round_trip"), about["inside"], about["width"]
+    )
+
+
 def _intervals(features: Floats, logs: Floats) -> dict[str, Any]:
     """Train both ends on most rows, and widen them by how far off they are on the rest.
 
@@ -223,7 +266,7 @@ def _intervals(features: Floats, logs: Floats) -> dict[str, Any]:
         name: _fitted(_boosting(loss="quantile", quantile=share), features[train], logs[train])
         for name, share in (("low", (1 - CONFIDENCE) / 2), ("high", (1 + CONFIDENCE) / 2))
     }
-    low, high = ends["low"].predict(features[rest]), ends["high"].predict(features[rest])
+    low, high = (_predicted(ends[name], features[rest]) for name in ("low", "high"))
     off = np.maximum(low - logs[rest], logs[rest] - high)
     rank = min(int(np.ceil((len(rest) + 1) * CONFIDENCE)), len(rest))
     return {**ends, "wider": float(np.sort(off)[rank - 1])}
@@ -231,8 +274,8 @@ def _intervals(features: Floats, logs: Floats) -> dict[str, Any]:
 
 def _between(intervals: Mapping[str, Any], features: Floats) -> tuple[Floats, Floats]:
     """Return both ends, in order."""
-    low = intervals["low"].predict(features) - intervals["wider"]
-    high = intervals["high"].predict(features) + intervals["wider"]
+    low = _predicted(intervals["low"], features) - intervals["wider"]
+    high = _predicted(intervals["high"], features) + intervals["wider"]
     return np.minimum(low, high), np.maximum(low, high)
 
 
@@ -271,7 +314,7 @@ class Predictor:
                 raise InputError.of(name, value, ", ".join(VARIANTS))
         features = matrix(rows)
         low, high = _between(self.intervals, features)
-        point = self.point.predict(features)
+        point = _predicted(self.point, features)
         return pd.DataFrame(
             {TARGET: 2**point, "low": 2 ** np.minimum(low, point), "high": 2 ** np.maximum(high, point)}
         )
@@ -287,8 +330,7 @@ def trained(rows: pd.DataFrame, name: str) -> Path:
     name : str
         One of `candidates`.
     """
-    content = saved.digest(*(rows[each].to_numpy() for each in (*INPUTS, TARGET)))
-    recipe = saved.Recipe(_KIND, ".skops", {"model": name, "confidence": CONFIDENCE, "form": _FORM}, content)
+    recipe = saved.Recipe(_KIND, ".skops", {"model": name, "confidence": CONFIDENCE, "form": _FORM}, _content(rows))
     with saved.alone(recipe):
         path = saved.find(recipe)
         if path is not None:
@@ -299,6 +341,10 @@ def trained(rows: pd.DataFrame, name: str) -> Path:
         ranges = {each: [float(rows[each].min()), float(rows[each].max())] for each in numbers}
         about = {"rows": len(rows), "ranges": ranges}
         return saved.keep_sklearn(recipe, models, about)
+
+
+def _content(rows: pd.DataFrame) -> str:
+    return saved.digest(*(rows[each].to_numpy() for each in (*INPUTS, TARGET)))
 
 
 def load(path: Path) -> Predictor:

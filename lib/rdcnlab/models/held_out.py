@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 
 from rdcnlab.analysis import figures
 from rdcnlab.analysis.measured import Measured
-from rdcnlab.models import fct
+from rdcnlab.models import fct, forest
 
 _AT = ["day_ms", "night_ms"]
 
@@ -34,16 +34,15 @@ def judged(data: pd.DataFrame, hardest: tuple[float, float]) -> dict[str, Measur
     """
     if len(data) < fct.FOLDS:
         return {}
-    model = fct.forest(**fct.BEST)
-    scores = fct.score(data, model)
-    grouped = fct.score(data, model, "scenarios") if data["scenario"].nunique() >= fct.FOLDS else None
+    held = record(data)
+    scores, grouped = held.runs, held.scenarios
     harder = "folds of whole scenarios:"
     target = data[fct.TARGET]
     measured = {
         "r2": Measured.one(scores.r2, f"{harder} {grouped.r2:.3f}" if grouped else ""),
         "mse": Measured.one(scores.mse, f"{harder} {grouped.mse:.3g} s^2" if grouped else ""),
         "range": Measured({"longest": float(target.max())}, f"shortest: {target.min():.3g} s"),
-        "important": important(data),
+        "important": important(held.lost),
     }
     off = data.assign(residual=(target - scores.predictions).abs(), prolongation=target).groupby(_AT)
     ranks = off[["residual", "prolongation"]].mean().rank(ascending=False)
@@ -52,9 +51,13 @@ def judged(data: pd.DataFrame, hardest: tuple[float, float]) -> dict[str, Measur
     return measured
 
 
-def important(data: pd.DataFrame) -> Measured:
+def record(data: pd.DataFrame) -> forest.HeldOut:
+    """Return what the best forest predicts of runs held out; it is trained where that is not on record."""
+    return forest.held_out(data, fct.BEST, trees=100)
+
+
+def important(lost: pd.Series[float]) -> Measured:
     """Measure by how much the day matters more than the night, and the night than what comes next."""
-    lost = fct.importances(data, fct.forest(**{**fct.BEST, "n_estimators": 100}))
     others = lost.drop(_AT).max()
     margins = {"day over night": lost["day_ms"] - lost["night_ms"], "night over others": lost["night_ms"] - others}
     listed = ", ".join(f"{name}: {value:.3g}" for name, value in lost.items())
@@ -63,7 +66,7 @@ def important(data: pd.DataFrame) -> Measured:
 
 def draw(ax: Axes, data: pd.DataFrame) -> fct.Scores:
     """Draw what was measured and, beside it, what was predicted of runs held out, over day and night."""
-    scores = fct.score(data, fct.forest(**fct.BEST))
+    scores = record(data).runs
     places = data[_AT].drop_duplicates().sort_values(_AT[::-1])
     at = data[_AT].merge(places.assign(place=np.arange(len(places))), how="left")["place"]
     # side by side, and runs of one pair of variants above each other

@@ -66,7 +66,7 @@ def digest(*parts: npt.ArrayLike) -> str:
         if array.dtype.kind in "OU":
             array = array.astype(np.bytes_)
         sha.update(f"{array.shape} {array.dtype.str}".encode())
-        sha.update(array.tobytes())
+        sha.update(array.data if array.size else b"")  # not a copy of what may be large
     return sha.hexdigest()
 
 

@@ -11,14 +11,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from numpy.lib.stride_tricks import sliding_window_view
 
 from rdcnlab.analysis import tables
 from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.runs.frame import Runs, period_ms
+from rdcnlab.scenario import Scenario
 
 LENGTH_MS = 500
 COLUMNS = ("cwnd_B", "srtt_us")
+#: Runs whose tables are read at once.
+_AT_ONCE = 50
 #: Longest flow that is looked at.
 _MOST_MS = 3_600_000
 
@@ -31,28 +35,37 @@ class Traces:
 
     Parameters
     ----------
-    samples : ndarray of float32, shape (n, ms, 2)
-        Congestion window [kB] and smoothed RTT [us].
+    windows : ndarray of float32, shape (m, ms, 2)
+        Congestion window [kB] and smoothed RTT [us]; may be a view in which traces overlap.
     about : DataFrame
         A row for each: ``variant``, ``run``, ``seed``, ``period_ms``, ``pair`` (the variants of the run's flows),
         ``flow``, ``begin_ms``. Nothing of it but the variant, which is what shall be predicted, is ever shown to a
         model.
+    rows : ndarray of int, shape (n,), optional
+        Which of the windows are the traces; all by default.
     """
 
-    samples: Floats
+    windows: Floats
     about: pd.DataFrame
+    rows: npt.NDArray[np.int64] | None = None
+
+    @property
+    def samples(self) -> Floats:
+        """The traces, shape (n, ms, 2); a copy where they are not all windows."""
+        return self.windows if self.rows is None else np.ascontiguousarray(self.windows[self.rows])
 
     def __len__(self) -> int:
-        return len(self.samples)
+        return len(self.about)
 
     def where(self, mask: npt.ArrayLike) -> Traces:
         """Return some of the traces."""
         chosen = np.asarray(mask)
-        return Traces(self.samples[chosen], self.about[chosen].reset_index(drop=True))
+        rows = np.arange(len(self)) if self.rows is None else self.rows
+        return Traces(self.windows, self.about[chosen].reset_index(drop=True), rows[chosen])
 
     def first(self, length_ms: int) -> Traces:
         """Return the begin of each trace."""
-        return Traces(self.samples[:, :length_ms], self.about)
+        return Traces(self.windows[:, :length_ms], self.about, self.rows)
 
     def among(self, variants: Sequence[str]) -> Traces:
         """Return the traces of runs in which all flows are of some variants."""
@@ -90,27 +103,46 @@ def traces(runs: Runs, length_ms: int = LENGTH_MS, every_ms: int = LENGTH_MS) ->
     ValueError
         A run has no such table.
     """
-    samples: list[Floats] = []
+    told: list[Floats] = []
     about: list[dict[str, Any]] = []
-    for place, run in enumerate(runs):
-        scenario = run.scenario
-        if scenario.probes.tcp == "none" or (scenario.probes.tcp == "bin" and scenario.probes.bin > NS_PER_MS):
-            raise ValueError(f"{scenario.hash[:12]}: windows and RTTs were not recorded once a ms")
-        variant_of = {flow.name: flow.cc for flow in scenario.flows}
-        of_run = {
-            "run": place,
-            "seed": scenario.seed,
-            "period_ms": period_ms(scenario),
-            "pair": " and ".join(sorted({str(flow.cc) for flow in scenario.flows})),
-        }
-        for names, acks in cut(runs.frame(run, "tcp")):
+    begins: list[int] = []
+    told_ms = 0
+    for first in range(0, len(runs), _AT_ONCE):
+        some = runs.part(first, first + _AT_ONCE)
+        of_runs = [_about(first + place, run.scenario) for place, run in enumerate(some)]
+        variants = [{flow.name: flow.cc for flow in run.scenario.flows} for run in some]
+        silent = set(range(len(some)))
+        for names, acks in cut(some.tcp):
+            silent.discard(names["run"])
+            of_run, variant = of_runs[names["run"]], variants[names["run"]][names["flow"]]
             whole = series(acks)
             for begin in range(0, len(whole) - length_ms + 1, every_ms):
-                samples.append(whole[begin : begin + length_ms])
-                about.append({"variant": variant_of[names["flow"]], **of_run, **names, "begin_ms": begin})
-    stacked = np.stack(samples) if samples else np.empty((0, length_ms, len(COLUMNS)), dtype=np.float32)
+                begins.append(told_ms + begin)
+                about.append({"variant": variant, **of_run, "flow": names["flow"], "begin_ms": begin})
+            told.append(whole)
+            told_ms += len(whole)
+        if silent:
+            raise InputError.of("table", f"no rows of run {first + min(silent)}", "at least one ACK")
     columns = ["variant", "run", "seed", "period_ms", "pair", "flow", "begin_ms"]
-    return Traces(stacked, pd.DataFrame(about, columns=columns))
+    if not about:
+        return Traces(np.empty((0, length_ms, len(COLUMNS)), np.float32), pd.DataFrame(about, columns=columns))
+    # traces overlap; each of them is made when it is looked at
+    joined = np.concatenate(told)
+    windows = sliding_window_view(joined, length_ms, axis=0).swapaxes(1, 2)
+    return Traces(windows, pd.DataFrame(about, columns=columns), np.array(begins, dtype=np.int64))
+
+
+def _about(place: int, scenario: Scenario) -> dict[str, Any]:
+    """Return what all traces of a run have in common."""
+    probes = scenario.probes
+    if probes.tcp == "none" or (probes.tcp == "bin" and probes.bin > NS_PER_MS):
+        raise ValueError(f"{scenario.hash[:12]}: windows and RTTs were not recorded once a ms")
+    return {
+        "run": place,
+        "seed": scenario.seed,
+        "period_ms": period_ms(scenario),
+        "pair": " and ".join(sorted({str(flow.cc) for flow in scenario.flows})),
+    }
 
 
 def twins(of: Traces) -> pd.DataFrame:
@@ -164,12 +196,17 @@ def cut(acks: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
     for name in by:
         if acks[name].isna().any():
             raise InputError.of(f"column {name}", None, "a name in every row")
-    for key, of_flow in tables.groups(acks, by) if by else [((), acks)]:
-        ordered = of_flow.sort_values("t_ns", kind="stable")
-        span_ms = (ordered["t_ns"].iloc[-1] - ordered["t_ns"].iloc[0]) / NS_PER_MS
+    # sorted once, and not flow by flow: there may be thousands
+    every = acks.sort_values([*by, "t_ns"], kind="stable", ignore_index=True)
+    keys = every.groupby(by, sort=True).size() if by else pd.Series([len(every)], index=[()])
+    ends = np.cumsum(keys.to_numpy())
+    times = every["t_ns"].to_numpy()
+    for key, begin, end in zip(keys.index, ends - keys.to_numpy(), ends, strict=True):
+        span_ms = (times[end - 1] - times[begin]) / NS_PER_MS
         if span_ms > _MOST_MS:
             raise InputError.of("column t_ns", f"{span_ms:.0f} ms of one flow", f"at most {_MOST_MS} ms, in ns")
-        yield dict(zip(by, key, strict=True)), ordered
+        names = key if isinstance(key, tuple) else (key,)
+        yield dict(zip(by, names, strict=True)), every.iloc[begin:end]
 
 
 def series(acks: pd.DataFrame) -> Floats:
@@ -185,7 +222,8 @@ def series(acks: pd.DataFrame) -> Floats:
     ndarray of float32, shape (ms, 2)
         Congestion window [kB] and smoothed RTT [us], from the first ACK on.
     """
-    since = (acks["t_ns"] - acks["t_ns"].iloc[0]).to_numpy(dtype=float)
+    t_ns, *values = (acks[name].to_numpy() for name in ("t_ns", *COLUMNS))
+    since = (t_ns - t_ns[0]).astype(float)
     ends = np.arange(1, since[-1] // NS_PER_MS + 2) * NS_PER_MS - 1
-    cwnd, rtt = (tables.at(since, acks[name].to_numpy(dtype=float), ends) for name in COLUMNS)
+    cwnd, rtt = (tables.at(since, of_acks.astype(float), ends) for of_acks in values)
     return np.stack([cwnd / 1000, rtt], axis=1).astype(np.float32)

@@ -23,6 +23,7 @@ import numpy as np
 import pandas as pd
 
 from rdcnlab.models import saved
+from rdcnlab.models.network import Network, read
 from rdcnlab.models.traces import Floats, Traces, cut, series
 from rdcnlab.system import extras, progress
 
@@ -52,7 +53,7 @@ class Classifier:
 
     Parameters
     ----------
-    model : keras.Model
+    model : Network
         Takes what `_features` makes of traces, gives a probability for each variant.
     variants : tuple of str
         In the order of the probabilities.
@@ -60,7 +61,7 @@ class Classifier:
         Its file.
     """
 
-    model: Any
+    model: Network
     variants: tuple[str, ...]
     path: Path
 
@@ -68,7 +69,7 @@ class Classifier:
         """Return the probability of each variant, one row a trace; shape of `samples` as in `Traces`."""
         if not len(samples):
             return pd.DataFrame(columns=list(self.variants), dtype=float)
-        return pd.DataFrame(self.model.predict(_features(samples), batch_size=512, verbose=0), columns=self.variants)
+        return pd.DataFrame(self.model.predict(_features(samples)), columns=self.variants)
 
     def predict(self, samples: Floats) -> pd.Series[str]:
         """Return the likeliest variant of each trace."""
@@ -165,8 +166,8 @@ def trained(data: Traces, *, epochs: int = EPOCHS, seed: int = 0, show: bool = T
 @functools.lru_cache(maxsize=32)
 def load(path: Path) -> Classifier:
     """Read a saved classifier."""
-    model = _keras().models.load_model(path, compile=False)
-    return Classifier(model, tuple(saved.provenance(path)["settings"]["variants"]), path)
+    extras.require("models")
+    return Classifier(read(path), tuple(saved.provenance(path)["settings"]["variants"]), path)
 
 
 def best(length_ms: int) -> Classifier | None:
@@ -209,7 +210,7 @@ def classify(acks: pd.DataFrame) -> pd.DataFrame:
         if classifier is None:
             parts.append(pd.DataFrame([{**names, "begin_ms": None, "variant": None, "probability": None}]))
             continue
-        length = int(classifier.model.input_shape[1])
+        length = classifier.model.length_ms
         begins = range(0, len(whole) - length + 1, length)
         found = classifier.probabilities(np.stack([whole[begin : begin + length] for begin in begins]))
         told = {"begin_ms": list(begins), "variant": found.idxmax(axis=1), "probability": found.max(axis=1)}

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from rdcnlab.runs import join
 from rdcnlab.runs.parts import WHOLE, Part
 from rdcnlab.runs.store import Run
 from rdcnlab.scenario import Scenario
@@ -19,7 +20,8 @@ class Runs:
     """Runs in a fixed order, and their tables joined.
 
     Every table has the columns ``run`` (its place in this object), ``seed``, ``period_ms`` (NaN where no path changes),
-    ``cc`` (of the flow where there is one, else of the scenario), and one for every other setting that varies.
+    ``cc`` (of the flow where there is one, else of the scenario), and one for every other setting that varies. Text is
+    categorical in all tables but ``flows``, which is the only one without many rows of each flow.
 
     Parameters
     ----------
@@ -48,6 +50,10 @@ class Runs:
     def select(self, keep: Callable[[Scenario], bool]) -> Runs:
         """Return the runs of some scenarios, in the same order; they are numbered anew."""
         return Runs([run for run in self._runs if keep(run.scenario)], self._parts)
+
+    def part(self, begin: int, end: int) -> Runs:
+        """Return the runs from one place to before another; they are numbered anew."""
+        return Runs(self._runs[begin:end], self._parts)
 
     def frame(self, run: Run, name: str) -> pd.DataFrame:
         """Return a table of one of the runs, without the scenario's fields."""
@@ -98,16 +104,24 @@ class Runs:
     def _table(self, name: str) -> pd.DataFrame:
         import pandas as pd  # takes a second, which workers and the command line's help need not wait for
 
-        frames = []
-        for place, (run, fields) in enumerate(zip(self._runs, self._fields, strict=True)):
-            frame = self.frame(run, name)
-            if "flow" in frame.columns and "cc" not in frame.columns:
-                frame.insert(0, "cc", frame["flow"].map({flow.name: flow.cc for flow in run.scenario.flows}))
-            for column, value in reversed([("run", place), *fields.items()]):
-                if column not in frame.columns:
-                    frame.insert(0, column, value)
-            frames.append(frame)
-        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame({"run": []})
+        if not self._runs:
+            return pd.DataFrame({"run": []})
+        table, places = join.joined(self._runs, name, self._parts.get(name, WHOLE))
+        # a flow's name is there once in ``flows``, and a thousand times elsewhere
+        categories = name != "flows"
+        frame = join.frame(table, categories=categories)
+        if "flow" in frame.columns and "cc" not in frame.columns:
+            known = [{flow.name: flow.cc for flow in run.scenario.flows} for run in self._runs]
+            frame.insert(0, "cc", join.looked_up(frame["flow"].array, places, known))
+        fields = {"run": list(range(len(self))), **_columns(self._fields)}
+        beside = {column: values for column, values in fields.items() if column not in frame.columns}
+        for column, values in reversed(beside.items()):
+            frame.insert(0, column, join.repeated(values, places, categories=categories))
+        return frame
+
+
+def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    return {name: [row[name] for row in rows] for name in rows[0]}
 
 
 def varying(scenarios: Sequence[Scenario]) -> list[dict[str, Any]]:
@@ -116,7 +130,7 @@ def varying(scenarios: Sequence[Scenario]) -> list[dict[str, Any]]:
     Always ``seed``, ``cc`` and ``period_ms``; beside them every other setting that is not the same in all, under its
     dotted name.
     """
-    flat = [_flat(scenario.to_dict()) for scenario in scenarios]
+    flat = [_flat(scenario.canonical) for scenario in scenarios]
     names = sorted({name for fields in flat for name in fields})
     apart = [name for name in names if len({repr(fields.get(name)) for fields in flat}) > 1]
     return [

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -41,8 +43,9 @@ class Part:
 
     def of(self, table: pa.Table) -> pa.Table:
         """Return the part of a table; of what is a part already, the same again."""
-        if self.place is not None and "where" in table.column_names:
-            table = table.filter(_at(table["where"], self.place))
+        kept = self.rows(table)
+        if kept is not None:
+            table = table.filter(pa.array(kept))
         if self.columns is not None:
             table = table.select(list(self.columns))
         if self.tick > 1 and "t_ns" in table.column_names:
@@ -50,6 +53,12 @@ class Part:
             late = pc.subtract(pc.multiply(pc.add(pc.divide(table["t_ns"], self.tick), 1), self.tick), 1)
             table = table.set_column(number, table.schema.field(number), late)
         return table
+
+    def rows(self, table: pa.Table) -> npt.NDArray[np.bool_] | None:
+        """Say which rows of a table are in the part; None for all."""
+        if self.place is None or "where" not in table.column_names:
+            return None
+        return _at(table["where"], self.place)
 
     def covers(self, other: Part) -> bool:
         """Say whether `other` can be taken from this part."""
@@ -98,10 +107,15 @@ ACKNOWLEDGED = Part(("bin", "where", "flow", "bytes"), SENDER)
 WINDOWS = Part(("t_ns", "flow", "cwnd_B", "srtt_us"), tick=1000)
 
 
-def _at(where: pa.ChunkedArray, place: str) -> pa.ChunkedArray:
-    if place == LINKS:
-        return pc.invert(pc.is_in(where, pa.array([RECEIVER, SENDER])))
-    return pc.equal(where, place)
+def _at(where: pa.ChunkedArray, place: str) -> npt.NDArray[np.bool_]:
+    """Say of which rows the place is that."""
+    chunks = [chunk.dictionary_encode() if pa.types.is_string(where.type) else chunk for chunk in where.chunks]
+    parts = [np.empty(0, dtype=bool)]
+    for chunk in chunks:
+        names = chunk.dictionary.to_pylist()
+        wanted = np.array([name not in (RECEIVER, SENDER) if place == LINKS else name == place for name in names], bool)
+        parts.append(wanted[chunk.indices.to_numpy()])
+    return np.concatenate(parts)
 
 
 def united(parts: Iterable[Mapping[str, Part]]) -> dict[str, Part]:

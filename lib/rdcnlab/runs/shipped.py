@@ -13,7 +13,7 @@ import functools
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,8 +50,16 @@ class Copy:
     first: int
     count: int
 
+    def follows(self, other: Copy) -> bool:
+        """Say whether the rows come right after those of another copy of the same part."""
+        return self.file == other.file and self.part == other.part and self.first == other.first + other.count
+
+    def joined(self, other: Copy) -> Copy:
+        """Return the rows of both, of which the other's come right after."""
+        return replace(self, count=self.count + other.count)
+
     def read(self) -> pa.Table:
-        """Read the rows."""
+        """Read the rows; text comes as dictionaries."""
         ends = _ends(self.file)
         if not self.count:
             return _file(self.file).schema_arrow.empty_table()
@@ -90,6 +98,17 @@ class Row:
         RunError
             It was not shipped.
         """
+        taken = part.of(self.holding(name, part).read())
+        return taken.cast(pa.schema([SCHEMAS[name].field(column) for column in taken.column_names]))
+
+    def holding(self, name: str, part: Part = WHOLE) -> Copy:
+        """Return the copy that a part of a table can be taken from.
+
+        Raises
+        ------
+        RunError
+            It was not shipped.
+        """
         copy = self.copy(name, part)
         if copy is None:
             what = f"the table '{name}'" if part == WHOLE else f"this part of the table '{name}', {part.data()},"
@@ -97,8 +116,7 @@ class Row:
                 f"the shipped results do not hold {what} of run {self.id[:12]}; "
                 "with the environment's RDCNLAB_RESULTS=none it is run here"
             )
-        taken = part.of(copy.read())
-        return taken.cast(pa.schema([SCHEMAS[name].field(column) for column in taken.column_names]))
+        return copy
 
 
 class Shipped:
@@ -168,7 +186,8 @@ def _runs(folder: Path) -> pa.Table:
 
 @functools.lru_cache(maxsize=64)
 def _file(path: Path) -> pq.ParquetFile:
-    return pq.ParquetFile(path)
+    text = [field.name for field in pq.read_schema(path) if pa.types.is_string(field.type)]
+    return pq.ParquetFile(path, read_dictionary=text)
 
 
 @functools.lru_cache(maxsize=64)

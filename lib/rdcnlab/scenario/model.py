@@ -29,6 +29,8 @@ from rdcnlab.scenario.routes import NoWay
 from rdcnlab.scenario.settings import EngineSettings, Jitter, Notify, Probes, Switch, Transport
 from rdcnlab.scenario.timetable import BYPASS, DARK, ECMP, RESERVED, SAME, Path, Schedule, Slot
 
+MOST_SEED = 2**32 - 1
+
 
 class Scenario(Frozen):
     """A question to an engine. Frozen; equal scenarios have equal hashes.
@@ -72,7 +74,7 @@ class Scenario(Frozen):
     jitter: Jitter = Jitter()
     notify: Annotated[Notify | None, Later] = None
     limit: Limit = 60_000_000_000
-    seed: Annotated[int, whole(0, 2**32 - 1)] = 0
+    seed: Annotated[int, whole(0, MOST_SEED)] = 0
 
     @model_validator(mode="after")
     def _consistent(self) -> Scenario:
@@ -351,10 +353,32 @@ class Scenario(Frozen):
         InputError
             Unknown field or value that is not allowed.
         """
+        if not changes:
+            return self
+        if changes.keys() == {"seed"} and type(changes["seed"]) is int and not self.network.switches:
+            return self._with_seed(changes["seed"])
         data: dict[str, Any] = self.model_dump(mode="json", context={EVERY: True})
         for name, value in changes.items():
             edit.apply(data, name, _as_data(name, value))
         return self.from_dict(data)
+
+    def _with_seed(self, seed: int) -> Self:
+        """Return the scenario with another seed, of which all the rest is shared.
+
+        Items have up to a hundred seeds of each scenario; making each of them from plain data takes a hundred times as
+        long. Nothing that is checked depends on the seed, unless there are several switches: ECMP draws from it.
+        """
+        if not 0 <= seed <= MOST_SEED:
+            return self.from_dict({**self.to_dict(), "seed": seed})  # raises the error that names the field
+        other = self.model_copy(update={"seed": seed})
+        other.__dict__.pop("hash", None)
+        other.__dict__["canonical"] = {**self.canonical, "seed": seed}
+        return other
+
+    @functools.cached_property
+    def canonical(self) -> dict[str, Any]:
+        """What `to_dict` returns, made once; not to be changed."""
+        return self.to_dict()
 
     def to_dict(self) -> dict[str, Any]:
         """Return canonical plain data: every field, integers in base units."""
@@ -363,7 +387,7 @@ class Scenario(Frozen):
 
     def json(self) -> str:  # type: ignore[override]
         """Return the canonical JSON: one line, sorted keys."""
-        return canonical_json(self.to_dict())
+        return canonical_json(self.canonical)
 
     def dump(self) -> str:
         """Return YAML with units in the text form that `load` reads; fields at their defaults are left out."""
@@ -386,11 +410,15 @@ class Scenario(Frozen):
     @functools.cached_property
     def hash(self) -> str:
         """sha256 of the canonical JSON without the network's label and a program's path, in hexadecimal."""
-        data = self.to_dict()
-        del data["network"]["name"]
+        data = {**self.canonical, "network": _without(self.canonical["network"], "name")}
         if self.switch.program is not None:
-            del data["switch"]["program"]["path"]
+            program = _without(data["switch"]["program"], "path")
+            data["switch"] = {**data["switch"], "program": program}
         return hashlib.sha256(canonical_json(data).encode()).hexdigest()
+
+
+def _without(data: dict[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in data.items() if key != name}
 
 
 def canonical_json(data: Any) -> str:

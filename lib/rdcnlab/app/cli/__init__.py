@@ -127,14 +127,11 @@ _CARD = ("text", "expected", "measured", "verdict")
 @app.command()
 def score(names: Names = None, as_json: Json = False) -> None:
     """Judge every claim from stored runs, in the fullest profile that is there."""
-    from rdcnlab.app.report import best
+    from rdcnlab.app.report import judged
     from rdcnlab.papers import select
 
     store = Store()
-    rows = []
-    for kind in select(names or []):
-        item, runs = best(kind, store)
-        rows += item.rows(runs)
+    rows = [row for kind in select(names or []) for row in judged(kind, store)]
     show(rows if as_json else [{name: row[name] for name in ("item", *_CARD, "profile")} for row in rows], as_json)
 
 

@@ -45,16 +45,14 @@ class General(Item):
 
     def points(self) -> list[Scenario]:
         """Return the scenarios, the first so many of one sequence, times seeds."""
-        return [
-            space.scenario(point, self.cc, _two_flows).with_(seed=seed)
-            for point in space.drawn(self.count_of_scenarios or _SCENARIOS[self.profile])
-            for seed in range(self.count)
-        ]
+        drawn = space.drawn(self.count_of_scenarios or _SCENARIOS[self.profile])
+        every = [space.scenario(point, self.cc, _two_flows) for point in drawn]
+        return [scenario.with_(seed=seed) for scenario in every for seed in range(self.count)]
 
     def plot(self, runs: Runs) -> Figure:
         """Draw what was predicted of scenarios held out over what was measured, and what is lost without each input."""
         rows = general.dataset(runs)
-        name = str(general.compare(rows).index[0])
+        name = str(general.found(rows).candidates.index[0])
         predicted = 2 ** general.held_out(rows, general.candidates()[name])
         lost = general.ablation(rows, name)[::-1]
         with figures.style():
@@ -80,9 +78,9 @@ class General(Item):
         rows = general.dataset(runs)
         if len(rows) < _LEAST:
             return {}
-        found = general.compare(rows)
+        held = general.found(rows)
+        found, inside, width = held.candidates, held.inside, held.width
         listed = ", ".join(f"{name}: {row['r2']:.3f} (off by {row['off']:.3g})" for name, row in found.iterrows())
-        inside, width = general.coverage(rows)
         return {
             "r2": Measured.one(found["r2"].iloc[0], listed),
             "inside": Measured.one(100 * inside, f"from end to begin a factor of {width:.3g}; {len(rows)} scenarios"),
@@ -94,9 +92,10 @@ class General(Item):
         return [Cause("r2", seeds, lambda runs: Measured.one(general.ceiling(general.dataset(runs))))]
 
     def models(self, runs: Runs) -> list[Path]:
-        """Return the best model, trained on all runs, to be shipped."""
+        """Return the best model, trained on all runs, and the record by which it is the best, to be shipped."""
         rows = general.dataset(runs)
-        return [general.trained(rows, str(general.compare(rows).index[0]))]
+        held = general.found(rows)
+        return [general.trained(rows, str(held.candidates.index[0])), held.path]
 
 
 def _two_flows(migrated: str, main: str) -> Scenario:

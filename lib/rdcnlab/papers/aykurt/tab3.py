@@ -97,7 +97,8 @@ class Tab3(Item):
         counts = held.confusion(self.cc)
         notes: list[str] = []
         for names in self.sets:
-            drawn, every = held.confusion(names), held.confusion(names, drawn=False)
+            drawn = counts if names == self.cc else held.confusion(names)
+            every = held.confusion(names, drawn=False)
             beside = f"with {', '.join(self.beyond)} beside them {variant.accuracy(drawn):.4g} %, " if notes else ""
             number, of_all = every.to_numpy().sum(), variant.accuracy(every)
             notes.append(f"{beside}of {drawn.to_numpy().sum()} traces drawn from {number}; of all {of_all:.4g} %")

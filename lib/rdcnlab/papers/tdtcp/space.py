@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Literal
 
 from rdcnlab.fields.units import DURATION, NS_PER_US
@@ -66,13 +67,18 @@ _RATES, _RTTS = (100, 10), (40, 100)
 
 def scenario(variant: str, difference: Difference, *, duration: str, seed: int) -> Scenario:
     """Return 16 flows of a variant, from one rack to the other, for `duration`."""
+    return _alike(variant, difference, duration).with_(seed=seed)
+
+
+@functools.cache
+def _alike(variant: Variant, difference: Difference, duration: str) -> Scenario:
+    """Return what the seeds share, which takes much longer to make than another seed."""
     return Scenario.from_dict(
         {
             "network": "tdtcp",
             "flows": [{"name": "flow-[1-16]", "size": ENDLESS}],
             "limit": duration,
             "probes": {"bin": "20 us", "acks": True, "fold": FOLD, "fold_from": FOLD_FROM},
-            "seed": seed,
         }
     ).with_(**_DIFFERENCES[difference], **_VARIANTS[variant])
 

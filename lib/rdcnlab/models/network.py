@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A saved classifier of variants, asked without TensorFlow, whose import alone takes 7 s and 450 MB.
+
+The arithmetic is that of Keras' layers, in single precision: answers differ in the seventh digit.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from threadpoolctl import threadpool_limits
+
+Floats = npt.NDArray[np.float32]
+
+#: Traces that are read at once: what is computed of them stays in the processor's cache.
+_BATCH = 64
+#: What Keras' normalisation divides by at least.
+_EPSILON = np.float32(1e-7)
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """Filters over samples that are some ms apart, and what is negative cut to zero.
+
+    Parameters
+    ----------
+    kernel : ndarray, shape (taps, channels, filters)
+        Weights.
+    bias : ndarray, shape (filters,)
+        Added to each.
+    apart : int
+        Distance of the samples.
+    """
+
+    kernel: Floats
+    bias: Floats
+    apart: int
+
+    def __call__(self, series: Floats) -> Floats:
+        """Return the filters' answers to series of shape (n, ms, channels); outside of them there are zeros."""
+        taps, channels, filters = self.kernel.shape
+        count, length, _ = series.shape
+        reach = self.apart * (taps - 1)
+        padded = np.pad(series, ((0, 0), (reach // 2, reach - reach // 2), (0, 0)))
+        shifted = [padded[:, tap * self.apart : tap * self.apart + length] for tap in range(taps)]
+        flat = np.concatenate(shifted, axis=2).reshape(count * length, taps * channels)
+        answer: Floats = flat @ self.kernel.reshape(taps * channels, filters) + self.bias
+        np.maximum(answer, 0, out=answer)
+        return answer.reshape(count, length, filters)
+
+
+@dataclass(frozen=True)
+class Lstm:
+    """A layer of long short-term memory; weights of input gate, forget gate, cell and output gate, in this order.
+
+    Parameters
+    ----------
+    kernel : ndarray, shape (channels, 4 units)
+        For what is read.
+    recurrent : ndarray, shape (units, 4 units)
+        For what it said last.
+    bias : ndarray, shape (4 units,)
+        Added to each.
+    """
+
+    kernel: Floats
+    recurrent: Floats
+    bias: Floats
+
+    def __call__(self, series: Floats) -> Floats:
+        """Return what it says after each sample of series of shape (n, steps, channels)."""
+        count, steps, channels = series.shape
+        units = len(self.recurrent)
+        read = (series.reshape(count * steps, channels) @ self.kernel + self.bias).reshape(count, steps, 4 * units)
+        said = np.zeros((count, steps, units), dtype=np.float32)
+        cell, last = np.zeros((2, count, units), dtype=np.float32)
+        for step in range(steps):
+            gates = read[:, step] + last @ self.recurrent
+            enter, forget, fresh, leave = (gates[:, gate * units : (gate + 1) * units] for gate in range(4))
+            cell = _sigmoid(forget) * cell + _sigmoid(enter) * np.tanh(fresh)
+            last = _sigmoid(leave) * np.tanh(cell)
+            said[:, step] = last
+        return said
+
+
+def _sigmoid(values: Floats) -> Floats:
+    # by tanh, which does not overflow
+    result: Floats = np.float32(0.5) * (np.tanh(np.float32(0.5) * values) + np.float32(1))
+    return result
+
+
+@dataclass(frozen=True)
+class Network:
+    """The network of `rdcnlab.models.variant.network`, with its weights.
+
+    Parameters
+    ----------
+    length_ms : int
+        Of the traces it was trained with.
+    mean, deviation : ndarray, shape (channels,)
+        Of what it is shown.
+    widths : tuple of Convolution
+        Side by side.
+    stride_ms : int
+        Samples of which the LSTM reads the mean.
+    lstm : Lstm
+        What reads them.
+    kernel, bias : ndarray, shapes (2 units, variants) and (variants,)
+        Of the layer that names the variant.
+    """
+
+    length_ms: int
+    mean: Floats
+    deviation: Floats
+    widths: tuple[Convolution, ...]
+    stride_ms: int
+    lstm: Lstm
+    kernel: Floats
+    bias: Floats
+
+    def predict(self, features: Floats) -> Floats:
+        """Return the probability of each variant, shape (n, variants), for features of shape (n, ms, channels)."""
+        # on one core: the products are so small that threads would mostly wait for each other
+        with threadpool_limits(1, "blas"):
+            parts = [self._batch(features[begin : begin + _BATCH]) for begin in range(0, len(features), _BATCH)]
+        return np.concatenate([np.empty((0, len(self.bias)), dtype=np.float32), *parts])
+
+    def _batch(self, features: Floats) -> Floats:
+        normal = (features - self.mean) / self.deviation
+        wide = np.concatenate([width(normal) for width in self.widths], axis=2)
+        steps = wide.shape[1] // self.stride_ms
+        cut = wide[:, : steps * self.stride_ms].reshape(len(wide), steps, self.stride_ms, -1)
+        said = self.lstm(cut.mean(axis=2))
+        answer = np.concatenate([said.mean(axis=1), said.max(axis=1)], axis=1) @ self.kernel + self.bias
+        odds = np.exp(answer - answer.max(axis=1, keepdims=True))
+        shares: Floats = odds / odds.sum(axis=1, keepdims=True)
+        return shares
+
+
+def read(path: Path) -> Network:
+    """Read a file that Keras wrote of such a network."""
+    import h5py  # type: ignore[import-untyped]  # comes with Keras
+
+    with zipfile.ZipFile(path) as archive:
+        layers = json.loads(archive.read("config.json"))["config"]["layers"]
+        weights = h5py.File(io.BytesIO(archive.read("model.weights.h5")))
+
+    def variables(layer: str) -> list[Floats]:
+        held = weights["layers"][layer]["vars"]
+        return [np.asarray(held[str(number)], dtype=np.float32) for number in range(len(held))]
+
+    settings = {kind: [layer["config"] for layer in layers if layer["class_name"] == kind] for kind in _KINDS}
+    mean, variance, _ = variables("normalization")
+    # in the file layers are called by their kind, and from the second one on by a number
+    names = ["conv1d" if number == 0 else f"conv1d_{number}" for number in range(len(settings["Conv1D"]))]
+    widths = [
+        Convolution(kernel, bias, of["dilation_rate"][0])
+        for name, of in zip(names, settings["Conv1D"], strict=True)
+        for kernel, bias in [variables(name)]
+    ]
+    lstm = weights["layers"]["lstm"]["cell"]["vars"]
+    return Network(
+        length_ms=settings["InputLayer"][0]["batch_shape"][1],
+        mean=mean,
+        deviation=np.maximum(np.sqrt(variance), _EPSILON),
+        widths=tuple(widths),
+        stride_ms=settings["AveragePooling1D"][0]["pool_size"][0],
+        lstm=Lstm(*(np.asarray(lstm[name], dtype=np.float32) for name in "012")),
+        kernel=variables("dense")[0],
+        bias=variables("dense")[1],
+    )
+
+
+_KINDS = ("InputLayer", "Conv1D", "AveragePooling1D")

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The benchmark of scores measures a process of its own."""
+
+from __future__ import annotations
+
+import pytest
+
+from rdcnlab.app.bench import scoring
+from rdcnlab.fields.errors import RunError
+
+
+def test_what_a_score_takes_is_measured() -> None:
+    wall, cores, peak = scoring(["tdtcp/fig13"])
+    assert wall["measure"] == "rdcnlab score tdtcp/fig13"
+    assert wall["value"] > 0
+    assert cores["value"] > 0
+    assert 50 < peak["value"] < 10_000
+    assert wall["goal"] is None
+
+
+def test_a_score_that_fails_is_not_measured() -> None:
+    with pytest.raises(RunError, match="ended with 2"):
+        list(scoring(["nobody"]))
