@@ -439,7 +439,7 @@ def _with_preset(data: dict[str, Any], *, text: bool) -> dict[str, Any]:
     if isinstance(network, str) and network in FABRICS:
         network = {"fabric": network}
     if isinstance(network, dict):
-        network = fabric(network, text=text) if "fabric" in network else expanded_network(network)
+        network = _fabric(network, text=text) if "fabric" in network else expanded_network(network)
         data = {**data, "network": network}
     if isinstance(network, str):
         known = preset(network)
@@ -457,6 +457,15 @@ def _with_preset(data: dict[str, Any], *, text: bool) -> dict[str, Any]:
     if isinstance(data.get("flows"), list | tuple):
         data = {**data, "flows": [_routed(flow, known) for flow in data["flows"]]}
     return data
+
+
+def _fabric(parameters: dict[str, Any], *, text: bool) -> Network:
+    """Return the network of a fabric: not as data, because what it has made has no units, as a file's data must have."""
+    data = fabric(parameters, text=text)
+    try:
+        return Network.model_validate(data)
+    except ValidationError as error:
+        raise input_error(error, Network).below("network") from None
 
 
 def _routed(flow: Any, known: Preset) -> Any:

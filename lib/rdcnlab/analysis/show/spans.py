@@ -1,0 +1,366 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Timetables over one cycle: rows of bars, which `chart` draws."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from rdcnlab.analysis.show import rows as told
+from rdcnlab.analysis.show.names import compressed, grouped, readable
+from rdcnlab.analysis.show.ways import SWITCH, Shown, Step, Way, ways_of
+from rdcnlab.fields.units import DURATION
+from rdcnlab.scenario import BYPASS, DARK, Queue
+
+#: Rows of a panel, at most; `rdcnlab show --json` has all of them.
+MOST_ROWS = 16
+#: Cycles that share an axis: the common one is at most so many times the shortest.
+_MOST_REPEATS = 8
+#: Shares of a cycle below which a change that is late cannot be seen, and gets a panel of its own.
+_INVISIBLE = 0.03
+#: Target of the only bar where a P4 program decides.
+PROGRAM = "program"
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A slot, or a part of it, within a panel; times are ns after the panel's begin.
+
+    Parameters
+    ----------
+    begin, end : int
+        From when to when.
+    target : str
+        A link, `DARK`, `BYPASS`, a switch (in rows of lines) or `PROGRAM`.
+    label : str
+        What stands in it.
+    slot : int
+        The slot of the way that it is.
+    guard : int
+        ns at its end in which it is dark already for those who send.
+    """
+
+    begin: int
+    end: int
+    target: str
+    label: str
+    slot: int = 0
+    guard: int = 0
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of bars, with what its label says.
+
+    Parameters
+    ----------
+    name, about : str
+        Label, and a smaller line below it.
+    bars : tuple of Bar
+        In rising order.
+    strip : tuple of Bar
+        What the queue is set to, below the bars.
+    drawn : tuple of (int, int)
+        Spans from which the instants of updates are drawn.
+    group : tuple of bool
+        Whether it is a way back, and whether it is a schedule's; only rows of one group are joined.
+    """
+
+    name: str
+    about: str
+    bars: tuple[Bar, ...]
+    strip: tuple[Bar, ...] = ()
+    drawn: tuple[tuple[int, int], ...] = ()
+    group: tuple[bool, ...] = ()
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Rows that share an axis of time.
+
+    Parameters
+    ----------
+    title : str
+        What is above it.
+    begin : int
+        ns after the scenario's start; bars count from here.
+    length : int
+        ns; 0 where nothing ever changes.
+    rows : tuple of Row
+        From top to bottom.
+    left_out : int
+        How many more rows there are.
+    marks : tuple of int
+        Instants at which switches that are in time change.
+    ordered : tuple of str
+        Targets that are switches in an order; none where targets are links.
+    near : bool
+        Whether it is a change from near, and no cycle.
+    """
+
+    title: str
+    begin: int
+    length: int
+    rows: tuple[Row, ...]
+    left_out: int = 0
+    marks: tuple[int, ...] = ()
+    ordered: tuple[str, ...] = ()
+    near: bool = False
+
+
+def panels(shown: Shown) -> list[Panel]:
+    """Return all panels: ways of flows and schedules by cycle, whose turn a line is, and changes from near.
+
+    Parameters
+    ----------
+    shown : Shown
+        What is asked for.
+    """
+    ways = ways_of(shown)
+    if shown.own_program is not None:
+        return [_by_program(shown, ways)] if ways else []
+    turns = _turns(shown, ways)
+    if turns:
+        ways = tuple(way for way in ways if way.flows)
+    changing = [way for way in ways if any(not step.static for step in way.steps)]
+    still = [way for way in ways if way not in changing and not way.back]
+    found = []
+    for together in _by_cycle(changing):
+        found.append(_cycle(shown, together, still))
+        still = []
+    if still:
+        found.append(_still(shown, still))
+    near = _near(shown, changing or [way for way in ways_of(shown) if way.cycle])
+    return [*found, *turns, *near]
+
+
+def spans(step: Step, begin: int, length: int) -> Iterator[tuple[int, int, int]]:
+    """Yield the begin and end of each slot within a span of time, counted from its begin, and the slot's place.
+
+    Parameters
+    ----------
+    step : Step
+        Slots of a switch.
+    begin, length : int
+        The span, ns after the scenario's start.
+    """
+    if len(step.targets) == 1:
+        yield 0, length, 0
+        return
+    period = sum(step.durations)
+    start = step.phase + (begin - step.phase) // period * period
+    if begin < step.phase:  # the first slot is in force until it begins
+        yield 0, min(step.phase - begin, length), 0
+        start = step.phase
+    while start < begin + length:
+        for place, duration in enumerate(step.durations):
+            first, last = max(start, begin), min(start + duration, begin + length)
+            if first < last:
+                yield first - begin, last - begin, place
+            start += duration
+
+
+def _by_cycle(ways: Sequence[Way]) -> list[list[Way]]:
+    found: list[list[Way]] = []
+    for way in sorted(ways, key=lambda way: -way.cycle):
+        for together in found:
+            cycles = [each.cycle for each in (*together, way)]
+            if math.lcm(*cycles) <= _MOST_REPEATS * min(cycles):
+                together.append(way)
+                break
+        else:
+            found.append([way])
+    # back into the order of the network
+    return [[way for way in ways if way in together] for together in found]
+
+
+def _begin(shown: Shown, ways: Sequence[Way], length: int) -> int:
+    """Return a begin of a cycle at which all have begun, as far as the scenario's limit allows."""
+    common = min(way.phase - (way.schedule.phase if way.schedule else 0) for way in ways)
+    latest = max(step.phase for way in ways for step in way.steps)
+    cycles = max(0, -(-(latest - common) // length))
+    if any(step.jitter for way in ways for step in way.steps):  # instants are drawn until the limit only
+        cycles = min(cycles, max(0, (shown.scenario.limit - common) // length - 1))
+    return common + cycles * length
+
+
+def _cycle(shown: Shown, ways: list[Way], still: list[Way]) -> Panel:
+    length = math.lcm(*(way.cycle for way in ways))
+    begin = _begin(shown, ways, length)
+    rows = [row for way in ways for row in _rows(shown, way, begin, length)]
+    rows = _merged(rows) + _merged([_still_row(shown, way, length) for way in still])
+    kept = tuple(rows[:MOST_ROWS])
+    late = any(step.late or step.jitter or step.phase != way.phase for way in ways for step in way.steps)
+    marks = sorted({mark for way in ways for mark in _instants(way, begin, length)}) if late else []
+    return Panel("One cycle", begin, length, kept, len(rows) - len(kept), tuple(marks))
+
+
+def _instants(way: Way, begin: int, length: int) -> list[int]:
+    """Return when slots begin wherever a switch is not late."""
+    step = Step("", tuple(map(str, range(len(way.durations)))), way.durations, way.phase, ())
+    return [first for first, _, _ in spans(step, begin, length)]
+
+
+def _rows(shown: Shown, way: Way, begin: int, length: int) -> Iterator[Row]:
+    """Yield a row for each switch at which a way changes."""
+    for step in way.steps:
+        if step.static:
+            continue
+        bars = tuple(_bar(way, step, length, *each) for each in spans(step, begin, length))
+        drawn = []
+        if step.jitter:
+            for instant in _instants(way, begin - length, 2 * length):
+                first = instant - length + step.late
+                drawn.append((max(first, 0), min(first + step.jitter, length)))
+        strip = tuple(_strip(way, begin, length)) if step.switch == way.first else ()
+        inside = tuple((first, last) for first, last in drawn if first < last)
+        yield Row(*_label(shown, way, step), bars, strip, inside, _group(way))
+
+
+def _group(way: Way) -> tuple[bool, ...]:
+    return way.back, way.schedule is not None
+
+
+def _bar(way: Way, step: Step, length: int, begin: int, end: int, place: int) -> Bar:
+    slot, target = step.places[place], step.targets[place]
+    tdn = ""
+    if way.schedule is not None and way.schedule.tdns != (0,) and step.switch == way.first:
+        tdn = f"\nTDN {way.schedule.slots[slot].tdn}"
+    following = step.targets[(place + 1) % len(step.targets)]
+    ends = end < length and target != DARK and following == DARK  # what goes on after the panel does not end in it
+    guard = min(step.guard, end - begin) if ends else 0
+    return Bar(begin, end, target, f"{target}{tdn}", slot, guard)
+
+
+def _label(shown: Shown, way: Way, step: Step | None) -> tuple[str, str]:
+    """Return what a row is called, and the smaller line below: from where to where, and at which switch."""
+    flows = [flow for flow in shown.flows if flow.name in way.flows]
+    name = compressed(way.flows) if way.schedule is None else f"{way.schedule.name}"
+    ends = [compressed(flow.src for flow in flows), compressed(flow.dst for flow in flows)]
+    about = " to ".join(ends[::-1] if way.back else ends) if flows else ""
+    if not flows and way.first != SWITCH:
+        about = f"{way.first} to {way.last}"
+    if way.back and way.schedule is None:
+        name += ", back"
+    if step is not None and step.switch != SWITCH:
+        name += f" at {step.switch}"
+        if step.late or step.jitter:
+            about = told.acts(shown.scenario.network.node(step.switch))
+    return name, about
+
+
+def _strip(way: Way, begin: int, length: int) -> Iterator[Bar]:
+    """Yield what the schedule's queue is set to, where slots change it."""
+    schedule = way.schedule
+    if schedule is None or not any(slot.queue or slot.ecn_threshold for slot in schedule.slots):
+        return
+    step = way.steps[0]
+    for field, word in (("queue", "queue"), ("ecn_threshold", "marks above")):
+        values: list[Queue | None] = [getattr(slot, field) for slot in schedule.slots]
+        if not any(values):
+            continue
+        first = next(value for value in reversed(values) if value is not None)  # of the cycle before
+        merged: list[Bar] = []
+        for start, end, place in spans(replace(step, durations=way.durations, targets=way.named), begin, length):
+            until = [value for value in values[: place + 1] if value is not None]
+            text = f"{word} {told.length(until[-1] if until else first)}"
+            if merged and merged[-1].label == text:
+                merged[-1] = replace(merged[-1], end=end)
+            else:
+                merged.append(Bar(start, end, field, text, place))
+        yield from merged
+
+
+def _still_row(shown: Shown, way: Way, length: int) -> Row:
+    target = way.steps[0].targets[0] if way.steps else ""
+    return Row(*_label(shown, way, None), (Bar(0, length, target, told.passed(way, 0)),), group=_group(way))
+
+
+def _still(shown: Shown, ways: list[Way]) -> Panel:
+    rows = _merged([_still_row(shown, way, 1) for way in ways])
+    kept = tuple(rows[:MOST_ROWS])
+    return Panel("Ways; nothing ever changes", 0, 0, kept, len(rows) - len(kept))
+
+
+def _by_program(shown: Shown, ways: Sequence[Way]) -> Panel:
+    there = [way for way in ways if not way.back]
+    words = told.said(shown, there[0])
+    rows = _merged([Row(*_label(shown, way, None), (Bar(0, 1, PROGRAM, words),)) for way in there])
+    return Panel("Ways", 0, 0, tuple(rows[:MOST_ROWS]), max(0, len(rows) - MOST_ROWS))
+
+
+def _merged(rows: list[Row]) -> list[Row]:
+    """Join rows that differ in their labels only."""
+    found = []
+    for alike in grouped(rows, lambda row: (row.bars, row.strip, row.drawn, row.group, _place_of(row))):
+        if len(alike) == 1:
+            found.append(alike[0])
+            continue
+        place = _place_of(alike[0])
+        names = compressed(row.name.removesuffix(place) for row in alike)
+        ends = [row.about.split(" to ") for row in alike]
+        about = alike[0].about
+        if not place and all(len(each) == 2 for each in ends):
+            about = " to ".join(compressed(column) for column in zip(*ends, strict=True))
+        found.append(replace(alike[0], name=names + place, about=about))
+    return found
+
+
+def _place_of(row: Row) -> str:
+    """Return the end of a label that rows have in common, such as ``, back at left``."""
+    name, at, switch = row.name.partition(" at ")
+    return (", back" if name.endswith(", back") else "") + at + switch
+
+
+def _turns(shown: Shown, ways: Sequence[Way]) -> list[Panel]:
+    """Return who has each line of a switch in its turn, for schedules of pairs of switches; none if they overlap."""
+    pairs = [way for way in ways if way.schedule is not None and way.schedule.pair is not None and way.cycle]
+    if len(pairs) < 3 or len({way.cycle for way in pairs}) > 1:
+        return []
+    length = pairs[0].cycle
+    begin = _begin(shown, pairs, length)
+    lines: dict[tuple[str, str], list[Bar]] = {}
+    for way in pairs:
+        step = way.steps[0]
+        for first, last, place in spans(step, begin, length):
+            target = step.targets[place]
+            if target not in (DARK, BYPASS):
+                bar = Bar(first, last, way.last, way.last, step.places[place])
+                lines.setdefault((step.switch, target), []).append(bar)
+    rows = []
+    order = {node.name: place for place, node in enumerate(shown.scenario.network.switches)}
+    for (switch, link), bars in sorted(lines.items(), key=lambda item: order[item[0][0]]):
+        bars.sort(key=lambda bar: bar.begin)
+        if any(bar.end > after.begin for bar, after in zip(bars, bars[1:], strict=False)):
+            return []
+        rows.append(Row(f"{switch}, {link}", "", tuple(bars)))
+    kept = tuple(rows[:MOST_ROWS])
+    ends = tuple(name for name in order if name in {way.last for way in pairs})
+    return [Panel("Whose turn it is on each line", begin, length, kept, len(rows) - len(kept), ordered=ends)]
+
+
+def _near(shown: Shown, ways: Sequence[Way]) -> list[Panel]:
+    """Return the first two changes of a way from near, where switches differ by too little to be seen otherwise."""
+    for way in ways:
+        changing = [step for step in way.steps if not step.static]
+        apart = max((step.late + step.jitter + step.guard for step in changing), default=0)
+        if len(changing) < 2 or not 0 < apart < _INVISIBLE * way.cycle:
+            continue
+        begin = _begin(shown, [way], way.cycle)
+        first = changing[0]
+        instants = [start for start, _, place in spans(first, begin, way.cycle) if _changes(first, place)]
+        margin = min(apart, min(way.durations))
+        found = []
+        for instant in instants[:2]:
+            at = begin + instant - margin
+            rows = tuple(row for row in _rows(shown, way, at, 3 * margin))
+            word = "From near: " if not found else "and "
+            title = f"{word}{readable(DURATION, instant)} into the cycle"
+            found.append(Panel(title, at, 3 * margin, rows, marks=(margin,), near=True))
+        return found
+    return []
+
+
+def _changes(step: Step, place: int) -> bool:
+    return step.targets[place] != step.targets[place - 1]
