@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from matplotlib.artist import Artist
@@ -24,16 +25,17 @@ from rdcnlab.analysis.show.paint import (
     ink_on,
     ordered_colors,
     shortened,
+    width,
 )
 from rdcnlab.analysis.show.spans import PROGRAM, Bar, Panel, Row
 from rdcnlab.fields.units import DURATION
 from rdcnlab.scenario import BYPASS, DARK
 
 #: Inches: the column of labels, the margin at the right, a bar, the space between rows, a strip below a bar.
-LABELS, RIGHT = 1.75, 0.15
+LABELS, RIGHT = 1.95, 0.15
 _BAR, _GAP, _STRIP = 0.26, 0.09, 0.15
 #: Inches above the rows (title and legend) and below (ticks and label of the axis; less without).
-_TITLE, _LEGEND, _AXIS, _NO_AXIS = 0.24, 0.2, 0.42, 0.08
+_TITLE, _LEGEND, _AXIS, _NO_AXIS = 0.27, 0.2, 0.42, 0.08
 #: The unit of an axis is the largest of which a panel has at least so many.
 _LEAST: Final = 2
 _DARK = {"facecolor": "#EEEEEE", "edgecolor": "#999999", "hatch": "////", "linewidth": 0.0}
@@ -42,7 +44,16 @@ _DARK = {"facecolor": "#EEEEEE", "edgecolor": "#999999", "hatch": "////", "linew
 def height(panel: Panel) -> float:
     """Return the height of a panel in inches, with title and axis."""
     below = _AXIS if panel.length else _NO_AXIS
-    return _TITLE + _LEGEND + sum(_high(row) for row in panel.rows) + below
+    return _above(panel) + sum(_high(row) for row in panel.rows) + below
+
+
+def _above(panel: Panel) -> float:
+    """Return the inches above the rows: the legend has a line of its own where the title leaves too little."""
+    inch = (WIDTH - RIGHT - LABELS) / (panel.length or 1)
+    handles = _handles(panel, {}, inch)
+    wide = sum(width(str(handle.get_label()), SMALL) + 0.45 for handle in handles)
+    free = WIDTH - 0.6 - width(panel.title, NAME, bold=True)
+    return _TITLE + (_LEGEND if panel.near or wide > free else 0)
 
 
 def _high(row: Row) -> float:
@@ -72,11 +83,12 @@ def draw(
         none.
     """
     rows = sum(_high(row) for row in panel.rows)
-    bottom = total - top - _TITLE - _LEGEND - rows
+    bottom = total - top - _above(panel) - rows
+    origin = panel.marks[0] if panel.near else 0
     ax = figure.add_axes((left / WIDTH, bottom / total, (right - left) / WIDTH, rows / total))
     name, factor = _unit(panel.length)
     length = panel.length or 1
-    ax.set(xlim=(0, length / factor), ylim=(rows, 0), yticks=[])
+    ax.set(xlim=(-origin / factor, (length - origin) / factor), ylim=(rows, 0), yticks=[])
     ax.grid(False)
     for side in ("left", "right", "top"):
         ax.spines[side].set_visible(False)
@@ -85,13 +97,13 @@ def draw(
     y = 0.0
     for row in panel.rows:
         for bar in row.bars:
-            _bar(ax, bar, colors, y, factor, inch)
+            _bar(ax, replace(bar, begin=bar.begin - origin, end=bar.end - origin), colors, y, factor, inch)
         _below(ax, row, y + _BAR, factor, inch)
         if labels:
             _label(ax, row, y, left, total)
         y += _high(row)
     for mark in panel.marks:
-        ax.axvline(mark / factor, color=INK, linewidth=0.8, linestyle=":", zorder=4)
+        ax.axvline((mark - origin) / factor, color=INK, linewidth=0.8, linestyle=":", zorder=4)
     above = (total - top - 0.5 * _TITLE) / total
     figure.text((0.15 if labels else left) / WIDTH, above, panel.title, fontsize=NAME, weight="bold", va="center")
     if panel.length:
@@ -101,7 +113,12 @@ def draw(
         ax.set_xticks([])
         ax.spines["bottom"].set_visible(False)
     if legend:
-        _legend(ax, panel, colors, rows, inch / factor)
+        handles = _handles(panel, colors, inch / factor)
+        if handles:
+            ax.legend(
+                handles=handles, loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.1, fontsize=SMALL,
+                ncols=len(handles), handlelength=1.4, handleheight=0.8, columnspacing=1.2, handletextpad=0.5,
+            )  # fmt: skip
     return ax
 
 
@@ -111,7 +128,7 @@ def _unit(length: int) -> tuple[str, int]:
 
 
 def _axis(panel: Panel, unit: str) -> str:
-    return f"time in the cycle of {readable(DURATION, panel.length)} [{unit}]" if not panel.near else f"time [{unit}]"
+    return f"time in the cycle of {readable(DURATION, panel.length)} [{unit}]" if not panel.near else f"time after the change [{unit}]"
 
 
 def _bar(ax: Axes, bar: Bar, colors: Mapping[str, str], y: float, factor: int, inch: float) -> None:
@@ -129,7 +146,8 @@ def _bar(ax: Axes, bar: Bar, colors: Mapping[str, str], y: float, factor: int, i
         hatch = Rectangle((start, y), bar.guard / factor, _BAR, zorder=3, gid="guard")
         hatch.set(facecolor="none", edgecolor="white", hatch="....", linewidth=0.0)
         ax.add_patch(hatch)
-    for text in (bar.label, bar.label.splitlines()[0]):
+    wide -= bar.guard / factor
+    for text in dict.fromkeys((bar.label, *bar.label.splitlines()[:1])):
         size = fitting(text, wide * inch - 0.06, SMALL, 6.0, 5.5)
         if size is not None:
             size = min(size, 6.0) if "\n" in text else size
@@ -174,8 +192,8 @@ def _label(ax: Axes, row: Row, y: float, left: float, total: float) -> None:
     ax.text(x, middle + 0.075, about, fontsize=6.0, ha="right", va="center", transform=at, color="#666666")
 
 
-def _legend(ax: Axes, panel: Panel, colors: Mapping[str, str], rows: float, inch: float) -> None:
-    """Say what colours and hatches are, as far as the bars do not say it themselves."""
+def _handles(panel: Panel, colors: Mapping[str, str], inch: float) -> list[Artist]:
+    """Return the legend: what colours and hatches are, as far as the bars do not say it themselves."""
     handles: list[Artist] = []
     bars = [bar for row in panel.rows for bar in row.bars]
     if not panel.ordered:
@@ -192,12 +210,7 @@ def _legend(ax: Axes, panel: Panel, colors: Mapping[str, str], rows: float, inch
     if any(bar.guard for bar in bars):
         handles.append(Patch(facecolor=REFERENCE, edgecolor="white", hatch="....", linewidth=0.0, label="guard"))
     if any(row.drawn for row in panel.rows):
-        handles.append(Patch(facecolor=REFERENCE, label="from here the instant is drawn"))
+        handles.append(Patch(facecolor=REFERENCE, label="an update takes effect in here"))
     if panel.marks:
         handles.append(Line2D([], [], color=INK, linewidth=0.8, linestyle=":", label="change, in time"))
-    if handles:
-        ax.legend(
-            handles=handles, loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.1, fontsize=SMALL,
-            ncols=len(handles), handlelength=1.4, handleheight=0.8, columnspacing=1.2, handletextpad=0.5,
-        )  # fmt: skip
-
+    return handles

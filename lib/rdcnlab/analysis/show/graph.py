@@ -49,7 +49,7 @@ def draw(ax: Axes, shown: Shown, plan: Layout, colors: Mapping[str, str]) -> Non
     for link in drawn:
         one, other = link.between or ("", "")
         ends = (ports[link.name, one], ports[link.name, other])
-        line(ax, *zip(*ends, strict=True), color=colors.get(link.name, INK), wide=wide(link.rate, slowest))
+        line(ax, *zip(*ends, strict=True), color=colors.get(link.name, INK), wide=wide(link.rate, slowest), name=link.name)
         if (link.buffer is not None or link.pool is not None) and 2 * len(drawn) <= _MOST_QUEUES:
             for switch, end, far in ((one, *ends), (other, *ends[::-1])):
                 if not network.node(switch).optical:
@@ -109,9 +109,10 @@ def _port(place: Place, side: str, share: float) -> tuple[float, float]:
 
 def _queue_at(ax: Axes, plan: Layout, end: tuple[float, float], far: tuple[float, float]) -> None:
     """Draw a queue where a link leaves a switch, on its line."""
-    length = math.dist(end, far)
-    away = {"row": 0.13, "layers": 0.12, "ring": 0.5}[plan.shape]
-    share = away / length
+    if plan.shape == "layers":
+        share = 0.09 / abs(far[1] - end[1])
+    else:
+        share = (0.13 if plan.shape == "row" else 0.5) / math.dist(end, far)
     x, y = end[0] + (far[0] - end[0]) * share, end[1] + (far[1] - end[1]) * share
     queue(ax, x, y, upright=plan.shape == "layers", size=0.13)
 

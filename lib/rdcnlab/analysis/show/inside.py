@@ -28,7 +28,7 @@ _LANES = (3.1, WIDTH - 3.1)
 def height(shown: Shown) -> float:
     """Return the height of the drawing in inches."""
     column = max(len(side) for side in _sides(shown))
-    return max(_lanes(shown) * _LANE + 0.55, column * _HOST + 0.75, 1.35)
+    return max(_lanes(shown) * _LANE + 0.45, column * _HOST + 0.5, 1.2)
 
 
 def _lanes(shown: Shown) -> int:
@@ -123,7 +123,7 @@ def _lane(
 ) -> None:
     """Draw a link from its queue at the left to its end, with what it is above it."""
     begin, end = _LANES
-    line(ax, (begin, end), (y, y), color=color, wide=points)
+    line(ax, (begin, end), (y, y), color=color, wide=points, name=link.name, above=True)
     used = {way.back for way in ways if link.name in way.named}
     _arrow(ax, end, y, color, right=True)
     if used == {True, False}:
@@ -137,12 +137,12 @@ def _lane(
 
 
 def _arrow(ax: Axes, x: float, y: float, color: str, *, right: bool) -> None:
-    ax.plot([x], [y], marker=">" if right else "<", markersize=5, color=color, zorder=2)
+    ax.plot([x], [y], marker=">" if right else "<", markersize=5, color=color, zorder=3.6)
 
 
 def _bypass(ax: Axes, shown: Shown, y: float, ways: Sequence[Way]) -> None:
     begin, end = _LANES
-    line(ax, (begin, end), (y, y), color="#888888", wide=1.0, style="--")
+    line(ax, (begin, end), (y, y), color="#888888", wide=1.0, style="--", above=True)
     used = {way.back for way in ways if BYPASS in way.named}
     if True in used:
         _arrow(ax, begin, y, "#888888", right=False)
@@ -181,7 +181,7 @@ def _waiting(ax: Axes, shown: Shown, lanes: Mapping[str, float], top: float, way
             for name in dict.fromkeys(slot.link for slot in schedule.slots):
                 if name in lanes and name != DARK:
                     far = _LANES[1] + 0.07 if back else _LANES[0] - 0.07
-                    line(ax, (x, far), (y, lanes[name]), color="#AAAAAA", wide=0.7)
+                    line(ax, (x, far), (y, lanes[name]), color="#AAAAAA", wide=0.7, above=True)
             queue(ax, x, y, size=0.19)
             waits = told.length(schedule.queue) if schedule.queue is not None else "endless"
             for text, shift, size in ((schedule.name, 0.17, 6.5), (waits, -0.17, 6.5)):

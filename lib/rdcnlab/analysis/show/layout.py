@@ -144,8 +144,9 @@ def _row(network: Network, chain: Sequence[str], width: float) -> Layout:
     column = max(len(symbols) for symbols in sides.values())
     below = 0.95 if len(chain) > 2 else 0.0
     # captions of hosts are below their columns
-    height = max(high, 0.36 * column) + 0.85 + below
-    middle = (height + below) / 2 + 0.18
+    lower = max(high / 2 + below, 0.18 * column + 0.4)
+    height = max(high / 2, 0.18 * column) + lower + 0.15
+    middle = lower + 0.05
     first, last = 1.95, width - 1.95
     switches = {
         name: Place(first + (last - first) * place / (len(chain) - 1), middle, 0.85, high)
@@ -178,8 +179,10 @@ def _stack(network: Network, layers: Sequence[Sequence[str]], width: float) -> L
     gaps: list[tuple[float, float, int]] = []
     symbols: list[Symbol] = []
     left, right = CAPTIONS, width - MARGIN
+    # below a stack of hosts stands their number
+    base = 1.15 if any(len(hosts) > 1 for name in layers[0] for hosts in _symbols(network, name)) else 1.0
     for level, names in enumerate(layers):
-        y = 1.35 + level * _LAYER
+        y = base + level * _LAYER
         slots: list[str | None] = list(names)
         if len(names) > MOST_IN_LAYER:
             slots = [*names[: MOST_IN_LAYER - 2], None, names[-1]]
@@ -192,7 +195,7 @@ def _stack(network: Network, layers: Sequence[Sequence[str]], width: float) -> L
             switches[name] = Place(x, y, min(1.0, space - 0.08), 0.42)
             if level == 0:
                 symbols += _below(network, name, switches[name], space)
-    return Layout("layers", switches, tuple(symbols), tuple(gaps), 1.35 + (len(layers) - 1) * _LAYER + 0.4)
+    return Layout("layers", switches, tuple(symbols), tuple(gaps), base + (len(layers) - 1) * _LAYER + 0.3)
 
 
 def _ring(network: Network, width: float) -> Layout:

@@ -85,7 +85,7 @@ def grouped(items: Iterable[Any], key: Any) -> list[list[Any]]:
 
 
 def readable(kind: Quantity, value: int) -> str:
-    """Return a quantity exactly, in the unit that needs the fewest characters, decimals included.
+    """Return a quantity exactly, in the unit in which it reads best, decimals included.
 
     Parameters
     ----------
@@ -104,5 +104,5 @@ def readable(kind: Quantity, value: int) -> str:
         number = Decimal(value) / factor
         if 1 <= number and number == round(number, 6):
             texts.append(f"{number.normalize():f} {unit}")
-    # of equally short texts the one with the larger unit reads better
-    return min(reversed(texts), key=len)
+    # of equally short texts the one with the larger unit reads better, and four digits before the point read badly
+    return min(reversed(texts), key=lambda text: len(text) + 2 * (len(text.split(" ")[0].split(".")[0]) > 3))

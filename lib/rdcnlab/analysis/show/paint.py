@@ -35,7 +35,8 @@ def width(text: str, size: float, *, bold: bool = False) -> float:
     properties = FontProperties(family="DejaVu Sans", weight="bold" if bold else "normal")
     lines = [line for line in text.splitlines() if line.strip()]
     ends = [TextPath((0, 0), line, size=size, prop=properties).get_extents().x1 for line in lines]
-    return max((float(end) for end in ends), default=0.0) / _POINTS
+    # a drawn text is up to a twentieth wider, because glyphs are moved to whole pixels
+    return 1.05 * max((float(end) for end in ends), default=0.0) / _POINTS
 
 
 def fitting(text: str, space: float, *sizes: float) -> float | None:
@@ -82,7 +83,7 @@ def sheet(figure: Drawing, top: float, height: float, total: float) -> Axes:
 
 
 def write(
-    ax: Axes, x: float, y: float, text: str, size: float = SMALL, *, ha: str = "center", va: str = "center",
+    ax: Axes, x: float, y: float, text: str, size: float = SMALL, *, ha: str = "center", va: str = "center_baseline",
     color: str = INK, bold: bool = False, halo: bool = False,
 ) -> Text:  # fmt: skip
     """Write text; with `halo` on white, so that lines behind do not cross it."""
@@ -94,10 +95,13 @@ def write(
 
 
 def line(
-    ax: Axes, xs: Iterable[float], ys: Iterable[float], color: str = INK, wide: float = 1.0, style: str = "-"
-) -> None:
-    """Draw a line through points."""
-    ax.add_line(Line2D(list(xs), list(ys), color=color, linewidth=wide, linestyle=style, solid_capstyle="butt", zorder=1))
+    ax: Axes, xs: Iterable[float], ys: Iterable[float], color: str = INK, wide: float = 1.0, style: str = "-", *,
+    name: str | None = None, above: bool = False,
+) -> None:  # fmt: skip
+    """Draw a line through points, below boxes or above them; `name` is whom it stands for."""
+    drawn = Line2D(list(xs), list(ys), color=color, linewidth=wide, linestyle=style, solid_capstyle="butt")
+    drawn.set(zorder=3.5 if above else 1, gid=name)
+    ax.add_line(drawn)
 
 
 def box(ax: Axes, x: float, y: float, wide: float, high: float, *, round_: bool = True, fill: str = PALE) -> None:

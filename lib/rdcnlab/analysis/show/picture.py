@@ -16,7 +16,7 @@ from rdcnlab.analysis.show.spans import Panel, panels
 from rdcnlab.analysis.show.ways import Shown
 
 #: Inches of the title, of a line of the table, and between parts.
-_TITLE, _LINE, _APART = 0.32, 0.155, 0.16
+_TITLE, _LINE, _APART = 0.34, 0.155, 0.16
 #: Left edges of the table's columns in inches, and what is above them.
 _COLUMNS = {"": 0.15, "rate": 2.95, "delay": 3.75, "queue": 4.6}
 #: What programs that write pictures call themselves in them.
@@ -56,7 +56,9 @@ def _picture(shown: Shown) -> Drawing:
     total = _TITLE + sketch + _APART + listed + _APART + charts + notes
     figure = Drawing(figsize=(WIDTH, total))
     figure.set_layout_engine("none")
-    figure.text(0.15 / WIDTH, 1 - 0.17 / total, shown.title, fontsize=10, weight="bold", va="center")
+    title, about = shown.title, _about(shown)
+    figure.text(0.15 / WIDTH, 1 - 0.2 / total, title, fontsize=10, weight="bold", va="baseline")
+    figure.text(1 - 0.15 / WIDTH, 1 - 0.2 / total, about, fontsize=SMALL, ha="right", va="baseline", color="#555555")
     _sketch(sheet(figure, _TITLE, sketch, total), shown, plan, colors)
     top = _TITLE + sketch + _APART
     _write(sheet(figure, top, listed, total), table, listed)
@@ -75,6 +77,13 @@ def _picture(shown: Shown) -> Drawing:
             figure, part, colors, top, total, left=left, right=right, labels=not place, legend=place == len(near) - 1
         )
     return figure
+
+
+def _about(shown: Shown) -> str:
+    network = shown.scenario.network
+    counts = {"switch": max(1, len(network.switches)), "link": len(network.links), "host": len(network.hosts)}
+    many = [f"{count} {name}{'' if count == 1 else 'es' if name == 'switch' else 's'}" for name, count in counts.items()]
+    return f"{', '.join(many)}; MTU {network.mtu} B, each frame {network.overhead} B more on the wire"
 
 
 def _sketch(ax: Axes, shown: Shown, plan: Layout | None, colors: Mapping[str, str]) -> None:
@@ -97,8 +106,8 @@ def _table(shown: Shown) -> list[tuple[dict[str, list[str]], range]]:
     found: list[dict[str, str]] = []
     for row in rows.switches(shown):
         if row["acts"] != "in time" or shown.scenario.network.switches:
-            acts = "" if row["acts"] == "in time" else row["acts"]
-            found.append({"": f"{row['switches']}: {row['kind']}", "queue": acts})
+            acts = "" if row["acts"] == "in time" else f", {row['acts']}"
+            found.append({"": f"{row['switches']}: {row['kind']}{acts}"})
     for row in rows.links(shown):
         found.append({"": _named(row["links"], row["between"]), **_cells(row)})
     for row in rows.hosts(shown):
@@ -108,7 +117,11 @@ def _table(shown: Shown) -> list[tuple[dict[str, list[str]], range]]:
         found.append({"": name, "queue": f"{row['queue']}; {row['dark']} in the dark"})
     edges = [*_COLUMNS.values(), WIDTH]
     space = {name: right - left - 0.12 for (name, left), right in zip(_COLUMNS.items(), edges[1:], strict=True)}
-    cells = [{name: wrapped(text, space[name], SMALL) for name, text in row.items()} for row in found]
+    whole = WIDTH - 0.3  # what has one cell only has the space of all
+    cells = [
+        {name: wrapped(text, space[name] if len(row) > 1 else whole, SMALL) for name, text in row.items()}
+        for row in found
+    ]
     return [(row, range(max(len(lines) for lines in row.values()))) for row in cells]
 
 

@@ -38,13 +38,9 @@ def kind(scenario: Scenario, node: Node) -> str:
 
 
 def acts(node: Node) -> str:
-    """Return how late a switch acts, in words; empty if it is in time."""
-    said = [f"{readable(DURATION, node.late)} late"] if node.late else []
-    if node.jitter:
-        said.append(f"each update up to {readable(DURATION, node.jitter)} later")
-    if node.guard:
-        said.append(f"guard {readable(DURATION, node.guard)}")
-    return ", ".join(said)
+    """Return how late a switch acts, as in ``late 1 us, guard 7 us``; empty if it is in time."""
+    times = {"late": node.late, "jitter": node.jitter, "guard": node.guard}
+    return ", ".join(f"{name} {readable(DURATION, time)}" for name, time in times.items() if time)
 
 
 def links(shown: Shown) -> list[Row]:

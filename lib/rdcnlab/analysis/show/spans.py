@@ -127,7 +127,7 @@ def panels(shown: Shown) -> list[Panel]:
     still = [way for way in ways if way not in changing and not way.back]
     found = []
     for together in _by_cycle(changing):
-        found.append(_cycle(shown, together, still))
+        found.append(_cycle(shown, [way for way in ways if way in together or way in still]))
         still = []
     if still:
         found.append(_still(shown, still))
@@ -185,14 +185,18 @@ def _begin(shown: Shown, ways: Sequence[Way], length: int) -> int:
     return common + cycles * length
 
 
-def _cycle(shown: Shown, ways: list[Way], still: list[Way]) -> Panel:
-    length = math.lcm(*(way.cycle for way in ways))
-    begin = _begin(shown, ways, length)
-    rows = [row for way in ways for row in _rows(shown, way, begin, length)]
-    rows = _merged(rows) + _merged([_still_row(shown, way, length) for way in still])
+def _cycle(shown: Shown, ways: list[Way]) -> Panel:
+    """Return a panel of ways that change, whose cycles share an axis, and of such that do not."""
+    changing = [way for way in ways if any(not step.static for step in way.steps)]
+    length = math.lcm(*(way.cycle for way in changing))
+    begin = _begin(shown, changing, length)
+    rows = []
+    for way in ways:
+        rows += list(_rows(shown, way, begin, length)) if way in changing else [_still_row(shown, way, length)]
+    rows = _merged(rows)
     kept = tuple(rows[:MOST_ROWS])
-    late = any(step.late or step.jitter or step.phase != way.phase for way in ways for step in way.steps)
-    marks = sorted({mark for way in ways for mark in _instants(way, begin, length)}) if late else []
+    late = any(step.late or step.jitter or step.phase != way.phase for way in changing for step in way.steps)
+    marks = sorted({mark for way in changing for mark in _instants(way, begin, length)}) if late else []
     return Panel("One cycle", begin, length, kept, len(rows) - len(kept), tuple(marks))
 
 
@@ -245,8 +249,9 @@ def _label(shown: Shown, way: Way, step: Step | None) -> tuple[str, str]:
         name += ", back"
     if step is not None and step.switch != SWITCH:
         name += f" at {step.switch}"
-        if step.late or step.jitter:
-            about = told.acts(shown.scenario.network.node(step.switch))
+        acts = told.acts(shown.scenario.network.node(step.switch))
+        if acts:
+            about = f"{about}, {acts}" if step.switch == way.first else acts
     return name, about
 
 
@@ -334,10 +339,21 @@ def _turns(shown: Shown, ways: Sequence[Way]) -> list[Panel]:
         bars.sort(key=lambda bar: bar.begin)
         if any(bar.end > after.begin for bar, after in zip(bars, bars[1:], strict=False)):
             return []
-        rows.append(Row(f"{switch}, {link}", "", tuple(bars)))
+        rows.append(Row(f"{switch} by {link}", "", tuple(_with_dark(bars, length))))
     kept = tuple(rows[:MOST_ROWS])
     ends = tuple(name for name in order if name in {way.last for way in pairs})
-    return [Panel("Whose turn it is on each line", begin, length, kept, len(rows) - len(kept), ordered=ends)]
+    return [Panel("To which switch each line leads", begin, length, kept, len(rows) - len(kept), ordered=ends)]
+
+
+def _with_dark(bars: Sequence[Bar], length: int) -> Iterator[Bar]:
+    """Yield bars and the dark between them."""
+    at = 0
+    for bar in [*bars, Bar(length, length, DARK, "")]:
+        if bar.begin > at:
+            yield Bar(at, bar.begin, DARK, DARK)
+        if bar.end > bar.begin:
+            yield bar
+        at = bar.end
 
 
 def _near(shown: Shown, ways: Sequence[Way]) -> list[Panel]:
@@ -355,8 +371,8 @@ def _near(shown: Shown, ways: Sequence[Way]) -> list[Panel]:
         for instant in instants[:2]:
             at = begin + instant - margin
             rows = tuple(row for row in _rows(shown, way, at, 3 * margin))
-            word = "From near: " if not found else "and "
-            title = f"{word}{readable(DURATION, instant)} into the cycle"
+            at_ = readable(DURATION, instant)
+            title = f"and at {at_}" if found else f"From near: the changes at {at_} of the cycle"
             found.append(Panel(title, at, 3 * margin, rows, marks=(margin,), near=True))
         return found
     return []
