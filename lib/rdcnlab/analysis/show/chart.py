@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
@@ -13,7 +12,6 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
 from rdcnlab.analysis.figures import Drawing
-from rdcnlab.analysis.show.names import readable
 from rdcnlab.analysis.show.paint import (
     FAINT,
     INK,
@@ -27,17 +25,14 @@ from rdcnlab.analysis.show.paint import (
     shortened,
     width,
 )
-from rdcnlab.analysis.show.spans import PROGRAM, Bar, Panel, Row
-from rdcnlab.fields.units import DURATION
-from rdcnlab.scenario import BYPASS, DARK
+from rdcnlab.analysis.show.spans import PROGRAM, Bar, Panel, Row, unit_of
+from rdcnlab.scenario import DARK
 
 #: Inches: the column of labels, the margin at the right, a bar, the space between rows, a strip below a bar.
-LABELS, RIGHT = 1.95, 0.15
+LABELS, RIGHT = 1.95, 0.22
 _BAR, _GAP, _STRIP = 0.26, 0.09, 0.15
 #: Inches above the rows (title and legend) and below (ticks and label of the axis; less without).
 _TITLE, _LEGEND, _AXIS, _NO_AXIS = 0.27, 0.2, 0.42, 0.08
-#: The unit of an axis is the largest of which a panel has at least so many.
-_LEAST: Final = 2
 _DARK = {"facecolor": "#EEEEEE", "edgecolor": "#999999", "hatch": "////", "linewidth": 0.0}
 
 
@@ -86,7 +81,7 @@ def draw(
     bottom = total - top - _above(panel) - rows
     origin = panel.marks[0] if panel.near else 0
     ax = figure.add_axes((left / WIDTH, bottom / total, (right - left) / WIDTH, rows / total))
-    name, factor = _unit(panel.length)
+    name, factor = unit_of(panel.length)
     length = panel.length or 1
     ax.set(xlim=(-origin / factor, (length - origin) / factor), ylim=(rows, 0), yticks=[])
     ax.grid(False)
@@ -100,14 +95,14 @@ def draw(
             _bar(ax, replace(bar, begin=bar.begin - origin, end=bar.end - origin), colors, y, factor, inch)
         _below(ax, row, y + _BAR, factor, inch)
         if labels:
-            _label(ax, row, y, left, total)
+            _label(ax, row, y, left)
         y += _high(row)
     for mark in panel.marks:
         ax.axvline((mark - origin) / factor, color=INK, linewidth=0.8, linestyle=":", zorder=4)
     above = (total - top - 0.5 * _TITLE) / total
     figure.text((0.15 if labels else left) / WIDTH, above, panel.title, fontsize=NAME, weight="bold", va="center")
     if panel.length:
-        ax.set_xlabel(_axis(panel, name), fontsize=SMALL)
+        ax.set_xlabel(f"time {'after the change' if panel.near else 'in the cycle'} [{name}]", fontsize=SMALL)
         ax.tick_params(labelsize=SMALL)
     else:
         ax.set_xticks([])
@@ -120,15 +115,6 @@ def draw(
                 ncols=len(handles), handlelength=1.4, handleheight=0.8, columnspacing=1.2, handletextpad=0.5,
             )  # fmt: skip
     return ax
-
-
-def _unit(length: int) -> tuple[str, int]:
-    units = [(name, factor) for name, factor in DURATION.units.items() if length >= _LEAST * factor]
-    return units[-1] if units else ("ns", 1)
-
-
-def _axis(panel: Panel, unit: str) -> str:
-    return f"time in the cycle of {readable(DURATION, panel.length)} [{unit}]" if not panel.near else f"time after the change [{unit}]"
 
 
 def _bar(ax: Axes, bar: Bar, colors: Mapping[str, str], y: float, factor: int, inch: float) -> None:
@@ -177,7 +163,7 @@ def _below(ax: Axes, row: Row, y: float, factor: int, inch: float) -> None:
         ax.add_patch(span)
 
 
-def _label(ax: Axes, row: Row, y: float, left: float, total: float) -> None:
+def _label(ax: Axes, row: Row, y: float, left: float) -> None:
     """Write the two lines of a row's label at the left of its bar."""
     space = left - 0.2
     at = ax.get_yaxis_transform()
@@ -197,7 +183,7 @@ def _handles(panel: Panel, colors: Mapping[str, str], inch: float) -> list[Artis
     handles: list[Artist] = []
     bars = [bar for row in panel.rows for bar in row.bars]
     if not panel.ordered:
-        targets = dict.fromkeys(bar.target for bar in bars if bar.target not in (DARK, BYPASS, PROGRAM))
+        targets = dict.fromkeys(bar.target for bar in bars if bar.target not in (DARK, PROGRAM))
         silent = [
             target
             for target in targets

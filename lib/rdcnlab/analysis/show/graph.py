@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping
 
@@ -45,17 +46,24 @@ def draw(ax: Axes, shown: Shown, plan: Layout, colors: Mapping[str, str]) -> Non
     drawn = [link for alike in _parallel(network, plan) for link in alike[:_MOST_PARALLEL]]
     ports = _ports(plan, drawn)
     slowest = min((link.rate for link in network.links), default=1)
-    names = _names(drawn, plan)
+    names = _names(drawn, plan, ports)
     for link in drawn:
         one, other = link.between or ("", "")
         ends = (ports[link.name, one], ports[link.name, other])
-        line(ax, *zip(*ends, strict=True), color=colors.get(link.name, INK), wide=wide(link.rate, slowest), name=link.name)
+        line(
+            ax,
+            *zip(*ends, strict=True),
+            color=colors.get(link.name, INK),
+            wide=wide(link.rate, slowest),
+            name=link.name,
+        )
         if (link.buffer is not None or link.pool is not None) and 2 * len(drawn) <= _MOST_QUEUES:
             for switch, end, far in ((one, *ends), (other, *ends[::-1])):
                 if not network.node(switch).optical:
                     _queue_at(ax, plan, end, far)
-        if names:
-            _name(ax, plan, link, ends)
+        if link.name in names:
+            x, y, text = names[link.name]
+            write(ax, x, y, text, SMALL if plan.shape == "row" else 6.5, halo=plan.shape != "row")
     _left_out(ax, network, plan)
     for name, place in plan.switches.items():
         _switch(ax, shown, name, place)
@@ -117,30 +125,45 @@ def _queue_at(ax: Axes, plan: Layout, end: tuple[float, float], far: tuple[float
     queue(ax, x, y, upright=plan.shape == "layers", size=0.13)
 
 
-def _names(links: list[Link], plan: Layout) -> bool:
-    """Whether names of links are written on them: where they have space, and say more than their ends do."""
+def _names(
+    links: list[Link], plan: Layout, ports: Mapping[tuple[str, str], tuple[float, float]]
+) -> dict[str, tuple[float, float, str]]:
+    """Return where names of links stand, and what is said; nothing where they have no space, or say what ends say."""
     if all(link.name == "-".join(link.between or ()) for link in links):
-        return False
-    if plan.shape != "layers":
-        return plan.shape == "row" or len(links) <= 8
-    lower: dict[str, float] = {}
-    for link in links:
-        low = min(link.between or (), key=lambda name: plan.switches[name].y)
-        lower[low] = lower.get(low, 0) + width(link.name, 6.5) + 0.08
-    return all(space <= plan.switches[name].width + 0.1 for name, space in lower.items())
-
-
-def _name(ax: Axes, plan: Layout, link: Link, ends: tuple[tuple[float, float], tuple[float, float]]) -> None:
-    (x1, y1), (x2, y2) = ends
+        return {}
+    ends = {link.name: sorted((ports[link.name, end] for end in link.between or ()), key=_upwards) for link in links}
     if plan.shape == "row":
-        text = f"{link.name}: {readable(RATE, link.rate)}, {readable(DURATION, link.delay)}"
-        write(ax, (x1 + x2) / 2, (y1 + y2) / 2 + 0.04, text, SMALL, va="bottom")
-    elif plan.shape == "ring":
-        write(ax, (x1 + x2) / 2, (y1 + y2) / 2, link.name, 6.5, halo=True)
-    else:
-        (x1, y1), (x2, y2) = sorted(ends, key=lambda end: end[1])
-        share = 0.3 / (y2 - y1)
-        write(ax, x1 + (x2 - x1) * share, y1 + 0.3, link.name, 6.5, halo=True)
+        found = {}
+        for link in links:
+            (x1, y1), (x2, y2) = ends[link.name]
+            rate, delay = readable(RATE, link.rate), readable(DURATION, link.delay)
+            texts = (f"{link.name}: {rate}, {delay}", f"{link.name}: {rate}", link.name)
+            text = next((text for text in texts if width(text, SMALL) < abs(x2 - x1) - 0.1), link.name)
+            found[link.name] = ((x1 + x2) / 2, (y1 + y2) / 2 + 0.14, text)
+        return found
+    for up in (0.14, 0.28, 0.4, 0.55) if plan.shape == "layers" else (0.5,):
+        found = {}
+        for link in links:
+            (x1, y1), (x2, y2) = ends[link.name]
+            share = up / (y2 - y1) if plan.shape == "layers" else up
+            found[link.name] = (x1 + (x2 - x1) * share, y1 + (y2 - y1) * share, link.name)
+        queued = plan.shape == "layers" and up < 0.28 and any(link.buffer or link.pool for link in links)
+        if not queued and not _overlapping(list(found.values())):
+            return found
+    return {}
+
+
+def _upwards(end: tuple[float, float]) -> float:
+    return end[1]
+
+
+def _overlapping(texts: list[tuple[float, float, str]]) -> bool:
+    """Whether two of some texts at points are on each other."""
+    boxes = [(x, y, width(text, 6.5) / 2 + 0.03) for x, y, text in texts]
+    return any(
+        abs(x1 - x2) < half1 + half2 and abs(y1 - y2) < 0.14
+        for (x1, y1, half1), (x2, y2, half2) in itertools.combinations(boxes, 2)
+    )
 
 
 def _left_out(ax: Axes, network: Network, plan: Layout) -> None:
@@ -154,26 +177,26 @@ def _left_out(ax: Axes, network: Network, plan: Layout) -> None:
 def _switch(ax: Axes, shown: Shown, name: str, place: Place) -> None:
     node = shown.scenario.network.node(name)
     box(ax, place.x, place.y, place.width, place.height, fill="white" if node.optical else PALE)
-    lines = [_kind(shown, name)] if place.height >= 0.4 else []
     size = fitting(name, place.width - 0.06, NAME, SMALL, 6.0, 5.0) or 4.5
-    up = 0.075 if lines and lines[0] else 0.0
-    write(ax, place.x, place.y + up, name, size, bold=True)
-    if lines and lines[0]:
-        smaller = fitting(lines[0], place.width - 0.06, 6.5, 6.0, 5.5, 5.0)
-        text = lines[0] if smaller else shortened(lines[0], place.width - 0.06, 5.0)
-        write(ax, place.x, place.y - 0.09, text, smaller or 5.0)
+    lines = _kind(shown, name)[: 1 if place.height < 0.6 else 3]
+    y = place.y + 0.075 * len(lines)
+    write(ax, place.x, y, name, size, bold=True)
+    for text in lines:
+        y -= 0.155
+        smaller = fitting(text, place.width - 0.06, 6.5, 6.0, 5.5, 5.0)
+        write(ax, place.x, y, text if smaller else shortened(text, place.width - 0.06, 5.0), smaller or 5.0)
 
 
-def _kind(shown: Shown, name: str) -> str:
-    """Return what stands below a switch's name: how many pairs wait in it, or how late it is, or its kind."""
+def _kind(shown: Shown, name: str) -> list[str]:
+    """Return what stands below a switch's name: how late it is, or how many pairs wait in it, or its kind."""
     node = shown.scenario.network.node(name)
-    if node.late or node.jitter:
-        late = f"{readable(DURATION, node.late)} late"
-        return f"{late} + jitter" if node.jitter else late
+    acts = told.acts(node)
+    if acts:
+        return acts.split(", ")
     waiting = [each for each in shown.scenario.network.schedules if each.queues and (each.pair or ("",))[0] == name]
     if waiting:
-        return f"{len(waiting)} queues"
-    return told.kind(shown.scenario, node).partition(",")[0]
+        return [f"{len(waiting)} queues"]
+    return told.kind(shown.scenario, node).split(", ")[:1]
 
 
 def _hosts(ax: Axes, plan: Layout, symbol: Symbol) -> None:
@@ -198,8 +221,8 @@ def hosts(ax: Axes, group: tuple[Host, ...], place: Place) -> None:
             box(ax, place.x + step, place.y + step, place.width, place.height, round_=False, fill="white")
     box(ax, place.x, place.y, place.width, place.height, round_=False, fill="white")
     name = compressed(host.name for host in group)
-    size = fitting(name, place.width - 0.05, SMALL, 6.5, 6.0, 5.5, 5.0)
-    write(ax, place.x, place.y, name if size else shortened(name, place.width - 0.05, 5.0), size or 5.0)
+    size = fitting(name, place.width - 0.05, SMALL, 6.5, 6.0, 5.5, 5.0, 4.5)
+    write(ax, place.x, place.y, name if size else shortened(name, place.width - 0.05, 4.5), size or 4.5)
     if stacked:
         write(ax, place.x, place.y - place.height / 2 - 0.1, f"{len(group)} hosts", 6.0, color="#666666")
 
@@ -210,19 +233,18 @@ def _captions(ax: Axes, network: Network, plan: Layout) -> None:
     if plan.shape == "row":
         _below_columns(ax, plan)
         return
-    texts = ["\n".join(_caption(compressed(host.name for host in alike), alike[0]) for alike in cables[:3])]
-    if plan.shape == "ring":
-        links = [_caption(compressed(link.name for link in alike), alike[0]) for alike in told.alike_links(network)[:2]]
-        write(ax, 0.15, 0.15, "\n".join([*texts, *links]), 6.5, ha="left", va="bottom")
+    if plan.shape == "ring":  # the table says it
         return
+    texts = "\n".join(_caption(compressed(host.name for host in alike), alike[0]) for alike in cables[:3])
     lowest = min(place.y for place in plan.switches.values())
-    _margin(ax, lowest - 0.55, texts[0])
+    _margin(ax, lowest - 0.55, texts)
     levels = sorted({round(place.y, 3) for place in plan.switches.values()})
-    for low, high in zip(levels, levels[1:], strict=False):
+    for low, high in itertools.pairwise(levels):
         between = [
             link
             for link in network.links
-            if link.between and {round(plan.switches[e].y, 3) for e in link.between if e in plan.switches} == {low, high}
+            if link.between
+            and {round(plan.switches[e].y, 3) for e in link.between if e in plan.switches} == {low, high}
         ]
         alike = grouped(between, lambda link: (link.rate, link.delay))
         text = "\n".join(_caption(f"{len(each)} links, each", each[0]) for each in alike[:3])
@@ -231,7 +253,7 @@ def _captions(ax: Axes, network: Network, plan: Layout) -> None:
 
 def _caption(name: str, each: Host | Link) -> str:
     text = f"{name}\n{readable(RATE, each.rate)}, {readable(DURATION, each.delay)}"
-    return text if width(name, 6.5) <= CAPTIONS else f"{shortened(name, CAPTIONS, 6.5)}{text[len(name):]}"
+    return text if width(name, 6.5) <= CAPTIONS else f"{shortened(name, CAPTIONS, 6.5)}{text[len(name) :]}"
 
 
 def _margin(ax: Axes, y: float, text: str) -> None:
@@ -239,13 +261,12 @@ def _margin(ax: Axes, y: float, text: str) -> None:
 
 
 def _below_columns(ax: Axes, plan: Layout) -> None:
-    for column in grouped(plan.symbols, lambda symbol: (symbol.at, round(symbol.place.x, 3))):
+    for column in grouped(plan.symbols, lambda symbol: symbol.at):
         found = [host for symbol in column for host in symbol.hosts]
         lowest = min(symbol.place.y - symbol.place.height / 2 for symbol in column)
         if len(found) > len(column):
             lowest -= 0.14
         alike = grouped(found, lambda host: (host.rate, host.delay))
         text = "\n".join(f"{readable(RATE, each[0].rate)}, {readable(DURATION, each[0].delay)}" for each in alike[:2])
-        write(ax, column[0].place.x, lowest - 0.07, text, 6.5, va="top", color="#555555")
-
-
+        middle = sum(symbol.place.x for symbol in column) / len(column)
+        write(ax, middle, lowest - 0.07, text, 6.5, va="top", color="#555555")

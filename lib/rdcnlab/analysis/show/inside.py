@@ -72,13 +72,13 @@ def draw(ax: Axes, shown: Shown, colors: Mapping[str, str]) -> None:
     lanes: dict[str, float] = {}
     for place, link in enumerate(network.links[:_MOST]):
         lanes[link.name] = top - (place + 0.5) * _LANE
-        _lane(ax, shown, link, lanes[link.name], colors.get(link.name, INK), wide(link.rate, slowest), ways)
+        _lane(ax, link, lanes[link.name], colors.get(link.name, INK), wide(link.rate, slowest), ways)
     rest = top - (len(lanes) + 0.5) * _LANE
     if len(network.links) > _MOST:
         write(ax, WIDTH / 2, rest, f"... {len(network.links) - _MOST} more, see below")
         rest -= _LANE
     if _bypassed(shown):
-        _bypass(ax, shown, rest, ways)
+        _bypass(ax, rest, ways)
     _pools(ax, shown, lanes)
     _waiting(ax, shown, lanes, top, ways)
 
@@ -118,9 +118,7 @@ def _columns(ax: Axes, shown: Shown, middle: float, inside: float) -> None:
         write(ax, x, lowest - 0.07, text, 6.5, va="top", color="#555555")
 
 
-def _lane(
-    ax: Axes, shown: Shown, link: Link, y: float, color: str, points: float, ways: Sequence[Way]
-) -> None:
+def _lane(ax: Axes, link: Link, y: float, color: str, points: float, ways: Sequence[Way]) -> None:
     """Draw a link from its queue at the left to its end, with what it is above it."""
     begin, end = _LANES
     line(ax, (begin, end), (y, y), color=color, wide=points, name=link.name, above=True)
@@ -140,7 +138,7 @@ def _arrow(ax: Axes, x: float, y: float, color: str, *, right: bool) -> None:
     ax.plot([x], [y], marker=">" if right else "<", markersize=5, color=color, zorder=3.6)
 
 
-def _bypass(ax: Axes, shown: Shown, y: float, ways: Sequence[Way]) -> None:
+def _bypass(ax: Axes, y: float, ways: Sequence[Way]) -> None:
     begin, end = _LANES
     line(ax, (begin, end), (y, y), color="#888888", wide=1.0, style="--", above=True)
     used = {way.back for way in ways if BYPASS in way.named}

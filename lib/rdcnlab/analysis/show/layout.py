@@ -136,15 +136,14 @@ def _symbols(network: Network, switch: str, most: int = SINGLE) -> list[tuple[Ho
 
 
 def _row(network: Network, chain: Sequence[str], width: float) -> Layout:
-    parallel = max(
-        len(alike) for alike in grouped(network.links, lambda link: frozenset(link.between or ()))
-    )
+    parallel = max(len(alike) for alike in grouped(network.links, lambda link: frozenset(link.between or ())))
     high = max(0.8, 0.42 * min(parallel, 6) + 0.3)
     sides = {chain[0]: _symbols(network, chain[0], 6), chain[-1]: _symbols(network, chain[-1], 6)}
     column = max(len(symbols) for symbols in sides.values())
+    stacked = any(len(hosts) > 1 for symbols in sides.values() for hosts in symbols)
     below = 0.95 if len(chain) > 2 else 0.0
     # captions of hosts are below their columns
-    lower = max(high / 2 + below, 0.18 * column + 0.4)
+    lower = max(high / 2 + below, 0.18 * column + (0.45 if stacked else 0.3))
     height = max(high / 2, 0.18 * column) + lower + 0.15
     middle = lower + 0.05
     first, last = 1.95, width - 1.95
@@ -203,16 +202,18 @@ def _ring(network: Network, width: float) -> Layout:
     names = [node.name for node in network.switches]
     radius = min(1.9, 0.7 + 0.12 * len(names))
     height = 2 * radius + 1.9
+    across_most = min(1.35 * radius, width / 2 - 1.55)
     centre = (width / 2, height / 2)
+    room = 2 * math.pi * radius / len(names)
     switches, symbols = {}, []
     for place, name in enumerate(names):
         angle = math.pi / 2 - 2 * math.pi * place / len(names)
         across, up = math.cos(angle), math.sin(angle)
-        switches[name] = Place(centre[0] + 1.35 * radius * across, centre[1] + radius * up, 0.72, 0.36)
+        x, y = centre[0] + across_most * across, centre[1] + radius * up
+        switches[name] = Place(x, y, min(0.72, max(0.4, room - 0.05)), 0.36)
         groups = _symbols(network, name, 1)
         for number, hosts in enumerate(groups):
-            shift = (number - (len(groups) - 1) / 2) * 0.3
-            x = centre[0] + (1.35 * radius + 0.95) * across - shift * up
-            y = centre[1] + (radius + 0.68) * up + shift * across
-            symbols.append(Symbol(hosts, name, Place(x, y, 0.6, 0.24)))
+            shift = number - (len(groups) - 1) / 2
+            at = (x + 0.95 * across - 0.72 * shift * up, y + 0.68 * up + 0.48 * shift * across)
+            symbols.append(Symbol(hosts, name, Place(*at, 0.6, 0.24)))
     return Layout("ring", switches, tuple(symbols), (), height)

@@ -102,7 +102,7 @@ def readable(kind: Quantity, value: int) -> str:
     texts = [kind.format(value)]
     for unit, factor in kind.units.items():
         number = Decimal(value) / factor
-        if 1 <= number and number == round(number, 6):
+        if number >= 1 and number == round(number, 6):
             texts.append(f"{number.normalize():f} {unit}")
     # of equally short texts the one with the larger unit reads better, and four digits before the point read badly
     return min(reversed(texts), key=lambda text: len(text) + 2 * (len(text.split(" ")[0].split(".")[0]) > 3))

@@ -12,7 +12,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
 from matplotlib.patches import FancyBboxPatch, Rectangle
 from matplotlib.text import Text
-from matplotlib.textpath import TextPath
+from matplotlib.textpath import text_to_path
 
 from rdcnlab.analysis.figures import REFERENCE, Drawing, shades
 from rdcnlab.scenario import BYPASS, DARK
@@ -23,6 +23,8 @@ WIDTH = 7.4
 NAME, SMALL = 8.0, 7.0
 #: Colours of Okabe and Ito that are dark enough for lines, in an order in which neighbours differ.
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9")
+#: The same with much white, for networks whose timetables have more links; of still more none has a colour.
+_LIGHT = ("#80B8D8", "#F2CF80", "#80CEB9", "#EAAE80", "#E5BCD3", "#ABDAF4")
 #: Links that are called by a colour have it.
 _NAMED = {"blue": "#0072B2", "orange": "#E69F00", "green": "#009E73", "red": "#D55E00", "purple": "#CC79A7"}
 INK, PALE, FAINT = "#333333", "#F4F4F4", "#DDDDDD"
@@ -32,9 +34,8 @@ _POINTS = 72.0
 @functools.lru_cache(maxsize=4096)
 def width(text: str, size: float, *, bold: bool = False) -> float:
     """Return the width of a text in inches; of several lines that of the longest."""
-    properties = FontProperties(family="DejaVu Sans", weight="bold" if bold else "normal")
-    lines = [line for line in text.splitlines() if line.strip()]
-    ends = [TextPath((0, 0), line, size=size, prop=properties).get_extents().x1 for line in lines]
+    properties = FontProperties(family="DejaVu Sans", weight="bold" if bold else "normal", size=size)
+    ends = [text_to_path.get_text_width_height_descent(line, properties, False)[0] for line in text.splitlines()]
     # a drawn text is up to a twentieth wider, because glyphs are moved to whole pixels
     return 1.05 * max((float(end) for end in ends), default=0.0) / _POINTS
 
@@ -125,12 +126,14 @@ def queue(ax: Axes, x: float, y: float, *, upright: bool = False, size: float = 
 
 
 def colors_of(links: Iterable[str]) -> dict[str, str]:
-    """Return a colour for each link: what its name says, or one that no other has as long as there are enough."""
+    """Return a colour for each link that no other has, that of its name if it has one; none if they are too many."""
     links = list(links)
+    if len(links) > len(COLORS + _LIGHT):
+        return {BYPASS: FAINT, DARK: "white"}
     found = {link: _NAMED[link] for link in links if link in _NAMED}
-    free = [color for color in COLORS if color not in found.values()] or list(COLORS)
+    free = [color for color in COLORS + _LIGHT if color not in found.values()]
     others = [link for link in links if link not in found]
-    return found | {link: free[place % len(free)] for place, link in enumerate(others)} | {BYPASS: FAINT, DARK: "white"}
+    return found | {link: free[place] for place, link in enumerate(others)} | {BYPASS: FAINT, DARK: "white"}
 
 
 def ordered_colors(names: Iterable[str]) -> dict[str, str]:

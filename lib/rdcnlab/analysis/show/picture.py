@@ -18,7 +18,7 @@ from rdcnlab.analysis.show.ways import Shown
 #: Inches of the title, of a line of the table, and between parts.
 _TITLE, _LINE, _APART = 0.34, 0.155, 0.16
 #: Left edges of the table's columns in inches, and what is above them.
-_COLUMNS = {"": 0.15, "rate": 2.95, "delay": 3.75, "queue": 4.6}
+_COLUMNS = {"": 0.15, "rate": 2.6, "delay": 3.4, "queue": 4.2}
 #: What programs that write pictures call themselves in them.
 SOFTWARE = "rdcnlab show"
 
@@ -82,7 +82,9 @@ def _picture(shown: Shown) -> Drawing:
 def _about(shown: Shown) -> str:
     network = shown.scenario.network
     counts = {"switch": max(1, len(network.switches)), "link": len(network.links), "host": len(network.hosts)}
-    many = [f"{count} {name}{'' if count == 1 else 'es' if name == 'switch' else 's'}" for name, count in counts.items()]
+    many = [
+        f"{count} {name}{'' if count == 1 else 'es' if name == 'switch' else 's'}" for name, count in counts.items()
+    ]
     return f"{', '.join(many)}; MTU {network.mtu} B, each frame {network.overhead} B more on the wire"
 
 
@@ -97,8 +99,7 @@ def _colors(shown: Shown, parts: Sequence[Panel]) -> dict[str, str]:
     """Return colours of the links that bars show; in a network of one switch all links have one."""
     network = shown.scenario.network
     used = {bar.target for part in parts if not part.ordered for row in part.rows for bar in row.bars}
-    names = [link.name for link in network.links]
-    return colors_of(name for name in names if name in used or not network.switches)
+    return colors_of(link.name for link in network.links if link.name in used or not network.switches)
 
 
 def _table(shown: Shown) -> list[tuple[dict[str, list[str]], range]]:
@@ -113,7 +114,7 @@ def _table(shown: Shown) -> list[tuple[dict[str, list[str]], range]]:
     for row in rows.hosts(shown):
         found.append({"": _named(row["hosts"], f"at {row['at']}"), **_cells(row)})
     for row in rows.schedules(shown):
-        name = f"schedules {row['schedules']}"
+        name = f"{'schedules' if ',' in row['schedules'] or '[' in row['schedules'] else 'schedule'} {row['schedules']}"
         found.append({"": name, "queue": f"{row['queue']}; {row['dark']} in the dark"})
     edges = [*_COLUMNS.values(), WIDTH]
     space = {name: right - left - 0.12 for (name, left), right in zip(_COLUMNS.items(), edges[1:], strict=True)}
@@ -126,7 +127,8 @@ def _table(shown: Shown) -> list[tuple[dict[str, list[str]], range]]:
 
 
 def _named(name: str, where: str) -> str:
-    return name if where in ("inside", "at switch") else f"{name} ({where})"
+    said = where in ("inside", "at switch") or name == where.replace(" - ", "-")
+    return name if said else f"{name} ({where})"
 
 
 def _cells(row: Mapping[str, str]) -> dict[str, str]:
@@ -158,5 +160,3 @@ def image(shown: Shown, kind: str) -> bytes:
     with style():
         _picture(shown).savefig(buffer, format=kind, metadata=said[kind])
     return buffer.getvalue()
-
-

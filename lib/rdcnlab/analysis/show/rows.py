@@ -19,7 +19,11 @@ def switches(shown: Shown) -> list[Row]:
     scenario = shown.scenario
     nodes = scenario.network.switches or (Node(name=SWITCH),)
     return [
-        {"switches": compressed(node.name for node in alike), "kind": kind(scenario, alike[0]), "acts": acts(alike[0]) or "in time"}
+        {
+            "switches": compressed(node.name for node in alike),
+            "kind": kind(scenario, alike[0]),
+            "acts": acts(alike[0]) or "in time",
+        }
         for alike in grouped(nodes, lambda node: node.model_copy(update={"name": SWITCH}))
     ]
 
@@ -138,7 +142,7 @@ def _waiting(scenario: Scenario, schedule: Schedule) -> str:
         said.append(f"marks above {length(schedule.ecn_threshold)}")
     if schedule.echo is not None:
         echo = schedule.echo
-        said.append(f"ECE {readable(DURATION, echo.in_advance)} ahead of network {echo.tdn} of {echo.of}")
+        said.append(f"ECE {readable(DURATION, echo.in_advance)} ahead of TDN {echo.tdn} of {echo.of}")
     return ", ".join(said)
 
 
@@ -213,7 +217,7 @@ def slots(shown: Shown) -> list[Row]:
             continue
         begin = 0
         for place, slot in enumerate(way.schedule.slots):
-            extra = [f"network {slot.tdn}"] if way.schedule.tdns != (0,) else []
+            extra = [f"TDN {slot.tdn}"] if way.schedule.tdns != (0,) else []
             extra += [f"queue {length(slot.queue)}"] if slot.queue is not None else []
             extra += [f"marks above {length(slot.ecn_threshold)}"] if slot.ecn_threshold is not None else []
             rows.append(

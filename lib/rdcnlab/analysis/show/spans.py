@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from rdcnlab.analysis.show import rows as told
 from rdcnlab.analysis.show.names import compressed, grouped, readable
@@ -55,8 +57,14 @@ class Row:
 
     Parameters
     ----------
-    name, about : str
-        Label, and a smaller line below it.
+    names : tuple of str
+        Flows, a schedule or a line.
+    place : str
+        The end of the label, such as ``, back at left``.
+    ends : tuple of (tuple of str, tuple of str)
+        Senders and receivers.
+    acts : str
+        How late the switch is.
     bars : tuple of Bar
         In rising order.
     strip : tuple of Bar
@@ -67,12 +75,25 @@ class Row:
         Whether it is a way back, and whether it is a schedule's; only rows of one group are joined.
     """
 
-    name: str
-    about: str
+    names: tuple[str, ...]
+    place: str
+    ends: tuple[tuple[str, ...], tuple[str, ...]]
+    acts: str
     bars: tuple[Bar, ...]
     strip: tuple[Bar, ...] = ()
     drawn: tuple[tuple[int, int], ...] = ()
     group: tuple[bool, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The label."""
+        return compressed(self.names) + self.place
+
+    @property
+    def about(self) -> str:
+        """A smaller line below the label: from where to where, and how late the switch is."""
+        ends = [" to ".join(map(compressed, self.ends))] if all(self.ends) else []
+        return ", ".join([*ends, self.acts] if self.acts else ends)
 
 
 @dataclass(frozen=True)
@@ -197,13 +218,22 @@ def _cycle(shown: Shown, ways: list[Way]) -> Panel:
     kept = tuple(rows[:MOST_ROWS])
     late = any(step.late or step.jitter or step.phase != way.phase for way in changing for step in way.steps)
     marks = sorted({mark for way in changing for mark in _instants(way, begin, length)}) if late else []
-    return Panel("One cycle", begin, length, kept, len(rows) - len(kept), tuple(marks))
+    return Panel(f"One cycle of {readable(DURATION, length)}", begin, length, kept, len(rows) - len(kept), tuple(marks))
 
 
 def _instants(way: Way, begin: int, length: int) -> list[int]:
     """Return when slots begin wherever a switch is not late."""
-    step = Step("", tuple(map(str, range(len(way.durations)))), way.durations, way.phase, ())
-    return [first for first, _, _ in spans(step, begin, length)]
+    return [instant for instant, _ in _starts(way, begin, length)]
+
+
+def _starts(way: Way, begin: int, length: int) -> Iterator[tuple[int, int]]:
+    """Yield the instant at which each slot begins within a span of time, counted from its begin, and its place."""
+    start = way.phase + (begin - way.phase) // way.cycle * way.cycle
+    while start < begin + length:
+        for place, duration in enumerate(way.durations):
+            if begin <= start < begin + length:
+                yield start - begin, place
+            start += duration
 
 
 def _rows(shown: Shown, way: Way, begin: int, length: int) -> Iterator[Row]:
@@ -214,9 +244,12 @@ def _rows(shown: Shown, way: Way, begin: int, length: int) -> Iterator[Row]:
         bars = tuple(_bar(way, step, length, *each) for each in spans(step, begin, length))
         drawn = []
         if step.jitter:
-            for instant in _instants(way, begin - length, 2 * length):
-                first = instant - length + step.late
-                drawn.append((max(first, 0), min(first + step.jitter, length)))
+            changes = _changing(step)
+            before = step.late + step.jitter  # what was to change then can still change within the panel
+            for instant, place in _starts(way, begin - before, length + before):
+                first = instant - before + step.late
+                if place in changes:
+                    drawn.append((max(first, 0), min(first + step.jitter, length)))
         strip = tuple(_strip(way, begin, length)) if step.switch == way.first else ()
         inside = tuple((first, last) for first, last in drawn if first < last)
         yield Row(*_label(shown, way, step), bars, strip, inside, _group(way))
@@ -237,22 +270,21 @@ def _bar(way: Way, step: Step, length: int, begin: int, end: int, place: int) ->
     return Bar(begin, end, target, f"{target}{tdn}", slot, guard)
 
 
-def _label(shown: Shown, way: Way, step: Step | None) -> tuple[str, str]:
-    """Return what a row is called, and the smaller line below: from where to where, and at which switch."""
+def _label(shown: Shown, way: Way, step: Step | None) -> tuple[Any, ...]:
+    """Return the first fields of a `Row`."""
     flows = [flow for flow in shown.flows if flow.name in way.flows]
-    name = compressed(way.flows) if way.schedule is None else f"{way.schedule.name}"
-    ends = [compressed(flow.src for flow in flows), compressed(flow.dst for flow in flows)]
-    about = " to ".join(ends[::-1] if way.back else ends) if flows else ""
+    names = way.flows if way.schedule is None else (way.schedule.name,)
+    ends = (tuple(flow.src for flow in flows), tuple(flow.dst for flow in flows))
     if not flows and way.first != SWITCH:
-        about = f"{way.first} to {way.last}"
-    if way.back and way.schedule is None:
-        name += ", back"
-    if step is not None and step.switch != SWITCH:
-        name += f" at {step.switch}"
-        acts = told.acts(shown.scenario.network.node(step.switch))
-        if acts:
-            about = f"{about}, {acts}" if step.switch == way.first else acts
-    return name, about
+        ends = ((way.first,), (way.last,))
+    if way.back:
+        ends = ends[::-1]
+    place = ", back" if way.back and way.schedule is None else ""
+    if step is None or step.switch == SWITCH:
+        return names, place, ends, ""
+    acts = told.acts(shown.scenario.network.node(step.switch))
+    # where from and where to stands at the row of the first switch
+    return names, f"{place} at {step.switch}", ends if step.switch == way.first or not acts else ((), ()), acts
 
 
 def _strip(way: Way, begin: int, length: int) -> Iterator[Bar]:
@@ -298,24 +330,11 @@ def _by_program(shown: Shown, ways: Sequence[Way]) -> Panel:
 def _merged(rows: list[Row]) -> list[Row]:
     """Join rows that differ in their labels only."""
     found = []
-    for alike in grouped(rows, lambda row: (row.bars, row.strip, row.drawn, row.group, _place_of(row))):
-        if len(alike) == 1:
-            found.append(alike[0])
-            continue
-        place = _place_of(alike[0])
-        names = compressed(row.name.removesuffix(place) for row in alike)
-        ends = [row.about.split(" to ") for row in alike]
-        about = alike[0].about
-        if not place and all(len(each) == 2 for each in ends):
-            about = " to ".join(compressed(column) for column in zip(*ends, strict=True))
-        found.append(replace(alike[0], name=names + place, about=about))
+    for alike in grouped(rows, lambda row: (row.bars, row.strip, row.drawn, row.group, row.place, row.acts)):
+        names = tuple(name for row in alike for name in row.names)
+        senders, receivers = (tuple(end for row in alike for end in row.ends[place]) for place in (0, 1))
+        found.append(replace(alike[0], names=names, ends=(senders, receivers)))
     return found
-
-
-def _place_of(row: Row) -> str:
-    """Return the end of a label that rows have in common, such as ``, back at left``."""
-    name, at, switch = row.name.partition(" at ")
-    return (", back" if name.endswith(", back") else "") + at + switch
 
 
 def _turns(shown: Shown, ways: Sequence[Way]) -> list[Panel]:
@@ -335,14 +354,16 @@ def _turns(shown: Shown, ways: Sequence[Way]) -> list[Panel]:
                 lines.setdefault((step.switch, target), []).append(bar)
     rows = []
     order = {node.name: place for place, node in enumerate(shown.scenario.network.switches)}
-    for (switch, link), bars in sorted(lines.items(), key=lambda item: order[item[0][0]]):
+    links = [link.name for link in shown.scenario.network.links]
+    for (switch, link), bars in sorted(lines.items(), key=lambda item: (order[item[0][0]], links.index(item[0][1]))):
         bars.sort(key=lambda bar: bar.begin)
-        if any(bar.end > after.begin for bar, after in zip(bars, bars[1:], strict=False)):
+        if any(bar.end > after.begin for bar, after in itertools.pairwise(bars)):
             return []
-        rows.append(Row(f"{switch} by {link}", "", tuple(_with_dark(bars, length))))
+        rows.append(Row((f"{switch} by {link}",), "", ((), ()), "", tuple(_with_dark(bars, length))))
     kept = tuple(rows[:MOST_ROWS])
     ends = tuple(name for name in order if name in {way.last for way in pairs})
-    return [Panel("To which switch each line leads", begin, length, kept, len(rows) - len(kept), ordered=ends)]
+    title = f"To which switch each line leads in a cycle of {readable(DURATION, length)}"
+    return [Panel(title, begin, length, kept, len(rows) - len(kept), ordered=ends)]
 
 
 def _with_dark(bars: Sequence[Bar], length: int) -> Iterator[Bar]:
@@ -365,18 +386,30 @@ def _near(shown: Shown, ways: Sequence[Way]) -> list[Panel]:
             continue
         begin = _begin(shown, [way], way.cycle)
         first = changing[0]
-        instants = [start for start, _, place in spans(first, begin, way.cycle) if _changes(first, place)]
+        instants = [start for start, place in _starts(way, begin, way.cycle) if place in _changing(first)]
         margin = min(apart, min(way.durations))
         found = []
         for instant in instants[:2]:
-            at = begin + instant - margin
+            at = begin + instant - margin + way.cycle  # a cycle before which there was another one
             rows = tuple(row for row in _rows(shown, way, at, 3 * margin))
-            at_ = readable(DURATION, instant)
-            title = f"and at {at_}" if found else f"From near: the changes at {at_} of the cycle"
+            unit, factor = unit_of(way.cycle)
+            when = f"{instant / factor:g} {unit}"
+            title = f"and at {when}" if found else f"From near: the changes at {when} of the cycle"
             found.append(Panel(title, at, 3 * margin, rows, marks=(margin,), near=True))
         return found
     return []
 
 
-def _changes(step: Step, place: int) -> bool:
-    return step.targets[place] != step.targets[place - 1]
+def _changing(step: Step) -> set[int]:
+    """Return the slots of the way at whose begin a switch changes."""
+    first: dict[int, str] = {}  # with jitter there are many cycles, each with the same targets
+    for place, target in zip(step.places, step.targets, strict=True):
+        first.setdefault(place, target)
+    targets = list(first.values())
+    return {place for number, place in enumerate(first) if targets[number] != targets[number - 1]}
+
+
+def unit_of(length: int) -> tuple[str, int]:
+    """Return the unit in which a time (ns) is told, the largest of which there are two, and its ns."""
+    units = [(name, factor) for name, factor in DURATION.units.items() if length >= 2 * factor]
+    return units[-1] if units else ("ns", 1)

@@ -180,9 +180,7 @@ def _inside(scenario: Scenario, flow: Flow | None, schedule: Schedule | None, ba
         named = tuple(slot.link for slot in timed) or (first,)
         durations = tuple(slot.duration for slot in timed) or (0,)
     step = Step(SWITCH, named, durations, phase, tuple(range(len(named))))
-    hops = tuple(
-        None if name == DARK else () if name == BYPASS else (Hop(SWITCH, name),) for name in named
-    )
+    hops = tuple(None if name == DARK else () if name == BYPASS else (Hop(SWITCH, name),) for name in named)
     flows = () if flow is None else (flow.name,)
     return Way(flows, back, schedule, SWITCH, SWITCH, named, hops, durations, phase, (step,))
 
