@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
@@ -33,7 +34,7 @@ LABELS, RIGHT = 1.95, 0.22
 _BAR, _GAP, _STRIP = 0.26, 0.09, 0.15
 #: Inches above the rows (title and legend) and below (ticks and label of the axis; less without).
 _TITLE, _LEGEND, _AXIS, _NO_AXIS = 0.27, 0.2, 0.42, 0.08
-_DARK = {"facecolor": "#EEEEEE", "edgecolor": "#999999", "hatch": "////", "linewidth": 0.0}
+_DARK: Any = {"facecolor": "#EEEEEE", "edgecolor": "#999999", "hatch": "////", "linewidth": 0.0}
 
 
 def height(panel: Panel) -> float:
@@ -91,8 +92,9 @@ def draw(
     colors = ordered_colors(panel.ordered) if panel.ordered else colors
     y = 0.0
     for row in panel.rows:
+        row = _moved(row, -origin)
         for bar in row.bars:
-            _bar(ax, replace(bar, begin=bar.begin - origin, end=bar.end - origin), colors, y, factor, inch)
+            _bar(ax, bar, colors, y, factor, inch)
         _below(ax, row, y + _BAR, factor, inch)
         if labels:
             _label(ax, row, y, left)
@@ -115,6 +117,14 @@ def draw(
                 ncols=len(handles), handlelength=1.4, handleheight=0.8, columnspacing=1.2, handletextpad=0.5,
             )  # fmt: skip
     return ax
+
+
+def _moved(row: Row, by: int) -> Row:
+    """Return a row that is later by some ns."""
+    bars, strip = (
+        tuple(replace(bar, begin=bar.begin + by, end=bar.end + by) for bar in part) for part in (row.bars, row.strip)
+    )
+    return replace(row, bars=bars, strip=strip, drawn=tuple((first + by, last + by) for first, last in row.drawn))
 
 
 def _bar(ax: Axes, bar: Bar, colors: Mapping[str, str], y: float, factor: int, inch: float) -> None:
@@ -169,12 +179,12 @@ def _label(ax: Axes, row: Row, y: float, left: float) -> None:
     at = ax.get_yaxis_transform()
     x = -0.08 / (ax.get_position().width * WIDTH)
     middle = y + _BAR / 2
-    name = shortened(row.name, space, SMALL)
-    if not row.about:
+    name = shortened(row.label.name, space, SMALL)
+    if not row.label.about:
         ax.text(x, middle, name, fontsize=SMALL, ha="right", va="center", transform=at)
         return
     ax.text(x, middle - 0.065, name, fontsize=SMALL, ha="right", va="center", transform=at)
-    about = shortened(row.about, space, 6.0)
+    about = shortened(row.label.about, space, 6.0)
     ax.text(x, middle + 0.075, about, fontsize=6.0, ha="right", va="center", transform=at, color="#666666")
 
 
@@ -192,7 +202,7 @@ def _handles(panel: Panel, colors: Mapping[str, str], inch: float) -> list[Artis
         ]  # fmt: skip
         handles += [Patch(facecolor=colors.get(target, FAINT), label=target) for target in silent[:6]]
     if any(bar.target == DARK for bar in bars):
-        handles.append(Patch(label="dark", **_DARK))
+        handles.append(Patch(label=DARK, **_DARK))
     if any(bar.guard for bar in bars):
         handles.append(Patch(facecolor=REFERENCE, edgecolor="white", hatch="....", linewidth=0.0, label="guard"))
     if any(row.drawn for row in panel.rows):

@@ -19,6 +19,8 @@ from rdcnlab.scenario import Host, Link, Network
 
 #: Links that are drawn between the same two switches, at most, and ends of links with a drawn queue.
 _MOST_PARALLEL, _MOST_QUEUES = 6, 48
+#: Links of which more are drawn thinner.
+_MANY = 24
 #: Width in points of the slowest link, what a tenfold rate adds, and that of the fastest.
 _THIN, _TENFOLD, _THICK = 1.1, 1.1, 4.0
 
@@ -50,13 +52,10 @@ def draw(ax: Axes, shown: Shown, plan: Layout, colors: Mapping[str, str]) -> Non
     for link in drawn:
         one, other = link.between or ("", "")
         ends = (ports[link.name, one], ports[link.name, other])
-        line(
-            ax,
-            *zip(*ends, strict=True),
-            color=colors.get(link.name, INK),
-            wide=wide(link.rate, slowest),
-            name=link.name,
-        )
+        points, color = wide(link.rate, slowest), colors.get(link.name, INK)
+        if len(drawn) > _MANY and color == INK:
+            points, color = points / 2, "#777777"
+        line(ax, [end[0] for end in ends], [end[1] for end in ends], color, points, name=link.name)
         if (link.buffer is not None or link.pool is not None) and 2 * len(drawn) <= _MOST_QUEUES:
             for switch, end, far in ((one, *ends), (other, *ends[::-1])):
                 if not network.node(switch).optical:
@@ -224,7 +223,7 @@ def hosts(ax: Axes, group: tuple[Host, ...], place: Place) -> None:
     size = fitting(name, place.width - 0.05, SMALL, 6.5, 6.0, 5.5, 5.0, 4.5)
     write(ax, place.x, place.y, name if size else shortened(name, place.width - 0.05, 4.5), size or 4.5)
     if stacked:
-        write(ax, place.x, place.y - place.height / 2 - 0.1, f"{len(group)} hosts", 6.0, color="#666666")
+        write(ax, place.x, place.y - place.height / 2 - 0.1, f"{len(group)} hosts", 6.0, color="#666666", halo=True)
 
 
 def _captions(ax: Axes, network: Network, plan: Layout) -> None:
@@ -238,14 +237,10 @@ def _captions(ax: Axes, network: Network, plan: Layout) -> None:
     texts = "\n".join(_caption(compressed(host.name for host in alike), alike[0]) for alike in cables[:3])
     lowest = min(place.y for place in plan.switches.values())
     _margin(ax, lowest - 0.55, texts)
-    levels = sorted({round(place.y, 3) for place in plan.switches.values()})
-    for low, high in itertools.pairwise(levels):
-        between = [
-            link
-            for link in network.links
-            if link.between
-            and {round(plan.switches[e].y, 3) for e in link.between if e in plan.switches} == {low, high}
-        ]
+    for level in range(max(plan.levels.values())):
+        ends = {level, level + 1}
+        between = [link for link in network.links if {plan.levels[end] for end in link.between or ()} == ends]
+        low, high = (next(plan.switches[n].y for n in plan.switches if plan.levels[n] == each) for each in sorted(ends))
         alike = grouped(between, lambda link: (link.rate, link.delay))
         text = "\n".join(_caption(f"{len(each)} links, each", each[0]) for each in alike[:3])
         _margin(ax, (low + high) / 2, text)

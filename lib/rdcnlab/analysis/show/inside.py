@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from rdcnlab.analysis.show import rows as told
 from rdcnlab.analysis.show.graph import hosts as draw_hosts
 from rdcnlab.analysis.show.graph import wide
-from rdcnlab.analysis.show.layout import Place
+from rdcnlab.analysis.show.layout import SINGLE, Place
 from rdcnlab.analysis.show.names import grouped, readable
 from rdcnlab.analysis.show.paint import INK, NAME, SMALL, WIDTH, box, line, queue, width, write
 from rdcnlab.analysis.show.ways import SWITCH, Shown, Way, ways_of
@@ -94,11 +94,13 @@ def _sides(shown: Shown) -> tuple[list[tuple[Host, ...]], list[tuple[Host, ...]]
         for host in hosts:
             if host.name not in senders | receivers:
                 (receivers if len(receivers) < len(senders) else senders).add(host.name)
-    found = []
+    found: list[list[tuple[Host, ...]]] = []
     for right in (False, True):
         side = [host for host in hosts if (host.name in receivers) == right]
-        alike = told.alike_hosts(side)
-        found.append([(host,) for host in side] if len(side) <= 4 else [tuple(each) for each in alike][:6])
+        alike: list[tuple[Host, ...]] = [(host,) for host in side]
+        if len(side) > SINGLE:
+            alike = [tuple(each) for each in told.alike_hosts(side)]
+        found.append(alike[:6])
     return found[0], found[1]
 
 

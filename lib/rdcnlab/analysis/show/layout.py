@@ -66,6 +66,8 @@ class Layout:
         Where so many switches are left out.
     height : float
         Inches.
+    levels : dict of str to int
+        The layer of every switch, drawn or not.
     """
 
     shape: Literal["row", "layers", "ring"]
@@ -73,6 +75,7 @@ class Layout:
     symbols: tuple[Symbol, ...]
     gaps: tuple[tuple[float, float, int], ...]
     height: float
+    levels: dict[str, int]
 
 
 def layout(network: Network, width: float) -> Layout:
@@ -159,7 +162,7 @@ def _row(network: Network, chain: Sequence[str], width: float) -> Layout:
             symbols.append(Symbol(hosts, name, Place(x, y, 0.75, 0.24)))
     for name in chain[1:-1]:
         symbols += _below(network, name, switches[name], 1.3)
-    return Layout("row", switches, tuple(symbols), (), height)
+    return Layout("row", switches, tuple(symbols), (), height, dict.fromkeys(switches, 0))
 
 
 def _below(network: Network, name: str, place: Place, space: float) -> list[Symbol]:
@@ -194,7 +197,9 @@ def _stack(network: Network, layers: Sequence[Sequence[str]], width: float) -> L
             switches[name] = Place(x, y, min(1.0, space - 0.08), 0.42)
             if level == 0:
                 symbols += _below(network, name, switches[name], space)
-    return Layout("layers", switches, tuple(symbols), tuple(gaps), base + (len(layers) - 1) * _LAYER + 0.3)
+    height = base + (len(layers) - 1) * _LAYER + 0.3
+    levels = {name: level for level, names in enumerate(layers) for name in names}
+    return Layout("layers", switches, tuple(symbols), tuple(gaps), height, levels)
 
 
 def _ring(network: Network, width: float) -> Layout:
@@ -216,4 +221,4 @@ def _ring(network: Network, width: float) -> Layout:
             shift = number - (len(groups) - 1) / 2
             at = (x + 0.95 * across - 0.72 * shift * up, y + 0.68 * up + 0.48 * shift * across)
             symbols.append(Symbol(hosts, name, Place(*at, 0.6, 0.24)))
-    return Layout("ring", switches, tuple(symbols), (), height)
+    return Layout("ring", switches, tuple(symbols), (), height, dict.fromkeys(switches, 0))

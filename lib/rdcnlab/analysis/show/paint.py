@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
+from typing import Literal
 
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
@@ -96,8 +97,8 @@ def write(
 
 
 def line(
-    ax: Axes, xs: Iterable[float], ys: Iterable[float], color: str = INK, wide: float = 1.0, style: str = "-", *,
-    name: str | None = None, above: bool = False,
+    ax: Axes, xs: Iterable[float], ys: Iterable[float], color: str = INK, wide: float = 1.0,
+    style: Literal["-", "--"] = "-", *, name: str | None = None, above: bool = False,
 ) -> None:  # fmt: skip
     """Draw a line through points, below boxes or above them; `name` is whom it stands for."""
     drawn = Line2D(list(xs), list(ys), color=color, linewidth=wide, linestyle=style, solid_capstyle="butt")

@@ -13,6 +13,9 @@ from rdcnlab.scenario import BYPASS, DARK, Flow, Host, Link, Network, Node, Queu
 
 Row = dict[str, str]
 
+#: Rows that a table prints, at most.
+MOST = 24
+
 
 def switches(shown: Shown) -> list[Row]:
     """Return rows of switches: ``switches``, ``kind``, and when each acts."""

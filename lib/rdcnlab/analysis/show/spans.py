@@ -7,7 +7,6 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from rdcnlab.analysis.show import rows as told
 from rdcnlab.analysis.show.names import compressed, grouped, readable
@@ -21,6 +20,8 @@ MOST_ROWS = 16
 _MOST_REPEATS = 8
 #: Shares of a cycle below which a change that is late cannot be seen, and gets a panel of its own.
 _INVISIBLE = 0.03
+#: Share of a panel below which a span would be thinner than a line.
+_THINNEST = 0.004
 #: Target of the only bar where a P4 program decides.
 PROGRAM = "program"
 
@@ -52,8 +53,8 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class Row:
-    """A row of bars, with what its label says.
+class Label:
+    """What is written beside a row.
 
     Parameters
     ----------
@@ -61,10 +62,38 @@ class Row:
         Flows, a schedule or a line.
     place : str
         The end of the label, such as ``, back at left``.
-    ends : tuple of (tuple of str, tuple of str)
-        Senders and receivers.
+    senders, receivers : tuple of str
+        From where to where.
     acts : str
         How late the switch is.
+    """
+
+    names: tuple[str, ...]
+    place: str = ""
+    senders: tuple[str, ...] = ()
+    receivers: tuple[str, ...] = ()
+    acts: str = ""
+
+    @property
+    def name(self) -> str:
+        """The label."""
+        return compressed(self.names) + self.place
+
+    @property
+    def about(self) -> str:
+        """A smaller line below the label: from where to where, and how late the switch is."""
+        ends = [f"{compressed(self.senders)} to {compressed(self.receivers)}"] if self.senders else []
+        return ", ".join([*ends, self.acts] if self.acts else ends)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of bars.
+
+    Parameters
+    ----------
+    label : Label
+        What is written beside it.
     bars : tuple of Bar
         In rising order.
     strip : tuple of Bar
@@ -75,25 +104,11 @@ class Row:
         Whether it is a way back, and whether it is a schedule's; only rows of one group are joined.
     """
 
-    names: tuple[str, ...]
-    place: str
-    ends: tuple[tuple[str, ...], tuple[str, ...]]
-    acts: str
+    label: Label
     bars: tuple[Bar, ...]
     strip: tuple[Bar, ...] = ()
     drawn: tuple[tuple[int, int], ...] = ()
     group: tuple[bool, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """The label."""
-        return compressed(self.names) + self.place
-
-    @property
-    def about(self) -> str:
-        """A smaller line below the label: from where to where, and how late the switch is."""
-        ends = [" to ".join(map(compressed, self.ends))] if all(self.ends) else []
-        return ", ".join([*ends, self.acts] if self.acts else ends)
 
 
 @dataclass(frozen=True)
@@ -216,14 +231,14 @@ def _cycle(shown: Shown, ways: list[Way]) -> Panel:
         rows += list(_rows(shown, way, begin, length)) if way in changing else [_still_row(shown, way, length)]
     rows = _merged(rows)
     kept = tuple(rows[:MOST_ROWS])
-    late = any(step.late or step.jitter or step.phase != way.phase for way in changing for step in way.steps)
-    marks = sorted({mark for way in changing for mark in _instants(way, begin, length)}) if late else []
+    late = [way for way in changing if max(map(_apart, way.steps)) >= _THINNEST * length]
+    marks = sorted({instant for way in late for instant, _ in _starts(way, begin, length)})
     return Panel(f"One cycle of {readable(DURATION, length)}", begin, length, kept, len(rows) - len(kept), tuple(marks))
 
 
-def _instants(way: Way, begin: int, length: int) -> list[int]:
-    """Return when slots begin wherever a switch is not late."""
-    return [instant for instant, _ in _starts(way, begin, length)]
+def _apart(step: Step) -> int:
+    """Return the ns by which a switch can act later than others."""
+    return step.late + step.jitter + step.guard
 
 
 def _starts(way: Way, begin: int, length: int) -> Iterator[tuple[int, int]]:
@@ -243,7 +258,7 @@ def _rows(shown: Shown, way: Way, begin: int, length: int) -> Iterator[Row]:
             continue
         bars = tuple(_bar(way, step, length, *each) for each in spans(step, begin, length))
         drawn = []
-        if step.jitter:
+        if step.jitter >= _THINNEST * length:
             changes = _changing(step)
             before = step.late + step.jitter  # what was to change then can still change within the panel
             for instant, place in _starts(way, begin - before, length + before):
@@ -252,7 +267,7 @@ def _rows(shown: Shown, way: Way, begin: int, length: int) -> Iterator[Row]:
                     drawn.append((max(first, 0), min(first + step.jitter, length)))
         strip = tuple(_strip(way, begin, length)) if step.switch == way.first else ()
         inside = tuple((first, last) for first, last in drawn if first < last)
-        yield Row(*_label(shown, way, step), bars, strip, inside, _group(way))
+        yield Row(_label(shown, way, step), bars, strip, inside, _group(way))
 
 
 def _group(way: Way) -> tuple[bool, ...]:
@@ -270,21 +285,22 @@ def _bar(way: Way, step: Step, length: int, begin: int, end: int, place: int) ->
     return Bar(begin, end, target, f"{target}{tdn}", slot, guard)
 
 
-def _label(shown: Shown, way: Way, step: Step | None) -> tuple[Any, ...]:
-    """Return the first fields of a `Row`."""
+def _label(shown: Shown, way: Way, step: Step | None) -> Label:
+    """Return the label of a way, at one of its switches or at all."""
     flows = [flow for flow in shown.flows if flow.name in way.flows]
     names = way.flows if way.schedule is None else (way.schedule.name,)
-    ends = (tuple(flow.src for flow in flows), tuple(flow.dst for flow in flows))
-    if not flows and way.first != SWITCH:
-        ends = ((way.first,), (way.last,))
+    senders, receivers = tuple(flow.src for flow in flows), tuple(flow.dst for flow in flows)
     if way.back:
-        ends = ends[::-1]
+        senders, receivers = receivers, senders
+    if not flows and way.first != SWITCH:
+        senders, receivers = (way.first,), (way.last,)
     place = ", back" if way.back and way.schedule is None else ""
     if step is None or step.switch == SWITCH:
-        return names, place, ends, ""
+        return Label(names, place, senders, receivers)
     acts = told.acts(shown.scenario.network.node(step.switch))
+    place += f" at {step.switch}"
     # where from and where to stands at the row of the first switch
-    return names, f"{place} at {step.switch}", ends if step.switch == way.first or not acts else ((), ()), acts
+    return Label(names, place, senders, receivers, acts) if step.switch == way.first else Label(names, place, acts=acts)
 
 
 def _strip(way: Way, begin: int, length: int) -> Iterator[Bar]:
@@ -311,7 +327,7 @@ def _strip(way: Way, begin: int, length: int) -> Iterator[Bar]:
 
 def _still_row(shown: Shown, way: Way, length: int) -> Row:
     target = way.steps[0].targets[0] if way.steps else ""
-    return Row(*_label(shown, way, None), (Bar(0, length, target, told.passed(way, 0)),), group=_group(way))
+    return Row(_label(shown, way, None), (Bar(0, length, target, told.passed(way, 0)),), group=_group(way))
 
 
 def _still(shown: Shown, ways: list[Way]) -> Panel:
@@ -323,17 +339,20 @@ def _still(shown: Shown, ways: list[Way]) -> Panel:
 def _by_program(shown: Shown, ways: Sequence[Way]) -> Panel:
     there = [way for way in ways if not way.back]
     words = told.said(shown, there[0])
-    rows = _merged([Row(*_label(shown, way, None), (Bar(0, 1, PROGRAM, words),)) for way in there])
+    rows = _merged([Row(_label(shown, way, None), (Bar(0, 1, PROGRAM, words),)) for way in there])
     return Panel("Ways", 0, 0, tuple(rows[:MOST_ROWS]), max(0, len(rows) - MOST_ROWS))
 
 
 def _merged(rows: list[Row]) -> list[Row]:
     """Join rows that differ in their labels only."""
     found = []
-    for alike in grouped(rows, lambda row: (row.bars, row.strip, row.drawn, row.group, row.place, row.acts)):
-        names = tuple(name for row in alike for name in row.names)
-        senders, receivers = (tuple(end for row in alike for end in row.ends[place]) for place in (0, 1))
-        found.append(replace(alike[0], names=names, ends=(senders, receivers)))
+    for alike in grouped(rows, lambda row: (replace(row, label=Label(())), row.label.place, row.label.acts)):
+        names, senders, receivers = (
+            tuple(name for row in alike for name in getattr(row.label, field))
+            for field in ("names", "senders", "receivers")
+        )
+        label = replace(alike[0].label, names=names, senders=senders, receivers=receivers)
+        found.append(replace(alike[0], label=label))
     return found
 
 
@@ -359,7 +378,7 @@ def _turns(shown: Shown, ways: Sequence[Way]) -> list[Panel]:
         bars.sort(key=lambda bar: bar.begin)
         if any(bar.end > after.begin for bar, after in itertools.pairwise(bars)):
             return []
-        rows.append(Row((f"{switch} by {link}",), "", ((), ()), "", tuple(_with_dark(bars, length))))
+        rows.append(Row(Label((f"{switch} by {link}",)), tuple(_with_dark(bars, length))))
     kept = tuple(rows[:MOST_ROWS])
     ends = tuple(name for name in order if name in {way.last for way in pairs})
     title = f"To which switch each line leads in a cycle of {readable(DURATION, length)}"
@@ -381,14 +400,14 @@ def _near(shown: Shown, ways: Sequence[Way]) -> list[Panel]:
     """Return the first two changes of a way from near, where switches differ by too little to be seen otherwise."""
     for way in ways:
         changing = [step for step in way.steps if not step.static]
-        apart = max((step.late + step.jitter + step.guard for step in changing), default=0)
+        apart = max(map(_apart, changing), default=0)
         if len(changing) < 2 or not 0 < apart < _INVISIBLE * way.cycle:
             continue
         begin = _begin(shown, [way], way.cycle)
-        first = changing[0]
-        instants = [start for start, place in _starts(way, begin, way.cycle) if place in _changing(first)]
+        seen = {place for step in changing if _apart(step) for place in _changing(step)}
+        instants = [start for start, place in _starts(way, begin, way.cycle) if place in seen]
         margin = min(apart, min(way.durations))
-        found = []
+        found: list[Panel] = []
         for instant in instants[:2]:
             at = begin + instant - margin + way.cycle  # a cycle before which there was another one
             rows = tuple(row for row in _rows(shown, way, at, 3 * margin))
