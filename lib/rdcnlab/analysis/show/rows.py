@@ -82,7 +82,7 @@ def _between(network: Network, alike: list[Link]) -> str:
 
 def _queue_of(scenario: Scenario, link: Link) -> str:
     if link.buffer is not None:
-        said = [readable(SIZE, link.buffer)]
+        said = [readable(SIZE, link.buffer) + (" at each end" if link.between else "")]
     elif link.pool is not None:
         size = next(pool.size for pool in scenario.network.pools if pool.name == link.pool)
         said = [f"shares {readable(SIZE, size)} ({link.pool})"]
@@ -213,10 +213,12 @@ def passed(way: Way, place: int) -> str:
 
 
 def slots(shown: Shown) -> list[Row]:
-    """Return rows of the slots of schedules and timetables over one cycle: ``for``, ``at``, ``lasts``, ``goes``."""
+    """Return rows of the slots of schedules over one cycle: ``schedule``, ``begins``, ``lasts``, ``goes``, ``sets``."""
     rows = []
     for way in ways_of(shown):
         if not way.cycle or way.schedule is None or shown.own_program is not None:
+            continue
+        if way.schedule.pair is not None and not way.flows:  # of a fabric there are too many
             continue
         begin = 0
         for place, slot in enumerate(way.schedule.slots):

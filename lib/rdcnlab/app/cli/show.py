@@ -64,7 +64,7 @@ def load(name: str) -> Shown:
         There is neither.
     """
     known = [*presets(), *FABRICS]
-    if not Path(name).exists() and name in known:
+    if not Path(name).is_file() and name in known:
         return Shown.preset(name)
     if not Path(name).exists() and Path(name).name == name and not Path(name).suffix:
         raise InputError.of("SCENARIO", name, f"a YAML file, or one of the networks {', '.join(known)}")
