@@ -216,6 +216,12 @@ def test_many_hosts_are_one_symbol_with_a_count() -> None:
     assert "h1" not in words
 
 
+def test_hosts_without_a_flow_are_beside_those_of_their_name() -> None:
+    few = {"network": "tdtcp", "flows": [{"name": "flow-[1-2]", "size": "1 GiB"}]}
+    words = read(picture(Shown.of(Scenario.from_dict(few)))).splitlines()
+    assert {"a[1-16]", "b[1-16]"} <= set(words)
+
+
 def test_a_network_that_never_changes_shows_ways_without_an_axis_of_time() -> None:
     figure = drawn("dumbbell")
     (ax,) = charts(figure)

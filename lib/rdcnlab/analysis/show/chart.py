@@ -206,7 +206,7 @@ def _handles(panel: Panel, colors: Mapping[str, str], inch: float) -> list[Artis
     if any(bar.guard for bar in bars):
         handles.append(Patch(facecolor=REFERENCE, edgecolor="white", hatch="....", linewidth=0.0, label="guard"))
     if any(row.drawn for row in panel.rows):
-        handles.append(Patch(facecolor=REFERENCE, label="an update takes effect in here"))
+        handles.append(Patch(facecolor=REFERENCE, label="when an update may take effect"))
     if panel.marks:
-        handles.append(Line2D([], [], color=INK, linewidth=0.8, linestyle=":", label="change, in time"))
+        handles.append(Line2D([], [], color=INK, linewidth=0.8, linestyle=":", label="nominal change"))
     return handles

@@ -17,6 +17,7 @@ from rdcnlab.analysis.show.ways import SWITCH, Shown, Way, ways_of
 from rdcnlab.fields.units import DURATION, RATE, SIZE
 from rdcnlab.scenario import BYPASS, DARK, Host, Link, Node, Schedule
 
+_DIGITS = "0123456789"
 #: Lanes and schedules that are drawn, at most; the table below a picture has all.
 _MOST = 8
 #: Inches: from lane to lane, and from host to host.
@@ -90,10 +91,12 @@ def _sides(shown: Shown) -> tuple[list[tuple[Host, ...]], list[tuple[Host, ...]]
     receivers = {flow.dst for flow in shown.flows} - senders
     if not senders:
         receivers = {host.name for host in hosts[(len(hosts) + 1) // 2 :]}
-    elif len(senders | receivers) < len(hosts):  # the others go where there is space
-        for host in hosts:
-            if host.name not in senders | receivers:
-                (receivers if len(receivers) < len(senders) else senders).add(host.name)
+    # the others go to those whose names are as theirs but for the number, or where there is space
+    sides = {name.rstrip(_DIGITS): side for side in (senders, receivers) for name in side}
+    for host in hosts:
+        if host.name not in senders | receivers:
+            fewer = receivers if len(receivers) < len(senders) else senders
+            sides.get(host.name.rstrip(_DIGITS), fewer).add(host.name)
     found: list[list[tuple[Host, ...]]] = []
     for right in (False, True):
         side = [host for host in hosts if (host.name in receivers) == right]
