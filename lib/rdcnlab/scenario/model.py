@@ -15,7 +15,7 @@ from pydantic import Field, ValidationError, model_validator
 from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.quantities import EVERY, TEXT, Frozen, Later, Limit, Listed, Misfit, unique, whole
 from rdcnlab.fields.units import DURATION, SIZE
-from rdcnlab.scenario import edit, forwarding
+from rdcnlab.scenario import display, edit, forwarding
 from rdcnlab.scenario.check import input_error
 from rdcnlab.scenario.fabrics import FABRICS, fabric
 from rdcnlab.scenario.flow import UDP_HEADERS, Flow
@@ -287,6 +287,10 @@ class Scenario(Frozen):
         digest = hashlib.sha256(f"{self.seed} {purpose}".encode()).digest()
         return int.from_bytes(digest[:16], "big") % (upper + 1)
 
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> display.Bundle | None:  # noqa: ARG002
+        """Return the picture that notebooks show of a scenario; see `rdcnlab.analysis.show`."""
+        return display.bundle(self)
+
     # Text and data -----------------------------------------------------------------------------------------------
 
     @classmethod
@@ -465,7 +469,7 @@ def _with_preset(data: dict[str, Any], *, text: bool) -> dict[str, Any]:
     if isinstance(network, str) and network in FABRICS:
         network = {"fabric": network}
     if isinstance(network, dict):
-        network = fabric(network, text=text) if "fabric" in network else expanded_network(network)
+        network = _fabric(network, text=text) if "fabric" in network else expanded_network(network)
         data = {**data, "network": network}
     if isinstance(network, str):
         known = preset(network)
@@ -483,6 +487,15 @@ def _with_preset(data: dict[str, Any], *, text: bool) -> dict[str, Any]:
     if isinstance(data.get("flows"), list | tuple):
         data = {**data, "flows": [_routed(flow, known) for flow in data["flows"]]}
     return data
+
+
+def _fabric(parameters: dict[str, Any], *, text: bool) -> Network:
+    """Return the network of a fabric; not as data, which in a file would have to have units."""
+    data = fabric(parameters, text=text)
+    try:
+        return Network.model_validate(data)
+    except ValidationError as error:
+        raise input_error(error, Network).below("network") from None
 
 
 def _routed(flow: Any, known: Preset) -> Any:

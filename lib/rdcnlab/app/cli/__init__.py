@@ -81,6 +81,25 @@ def run(
         typer.echo(f"rdcnlab: {hint.message}", err=True)
 
 
+@app.command("show")
+def show_scenario(
+    scenario: Annotated[str, typer.Argument(help="A YAML file, or the name of a network such as aykurt or rotor.")],
+    output: Annotated[
+        Path | None, typer.Option(help="A file .png, .svg or .pdf; SCENARIO.png in the working directory by default.")
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Write over any file, not only over pictures of this.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print ways and timetables as data; draw --output only.")
+    ] = False,
+) -> None:
+    """Draw a scenario: its network with rates, delays and queues, and its timetables over one cycle."""
+    from rdcnlab.app.cli.show import show as draw
+
+    draw(scenario, output, as_json=as_json, force=force)
+
+
 @app.command()
 def reproduce(
     names: Names = None,

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Draws timetables: a row of bars for each flow or schedule at each switch, on an axis of time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch, Rectangle
+
+from rdcnlab.analysis.figures import Drawing
+from rdcnlab.analysis.show.paint import (
+    FAINT,
+    INK,
+    NAME,
+    REFERENCE,
+    SMALL,
+    WIDTH,
+    fitting,
+    ink_on,
+    ordered_colors,
+    shortened,
+    width,
+)
+from rdcnlab.analysis.show.spans import PROGRAM, Bar, Panel, Row, unit_of
+from rdcnlab.scenario import DARK
+
+#: Inches: the column of labels, the margin at the right, a bar, the space between rows, a strip below a bar.
+LABELS, RIGHT = 1.95, 0.22
+_BAR, _GAP, _STRIP = 0.26, 0.09, 0.15
+#: Inches above the rows (title and legend) and below (ticks and label of the axis; less without).
+_TITLE, _LEGEND, _AXIS, _NO_AXIS = 0.27, 0.2, 0.42, 0.08
+_DARK: Any = {"facecolor": "#EEEEEE", "edgecolor": "#999999", "hatch": "////", "linewidth": 0.0}
+
+
+def height(panel: Panel) -> float:
+    """Return the height of a panel in inches, with title and axis."""
+    below = _AXIS if panel.length else _NO_AXIS
+    return _above(panel) + sum(_high(row) for row in panel.rows) + below
+
+
+def _above(panel: Panel) -> float:
+    """Return the inches above the rows: the legend has a line of its own where the title leaves too little."""
+    inch = (WIDTH - RIGHT - LABELS) / (panel.length or 1)
+    handles = _handles(panel, {}, inch)
+    wide = sum(width(str(handle.get_label()), SMALL) + 0.45 for handle in handles)
+    free = WIDTH - 0.6 - width(panel.title, NAME, bold=True)
+    return _TITLE + (_LEGEND if panel.near or wide > free else 0)
+
+
+def _high(row: Row) -> float:
+    return _BAR + _GAP + (_STRIP if row.strip or row.drawn else 0)
+
+
+def draw(
+    figure: Drawing, panel: Panel, colors: Mapping[str, str], top: float, total: float, *,
+    left: float = LABELS, right: float = WIDTH - RIGHT, labels: bool = True, legend: bool = True,
+) -> Axes:  # fmt: skip
+    """Draw a panel.
+
+    Parameters
+    ----------
+    figure : Drawing
+        Where.
+    panel : Panel
+        What.
+    colors : mapping of str to str
+        Of links.
+    top, total : float
+        Inches from the figure's upper edge to that of the panel, and the figure's height.
+    left, right : float
+        Inches from the figure's left edge between which the axis is.
+    labels, legend : bool
+        Whether rows have their labels at the left, and the panel its legend; the second of two beside each other has
+        none.
+    """
+    rows = sum(_high(row) for row in panel.rows)
+    bottom = total - top - _above(panel) - rows
+    origin = panel.marks[0] if panel.near else 0
+    ax = figure.add_axes((left / WIDTH, bottom / total, (right - left) / WIDTH, rows / total))
+    name, factor = unit_of(panel.length)
+    length = panel.length or 1
+    ax.set(xlim=(-origin / factor, (length - origin) / factor), ylim=(rows, 0), yticks=[])
+    ax.grid(False)
+    for side in ("left", "right", "top"):
+        ax.spines[side].set_visible(False)
+    inch = (right - left) / (length / factor)
+    colors = ordered_colors(panel.ordered) if panel.ordered else colors
+    y = 0.0
+    for row in panel.rows:
+        row = _moved(row, -origin)
+        for bar in row.bars:
+            _bar(ax, bar, colors, y, factor, inch)
+        _below(ax, row, y + _BAR, factor, inch)
+        if labels:
+            _label(ax, row, y, left)
+        y += _high(row)
+    for mark in panel.marks:
+        ax.axvline((mark - origin) / factor, color=INK, linewidth=0.8, linestyle=":", zorder=4)
+    above = (total - top - 0.5 * _TITLE) / total
+    figure.text((0.15 if labels else left) / WIDTH, above, panel.title, fontsize=NAME, weight="bold", va="center")
+    if panel.length:
+        ax.set_xlabel(f"time {'after the change' if panel.near else 'in the cycle'} [{name}]", fontsize=SMALL)
+        ax.tick_params(labelsize=SMALL)
+    else:
+        ax.set_xticks([])
+        ax.spines["bottom"].set_visible(False)
+    if legend:
+        handles = _handles(panel, colors, inch / factor)
+        if handles:
+            ax.legend(
+                handles=handles, loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.1, fontsize=SMALL,
+                ncols=len(handles), handlelength=1.4, handleheight=0.8, columnspacing=1.2, handletextpad=0.5,
+            )  # fmt: skip
+    return ax
+
+
+def _moved(row: Row, by: int) -> Row:
+    """Return a row that is later by some ns."""
+    bars, strip = (
+        tuple(replace(bar, begin=bar.begin + by, end=bar.end + by) for bar in part) for part in (row.bars, row.strip)
+    )
+    return replace(row, bars=bars, strip=strip, drawn=tuple((first + by, last + by) for first, last in row.drawn))
+
+
+def _bar(ax: Axes, bar: Bar, colors: Mapping[str, str], y: float, factor: int, inch: float) -> None:
+    begin, wide = bar.begin / factor, (bar.end - bar.begin) / factor
+    place = Rectangle((begin, y), wide, _BAR, zorder=2, gid="slot")
+    if bar.target == DARK:
+        place.set(**_DARK)
+    elif bar.target == PROGRAM:
+        place.set(facecolor="white", edgecolor=INK, linewidth=0.6)
+    else:
+        place.set(facecolor=colors.get(bar.target, FAINT), edgecolor="white", linewidth=0.6)
+    ax.add_patch(place)
+    if bar.guard:
+        start = (bar.end - bar.guard) / factor
+        hatch = Rectangle((start, y), bar.guard / factor, _BAR, zorder=3, gid="guard")
+        hatch.set(facecolor="none", edgecolor="white", hatch="....", linewidth=0.0)
+        ax.add_patch(hatch)
+    wide -= bar.guard / factor
+    for text in dict.fromkeys((bar.label, *bar.label.splitlines()[:1])):
+        size = fitting(text, wide * inch - 0.06, SMALL, 6.0, 5.5)
+        if size is not None:
+            size = min(size, 6.0) if "\n" in text else size
+            background = "#EEEEEE" if bar.target == DARK else colors.get(bar.target, "#DDDDDD")
+            background = "white" if bar.target == PROGRAM else background
+            white = {"facecolor": background, "edgecolor": "none", "pad": 0.8} if bar.target == DARK else None
+            ax.text(
+                begin + wide / 2, y + _BAR / 2, text, fontsize=size, ha="center", va="center_baseline",
+                color=ink_on(background), bbox=white, zorder=5, linespacing=1.0, clip_on=True,
+            )  # fmt: skip
+            break
+
+
+def _below(ax: Axes, row: Row, y: float, factor: int, inch: float) -> None:
+    """Draw what is below a bar: to what a queue is set, or when an update can take effect."""
+    for part in row.strip:
+        begin, wide = part.begin / factor, (part.end - part.begin) / factor
+        frame = Rectangle((begin, y + 0.015), wide, _STRIP - 0.03, zorder=2, gid="strip")
+        frame.set(facecolor="white", edgecolor=REFERENCE, linewidth=0.5)
+        ax.add_patch(frame)
+        size = fitting(part.label, wide * inch - 0.06, 6.0, 5.5)
+        if size is not None:
+            ax.text(begin + wide / 2, y + _STRIP / 2, part.label, fontsize=size, ha="center", va="center", zorder=5)
+    for first, last in row.drawn:
+        span = Rectangle((first / factor, y + 0.03), (last - first) / factor, _STRIP - 0.08, zorder=2, gid="drawn")
+        span.set(facecolor=REFERENCE, edgecolor="none")
+        ax.add_patch(span)
+
+
+def _label(ax: Axes, row: Row, y: float, left: float) -> None:
+    """Write the two lines of a row's label at the left of its bar."""
+    space = left - 0.2
+    at = ax.get_yaxis_transform()
+    x = -0.08 / (ax.get_position().width * WIDTH)
+    middle = y + _BAR / 2
+    name = shortened(row.label.name, space, SMALL)
+    if not row.label.about:
+        ax.text(x, middle, name, fontsize=SMALL, ha="right", va="center", transform=at)
+        return
+    ax.text(x, middle - 0.065, name, fontsize=SMALL, ha="right", va="center", transform=at)
+    about = shortened(row.label.about, space, 6.0)
+    ax.text(x, middle + 0.075, about, fontsize=6.0, ha="right", va="center", transform=at, color="#666666")
+
+
+def _handles(panel: Panel, colors: Mapping[str, str], inch: float) -> list[Artist]:
+    """Return the legend: what colours and hatches are, as far as the bars do not say it themselves."""
+    handles: list[Artist] = []
+    bars = [bar for row in panel.rows for bar in row.bars]
+    if not panel.ordered:
+        targets = dict.fromkeys(bar.target for bar in bars if bar.target not in (DARK, PROGRAM))
+        silent = [
+            target
+            for target in targets
+            if any(fitting(bar.label, (bar.end - bar.begin) * inch - 0.06, 5.5) is None
+                   for bar in bars if bar.target == target)
+        ]  # fmt: skip
+        handles += [Patch(facecolor=colors.get(target, FAINT), label=target) for target in silent[:6]]
+    if any(bar.target == DARK for bar in bars):
+        handles.append(Patch(label=DARK, **_DARK))
+    if any(bar.guard for bar in bars):
+        handles.append(Patch(facecolor=REFERENCE, edgecolor="white", hatch="....", linewidth=0.0, label="guard"))
+    if any(row.drawn for row in panel.rows):
+        handles.append(Patch(facecolor=REFERENCE, label="when an update may take effect"))
+    if panel.marks:
+        handles.append(Line2D([], [], color=INK, linewidth=0.8, linestyle=":", label="nominal change"))
+    return handles

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Draws a network of one switch: hosts at both sides, and the loops at the switch as lanes inside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from matplotlib.axes import Axes
+
+from rdcnlab.analysis.show import rows as told
+from rdcnlab.analysis.show.graph import hosts as draw_hosts
+from rdcnlab.analysis.show.graph import wide
+from rdcnlab.analysis.show.layout import SINGLE, Place
+from rdcnlab.analysis.show.names import grouped, readable
+from rdcnlab.analysis.show.paint import INK, NAME, SMALL, WIDTH, box, line, queue, width, write
+from rdcnlab.analysis.show.ways import SWITCH, Shown, Way, ways_of
+from rdcnlab.fields.units import DURATION, RATE, SIZE
+from rdcnlab.scenario import BYPASS, DARK, Host, Link, Node, Schedule
+
+_DIGITS = "0123456789"
+#: Lanes and schedules that are drawn, at most; the table below a picture has all.
+_MOST = 8
+#: Inches: from lane to lane, and from host to host.
+_LANE, _HOST = 0.42, 0.36
+_LEFT, _RIGHT = 1.85, WIDTH - 1.85
+_LANES = (3.1, WIDTH - 3.1)
+
+
+def height(shown: Shown) -> float:
+    """Return the height of the drawing in inches."""
+    column = max(len(side) for side in _sides(shown))
+    return max(_lanes(shown) * _LANE + 0.45, column * _HOST + 0.5, 1.2)
+
+
+def _lanes(shown: Shown) -> int:
+    links = len(shown.scenario.network.links)
+    return max(1, min(links, _MOST) + (links > _MOST) + _bypassed(shown), len(_queues(shown)))
+
+
+def _bypassed(shown: Shown) -> bool:
+    if not shown.scenario.network.links:
+        return True
+    return shown.own_program is None and any(BYPASS in way.named for way in ways_of(shown))
+
+
+def _queues(shown: Shown) -> list[Schedule]:
+    return [schedule for schedule in shown.scenario.network.schedules if schedule.queues][:_MOST]
+
+
+def draw(ax: Axes, shown: Shown, colors: Mapping[str, str]) -> None:
+    """Draw a network of one switch.
+
+    Parameters
+    ----------
+    ax : Axes
+        A sheet of `height`.
+    shown : Shown
+        What is asked for.
+    colors : mapping of str to str
+        Of links; the others are black.
+    """
+    network = shown.scenario.network
+    high = ax.get_ylim()[1]
+    inside = _lanes(shown) * _LANE + 0.35
+    middle = high / 2
+    box(ax, WIDTH / 2, middle, _RIGHT - _LEFT, inside)
+    kind = told.kind(shown.scenario, Node(name=SWITCH))
+    write(ax, WIDTH / 2, middle + inside / 2 - 0.13, f"switch: {kind}", NAME, bold=True)
+    _columns(ax, shown, middle, inside)
+    ways = ways_of(shown)
+    top = middle + inside / 2 - 0.35
+    slowest = min((link.rate for link in network.links), default=1)
+    lanes: dict[str, float] = {}
+    for place, link in enumerate(network.links[:_MOST]):
+        lanes[link.name] = top - (place + 0.5) * _LANE
+        _lane(ax, link, lanes[link.name], colors.get(link.name, INK), wide(link.rate, slowest), ways)
+    rest = top - (len(lanes) + 0.5) * _LANE
+    if len(network.links) > _MOST:
+        write(ax, WIDTH / 2, rest, f"... {len(network.links) - _MOST} more, see below")
+        rest -= _LANE
+    if _bypassed(shown):
+        _bypass(ax, rest, ways)
+    _pools(ax, shown, lanes)
+    _waiting(ax, shown, lanes, top, ways)
+
+
+def _sides(shown: Shown) -> tuple[list[tuple[Host, ...]], list[tuple[Host, ...]]]:
+    """Return symbols at the left, of senders, and at the right, of those that only receive."""
+    hosts = shown.scenario.network.hosts
+    senders = {flow.src for flow in shown.flows}
+    receivers = {flow.dst for flow in shown.flows} - senders
+    if not senders:
+        receivers = {host.name for host in hosts[(len(hosts) + 1) // 2 :]}
+    # the others go to those whose names are as theirs but for the number, or where there is space
+    sides = {name.rstrip(_DIGITS): side for side in (senders, receivers) for name in side}
+    for host in hosts:
+        if host.name not in senders | receivers:
+            fewer = receivers if len(receivers) < len(senders) else senders
+            sides.get(host.name.rstrip(_DIGITS), fewer).add(host.name)
+    found: list[list[tuple[Host, ...]]] = []
+    for right in (False, True):
+        side = [host for host in hosts if (host.name in receivers) == right]
+        alike: list[tuple[Host, ...]] = [(host,) for host in side]
+        if len(side) > SINGLE:
+            alike = [tuple(each) for each in told.alike_hosts(side)]
+        found.append(alike[:6])
+    return found[0], found[1]
+
+
+def _columns(ax: Axes, shown: Shown, middle: float, inside: float) -> None:
+    for x, edge, symbols in zip((0.75, WIDTH - 0.75), (_LEFT, _RIGHT), _sides(shown), strict=True):
+        for place, group in enumerate(symbols):
+            y = middle + ((len(symbols) - 1) / 2 - place) * _HOST + 0.1
+            inner = min(max(y, middle - inside / 2 + 0.1), middle + inside / 2 - 0.1)
+            line(ax, (edge, x), (inner, y), color="#888888", wide=0.8)
+            draw_hosts(ax, group, Place(x, y, 0.75, 0.24))
+        if not symbols:
+            continue
+        every = [host for group in symbols for host in group]
+        cables = grouped(every, lambda host: (host.rate, host.delay))
+        text = "\n".join(f"{readable(RATE, each[0].rate)}, {readable(DURATION, each[0].delay)}" for each in cables[:2])
+        lowest = middle - (len(symbols) - 1) / 2 * _HOST + 0.1 - 0.12 - (0.14 if len(every) > len(symbols) else 0)
+        write(ax, x, lowest - 0.07, text, 6.5, va="top", color="#555555")
+
+
+def _lane(ax: Axes, link: Link, y: float, color: str, points: float, ways: Sequence[Way]) -> None:
+    """Draw a link from its queue at the left to its end, with what it is above it."""
+    begin, end = _LANES
+    line(ax, (begin, end), (y, y), color=color, wide=points, name=link.name, above=True)
+    used = {way.back for way in ways if link.name in way.named}
+    _arrow(ax, end, y, color, right=True)
+    if used == {True, False}:
+        _arrow(ax, begin, y, color, right=False)
+    text = f"{link.name}: {readable(RATE, link.rate)}, {readable(DURATION, link.delay)}"
+    write(ax, (begin + end) / 2, y + 0.03 + points / 144, text, SMALL, va="bottom")
+    if link.buffer is not None or link.pool is not None:
+        queue(ax, begin - 0.12, y, size=0.15)
+    if link.buffer is not None:
+        write(ax, begin - 0.24, y, readable(SIZE, link.buffer), 6.5, ha="right")
+
+
+def _arrow(ax: Axes, x: float, y: float, color: str, *, right: bool) -> None:
+    ax.plot([x], [y], marker=">" if right else "<", markersize=5, color=color, zorder=3.6)
+
+
+def _bypass(ax: Axes, y: float, ways: Sequence[Way]) -> None:
+    begin, end = _LANES
+    line(ax, (begin, end), (y, y), color="#888888", wide=1.0, style="--", above=True)
+    used = {way.back for way in ways if BYPASS in way.named}
+    if True in used:
+        _arrow(ax, begin, y, "#888888", right=False)
+    if False in used or not used:
+        _arrow(ax, end, y, "#888888", right=True)
+    text = "bypass: straight to the port" + (" (ways back)" if used == {True} else "")
+    write(ax, (begin + end) / 2, y + 0.03, text, 6.5, va="bottom", color="#555555")
+
+
+def _pools(ax: Axes, shown: Shown, lanes: Mapping[str, float]) -> None:
+    """Draw a frame around the queues that share a buffer."""
+    network = shown.scenario.network
+    for pool in network.pools:
+        levels = [lanes[link.name] for link in network.links if link.pool == pool.name and link.name in lanes]
+        if not levels:
+            continue
+        x, (low, high) = _LANES[0] - 0.12, (min(levels), max(levels))
+        box(ax, x, (low + high) / 2, 0.26, high - low + 0.28, fill="white")
+        for y in levels:
+            queue(ax, x, y, size=0.15)
+        write(ax, x - 0.2, (low + high) / 2, f"{pool.name}\n{readable(SIZE, pool.size)}", 6.5, ha="right")
+
+
+def _waiting(ax: Axes, shown: Shown, lanes: Mapping[str, float], top: float, ways: Sequence[Way]) -> None:
+    """Draw the queues of schedules: where what takes them enters, at the left, or at the right on a way back."""
+    found = _queues(shown)
+    sides: dict[bool, list[Schedule]] = {False: [], True: []}
+    for number, schedule in enumerate(found):
+        way = next((way for way in ways if way.schedule is schedule), None)
+        followed = way is not None and way.flows
+        sides[way.back if way is not None and followed else number % 2 == 1].append(schedule)
+    for back, schedules in sides.items():
+        for place, schedule in enumerate(schedules):
+            x = _RIGHT - 0.3 if back else _LEFT + 0.3
+            y = top - (place + 0.5) * max(_LANE, (max(1, len(lanes)) * _LANE) / len(schedules))
+            for name in dict.fromkeys(slot.link for slot in schedule.slots):
+                if name in lanes and name != DARK:
+                    far = _LANES[1] + 0.07 if back else _LANES[0] - 0.07
+                    line(ax, (x, far), (y, lanes[name]), color="#AAAAAA", wide=0.7, above=True)
+            queue(ax, x, y, size=0.19)
+            waits = told.length(schedule.queue) if schedule.queue is not None else "endless"
+            for text, shift, size in ((schedule.name, 0.17, 6.5), (waits, -0.17, 6.5)):
+                half = width(text, size) / 2
+                inner = min(max(x, _LEFT + half + 0.05), _RIGHT - half - 0.05)
+                write(ax, inner, y + shift, text, size)

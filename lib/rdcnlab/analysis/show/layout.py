@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the switches and hosts of a network are in a picture; inches, from the lower left corner."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from rdcnlab.analysis.show.names import grouped
+from rdcnlab.analysis.show.rows import alike_hosts
+from rdcnlab.scenario import Host, Network
+
+#: Switches that one layer shows, at most; of more the first ones and the last one are drawn.
+MOST_IN_LAYER = 10
+#: Hosts at one switch that are drawn one by one, at most.
+SINGLE = 4
+#: Inches: the columns of captions at the left, and the margin at the right.
+CAPTIONS, MARGIN = 1.5, 0.2
+_LAYER = 1.25
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a switch is: its centre and its size."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """One host, or several alike ones that share a symbol.
+
+    Parameters
+    ----------
+    hosts : tuple of Host
+        At least one.
+    at : str
+        Their switch.
+    place : Place
+        Where the symbol is.
+    """
+
+    hosts: tuple[Host, ...]
+    at: str
+    place: Place
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A network in a plane.
+
+    Parameters
+    ----------
+    shape : {'row', 'layers', 'ring'}
+        Switches beside each other; hosts below leaves below spines; or a circle.
+    switches : dict of str to Place
+        Those that are drawn.
+    symbols : tuple of Symbol
+        Hosts.
+    gaps : tuple of (float, float, int)
+        Where so many switches are left out.
+    height : float
+        Inches.
+    levels : dict of str to int
+        The layer of every switch, drawn or not.
+    """
+
+    shape: Literal["row", "layers", "ring"]
+    switches: dict[str, Place]
+    symbols: tuple[Symbol, ...]
+    gaps: tuple[tuple[float, float, int], ...]
+    height: float
+    levels: dict[str, int]
+
+
+def layout(network: Network, width: float) -> Layout:
+    """Place the switches and hosts of a network of several switches.
+
+    Parameters
+    ----------
+    network : Network
+        With switches.
+    width : float
+        Inches.
+    """
+    chain = _chain(network)
+    if chain:
+        return _row(network, chain, width)
+    layers = _layers(network)
+    above = {name: level for level, names in enumerate(layers) for name in names}
+    if any(above[link.between[0]] == above[link.between[1]] for link in network.links if link.between):
+        return _ring(network, width)
+    return _stack(network, layers, width)
+
+
+def _chain(network: Network) -> list[str]:
+    """Return up to four switches that each have hosts and are joined in a line, from one end; none otherwise."""
+    names = [node.name for node in network.switches]
+    if not 2 <= len(names) <= 4 or any(not _hosts_at(network, name) for name in names):
+        return []
+    beside: dict[str, set[str]] = {name: set() for name in names}
+    for link in network.links:
+        one, other = link.between or ("", "")
+        beside[one].add(other)
+        beside[other].add(one)
+    ends = [name for name in names if len(beside[name]) == 1]
+    if len(ends) != 2 or any(len(each) > 2 for each in beside.values()):
+        return []
+    found = [ends[0]]
+    while len(found) < len(names):
+        found.append(next(name for name in sorted(beside[found[-1]]) if name not in found))
+    return found
+
+
+def _layers(network: Network) -> list[list[str]]:
+    """Return switches by their distance from those with hosts."""
+    homes = [node.name for node in network.switches if _hosts_at(network, node.name)]
+    found: dict[int, list[str]] = {}
+    for node in network.switches:
+        distances = [network.graph.distance(node.name, home) for home in homes]
+        known = [distance for distance in distances if distance is not None]
+        found.setdefault(min(known, default=0), []).append(node.name)
+    return [found[level] for level in sorted(found)]
+
+
+def _hosts_at(network: Network, switch: str) -> list[Host]:
+    return [host for host in network.hosts if host.at == switch]
+
+
+def _symbols(network: Network, switch: str, most: int = SINGLE) -> list[tuple[Host, ...]]:
+    """Return the hosts of a switch one by one if they are few, or else those that are alike together."""
+    hosts = _hosts_at(network, switch)
+    return [(host,) for host in hosts] if len(hosts) <= most else [tuple(alike) for alike in alike_hosts(hosts)]
+
+
+def _row(network: Network, chain: Sequence[str], width: float) -> Layout:
+    parallel = max(len(alike) for alike in grouped(network.links, lambda link: frozenset(link.between or ())))
+    high = max(0.8, 0.42 * min(parallel, 6) + 0.3)
+    sides = {chain[0]: _symbols(network, chain[0], 6), chain[-1]: _symbols(network, chain[-1], 6)}
+    column = max(len(symbols) for symbols in sides.values())
+    stacked = any(len(hosts) > 1 for symbols in sides.values() for hosts in symbols)
+    below = 0.95 if len(chain) > 2 else 0.0
+    # captions of hosts are below their columns
+    lower = max(high / 2 + below, 0.18 * column + (0.45 if stacked else 0.3))
+    height = max(high / 2, 0.18 * column) + lower + 0.15
+    middle = lower + 0.05
+    first, last = 1.95, width - 1.95
+    switches = {
+        name: Place(first + (last - first) * place / (len(chain) - 1), middle, 0.85, high)
+        for place, name in enumerate(chain)
+    }
+    symbols = []
+    for name, x in ((chain[0], 0.75), (chain[-1], width - 0.75)):
+        groups = sides[name]
+        for place, hosts in enumerate(groups):
+            y = middle + (len(groups) - 1) / 2 * 0.36 - place * 0.36
+            symbols.append(Symbol(hosts, name, Place(x, y, 0.75, 0.24)))
+    for name in chain[1:-1]:
+        symbols += _below(network, name, switches[name], 1.3)
+    return Layout("row", switches, tuple(symbols), (), height, dict.fromkeys(switches, 0))
+
+
+def _below(network: Network, name: str, place: Place, space: float) -> list[Symbol]:
+    """Return symbols of the hosts below a switch."""
+    groups = _symbols(network, name)
+    each = min(0.62, (space - 0.08) / max(1, len(groups)))
+    y = place.y - place.height / 2 - 0.62
+    return [
+        Symbol(hosts, name, Place(place.x + (number - (len(groups) - 1) / 2) * each, y, each - 0.06, 0.24))
+        for number, hosts in enumerate(groups)
+    ]
+
+
+def _stack(network: Network, layers: Sequence[Sequence[str]], width: float) -> Layout:
+    switches: dict[str, Place] = {}
+    gaps: list[tuple[float, float, int]] = []
+    symbols: list[Symbol] = []
+    left, right = CAPTIONS, width - MARGIN
+    # below a stack of hosts stands their number
+    base = 1.15 if any(len(hosts) > 1 for name in layers[0] for hosts in _symbols(network, name)) else 1.0
+    for level, names in enumerate(layers):
+        y = base + level * _LAYER
+        slots: list[str | None] = list(names)
+        if len(names) > MOST_IN_LAYER:
+            slots = [*names[: MOST_IN_LAYER - 2], None, names[-1]]
+        space = (right - left) / len(slots)
+        for place, name in enumerate(slots):
+            x = left + (place + 0.5) * space
+            if name is None:
+                gaps.append((x, y, len(names) - MOST_IN_LAYER + 1))
+                continue
+            switches[name] = Place(x, y, min(1.0, space - 0.08), 0.42)
+            if level == 0:
+                symbols += _below(network, name, switches[name], space)
+    height = base + (len(layers) - 1) * _LAYER + 0.3
+    levels = {name: level for level, names in enumerate(layers) for name in names}
+    return Layout("layers", switches, tuple(symbols), tuple(gaps), height, levels)
+
+
+def _ring(network: Network, width: float) -> Layout:
+    """Return switches on a circle, with hosts outside of it; of many hosts at a switch one symbol for each kind."""
+    names = [node.name for node in network.switches]
+    radius = min(1.9, 0.7 + 0.12 * len(names))
+    height = 2 * radius + 1.9
+    across_most = min(1.35 * radius, width / 2 - 1.55)
+    centre = (width / 2, height / 2)
+    room = 2 * math.pi * radius / len(names)
+    switches, symbols = {}, []
+    for place, name in enumerate(names):
+        angle = math.pi / 2 - 2 * math.pi * place / len(names)
+        across, up = math.cos(angle), math.sin(angle)
+        x, y = centre[0] + across_most * across, centre[1] + radius * up
+        switches[name] = Place(x, y, min(0.72, max(0.4, room - 0.05)), 0.36)
+        groups = _symbols(network, name, 1)
+        for number, hosts in enumerate(groups):
+            shift = number - (len(groups) - 1) / 2
+            at = (x + 0.95 * across - 0.72 * shift * up, y + 0.68 * up + 0.48 * shift * across)
+            symbols.append(Symbol(hosts, name, Place(*at, 0.6, 0.24)))
+    return Layout("ring", switches, tuple(symbols), (), height, dict.fromkeys(switches, 0))

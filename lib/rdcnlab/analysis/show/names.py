@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many names as few words: ``a1`` to ``a16`` is ``a[1-16]``, as scenarios write it."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from typing import Any
+
+from rdcnlab.fields.units import DURATION, SIZE, Quantity  # noqa: F401  (the first two are the example's)
+
+_DIGITS = re.compile(r"(0|[1-9][0-9]*)")
+
+
+def compressed(names: Iterable[str]) -> str:
+    """Return names with ranges in the place of numbers, joined by commas.
+
+    Parameters
+    ----------
+    names : iterable of str
+        In the order in which they are to appear.
+
+    Examples
+    --------
+    >>> compressed(["s1", "s2", "r1", "green"])
+    's[1-2], r1, green'
+    >>> compressed(["leaf1-spine1", "leaf1-spine2", "leaf2-spine1", "leaf2-spine2"])
+    'leaf[1-2]-spine[1-2]'
+    """
+    alike: dict[tuple[str, ...], list[tuple[int, ...]]] = {}
+    for name in dict.fromkeys(names):
+        parts = _DIGITS.split(name)
+        alike.setdefault(tuple(parts[::2]), []).append(tuple(map(int, parts[1::2])))
+    return ", ".join(_ranges(texts, numbers) for texts, numbers in alike.items())
+
+
+def _ranges(texts: tuple[str, ...], numbers: list[tuple[int, ...]]) -> str:
+    every = [sorted(set(column)) for column in zip(*numbers, strict=True)]
+    if set(itertools.product(*every)) == set(numbers) and all(_gapless(column) for column in every):
+        return _joined(texts, [_range(column[0], column[-1]) for column in every])
+    if len(every) == 1:
+        return ", ".join(_joined(texts, [_range(run[0], run[-1])]) for run in _runs(every[0]))
+    written = [_joined(texts, list(map(str, each))) for each in numbers]
+    return ", ".join(written) if len(written) <= 4 else f"{written[0]}, {written[1]} ... {written[-1]}"
+
+
+def _gapless(column: Sequence[int]) -> bool:
+    return column[-1] - column[0] == len(column) - 1
+
+
+def _runs(column: Sequence[int]) -> list[list[int]]:
+    found: list[list[int]] = []
+    for number in column:
+        if found and number == found[-1][-1] + 1:
+            found[-1].append(number)
+        else:
+            found.append([number])
+    return found
+
+
+def _range(first: int, last: int) -> str:
+    return str(first) if first == last else f"[{first}-{last}]"
+
+
+def _joined(texts: Sequence[str], numbers: Sequence[str]) -> str:
+    return "".join(part for pair in itertools.zip_longest(texts, numbers, fillvalue="") for part in pair)
+
+
+def grouped(items: Iterable[Any], key: Any) -> list[list[Any]]:
+    """Return lists of items that are alike, in the order of the first of each.
+
+    Parameters
+    ----------
+    items : iterable
+        What to group.
+    key : callable
+        Items with equal keys are alike; keys can be hashed.
+    """
+    found: dict[Any, list[Any]] = {}
+    for item in items:
+        found.setdefault(key(item), []).append(item)
+    return list(found.values())
+
+
+def readable(kind: Quantity, value: int) -> str:
+    """Return a quantity exactly, in the unit in which it reads best, decimals included.
+
+    Parameters
+    ----------
+    kind : Quantity
+        Gives the units.
+    value : int
+        In the base unit.
+
+    Examples
+    --------
+    >>> readable(DURATION, 37_040), readable(SIZE, 2_787_500), readable(SIZE, 2**31)
+    ('37.04 us', '2.7875 MB', '2 GiB')
+    """
+    texts = [kind.format(value)]
+    for unit, factor in kind.units.items():
+        number = Decimal(value) / factor
+        if number >= 1 and number == round(number, 6):
+            texts.append(f"{number.normalize():f} {unit}")
+    # of equally short texts the one with the larger unit reads better, and four digits before the point read badly
+    return min(reversed(texts), key=lambda text: len(text) + 2 * (len(text.split(" ")[0].split(".")[0]) > 3))

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the parts of a picture share: a sheet in inches, text whose width is known, colours of links."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from typing import Literal
+
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.font_manager import FontProperties
+from matplotlib.lines import Line2D
+from matplotlib.patches import FancyBboxPatch, Rectangle
+from matplotlib.text import Text
+from matplotlib.textpath import text_to_path
+
+from rdcnlab.analysis.figures import REFERENCE, Drawing, shades
+from rdcnlab.scenario import BYPASS, DARK
+
+#: Width of a picture in inches: that of a notebook's column, and of a page with margins.
+WIDTH = 7.4
+#: Sizes of text in points: names, and all else.
+NAME, SMALL = 8.0, 7.0
+#: Colours of Okabe and Ito that are dark enough for lines, in an order in which neighbours differ.
+COLORS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9")
+#: The same with much white, for networks whose timetables have more links; of still more none has a colour.
+_LIGHT = ("#80B8D8", "#F2CF80", "#80CEB9", "#EAAE80", "#E5BCD3", "#ABDAF4")
+#: Links that are called by a colour have it.
+_NAMED = {"blue": "#0072B2", "orange": "#E69F00", "green": "#009E73", "red": "#D55E00", "purple": "#CC79A7"}
+INK, PALE, FAINT = "#333333", "#F4F4F4", "#DDDDDD"
+_POINTS = 72.0
+
+
+@functools.lru_cache(maxsize=4096)
+def width(text: str, size: float, *, bold: bool = False) -> float:
+    """Return the width of a text in inches; of several lines that of the longest."""
+    properties = FontProperties(family="DejaVu Sans", weight="bold" if bold else "normal", size=size)
+    ends = [text_to_path.get_text_width_height_descent(line, properties, False)[0] for line in text.splitlines()]
+    # a drawn text is up to a twentieth wider, because glyphs are moved to whole pixels
+    return 1.05 * max((float(end) for end in ends), default=0.0) / _POINTS
+
+
+def fitting(text: str, space: float, *sizes: float) -> float | None:
+    """Return the first of some sizes at which a text has space (inches), or None."""
+    return next((size for size in sizes if width(text, size) <= space), None)
+
+
+def wrapped(text: str, space: float, size: float) -> list[str]:
+    """Return a text in lines that have space (inches); a word that is longer stands alone."""
+    lines: list[str] = []
+    for word in text.split(" "):
+        if lines and width(f"{lines[-1]} {word}", size) <= space:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines
+
+
+def shortened(text: str, space: float, size: float) -> str:
+    """Return a text, or as much of its beginning as has space (inches), with dots behind."""
+    if width(text, size) <= space:
+        return text
+    while text and width(f"{text} ...", size) > space:
+        text = text[:-1]
+    return f"{text.rstrip(' ,')} ..."
+
+
+def sheet(figure: Drawing, top: float, height: float, total: float) -> Axes:
+    """Return axes without a frame whose unit is an inch; (0, 0) is its lower left corner.
+
+    Parameters
+    ----------
+    figure : Drawing
+        Of `WIDTH` and `total` inches.
+    top, height : float
+        Inches below the figure's upper edge, and how high it is.
+    total : float
+        Height of the figure.
+    """
+    ax = figure.add_axes((0, (total - top - height) / total, 1, height / total))
+    ax.set(xlim=(0, WIDTH), ylim=(0, height))
+    ax.set_axis_off()
+    return ax
+
+
+def write(
+    ax: Axes, x: float, y: float, text: str, size: float = SMALL, *, ha: str = "center", va: str = "center_baseline",
+    color: str = INK, bold: bool = False, halo: bool = False,
+) -> Text:  # fmt: skip
+    """Write text; with `halo` on white, so that lines behind do not cross it."""
+    box = {"facecolor": "white", "edgecolor": "none", "pad": 1.0} if halo else None
+    weight = "bold" if bold else "normal"
+    return ax.text(
+        x, y, text, fontsize=size, ha=ha, va=va, color=color, fontweight=weight, bbox=box, zorder=5, linespacing=1.15
+    )
+
+
+def line(
+    ax: Axes, xs: Iterable[float], ys: Iterable[float], color: str = INK, wide: float = 1.0,
+    style: Literal["-", "--"] = "-", *, name: str | None = None, above: bool = False,
+) -> None:  # fmt: skip
+    """Draw a line through points, below boxes or above them; `name` is whom it stands for."""
+    drawn = Line2D(list(xs), list(ys), color=color, linewidth=wide, linestyle=style, solid_capstyle="butt")
+    drawn.set(zorder=3.5 if above else 1, gid=name)
+    ax.add_line(drawn)
+
+
+def box(ax: Axes, x: float, y: float, wide: float, high: float, *, round_: bool = True, fill: str = PALE) -> None:
+    """Draw a box around a centre."""
+    corner = (x - wide / 2, y - high / 2)
+    if round_:
+        style = f"round,pad=0,rounding_size={min(0.06, high / 4)}"
+        ax.add_patch(FancyBboxPatch(corner, wide, high, boxstyle=style, fc=fill, ec=INK, lw=0.9, zorder=3))
+    else:
+        ax.add_patch(Rectangle(corner, wide, high, fc=fill, ec=INK, lw=0.7, zorder=3))
+
+
+def queue(ax: Axes, x: float, y: float, *, upright: bool = False, size: float = 0.13) -> None:
+    """Draw a queue, three cells, around a point; upright where the line leaves upwards or downwards."""
+    for cell in (-1, 0, 1):
+        step = cell * size / 2.6
+        at = (x, y + step) if upright else (x + step, y)
+        wide, high = (size * 0.8, size / 2.6) if upright else (size / 2.6, size * 0.8)
+        corner = (at[0] - wide / 2, at[1] - high / 2)
+        ax.add_patch(Rectangle(corner, wide, high, fc="white", ec=INK, lw=0.6, zorder=4))
+
+
+def colors_of(links: Iterable[str]) -> dict[str, str]:
+    """Return a colour for each link that no other has, that of its name if it has one; none if they are too many."""
+    links = list(links)
+    if len(links) > len(COLORS + _LIGHT):
+        return {BYPASS: FAINT, DARK: "white"}
+    found = {link: _NAMED[link] for link in links if link in _NAMED}
+    free = [color for color in COLORS + _LIGHT if color not in found.values()]
+    others = [link for link in links if link not in found]
+    return found | {link: free[place] for place, link in enumerate(others)} | {BYPASS: FAINT, DARK: "white"}
+
+
+def ordered_colors(names: Iterable[str]) -> dict[str, str]:
+    """Return colours from light to dark for switches in their order."""
+    names = list(names)
+    return dict(zip(names, shades(len(names)), strict=True))
+
+
+def ink_on(color: str) -> str:
+    """Return the colour of text that can be read on a colour."""
+    red, green, blue = to_rgb(color)
+    return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 0.55 else "black"
+
+
+__all__ = [
+    "COLORS", "FAINT", "INK", "NAME", "PALE", "REFERENCE", "SMALL", "WIDTH", "box", "colors_of", "fitting", "ink_on",
+    "line", "ordered_colors", "queue", "sheet", "shortened", "width", "wrapped", "write",
+]  # fmt: skip

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A scenario as one picture: its network, what there is in it, and its timetables."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+
+from matplotlib.axes import Axes
+
+from rdcnlab.analysis.figures import Drawing, style
+from rdcnlab.analysis.show import chart, graph, inside, rows
+from rdcnlab.analysis.show.layout import Layout, layout
+from rdcnlab.analysis.show.paint import REFERENCE, SMALL, WIDTH, colors_of, line, sheet, wrapped, write
+from rdcnlab.analysis.show.spans import Panel, panels
+from rdcnlab.analysis.show.ways import Shown
+
+#: Inches of the title, of a line of the table, and between parts.
+_TITLE, _LINE, _APART = 0.34, 0.155, 0.16
+#: Left edges of the table's columns in inches, and what is above them.
+_COLUMNS = {"": 0.15, "rate": 2.6, "delay": 3.4, "queue": 4.2}
+#: What programs that write pictures call themselves in them.
+SOFTWARE = "rdcnlab show"
+
+
+def picture(shown: Shown) -> Drawing:
+    """Draw a scenario.
+
+    Parameters
+    ----------
+    shown : Shown
+        What is asked for.
+
+    Examples
+    --------
+    >>> from rdcnlab.analysis.show.ways import Shown
+    >>> picture(Shown.preset("tdtcp")).get_size_inches()[0]
+    7.4
+    """
+    with style():
+        return _picture(shown)
+
+
+def _picture(shown: Shown) -> Drawing:
+    network = shown.scenario.network
+    plan = layout(network, WIDTH) if network.switches else None
+    parts = panels(shown)
+    table = _table(shown)
+    colors = _colors(shown, parts)
+    sketch = plan.height if plan is not None else inside.height(shown)
+    listed = _LINE * (1 + sum(len(lines) for _, lines in table)) + 0.05
+    near = [part for part in parts if part.near]
+    whole = [part for part in parts if not part.near]
+    charts = sum(chart.height(part) + _APART for part in [*whole, *near[:1]])
+    notes = 0.16 * sum(part.left_out > 0 for part in parts)
+    total = _TITLE + sketch + _APART + listed + _APART + charts + notes
+    figure = Drawing(figsize=(WIDTH, total))
+    figure.set_layout_engine("none")
+    title, about = shown.title, _about(shown)
+    figure.text(0.15 / WIDTH, 1 - 0.2 / total, title, fontsize=10, weight="bold", va="baseline")
+    figure.text(1 - 0.15 / WIDTH, 1 - 0.2 / total, about, fontsize=SMALL, ha="right", va="baseline", color="#555555")
+    _sketch(sheet(figure, _TITLE, sketch, total), shown, plan, colors)
+    top = _TITLE + sketch + _APART
+    _write(sheet(figure, top, listed, total), table, listed)
+    top += listed + _APART
+    for part in whole:
+        chart.draw(figure, part, colors, top, total)
+        top += chart.height(part) + _APART
+        if part.left_out:
+            text = f"{part.left_out} more rows: rdcnlab show --json has them"
+            figure.text(0.15 / WIDTH, 1 - (top - 0.08) / total, text, fontsize=6.5, va="center")
+            top += 0.16
+    middle = (chart.LABELS + WIDTH) / 2
+    for place, part in enumerate(near):
+        left, right = ((chart.LABELS, middle - 0.1), (middle + 0.1, WIDTH - chart.RIGHT))[place]
+        chart.draw(
+            figure, part, colors, top, total, left=left, right=right, labels=not place, legend=place == len(near) - 1
+        )
+    return figure
+
+
+def _about(shown: Shown) -> str:
+    network = shown.scenario.network
+    counts = {"switch": max(1, len(network.switches)), "link": len(network.links), "host": len(network.hosts)}
+    many = [
+        f"{count} {name}{'' if count == 1 else 'es' if name == 'switch' else 's'}" for name, count in counts.items()
+    ]
+    return f"{', '.join(many)}; MTU {network.mtu} B, each frame {network.overhead} B more on the wire"
+
+
+def _sketch(ax: Axes, shown: Shown, plan: Layout | None, colors: Mapping[str, str]) -> None:
+    if plan is None:
+        inside.draw(ax, shown, colors)
+    else:
+        graph.draw(ax, shown, plan, colors)
+
+
+def _colors(shown: Shown, parts: Sequence[Panel]) -> dict[str, str]:
+    """Return colours of the links that bars show; in a network of one switch all links have one."""
+    network = shown.scenario.network
+    used = {bar.target for part in parts if not part.ordered for row in part.rows for bar in row.bars}
+    return colors_of(link.name for link in network.links if link.name in used or not network.switches)
+
+
+def _table(shown: Shown) -> list[tuple[dict[str, list[str]], range]]:
+    """Return rows of cells in lines, and for each row the lines that it takes."""
+    found: list[dict[str, str]] = []
+    for row in rows.switches(shown):
+        if row["acts"] != "in time" or shown.scenario.network.switches:
+            acts = "" if row["acts"] == "in time" else f", {row['acts']}"
+            found.append({"": f"{row['switches']}: {row['kind']}{acts}"})
+    for row in rows.links(shown):
+        found.append({"": _named(row["links"], row["between"]), **_cells(row)})
+    for row in rows.hosts(shown):
+        found.append({"": _named(row["hosts"], f"at {row['at']}"), **_cells(row)})
+    for row in rows.schedules(shown):
+        name = f"{'schedules' if ',' in row['schedules'] or '[' in row['schedules'] else 'schedule'} {row['schedules']}"
+        found.append({"": name, "queue": f"{row['queue']}; {row['dark']} in the dark"})
+    edges = [*_COLUMNS.values(), WIDTH]
+    space = {name: right - left - 0.12 for (name, left), right in zip(_COLUMNS.items(), edges[1:], strict=True)}
+    whole = WIDTH - 0.3  # what has one cell only has the space of all
+    cells = [
+        {name: wrapped(text, space[name] if len(row) > 1 else whole, SMALL) for name, text in row.items()}
+        for row in found
+    ]
+    return [(row, range(max(len(lines) for lines in row.values()))) for row in cells]
+
+
+def _named(name: str, where: str) -> str:
+    said = where in ("inside", "at switch") or name == where.replace(" - ", "-")
+    return name if said else f"{name} ({where})"
+
+
+def _cells(row: Mapping[str, str]) -> dict[str, str]:
+    return {name: row[name] for name in ("rate", "delay", "queue")}
+
+
+def _write(ax: Axes, table: list[tuple[dict[str, list[str]], range]], height: float) -> None:
+    y = height - _LINE / 2
+    for name, x in _COLUMNS.items():
+        write(ax, x, y, name, SMALL, ha="left", bold=True)
+    y -= _LINE
+    line(ax, (0.15, WIDTH - 0.15), (y + _LINE / 2, y + _LINE / 2), color=REFERENCE, wide=0.6)
+    for row, lines in table:
+        for number in lines:
+            for name, texts in row.items():
+                if number < len(texts):
+                    write(ax, _COLUMNS[name], y, texts[number], SMALL, ha="left")
+            y -= _LINE
+
+
+def image(shown: Shown, kind: str) -> bytes:
+    """Return a picture in a format: ``png``, ``svg`` or ``pdf``; the same bytes each time."""
+    buffer = io.BytesIO()
+    said: dict[str, dict[str, str | None]] = {
+        "png": {"Software": SOFTWARE},
+        "svg": {"Creator": SOFTWARE, "Date": None},
+        "pdf": {"Creator": SOFTWARE, "Producer": None, "CreationDate": None},
+    }
+    with style():
+        _picture(shown).savefig(buffer, format=kind, metadata=said[kind])
+    return buffer.getvalue()

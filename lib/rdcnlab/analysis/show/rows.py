@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What there is in a network and how fast it is, as rows for tables; what is alike shares a row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from rdcnlab.analysis.show.names import compressed, grouped, readable
+from rdcnlab.analysis.show.ways import SWITCH, Shown, Way, ways_of
+from rdcnlab.fields.units import DURATION, RATE, SHARE, SIZE
+from rdcnlab.scenario import BYPASS, DARK, Flow, Host, Link, Network, Node, Queue, Scenario, Schedule
+
+Row = dict[str, str]
+
+#: Rows that a table prints, at most.
+MOST = 24
+
+
+def switches(shown: Shown) -> list[Row]:
+    """Return rows of switches: ``switches``, ``kind``, and when each acts."""
+    scenario = shown.scenario
+    nodes = scenario.network.switches or (Node(name=SWITCH),)
+    return [
+        {
+            "switches": compressed(node.name for node in alike),
+            "kind": kind(scenario, alike[0]),
+            "acts": acts(alike[0]) or "in time",
+        }
+        for alike in grouped(nodes, lambda node: node.model_copy(update={"name": SWITCH}))
+    ]
+
+
+def kind(scenario: Scenario, node: Node) -> str:
+    """Return what a switch is, such as ``ocs``, or ``bmv2 with mine.json``."""
+    if node.optical:
+        return "optical"
+    name = node.kind or scenario.switch.kind
+    if name != "bmv2":
+        return name
+    program = scenario.switch.program
+    if program is not None:
+        return f"{name} with {Path(program.path).name}"
+    return f"{name}, timetables in its control plane" if scenario.switch.control == "control-plane" else name
+
+
+def acts(node: Node) -> str:
+    """Return how late a switch acts, as in ``late 1 us, guard 7 us``; empty if it is in time."""
+    times = {"late": node.late, "jitter": node.jitter, "guard": node.guard}
+    return ", ".join(f"{name} {readable(DURATION, time)}" for name, time in times.items() if time)
+
+
+def links(shown: Shown) -> list[Row]:
+    """Return rows of links: ``links``, ``between``, ``rate``, ``delay`` and ``queue``."""
+    network = shown.scenario.network
+    return [
+        {
+            "links": compressed(link.name for link in alike),
+            "between": _between(network, alike),
+            "rate": readable(RATE, alike[0].rate),
+            "delay": readable(DURATION, alike[0].delay),
+            "queue": _queue_of(shown.scenario, alike[0]),
+        }
+        for alike in alike_links(network)
+    ]
+
+
+def alike_links(network: Network) -> list[list[Link]]:
+    """Return links in groups whose rates, delays and queues are equal, and whose ends have the same kinds of names."""
+    return grouped(
+        network.links,
+        lambda link: link.model_copy(update={"name": "link", "between": None}),
+    )
+
+
+def _between(network: Network, alike: list[Link]) -> str:
+    if not network.switches:
+        return "inside"
+    ends = [link.between or ("", "") for link in alike]
+    return " - ".join(compressed(column) for column in zip(*ends, strict=True))
+
+
+def _queue_of(scenario: Scenario, link: Link) -> str:
+    if link.buffer is not None:
+        said = [readable(SIZE, link.buffer) + (" at each end" if link.between else "")]
+    elif link.pool is not None:
+        size = next(pool.size for pool in scenario.network.pools if pool.name == link.pool)
+        said = [f"shares {readable(SIZE, size)} ({link.pool})"]
+    else:
+        return "none; waits in schedules"
+    # where the switch has a threshold it replaces those of links
+    threshold = link.ecn_threshold if scenario.switch.ecn_threshold is None else scenario.switch.ecn_threshold
+    if threshold is not None:
+        said.append(f"marks above {readable(SIZE, threshold)}")
+    if link.red is not None:
+        red = link.red
+        said.append(f"RED {readable(SIZE, red.min)} to {readable(SIZE, red.max)}, {readable(SHARE, red.probability)}")
+    return ", ".join(said)
+
+
+def hosts(shown: Shown) -> list[Row]:
+    """Return rows of hosts: ``hosts``, ``at``, ``rate``, ``delay`` and ``queue``."""
+    return [
+        {
+            "hosts": compressed(host.name for host in alike),
+            "at": compressed(host.at or SWITCH for host in alike),
+            "rate": readable(RATE, alike[0].rate),
+            "delay": readable(DURATION, alike[0].delay),
+            "queue": length(alike[0].queue)
+            + (f", card {readable(SIZE, alike[0].nic_buffer)}" if alike[0].nic_buffer else ""),
+        }
+        for alike in alike_hosts(shown.scenario.network.hosts)
+    ]
+
+
+def alike_hosts(found: Iterable[Host]) -> list[list[Host]]:
+    """Return hosts in groups that differ in their names and switches only."""
+    return grouped(found, lambda host: host.model_copy(update={"name": "host", "at": None}))
+
+
+def schedules(shown: Shown) -> list[Row]:
+    """Return rows of schedules: ``schedules``, ``queue``, ``dark`` and the ``cycle``."""
+    return [
+        {
+            "schedules": compressed(schedule.name for schedule in alike),
+            "queue": _waiting(shown.scenario, alike[0]),
+            "dark": "holds" if alike[0].dark == "hold" else "drops",
+            "cycle": readable(DURATION, alike[0].cycle) if len(alike[0].slots) > 1 else "never changes",
+        }
+        for alike in grouped(
+            shown.scenario.network.schedules,
+            lambda schedule: (schedule.queue, schedule.ecn_threshold, schedule.dark, schedule.echo, schedule.cycle),
+        )
+    ]
+
+
+def _waiting(scenario: Scenario, schedule: Schedule) -> str:
+    said = [length(schedule.queue)] if schedule.queue is not None else []
+    if not said:
+        said.append("endless" if schedule.queues else "none")
+    marks = scenario.switch.ecn_threshold
+    if schedule.queue is not None and marks is not None:
+        said.append(f"marks above {readable(SIZE, marks)}")
+    elif schedule.ecn_threshold is not None:
+        said.append(f"marks above {length(schedule.ecn_threshold)}")
+    if schedule.echo is not None:
+        echo = schedule.echo
+        said.append(f"ECE {readable(DURATION, echo.in_advance)} ahead of TDN {echo.tdn} of {echo.of}")
+    return ", ".join(said)
+
+
+def length(queue: Queue) -> str:
+    """Return the length of a queue, as it is written in files."""
+    return f"{queue.packets} packets" if queue.bytes is None else readable(SIZE, queue.bytes)
+
+
+def flows(shown: Shown) -> list[Row]:
+    """Return rows of flows: ``flows``, ``from``, ``to``, ``sends``, and the ways ``there`` and ``back``."""
+    ways = ways_of(shown)
+    rows = []
+    for flow in shown.flows:
+        there, back = (_way_of(shown, ways, flow, back=back) for back in (False, True))
+        rows.append((flow, said(shown, there), said(shown, back)))
+    return [
+        {
+            "flows": compressed(flow.name for flow, _, _ in alike),
+            "from": compressed(flow.src for flow, _, _ in alike),
+            "to": compressed(flow.dst for flow, _, _ in alike),
+            "sends": _sends(alike[0][0]),
+            "there": alike[0][1],
+            "back": alike[0][2],
+        }
+        for alike in grouped(rows, lambda row: (_sends(row[0]), row[1], row[2]))
+    ]
+
+
+def _way_of(shown: Shown, ways: tuple[Way, ...], flow: Flow, *, back: bool) -> Way:
+    schedule = shown.scenario.schedule(flow, back=back)
+    if schedule is not None:
+        return next(way for way in ways if way.schedule is not None and way.schedule.name == schedule.name)
+    return next(way for way in ways if way.schedule is None and flow.name in way.flows and way.back == back)
+
+
+def _sends(flow: Flow) -> str:
+    variant = flow.protocol if flow.cc is None else flow.cc if flow.protocol == "tcp" else f"{flow.protocol} {flow.cc}"
+    if flow.burst is not None and flow.interval is not None:
+        variant += f", bursts of {flow.burst} each {readable(DURATION, flow.interval)}"
+    return f"{readable(SIZE, flow.size)} {variant}"
+
+
+def said(shown: Shown, way: Way) -> str:
+    """Return a way in words: each slot's duration and links, or the schedule that says so."""
+    if shown.own_program is not None:
+        return f"as {Path(shown.own_program).name} decides"
+    if way.schedule is not None:
+        return f"schedule {way.schedule.name}"
+    places = [passed(way, place) for place in range(len(way.hops))]
+    if not way.cycle:
+        return places[0]
+    return ", ".join(
+        f"{readable(DURATION, duration)} {place}" for duration, place in zip(way.durations, places, strict=True)
+    )
+
+
+def passed(way: Way, place: int) -> str:
+    """Return the links that are passed in a slot, joined by ``+``."""
+    hops = way.hops[place]
+    if hops is None:
+        return DARK
+    if hops:
+        return "+".join(hop.link for hop in hops)
+    return BYPASS if way.first == SWITCH else "same switch"
+
+
+def slots(shown: Shown) -> list[Row]:
+    """Return rows of the slots of schedules over one cycle: ``schedule``, ``begins``, ``lasts``, ``goes``, ``sets``."""
+    rows = []
+    for way in ways_of(shown):
+        if not way.cycle or way.schedule is None or shown.own_program is not None:
+            continue
+        if way.schedule.pair is not None and not way.flows:  # of a fabric there are too many
+            continue
+        begin = 0
+        for place, slot in enumerate(way.schedule.slots):
+            extra = [f"TDN {slot.tdn}"] if way.schedule.tdns != (0,) else []
+            extra += [f"queue {length(slot.queue)}"] if slot.queue is not None else []
+            extra += [f"marks above {length(slot.ecn_threshold)}"] if slot.ecn_threshold is not None else []
+            rows.append(
+                {
+                    "schedule": way.schedule.name,
+                    "begins": readable(DURATION, begin),
+                    "lasts": readable(DURATION, slot.duration),
+                    "goes": passed(way, place),
+                    "sets": ", ".join(extra),
+                }
+            )
+            begin += slot.duration
+    return rows

@@ -1,0 +1,434 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Timetables over one cycle: rows of bars, which `chart` draws."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from rdcnlab.analysis.show import rows as told
+from rdcnlab.analysis.show.names import compressed, grouped, readable
+from rdcnlab.analysis.show.ways import SWITCH, Shown, Step, Way, ways_of
+from rdcnlab.fields.units import DURATION
+from rdcnlab.scenario import BYPASS, DARK, Queue
+
+#: Rows of a panel, at most; `rdcnlab show --json` has all of them.
+MOST_ROWS = 16
+#: Cycles that share an axis: the common one is at most so many times the shortest.
+_MOST_REPEATS = 8
+#: Shares of a cycle below which a change that is late cannot be seen, and gets a panel of its own.
+_INVISIBLE = 0.03
+#: Share of a panel below which a span would be thinner than a line.
+_THINNEST = 0.004
+#: Target of the only bar where a P4 program decides.
+PROGRAM = "program"
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A slot, or a part of it, within a panel; times are ns after the panel's begin.
+
+    Parameters
+    ----------
+    begin, end : int
+        From when to when.
+    target : str
+        A link, `DARK`, `BYPASS`, a switch (in rows of lines) or `PROGRAM`.
+    label : str
+        What stands in it.
+    slot : int
+        The slot of the way that it is.
+    guard : int
+        ns at its end in which it is dark already for those who send.
+    """
+
+    begin: int
+    end: int
+    target: str
+    label: str
+    slot: int = 0
+    guard: int = 0
+
+
+@dataclass(frozen=True)
+class Label:
+    """What is written beside a row.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Flows, a schedule or a line.
+    place : str
+        The end of the label, such as ``, back at left``.
+    senders, receivers : tuple of str
+        From where to where.
+    acts : str
+        How late the switch is.
+    """
+
+    names: tuple[str, ...]
+    place: str = ""
+    senders: tuple[str, ...] = ()
+    receivers: tuple[str, ...] = ()
+    acts: str = ""
+
+    @property
+    def name(self) -> str:
+        """The label."""
+        return compressed(self.names) + self.place
+
+    @property
+    def about(self) -> str:
+        """A smaller line below the label: from where to where, and how late the switch is."""
+        ends = [f"{compressed(self.senders)} to {compressed(self.receivers)}"] if self.senders else []
+        return ", ".join([*ends, self.acts] if self.acts else ends)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of bars.
+
+    Parameters
+    ----------
+    label : Label
+        What is written beside it.
+    bars : tuple of Bar
+        In rising order.
+    strip : tuple of Bar
+        What the queue is set to, below the bars.
+    drawn : tuple of (int, int)
+        Spans from which the instants of updates are drawn.
+    group : tuple of bool
+        Whether it is a way back, and whether it is a schedule's; only rows of one group are joined.
+    """
+
+    label: Label
+    bars: tuple[Bar, ...]
+    strip: tuple[Bar, ...] = ()
+    drawn: tuple[tuple[int, int], ...] = ()
+    group: tuple[bool, ...] = ()
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Rows that share an axis of time.
+
+    Parameters
+    ----------
+    title : str
+        What is above it.
+    begin : int
+        ns after the scenario's start; bars count from here.
+    length : int
+        ns; 0 where nothing ever changes.
+    rows : tuple of Row
+        From top to bottom.
+    left_out : int
+        How many more rows there are.
+    marks : tuple of int
+        Instants at which switches that are in time change.
+    ordered : tuple of str
+        Targets that are switches in an order; none where targets are links.
+    near : bool
+        Whether it is a change from near, and no cycle.
+    """
+
+    title: str
+    begin: int
+    length: int
+    rows: tuple[Row, ...]
+    left_out: int = 0
+    marks: tuple[int, ...] = ()
+    ordered: tuple[str, ...] = ()
+    near: bool = False
+
+
+def panels(shown: Shown) -> list[Panel]:
+    """Return all panels: ways of flows and schedules by cycle, whose turn a line is, and changes from near.
+
+    Parameters
+    ----------
+    shown : Shown
+        What is asked for.
+    """
+    ways = ways_of(shown)
+    if shown.own_program is not None:
+        return [_by_program(shown, ways)] if ways else []
+    turns = _turns(shown, ways)
+    if turns:
+        ways = tuple(way for way in ways if way.flows)
+    changing = [way for way in ways if any(not step.static for step in way.steps)]
+    still = [way for way in ways if way not in changing and not way.back]
+    found = []
+    for together in _by_cycle(changing):
+        found.append(_cycle(shown, [way for way in ways if way in together or way in still]))
+        still = []
+    if still:
+        found.append(_still(shown, still))
+    near = _near(shown, changing or [way for way in ways_of(shown) if way.cycle])
+    return [*found, *turns, *near]
+
+
+def spans(step: Step, begin: int, length: int) -> Iterator[tuple[int, int, int]]:
+    """Yield the begin and end of each slot within a span of time, counted from its begin, and the slot's place.
+
+    Parameters
+    ----------
+    step : Step
+        Slots of a switch.
+    begin, length : int
+        The span, ns after the scenario's start.
+    """
+    if len(step.targets) == 1:
+        yield 0, length, 0
+        return
+    period = sum(step.durations)
+    start = step.phase + (begin - step.phase) // period * period
+    if begin < step.phase:  # the first slot is in force until it begins
+        yield 0, min(step.phase - begin, length), 0
+        start = step.phase
+    while start < begin + length:
+        for place, duration in enumerate(step.durations):
+            first, last = max(start, begin), min(start + duration, begin + length)
+            if first < last:
+                yield first - begin, last - begin, place
+            start += duration
+
+
+def _by_cycle(ways: Sequence[Way]) -> list[list[Way]]:
+    found: list[list[Way]] = []
+    for way in sorted(ways, key=lambda way: -way.cycle):
+        for together in found:
+            cycles = [each.cycle for each in (*together, way)]
+            if math.lcm(*cycles) <= _MOST_REPEATS * min(cycles):
+                together.append(way)
+                break
+        else:
+            found.append([way])
+    # back into the order of the network
+    return [[way for way in ways if way in together] for together in found]
+
+
+def _begin(shown: Shown, ways: Sequence[Way], length: int) -> int:
+    """Return a begin of a cycle at which all have begun, as far as the scenario's limit allows."""
+    common = min(way.phase - (way.schedule.phase if way.schedule else 0) for way in ways)
+    latest = max(step.phase for way in ways for step in way.steps)
+    cycles = max(0, -(-(latest - common) // length))
+    if any(step.jitter for way in ways for step in way.steps):  # instants are drawn until the limit only
+        cycles = min(cycles, max(0, (shown.scenario.limit - common) // length - 1))
+    return common + cycles * length
+
+
+def _cycle(shown: Shown, ways: list[Way]) -> Panel:
+    """Return a panel of ways that change, whose cycles share an axis, and of such that do not."""
+    changing = [way for way in ways if any(not step.static for step in way.steps)]
+    length = math.lcm(*(way.cycle for way in changing))
+    begin = _begin(shown, changing, length)
+    rows = []
+    for way in ways:
+        rows += list(_rows(shown, way, begin, length)) if way in changing else [_still_row(shown, way, length)]
+    rows = _merged(rows)
+    kept = tuple(rows[:MOST_ROWS])
+    late = [way for way in changing if max(map(_apart, way.steps)) >= _THINNEST * length]
+    marks = sorted({instant for way in late for instant, _ in _starts(way, begin, length)})
+    return Panel(f"One cycle of {readable(DURATION, length)}", begin, length, kept, len(rows) - len(kept), tuple(marks))
+
+
+def _apart(step: Step) -> int:
+    """Return the ns by which a switch can act later than others."""
+    return step.late + step.jitter + step.guard
+
+
+def _starts(way: Way, begin: int, length: int) -> Iterator[tuple[int, int]]:
+    """Yield the instant at which each slot begins within a span of time, counted from its begin, and its place."""
+    start = way.phase + (begin - way.phase) // way.cycle * way.cycle
+    while start < begin + length:
+        for place, duration in enumerate(way.durations):
+            if begin <= start < begin + length:
+                yield start - begin, place
+            start += duration
+
+
+def _rows(shown: Shown, way: Way, begin: int, length: int) -> Iterator[Row]:
+    """Yield a row for each switch at which a way changes."""
+    for step in way.steps:
+        if step.static:
+            continue
+        bars = tuple(_bar(way, step, length, *each) for each in spans(step, begin, length))
+        drawn = []
+        if step.jitter >= _THINNEST * length:
+            changes = _changing(step)
+            before = step.late + step.jitter  # what was to change then can still change within the panel
+            for instant, place in _starts(way, begin - before, length + before):
+                first = instant - before + step.late
+                if place in changes:
+                    drawn.append((max(first, 0), min(first + step.jitter, length)))
+        strip = tuple(_strip(way, begin, length)) if step.switch == way.first else ()
+        inside = tuple((first, last) for first, last in drawn if first < last)
+        yield Row(_label(shown, way, step), bars, strip, inside, _group(way))
+
+
+def _group(way: Way) -> tuple[bool, ...]:
+    return way.back, way.schedule is not None
+
+
+def _bar(way: Way, step: Step, length: int, begin: int, end: int, place: int) -> Bar:
+    slot, target = step.places[place], step.targets[place]
+    tdn = ""
+    if way.schedule is not None and way.schedule.tdns != (0,) and step.switch == way.first:
+        tdn = f"\nTDN {way.schedule.slots[slot].tdn}"
+    following = step.targets[(place + 1) % len(step.targets)]
+    ends = end < length and target != DARK and following == DARK  # what goes on after the panel does not end in it
+    guard = min(step.guard, end - begin) if ends else 0
+    return Bar(begin, end, target, f"{target}{tdn}", slot, guard)
+
+
+def _label(shown: Shown, way: Way, step: Step | None) -> Label:
+    """Return the label of a way, at one of its switches or at all."""
+    flows = [flow for flow in shown.flows if flow.name in way.flows]
+    names = way.flows if way.schedule is None else (way.schedule.name,)
+    senders, receivers = tuple(flow.src for flow in flows), tuple(flow.dst for flow in flows)
+    if way.back:
+        senders, receivers = receivers, senders
+    if not flows and way.first != SWITCH:
+        senders, receivers = (way.first,), (way.last,)
+    place = ", back" if way.back and way.schedule is None else ""
+    if step is None or step.switch == SWITCH:
+        return Label(names, place, senders, receivers)
+    acts = told.acts(shown.scenario.network.node(step.switch))
+    place += f" at {step.switch}"
+    # where from and where to stands at the row of the first switch
+    return Label(names, place, senders, receivers, acts) if step.switch == way.first else Label(names, place, acts=acts)
+
+
+def _strip(way: Way, begin: int, length: int) -> Iterator[Bar]:
+    """Yield what the schedule's queue is set to, where slots change it."""
+    schedule = way.schedule
+    if schedule is None or not any(slot.queue or slot.ecn_threshold for slot in schedule.slots):
+        return
+    step = way.steps[0]
+    for field, word in (("queue", "queue"), ("ecn_threshold", "marks above")):
+        values: list[Queue | None] = [getattr(slot, field) for slot in schedule.slots]
+        if not any(values):
+            continue
+        first = next(value for value in reversed(values) if value is not None)  # of the cycle before
+        merged: list[Bar] = []
+        for start, end, place in spans(replace(step, durations=way.durations, targets=way.named), begin, length):
+            until = [value for value in values[: place + 1] if value is not None]
+            text = f"{word} {told.length(until[-1] if until else first)}"
+            if merged and merged[-1].label == text:
+                merged[-1] = replace(merged[-1], end=end)
+            else:
+                merged.append(Bar(start, end, field, text, place))
+        yield from merged
+
+
+def _still_row(shown: Shown, way: Way, length: int) -> Row:
+    target = way.steps[0].targets[0] if way.steps else ""
+    return Row(_label(shown, way, None), (Bar(0, length, target, told.passed(way, 0)),), group=_group(way))
+
+
+def _still(shown: Shown, ways: list[Way]) -> Panel:
+    rows = _merged([_still_row(shown, way, 1) for way in ways])
+    kept = tuple(rows[:MOST_ROWS])
+    return Panel("Ways; nothing ever changes", 0, 0, kept, len(rows) - len(kept))
+
+
+def _by_program(shown: Shown, ways: Sequence[Way]) -> Panel:
+    there = [way for way in ways if not way.back]
+    words = told.said(shown, there[0])
+    rows = _merged([Row(_label(shown, way, None), (Bar(0, 1, PROGRAM, words),)) for way in there])
+    return Panel("Ways", 0, 0, tuple(rows[:MOST_ROWS]), max(0, len(rows) - MOST_ROWS))
+
+
+def _merged(rows: list[Row]) -> list[Row]:
+    """Join rows that differ in their labels only."""
+    found = []
+    for alike in grouped(rows, lambda row: (replace(row, label=Label(())), row.label.place, row.label.acts)):
+        names, senders, receivers = (
+            tuple(name for row in alike for name in getattr(row.label, field))
+            for field in ("names", "senders", "receivers")
+        )
+        label = replace(alike[0].label, names=names, senders=senders, receivers=receivers)
+        found.append(replace(alike[0], label=label))
+    return found
+
+
+def _turns(shown: Shown, ways: Sequence[Way]) -> list[Panel]:
+    """Return who has each line of a switch in its turn, for schedules of pairs of switches; none if they overlap."""
+    pairs = [way for way in ways if way.schedule is not None and way.schedule.pair is not None and way.cycle]
+    if len(pairs) < 3 or len({way.cycle for way in pairs}) > 1:
+        return []
+    length = pairs[0].cycle
+    begin = _begin(shown, pairs, length)
+    lines: dict[tuple[str, str], list[Bar]] = {}
+    for way in pairs:
+        step = way.steps[0]
+        for first, last, place in spans(step, begin, length):
+            target = step.targets[place]
+            if target not in (DARK, BYPASS):
+                bar = Bar(first, last, way.last, way.last, step.places[place])
+                lines.setdefault((step.switch, target), []).append(bar)
+    rows = []
+    order = {node.name: place for place, node in enumerate(shown.scenario.network.switches)}
+    links = [link.name for link in shown.scenario.network.links]
+    for (switch, link), bars in sorted(lines.items(), key=lambda item: (order[item[0][0]], links.index(item[0][1]))):
+        bars.sort(key=lambda bar: bar.begin)
+        if any(bar.end > after.begin for bar, after in itertools.pairwise(bars)):
+            return []
+        rows.append(Row(Label((f"{switch} by {link}",)), tuple(_with_dark(bars, length))))
+    kept = tuple(rows[:MOST_ROWS])
+    ends = tuple(name for name in order if name in {way.last for way in pairs})
+    title = f"To which switch each line leads in a cycle of {readable(DURATION, length)}"
+    return [Panel(title, begin, length, kept, len(rows) - len(kept), ordered=ends)]
+
+
+def _with_dark(bars: Sequence[Bar], length: int) -> Iterator[Bar]:
+    """Yield bars and the dark between them."""
+    at = 0
+    for bar in [*bars, Bar(length, length, DARK, "")]:
+        if bar.begin > at:
+            yield Bar(at, bar.begin, DARK, DARK)
+        if bar.end > bar.begin:
+            yield bar
+        at = bar.end
+
+
+def _near(shown: Shown, ways: Sequence[Way]) -> list[Panel]:
+    """Return the first two changes of a way from near, where switches differ by too little to be seen otherwise."""
+    for way in ways:
+        changing = [step for step in way.steps if not step.static]
+        apart = max(map(_apart, changing), default=0)
+        if len(changing) < 2 or not 0 < apart < _INVISIBLE * way.cycle:
+            continue
+        begin = _begin(shown, [way], way.cycle)
+        seen = {place for step in changing if _apart(step) for place in _changing(step)}
+        instants = [start for start, place in _starts(way, begin, way.cycle) if place in seen]
+        margin = min(apart, min(way.durations))
+        found: list[Panel] = []
+        for instant in instants[:2]:
+            at = begin + instant - margin + way.cycle  # a cycle before which there was another one
+            rows = tuple(row for row in _rows(shown, way, at, 3 * margin))
+            unit, factor = unit_of(way.cycle)
+            when = f"{instant / factor:g} {unit}"
+            title = f"and at {when}" if found else f"From near: the changes at {when} of the cycle"
+            found.append(Panel(title, at, 3 * margin, rows, marks=(margin,), near=True))
+        return found
+    return []
+
+
+def _changing(step: Step) -> set[int]:
+    """Return the slots of the way at whose begin a switch changes."""
+    first: dict[int, str] = {}  # with jitter there are many cycles, each with the same targets
+    for place, target in zip(step.places, step.targets, strict=True):
+        first.setdefault(place, target)
+    targets = list(first.values())
+    return {place for number, place in enumerate(first) if targets[number] != targets[number - 1]}
+
+
+def unit_of(length: int) -> tuple[str, int]:
+    """Return the unit in which a time (ns) is told, the largest of which there are two, and its ns."""
+    units = [(name, factor) for name, factor in DURATION.units.items() if length >= 2 * factor]
+    return units[-1] if units else ("ns", 1)

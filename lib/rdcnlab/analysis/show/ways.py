@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who goes where when: the ways of flows and schedules, and what each switch does for them."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+from rdcnlab.fields.errors import InputError
+from rdcnlab.scenario import BYPASS, DARK, Flow, Scenario, Schedule, preset, presets
+from rdcnlab.scenario.fabrics import FABRICS
+from rdcnlab.scenario.forwarding import route_of, route_of_schedule, timetable
+from rdcnlab.scenario.routes import Hop, Route
+
+#: What the switch is called in a network that has but one.
+SWITCH = "switch"
+#: Target of a slot at the receiver's switch.
+RECEIVER = "receiver"
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one switch does for a way.
+
+    Parameters
+    ----------
+    switch : str
+        Its name.
+    targets : tuple of str
+        Where packets leave it in each slot: a link, `DARK`, `BYPASS` or `RECEIVER`.
+    durations : tuple of int
+        ns of each slot; they repeat for ever. One that is alone never ends.
+    phase : int
+        ns after the scenario's start at which the first slot begins; it is in force until then.
+    places : tuple of int
+        The slot of the way that each of them is.
+    late, jitter, guard : int
+        As in `Node`, ns; they are contained in durations and phase.
+    """
+
+    switch: str
+    targets: tuple[str, ...]
+    durations: tuple[int, ...]
+    phase: int
+    places: tuple[int, ...]
+    late: int = 0
+    jitter: int = 0
+    guard: int = 0
+
+    @property
+    def static(self) -> bool:
+        """Whether nothing ever changes."""
+        return len(set(self.targets)) == 1
+
+
+@dataclass(frozen=True)
+class Way:
+    """What flows follow in one direction.
+
+    Parameters
+    ----------
+    flows : tuple of str
+        Names; none for a schedule that no flow follows.
+    back : bool
+        Whether it is their way back.
+    schedule : Schedule or None
+        What they share; None where it is the timetable, or the static path, of a flow alone.
+    first, last : str
+        Switches of sender and receiver.
+    named : tuple of str
+        What path or schedule say for each slot.
+    hops : tuple of (tuple of Hop or None)
+        The links in each slot; None is dark.
+    durations : tuple of int
+        ns of each slot.
+    phase : int
+        ns after the scenario's start at which the first slot begins wherever a switch is not late.
+    steps : tuple of Step
+        What each switch on it does, but for the receiver's.
+    """
+
+    flows: tuple[str, ...]
+    back: bool
+    schedule: Schedule | None
+    first: str
+    last: str
+    named: tuple[str, ...]
+    hops: tuple[tuple[Hop, ...] | None, ...]
+    durations: tuple[int, ...]
+    phase: int
+    steps: tuple[Step, ...]
+
+    @property
+    def cycle(self) -> int:
+        """Time in ns after which it repeats; 0 if nothing ever changes."""
+        return sum(self.durations) if len(self.durations) > 1 else 0
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What is shown: a scenario, and those of its flows that somebody asked for.
+
+    A network without flows is no scenario, so a preset that is shown by its name has some that are not shown.
+    """
+
+    scenario: Scenario
+    flows: tuple[Flow, ...]
+    title: str
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> Shown:
+        """Show all of a scenario."""
+        return cls(scenario, scenario.flows, scenario.network.name)
+
+    @classmethod
+    def preset(cls, name: str) -> Shown:
+        """Show a preset network, or a fabric with its default parameters; flows where it says what their path is.
+
+        Raises
+        ------
+        InputError
+            There is none of this name.
+        """
+        routes: dict[str, dict[str, str]] = {}
+        if name in presets():
+            routes = preset(name).routes
+        elif name not in FABRICS:
+            raise InputError.of("network", name, f"one of {', '.join([*presets(), *FABRICS])}")
+        flows = [{"name": each, "size": 1, **fields} for each, fields in routes.items() if "path" in fields]
+        if flows:
+            return cls.of(Scenario.from_dict({"network": name, "flows": flows}))
+        # a flow is needed, whichever; ends are those of a pair that the network joins in any case
+        flow = {"name": "any", "size": 1, "path": BYPASS, **_ends(name, routes)}
+        return cls(Scenario.from_dict({"network": name, "flows": [flow]}), (), name)
+
+    @property
+    def own_program(self) -> str | None:
+        """Path of the P4 program that decides where packets go; None where timetables do."""
+        program = self.scenario.switch.program
+        return None if program is None else program.path
+
+
+def _ends(name: str, routes: dict[str, dict[str, str]]) -> dict[str, str]:
+    if routes:
+        return dict(next(iter(routes.values())))
+    hosts = FABRICS[name]().data()["hosts"] if name in FABRICS else []
+    return {"src": hosts[0]["name"], "dst": hosts[-1]["name"]} if hosts else {}
+
+
+def ways_of(shown: Shown) -> tuple[Way, ...]:
+    """Return what flows follow, there and back, and then the schedules that no flow follows."""
+    scenario = shown.scenario
+    make = _through if scenario.network.switches else _inside
+    found: dict[object, Way] = {}
+    for back, flow in itertools.product((False, True), shown.flows):
+        schedule = scenario.schedule(flow, back=back)
+        key = (flow.name, back) if schedule is None else schedule.name
+        if key in found:
+            known = found[key]
+            flows = tuple(dict.fromkeys([*known.flows, flow.name]))
+            found[key] = Way(**{**vars(known), "flows": flows, "back": known.back and back})
+        else:
+            found[key] = make(scenario, flow, schedule, back)
+    for schedule in scenario.network.schedules:
+        if schedule.name not in found and (schedule.pair is not None or not scenario.network.switches):
+            found[schedule.name] = make(scenario, None, schedule, False)
+    return tuple(found.values())
+
+
+def _inside(scenario: Scenario, flow: Flow | None, schedule: Schedule | None, back: bool) -> Way:
+    """Return a way through the only switch."""
+    if schedule is not None:
+        slots, phase = schedule.slots, scenario.phase(schedule)
+        named = tuple(slot.link for slot in slots)
+        durations = tuple(slot.duration for slot in slots)
+    else:
+        assert flow is not None
+        timed, first, phase = scenario.timetable(flow, back=back)
+        named = tuple(slot.link for slot in timed) or (first,)
+        durations = tuple(slot.duration for slot in timed) or (0,)
+    step = Step(SWITCH, named, durations, phase, tuple(range(len(named))))
+    hops = tuple(None if name == DARK else () if name == BYPASS else (Hop(SWITCH, name),) for name in named)
+    flows = () if flow is None else (flow.name,)
+    return Way(flows, back, schedule, SWITCH, SWITCH, named, hops, durations, phase, (step,))
+
+
+def _through(scenario: Scenario, flow: Flow | None, schedule: Schedule | None, back: bool) -> Way:
+    """Return a way through several switches."""
+    if flow is not None:
+        route = route_of(scenario, flow, back=back)
+        path = flow.back if back else flow.path
+    else:
+        assert schedule is not None
+        assert schedule.pair is not None
+        route = route_of_schedule(scenario, schedule, schedule.pair)
+        path = schedule.slots
+    if schedule is not None:
+        path = schedule.slots
+    named = (path,) * len(route.ways) if isinstance(path, str) else tuple(slot.link for slot in path)
+    steps = tuple(_step(scenario, route, schedule, switch) for switch in route.switches[:-1])
+    flows = () if flow is None else (flow.name,)
+    first, last = route.first, route.last
+    return Way(flows, back, schedule, first, last, named, route.ways, route.durations, route.phase, steps)
+
+
+def _step(scenario: Scenario, route: Route, schedule: Schedule | None, switch: str) -> Step:
+    every = schedule is not None and switch == route.first
+    node = scenario.network.node(switch)
+    done = timetable(scenario, route, switch, every=every)
+    targets = tuple(DARK if target is None else target or RECEIVER for target in done.targets)
+    return Step(
+        switch, targets, done.durations, done.phase, done.places, late=node.late, jitter=node.jitter, guard=node.guard
+    )
+
+
+def data(shown: Shown) -> dict[str, Any]:
+    """Return the ways, and what each switch does for them, as plain data; times are ns.
+
+    Parameters
+    ----------
+    shown : Shown
+        What is asked for.
+
+    Returns
+    -------
+    dict
+        ``network``, ``seed``, and for each way in ``ways``: ``flows``, ``direction``, ``schedule``, ``from``, ``to``,
+        ``cycle_ns``, ``phase_ns``, ``slots`` (with ``way``: the switches and links that are passed; null is dark) and
+        ``switches`` (with ``slots``: where packets leave them).
+    """
+    return {
+        "network": shown.scenario.network.name,
+        "seed": shown.scenario.seed,
+        "program": shown.own_program,
+        "ways": [_way_data(way) for way in ways_of(shown)],
+    }
+
+
+def _way_data(way: Way) -> dict[str, Any]:
+    slots = []
+    for place, (duration, named, hops) in enumerate(zip(way.durations, way.named, way.hops, strict=True)):
+        slot: dict[str, Any] = {"duration_ns": duration, "path": named}
+        slot["way"] = None if hops is None else [{"switch": hop.switch, "link": hop.link} for hop in hops]
+        if way.schedule is not None:
+            said = way.schedule.slots[place]
+            slot["tdn"] = said.tdn
+            for field in ("queue", "ecn_threshold"):
+                limit = getattr(said, field)
+                if limit is not None:
+                    slot[field] = limit.model_dump(mode="json")
+        slots.append(slot)
+    return {
+        "flows": list(way.flows),
+        "direction": "back" if way.back else "there",
+        "schedule": None if way.schedule is None else way.schedule.name,
+        "from": way.first,
+        "to": way.last,
+        "cycle_ns": way.cycle,
+        "phase_ns": way.phase,
+        "slots": slots,
+        "switches": {step.switch: _step_data(step) for step in way.steps},
+    }
+
+
+def _step_data(step: Step) -> dict[str, Any]:
+    slots = [
+        {"duration_ns": duration, "target": target, "slot": place}
+        for duration, target, place in zip(step.durations, step.targets, step.places, strict=True)
+    ]
+    return {
+        "phase_ns": step.phase,
+        "late_ns": step.late,
+        "jitter_ns": step.jitter,
+        "guard_ns": step.guard,
+        "slots": slots,
+    }

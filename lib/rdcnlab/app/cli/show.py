@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command that shows a scenario: its network and timetables as a picture, in words, or as data."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import typer
+
+from rdcnlab.analysis.show import rows
+from rdcnlab.analysis.show.names import readable
+from rdcnlab.analysis.show.ways import Shown, data, ways_of
+from rdcnlab.app.cli.tools import show as table
+from rdcnlab.fields.errors import InputError
+from rdcnlab.fields.units import DURATION
+from rdcnlab.scenario import Scenario, presets
+from rdcnlab.scenario.fabrics import FABRICS
+
+#: Formats of pictures, by the ends of their files' names.
+FORMATS = ("png", "svg", "pdf")
+#: Bytes at the end or the beginning of a picture in which it says what has drawn it.
+_HEAD = 4096
+
+
+def show(name: str, output: Path | None, *, as_json: bool, force: bool) -> None:
+    """Draw a scenario and say what there is in it.
+
+    Parameters
+    ----------
+    name : str
+        A file, or the name of a preset network or of a fabric.
+    output : Path or None
+        The picture's file; None: the scenario's name with ``.png``, in the working directory.
+    as_json : bool
+        Print ways and timetables as data; no picture, unless `output` names one.
+    force : bool
+        Write over a file that is no picture of this command.
+
+    Raises
+    ------
+    InputError
+        There is no such scenario, or the picture cannot be where it is to be.
+    """
+    shown = load(name)
+    path = output if output is not None or as_json else Path(f"{Path(name).stem}.png")
+    if path is not None:
+        check(path, force=force)
+    if as_json:
+        typer.echo(json.dumps(data(shown), indent=2))
+    else:
+        describe(shown)
+    if path is not None:
+        write(shown, path)
+        typer.echo(str(path), err=as_json)
+
+
+def load(name: str) -> Shown:
+    """Read a scenario's file, or take a preset network by its name.
+
+    Raises
+    ------
+    InputError
+        There is neither.
+    """
+    known = [*presets(), *FABRICS]
+    if not Path(name).is_file() and name in known:
+        return Shown.preset(name)
+    if not Path(name).exists() and Path(name).name == name and not Path(name).suffix:
+        raise InputError.of("SCENARIO", name, f"a YAML file, or one of the networks {', '.join(known)}")
+    return Shown.of(Scenario.load(name))
+
+
+def check(path: Path, *, force: bool) -> None:
+    """Raise InputError where a picture cannot be written, or would replace what is none of ours."""
+    if path.suffix.lower().removeprefix(".") not in FORMATS:
+        raise InputError.of("--output", str(path), f"a file that ends in {', '.join('.' + each for each in FORMATS)}")
+    if path.is_dir():
+        raise InputError.of("--output", str(path), "a file, where this is a directory")
+    if not path.parent.is_dir():
+        raise InputError.of("--output", str(path), f"a file in a directory that exists, as {path.parent} does not")
+    if path.exists() and not force and not _is_ours(path):
+        allowed = "a new file, or one that rdcnlab show has drawn; --force writes over any other"
+        raise InputError.of("--output", str(path), allowed)
+
+
+def _is_ours(path: Path) -> bool:
+    from rdcnlab.analysis.show.picture import SOFTWARE
+
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return False
+    return SOFTWARE.encode() in content[:_HEAD] + content[-_HEAD:]
+
+
+def write(shown: Shown, path: Path) -> None:
+    """Write the picture of a scenario.
+
+    Raises
+    ------
+    InputError
+        The file cannot be written.
+    """
+    from rdcnlab.analysis.show.picture import image
+
+    drawn = image(shown, path.suffix.lower().removeprefix("."))
+    try:
+        path.write_bytes(drawn)
+    except OSError as error:
+        raise InputError.of("--output", str(path), f"a file that can be written ({error.strerror})") from None
+
+
+def describe(shown: Shown) -> None:
+    """Print tables of switches, links, hosts, schedules and flows, and after which time all repeats."""
+    network = shown.scenario.network
+    typer.echo(f"{shown.title}: MTU {network.mtu} B, each frame {network.overhead} B more on the wire\n")
+    for title, make in (
+        ("switches", rows.switches),
+        ("links", rows.links),
+        ("hosts", rows.hosts),
+        ("schedules", rows.schedules),
+        ("slots of schedules", rows.slots),
+        ("flows", rows.flows),
+    ):
+        found = make(shown)
+        if len(found) > rows.MOST:
+            left = len(found) - rows.MOST
+            found = found[: rows.MOST]
+            title += f" (the first {rows.MOST}; --json has {left} more)"
+        if found:
+            table([dict(row) for row in found], False, title)
+    cycles = sorted({way.cycle for way in ways_of(shown) if way.cycle})
+    if shown.own_program is None:
+        words = ", ".join(readable(DURATION, cycle) for cycle in cycles)
+        typer.echo(f"cycle: {words}" if cycles else "nothing ever changes")
