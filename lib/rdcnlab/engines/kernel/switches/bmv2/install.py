@@ -142,7 +142,7 @@ def _imports(cli: str) -> tuple[str, list[str], list[str]]:
 
 
 def _interpreters(cli: str) -> list[str]:
-    """Return the interpreters to try for a script: the one that its first line names, or the system's and the user's."""
+    """Return the interpreters to try for a script: that of its first line, or the system's and the user's."""
     with Path(cli).open(encoding="utf-8", errors="replace") as file:
         first = file.readline()
     words = first.removeprefix("#!").split() if first.startswith("#!") else ["/usr/bin/env", "python3"]
