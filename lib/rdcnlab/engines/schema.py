@@ -23,7 +23,7 @@ this span: bytes, packets, drops and marks are sums over all spans, ``mean_B`` i
 ``events``, one row per event
     ``slot``: a timetable enters a slot (``link`` is the target, ``flow`` the flow or schedule, ``value`` the index).
     ``drop_tail``, ``drop_pool``, ``drop_red``, ``drop_dark``, ``drop_port``, ``drop_mtu``, ``drop_wire``: a packet is
-    lost (``link`` is the link, the schedule whose queue did not accept the packet, or ``dark``; ``value`` is its
+    lost (``link`` is the link, the schedule if its queue did not accept the packet, or ``dark``; ``value`` is its
     bytes).
     ``retransmit``: a flow sends a segment again; ``value`` is 1.
     ``duplicates``, with ``probes.acks`` only: start of a run of ``value`` ACKs that acknowledge nothing new.

@@ -17,7 +17,7 @@ def shown(value: Any) -> str:
     """Return a short, single-line rendering of any value, however large or nested it is."""
     try:
         return _REPR.repr(value).replace("\n", " ")
-    except Exception:  # noqa: BLE001 - a value whose repr fails must still be reported
+    except Exception:  # noqa: BLE001 - a value must be reported even if its repr fails
         return f"<{type(value).__name__}>"
 
 
@@ -30,9 +30,9 @@ class Problem:
     field : str
         Path of the field, as in ``flows[1].cc``.
     value : str
-        What was given, shortened.
+        The given value, shortened.
     allowed : str
-        What may be given instead.
+        The values that are allowed, in words.
     """
 
     field: str

@@ -21,8 +21,8 @@ def apply(data: dict[str, Any], name: str, value: Any) -> None:
     name : str
         A field (``seed``), a dotted path (``switch.dark``, ``flows.main.cc``; items of lists are named by their
         ``name``), or a shortcut. The shortcuts ``cc`` and ``size`` change every flow except bursts (udp). The shortcut
-        ``period`` changes the duration of every slot, in each timetable whose slots are equally long; ``period=None``
-        keeps every flow on its first link. ``__`` may replace a dot.
+        ``period`` changes the duration of every slot, in each timetable with equally long slots; ``period=None`` keeps
+        every flow on its first link. ``__`` may replace a dot.
     value : object
         New value, in code or text form.
 

@@ -62,7 +62,7 @@ class Fabric(Frozen):
 
 
 class Queued(Fabric):
-    """A fabric whose links have queues; its fields are those of `Link` and apply to all links."""
+    """A fabric with queues at its links; its fields are those of `Link` and apply to all links."""
 
     buffer: Bytes32 = 1_000_000
     ecn_threshold: Size | None = None

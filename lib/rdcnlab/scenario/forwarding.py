@@ -47,7 +47,7 @@ def route_of(scenario: Scenario, flow: Flow, *, back: bool = False) -> Route:
     Raises
     ------
     NoWay
-        The path names something that is on no way between the flow's hosts.
+        The path names something that no way between the flow's hosts passes.
     """
     network = scenario.network
     schedule = schedule_of(scenario, flow, back=back)

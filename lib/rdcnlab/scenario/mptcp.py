@@ -22,7 +22,7 @@ class Mptcp(Frozen):
     ----------
     scheduler : {'tdm', 'default'}
         ``tdm`` sends data on the subflow of the active network only. ``default`` is the scheduler of Linux, which uses
-        all subflows whose window has room.
+        all subflows that have room.
     isolation : {'acks', 'all', 'none'}
         Which packets of a subflow wait while another network than its own is active. ``acks``: its ACKs, as if they
         waited in the receiver. ``all``: also its data, in the switch; each subflow has a queue with the limit of the

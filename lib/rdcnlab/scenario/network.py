@@ -41,7 +41,7 @@ class Node(Frozen):
     name : str
         Name that hosts, links and paths use.
     kind : {'ocs', 'bmv2', 'ovs', 'linux'} or None
-        What forwards its packets; None: the value of `Switch.kind`.
+        Kind of the switch; None: the value of `Switch.kind`.
     late : int
         Delay in ns between an instant of the timetable and the moment when the change takes effect at this switch.
     jitter : int

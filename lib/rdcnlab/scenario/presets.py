@@ -28,7 +28,7 @@ class Preset:
     network : Network
         Hosts, links and pools.
     routes : dict of str to dict
-        Default fields, such as ``src`` and ``dst``, for flows. They apply to flows whose name starts with the key.
+        Default fields of flows, such as ``src`` and ``dst``. They apply if the name of the flow starts with the key.
     scenario : dict
         Default settings of a scenario with this network, as written in the file. The scenario's own settings replace
         them.

@@ -12,7 +12,7 @@ _RANGE = re.compile(r"\[([0-9]{1,4})-([0-9]{1,4})\]")
 
 
 def expanded(items: Any, field: str) -> Any:
-    """Replace each mapping of a list whose ``name`` has a range by several mappings; keep all other items.
+    """Replace each mapping of a list by several if its ``name`` has a range; keep all other items.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ class Hop:
 
 
 class NoWay(ValueError):
-    """A path names something that is on no way between its ends; the message says what is allowed."""
+    """A path names something that no way between its ends passes; the message says what is allowed."""
 
 
 class Graph:
@@ -200,7 +200,7 @@ class Route:
     def at(self, switch: str, *, dark: bool) -> tuple[str | None, ...]:
         """Return the link that packets take from a switch in each slot; None is dark, "" is to the receiver.
 
-        In a slot whose way does not pass the switch, the switch keeps the rule of the slot before: packets that are
+        If the way of a slot does not pass the switch, the switch keeps the rule of the slot before: packets that are
         still under way may need it.
 
         Parameters

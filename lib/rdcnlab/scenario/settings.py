@@ -84,9 +84,10 @@ class Transport(Frozen):
 
     Parameters
     ----------
-    Whether all flows negotiate ECN, or none. None (``auto``): only flows whose congestion control needs it (dctcp), as
-    the kernel does by default. This matters where CUBIC shares a queue with DCTCP: with true, the switch marks packets
-    of CUBIC too instead of dropping them.
+    ecn : bool or None
+        Whether all flows negotiate ECN, or none. None (``auto``): only flows whose congestion control needs it (dctcp),
+        as the kernel does by default. This matters where CUBIC shares a queue with DCTCP: with true, the switch marks
+        packets of CUBIC too instead of dropping them.
     rmem, wmem : tuple of int
         Minimum, initial and maximum socket buffer in bytes.
     sack, dsack, timestamps, window_scaling, moderate_rcvbuf, slow_start_after_idle, no_metrics_save : bool
@@ -145,8 +146,8 @@ class EngineSettings(Frozen):
     ----------
     kind : {'kernel', 'ns3'}
         The patched Linux kernel in virtual time, or ns-3.
-    Timer frequency of the kernel in Hz. CUBIC, delayed ACKs and timeouts count in its ticks.
-        Timer frequency of the kernel; CUBIC, delayed ACKs and timeouts count in it.
+    hz : {100, 250, 300, 1000}
+        Timer frequency of the kernel in Hz. CUBIC, delayed ACKs and timeouts count in its ticks.
     """
 
     kind: EngineKind = "kernel"
@@ -217,7 +218,7 @@ class HostDelay(Frozen):
 
 
 class Notify(Frozen):
-    """How hosts are notified of the active time-division network (TDN), whose number is in the slots of schedules.
+    """How hosts are notified of the active time-division network (TDN); slots of schedules contain its number.
 
     A sending host follows the schedule of its flows' ``path``. A receiving host follows the schedule of ``back``, or
     that of ``path`` if ``back`` is not a schedule.

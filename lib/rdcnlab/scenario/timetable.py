@@ -109,7 +109,7 @@ class Echo(Frozen):
     of : str
         Name of another schedule. Usually it is the schedule of the data that the ACKs on this schedule acknowledge.
     tdn : int
-        The time-division network whose slots set the flag.
+        Number of the time-division network: its slots set the flag.
     in_advance : int
         ns before the start of such a slot at which the switch begins to set the flag.
     """

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 from rdcnlab.fields.errors import RunError
 
-#: By the name of an extra: what needs it, and its modules.
+#: Extras by name: the part of rdcnlab that needs the extra, and the extra's modules.
 _EXTRAS = {"models": ("The classifier of TCP variants", ("keras", "tensorflow"))}
 
 

@@ -50,7 +50,7 @@ def by_name(name: str) -> Release | None:
 
 
 def by_archive(digest: str) -> Release | None:
-    """Return the known release whose archive has this SHA-256."""
+    """Return the known release with this SHA-256 of its archive."""
     return next((release for release in known() if release.archive == digest), None)
 
 

@@ -44,7 +44,7 @@ class Source:
     address : str
         Address of a download that ``KERNEL_SOURCE`` names; empty otherwise.
     package : Release or None
-        The known release whose package contains the archive, if the package must be downloaded.
+        The known release with the package that must be downloaded; None if no package must be.
     """
 
     name: str

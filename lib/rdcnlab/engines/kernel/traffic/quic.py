@@ -20,7 +20,7 @@ ROLES = ("server", "client")
 #: Programs of the default implementation, and the command that installs them.
 DEFAULT = ("gtlsserver", "gtlsclient")
 REMEDY = "sudo apt-get install -y ngtcp2-client ngtcp2-server"
-#: Option of ngtcp2's server: the number of datagrams that the kernel may receive in one call.
+#: Option of ngtcp2's server: the largest number of datagrams that it gives to the kernel as one (GSO).
 OFFLOAD = "--max-gso-dgrams"
 #: A server listens at this number plus the flow's port, the client uses the flow's port; as ``tools/traffic_tcp.c``.
 SERVER_PORTS = 20_000
@@ -31,12 +31,12 @@ _IDENTITY = Path(__file__).parents[1] / "inside" / "quic"
 
 
 def flows(scenario: Scenario) -> list[Flow]:
-    """Return the flows whose protocol is quic."""
+    """Return the flows with the protocol quic."""
     return [flow for flow in scenario.flows if flow.protocol == "quic"]
 
 
 def ready_ns(scenario: Scenario) -> int:
-    """Return the instant at which all programs must be ready; clients start later, when the RNG is seeded."""
+    """Return the instant at which all listeners must be ready and the RNG is seeded."""
     return READY_FOR_PROGRAMS_NS if flows(scenario) else READY_NS
 
 

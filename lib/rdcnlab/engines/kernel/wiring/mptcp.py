@@ -12,7 +12,7 @@ def address(number: int, subflow: int = 0) -> str:
 
 
 def flows(scenario: Scenario) -> list[Flow]:
-    """Return the flows whose protocol is mptcp."""
+    """Return the flows with the protocol mptcp."""
     return [flow for flow in scenario.flows if flow.protocol == "mptcp"]
 
 
@@ -49,7 +49,7 @@ def parts(scenario: Scenario) -> list[Schedule]:
             if whole is None or not _isolated(scenario, flow, back=back):
                 continue
             for subflow in range(scenario.subflows(flow)):
-                # ACKs wait in the host, whose memory does not limit them
+                # ACKs wait in the host, which has memory for all of them
                 found.setdefault(way(scenario, flow, subflow, back=back), whole.only(subflow, queue=not back))
     return list(found.values())
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hints for users whose own P4 program does not work as intended."""
+"""Hints for users if their own P4 program does not work as intended."""
 
 from __future__ import annotations
 

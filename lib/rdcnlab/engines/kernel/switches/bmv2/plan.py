@@ -113,7 +113,7 @@ def switch(scenario: Scenario, wiring: Wiring) -> dict[str, Any]:
         "begins": begins,
         # entries that need the switch's clock, in pieces; a number is us after the scenario's start
         "timed": timed,
-        # classes whose slot changes are observed; programs of users get no ticks
+        # the slot changes of these classes are observed; programs of users get no ticks
         "classes": [entry for entry in classes if len(entry["slots"]) > 1 or managed] if own else [],
     }
 
