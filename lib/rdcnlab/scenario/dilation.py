@@ -2,8 +2,8 @@
 """Time dilation: slow down a network by a factor, as emulators do that are too slow for its real rates.
 
 Divide the rates of a network by a factor and multiply its times by the same factor. For hosts with clocks that are
-slower by this factor, it is the same network. Times that are settings of the hosts are multiplied too. Other times of the
-hosts are not (timer frequency, delayed ACKs, the growth of CUBIC, the thresholds of its slow start, ticks of time
+slower by this factor, it is the same network. Times that are settings of the hosts are multiplied too. Other times of
+the hosts are not (timer frequency, delayed ACKs, the growth of CUBIC, the thresholds of its slow start, ticks of time
 stamps). In network time these are therefore shorter by the factor. A testbed with time dilation measured the same.
 """
 
