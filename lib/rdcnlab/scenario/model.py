@@ -469,7 +469,7 @@ def _with_preset(data: dict[str, Any], *, text: bool) -> dict[str, Any]:
     if isinstance(network, str) and network in FABRICS:
         network = {"fabric": network}
     if isinstance(network, dict):
-        network = _fabric(network, text=text) if "fabric" in network else expanded_network(network)
+        network = fabric(network, text=text) if "fabric" in network else expanded_network(network)
         data = {**data, "network": network}
     if isinstance(network, str):
         known = preset(network)
@@ -487,15 +487,6 @@ def _with_preset(data: dict[str, Any], *, text: bool) -> dict[str, Any]:
     if isinstance(data.get("flows"), list | tuple):
         data = {**data, "flows": [_routed(flow, known) for flow in data["flows"]]}
     return data
-
-
-def _fabric(parameters: dict[str, Any], *, text: bool) -> Network:
-    """Return the network of a fabric; not as data, which in a file would have to have units."""
-    data = fabric(parameters, text=text)
-    try:
-        return Network.model_validate(data)
-    except ValidationError as error:
-        raise input_error(error, Network).below("network") from None
 
 
 def _routed(flow: Any, known: Preset) -> Any:
