@@ -102,7 +102,8 @@ class Red(Frozen):
     Parameters
     ----------
     min, max : int
-        Bytes in the queue where dropping begins, and where everything is dropped.
+        Bytes in the queue where dropping begins, and where everything is dropped. If both are equal, this is drop-tail
+        at that length.
     probability : int
         Drop probability just below `max`, in millionths; text form ``10 %``.
     """
@@ -113,6 +114,8 @@ class Red(Frozen):
 
     @model_validator(mode="after")
     def _ordered(self) -> Red:
+        if not self.max:
+            raise Misfit("max", self.max, "more than 0 B; without red nothing is dropped early")
         if self.min > self.max:
             raise Misfit("min", self.min, f"at most max ({self.max})")
         return self
