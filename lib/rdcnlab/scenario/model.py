@@ -470,7 +470,7 @@ def _with_preset(data: dict[str, Any], *, text: bool) -> dict[str, Any]:
     if isinstance(network, str) and network in FABRICS:
         network = {"fabric": network}
     if isinstance(network, dict):
-        network = _fabric(network, text=text) if "fabric" in network else expanded_network(network)
+        network = fabric(network, text=text) if "fabric" in network else expanded_network(network)
         data = {**data, "network": network}
     if isinstance(network, str):
         known = preset(network)
@@ -488,15 +488,6 @@ def _with_preset(data: dict[str, Any], *, text: bool) -> dict[str, Any]:
     if isinstance(data.get("flows"), list | tuple):
         data = {**data, "flows": [_routed(flow, known) for flow in data["flows"]]}
     return data
-
-
-def _fabric(parameters: dict[str, Any], *, text: bool) -> Network:
-    """Return the network of a fabric as a `Network`, because plain data from a file would need units."""
-    data = fabric(parameters, text=text)
-    try:
-        return Network.model_validate(data)
-    except ValidationError as error:
-        raise input_error(error, Network).below("network") from None
 
 
 def _routed(flow: Any, known: Preset) -> Any:

@@ -103,7 +103,8 @@ class Red(Frozen):
     Parameters
     ----------
     min, max : int
-        Queue length in bytes at which dropping begins, and at which every packet is dropped.
+        Queue length in bytes at which dropping begins, and at which every packet is dropped. If both are equal, the
+        queue is drop-tail with this length.
     probability : int
         Drop probability just below `max`, in millionths; text form ``10 %``.
     """
@@ -114,6 +115,8 @@ class Red(Frozen):
 
     @model_validator(mode="after")
     def _ordered(self) -> Red:
+        if not self.max:
+            raise Misfit("max", self.max, "more than 0 B; without red nothing is dropped early")
         if self.min > self.max:
             raise Misfit("min", self.min, f"at most max ({self.max})")
         return self
