@@ -79,13 +79,15 @@ def _hashed(begin: list[Path | None], imported: Callable[[ast.AST, Path], Iterat
 
 
 def _bare(tree: ast.AST) -> ast.AST:
-    """Remove all docstrings from a syntax tree."""
+    """Remove docstrings, also those of attributes."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            first = node.body[0] if node.body else None
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-                node.body = node.body[1:] or [ast.Pass()]
+            node.body = [line for line in node.body if not _is_text(line)] or [ast.Pass()]
     return tree
+
+
+def _is_text(line: ast.stmt) -> bool:
+    return isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant) and isinstance(line.value.value, str)
 
 
 def _beside(tree: ast.AST, path: Path) -> Iterator[Path]:
