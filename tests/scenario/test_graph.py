@@ -213,3 +213,45 @@ def test_a_fabric_in_a_file_has_units(tmp_path: Path) -> None:
     file.write_text(text.format("100"))
     with pytest.raises(InputError, match=r"network\.day: 100 .* with its unit"):
         Scenario.load(file)
+
+
+@pytest.mark.parametrize(("late", "phase"), [("0 s", "2 s"), ("2 s", "0 s")])
+def test_jitter_goes_with_a_timetable_that_begins_after_the_limit(late: str, phase: str) -> None:
+    slots = [["1 ms", "l_n"], ["1 ms", "l_m"]]
+    flows = [flow("f", "s1", "r1", path=slots, phase=phase)]
+    plain = Scenario.from_dict({"network": "two-switches", "flows": flows, "limit": "1 s"})
+    shaken = plain.with_(**{"network.switches.left.jitter": "10 us", "network.switches.left.late": late})
+    assert timetable(shaken, route_of(shaken, shaken.flows[0]), "left").targets == ("l_n", "l_m")
+
+
+@pytest.mark.parametrize("jitter", ["5 ms", "1 ms", "999901 ns"])
+def test_jitter_leaves_something_of_each_slot(jitter: str) -> None:
+    slots = [["1 ms", "l_n"], ["1 ms", "l_m"]]
+    scenario = Scenario.from_dict(
+        {"network": "two-switches", "flows": [flow("f", "s1", "r1", path=slots)], "limit": "20 ms"}
+    )
+    with pytest.raises(InputError, match=r"flows\.f\.path: .* 100 ns longer than the jitter of left"):
+        scenario.with_(**{"network.switches.left.jitter": jitter})
+
+
+def test_a_guard_is_compared_with_all_of_the_dark_and_leaves_what_a_switch_can_keep() -> None:
+    def through(*dark: str) -> Scenario:
+        slots = [["100 us", "up"], *([each, "dark"] for each in dark), ["100 us", "up"], ["100 us", "dark"]]
+        network = {
+            **WRITTEN,
+            "switches": [*WRITTEN["switches"], {"name": "o", "optical": True, "guard": "10 us"}],
+            "links": [
+                {"name": "up", "between": ["a", "o"], "rate": "1 Gb/s", "buffer": "1 MB"},
+                {"name": "down", "between": ["o", "b"], "rate": "1 Gb/s", "buffer": "1 MB"},
+            ],
+        }
+        return Scenario.from_dict({"network": network, "flows": [flow("f", "h1", "h2", path=slots)]})
+
+    scenario = through("5 us", "50 us")
+    found = timetable(scenario, route_of(scenario, scenario.flows[0]), "o")
+    assert found.durations == (110_000, 45_000, 110_000, 90_000)
+    with pytest.raises(InputError, match="100 ns longer than the guard of 10000 ns"):
+        through("10050 ns")
+    # a frame takes 7232 ns: what is left of the night would be shorter than any slot
+    with pytest.raises(InputError, match=r"network\.night: .* at least 7332 ns"):
+        Scenario.from_dict({"network": {"fabric": "rotor", "night": "7300 ns"}, "flows": [flow("f", "h1", "h4")]})

@@ -23,6 +23,7 @@ from rdcnlab.fields.quantities import (
     whole,
 )
 from rdcnlab.scenario.check import input_error
+from rdcnlab.scenario.forwarding import LEAST_SLOT
 from rdcnlab.scenario.network import Network, Red
 from rdcnlab.scenario.queue import MaybeQueueLimit, Queue, QueueLimit
 from rdcnlab.scenario.timetable import DARK
@@ -160,8 +161,9 @@ class Rotor(Fabric):
     def _turns(self) -> Rotor:
         if self.uplinks >= self.racks:
             raise Misfit("uplinks", self.uplinks, f"less than the racks ({self.racks})")
-        if self.night <= self._guard:
-            raise Misfit("night", self.night, f"more than the {self._guard} ns that a frame takes on an uplink")
+        if self.night - self._guard < LEAST_SLOT:
+            least = self._guard + LEAST_SLOT
+            raise Misfit("night", self.night, f"at least {least} ns, {LEAST_SLOT} more than a frame takes on an uplink")
         _check_hosts(self.hosts, self.racks)
         return self
 
