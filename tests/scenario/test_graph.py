@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from rdcnlab.engines import get_engine
+from rdcnlab.engines.kernel.plan import compile_plan
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.fabrics import matchings
@@ -115,6 +117,7 @@ def test_a_switch_keeps_its_rule_where_a_way_leaves_it_out() -> None:
         ({"fabric": "rotor", "racks": 8, "hosts": 40}, [], "network.hosts", "at most 31"),
         ({"fabric": "rotor", "uplinks": 8}, [], "network.uplinks", "less than the racks"),
         ({"fabric": "rotor", "night": "5 us"}, [], "network.night", "more than"),
+        ({"fabric": "leaf-spine", "leaves": 32, "spines": 17, "hosts": 1}, [], "network.spines", "at most 16"),
         ("leaf-spine", [flow("a", "h1", "h4", path="spine9")], "flows.a.path", "leaf1-spine1"),
         ("leaf-spine", [flow("a", "h1", "h4", path="same")], "flows.a.path", "for the way back only"),
         ("leaf-spine", [flow("a", "h1", "h4", path="leaf2+leaf1")], "flows.a.path", "no switch twice"),
@@ -136,6 +139,10 @@ WRITTEN = {
 }
 
 
+def schedule(name: str, link: str, pair: list[str] | None = None) -> dict[str, Any]:
+    return {"name": name, "slots": [["1 ms", "dark"], ["1 ms", link]], "pair": pair}
+
+
 @pytest.mark.parametrize(
     ("changed", "field", "allowed"),
     [
@@ -146,6 +153,17 @@ WRITTEN = {
         ({"switches": [{"name": "a"}, {"name": "b", "optical": True}]}, "hosts.h2.at", "not optical"),
         ({"links": []}, "links", "join all switches"),
         ({"switches": [{"name": "same"}, {"name": "b"}]}, "switches.same.name", "a name that nothing else"),
+        ({"schedules": [schedule("s", "nothing")]}, "schedules.s.slots[1].link", "of the network: a, b, l"),
+        ({"schedules": [schedule("s", "l", ["a", "c"])]}, "schedules.s.pair", "not optical: a, b"),
+        ({"schedules": [schedule("s", "l", ["a", "b"]), schedule("t", "l", ["a", "b"])]}, "schedules.t.pair", "of s"),
+        (
+            {
+                "switches": [*WRITTEN["switches"], {"name": "o", "optical": True}],
+                "schedules": [schedule("s", "l", ["a", "o"])],
+            },
+            "schedules.s.pair",
+            "not optical: a, b",
+        ),
     ],
 )
 def test_networks_that_do_not_hold_together_are_refused(changed: dict[str, Any], field: str, allowed: str) -> None:
@@ -169,7 +187,7 @@ def test_each_pair_of_racks_meets_once_a_week(count: int) -> None:
         assert len(busy) == len(set(busy))
 
 
-@pytest.mark.parametrize(("racks", "uplinks"), [(4, 1), (8, 1), (8, 2), (5, 3)])
+@pytest.mark.parametrize(("racks", "uplinks"), [(4, 1), (8, 1), (8, 2), (5, 3), (64, 8)])
 def test_no_uplink_of_a_rotor_has_two_circuits_at_once(racks: int, uplinks: int) -> None:
     network = {"fabric": "rotor", "racks": racks, "hosts": 1, "uplinks": uplinks}
     scenario = Scenario.from_dict({"network": network, "flows": [flow("f", "h1", "h2")]})
@@ -255,3 +273,21 @@ def test_a_guard_is_compared_with_all_of_the_dark_and_leaves_what_a_switch_can_k
     # a frame takes 7232 ns: what is left of the night would be shorter than any slot
     with pytest.raises(InputError, match=r"network\.night: .* at least 7332 ns"):
         Scenario.from_dict({"network": {"fabric": "rotor", "night": "7300 ns"}, "flows": [flow("f", "h1", "h4")]})
+
+
+def test_what_an_engine_refuses_is_said_when_a_store_asks_too() -> None:
+    scenario = Scenario.from_dict({"network": WRITTEN, "flows": [flow("f", "h1", "h2")], "switch": {"kind": "bmv2"}})
+    with pytest.raises(InputError, match=r"switch\.kind: 'bmv2' .* of several switches"):
+        get_engine(scenario).identity(scenario)
+
+
+def test_only_where_a_schedule_begins_hosts_are_told_of_it() -> None:
+    links = [{**WRITTEN["links"][0], "name": name} for name in ("l", "m")]
+    slots = [["1 ms", "l"], {"duration": "1 ms", "link": "m", "tdn": 1}]
+    ways = [{"name": one + other, "pair": [one, other], "slots": slots} for one, other in ("ab", "ba")]
+    network = {**WRITTEN, "links": links, "schedules": ways}
+    data = {"network": network, "flows": [flow("f", "h1", "h2")], "notify": {}, "transport": {"tdtcp": True}}
+    assert [len(switch["notify"]) for switch in compile_plan(Scenario.from_dict(data))["switches"]] == [1, 1]
+    one_way = Scenario.from_dict({**data, "network": {**network, "schedules": ways[:1]}})
+    with pytest.raises(InputError, match=r"notify: 'h2' .* hosts at the switch where ab chooses links"):
+        compile_plan(one_way)

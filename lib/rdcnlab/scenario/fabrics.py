@@ -30,6 +30,8 @@ from rdcnlab.scenario.timetable import DARK
 
 #: Hosts of a network, at most.
 MOST_HOSTS = 250
+#: Links between switches, at most: each has two ends, and there are 1024 numbers for them.
+MOST_LINKS = 512
 
 
 class Fabric(Frozen):
@@ -117,8 +119,12 @@ class LeafSpine(Queued):
     hosts: Annotated[int, whole(1, 125)] = 2
 
     @model_validator(mode="after")
-    def _hosts_have_addresses(self) -> LeafSpine:
+    def _has_numbers(self) -> LeafSpine:
         _check_hosts(self.hosts, self.leaves)
+        if self.leaves * self.spines > MOST_LINKS:
+            most = MOST_LINKS // self.leaves
+            allowed = f"at most {most}, so that {self.leaves} leaves have no more than {MOST_LINKS} links"
+            raise Misfit("spines", self.spines, allowed)
         return self
 
     def data(self) -> dict[str, Any]:

@@ -48,7 +48,7 @@ def own_of(scenario: Scenario, wiring: Wiring, switch: int, schedule: Schedule) 
         echo = schedule.echo
         there = {name: number for (place, name), number in wiring.shared.items() if place == switch}
         if echo.of not in there:
-            allowed = f"a schedule that flows follow: {', '.join(there)}"
+            allowed = f"a schedule that flows follow at the same switch: {', '.join(there)}"
             raise InputError.of(f"network.schedules.{schedule.name}.echo.of", echo.of, allowed)
         words["echo"] = {"class": there[echo.of], "tdn": echo.tdn, "in_advance": echo.in_advance}
     return words
