@@ -95,6 +95,18 @@ def test_a_path_names_links_or_switches_where_there_is_a_choice(path: str) -> No
     assert route_of(scenario, scenario.flows[0]).ways == (way,)
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_links_are_passed_in_the_direction_in_which_the_rest_is_shortest(turned: bool) -> None:
+    """From x, both ends of the first link are equally near; only one leads to the next without turning back."""
+    ends = {"xp": "xp", "xq": "xq", "qp": "qp", "ps": "ps", "sq": "qs" if turned else "sq", "sr": "sr"}
+    links = [{**WRITTEN["links"][0], "name": name, "between": list(pair)} for name, pair in ends.items()]
+    hosts = [{"name": "h1", "at": "x", "rate": "1 Gb/s"}, {"name": "h2", "at": "r", "rate": "1 Gb/s"}]
+    network = {"name": "n", "switches": [{"name": name} for name in "xpqsr"], "hosts": hosts, "links": links}
+    scenario = Scenario.from_dict({"network": network, "flows": [flow("f", "h1", "h2", path="qp+sq")]})
+    way = (Hop("x", "xp"), Hop("p", "qp"), Hop("q", "sq"), Hop("s", "sr"))
+    assert route_of(scenario, scenario.flows[0]).ways == (way,)
+
+
 def test_within_a_switch_there_is_no_way() -> None:
     scenario = leaf_spine(flow("a", "h1", "h2"))
     assert route_of(scenario, scenario.flows[0]).ways == ((),)
@@ -291,3 +303,17 @@ def test_only_where_a_schedule_begins_hosts_are_told_of_it() -> None:
     one_way = Scenario.from_dict({**data, "network": {**network, "schedules": ways[:1]}})
     with pytest.raises(InputError, match=r"notify: 'h2' .* hosts at the switch where ab chooses links"):
         compile_plan(one_way)
+
+
+def test_there_is_room_for_acks_that_wait_with_data() -> None:
+    """Between racks that send to each other, every packet of data may bring an ACK into the queue of the other way."""
+
+    def room_kB(*ends: tuple[str, str]) -> int:  # noqa: N802  (unit)
+        flows = [flow(f"f{n}", *pair, size="1 GB") for n, pair in enumerate(ends)]
+        plan = compile_plan(Scenario.from_dict({"network": "rotor", "flows": flows}))
+        return next(int(probe["buffer_kB"]) for probe in plan["probes"] if probe["name"] == "ocs_enqueue")
+
+    packets = 10**9 // 8948
+    assert room_kB(("h1", "h16"), ("h16", "h1")) - 256 >= 2 * 2 * packets * 36 // 1000
+    # ACKs alone wait in a queue that nobody looks at
+    assert room_kB(("h1", "h16")) - 256 < 2 * packets * 36 // 1000

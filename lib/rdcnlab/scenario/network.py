@@ -280,7 +280,7 @@ class Network(Frozen):
     def _check_ways_of_schedules(self) -> None:
         """Raise Misfit for schedules of a graph that name what is not there; whether it is a way, a scenario finds."""
         hosting = [node.name for node in self.switches if not node.optical]
-        known = {item.name for item in (*self.switches, *self.links)}
+        known = {*(node.name for node in self.switches), *(link.name for link in self.links)}
         pairs: dict[tuple[str, str], str] = {}
         for schedule in self.schedules:
             for place, slot in enumerate(schedule.slots):
