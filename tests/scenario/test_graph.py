@@ -317,3 +317,20 @@ def test_there_is_room_for_acks_that_wait_with_data() -> None:
     assert room_kB(("h1", "h16"), ("h16", "h1")) - 256 >= 2 * 2 * packets * 36 // 1000
     # ACKs alone wait in a queue that nobody looks at
     assert room_kB(("h1", "h16")) - 256 < 2 * packets * 36 // 1000
+
+
+def test_ranges_go_along_in_lists() -> None:
+    links = [{**WRITTEN["links"][0], "name": "up[1-3]", "between": ["leaf[1-3]", "core"]}]
+    network = {
+        "name": "star",
+        "switches": [{"name": "leaf[1-3]"}, {"name": "core"}],
+        "hosts": [{"name": "h[1-3]", "at": "leaf[1-3]", "rate": "1 Gb/s"}],
+        "links": links,
+    }
+    flows = [flow("f[1-2]", "h[1-2]", "h3", path=[["1 ms", "up[1-2]"], ["1 ms", "dark"]])]
+    scenario = Scenario.from_dict({"network": network, "flows": flows})
+    assert [link.between for link in scenario.network.links] == [(f"leaf{n}", "core") for n in (1, 2, 3)]
+    assert [each.targets for each in scenario.flows] == [("up1", "dark"), ("up2", "dark")]
+    wrong = [{**links[0], "between": ["leaf[1-2]", "core"]}]
+    with pytest.raises(InputError, match=r"links\.up\[1-3\]: .* equally long"):
+        Scenario.from_dict({"network": {**network, "links": wrong}, "flows": flows})
