@@ -334,3 +334,14 @@ def test_ranges_go_along_in_lists() -> None:
     wrong = [{**links[0], "between": ["leaf[1-2]", "core"]}]
     with pytest.raises(InputError, match=r"links\.up\[1-3\]: .* equally long"):
         Scenario.from_dict({"network": {**network, "links": wrong}, "flows": flows})
+
+
+def test_an_echo_is_of_a_schedule_that_begins_at_the_same_switch() -> None:
+    """Elsewhere nobody knows of its networks, even where packets wait for its slots."""
+    loop = {"name": "o", "at": "b", "rate": "1 Gb/s", "buffer": "1 MB"}
+    data = {"name": "s", "pair": ["a", "b"], "slots": [["1 ms", "l"], {"duration": "1 ms", "link": "o", "tdn": 1}]}
+    acks = {"name": "r", "pair": ["b", "a"], "slots": [["1 ms", "l"], ["1 ms", "dark"]], "echo": {"of": "s"}}
+    network = {**WRITTEN, "links": [*WRITTEN["links"], loop], "schedules": [data, acks]}
+    scenario = Scenario.from_dict({"network": network, "flows": [flow("f", "h1", "h2", cc="retcp")]})
+    with pytest.raises(InputError, match=r"schedules\.r\.echo\.of: 's' .* begins at the same switch"):
+        compile_plan(scenario)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from rdcnlab.engines.kernel.wiring import Wiring
-from rdcnlab.engines.kernel.wiring.graph import all_ways
+from rdcnlab.engines.kernel.wiring.graph import begins
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Scenario
 
@@ -37,7 +37,7 @@ def notifications(scenario: Scenario, wiring: Wiring, switch: int) -> list[dict[
     notify = scenario.notify
     if notify is None:
         return []
-    begins = _begins(scenario) if scenario.network.switches else {}
+    first = begins(scenario)
     before: dict[str, int] = {}
     found = []
     for host, schedule in scenario.listening().items():
@@ -45,7 +45,7 @@ def notifications(scenario: Scenario, wiring: Wiring, switch: int) -> list[dict[
         late = notify.each * before[schedule.name]
         if wiring.stations[host].switch != switch:
             continue
-        here = begins.get(schedule.name, wiring.switches[switch]) == wiring.switches[switch]
+        here = first.get(schedule.name, wiring.switches[switch]) == wiring.switches[switch]
         if not here or (switch, schedule.name) not in wiring.shared:
             # no other switch knows which network is active, nor this one if nothing changes here
             allowed = f"hosts at the switch where {schedule.name} chooses links, or with a schedule there as back"
@@ -60,8 +60,3 @@ def notifications(scenario: Scenario, wiring: Wiring, switch: int) -> list[dict[
             }
         )
     return found
-
-
-def _begins(scenario: Scenario) -> dict[str, str]:
-    """Return the switch at which each schedule that flows follow begins, by its name."""
-    return {way.schedule.name: way.route.first for way in all_ways(scenario) if way.schedule is not None}
