@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rdcnlab.engines.kernel import KernelEngine, identity
+from rdcnlab.engines.kernel.switches.bmv2 import Bmv2
 from rdcnlab.scenario import Scenario
 
 CODE = 'def f(x):\n    """Say something."""\n    return x + 1  # because\n'
@@ -36,6 +37,26 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> KernelEngine:
     """An engine without a kernel, whose source need not be there."""
     monkeypatch.setattr(identity.build, "identity", lambda **_: "kernel")
     return KernelEngine()
+
+
+def test_how_a_guest_is_booted_counts(
+    engine: KernelEngine, two_flows: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = engine.identity(two_flows)
+    monkeypatch.setattr(identity.guest, "WALL_CLOCK", 1)
+    assert engine.identity(two_flows) != before
+
+
+def test_how_software_is_found_does_not_count() -> None:
+    seen: list[str] = []
+
+    def spy(tree: ast.AST, path: Path) -> list[Path]:
+        seen.append(str(path))
+        return list(identity._below(tree, path))
+
+    identity._hashed([identity._file(str(Bmv2.reader)), identity._file(identity._READER)], spy)
+    assert any("bmv2/observe" in path for path in seen)
+    assert not [path for path in seen if "/build/" in path or "install" in path or "/guest/" in path]
 
 
 def test_a_run_is_known_by_its_plan(engine: KernelEngine, two_flows: Scenario) -> None:

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from rdcnlab.engines import get_engine
+from rdcnlab.engines.kernel.plan import compile_plan
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.fabrics import matchings
@@ -93,6 +95,18 @@ def test_a_path_names_links_or_switches_where_there_is_a_choice(path: str) -> No
     assert route_of(scenario, scenario.flows[0]).ways == (way,)
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_links_are_passed_in_the_direction_in_which_the_rest_is_shortest(turned: bool) -> None:
+    """From x, both ends of the first link are equally near; only one leads to the next without turning back."""
+    ends = {"xp": "xp", "xq": "xq", "qp": "qp", "ps": "ps", "sq": "qs" if turned else "sq", "sr": "sr"}
+    links = [{**WRITTEN["links"][0], "name": name, "between": list(pair)} for name, pair in ends.items()]
+    hosts = [{"name": "h1", "at": "x", "rate": "1 Gb/s"}, {"name": "h2", "at": "r", "rate": "1 Gb/s"}]
+    network = {"name": "n", "switches": [{"name": name} for name in "xpqsr"], "hosts": hosts, "links": links}
+    scenario = Scenario.from_dict({"network": network, "flows": [flow("f", "h1", "h2", path="qp+sq")]})
+    way = (Hop("x", "xp"), Hop("p", "qp"), Hop("q", "sq"), Hop("s", "sr"))
+    assert route_of(scenario, scenario.flows[0]).ways == (way,)
+
+
 def test_within_a_switch_there_is_no_way() -> None:
     scenario = leaf_spine(flow("a", "h1", "h2"))
     assert route_of(scenario, scenario.flows[0]).ways == ((),)
@@ -115,6 +129,7 @@ def test_a_switch_keeps_its_rule_where_a_way_leaves_it_out() -> None:
         ({"fabric": "rotor", "racks": 8, "hosts": 40}, [], "network.hosts", "at most 31"),
         ({"fabric": "rotor", "uplinks": 8}, [], "network.uplinks", "less than the racks"),
         ({"fabric": "rotor", "night": "5 us"}, [], "network.night", "more than"),
+        ({"fabric": "leaf-spine", "leaves": 32, "spines": 17, "hosts": 1}, [], "network.spines", "at most 16"),
         ("leaf-spine", [flow("a", "h1", "h4", path="spine9")], "flows.a.path", "leaf1-spine1"),
         ("leaf-spine", [flow("a", "h1", "h4", path="same")], "flows.a.path", "for the way back only"),
         ("leaf-spine", [flow("a", "h1", "h4", path="leaf2+leaf1")], "flows.a.path", "no switch twice"),
@@ -136,6 +151,10 @@ WRITTEN = {
 }
 
 
+def schedule(name: str, link: str, pair: list[str] | None = None) -> dict[str, Any]:
+    return {"name": name, "slots": [["1 ms", "dark"], ["1 ms", link]], "pair": pair}
+
+
 @pytest.mark.parametrize(
     ("changed", "field", "allowed"),
     [
@@ -146,6 +165,17 @@ WRITTEN = {
         ({"switches": [{"name": "a"}, {"name": "b", "optical": True}]}, "hosts.h2.at", "not optical"),
         ({"links": []}, "links", "join all switches"),
         ({"switches": [{"name": "same"}, {"name": "b"}]}, "switches.same.name", "a name that nothing else"),
+        ({"schedules": [schedule("s", "nothing")]}, "schedules.s.slots[1].link", "of the network: a, b, l"),
+        ({"schedules": [schedule("s", "l", ["a", "c"])]}, "schedules.s.pair", "not optical: a, b"),
+        ({"schedules": [schedule("s", "l", ["a", "b"]), schedule("t", "l", ["a", "b"])]}, "schedules.t.pair", "of s"),
+        (
+            {
+                "switches": [*WRITTEN["switches"], {"name": "o", "optical": True}],
+                "schedules": [schedule("s", "l", ["a", "o"])],
+            },
+            "schedules.s.pair",
+            "not optical: a, b",
+        ),
     ],
 )
 def test_networks_that_do_not_hold_together_are_refused(changed: dict[str, Any], field: str, allowed: str) -> None:
@@ -169,7 +199,7 @@ def test_each_pair_of_racks_meets_once_a_week(count: int) -> None:
         assert len(busy) == len(set(busy))
 
 
-@pytest.mark.parametrize(("racks", "uplinks"), [(4, 1), (8, 1), (8, 2), (5, 3)])
+@pytest.mark.parametrize(("racks", "uplinks"), [(4, 1), (8, 1), (8, 2), (5, 3), (64, 8)])
 def test_no_uplink_of_a_rotor_has_two_circuits_at_once(racks: int, uplinks: int) -> None:
     network = {"fabric": "rotor", "racks": racks, "hosts": 1, "uplinks": uplinks}
     scenario = Scenario.from_dict({"network": network, "flows": [flow("f", "h1", "h2")]})
@@ -213,3 +243,105 @@ def test_a_fabric_in_a_file_has_units(tmp_path: Path) -> None:
     file.write_text(text.format("100"))
     with pytest.raises(InputError, match=r"network\.day: 100 .* with its unit"):
         Scenario.load(file)
+
+
+@pytest.mark.parametrize(("late", "phase"), [("0 s", "2 s"), ("2 s", "0 s")])
+def test_jitter_goes_with_a_timetable_that_begins_after_the_limit(late: str, phase: str) -> None:
+    slots = [["1 ms", "l_n"], ["1 ms", "l_m"]]
+    flows = [flow("f", "s1", "r1", path=slots, phase=phase)]
+    plain = Scenario.from_dict({"network": "two-switches", "flows": flows, "limit": "1 s"})
+    shaken = plain.with_(**{"network.switches.left.jitter": "10 us", "network.switches.left.late": late})
+    assert timetable(shaken, route_of(shaken, shaken.flows[0]), "left").targets == ("l_n", "l_m")
+
+
+@pytest.mark.parametrize("jitter", ["5 ms", "1 ms", "999901 ns"])
+def test_jitter_leaves_something_of_each_slot(jitter: str) -> None:
+    slots = [["1 ms", "l_n"], ["1 ms", "l_m"]]
+    scenario = Scenario.from_dict(
+        {"network": "two-switches", "flows": [flow("f", "s1", "r1", path=slots)], "limit": "20 ms"}
+    )
+    with pytest.raises(InputError, match=r"flows\.f\.path: .* 100 ns longer than the jitter of left"):
+        scenario.with_(**{"network.switches.left.jitter": jitter})
+
+
+def test_a_guard_is_compared_with_all_of_the_dark_and_leaves_what_a_switch_can_keep() -> None:
+    def through(*dark: str) -> Scenario:
+        slots = [["100 us", "up"], *([each, "dark"] for each in dark), ["100 us", "up"], ["100 us", "dark"]]
+        network = {
+            **WRITTEN,
+            "switches": [*WRITTEN["switches"], {"name": "o", "optical": True, "guard": "10 us"}],
+            "links": [
+                {"name": "up", "between": ["a", "o"], "rate": "1 Gb/s", "buffer": "1 MB"},
+                {"name": "down", "between": ["o", "b"], "rate": "1 Gb/s", "buffer": "1 MB"},
+            ],
+        }
+        return Scenario.from_dict({"network": network, "flows": [flow("f", "h1", "h2", path=slots)]})
+
+    scenario = through("5 us", "50 us")
+    found = timetable(scenario, route_of(scenario, scenario.flows[0]), "o")
+    assert found.durations == (110_000, 45_000, 110_000, 90_000)
+    with pytest.raises(InputError, match="100 ns longer than the guard of 10000 ns"):
+        through("10050 ns")
+    # a frame takes 7232 ns: what is left of the night would be shorter than any slot
+    with pytest.raises(InputError, match=r"network\.night: .* at least 7332 ns"):
+        Scenario.from_dict({"network": {"fabric": "rotor", "night": "7300 ns"}, "flows": [flow("f", "h1", "h4")]})
+
+
+def test_what_an_engine_refuses_is_said_when_a_store_asks_too() -> None:
+    scenario = Scenario.from_dict({"network": WRITTEN, "flows": [flow("f", "h1", "h2")], "switch": {"kind": "bmv2"}})
+    with pytest.raises(InputError, match=r"switch\.kind: 'bmv2' .* of several switches"):
+        get_engine(scenario).identity(scenario)
+
+
+def test_only_where_a_schedule_begins_hosts_are_told_of_it() -> None:
+    links = [{**WRITTEN["links"][0], "name": name} for name in ("l", "m")]
+    slots = [["1 ms", "l"], {"duration": "1 ms", "link": "m", "tdn": 1}]
+    ways = [{"name": one + other, "pair": [one, other], "slots": slots} for one, other in ("ab", "ba")]
+    network = {**WRITTEN, "links": links, "schedules": ways}
+    data = {"network": network, "flows": [flow("f", "h1", "h2")], "notify": {}, "transport": {"tdtcp": True}}
+    assert [len(switch["notify"]) for switch in compile_plan(Scenario.from_dict(data))["switches"]] == [1, 1]
+    one_way = Scenario.from_dict({**data, "network": {**network, "schedules": ways[:1]}})
+    with pytest.raises(InputError, match=r"notify: 'h2' .* hosts at the switch where ab chooses links"):
+        compile_plan(one_way)
+
+
+def test_there_is_room_for_acks_that_wait_with_data() -> None:
+    """Between racks that send to each other, every packet of data may bring an ACK into the queue of the other way."""
+
+    def room_kB(*ends: tuple[str, str]) -> int:  # noqa: N802  (unit)
+        flows = [flow(f"f{n}", *pair, size="1 GB") for n, pair in enumerate(ends)]
+        plan = compile_plan(Scenario.from_dict({"network": "rotor", "flows": flows}))
+        return next(int(probe["buffer_kB"]) for probe in plan["probes"] if probe["name"] == "ocs_enqueue")
+
+    packets = 10**9 // 8948
+    assert room_kB(("h1", "h16"), ("h16", "h1")) - 256 >= 2 * 2 * packets * 36 // 1000
+    # ACKs alone wait in a queue that nobody looks at
+    assert room_kB(("h1", "h16")) - 256 < 2 * packets * 36 // 1000
+
+
+def test_ranges_go_along_in_lists() -> None:
+    links = [{**WRITTEN["links"][0], "name": "up[1-3]", "between": ["leaf[1-3]", "core"]}]
+    network = {
+        "name": "star",
+        "switches": [{"name": "leaf[1-3]"}, {"name": "core"}],
+        "hosts": [{"name": "h[1-3]", "at": "leaf[1-3]", "rate": "1 Gb/s"}],
+        "links": links,
+    }
+    flows = [flow("f[1-2]", "h[1-2]", "h3", path=[["1 ms", "up[1-2]"], ["1 ms", "dark"]])]
+    scenario = Scenario.from_dict({"network": network, "flows": flows})
+    assert [link.between for link in scenario.network.links] == [(f"leaf{n}", "core") for n in (1, 2, 3)]
+    assert [each.targets for each in scenario.flows] == [("up1", "dark"), ("up2", "dark")]
+    wrong = [{**links[0], "between": ["leaf[1-2]", "core"]}]
+    with pytest.raises(InputError, match=r"links\.up\[1-3\]: .* equally long"):
+        Scenario.from_dict({"network": {**network, "links": wrong}, "flows": flows})
+
+
+def test_an_echo_is_of_a_schedule_that_begins_at_the_same_switch() -> None:
+    """Elsewhere nobody knows of its networks, even where packets wait for its slots."""
+    loop = {"name": "o", "at": "b", "rate": "1 Gb/s", "buffer": "1 MB"}
+    data = {"name": "s", "pair": ["a", "b"], "slots": [["1 ms", "l"], {"duration": "1 ms", "link": "o", "tdn": 1}]}
+    acks = {"name": "r", "pair": ["b", "a"], "slots": [["1 ms", "l"], ["1 ms", "dark"]], "echo": {"of": "s"}}
+    network = {**WRITTEN, "links": [*WRITTEN["links"], loop], "schedules": [data, acks]}
+    scenario = Scenario.from_dict({"network": network, "flows": [flow("f", "h1", "h2", cc="retcp")]})
+    with pytest.raises(InputError, match=r"schedules\.r\.echo\.of: 's' .* begins at the same switch"):
+        compile_plan(scenario)

@@ -23,12 +23,15 @@ from rdcnlab.fields.quantities import (
     whole,
 )
 from rdcnlab.scenario.check import input_error
+from rdcnlab.scenario.forwarding import LEAST_SLOT
 from rdcnlab.scenario.network import Network, Red
 from rdcnlab.scenario.queue import MaybeQueueLimit, Queue, QueueLimit
 from rdcnlab.scenario.timetable import DARK
 
 #: Largest number of hosts of a network.
 MOST_HOSTS = 250
+#: Links between switches, at most: each has two ends, and there are 1024 numbers for them.
+MOST_LINKS = 512
 
 
 class Fabric(Frozen):
@@ -116,8 +119,12 @@ class LeafSpine(Queued):
     hosts: Annotated[int, whole(1, 125)] = 2
 
     @model_validator(mode="after")
-    def _hosts_have_addresses(self) -> LeafSpine:
+    def _has_numbers(self) -> LeafSpine:
         _check_hosts(self.hosts, self.leaves)
+        if self.leaves * self.spines > MOST_LINKS:
+            most = MOST_LINKS // self.leaves
+            allowed = f"at most {most}, so that {self.leaves} leaves have no more than {MOST_LINKS} links"
+            raise Misfit("spines", self.spines, allowed)
         return self
 
     def data(self) -> dict[str, Any]:
@@ -162,8 +169,9 @@ class Rotor(Fabric):
     def _turns(self) -> Rotor:
         if self.uplinks >= self.racks:
             raise Misfit("uplinks", self.uplinks, f"less than the racks ({self.racks})")
-        if self.night <= self._guard:
-            raise Misfit("night", self.night, f"more than the {self._guard} ns that a frame takes on an uplink")
+        if self.night - self._guard < LEAST_SLOT:
+            least = self._guard + LEAST_SLOT
+            raise Misfit("night", self.night, f"at least {least} ns, {LEAST_SLOT} more than a frame takes on an uplink")
         _check_hosts(self.hosts, self.racks)
         return self
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 #: Largest number of slots of one timetable in a switch, as the kernel's ``OCS_SLOT_COUNT_MAX``.
 MOST_SLOTS = 1024
+#: ns that a slot lasts at least, as in the kernel's ``OCS_SLOT_NS_MIN``: guard and jitter must leave that much.
+LEAST_SLOT = 100
 #: ns for which a timetable that does not repeat keeps its last state.
 _LONG = 24 * 3600 * 10**9
 
@@ -102,26 +104,29 @@ def timetable(scenario: Scenario, route: Route, switch: str, *, every: bool = Fa
     Raises
     ------
     NoWay
-        With random jitter, the timetable would need more slots than a switch can store.
+        Drawn changes would need more slots than a switch keeps, or guard or jitter would leave nothing of a slot.
     """
     node = scenario.network.node(switch)
     targets = route.at(switch, dark=switch == route.first or node.optical)
     places = tuple(range(len(targets)))
     durations, phase = route.durations, route.phase + node.late
-    if node.guard:
-        durations, later = _guarded(targets, durations, node.guard)
-        phase += later
     if len(set(targets)) == 1 and not every:
         return Timetable(targets[:1], (0,), phase, (0,))
     if not every:
         targets, durations, places = _merged(targets, durations)
+    if node.guard:
+        durations, later = _guarded(targets, durations, node.guard)
+        phase += later
     if not node.jitter or len(targets) == 1:
         return Timetable(targets, durations, phase, places)
-    changes = (scenario.limit - phase) // sum(durations) + 1
+    if min(durations) - node.jitter < LEAST_SLOT:
+        raise NoWay(f"slots at least {LEAST_SLOT} ns longer than the jitter of {switch}, {node.jitter} ns")
+    changes = max((scenario.limit - phase) // sum(durations), 0) + 1
     if changes * len(targets) > MOST_SLOTS:
         raise NoWay(f"a timetable of at most {MOST_SLOTS} changes until the limit, where a switch has jitter")
     drawn: list[int] = []
-    before, instant = 0, route.phase
+    # lateness does not count: what is drawn belongs to an instant of the timetable
+    before, instant = 0, phase - node.late
     for duration in durations * changes:
         instant += duration
         after = _draw(scenario, f"update {switch} {instant}", node.jitter)
@@ -138,8 +143,8 @@ def _guarded(targets: tuple[str | None, ...], durations: tuple[int, ...], guard:
     for place, target in enumerate(targets):
         after = (place + 1) % len(targets)
         if target is not None and targets[after] is None:
-            if found[after] <= guard:
-                raise NoWay(f"dark slots longer than the guard of {guard} ns, where a switch has one")
+            if found[after] - guard < LEAST_SLOT:
+                raise NoWay(f"dark slots at least {LEAST_SLOT} ns longer than the guard of {guard} ns of a switch")
             found[place] += guard
             found[after] -= guard
             later = guard if after == 0 else later

@@ -49,7 +49,8 @@ class Node(Frozen):
         slot. Changes of several flows at the same instant are one update with one delay.
     optical : bool
         Whether the switch passes light on. It does not send packets anew, so its ends of links have no rate and no
-        queue. It loses packets that arrive in a dark slot, and packets that belong to no timetable.
+        queue. It loses packets that arrive in a dark slot, and packets of no flow. A flow without a timetable that
+        takes it always passes.
     guard : int
         ns at the start of a dark slot during which an optical switch still passes packets, because they were sent
         before.
@@ -203,7 +204,7 @@ class Network(Frozen):
     hosts: Annotated[tuple[Host, ...], Field(min_length=2, max_length=250), Listed]
     links: Annotated[tuple[Link, ...], Field(max_length=1024), Listed] = ()
     pools: Annotated[tuple[Pool, ...], Field(max_length=1024), Listed] = ()
-    schedules: Annotated[tuple[Schedule, ...], Field(max_length=1024), Listed, Later] = ()
+    schedules: Annotated[tuple[Schedule, ...], Field(max_length=4096), Listed, Later] = ()
     switches: Annotated[tuple[Node, ...], Field(max_length=256), Listed, Later] = ()
 
     @model_validator(mode="after")
@@ -275,14 +276,31 @@ class Network(Frozen):
             for end in link.between:
                 if end not in names:
                     raise Misfit(f"links.{link.name}.between", end, allowed)
-        for schedule in self.schedules:
-            for end in schedule.pair or ():
-                if end not in names:
-                    raise Misfit(f"schedules.{schedule.name}.pair", end, allowed)
+        self._check_ways_of_schedules()
         homes = list(dict.fromkeys(host.at for host in self.hosts if host.at is not None))
         for home in homes[1:]:
             if self.graph.distance(homes[0], home) is None:
                 raise Misfit("links", f"no way from {homes[0]} to {home}", "links that join all switches with hosts")
+
+    def _check_ways_of_schedules(self) -> None:
+        """Raise Misfit for schedules of a graph that name what is not there; whether it is a way, a scenario finds."""
+        hosting = [node.name for node in self.switches if not node.optical]
+        known = {*(node.name for node in self.switches), *(link.name for link in self.links)}
+        pairs: dict[tuple[str, str], str] = {}
+        for schedule in self.schedules:
+            for place, slot in enumerate(schedule.slots):
+                if slot.link not in (*RESERVED, ECMP) and not known.issuperset(slot.link.split("+")):
+                    wanted = f"{DARK}, {ECMP}, or links and switches of the network: {', '.join(sorted(known))}"
+                    raise Misfit(f"schedules.{schedule.name}.slots[{place}].link", slot.link, wanted)
+            if schedule.pair is None:
+                continue
+            for end in schedule.pair:
+                if end not in hosting:
+                    wanted = f"one of the switches that are not optical: {', '.join(hosting)}"
+                    raise Misfit(f"schedules.{schedule.name}.pair", end, wanted)
+            other = pairs.setdefault(schedule.pair, schedule.name)
+            if other != schedule.name:
+                raise Misfit(f"schedules.{schedule.name}.pair", schedule.pair, f"a pair other than that of {other}")
 
     def _check_pools(self) -> None:
         pools = [pool.name for pool in self.pools]

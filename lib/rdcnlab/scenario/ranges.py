@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from rdcnlab.fields.errors import InputError
@@ -13,6 +14,8 @@ _RANGE = re.compile(r"\[([0-9]{1,4})-([0-9]{1,4})\]")
 
 def expanded(items: Any, field: str) -> Any:
     """Replace each mapping of a list by several if its ``name`` has a range; keep all other items.
+
+    Ranges go along in all its text, also in lists such as ``between``.
 
     Parameters
     ----------
@@ -41,12 +44,25 @@ def _each(item: Any, field: str) -> list[Any]:
     name = item.get("name") if isinstance(item, dict) else None
     if not isinstance(name, str) or not _RANGE.search(name):
         return [item]
-    ranges = [_RANGE.search(value) for value in item.values() if isinstance(value, str)]
+    ranges = [_RANGE.search(value) for value in _texts(item)]
     lengths = {int(found[2]) - int(found[1]) + 1 for found in ranges if found is not None}
     if len(lengths) != 1 or min(lengths) < 1:
         raise InputError.of(f"{field}.{name}", name, "ranges that rise and are equally long, such as a[1-16]")
     return [{key: _place(value, number) for key, value in item.items()} for number in range(lengths.pop())]
 
 
+def _texts(value: Any) -> Iterator[str]:
+    """Go through all text in plain data, such as the ends of a link or the slots of a path."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | tuple | dict):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _texts(each)
+
+
 def _place(value: Any, number: int) -> Any:
-    return _RANGE.sub(lambda found: str(int(found[1]) + number), value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return _RANGE.sub(lambda found: str(int(found[1]) + number), value)
+    if isinstance(value, list | tuple):
+        return [_place(each, number) for each in value]
+    return {key: _place(each, number) for key, each in value.items()} if isinstance(value, dict) else value

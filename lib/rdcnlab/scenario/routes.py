@@ -99,10 +99,7 @@ class Graph:
                 hops += self._shortest(at, name, choose)
                 at = name
             elif name in self.links:
-                near, far = min(
-                    (self.links[name], self.links[name][::-1]),
-                    key=lambda ends: self._cost(at, ends[0]) + self._cost(ends[1], self._next(via, place, last)),
-                )
+                near, far = self._direction(at, via[place:], last)
                 hops += [*self._shortest(at, near, choose), Hop(near, name)]
                 at = far
             else:
@@ -116,9 +113,19 @@ class Graph:
             raise NoWay(f"a way from {first} to {last} that passes no switch twice, as it does {twice}")
         return (*hops, *loop)
 
-    def _next(self, via: Sequence[str], place: int, last: str) -> str:
-        name = via[place + 1] if place + 1 < len(via) else last
-        return name if name in self._from else self.links.get(name, (last, last))[0]
+    def _direction(self, at: str, via: Sequence[str], last: str) -> tuple[str, str]:
+        """Return the ends of the link that is first in `via`, in the order in which the shortest way passes them."""
+        one, other = self.links[via[0]]
+        both = ((one, other), (other, one))
+        return min(both, key=lambda ends: self._cost(at, ends[0]) + self._length(ends[1], via[1:], last))
+
+    def _length(self, at: str, via: Sequence[str], last: str) -> int:
+        """Return how many links the shortest way to the last switch has that passes all that is named."""
+        if via and via[0] in self.links:
+            near, far = self._direction(at, via, last)
+            return self._cost(at, near) + 1 + self._length(far, via[1:], last)
+        following = via[0] if via and via[0] in self._from else last
+        return self._cost(at, following) + (self._length(following, via[1:], last) if via else 0)
 
     def _cost(self, first: str, last: str) -> int:
         distance = self.distance(first, last)

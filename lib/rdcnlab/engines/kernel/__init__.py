@@ -40,6 +40,8 @@ class KernelEngine:
 
     def identity(self, scenario: Scenario) -> str:
         """Return the hash of kernel and guest code; see `rdcnlab.engines.Engine`."""
+        # a store asks before anything is prepared, and the plan of what is refused cannot be made
+        plan.check(scenario)
         return identity.identity(scenario, stock=self.stock)
 
     def prepare(self, scenario: Scenario, progress: build.Progress | None = None) -> None:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import ast
 import functools
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from rdcnlab.engines.kernel import build
+from rdcnlab.engines.kernel import build, guest
 from rdcnlab.engines.kernel.plan import compile_plan
-from rdcnlab.engines.kernel.switches import KINDS, kind_of
+from rdcnlab.engines.kernel.switches import kind_of
 from rdcnlab.engines.kernel.traffic import quic
 from rdcnlab.scenario import Scenario, canonical_json
 
@@ -42,8 +42,9 @@ def identity(scenario: Scenario, *, stock: bool) -> str:
         canonical_json(compile_plan(scenario, here=False)),
         *(f"{name} {digest}" for name, digest in sorted(quic.identity(scenario).items())),
         *kind.identity(scenario),
+        " ".join(guest.arguments(build.Kernel("", Path(), Path()), Path(), Path(), 0, "", "")),
         guest_code(kind.name),
-        reader_code(kind.name),
+        reader_code(kind.reader),
     ]
     digest = hashlib.sha256()
     for part in parts:
@@ -53,17 +54,19 @@ def identity(scenario: Scenario, *, stock: bool) -> str:
 
 @functools.cache
 def guest_code(kind: str) -> str:
-    """Return the hash of the programs that run in a guest with this kind of switch."""
-    return _hashed([_INSIDE / "main.py", _INSIDE / f"switch_{kind}.py"], _beside)
+    """Return the hash of the programs that run in a guest with a kind of switch."""
+    # packages stand in for what the system's Python lacks: nothing of ours imports them
+    packages = sorted(_INSIDE.glob("*/*.py"))
+    return _hashed([_INSIDE / "main.py", _INSIDE / f"switch_{kind}.py", *packages], _beside)
 
 
 @functools.cache
-def reader_code(kind: str) -> str:
-    """Return the hash of the code that makes tables from the files of a guest."""
-    return _hashed([_file(_READER), _file(KINDS[kind])], _below)
+def reader_code(kind: str | None) -> str:
+    """Return the hash of the code that makes tables of what a guest left; `kind` is a module of the kind of switch."""
+    return _hashed([_file(_READER), _file(kind) if kind else None], _below)
 
 
-def _hashed(begin: list[Path | None], imported: Callable[[ast.AST, Path], Iterator[Path]]) -> str:
+def _hashed(begin: Sequence[Path | None], imported: Callable[[ast.AST, Path], Iterator[Path]]) -> str:
     """Return the hash of some files and of all files that they import."""
     found: dict[Path, str] = {}
     waiting = [path for path in begin if path is not None]

@@ -16,9 +16,10 @@ FOLDS = {
 
 def folded(scenario: Scenario, frame: pd.DataFrame, how: dict[str, str]) -> pd.DataFrame:
     """Return a table with its bins modulo `Probes.fold`; unchanged if the scenario has no fold."""
-    probes, spans = scenario.probes, scenario.spans
+    probes = scenario.probes
     if probes.fold is None:
         return frame
+    spans = (scenario.limit - probes.fold_from) // probes.fold
     count, first = probes.fold // probes.bin, probes.fold_from // probes.bin
     kept = frame[(frame["bin"] >= first) & (frame["bin"] < first + spans * count)]
     kept = kept.assign(bin=(kept["bin"] - first) % count)

@@ -48,7 +48,7 @@ def probes(scenario: Scenario, wiring: Wiring, kind: Kind) -> list[dict[str, Any
     if scenario.probes.packets:
         wanted["ocs_enqueue"] = (36, packets * 3 // 2 * places, seen)
     elif waiting:
-        wanted["ocs_enqueue"] = (36, packets * 3 // 2, waiting)
+        wanted["ocs_enqueue"] = (36, packets * (5 if _queues_acks(scenario) else 3) // 2, waiting)
     if scenario.probes.tcp != "none":
         # data_len == 0: the packet that arrives is an ACK
         wanted["tcp_probe"] = (132, packets * 5 // 4, f"data_len == 0 && {ours}")
@@ -63,6 +63,13 @@ def probes(scenario: Scenario, wiring: Wiring, kind: Kind) -> list[dict[str, Any
         for name, (size, count, only) in wanted.items()
         if not name.startswith("ocs_") or name in kind.events
     ]
+
+
+def _queues_acks(scenario: Scenario) -> bool:
+    """Whether ACKs wait in a queue with data, as between racks that send to each other; at most one for a packet."""
+    return bool(scenario.network.switches) and any(
+        way.queues_data(way.route.first) and any(back for _, back in way.flows) for way in graph.all_ways(scenario)
+    )
 
 
 def _lines(scenario: Scenario) -> int:

@@ -31,6 +31,8 @@ class Kind(ABC):
         Whether it supports schedules that flows share, timetables for ways back, and notifications of hosts.
     protocols : tuple of str or None
         Protocols of flows that it can carry; None: all.
+    reader : str or None
+        The module that reads what the switch itself saw, if there is one.
     events : tuple of str
         The kernel events ``ocs_*`` that occur with it.
     places : str
@@ -41,6 +43,7 @@ class Kind(ABC):
     graphs: ClassVar[bool] = False
     schedules: ClassVar[bool] = False
     protocols: ClassVar[tuple[str, ...] | None] = None
+    reader: ClassVar[str | None] = None
     events: ClassVar[tuple[str, ...]] = ()
     places: ClassVar[str] = ""
 

@@ -77,6 +77,16 @@ def all_ways(scenario: Scenario) -> tuple[Way, ...]:
     return tuple(found.values())
 
 
+def begins(scenario: Scenario) -> dict[str, str]:
+    """Return the switch at which each schedule begins that flows follow, by its name; nothing with one switch.
+
+    There its class has the schedule's queue and knows which network is active.
+    """
+    if not scenario.network.switches:
+        return {}
+    return {way.schedule.name: way.route.first for way in all_ways(scenario) if way.schedule is not None}
+
+
 def wire(scenario: Scenario) -> Wiring:
     """Return the numbers of all parts; the name of a line is its link and the switch where packets enter it."""
     network = scenario.network

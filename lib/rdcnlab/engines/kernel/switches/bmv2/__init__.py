@@ -20,6 +20,7 @@ class Bmv2(Kind):
 
     name = "bmv2"
     protocols = ("tcp",)
+    reader = "rdcnlab.engines.kernel.switches.bmv2.observe"
     events = ("ocs_dequeue", "ocs_drop", "ocs_enqueue")
     # Each line is a separate device, and the host is at its first port. Links keep their own ids.
     places = f"(link <= 1023 || link == {PORT_LINK})"

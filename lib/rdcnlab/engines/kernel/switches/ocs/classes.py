@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rdcnlab.engines.kernel.wiring import Wiring, mptcp, ways
+from rdcnlab.engines.kernel.wiring.graph import begins
 from rdcnlab.engines.kernel.wiring.numbers import IP_PROTOCOL, TARGET
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import BYPASS, Scenario, Schedule, Slot
@@ -46,9 +47,11 @@ def own_of(scenario: Scenario, wiring: Wiring, switch: int, schedule: Schedule) 
         words["voq"] = _own_queue(schedule, scenario)
     if schedule.echo is not None:
         echo = schedule.echo
-        there = {name: number for (place, name), number in wiring.shared.items() if place == switch}
+        here, first = wiring.switches[switch], begins(scenario)
+        shared = {name: number for (place, name), number in wiring.shared.items() if place == switch}
+        there = {name: number for name, number in shared.items() if first.get(name, here) == here}
         if echo.of not in there:
-            allowed = f"a schedule that flows follow: {', '.join(there)}"
+            allowed = f"a schedule that flows follow and that begins at the same switch: {', '.join(there)}"
             raise InputError.of(f"network.schedules.{schedule.name}.echo.of", echo.of, allowed)
         words["echo"] = {"class": there[echo.of], "tdn": echo.tdn, "in_advance": echo.in_advance}
     return words

@@ -6,6 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 from rdcnlab.engines.kernel.wiring import Wiring
+from rdcnlab.engines.kernel.wiring.graph import begins
+from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Scenario
 
 
@@ -26,10 +28,16 @@ def notifications(scenario: Scenario, wiring: Wiring, switch: int) -> list[dict[
 
     With the model ``push``, hosts that follow the same schedule represent flows of one kernel. In the paper, 16
     containers share the kernel of a server. Therefore the n-th host is notified n times `Notify.each` later.
+
+    Raises
+    ------
+    InputError
+        A host is at another switch than the one where its schedule begins.
     """
     notify = scenario.notify
     if notify is None:
         return []
+    first = begins(scenario)
     before: dict[str, int] = {}
     found = []
     for host, schedule in scenario.listening().items():
@@ -37,6 +45,11 @@ def notifications(scenario: Scenario, wiring: Wiring, switch: int) -> list[dict[
         late = notify.each * before[schedule.name]
         if wiring.stations[host].switch != switch:
             continue
+        here = first.get(schedule.name, wiring.switches[switch]) == wiring.switches[switch]
+        if not here or (switch, schedule.name) not in wiring.shared:
+            # no other switch knows which network is active, nor this one if nothing changes here
+            allowed = f"hosts at the switch where {schedule.name} chooses links, or with a schedule there as back"
+            raise InputError.of("notify", host, allowed)
         found.append(
             {
                 "host": host,
