@@ -158,7 +158,7 @@ def _bar(ax: Axes, bar: Bar, colors: Mapping[str, str], y: float, factor: int, i
 
 
 def _below(ax: Axes, row: Row, y: float, factor: int, inch: float) -> None:
-    """Draw the strip below a bar: the setting of a queue, or the spans in which an update can take effect."""
+    """Draw the strip below the bars: the settings of a queue, or the spans in which an update can take effect."""
     for part in row.strip:
         begin, wide = part.begin / factor, (part.end - part.begin) / factor
         frame = Rectangle((begin, y + 0.015), wide, _STRIP - 0.03, zorder=2, gid="strip")

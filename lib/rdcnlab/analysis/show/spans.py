@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Timetables over one cycle: rows of bars, which `chart` draws."""
+"""Timetables over one cycle, as rows of bars. `chart` draws them."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from rdcnlab.analysis.show.ways import SWITCH, Shown, Step, Way, ways_of
 from rdcnlab.fields.units import DURATION
 from rdcnlab.scenario import BYPASS, DARK, Queue
 
-#: Rows of a panel, at most; `rdcnlab show --json` has all of them.
+#: Largest number of rows of a panel; `rdcnlab show --json` has all of them.
 MOST_ROWS = 16
-#: Cycles that share an axis: the common one is at most so many times the shortest.
+#: Ways share an axis if their common cycle is at most this many times the shortest of their cycles.
 _MOST_REPEATS = 8
-#: Shares of a cycle below which a change that is late cannot be seen, and gets a panel of its own.
+#: Share of a cycle below which a switch's delay is too short to be seen. The change then gets a panel of its own.
 _INVISIBLE = 0.03
 #: Share of a panel below which a span would be thinner than a line.
 _THINNEST = 0.004
-#: Target of the only bar where a P4 program decides.
+#: Target of the only bar if a P4 program selects the links.
 PROGRAM = "program"
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A slot, or a part of it, within a panel; times are ns after the panel's begin.
+    """A slot, or a part of it, within a panel. Times are in ns after the panel's begin.
 
     Parameters
     ----------
     begin, end : int
-        From when to when.
+        Begin and end of the bar.
     target : str
         A link, `DARK`, `BYPASS`, a switch (in rows of lines) or `PROGRAM`.
     label : str
-        What stands in it.
+        Text in the bar.
     slot : int
-        The slot of the way that it is.
+        Index of the slot of the way.
     guard : int
-        ns at its end in which it is dark already for those who send.
+        Time at the end of the bar, in ns, in which the slot is already dark for senders.
     """
 
     begin: int
@@ -54,18 +54,18 @@ class Bar:
 
 @dataclass(frozen=True)
 class Label:
-    """What is written beside a row.
+    """The text beside a row.
 
     Parameters
     ----------
     names : tuple of str
-        Flows, a schedule or a line.
+        Names of flows, of a schedule or of a line.
     place : str
         The end of the label, such as ``, back at left``.
     senders, receivers : tuple of str
-        From where to where.
+        Names of the hosts or switches at both ends.
     acts : str
-        How late the switch is.
+        How late the switch acts.
     """
 
     names: tuple[str, ...]
@@ -81,7 +81,7 @@ class Label:
 
     @property
     def about(self) -> str:
-        """A smaller line below the label: from where to where, and how late the switch is."""
+        """The smaller line below the label: senders and receivers, and how late the switch acts."""
         ends = [f"{compressed(self.senders)} to {compressed(self.receivers)}"] if self.senders else []
         return ", ".join([*ends, self.acts] if self.acts else ends)
 
@@ -93,15 +93,15 @@ class Row:
     Parameters
     ----------
     label : Label
-        What is written beside it.
+        Text beside the row.
     bars : tuple of Bar
-        In rising order.
+        Bars in order of time.
     strip : tuple of Bar
-        What the queue is set to, below the bars.
+        Settings of the queue, drawn below the bars.
     drawn : tuple of (int, int)
-        Spans from which the instants of updates are drawn.
+        Spans from which random instants of updates are drawn.
     group : tuple of bool
-        Whether it is a way back, and whether it is a schedule's; only rows of one group are joined.
+        Whether the row is a way back, and whether it is of a schedule. Only rows of the same group are joined.
     """
 
     label: Label
@@ -118,21 +118,21 @@ class Panel:
     Parameters
     ----------
     title : str
-        What is above it.
+        Text above the panel.
     begin : int
-        ns after the scenario's start; bars count from here.
+        Begin of the panel, in ns after the scenario's start. The times of bars count from here.
     length : int
-        ns; 0 where nothing ever changes.
+        Length in ns; 0 if nothing ever changes.
     rows : tuple of Row
-        From top to bottom.
+        Rows from top to bottom.
     left_out : int
-        How many more rows there are.
+        Number of rows that are not drawn.
     marks : tuple of int
-        Instants at which switches that are in time change.
+        Instants at which a switch without delay changes.
     ordered : tuple of str
-        Targets that are switches in an order; none where targets are links.
+        Targets in order, if targets are switches; empty if targets are links.
     near : bool
-        Whether it is a change from near, and no cycle.
+        Whether the panel shows a single change in detail, instead of a cycle.
     """
 
     title: str
@@ -146,12 +146,12 @@ class Panel:
 
 
 def panels(shown: Shown) -> list[Panel]:
-    """Return all panels: ways of flows and schedules by cycle, whose turn a line is, and changes from near.
+    """Return all panels: the cycles of flows and schedules, the switch to which each line leads, changes in detail.
 
     Parameters
     ----------
     shown : Shown
-        What is asked for.
+        The scenario to show.
     """
     ways = ways_of(shown)
     if shown.own_program is not None:
@@ -172,21 +172,21 @@ def panels(shown: Shown) -> list[Panel]:
 
 
 def spans(step: Step, begin: int, length: int) -> Iterator[tuple[int, int, int]]:
-    """Yield the begin and end of each slot within a span of time, counted from its begin, and the slot's place.
+    """Yield begin, end and index of each slot within a span of time. Times count from the begin of the span.
 
     Parameters
     ----------
     step : Step
         Slots of a switch.
     begin, length : int
-        The span, ns after the scenario's start.
+        Begin of the span, in ns after the scenario's start, and its length in ns.
     """
     if len(step.targets) == 1:
         yield 0, length, 0
         return
     period = sum(step.durations)
     start = step.phase + (begin - step.phase) // period * period
-    if begin < step.phase:  # the first slot is in force until it begins
+    if begin < step.phase:  # before its begin, the first slot is already in force
         yield 0, min(step.phase - begin, length), 0
         start = step.phase
     while start < begin + length:
@@ -207,22 +207,22 @@ def _by_cycle(ways: Sequence[Way]) -> list[list[Way]]:
                 break
         else:
             found.append([way])
-    # back into the order of the network
+    # restore the order of the network
     return [[way for way in ways if way in together] for together in found]
 
 
 def _begin(shown: Shown, ways: Sequence[Way], length: int) -> int:
-    """Return a begin of a cycle at which all have begun, as far as the scenario's limit allows."""
+    """Return the begin of a cycle at which all ways have begun, if this is before the scenario's limit."""
     common = min(way.phase - (way.schedule.phase if way.schedule else 0) for way in ways)
     latest = max(step.phase for way in ways for step in way.steps)
     cycles = max(0, -(-(latest - common) // length))
-    if any(step.jitter for way in ways for step in way.steps):  # instants are drawn until the limit only
+    if any(step.jitter for way in ways for step in way.steps):  # random instants are drawn only up to the limit
         cycles = min(cycles, max(0, (shown.scenario.limit - common) // length - 1))
     return common + cycles * length
 
 
 def _cycle(shown: Shown, ways: list[Way]) -> Panel:
-    """Return a panel of ways that change, whose cycles share an axis, and of such that do not."""
+    """Return a panel of ways that change, whose cycles share an axis, and of ways that never change."""
     changing = [way for way in ways if any(not step.static for step in way.steps)]
     length = math.lcm(*(way.cycle for way in changing))
     begin = _begin(shown, changing, length)
@@ -237,12 +237,12 @@ def _cycle(shown: Shown, ways: list[Way]) -> Panel:
 
 
 def _apart(step: Step) -> int:
-    """Return the ns by which a switch can act later than others."""
+    """Return the longest time in ns by which a switch can act later than others."""
     return step.late + step.jitter + step.guard
 
 
 def _starts(way: Way, begin: int, length: int) -> Iterator[tuple[int, int]]:
-    """Yield the instant at which each slot begins within a span of time, counted from its begin, and its place."""
+    """Yield begin and index of each slot that begins within a span. Times count from the begin of the span."""
     start = way.phase + (begin - way.phase) // way.cycle * way.cycle
     while start < begin + length:
         for place, duration in enumerate(way.durations):
@@ -260,7 +260,7 @@ def _rows(shown: Shown, way: Way, begin: int, length: int) -> Iterator[Row]:
         drawn = []
         if step.jitter >= _THINNEST * length:
             changes = _changing(step)
-            before = step.late + step.jitter  # what was to change then can still change within the panel
+            before = step.late + step.jitter  # a change that is due this long before the panel can still happen in it
             for instant, place in _starts(way, begin - before, length + before):
                 first = instant - before + step.late
                 if place in changes:
@@ -280,13 +280,13 @@ def _bar(way: Way, step: Step, length: int, begin: int, end: int, place: int) ->
     if way.schedule is not None and way.schedule.tdns != (0,) and step.switch == way.first:
         tdn = f"\nTDN {way.schedule.slots[slot].tdn}"
     following = step.targets[(place + 1) % len(step.targets)]
-    ends = end < length and target != DARK and following == DARK  # what goes on after the panel does not end in it
+    ends = end < length and target != DARK and following == DARK  # it may continue after the panel
     guard = min(step.guard, end - begin) if ends else 0
     return Bar(begin, end, target, f"{target}{tdn}", slot, guard)
 
 
 def _label(shown: Shown, way: Way, step: Step | None) -> Label:
-    """Return the label of a way, at one of its switches or at all."""
+    """Return the label of a way at one of its switches; without a step, the label of the whole way."""
     flows = [flow for flow in shown.flows if flow.name in way.flows]
     names = way.flows if way.schedule is None else (way.schedule.name,)
     senders, receivers = tuple(flow.src for flow in flows), tuple(flow.dst for flow in flows)
@@ -299,12 +299,12 @@ def _label(shown: Shown, way: Way, step: Step | None) -> Label:
         return Label(names, place, senders, receivers)
     acts = told.acts(shown.scenario.network.node(step.switch))
     place += f" at {step.switch}"
-    # where from and where to stands at the row of the first switch
+    # only the row of the first switch names senders and receivers
     return Label(names, place, senders, receivers, acts) if step.switch == way.first else Label(names, place, acts=acts)
 
 
 def _strip(way: Way, begin: int, length: int) -> Iterator[Bar]:
-    """Yield what the schedule's queue is set to, where slots change it."""
+    """Yield the settings of the schedule's queue, if slots change them."""
     schedule = way.schedule
     if schedule is None or not any(slot.queue or slot.ecn_threshold for slot in schedule.slots):
         return
@@ -313,7 +313,7 @@ def _strip(way: Way, begin: int, length: int) -> Iterator[Bar]:
         values: list[Queue | None] = [getattr(slot, field) for slot in schedule.slots]
         if not any(values):
             continue
-        first = next(value for value in reversed(values) if value is not None)  # of the cycle before
+        first = next(value for value in reversed(values) if value is not None)  # from the cycle before
         merged: list[Bar] = []
         for start, end, place in spans(replace(step, durations=way.durations, targets=way.named), begin, length):
             until = [value for value in values[: place + 1] if value is not None]
@@ -344,7 +344,7 @@ def _by_program(shown: Shown, ways: Sequence[Way]) -> Panel:
 
 
 def _merged(rows: list[Row]) -> list[Row]:
-    """Join rows that differ in their labels only."""
+    """Join rows that differ only in their labels."""
     found = []
     for alike in grouped(rows, lambda row: (replace(row, label=Label(())), row.label.place, row.label.acts)):
         names, senders, receivers = (
@@ -357,7 +357,10 @@ def _merged(rows: list[Row]) -> list[Row]:
 
 
 def _turns(shown: Shown, ways: Sequence[Way]) -> list[Panel]:
-    """Return who has each line of a switch in its turn, for schedules of pairs of switches; none if they overlap."""
+    """Return a panel of the switch to which each line leads, for schedules of pairs of switches.
+
+    There is no panel if two schedules use a line at the same time.
+    """
     pairs = [way for way in ways if way.schedule is not None and way.schedule.pair is not None and way.cycle]
     if len(pairs) < 3 or len({way.cycle for way in pairs}) > 1:
         return []
@@ -386,7 +389,7 @@ def _turns(shown: Shown, ways: Sequence[Way]) -> list[Panel]:
 
 
 def _with_dark(bars: Sequence[Bar], length: int) -> Iterator[Bar]:
-    """Yield bars and the dark between them."""
+    """Yield the bars, and dark bars for the times between them."""
     at = 0
     for bar in [*bars, Bar(length, length, DARK, "")]:
         if bar.begin > at:
@@ -397,7 +400,10 @@ def _with_dark(bars: Sequence[Bar], length: int) -> Iterator[Bar]:
 
 
 def _near(shown: Shown, ways: Sequence[Way]) -> list[Panel]:
-    """Return the first two changes of a way from near, where switches differ by too little to be seen otherwise."""
+    """Return panels with the first two changes of a way in detail.
+
+    They are needed if the instants at which switches change differ by too little to be seen in a whole cycle.
+    """
     for way in ways:
         changing = [step for step in way.steps if not step.static]
         apart = max(map(_apart, changing), default=0)
@@ -409,7 +415,7 @@ def _near(shown: Shown, ways: Sequence[Way]) -> list[Panel]:
         margin = min(apart, min(way.durations))
         found: list[Panel] = []
         for instant in instants[:2]:
-            at = begin + instant - margin + way.cycle  # a cycle before which there was another one
+            at = begin + instant - margin + way.cycle  # one cycle later, so that a cycle precedes it
             rows = tuple(row for row in _rows(shown, way, at, 3 * margin))
             unit, factor = unit_of(way.cycle)
             when = f"{instant / factor:g} {unit}"
@@ -420,8 +426,8 @@ def _near(shown: Shown, ways: Sequence[Way]) -> list[Panel]:
 
 
 def _changing(step: Step) -> set[int]:
-    """Return the slots of the way at whose begin a switch changes."""
-    first: dict[int, str] = {}  # with jitter there are many cycles, each with the same targets
+    """Return the indices of those slots of the way that begin with a change of the switch."""
+    first: dict[int, str] = {}  # with jitter a step has many cycles, all with the same targets
     for place, target in zip(step.places, step.targets, strict=True):
         first.setdefault(place, target)
     targets = list(first.values())
@@ -429,6 +435,6 @@ def _changing(step: Step) -> set[int]:
 
 
 def unit_of(length: int) -> tuple[str, int]:
-    """Return the unit in which a time (ns) is told, the largest of which there are two, and its ns."""
+    """Return the unit for a time in ns, and the ns of that unit. It is the largest unit that fits in twice."""
     units = [(name, factor) for name, factor in DURATION.units.items() if length >= 2 * factor]
     return units[-1] if units else ("ns", 1)
