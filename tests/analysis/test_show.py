@@ -186,7 +186,7 @@ def test_a_rotor_shows_each_racks_turns_and_a_change_from_near() -> None:
     figure = drawn("rotor")
     _, turns, begin, end = charts(figure)
     assert len(by_row(turns)) == 8
-    for row in by_row(turns):  # seven days of 180 us, each with a night of 20 us, dark
+    for row in by_row(turns):  # seven days of 180 us, each followed by a dark night of 20 us
         assert row == [span for day in range(0, 1400, 200) for span in ((day, day + 180), (day + 180, day + 200))]
     words = [text.get_text() for text in turns.texts]
     for rack in range(1, 9):

@@ -328,7 +328,7 @@ def test_a_package_is_downloaded_and_its_archive_kept(
     source.fetch(found, silent)
     assert found.path.read_bytes() == ARCHIVE
     assert left(tmp_path) == {".tar"}
-    # the same archive gives the same kernel, independent of where it came from
+    # the same archive gives the same kernel, independent of its origin
     assert source.find(tmp_path).digest == DIGEST
 
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("own_models")
 
 @pytest.fixture
 def rows() -> pd.DataFrame:
-    """The ratio is 2 for BBR and grows as days get shorter, plus noise."""
+    """Synthetic data: BBR doubles the ratio, and the ratio grows as days get shorter; with noise."""
     draw = np.random.default_rng(0)
     count = 400
     frame = pd.DataFrame(

@@ -48,7 +48,7 @@ def two_flows(size: str) -> Scenario:
 
 
 def measure() -> Iterator[Row]:
-    """Yield one row for each figure: measure, value, unit, goal, and whether it holds (None without a goal)."""
+    """Yield one row for each measurement: measure, value, unit, goal, and whether it holds (None without a goal)."""
     scenario = two_flows("2 GiB")
     KernelEngine().prepare(scenario)
     kernel = build.build(hz=scenario.engine.hz)

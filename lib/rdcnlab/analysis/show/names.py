@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
-from rdcnlab.fields.units import DURATION, SIZE, Quantity  # noqa: F401  (the first two are the example's)
+from rdcnlab.fields.units import DURATION, SIZE, Quantity  # noqa: F401  (the example uses the first two)
 
 _DIGITS = re.compile(r"(0|[1-9][0-9]*)")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figure 11: 8, 10 and 20 CUBIC flows, half of them migrated, 4 GB in all. Sec. V-H."""
+"""Figure 11: 8, 10 and 20 CUBIC flows, half of them migrated, 4 GB in total. Sec. V-H."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ class Fig2(Throughput):
     variants: Variants = ("cubic", "mptcp")
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure slopes in packet days and in circuit days, as shares of optimal."""
+        """Measure slopes in packet days and in circuit days, as shares of the optimum."""
         lines = self.lines(runs)
         return {
             "parallel-in-packet-days": Measured(folded.slopes(lines, self.first, "packet")),
