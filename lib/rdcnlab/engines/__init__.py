@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Engines: the only place where something happens."""
+"""Engines execute scenarios and return tables; this module defines their interface."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from rdcnlab.scenario import Scenario
 
 __all__ = ["SCHEMAS", "Engine", "Outcome", "Progress", "RunError", "get_engine"]
 
-#: What an engine calls while it prepares: what is done now, steps done, steps in all.
+#: Function that an engine calls during preparation, with the current step in words, steps done and steps in total.
 Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run gave.
+    """The result of a run.
 
     Parameters
     ----------
     tables : dict of str to pyarrow.Table
-        One for every name in `SCHEMAS`, with exactly that schema; a table may be empty.
+        One table for every name in `SCHEMAS`, with exactly that schema. A table may be empty.
     provenance : dict
-        Plain data about how it came about (kernel release and identity, wall seconds, core...). Nothing in it may be
-        needed to read the tables, and nothing in it is part of the run's digest.
+        Plain data about how the run was made (kernel release and identity, wall seconds, core...). No reader of the
+        tables may need it, and it is not part of the run's digest.
     """
 
     tables: Mapping[str, pa.Table]
@@ -47,36 +47,36 @@ class Outcome:
 
 
 class Engine(Protocol):
-    """Runs scenarios. Instances hold no state that a run could see."""
+    """An engine runs scenarios. Its instances have no state that can influence a run."""
 
     name: str
 
     def identity(self, scenario: Scenario) -> str:
-        """Return the hexadecimal identity of everything that would run: sources, patches, configuration, guest code.
+        """Return the hexadecimal identity of all code that would run: sources, patches, configuration, guest code.
 
-        Must be cheap, and must not need anything to be built.
+        This must be fast, and it must not need a finished build.
 
         Raises
         ------
         RunError
-            Something needed to tell is missing; the message says what and how to get it.
+            Something that the identity depends on is missing. The message says what, and how to get it.
         """
         ...
 
     def prepare(self, scenario: Scenario, progress: Progress | None = None) -> None:
-        """Build what is missing. May take minutes; safe to call twice at once, cheap when all is there.
+        """Build what is missing; this may take minutes. Concurrent calls are safe, and repeated calls are fast.
 
         Parameters
         ----------
         scenario : Scenario
-            What is to be run.
+            The scenario that will be run.
         progress : callable, optional
-            Called with what is done now, steps done and steps in all.
+            Called with the current step in words, steps done and steps in total.
 
         Raises
         ------
         RunError
-            It cannot be built.
+            The build failed or is not possible.
         InputError
             The engine cannot run such a scenario.
         """
@@ -88,37 +88,37 @@ class Engine(Protocol):
         Parameters
         ----------
         scenario : Scenario
-            What to run.
+            The scenario to run.
         directory : Path
-            An empty directory for logs and traces. The engine leaves nothing anywhere else.
+            An empty directory for logs and traces. The engine leaves no files anywhere else.
         core : int or None
-            The core to pin to, or None to choose one.
+            The core to pin the run to; None lets the engine choose one.
         wall_limit_s : float
-            Wall-clock seconds after which the run is given up.
+            Seconds of wall clock after which the run is stopped with an error.
 
         Raises
         ------
         RunError
-            With the reason and, if there is one, the log.
+            The run failed. The error has the reason and, if there is one, the path of the log.
         """
         ...
 
 
-#: Engines by ``engine.kind``: a module and a class in it. They are imported where they are used, because a stored run
-#: can be read without any.
+#: Engines by ``engine.kind``: module and class. They are imported on use only, because stored runs can be read without
+#: an engine.
 ENGINES = {"kernel": "rdcnlab.engines.kernel:KernelEngine"}
 
 
 def get_engine(scenario: Scenario) -> Engine:
-    """Return the engine a scenario asks for.
+    """Return the engine that a scenario asks for.
 
-    ``$RDCNLAB_ENGINE``, as in ``package.module:Class``, puts another one in the place of all; results know which engine
-    made them by its identity.
+    The environment variable ``$RDCNLAB_ENGINE``, such as ``package.module:Class``, replaces all engines by another one.
+    Results record the identity of the engine that made them.
 
     Raises
     ------
     InputError
-        That engine is not there.
+        The engine does not exist.
     """
     known = os.environ.get("RDCNLAB_ENGINE") or ENGINES.get(scenario.engine.kind)
     if known is None:

@@ -1,32 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables every engine gives: tidy, one observation a row, units in the column's name.
+"""The tables that every engine returns: tidy, one observation per row, with units in the column names.
 
-Times count from the start of the scenario. A bin ``k`` covers ``[k, k + 1) * probes.bin``. Bins in which nothing was
-seen have no row in ``throughput``; see `rdcnlab.analysis.tables` for the dense form. With ``probes.fold`` bins are
-counted modulo that span: bytes, packets, drops and marks are sums over all spans, ``mean_B`` is the mean of them.
+Times count from the start of the scenario. Bin ``k`` covers ``[k, k + 1) * probes.bin``. Bins without observations have
+no row in ``throughput``; see `rdcnlab.analysis.tables` for the dense form. With ``probes.fold`` bins are counted modulo
+this span: bytes, packets, drops and marks are sums over all spans, ``mean_B`` is the mean over all spans.
 
-``flows``, one row a flow
-    ``fct_s`` is ``end_s - start_s``: from the initiator's call to connect to the last byte at the receiver; null for a
-    flow that did not finish and for bursts of datagrams, like ``end_s``. ``received_B`` is payload; ``retransmits``
-    counts segments, ``timeouts`` expiries of the RTO; null where it is not TCP. Of ``quic``, whose programs tell
-    nothing, ``fct_s`` is from the client's begin to its end, and ``received_B`` the size or 0.
+``flows``, one row per flow
+    ``fct_s`` is ``end_s - start_s``, from the initiator's call to connect to the last byte at the receiver. ``end_s``
+    and ``fct_s`` are null for a flow that did not finish, and for bursts of datagrams. ``received_B`` is payload.
+    ``retransmits`` counts segments, ``timeouts`` counts expiries of the RTO; both are null unless the flow is TCP. The
+    programs of ``quic`` report no times and no bytes. There ``fct_s`` is the time from the start of the client to its
+    end, and ``received_B`` is the flow's size or 0.
 ``throughput``, one row for each bin, place and flow
-    ``where`` is a link of the network, at the end of serialisation, counted in bytes on the wire (overhead
-    included), or ``receiver``, where TCP payload is counted as it leaves for the receiver, retransmissions included.
+    ``where`` is a link of the network or ``receiver``. A link counts bytes on the wire (overhead included) at the end
+    of serialisation. ``receiver`` counts TCP payload, retransmissions included, when it leaves for the receiver.
 ``queues``, one row for each bin and link
-    ``link`` is a link, or a schedule with a queue of its own, or the part of it that a subflow has, such as ``pair.1``.
-    Bytes waiting in the link's queue (without overhead): time average and maximum; drops and ECN marks in packets.
-``tcp``, one row an ACK, or the last ACK of each bin
-    With ``mptcp`` of the subflow to which it came. ``cwnd`` and ``ssthresh`` are segments, ``cwnd_B`` is ``cwnd`` times
-    the MSS, ``srtt_us`` the smoothed RTT.
-``events``, one row an event
+    ``link`` is a link, or a schedule with a queue of its own, or the queue of one of its subflows, such as ``pair.1``.
+    Bytes that wait in this queue (without overhead): time average and maximum. Drops and ECN marks are in packets.
+``tcp``, one row per ACK, or the last ACK of each bin
+    With ``mptcp`` the values are those of the subflow that received the ACK. ``cwnd`` and ``ssthresh`` are in segments,
+    ``cwnd_B`` is ``cwnd`` times the MSS, ``srtt_us`` is the smoothed RTT.
+``events``, one row per event
     ``slot``: a timetable enters a slot (``link`` is the target, ``flow`` the flow or schedule, ``value`` the index).
     ``drop_tail``, ``drop_pool``, ``drop_red``, ``drop_dark``, ``drop_port``, ``drop_mtu``, ``drop_wire``: a packet is
-    lost (``link`` the link, the schedule whose queue it was to join, or ``dark``; ``value`` its bytes).
-    ``retransmit`` of a flow, ``value`` is 1.
-    With ``probes.acks`` also ``duplicates``: a run of ACKs begins that acknowledge nothing new, ``value`` of them.
-    With ``probes.packets`` also ``enqueue``, ``dequeue``, ``mark`` of each packet (``link`` a link or ``receiver``, the
-    line to it; ``value`` its bytes).
+    lost (``link`` is the link, the schedule if its queue did not accept the packet, or ``dark``; ``value`` is its
+    bytes).
+    ``retransmit``: a flow sends a segment again; ``value`` is 1.
+    ``duplicates``, with ``probes.acks`` only: start of a run of ``value`` ACKs that acknowledge nothing new.
+    ``enqueue``, ``dequeue``, ``mark`` of each packet, with ``probes.packets`` only (``link`` is a link, or ``receiver``
+    for the line to the receiver; ``value`` is the packet's bytes).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The errors a user meets, each with everything needed to mend the cause."""
+"""The errors that a user sees; each says what is needed to correct the cause."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def shown(value: Any) -> str:
     """Return a short, single-line rendering of any value, however large or nested it is."""
     try:
         return _REPR.repr(value).replace("\n", " ")
-    except Exception:  # noqa: BLE001 - a value that cannot even be shown must still be reported
+    except Exception:  # noqa: BLE001 - a value must be reported even if its repr fails
         return f"<{type(value).__name__}>"
 
 
@@ -30,9 +30,9 @@ class Problem:
     field : str
         Path of the field, as in ``flows[1].cc``.
     value : str
-        What was given, shortened.
+        The given value, shortened.
     allowed : str
-        What may be given instead.
+        The values that are allowed, in words.
     """
 
     field: str
@@ -44,13 +44,13 @@ class Problem:
 
 
 class RdcnlabError(Exception):
-    """Base of all errors that are reported as a sentence and not as a traceback."""
+    """Base of all errors that the user sees as a sentence and not as a traceback."""
 
     exit_code = 1
 
 
 class InputError(RdcnlabError):
-    """Something asked for is not possible; nothing was run.
+    """The input asks for something that is not possible; nothing was run.
 
     Parameters
     ----------
@@ -66,11 +66,11 @@ class InputError(RdcnlabError):
 
     @classmethod
     def of(cls, field: str, value: Any, allowed: str) -> InputError:
-        """Make the error of a single field."""
+        """Return the error of a single field."""
         return cls(Problem(field, shown(value), allowed))
 
     def below(self, field: str) -> InputError:
-        """Return the same of a part that is another field's value."""
+        """Return the same error with the name of an outer field in front of each field."""
         return InputError(*(Problem(f"{field}.{each.field}", each.value, each.allowed) for each in self.problems))
 
 
@@ -80,9 +80,9 @@ class RunError(RdcnlabError):
     Parameters
     ----------
     reason : str
-        One sentence that names the cause.
+        One sentence that states the cause.
     log : Path or None
-        The log that was kept, if there is one.
+        Path of the log, if one was kept.
     """
 
     def __init__(self, reason: str, log: Path | None = None) -> None:
@@ -91,5 +91,5 @@ class RunError(RdcnlabError):
         super().__init__(reason if log is None else f"{reason} (log: {log})")
 
     def __reduce__(self) -> tuple[type[RunError], tuple[str, Path | None]]:
-        # Exceptions cross process borders in a campaign; the default would pass the joined text as `reason`.
+        # A campaign passes exceptions between processes. The default would pass the joined text as `reason`.
         return type(self), (self.reason, self.log)

@@ -21,16 +21,16 @@ from pydantic_core.core_schema import SerializationInfo, ValidationInfo
 
 from rdcnlab.fields.units import DURATION, RATE, SHARE, SIZE, Quantity
 
-#: Validation or serialisation context: with ``{TEXT: True}`` quantities must carry, or are given, their unit.
+#: Validation or serialisation context. With ``{TEXT: True}`` quantities must have a unit (read) or get one (written).
 TEXT = "text"
-#: Serialisation context: with ``{EVERY: True}`` fields marked `Later` are there even at their default.
+#: Serialisation context. With ``{EVERY: True}`` fields marked `Later` are written even at their default.
 EVERY = "every"
 
 
 class Later:
-    """Mark of a field that came after results had been shipped.
+    """Mark of a field that was added after results had been published.
 
-    In canonical data such a field is left out where it has its default, so that scenarios that do not use it keep their
+    Canonical data leaves out such a field if it has its default. So scenarios that do not use the field keep their
     hash.
     """
 
@@ -53,7 +53,7 @@ class Frozen(BaseModel):
 
 @functools.cache
 def _later(kind: type[Frozen]) -> tuple[tuple[str, Any], ...]:
-    """Return names and defaults of the fields marked `Later`. Every part of every scenario asks for them."""
+    """Return names and defaults of the fields marked `Later`; cached, because every part of every scenario asks."""
     fields = kind.model_fields.items()
     return tuple((name, field.default) for name, field in fields if any(mark is Later for mark in field.metadata))
 
@@ -62,7 +62,7 @@ def _reader(kind: Quantity) -> Callable[[Any, ValidationInfo], Any]:
     def read(value: Any, info: ValidationInfo) -> Any:
         if isinstance(value, str):
             return kind.parse(value)
-        # In a file a bare number would be a guess about its unit; zero is zero in any.
+        # In a file the unit of a bare number would be a guess; zero needs no unit.
         if (info.context or {}).get(TEXT) and type(value) in (int, float) and value != 0:
             raise ValueError(f"a {kind.name} with its unit, such as '{kind.example}'")
         return value
@@ -83,7 +83,7 @@ def quantity(kind: Quantity, low: int, high: int) -> tuple[Any, ...]:
     Parameters
     ----------
     kind : Quantity
-        Gives the units.
+        The kind of quantity, with its units.
     low, high : int
         Smallest and largest value, in the base unit.
     """
@@ -108,7 +108,7 @@ def whole(low: int, high: int) -> AfterValidator:
 
 
 def text(pattern: str, allowed: str) -> AfterValidator:
-    """Return the validator of text that matches a pattern as a whole; `allowed` says the same in words."""
+    """Return the validator of text that matches a pattern completely; `allowed` describes the pattern in words."""
     compiled = re.compile(pattern)
 
     def check(value: str) -> str:
@@ -120,16 +120,16 @@ def text(pattern: str, allowed: str) -> AfterValidator:
 
 
 class Misfit(ValueError):
-    """A value that does not go with another one.
+    """A value that is not compatible with another value.
 
     Parameters
     ----------
     field : str
-        Path of the field below the model that raises.
+        Path of the field, relative to the model that raises.
     value : object
-        What it is.
+        The value that was given.
     allowed : str
-        What would go.
+        What is allowed, in words.
     """
 
     def __init__(self, field: str, value: Any, allowed: str) -> None:
@@ -138,7 +138,7 @@ class Misfit(ValueError):
 
 
 def unique(field: str, names: Iterable[str]) -> None:
-    """Raise `Misfit` when a name appears twice."""
+    """Raise `Misfit` if a name occurs twice."""
     seen: set[str] = set()
     for place, name in enumerate(names):
         if name in seen:
@@ -147,24 +147,24 @@ def unique(field: str, names: Iterable[str]) -> None:
 
 
 def _listed(value: Any) -> Any:
-    # YAML and JSON know lists only; strict mode would refuse them for a tuple.
+    # YAML and JSON have lists only, which strict mode does not accept for a tuple.
     return tuple(value) if isinstance(value, list) else value
 
 
 _DAY = 24 * 3600 * 10**9
 
 Duration = Annotated[int, *quantity(DURATION, 0, _DAY)]
-#: One slot of a timetable. Shorter ones would leave the kernel nothing to do but to switch.
+#: One slot of a timetable. With shorter slots the kernel would be busy with switching only.
 SlotDuration = Annotated[int, *quantity(DURATION, 1_000, _DAY)]
 Limit = Annotated[int, *quantity(DURATION, 1_000_000, _DAY)]
 Bin = Annotated[int, *quantity(DURATION, 1_000, 10 * 10**9)]
 Rate = Annotated[int, *quantity(RATE, 1_000, 10 * 10**12)]
 Size = Annotated[int, *quantity(SIZE, 0, 2**40)]
 PositiveSize = Annotated[int, *quantity(SIZE, 1, 2**40)]
-#: A queue limit or a socket setting in bytes; the kernel counts these in 32 bits.
+#: A queue limit or a socket setting in bytes; the kernel stores it in 32 bits.
 Bytes32 = Annotated[int, *quantity(SIZE, 1, 2**32 - 1)]
 Bytes31 = Annotated[int, *quantity(SIZE, 1, 2**31 - 1)]
-#: A datagram with its IP and UDP headers, and at least one byte.
+#: A datagram with its IP and UDP headers and at least one byte of payload.
 Datagram = Annotated[int, *quantity(SIZE, 29, 9216)]
 Mtu = Annotated[int, *quantity(SIZE, 576, 9216)]
 Overhead = Annotated[int, *quantity(SIZE, 14, 256)]
@@ -186,7 +186,7 @@ LinkName = Annotated[
         "a lower-case letter followed by at most 15 lower-case letters, digits, _ or -" + _RANGE.format("link"),
     ),
 ]
-#: A link, a schedule or, in a network of several switches, what a way passes.
+#: A link, a schedule or, in a network of several switches, the links and switches that a way passes.
 WayName = Annotated[
     str,
     text(

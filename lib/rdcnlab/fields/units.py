@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Quantities with units: text for people, integers for code.
 
-Durations are nanoseconds, rates bit/s, sizes bytes, shares millionths. All are integers, so that nothing is
-lost between text, scenario, kernel and table. Decimal prefixes are powers of 1000 (kB = 1000 B), binary ones of
-1024 (KiB = 1024 B).
+Durations are in nanoseconds, rates in bit/s, sizes in bytes, shares in millionths. All are integers, so that no
+precision is lost between text, scenario, kernel and table. Decimal prefixes are powers of 1000 (kB = 1000 B), binary
+prefixes are powers of 1024 (KiB = 1024 B).
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class Quantity:
     Parameters
     ----------
     name : str
-        What an error calls it, as in ``duration``.
+        Name in error messages, such as ``duration``.
     units : dict of str to int
         Factor to the base unit; the first unit listed is the base unit.
     aliases : dict of str to str
-        Other spellings that are read but never written.
+        Other spellings, which `parse` accepts and `format` never writes.
     example : str
         A valid text.
     """
@@ -74,11 +74,11 @@ class Quantity:
         return int(value)
 
     def format(self, value: int) -> str:
-        """Write a value in the unit that needs the fewest characters, so that `parse` gives it back."""
+        """Write a value in the unit that needs the fewest characters; `parse` returns the same value."""
         exact = [f"{value // factor} {unit}" for unit, factor in self.units.items() if value % factor == 0]
         if value == 0:
             return exact[0]
-        # Of equally short texts the larger unit reads better.
+        # If several texts are equally short, the largest unit is the most readable.
         return min(reversed(exact), key=len)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is asked: frozen, validated scenarios with units and a canonical hash."""
+"""Scenarios, the input of a run: frozen, validated, with units and a canonical hash."""
 
 from rdcnlab.scenario.flow import VARIANTS, Flow
 from rdcnlab.scenario.model import Scenario, canonical_json

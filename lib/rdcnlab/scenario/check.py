@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Turn pydantic's errors into ours: field, value, and what is allowed."""
+"""Convert pydantic's errors into `InputError`: field, value, and what is allowed."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from rdcnlab.scenario.timetable import PATH_TAGS
 
 
 def input_error(error: ValidationError, model: type[BaseModel]) -> InputError:
-    """Return the `InputError` that says what `error` says.
+    """Return an `InputError` with the problems that a pydantic error contains.
 
     Parameters
     ----------
     error : ValidationError
-        Raised by `model`.
+        The error that `model` raised.
     model : type
-        The model that was validated; its fields are named where an unknown one was given.
+        The model that was validated. If an unknown field was given, the message lists the fields of this model.
     """
     found = error.errors(include_url=False)
     places = [details["loc"] for details in found]
-    # A list whose items are wrong is also reported as too short; the items say it better.
+    # pydantic also reports a list as too short when its items are wrong; the errors of the items are clearer.
     kept = [d for d in found if not any(len(p) > len(d["loc"]) and p[: len(d["loc"])] == d["loc"] for p in places)]
     return InputError(*(_problem(details, model) for details in kept))
 
@@ -60,7 +60,7 @@ def _length(context: dict[str, Any]) -> str:
 
 
 def field_path(location: Sequence[int | str]) -> str:
-    """Write a location as ``flows[1].path[0].duration``."""
+    """Return a location as text such as ``flows[1].path[0].duration``."""
     text = ""
     previous: int | str = ""
     for part in location:
@@ -82,7 +82,7 @@ def _fields_at(model: type[BaseModel], location: Sequence[int | str]) -> list[st
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """Find the model class inside an annotation such as ``tuple[Annotated[Slot, ...], ...] | str``."""
+    """Return the model class inside an annotation such as ``tuple[Annotated[Slot, ...], ...] | str``."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     for argument in get_args(annotation):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time dilation: the same network for hosts whose clocks run slow, as emulators have it that are not fast enough.
+"""Time dilation: slow down a network by a factor, as emulators do that are too slow for its real rates.
 
-A network whose rates are divided and whose times are multiplied by a factor is the same network to hosts that are as
-many times slower. What is a setting of the hosts is multiplied too. What is not (timer frequency, delayed ACKs, the
-growth of CUBIC, the thresholds of its slow start, ticks of time stamps) stays, so in network time it is as many times
-shorter: that is what a testbed with dilation measured.
+Divide the rates of a network by a factor and multiply its times by the same factor. For hosts with clocks that are
+slower by this factor, it is the same network. Times that are settings of the hosts are multiplied too. Other times of
+the hosts are not (timer frequency, delayed ACKs, the growth of CUBIC, the thresholds of its slow start, ticks of time
+stamps). In network time these are therefore shorter by the factor. A testbed with time dilation measured the same.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario.model import Scenario
 
-#: Where times (ns, but for rto_min_us) and rates are in plain data; ``*`` is every item of a list.
+#: Where plain data contains times (ns; `rto_min_us` in us) and rates; ``*`` stands for every item of a list.
 _TIMES = (
     "network.hosts.*.delay", "network.links.*.delay", "network.schedules.*.slots.*.duration",
     "network.schedules.*.phase", "network.schedules.*.echo.in_advance", "flows.*.path.*.duration",
@@ -27,23 +27,23 @@ _RATES = ("network.hosts.*.rate", "network.links.*.rate")
 
 
 def dilated(scenario: Scenario, factor: int) -> Scenario:
-    """Return the scenario as hosts see it whose clocks run `factor` times slower than the network's.
+    """Return the scenario for hosts with clocks that run `factor` times slower than the network's clock.
 
     Parameters
     ----------
     scenario : Scenario
-        In network time.
+        Scenario in network time.
     factor : int
-        At least 1. All times of the tables of a run are then `factor` times those of the network.
+        At least 1. All times in the tables of a run are then `factor` times those of the network.
 
     Raises
     ------
     InputError
-        A rate is no multiple of the factor, or a time becomes too long.
+        A rate is not a multiple of the factor, or a time becomes too long.
     """
     if factor < 1:
         raise InputError.of("factor", factor, "at least 1")
-    # seeds share all the rest, which takes much longer to make than another seed
+    # The dilation is cached without the seed: to set a seed is much faster than to dilate again.
     return _dilated(scenario.with_(seed=0), factor).with_(seed=scenario.seed)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How notebooks show a scenario: by what a higher floor has registered, because a scenario cannot draw itself."""
+"""How notebooks show a scenario; a higher layer registers the function, because this layer cannot draw."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rdcnlab.scenario.model import Scenario
 
-#: MIME types and their contents, and of each type how it is shown, such as a width.
+#: Contents by MIME type, and display metadata by MIME type, such as a width.
 Bundle = tuple[dict[str, Any], dict[str, Any]]
 
 _show: list[Callable[[Scenario], Bundle]] = []
 
 
 def register(show: Callable[[Scenario], Bundle]) -> None:
-    """Set what shows scenarios from now on.
+    """Set the function that shows scenarios from now on.
 
     Parameters
     ----------
     show : callable
-        Takes a scenario and returns contents by MIME type, and how each is shown.
+        Takes a scenario; returns contents by MIME type and display metadata by MIME type.
     """
     _show[:] = [show]
 
 
 def bundle(scenario: Scenario) -> Bundle | None:
-    """Return what a notebook shows of a scenario; None where nothing is registered."""
+    """Return what a notebook shows for a scenario; None if no function is registered."""
     return _show[0](scenario) if _show else None

@@ -7,7 +7,7 @@ from typing import Any
 
 from rdcnlab.fields.errors import InputError
 
-#: Names that change every flow at once, beside the fields themselves.
+#: Names that change every flow at once, in addition to the names of fields.
 SHORTCUTS = ("period", "cc", "size")
 
 
@@ -19,17 +19,17 @@ def apply(data: dict[str, Any], name: str, value: Any) -> None:
     data : dict
         Plain data, as from `Scenario.to_dict`.
     name : str
-        A field (``seed``), a dotted path (``switch.dark``, ``flows.main.cc``; items of lists go by their name), or a
-        shortcut: ``cc`` and ``size`` set every flow's but that of bursts (udp), ``period`` the duration of every slot
-        of each timetable whose slots are equally long. ``__`` may stand for a dot. ``period=None`` leaves every flow on
-        its first link.
+        A field (``seed``), a dotted path (``switch.dark``, ``flows.main.cc``; items of lists are named by their
+        ``name``), or a shortcut. The shortcuts ``cc`` and ``size`` change every flow except bursts (udp). The shortcut
+        ``period`` changes the duration of every slot, in each timetable with equally long slots; ``period=None`` keeps
+        every flow on its first link. ``__`` may replace a dot.
     value : object
         New value, in code or text form.
 
     Raises
     ------
     InputError
-        There is no such field; the message lists what there is.
+        There is no such field. The message lists the fields that exist.
     """
     if name == "period":
         _set_period(data, value)

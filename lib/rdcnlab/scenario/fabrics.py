@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks of any size by a few parameters: ``network: {fabric: leaf-spine, leaves: 4, spines: 2, hosts: 8}``."""
+"""Networks of any size from a few parameters: ``network: {fabric: leaf-spine, leaves: 4, spines: 2, hosts: 8}``."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ from rdcnlab.scenario.network import Network, Red
 from rdcnlab.scenario.queue import MaybeQueueLimit, Queue, QueueLimit
 from rdcnlab.scenario.timetable import DARK
 
-#: Hosts of a network, at most.
+#: Largest number of hosts of a network.
 MOST_HOSTS = 250
 
 
 class Fabric(Frozen):
-    """What all fabrics have in common.
+    """Parameters that all fabrics have.
 
     Parameters
     ----------
     mtu, overhead : int
         As in `Network`.
     rate, host_rate : int
-        Of the links between switches, and of the cables of hosts, bit/s.
+        Rate of the links between switches, and of the hosts' cables, in bit/s.
     delay, host_delay : int
-        Their propagation, ns.
+        Their propagation delays in ns.
     """
 
     mtu: Mtu = 1500
@@ -62,7 +62,7 @@ class Fabric(Frozen):
 
 
 class Queued(Fabric):
-    """A fabric whose links have queues: the fields of `Link` for all of them alike."""
+    """A fabric with queues at its links; its fields are those of `Link` and apply to all links."""
 
     buffer: Bytes32 = 1_000_000
     ecn_threshold: Size | None = None
@@ -82,12 +82,12 @@ class Queued(Fabric):
 
 
 class Dumbbell(Queued):
-    """Senders ``s1``, ``s2`` and so on at the switch ``left``, receivers ``r1`` ... at ``right``, one link between.
+    """Senders ``s1``, ``s2`` ... at the switch ``left``, receivers ``r1`` ... at ``right``, one link between them.
 
     Parameters
     ----------
     pairs : int
-        Senders, and as many receivers.
+        Number of senders, and of receivers.
     """
 
     pairs: Annotated[int, whole(1, 125)] = 2
@@ -106,9 +106,9 @@ class LeafSpine(Queued):
     Parameters
     ----------
     leaves, spines : int
-        Switches of each kind.
+        Number of switches of each kind.
     hosts : int
-        At each leaf.
+        Number of hosts at each leaf.
     """
 
     leaves: Annotated[int, whole(2, 64)] = 2
@@ -130,21 +130,23 @@ class LeafSpine(Queued):
 
 
 class Rotor(Fabric):
-    """Racks behind optical switches that turn through all pairs; each pair has its circuit once a week.
+    """Racks behind optical switches that rotate through all pairs; each pair has its circuit once a week.
 
-    Hosts ``h1``, ``h2`` ... in the order of their racks; racks ``rack1`` ..., each with a link to each rotor, ``up1``
-    or ``up1-2``; schedules ``r1-r2`` for what goes from a rack to another, which waits there in a queue of its own.
+    Hosts are ``h1``, ``h2`` ... in the order of their racks. Racks are ``rack1`` ...; each has a link to each rotor,
+    ``up1`` or ``up1-2``. The schedule ``r1-r2`` is for packets from rack 1 to rack 2; they wait in rack 1, in a queue
+    of their own.
 
     Parameters
     ----------
     racks, hosts : int
-        Racks, and hosts in each.
+        Number of racks, and of hosts in each rack.
     uplinks : int
-        Rotors, each with an uplink of every rack; together they need as many fewer days.
+        Number of rotors; every rack has one uplink to each. With n rotors, n pairings share a day, so a week has about
+        1/n of the days.
     day, night : int
-        ns in which a circuit stands, and then all is dark while the rotors turn.
+        ns for which a circuit is up, and ns after it in which all is dark while the rotors turn.
     queue, ecn_threshold : Queue
-        Of what waits in a rack for another one.
+        Limit and marking threshold of the queue of packets that wait in one rack for another one.
     """
 
     mtu: Mtu = 9000
@@ -178,7 +180,7 @@ class Rotor(Fabric):
             for rack in range(self.racks)
             for rotor, name in enumerate(rotors)
         ]
-        # the light takes this long to the rotor, and the last frame of a day as long again as it takes on the line
+        # Light reaches the rotor after `delay`. The guard is the time that the last frame of a day needs on the line.
         optics = [{"name": name, "optical": True, "late": self.delay, "guard": self._guard} for name in rotors]
         switches = [*({"name": rack} for rack in racks), *optics]
         network = self._network(switches, _hosts(racks, self.hosts), links)
@@ -216,9 +218,9 @@ class Rotor(Fabric):
 
 
 def matchings(count: int) -> Iterator[list[tuple[int, int]]]:
-    """Yield pairings of 0 to `count` - 1 in which each pair comes once: a tournament by the circle method.
+    """Yield pairings of 0 to `count` - 1 in which each pair occurs once, by the circle method of tournaments.
 
-    With an odd count somebody has nobody in each of them.
+    If the count is odd, each pairing leaves one number without a partner.
     """
     even = count + count % 2
     circle = list(range(even))
@@ -242,19 +244,19 @@ FABRICS: dict[str, type[Fabric]] = {"dumbbell": Dumbbell, "leaf-spine": LeafSpin
 
 
 def fabric(parameters: dict[str, Any], *, text: bool = False) -> Network:
-    """Return the network of a fabric.
+    """Return the network that a fabric and its parameters describe.
 
     Parameters
     ----------
     parameters : dict
         ``fabric``, one of `FABRICS`, and fields of that class; optionally ``name``.
     text : bool
-        Refuse quantities without a unit, as in files.
+        Whether to refuse quantities without a unit, as in files.
 
     Raises
     ------
     InputError
-        There is no such fabric, or it has no such parameter or value.
+        The fabric does not exist, or a parameter or value is not allowed.
     """
     given = dict(parameters)
     kind, name = given.pop("fabric"), given.pop("name", None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Flows: what is sent, by which congestion control, along which timetable."""
+"""Flows: the data to send, the congestion control, and the timetable that the packets follow."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from rdcnlab.scenario.timetable import BYPASS, Path, Slot
 
 Protocol = Literal["tcp", "mptcp", "udp", "quic"]
 CongestionControl = Literal["cubic", "reno", "westwood", "bbr", "dctcp", "retcp"]
-#: Names of all congestion controls, in the order tables and legends use.
+#: Names of all congestion controls, in the order of tables and legends.
 VARIANTS: tuple[str, ...] = get_args(CongestionControl)
 _KERNEL_ONLY = ("westwood", "dctcp", "retcp")
-#: IPv4 and UDP; IPv4 and TCP with time stamps.
+#: Bytes of the headers of a packet: IPv4 and UDP; IPv4 and TCP with time stamps.
 UDP_HEADERS, TCP_HEADERS = 28, 52
-#: Those that implementations of QUIC have.
+#: Congestion controls that implementations of QUIC have.
 QUIC_VARIANTS = tuple(name for name in VARIANTS if name not in _KERNEL_ONLY)
 
 
@@ -39,35 +39,36 @@ class Flow(Frozen):
     name : str
         Unique in the scenario.
     protocol : {'tcp', 'mptcp', 'udp', 'quic'}
-        Transport protocol. With ``mptcp`` there is a subflow for each network of its schedule; see `Mptcp`. With
-        ``udp`` datagrams are sent in bursts, as fast as the host's line takes them; a run does not wait for their end.
-        With ``quic`` the receiver asks for the data, by the programs of `Scenario.quic`.
+        Transport protocol. With ``mptcp`` the flow has one subflow for each network of its schedule; see `Mptcp`. With
+        ``udp`` it sends datagrams in bursts, as fast as the host's line takes them; a run does not wait until they end.
+        With ``quic`` the receiver requests the data; the programs of `Scenario.quic` carry the flow.
     size : int
         Payload in bytes.
     cc : str or None
-        Congestion control of the sender; one of `VARIANTS`, with ``quic`` of `QUIC_VARIANTS`. None, and only None, with
-        ``udp``.
+        Congestion control of the sender: one of `VARIANTS`, or with ``quic`` one of `QUIC_VARIANTS`. It must be None
+        with ``udp``, and only then.
     path : str or tuple of Slot
-        The link the flow always takes, a timetable that repeats, or the name of a schedule that it shares with others.
+        One link that the flow always takes, a timetable that repeats, or the name of a schedule that flows share.
     back : str or tuple of Slot
-        The same for what goes from `dst` to `src`, such as ACKs.
+        The same for packets from `dst` to `src`, such as ACKs.
     phase : int
-        ns by which its own timetables start later than the scenario; the first slot is in force until then.
+        ns by which the flow's own timetables start later than the scenario. The first slot is in force until then.
     src, dst : str
-        Host names. A preset network supplies them by flow name.
+        Host names. A preset network sets them by the flow's name.
     start : int
-        ns after the start of the scenario.
+        Start time in ns after the start of the scenario.
     initiator : {'src', 'dst'}
-        Who opens the connection: the sender, or the receiver, which asks for the data as a client of HTTP does. A
-        flow's completion time begins here.
+        Which host opens the connection: the sender, or the receiver, which requests the data as an HTTP client does.
+        The flow's completion time is counted from this moment.
     burst : int or None
-        Datagrams of a burst; needed with ``udp``, as is `interval`.
+        Datagrams per burst. ``udp`` needs both this and `interval`.
     interval : int or None
-        ns from the begin of a burst to that of the next.
+        ns from the start of one burst to the start of the next.
     tdtcp : bool or None
-        Whether the sender offers time-division TCP; None: as `Transport.tdtcp` says. Flows of a host have the same.
+        Whether the sender offers time-division TCP; None: the value of `Transport.tdtcp`. All flows of a sending host
+        must have the same value.
     packet : int or None
-        Bytes of a datagram with its IP and UDP headers (28 B); None is the network's MTU.
+        Bytes of a datagram including its IP and UDP headers (28 B); None: the network's MTU.
     """
 
     name: FlowName
@@ -120,21 +121,21 @@ class Flow(Frozen):
 
     @property
     def is_tcp(self) -> bool:
-        """Whether it is TCP on the wire, in one connection or in several subflows."""
+        """Whether the flow is TCP on the wire, in one connection or in several subflows."""
         return self.protocol in ("tcp", "mptcp")
 
     @property
     def slots(self) -> tuple[Slot, ...]:
-        """Its own timetable; empty for a flow that stays on one link or follows a schedule."""
+        """The flow's own timetable; empty if it stays on one link or follows a schedule."""
         return () if isinstance(self.path, str) else self.path
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """What its own timetable names in turn, or the link or schedule it keeps to."""
+        """The targets of the flow's own timetable in order, or its one link or schedule."""
         return (self.path,) if isinstance(self.path, str) else tuple(slot.link for slot in self.path)
 
     @property
     def period(self) -> int | None:
-        """Duration in ns that all slots have, or None for a static or uneven path."""
+        """The common duration of all slots in ns; None if the path is static or its slots differ in length."""
         durations = {slot.duration for slot in self.slots}
         return durations.pop() if len(durations) == 1 else None

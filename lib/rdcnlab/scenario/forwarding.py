@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which ways the flows and schedules of a scenario take through a network of several switches, and when."""
+"""Ways of a scenario's flows and schedules through a network of several switches, and the times of each way."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from rdcnlab.scenario.flow import Flow
     from rdcnlab.scenario.model import Scenario
 
-#: Slots that a switch keeps for one timetable, at most, as in the kernel's ``OCS_SLOT_COUNT_MAX``.
+#: Largest number of slots of one timetable in a switch, as the kernel's ``OCS_SLOT_COUNT_MAX``.
 MOST_SLOTS = 1024
-#: ns for which the last state of a timetable that does not repeat is kept.
+#: ns for which a timetable that does not repeat keeps its last state.
 _LONG = 24 * 3600 * 10**9
 
 
 def schedule_of(scenario: Scenario, flow: Flow, *, back: bool = False) -> Schedule | None:
-    """Return the schedule that a flow follows: the one its path names, or that of its pair of switches."""
+    """Return the schedule that a flow follows: the schedule that its path names, or that of its pair of switches."""
     network = scenario.network
     path = flow.back if back else flow.path
     if back and path == SAME:
@@ -42,12 +42,12 @@ def _of_pair(scenario: Scenario, flow: Flow, *, back: bool) -> Schedule | None:
 
 
 def route_of(scenario: Scenario, flow: Flow, *, back: bool = False) -> Route:
-    """Return the route of a flow that follows no schedule, or of the one it follows.
+    """Return the route of a flow: that of its schedule if it follows one, otherwise that of its path.
 
     Raises
     ------
     NoWay
-        What its path names is on no way between its hosts.
+        The path names something that no way between the flow's hosts passes.
     """
     network = scenario.network
     schedule = schedule_of(scenario, flow, back=back)
@@ -65,7 +65,7 @@ def route_of(scenario: Scenario, flow: Flow, *, back: bool = False) -> Route:
 
 
 def route_of_schedule(scenario: Scenario, schedule: Schedule, ends: tuple[str, str]) -> Route:
-    """Return the route of all that follows a schedule between two switches."""
+    """Return the route of all traffic that follows a schedule between two switches."""
     return _route(scenario, ends, schedule.slots, (scenario.seed, "ecmp", schedule.name), scenario.phase(schedule))
 
 
@@ -86,23 +86,23 @@ def _route(scenario: Scenario, ends: tuple[str, str], path: Path, key: tuple[obj
 
 
 def timetable(scenario: Scenario, route: Route, switch: str, *, every: bool = False) -> Timetable:
-    """Return what a switch does for a route: its own part of it, as late as it is.
+    """Return the timetable of one switch for a route, with the delays of this switch.
 
     Parameters
     ----------
     scenario : Scenario
-        Of a network of several switches.
+        A scenario with a network of several switches.
     route : Route
-        One of its routes.
+        One of the scenario's routes.
     switch : str
         One of the route's switches.
     every : bool
-        Whether slots between which nothing changes here are kept apart, as hosts may be told of them.
+        Whether to keep slots separate that do not differ at this switch. Hosts may be notified of each of them.
 
     Raises
     ------
     NoWay
-        Drawn changes would need more slots than a switch keeps.
+        With random jitter, the timetable would need more slots than a switch can store.
     """
     node = scenario.network.node(switch)
     targets = route.at(switch, dark=switch == route.first or node.optical)
@@ -132,7 +132,7 @@ def timetable(scenario: Scenario, route: Route, switch: str, *, every: bool = Fa
 
 
 def _guarded(targets: tuple[str | None, ...], durations: tuple[int, ...], guard: int) -> tuple[tuple[int, ...], int]:
-    """Let each way last into the dark that follows it; return the durations, and by how much the first begins later."""
+    """Extend each way by the guard into the next dark slot; return the durations and the delay of the first slot."""
     found = list(durations)
     later = 0
     for place, target in enumerate(targets):
@@ -149,7 +149,7 @@ def _guarded(targets: tuple[str | None, ...], durations: tuple[int, ...], guard:
 def _merged(
     targets: tuple[str | None, ...], durations: tuple[int, ...]
 ) -> tuple[tuple[str | None, ...], tuple[int, ...], tuple[int, ...]]:
-    """Join neighbours that are alike; the first slot stays the first, because it is in force before the beginning."""
+    """Join equal neighbours; never join across the ends, because the first slot is in force before the start."""
     kept: list[tuple[str | None, int, int]] = []
     for place, (target, duration) in enumerate(zip(targets, durations, strict=True)):
         if kept and kept[-1][0] == target:

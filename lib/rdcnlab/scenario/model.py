@@ -33,22 +33,23 @@ MOST_SEED = 2**32 - 1
 
 
 class Scenario(Frozen):
-    """A question to an engine. Frozen; equal scenarios have equal hashes.
+    """The input of a run, which an engine executes. Frozen; equal scenarios have equal hashes.
 
     Parameters
     ----------
     network : Network
-        Hosts, links and pools; in text the name of a preset will do, or a fabric with its parameters, such as
-        ``{fabric: rotor, racks: 8}``. In plain data ``h[1-6]`` names six hosts.
+        Hosts, links and pools. Instead of a network, text may give the name of a preset, or a fabric with its
+        parameters, such as ``{fabric: rotor, racks: 8}``. In plain data ``h[1-6]`` names six hosts.
     flows : tuple of Flow
-        At least one. In plain data ``flow-[1-16]`` names sixteen; ranges in other fields, such as ``src``, go along.
+        At least one. In plain data ``flow-[1-16]`` names sixteen flows. Ranges in other fields of the flow, such as
+        ``src``, advance together with the name.
     switch, transport, mptcp, quic, engine, probes, jitter
-        Settings, each with defaults.
+        Settings; each field has a default.
     notify : Notify or None
-        How hosts are told of changes of the network; None: they are not.
+        How hosts are notified of changes of the network. None: they are not notified.
     limit : int
-        Virtual time in ns at which the run ends even if flows have not. Flows that are larger than what can be sent
-        until then are cut there: nothing is wrong with that, they have ``received_B`` but no ``fct_s``.
+        Virtual time in ns at which the run ends, even if flows are not complete. A flow that is too large to complete
+        in this time is cut off there. This is not an error: the flow has ``received_B`` but no ``fct_s``.
     seed : int
         Source of all randomness, 0 to 2**32 - 1.
 
@@ -124,12 +125,12 @@ class Scenario(Frozen):
 
     @property
     def spans(self) -> int:
-        """How many spans of `Probes.fold` there are; 1 without."""
+        """Number of whole spans of `Probes.fold` before the limit; 1 if `Probes.fold` is not set."""
         probes = self.probes
         return 1 if probes.fold is None else (self.limit - probes.fold_from) // probes.fold
 
     def _check_path(self, place: str, path: Path) -> None:
-        """Raise Misfit for a path, there or back, that leads nowhere."""
+        """Raise Misfit if a path, forward or back, names a target that does not exist or that flows cannot use."""
         if self.network.schedule(path) is not None:
             return
         links = [link.name for link in self.network.links]
@@ -148,7 +149,7 @@ class Scenario(Frozen):
             raise Misfit(place, DARK, "a path with at least one slot that is not dark")
 
     def _check_ways(self, place: str, flow: Flow) -> None:
-        """Raise Misfit for a path through several switches that leads nowhere, or over a link without a queue."""
+        """Raise Misfit if a path through several switches is impossible, or uses a link without a queue."""
         if flow.protocol == "mptcp":
             raise Misfit(f"{place}.protocol", flow.protocol, "tcp, udp or quic, in a network of several switches")
         for field, back in (("path", False), ("back", True)):
@@ -178,13 +179,13 @@ class Scenario(Frozen):
                         raise Misfit(f"network.links.{hop.link}.buffer", None, allowed)
 
     def schedule(self, flow: Flow, *, back: bool = False) -> Schedule | None:
-        """Return the schedule that a flow follows there, or on its way back; None without one."""
+        """Return the schedule that a flow follows, forward or on its way back; None if it follows no schedule."""
         if self.network.switches:
             return forwarding.schedule_of(self, flow, back=back)
         return self.network.schedule(flow.back if back else flow.path)
 
     def _check_subflows(self, place: str, flow: Flow) -> None:
-        """Raise Misfit for a flow of several subflows that has no networks for them."""
+        """Raise Misfit if the schedules of an MPTCP flow do not provide one network per subflow."""
         path, back = self.network.schedule(flow.path), self.network.schedule(flow.back)
         if path is None or path.tdns != tuple(range(len(path.tdns))) or not 2 <= len(path.tdns) <= MOST_SUBFLOWS:
             allowed = f"a schedule whose slots have 2 to {MOST_SUBFLOWS} networks, tdn 0, 1 and so on, with mptcp"
@@ -196,7 +197,7 @@ class Scenario(Frozen):
             raise Misfit("notify", None, "given, with mptcp, whose scheduler follows what hosts are told")
 
     def subflows(self, flow: Flow) -> int:
-        """Return how many subflows a flow has; 1 unless it is of mptcp."""
+        """Return the number of subflows of a flow; 1 unless its protocol is mptcp."""
         path = self.network.schedule(flow.path)
         return len(path.tdns) if flow.protocol == "mptcp" and path is not None else 1
 
@@ -211,7 +212,7 @@ class Scenario(Frozen):
                     raise Misfit(f"flows.{flow.name}.tdtcp", True, allowed)
             return
         for flow in self.flows:
-            # the one who is asked has to know of it too, or nothing comes of it
+            # The receiver must support TDTCP too, which transport.tdtcp sets; otherwise the connection does not use it.
             if flow.tdtcp and not self.transport.tdtcp:
                 raise Misfit(f"flows.{flow.name}.tdtcp", True, "false or none, without transport.tdtcp")
             if flow.protocol == "tcp" and offers[flow.src] != self.offered(flow):
@@ -227,7 +228,7 @@ class Scenario(Frozen):
         return self.transport.tdtcp if flow.tdtcp is None else flow.tdtcp
 
     def offers(self) -> dict[str, bool]:
-        """Return which hosts offer time-division TCP, as the first flow that each sends has it."""
+        """Return, by host name, whether a sending host offers time-division TCP; the host's first TCP flow decides."""
         found: dict[str, bool] = {}
         for flow in self.flows:
             if flow.protocol == "tcp":
@@ -235,12 +236,12 @@ class Scenario(Frozen):
         return found
 
     def listening(self) -> dict[str, Schedule]:
-        """Return the schedule of which each host is told, by the host's name; see `Notify`.
+        """Return, by host name, the schedule that each host is notified of; see `Notify`.
 
         Raises
         ------
         ValueError
-            Flows of a host follow several.
+            The flows of one host follow several schedules.
         """
         found: dict[str, Schedule] = {}
         for flow in self.flows:
@@ -251,29 +252,29 @@ class Scenario(Frozen):
         return found
 
     def start_times(self) -> tuple[int, ...]:
-        """Return the ns after the scenario's start at which each flow starts, jitter included."""
+        """Return the start time of each flow in ns after the scenario's start, jitter included."""
         return tuple(flow.start + self._draw(f"start {flow.name}", self.jitter.start) for flow in self.flows)
 
     def phases(self) -> tuple[int, ...]:
-        """Return the ns by which each flow's timetable starts later, jitter included.
+        """Return by how many ns each flow's timetable starts later than the scenario, jitter included.
 
-        The random part is common to all, because one switch has one clock.
+        The random part is the same for all flows, because one switch has one clock.
         """
         return tuple(self.phase(flow) for flow in self.flows)
 
     def phase(self, of: Flow | Schedule) -> int:
-        """Return the ns by which the timetable of a flow or a schedule starts later, jitter included."""
+        """Return by how many ns the timetable of a flow or a schedule starts later, jitter included."""
         return of.phase + self._draw("phase", self.jitter.phase)
 
     def timetable(self, flow: Flow, *, back: bool = False) -> tuple[tuple[Slot, ...], str, int]:
-        """Return where a flow goes: slots, none if it stays where it is; the first target; the phase in ns.
+        """Return a flow's slots (empty if it stays on one target), its first target, and its phase in ns.
 
         Parameters
         ----------
         flow : Flow
-            One of the scenario's.
+            One of the scenario's flows.
         back : bool
-            In the other direction.
+            Whether to return the timetable of the opposite direction, from `dst` to `src`.
         """
         path = flow.back if back else flow.path
         schedule = self.network.schedule(path)
@@ -282,8 +283,8 @@ class Scenario(Frozen):
         return ((), path, 0) if isinstance(path, str) else (path, path[0].link, self.phase(flow))
 
     def _draw(self, purpose: str, upper: int) -> int:
-        # A hash and not a generator: equal in every version of every library, and a flow's draw does not depend on
-        # how many flows come before it.
+        # This uses a hash instead of a random generator. A hash gives equal values in every version of every library,
+        # and a flow's value does not depend on the number of flows before it.
         digest = hashlib.sha256(f"{self.seed} {purpose}".encode()).digest()
         return int.from_bytes(digest[:16], "big") % (upper + 1)
 
@@ -295,14 +296,14 @@ class Scenario(Frozen):
 
     @classmethod
     def load(cls, path: str | FilePath) -> Self:
-        """Read a scenario from a YAML file, whose quantities carry their units, or from a canonical ``.json`` file.
+        """Read a scenario from a YAML file with units, or from a canonical ``.json`` file.
 
-        Relative paths in it, such as that of ``switch.program``, begin at its own directory.
+        Relative paths in the file, such as that of ``switch.program``, start at the file's directory.
 
         Raises
         ------
         InputError
-            The file cannot be read, is no YAML, or is no valid scenario.
+            The file cannot be read, is not YAML, or is not a valid scenario.
         """
         path = FilePath(path)
         try:
@@ -311,7 +312,7 @@ class Scenario(Frozen):
         except OSError as error:
             raise InputError.of("scenario", str(path), f"a file that can be read ({error.strerror})") from None
         except (ValueError, yaml.YAMLError, RecursionError, AttributeError, TypeError, KeyError) as error:
-            # Beside its own errors, the YAML reader lets some of Python's through for malformed scalars and keys.
+            # Besides its own errors, the YAML reader raises some of Python's errors for malformed scalars and keys.
             allowed = f"YAML text ({' '.join(str(error).split())})"
             raise InputError.of("scenario", str(path), allowed) from None
         return cls.from_dict(data, text=path.suffix != ".json", directory=path.parent)
@@ -327,12 +328,12 @@ class Scenario(Frozen):
         text : bool
             Refuse quantities without a unit, as in files.
         directory : Path, optional
-            Where relative paths of files begin; by default the working directory.
+            Directory where relative paths of files start; by default the working directory.
 
         Raises
         ------
         InputError
-            Names every wrong field, its value and what is allowed.
+            The message names every wrong field, its value and what is allowed.
         """
         if not isinstance(data, dict):
             raise InputError.of("scenario", data, f"a mapping with the fields {', '.join(cls.model_fields)}")
@@ -344,18 +345,18 @@ class Scenario(Frozen):
             raise InputError.of("scenario", data, "data that does not contain itself") from None
 
     def with_(self, **changes: Any) -> Self:
-        """Return a scenario that differs in some fields.
+        """Return a scenario in which some fields are changed.
 
         Parameters
         ----------
         **changes
-            Fields, dotted paths (with ``**{}`` or ``__`` for the dot), or ``period``, ``cc`` and ``size`` for all
-            flows at once; see `rdcnlab.scenario.edit.apply`.
+            New values by field name or by dotted path (pass a dotted path with ``**{}``, or write ``__`` instead of the
+            dot). ``period``, ``cc`` and ``size`` change all flows at once; see `rdcnlab.scenario.edit.apply`.
 
         Raises
         ------
         InputError
-            Unknown field or value that is not allowed.
+            A field is unknown, or a value is not allowed.
         """
         if not changes:
             return self
@@ -367,10 +368,10 @@ class Scenario(Frozen):
         return self.from_dict(data)
 
     def _with_seed(self, seed: int) -> Self:
-        """Return the scenario with another seed, of which all the rest is shared.
+        """Return the scenario with another seed; the copy shares all other parts.
 
-        Items have up to a hundred seeds of each scenario; making each of them from plain data takes a hundred times as
-        long. Nothing that is checked depends on the seed, unless there are several switches: ECMP draws from it.
+        Items have up to a hundred seeds of each scenario. Making each scenario from plain data would take a hundred
+        times as long. No check depends on the seed, unless there are several switches: there ECMP depends on the seed.
         """
         if not 0 <= seed <= MOST_SEED:
             return self.from_dict({**self.to_dict(), "seed": seed})  # raises the error that names the field
@@ -381,11 +382,11 @@ class Scenario(Frozen):
 
     @functools.cached_property
     def canonical(self) -> dict[str, Any]:
-        """What `to_dict` returns, made once; not to be changed."""
+        """The result of `to_dict`, computed once; callers must not change it."""
         return self.to_dict()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return canonical plain data: every field, integers in base units."""
+        """Return the scenario as canonical plain data: every field, with integers in base units."""
         data: dict[str, Any] = self.model_dump(mode="json")
         return data
 
@@ -394,13 +395,13 @@ class Scenario(Frozen):
         return canonical_json(self.canonical)
 
     def dump(self) -> str:
-        """Return YAML with units in the text form that `load` reads; fields at their defaults are left out."""
+        """Return YAML with units, as `load` reads it; fields with their default value are left out."""
         data = self.model_dump(mode="json", context={TEXT: True}, exclude_defaults=True)
         data = {name: data[name] for name in type(self).model_fields if name in data}
         known = preset(self.network.name) if self.network.name in presets() else None
         if known is not None and known.network == self.network:
             data["network"] = self.network.name
-            # The preset would set these anew, so they must be there even where they are at their default.
+            # `load` would apply the preset's settings, so these fields are written even where they have their default.
             every = self.model_dump(mode="json", context={TEXT: True})
             data |= {name: every[name] for name in known.scenario}
         return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
@@ -413,7 +414,7 @@ class Scenario(Frozen):
 
     @functools.cached_property
     def hash(self) -> str:
-        """sha256 of the canonical JSON without the network's label and a program's path, in hexadecimal."""
+        """SHA-256 of the canonical JSON in hexadecimal; the network's label and the path of a program do not count."""
         data = {**self.canonical, "network": _without(self.canonical["network"], "name")}
         if self.switch.program is not None:
             program = _without(data["switch"]["program"], "path")
@@ -426,12 +427,12 @@ def _without(data: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def canonical_json(data: Any) -> str:
-    """Return JSON that is the same for the same data: sorted keys, no blanks, ASCII."""
+    """Return canonical JSON: equal data gives equal text (sorted keys, no blanks, ASCII)."""
     return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
 def _as_data(name: str, value: Any) -> Any:
-    """Return a value given from Python as plain data; numpy scalars and parts of other scenarios are welcome."""
+    """Return a Python value as plain data; it may contain numpy scalars and parts of other scenarios."""
     try:
         return json.loads(json.dumps(value, default=_plain))
     except (ValueError, RecursionError, TypeError):
@@ -447,10 +448,10 @@ def _plain(value: Any) -> Any:
 
 
 def _with_defaults(data: dict[str, Any], *, text: bool) -> dict[str, Any]:
-    """Fill in what depends on other fields: the preset's settings, and the path where there is one to be expected."""
+    """Fill in values that depend on other fields: the settings of a preset, and the default path of flows."""
     data = _with_preset(data, text=text)
     switch, network = data.get("switch"), data.get("network")
-    # with several switches that is the shortest way; a P4 program of one's own decides where packets go
+    # With several switches the default is the shortest way. A P4 program of the user decides itself where packets go.
     graph = bool(
         network.switches if isinstance(network, Network) else isinstance(network, dict) and network.get("switches")
     )
@@ -462,14 +463,14 @@ def _with_defaults(data: dict[str, Any], *, text: bool) -> dict[str, Any]:
 
 
 def _with_preset(data: dict[str, Any], *, text: bool) -> dict[str, Any]:
-    """Replace the name of a network by the network, and fill in what the preset says about flows and settings."""
+    """Replace the name of a network by the network, and fill in the preset's values for flows and settings."""
     if "flows" in data:
         data = {**data, "flows": expanded(data["flows"], "flows")}
     network = data.get("network")
     if isinstance(network, str) and network in FABRICS:
         network = {"fabric": network}
     if isinstance(network, dict):
-        network = _fabric(network, text=text) if "fabric" in network else expanded_network(network)
+        network = fabric(network, text=text) if "fabric" in network else expanded_network(network)
         data = {**data, "network": network}
     if isinstance(network, str):
         known = preset(network)
@@ -487,15 +488,6 @@ def _with_preset(data: dict[str, Any], *, text: bool) -> dict[str, Any]:
     if isinstance(data.get("flows"), list | tuple):
         data = {**data, "flows": [_routed(flow, known) for flow in data["flows"]]}
     return data
-
-
-def _fabric(parameters: dict[str, Any], *, text: bool) -> Network:
-    """Return the network of a fabric; not as data, which in a file would have to have units."""
-    data = fabric(parameters, text=text)
-    try:
-        return Network.model_validate(data)
-    except ValidationError as error:
-        raise input_error(error, Network).below("network") from None
 
 
 def _routed(flow: Any, known: Preset) -> Any:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Multipath TCP over a schedule: a subflow for each of its time-division networks."""
+"""Multipath TCP over a schedule: one subflow for each of its time-division networks."""
 
 from __future__ import annotations
 
@@ -7,29 +7,32 @@ from typing import Literal
 
 from rdcnlab.fields.quantities import Frozen
 
-#: Subflows a connection can have (``MPTCP_SUBFLOWS_MAX`` of Linux).
+#: Largest number of subflows of a connection (``MPTCP_SUBFLOWS_MAX`` of Linux).
 MOST_SUBFLOWS = 8
 
 
 class Mptcp(Frozen):
-    """What is common to all flows of the protocol ``mptcp``.
+    """Settings of all flows with the protocol ``mptcp``.
 
-    Such a flow follows a schedule, and has a subflow for each of the schedule's time-division networks (TDN), number i
-    for TDN i, all with the flow's congestion control. The first is made by the connection; of the others' addresses the
-    receiver tells once it stands.
+    Such a flow follows a schedule. It has one subflow for each of the schedule's time-division networks (TDN): subflow
+    i for TDN i. All subflows have the flow's congestion control. The connection itself creates the first subflow. After
+    the connection is established, the receiver announces the addresses for the other subflows.
 
     Parameters
     ----------
     scheduler : {'tdm', 'default'}
-        Data on the subflow of the active network and on no other; or Linux' own, which uses all that have room.
+        ``tdm`` sends data on the subflow of the active network only. ``default`` is the scheduler of Linux, which uses
+        all subflows that have room.
     isolation : {'acks', 'all', 'none'}
-        What of a subflow waits while another network than its own is there: its ACKs, as if in the receiver; data in
-        the switch too, in a queue for each subflow with the limit of the schedule's; or nothing.
+        Which packets of a subflow wait while another network than its own is active. ``acks``: its ACKs, as if they
+        waited in the receiver. ``all``: also its data, in the switch; each subflow has a queue with the limit of the
+        schedule's queue. ``none``: no packets wait.
 
     Notes
     -----
     Chen et al., "Time-division TCP for Reconfigurable Data Center Networks", SIGCOMM 2022, Sec. 2.2: subflows are
-    isolated strictly, ACKs wait in the receiver for their network. All data share the rack's queue there (Sec. A.3).
+    isolated strictly, and ACKs wait in the receiver for their network. In the paper all data share the rack's queue
+    (Sec. A.3).
     """
 
     scheduler: Literal["tdm", "default"] = "tdm"

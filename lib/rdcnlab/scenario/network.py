@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The network of a scenario: switches, the hosts at them, and the links inside or between them."""
+"""The network of a scenario: switches, the hosts at them, and the links inside or between switches."""
 
 from __future__ import annotations
 
@@ -34,24 +34,25 @@ __all__ = ["BYPASS", "DARK", "ECMP", "RESERVED", "SAME", "Host", "Link", "Networ
 
 
 class Node(Frozen):
-    """A switch of a network that has several.
+    """A switch of a network with several switches.
 
     Parameters
     ----------
     name : str
-        What hosts, links and paths call it.
+        Name that hosts, links and paths use.
     kind : {'ocs', 'bmv2', 'ovs', 'linux'} or None
-        What decides where its packets go; None: `Switch.kind`.
+        Kind of the switch; None: the value of `Switch.kind`.
     late : int
-        ns after the instant of the timetable at which a change takes effect here.
+        Delay in ns between an instant of the timetable and the moment when the change takes effect at this switch.
     jitter : int
-        Every change takes effect up to this many ns later still, drawn uniformly for each instant; less than the
-        shortest slot. Changes of several flows at one instant are one update.
+        Largest additional random delay of a change in ns, drawn uniformly for each instant; less than the shortest
+        slot. Changes of several flows at the same instant are one update with one delay.
     optical : bool
-        Whether it passes on light: what leaves it is not sent anew, so its ends of links have no rate and no queue, and
-        what arrives in a dark slot, or by no timetable, is lost.
+        Whether the switch passes light on. It does not send packets anew, so its ends of links have no rate and no
+        queue. It loses packets that arrive in a dark slot, and packets that belong to no timetable.
     guard : int
-        ns of a dark slot in which an optical switch still passes what comes, because it was sent before.
+        ns at the start of a dark slot during which an optical switch still passes packets, because they were sent
+        before.
     """
 
     name: LinkName
@@ -69,23 +70,23 @@ class Node(Frozen):
 
 
 class Host(Frozen):
-    """A host and its cable to its switch.
+    """A host and the cable to its switch.
 
     Parameters
     ----------
     name : str
         Lower-case letters and digits, at most 8, because it becomes part of an interface name.
     rate : int
-        Line rate in bit/s, both from the host and to it; `Network.overhead` is counted.
+        Line rate in bit/s, in both directions; it includes `Network.overhead`.
     delay : int
-        Propagation in ns, one way.
+        Propagation delay in ns, one way.
     queue : Queue
         Limit of the host's own egress queue.
     nic_buffer : int
-        Bytes the network card takes from the host and keeps until the line is free. The host's kernel counts them as
-        sent, so TCP small queues do not see them.
+        Bytes that the network card takes from the host and keeps until the line is free. The host's kernel counts them
+        as sent, so TCP small queues do not include them.
     at : str or None
-        Its switch; None where the network has but one.
+        The host's switch; None if the network has one switch only.
     """
 
     name: HostName
@@ -97,12 +98,13 @@ class Host(Frozen):
 
 
 class Red(Frozen):
-    """Random early drop of packets that cannot be marked.
+    """Random early drop of packets that are not ECN-capable.
 
     Parameters
     ----------
     min, max : int
-        Bytes in the queue where dropping begins, and where everything is dropped.
+        Queue length in bytes at which dropping begins, and at which every packet is dropped. If both are equal, the
+        queue is drop-tail with this length.
     probability : int
         Drop probability just below `max`, in millionths; text form ``10 %``.
     """
@@ -113,35 +115,40 @@ class Red(Frozen):
 
     @model_validator(mode="after")
     def _ordered(self) -> Red:
+        if not self.max:
+            raise Misfit("max", self.max, "more than 0 B; without red nothing is dropped early")
         if self.min > self.max:
             raise Misfit("min", self.min, f"at most max ({self.max})")
         return self
 
 
 class Link(Frozen):
-    """A link with the queue in front of it: inside the one switch, or between two.
+    """A link with its queue: inside the one switch of the network, or between two switches.
 
     Parameters
     ----------
     name : str
-        Name that timetables use; ``dark``, ``bypass`` and, with several switches, ``ecmp`` and ``same`` are reserved.
+        Name that timetables use. ``dark`` and ``bypass`` are reserved; with several switches ``ecmp`` and ``same`` are
+        too.
     between : tuple of str or None
-        The two switches that it joins. It is duplex then: each end has a line and a queue as said below.
+        The two switches that the link joins. The link is then duplex: each end has a line and a queue with the values
+        below.
     at : str or None
-        With several switches: the one that it is inside of, if it joins none. It is the last of a way: the receiver is
-        at this switch.
+        With several switches, for a link that joins no two switches: the switch that contains it. Such a link is the
+        last of a way, so the receiver must be at this switch.
     rate : int
-        bit/s on the wire, `Network.overhead` counted.
+        bit/s on the wire, including `Network.overhead`.
     delay : int
-        Propagation in ns.
+        Propagation delay in ns.
     buffer : int or None
-        Own queue limit in bytes, or None with a `pool`. None with neither: only schedules with a queue lead here.
+        Limit of the link's own queue in bytes, or None with a `pool`. If both are None, only schedules with a queue may
+        use the link.
     pool : str or None
-        The shared buffer the queue draws from.
+        Name of the shared buffer that the link's queue uses.
     ecn_threshold : int or None
         Queue length in bytes above which an arriving ECN-capable packet is marked.
     red : Red or None
-        What happens to packets that are not ECN-capable.
+        Random early drop of packets that are not ECN-capable; None: no random early drop.
     """
 
     name: LinkName
@@ -164,30 +171,30 @@ class Link(Frozen):
 
 
 class Pool(Frozen):
-    """A buffer that several links share; `size` in bytes."""
+    """A buffer that several links share; `size` is in bytes."""
 
     name: LinkName
     size: Bytes32
 
 
 class Network(Frozen):
-    """Hosts around one switch, or a graph of switches.
+    """Hosts at one switch, or a graph of several switches with their hosts.
 
     Parameters
     ----------
     name : str
-        A label; it does not enter the scenario's hash.
+        A label; it is not part of the scenario's hash.
     mtu : int
         Largest IP packet in bytes.
     overhead : int
-        Bytes a frame adds on the wire: header, FCS, preamble and gap.
+        Bytes that a frame needs on the wire in addition to its IP packet: header, FCS, preamble and gap.
     hosts, links, pools : tuple
-        Names are unique in each.
+        Names are unique within each of them.
     schedules : tuple of Schedule
-        Timetables that flows share, by name; no link has the same name.
+        Timetables that flows share, by name. A schedule must not have the name of a link.
     switches : tuple of Node
-        The switches of a graph: then each host is `at` one of them and each link `between` two. Without any there is
-        one switch, and links are inside it.
+        The switches of a graph: each host is `at` one of them and each link is `between` two. If empty, the network has
+        one switch, and the links are inside it.
     """
 
     name: FlowName
@@ -213,7 +220,7 @@ class Network(Frozen):
 
     @functools.cached_property
     def graph(self) -> Graph:
-        """Switches and links as a graph; empty where there is one switch."""
+        """Switches and links as a graph; empty if the network has one switch only."""
         ends = {link.name: link.between for link in self.links if link.between is not None}
         loops = {link.name: link.at for link in self.links if link.at is not None}
         return Graph(tuple(node.name for node in self.switches), ends, loops)
@@ -306,28 +313,29 @@ class Network(Frozen):
 
     @property
     def bare(self) -> tuple[str, ...]:
-        """Links that have no queue but those of schedules."""
+        """Links that have no queue of their own, so that only the queues of schedules lead to them."""
         return tuple(link.name for link in self.links if link.buffer is None and link.pool is None)
 
     def schedule(self, path: object) -> Schedule | None:
-        """Return the schedule that a flow's path names; None where it is a link or a timetable of its own."""
+        """Return the schedule that a flow's path names; None if the path is a link or the flow's own timetable."""
         return next((schedule for schedule in self.schedules if schedule.name == path), None)
 
     def rtt_ns(
         self, src: str, dst: str, there: int, back: int, *, link: str | None = None, link_back: str | None = None
     ) -> float:
-        """Return the RTT between two hosts while nothing else is on the way, in ns.
+        """Return the RTT in ns between two hosts on an otherwise empty network.
 
         Parameters
         ----------
         src, dst : str
             Names of the hosts.
         there : int
-            Bytes of the packet on its way there; without `overhead`.
+            Bytes of the packet from `src` to `dst`, without `overhead`.
         back : int
-            Bytes of the answer.
+            Bytes of the answer, without `overhead`.
         link, link_back : str or None
-            The link there, the first one if None, and the one back; the answer bypasses all links if None.
+            The link of the packet (None: the network's first link) and the link of the answer (None: the answer
+            bypasses all links).
         """
         ends = [host for host in self.hosts if host.name in (src, dst)]
         cables = sum(host.delay for host in ends)
@@ -339,16 +347,16 @@ class Network(Frozen):
         return 2 * cables + first.delay + sum(each.delay for each in second) + time
 
     def delay_ns(self, src: str, dst: str, there: int, back: int, *, rate: int, rtt_ns: float) -> int:
-        """Return the delay of a link, taken there and back, with which two hosts have an RTT; see `rtt_ns`.
+        """Return the delay (ns) of a link, used in both directions, that gives two hosts an RTT; see `rtt_ns`.
 
         Parameters
         ----------
         src, dst, there, back
             As in `rtt_ns`.
         rate : int
-            Of the link, bit/s.
+            Rate of the link in bit/s.
         rtt_ns : float
-            The RTT while nothing else is on the way, in ns.
+            The RTT in ns on an otherwise empty network.
         """
         ends = [host for host in self.hosts if host.name in (src, dst)]
         lines = [*(host.rate for host in ends), rate]

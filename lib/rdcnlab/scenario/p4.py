@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a scenario says of a P4 switch: a compiled program, and the commands that fill its tables."""
+"""The P4 settings of a scenario: a compiled program, and the commands that fill its tables."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pydantic import AfterValidator, BeforeValidator, ValidationInfo
 
 from rdcnlab.fields.quantities import Frozen, text
 
-#: Validation context: directory that the file of a scenario is in.
+#: Key of the validation context: the directory of the scenario's file.
 DIRECTORY = "directory"
-#: Keys of every program that ``p4c-bm2-ss`` writes for ``simple_switch``.
+#: Keys that every program has that ``p4c-bm2-ss`` writes for ``simple_switch``.
 _PARTS = ("parsers", "deparsers", "pipelines", "actions")
 COMPILED = "a program for BMv2 as p4c-bm2-ss writes it with -o: JSON with " + ", ".join(_PARTS)
 
@@ -25,10 +25,11 @@ class P4Program(Frozen):
     Parameters
     ----------
     path : str
-        Where it was found. In the file of a scenario a relative path begins at that file's directory, in Python at the
+        Path of the program's file. A relative path starts at the directory of the scenario's file, or in Python at the
         working directory.
     sha256 : str
-        Of its bytes. This is what a scenario is known by; the file must not have changed when it is run.
+        SHA-256 of the file's bytes. The scenario's hash contains this value, not the path. The file must not change
+        before the run.
     """
 
     path: str
@@ -36,7 +37,7 @@ class P4Program(Frozen):
 
 
 def not_compiled(data: bytes) -> str | None:
-    """Say what keeps a file from being a compiled program; None if it looks like one.
+    """Return why a file is not a compiled program; None if it looks like one.
 
     Parameters
     ----------
@@ -70,8 +71,8 @@ def _read_program(value: Any, info: ValidationInfo) -> Any:
 
 
 def _one_command(line: str) -> str:
-    # simple_switch_CLI answers each line of its input once. An empty line repeats the one before, and with two lines in
-    # one entry every later answer would be taken for that to another command.
+    # simple_switch_CLI answers each line of its input once. It repeats the previous command for an empty line. If one
+    # entry had two lines, every later answer would be assigned to the wrong command.
     if not line.strip():
         raise ValueError("a command of simple_switch_CLI, not an empty line")
     if line.lstrip().startswith("#"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Preset networks: one YAML file each, every value beside its source."""
+"""Preset networks: one YAML file each, with the source of every value next to it."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ from rdcnlab.scenario.ranges import expanded, expanded_network
 
 @dataclass(frozen=True)
 class Preset:
-    """A network by name.
+    """A network that scenarios can refer to by name.
 
     Parameters
     ----------
     network : Network
         Hosts, links and pools.
     routes : dict of str to dict
-        Fields, such as ``src`` and ``dst``, of the flows whose name begins with the key.
+        Default fields of flows, such as ``src`` and ``dst``. They apply if the name of the flow starts with the key.
     scenario : dict
-        Settings of a scenario that hold unless it says otherwise, as written in the file.
+        Default settings of a scenario with this network, as written in the file. The scenario's own settings replace
+        them.
     """
 
     network: Network
@@ -38,7 +39,7 @@ class Preset:
     scenario: dict[str, Any]
 
     def route(self, flow: str) -> dict[str, str]:
-        """Return fields of a flow by its name; empty when no key begins it. The longest key wins."""
+        """Return the default fields of a flow by its name; the longest key that the name starts with wins."""
         keys = [key for key in self.routes if flow.startswith(key)]
         return self.routes[max(keys, key=len)] if keys else {}
 
@@ -57,7 +58,7 @@ def preset(name: str) -> Preset:
     Raises
     ------
     InputError
-        There is none of this name.
+        There is no preset with this name.
     """
     if name not in presets():
         known = ", ".join([*presets(), *FABRICS])
@@ -76,7 +77,7 @@ def preset(name: str) -> Preset:
 
 
 def _without_sources(value: Any) -> Any:
-    """Drop ``source`` texts: a mapping of ``value`` and ``source`` stands for its value."""
+    """Drop ``source`` texts: replace each mapping of ``value`` and ``source`` by its value."""
     if isinstance(value, dict):
         if set(value) == {"value", "source"}:
             return _without_sources(value["value"])

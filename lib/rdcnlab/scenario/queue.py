@@ -12,17 +12,17 @@ from pydantic_core.core_schema import SerializationInfo
 from rdcnlab.fields.quantities import TEXT, Bytes32, Frozen, whole
 from rdcnlab.fields.units import SIZE
 
-#: Of a frame as queues count it.
+#: Bytes of a frame's Ethernet header, which queues count.
 ETHERNET_HEADER = 14
 
 
 class Queue(Frozen):
-    """Limit of a queue, or a threshold in it; text form ``2 MB`` or ``1000 packets``.
+    """Limit of a queue, or a threshold of a queue; text form ``2 MB`` or ``1000 packets``.
 
     Parameters
     ----------
     bytes, packets : int or None
-        Exactly one of the two is given.
+        Exactly one of the two must be given.
     """
 
     bytes: Bytes32 | None = None
@@ -35,7 +35,7 @@ class Queue(Frozen):
         return self
 
     def in_bytes(self, mtu: int) -> int:
-        """Return the length in bytes; packets are full ones of a network with this MTU, as queues count them."""
+        """Return the limit in bytes; a packet counts as an MTU-sized packet with its Ethernet header, as in queues."""
         return (self.packets or 0) * (mtu + ETHERNET_HEADER) if self.bytes is None else self.bytes
 
 

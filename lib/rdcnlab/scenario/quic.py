@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which implementation of QUIC carries the flows of that protocol: there is none in the kernel."""
+"""The implementation of QUIC that carries QUIC flows; the kernel has none."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pydantic import field_validator
 
 from rdcnlab.fields.quantities import Frozen, text
 
-#: What command lines can name: the server's address and UDP port, the congestion control, the bytes wanted, the
-#: directory in which the server finds them in a file ``data``, and the server's key and certificate (PEM).
+#: Placeholders of command lines: the server's address and UDP port, the congestion control, the number of bytes to
+#: transfer, the directory where the server finds them as the file ``data``, and the server's key and certificate (PEM).
 PLACES = ("address", "port", "cc", "size", "files", "key", "certificate")
 
-#: Bytes that IP has to take at once: a datagram of 1200 bytes with its headers.
+#: Smallest IP packet that the network must carry: a QUIC datagram of 1200 bytes with its headers.
 QUIC_MTU = 1228
-#: Words of a command line, at most, as in ``tools/traffic_program.c``.
+#: Largest number of words of a command line, as in ``tools/traffic_program.c``.
 MAX_WORDS = 64
 
 Label = Annotated[
@@ -29,34 +29,38 @@ Version = Annotated[str, text("[A-Za-z0-9._+~:-]{0,64}", "at most 64 letters, di
 
 
 class Quic(Frozen):
-    """An implementation by its command lines, which are no shell's: words between blanks.
+    """An implementation of QUIC, given by its command lines; they are split at blanks, and no shell interprets them.
 
     Parameters
     ----------
     name : str
-        For tables and legends.
+        Name in tables and legends.
     version : str
-        What it is meant to be, for the reader. Results are known by the programs' own bytes.
+        Version that the programs should have, as information for the reader. The identity of results contains the
+        programs' bytes, not this text.
     server : str
-        Serves the files of a directory over HTTP/3 until it is ended. Its segmentation offload must be off, so that
-        packets are packets. (The default's option for it is left out for a version of ngtcp2 that has none.)
+        This program serves the files of a directory over HTTP/3 until it is ended. Its segmentation offload must be
+        off, so that each datagram it sends is one packet. (For a version of ngtcp2 without such an option, the
+        default's option is left out.)
     client : str
-        Asks for ``/data`` and ends with status 0 when it has all of it. It takes whatever local port it is given.
+        This program requests ``/data`` and ends with status 0 when it has received all of it. It may use any local
+        port.
 
     Notes
     -----
-    Both may name ``{address}`` and ``{port}`` of the server, ``{cc}``, ``{size}`` (bytes), ``{files}`` (directory),
-    ``{key}`` and ``{certificate}``.
+    Both command lines may contain ``{address}`` and ``{port}`` of the server, ``{cc}``, ``{size}`` (bytes), ``{files}``
+    (directory), ``{key}`` and ``{certificate}``.
 
-    The key is of Ed25519, which programs on BoringSSL do not take. These name files of their own, which guests read
-    below ``/mnt``, ``/etc`` and ``/usr``.
+    The key is an Ed25519 key, which programs based on BoringSSL do not accept. Their command lines name other key
+    files. The guest can read files below ``/mnt``, ``/etc`` and ``/usr``.
 
-    A run repeats byte by byte if its programs draw from the kernel only. Go's runtime and BoringSSL ask the processor
-    as well; the latter does not with ``env OPENSSL_ia32cap=~0x4000000000000000`` before the program's name.
+    A run is reproduced byte by byte if its programs take random numbers from the kernel only. Go's runtime and
+    BoringSSL also take them from the processor. BoringSSL does not with ``env OPENSSL_ia32cap=~0x4000000000000000``
+    before the program's name.
 
     Examples
     --------
-    quic-go 0.29 (Reno, whatever ``{cc}`` says) in Debian's Caddy, which makes its own certificate:
+    quic-go 0.29 in Debian's Caddy, which makes its own certificate. It always uses Reno; ``{cc}`` has no effect:
 
     >>> quic_go = Quic(
     ...     name="quic-go",
@@ -66,7 +70,7 @@ class Quic(Frozen):
     ...     "--max-data=32M --max-stream-data-bidi-local=32M {address} {port} https://localhost:{port}/data",
     ... )
 
-    LSQUIC by its own examples, with CUBIC (``cc_algo=1``):
+    LSQUIC with its own example programs and CUBIC (``cc_algo=1``):
 
     >>> lsquic = Quic(
     ...     name="lsquic",
@@ -105,11 +109,11 @@ class Quic(Frozen):
         return line
 
     def words(self, role: str, places: dict[str, Any]) -> list[str]:
-        """Return the words of a command line, ``server`` or ``client``, with the places filled in."""
+        """Return the words of a command line, ``server`` or ``client``, with the placeholders replaced."""
         line: str = getattr(self, role)
         return [word.format(**places) for word in line.split()]
 
     def program(self, role: str) -> str:
-        """Return the name of the program of a command line."""
+        """Return the name of the program that a command line, ``server`` or ``client``, starts."""
         line: str = getattr(self, role)
         return line.split()[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many of a kind in one line: ``a[1-16]`` stands for ``a1`` to ``a16``."""
+"""Ranges in names: ``a[1-16]`` stands for ``a1`` to ``a16``."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ _RANGE = re.compile(r"\[([0-9]{1,4})-([0-9]{1,4})\]")
 
 
 def expanded(items: Any, field: str) -> Any:
-    """Replace each mapping of a list whose ``name`` has a range by as many mappings; all else stays as it is.
+    """Replace each mapping of a list by several if its ``name`` has a range; keep all other items.
 
     Parameters
     ----------
     items : list
-        What was read.
+        List of items, as read from plain data.
     field : str
-        Its name, for errors.
+        Name of the list in error messages.
 
     Raises
     ------
     InputError
-        Ranges of one mapping that are not equally long.
+        The ranges of one mapping are not equally long.
     """
     if not isinstance(items, list | tuple):
         return items
@@ -32,7 +32,7 @@ def expanded(items: Any, field: str) -> Any:
 
 
 def expanded_network(data: dict[str, Any]) -> dict[str, Any]:
-    """Return a network's plain data with the ranges in names of its switches, hosts, links and so on written out."""
+    """Return a network's plain data with the ranges in the names of its switches, hosts, links and so on expanded."""
     named = ("hosts", "links", "pools", "schedules", "switches")
     return {field: expanded(value, field) if field in named else value for field, value in data.items()}
 

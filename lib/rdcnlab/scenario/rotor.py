@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weeks of a rotor switch: the timetable of one pair of racks, whose circuit comes once a week."""
+"""Weeks of a rotor switch: the timetable of one pair of racks, which has its circuit once a week."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Literal
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario.timetable import DARK
 
-#: Which nights of a week block the pair: the one before its circuit, that and the one after, all, or none.
+#: Nights of a week in which the pair is dark: the one before its circuit, this and the one after, all, or none.
 Blocked = Literal["before", "around", "all", "none"]
 
 
@@ -25,28 +25,28 @@ def week(
     grown: str | None = None,
     ahead: int = 0,
 ) -> list[dict[str, Any]]:
-    """Return the slots of a week whose last day is the circuit's, as plain data of `Schedule.slots`.
+    """Return the slots of a week as plain data of `Schedule.slots`; the circuit is up on the last day.
 
     Parameters
     ----------
     day, night : int
-        ns; each day is followed by a night.
+        Durations in ns; a night follows each day.
     days : int
-        Days of the week, at least 2.
+        Number of days of the week, at least 2.
     packet, circuit : str
-        Links of the days.
+        Links that carry the packets during the days: `packet` on all days but the last, `circuit` on the last.
     blocked : {'before', 'around', 'all', 'none'}
-        Nights in which the pair is dark; else it is on the packet network.
+        Nights in which the pair is dark. In the other nights it uses the packet network.
     queue, grown : str or None
-        Limits of the schedule's queue, such as ``16 packets``: `grown` from `ahead` before the circuit's day until its
-        end, `queue` at all other times. Both or none.
+        Limits of the schedule's queue, such as ``16 packets``. The limit is `grown` from `ahead` before the circuit's
+        day until the end of that day, and `queue` at all other times. Give both or neither.
     ahead : int
-        ns.
+        Time in ns.
 
     Raises
     ------
     InputError
-        The queue would grow before the week begins, or only one of the limits is given.
+        The queue would grow before the week begins, or only one of the two limits is given.
     """
     if days < 2:
         raise InputError.of("days", days, "at least 2")
@@ -75,14 +75,14 @@ def week(
 
 
 def rotation(links: Sequence[str], *, day: int, night: int) -> list[dict[str, Any]]:
-    """Return the slots of a week in which each day is another network, as plain data of `Schedule.slots`.
+    """Return the slots of a week in which each day is a different network, as plain data of `Schedule.slots`.
 
     Parameters
     ----------
     links : sequence of str
-        One a day; day i is time-division network i, of which hosts learn when it begins.
+        One link for each day. Day i is time-division network i; hosts are notified when it begins.
     day, night : int
-        ns; each day is followed by a night in which nothing passes.
+        Durations in ns; a night in which no packet passes follows each day.
     """
     return [
         {"duration": duration, "link": target, "tdn": number}
@@ -95,7 +95,7 @@ def rotation(links: Sequence[str], *, day: int, night: int) -> list[dict[str, An
 def _growing(
     slots: list[dict[str, Any]], circuit: str, queue: str | None, grown: str, ahead: int
 ) -> list[dict[str, Any]]:
-    """Cut the slot in which the queue grows, and shrink it when the circuit's day ends."""
+    """Split the slot in which the queue grows, and shrink the queue when the circuit's day ends."""
     place = next(number for number, slot in enumerate(slots) if slot["link"] == circuit)
     start = sum(slot["duration"] for slot in slots[:place]) - ahead
     if start < 0:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ways through a network of several switches, and what each switch has to do for them.
+"""Ways through a network of several switches, and what each switch must do for them.
 
-Everything here is pure: graph and paths go in, the next link at each switch comes out. Engines only carry it out.
+A way is a sequence of hops. The functions of this module have no side effects: they take graph and paths, and return
+the next link at each switch. Engines apply the result.
 """
 
 from __future__ import annotations
@@ -11,20 +12,20 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-#: Chooses one of several links at a switch; all of them are on a shortest way.
+#: A function that chooses one of several links at a switch; each of the links begins a shortest way.
 Choice = Callable[[str, Sequence[str]], str]
 
 
 @dataclass(frozen=True)
 class Hop:
-    """A step of a way: at a switch, onto a link."""
+    """One step of a way: the link that packets take from a switch."""
 
     switch: str
     link: str
 
 
 class NoWay(ValueError):
-    """What a path names is not on any way; the message says what would be."""
+    """A path names something that no way between its ends passes; the message says what is allowed."""
 
 
 class Graph:
@@ -37,7 +38,7 @@ class Graph:
     links : mapping of str to tuple of str
         The two ends of each link by its name, in the order of the network.
     loops : mapping of str to str
-        The switch of each link that begins and ends at one.
+        The switch of each link that begins and ends at the same switch, by the link's name.
     """
 
     def __init__(
@@ -54,7 +55,7 @@ class Graph:
         self._distances: dict[str, dict[str, int]] = {}
 
     def distance(self, first: str, last: str) -> int | None:
-        """Return how many links are between two switches; None where no way is."""
+        """Return the number of links between two switches; None if no way exists."""
         return self._to(last).get(first)
 
     def other(self, link: str, switch: str) -> str:
@@ -63,28 +64,28 @@ class Graph:
         return other if one == switch else one
 
     def choices(self, at: str, last: str) -> list[str]:
-        """Return the links at a switch with which the shortest ways to another one begin."""
+        """Return the links at a switch that begin a shortest way to another switch."""
         distances = self._to(last)
         return [link for link, other in self._from[at] if distances.get(other, len(self.switches)) + 1 == distances[at]]
 
     def way(self, first: str, last: str, via: Sequence[str], choose: Choice) -> tuple[Hop, ...]:
-        """Return the way between two switches that passes what is named, and is the shortest elsewhere.
+        """Return the shortest way between two switches that passes the given links and switches.
 
-        A loop, which is at the last switch, ends it.
+        A loop must be at the last switch; it is then the last hop.
 
         Parameters
         ----------
         first, last : str
-            Switches; with the same one the way is empty.
+            Names of switches. If they are equal, the way is empty.
         via : sequence of str
-            Links and switches, in the order in which they are passed.
+            Links and switches, in the order in which the way passes them.
         choose : callable
-            Takes one of several links that begin equally short ways.
+            Function that chooses between links that begin equally short ways.
 
         Raises
         ------
         NoWay
-            Something named is not there, cannot be reached, or leads past a switch twice.
+            A given name does not exist, cannot be reached, or makes the way pass a switch twice.
         """
         hops: list[Hop] = []
         at = first
@@ -135,7 +136,7 @@ class Graph:
         return hops
 
     def _to(self, last: str) -> dict[str, int]:
-        """Distances of all switches from which a switch can be reached."""
+        """Return the distance to a switch from each switch that can reach it."""
         if last not in self._distances:
             found, waiting = {last: 0}, deque([last])
             while waiting:
@@ -149,7 +150,7 @@ class Graph:
 
 
 def hashed(*key: object) -> Choice:
-    """Return a choice by a hash of a key and the switch, as equal-cost multi-path routing makes it for a flow."""
+    """Return a choice by a hash of a key and the switch, as equal-cost multi-path routing chooses for a flow."""
 
     def choose(switch: str, links: Sequence[str]) -> str:
         text = " ".join(map(str, (*key, switch)))
@@ -159,7 +160,7 @@ def hashed(*key: object) -> Choice:
 
 
 def first(switch: str, links: Sequence[str]) -> str:  # noqa: ARG001  (the form of a choice)
-    """Take the link that comes first in the network."""
+    """Return the link that comes first in the network."""
     return links[0]
 
 
@@ -170,18 +171,18 @@ def backwards(hops: Sequence[Hop], graph: Graph) -> tuple[Hop, ...]:
 
 @dataclass(frozen=True)
 class Route:
-    """Where packets go between two switches, one way after the other.
+    """The ways of packets between two switches, one for each slot.
 
     Parameters
     ----------
     first, last : str
-        Switches of sender and receiver.
+        Switches of the sender and of the receiver.
     durations : tuple of int
-        ns of each slot; they repeat for ever. One that is alone never ends.
+        ns of each slot. The slots repeat for ever; a single slot never ends.
     ways : tuple of (tuple of Hop or None)
         The way in each slot; None is dark.
     phase : int
-        ns by which it begins after the scenario, wherever a switch is not late.
+        ns after the scenario's start at which the first slot begins, at switches without a delay (`Node.late`).
     """
 
     first: str
@@ -192,22 +193,22 @@ class Route:
 
     @property
     def switches(self) -> tuple[str, ...]:
-        """Switches that have to do with it, the receiver's last."""
+        """The sender's switch, all switches on the ways, and the receiver's switch as the last."""
         passed = [hop.switch for way in self.ways for hop in way or ()]
         return tuple(dict.fromkeys([self.first, *passed, self.last]))
 
     def at(self, switch: str, *, dark: bool) -> tuple[str | None, ...]:
         """Return the link that packets take from a switch in each slot; None is dark, "" is to the receiver.
 
-        A switch that is not on the way of a slot keeps what it had: nobody takes rules away from where packets may
-        still be.
+        If the way of a slot does not pass the switch, the switch keeps the rule of the slot before: packets that are
+        still under way may need it.
 
         Parameters
         ----------
         switch : str
             One of `switches`.
         dark : bool
-            Whether the switch itself goes dark in a dark slot, as the sender's and optical ones do.
+            Whether the switch itself goes dark in a dark slot, as the sender's switch and optical switches do.
         """
         unsaid = object()
         known: list[object] = []
@@ -228,21 +229,21 @@ class Route:
         return tuple(found)
 
     def chooses(self, switch: str) -> bool:
-        """Return whether a switch has more to do for it than to deliver to a host of its own."""
+        """Return whether a switch does more for the route than to deliver packets to its own host."""
         return any(link != "" for link in self.at(switch, dark=switch == self.first))
 
 
 @dataclass(frozen=True)
 class Timetable:
-    """What one switch does for a route: targets and durations (ns) that repeat, after a phase (ns)."""
+    """What one switch does for a route: targets with durations (ns) that repeat after a phase (ns)."""
 
     targets: tuple[str | None, ...]
     durations: tuple[int, ...]
     phase: int
     places: tuple[int, ...]
-    """The slot of the route that each of them is."""
+    """For each target, the index of the route's slot that it belongs to."""
 
     @property
     def static(self) -> bool:
-        """Whether nothing ever changes."""
+        """Whether the target is always the same."""
         return len(set(self.targets)) == 1

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Settings of a scenario: switch, transport, engine, probes, jitter.
 
-Defaults of `Transport` are those of Linux 6.12, with two exceptions. Buffer triples, which the kernel derives from the
-size of memory, have the values of a machine with plenty, because memory must not change a result. Metrics of earlier
-connections are not kept, because a run has no earlier ones.
+Defaults of `Transport` are those of Linux 6.12, with two exceptions. The kernel derives buffer triples from the size of
+memory; here they have the values of a machine with much memory, because memory must not change a result. The kernel
+keeps metrics of earlier connections; here it does not, because a run has no earlier connections.
 """
 
 from __future__ import annotations
@@ -31,26 +31,28 @@ from rdcnlab.scenario.p4 import Entry, ProgramField
 
 
 class Switch(Frozen):
-    """The switch in the middle.
+    """The kind of switch and its settings.
 
     Parameters
     ----------
     kind : {'ocs', 'bmv2', 'ovs', 'linux'}
-        Our circuit switch in the kernel, the P4 software switch, Open vSwitch, or a Linux bridge with queues of ``tc``,
-        which knows no links inside: all flows take the path ``bypass``.
+        ``ocs`` is rdcnlab's circuit switch in the kernel. ``bmv2`` is the P4 software switch, ``ovs`` is Open vSwitch.
+        ``linux`` is a Linux bridge with queues of ``tc``; it has no links inside, so all flows take the path
+        ``bypass``.
     ecn_threshold : int or None
-        Marking threshold in bytes; where given it replaces that of every link.
+        ECN marking threshold in bytes. If given, it replaces the threshold of every link.
     dark : {'drop', 'hold'}
-        What happens to packets that meet a dark slot.
+        What happens to packets that arrive in a dark slot.
     program : P4Program or None
-        With ``bmv2``, a program in the place of ``p4/ocs.p4``. It decides where packets go: flows take the path
-        ``bypass``, and need not say so.
+        With ``bmv2``: a program that replaces ``p4/ocs.p4``. The program decides where packets go. Flows take the path
+        ``bypass``, which they may omit.
     entries : tuple of str
-        With ``bmv2``, commands of ``simple_switch_CLI`` that fill the program's tables, one line each, after those of
-        ``p4/ocs.p4`` if it is that. ``{green}`` stands for the number of the port of a link or host, ``{mac:s1}`` for a
-        host's address; ``p4/README.md`` lists all names.
+        With ``bmv2``: commands of ``simple_switch_CLI`` that fill the program's tables, one line each. If the program
+        is ``p4/ocs.p4``, they follow its own commands. ``{green}`` stands for the port number of a link or host,
+        ``{mac:s1}`` for a host's address; ``p4/README.md`` lists all names.
     control : {'data-plane', 'control-plane'}
-        With ``bmv2``, where the timetable is: in registers of the program, or in a local manager that rewrites entries.
+        With ``bmv2``: where the timetable is stored. ``data-plane``: in registers of the program. ``control-plane``: in
+        a local manager that rewrites table entries.
     """
 
     kind: SwitchKind = "ocs"
@@ -78,33 +80,34 @@ Triple = Annotated[tuple[Bytes31, Bytes31, Bytes31], Listed]
 
 
 class Transport(Frozen):
-    """Settings of TCP; every field is the sysctl ``net.ipv4.tcp_<name>`` of Linux 6.12.
+    """Settings of TCP; each field is the sysctl ``net.ipv4.tcp_<name>`` of Linux 6.12 with our patches.
 
     Parameters
     ----------
     ecn : bool or None
-        Negotiate ECN on all flows, or on none; None (``auto``) on those whose congestion control needs it (dctcp), as
-        the kernel does by itself. It matters where CUBIC meets DCTCP: with true, CUBIC too is marked, not dropped.
+        Whether all flows negotiate ECN, or none. None (``auto``): only flows whose congestion control needs it (dctcp),
+        as the kernel does by default. This matters where CUBIC shares a queue with DCTCP: with true, the switch marks
+        packets of CUBIC too instead of dropping them.
     rmem, wmem : tuple of int
-        Smallest, first and largest socket buffer in bytes.
+        Minimum, initial and maximum socket buffer in bytes.
     sack, dsack, timestamps, window_scaling, moderate_rcvbuf, slow_start_after_idle, no_metrics_save : bool
-        Switches of the same name.
+        On/off sysctls of the same name.
     limit_output_bytes : int
         Bytes a flow may have in the queues of its own host (TCP small queues).
     notsent_lowat : int
-        Unsent bytes below which a socket reports to be writable.
+        A socket reports that it is writable while it has fewer unsent bytes than this.
     recovery : int
-        Bits of the loss detection (1 is RACK).
+        Bit mask of the loss detection (1 is RACK).
     reordering : int
-        First guess of the reordering degree in packets.
+        Initial reordering degree in packets.
     rto_min_us : int
         Smallest retransmission timeout in microseconds.
     pacing_ss_ratio, pacing_ca_ratio : int
-        Pacing rate over cwnd / srtt in percent, in slow start and in congestion avoidance.
+        Pacing rate in percent of cwnd / srtt, in slow start and in congestion avoidance.
     tdtcp : bool
-        Keep a congestion state for each time-division network that the switch tells of; needs `Scenario.notify`.
+        Keep one congestion state for each time-division network that the switch announces; needs `Scenario.notify`.
     tdtcp_pace : bool
-        Send what is in the window of a network that comes back segment by segment, over a round trip.
+        Pace the window of a network that becomes active again: send it segment by segment over one round trip.
     """
 
     ecn: Annotated[bool | None, BeforeValidator(_auto)] = None
@@ -137,14 +140,14 @@ class Transport(Frozen):
 
 
 class EngineSettings(Frozen):
-    """What runs the scenario.
+    """The engine that executes the scenario, and its settings.
 
     Parameters
     ----------
     kind : {'kernel', 'ns3'}
         The patched Linux kernel in virtual time, or ns-3.
     hz : {100, 250, 300, 1000}
-        Timer frequency of the kernel; CUBIC, delayed ACKs and timeouts count in it.
+        Timer frequency of the kernel in Hz. CUBIC, delayed ACKs and timeouts count in its ticks.
     """
 
     kind: EngineKind = "kernel"
@@ -152,24 +155,25 @@ class EngineSettings(Frozen):
 
 
 class Probes(Frozen):
-    """What is recorded; recording costs no virtual time but disk and wall-clock time.
+    """What a run records. Recording takes disk space and wall-clock time, but no virtual time.
 
     Parameters
     ----------
     bin : int
         ns of a time bin for throughput, queues and, with ``tcp='bin'``, congestion state.
     tcp : {'none', 'bin', 'ack'}
-        Congestion window and RTT: not at all, the last of each bin, or at every ACK.
+        When to record congestion window and RTT: never, the last value of each bin, or at every ACK.
     packets : bool
-        Whether to keep one event for every packet.
+        Whether to record one event for every packet.
     acks : bool
-        Whether to keep what ACKs acknowledge: payload by bin at the place ``sender`` of the table ``throughput``, and
-        runs of ACKs that acknowledge nothing new as events.
+        Whether to record what ACKs acknowledge: the payload by bin, at the place ``sender`` of the table
+        ``throughput``, and runs of ACKs that acknowledge nothing new, as events.
     fold : int or None
-        ns; with it the bins of throughput and queues are counted modulo this span, over as many whole spans as there
-        are from `fold_from` until the limit: what repeats every few hundred microseconds then keeps small tables.
+        Span in ns. If given, the bins of throughput and queues are counted modulo this span. The count covers all whole
+        spans from `fold_from` to the limit. This keeps tables small for behaviour that repeats every few hundred
+        microseconds.
     fold_from : int
-        ns from the start of the scenario.
+        Start of the first span, in ns from the start of the scenario.
     """
 
     bin: Bin = 1_000_000
@@ -192,14 +196,14 @@ class Probes(Frozen):
 
 
 class Jitter(Frozen):
-    """Randomness between runs that differ in their seed only.
+    """Random delays; they differ between runs with different seeds.
 
     Parameters
     ----------
     start : int
-        Every flow starts up to this many ns later, uniformly.
+        Every flow starts later by a uniform random time up to this many ns.
     phase : int
-        All timetables together start up to this many ns later, uniformly.
+        All timetables together start later by one uniform random time up to this many ns.
     """
 
     start: Duration = 0
@@ -214,23 +218,26 @@ class HostDelay(Frozen):
 
 
 class Notify(Frozen):
-    """How hosts are told which time-division network (TDN) is active, by the numbers in the slots of schedules.
+    """How hosts are notified of the active time-division network (TDN); slots of schedules contain its number.
 
-    A host that sends listens to the schedule of its flows' ``path``, one that receives to that of ``back``, or of
-    ``path`` where ``back`` is none.
+    A sending host follows the schedule of its flows' ``path``. A receiving host follows the schedule of ``back``, or
+    that of ``path`` if ``back`` is not a schedule.
 
     Parameters
     ----------
     delay : int
-        ns from the change of the network to the moment a host's kernel knows.
+        ns from the change of the network until a host's kernel knows the new number.
     hosts : tuple of HostDelay
-        Those that have another delay.
+        Hosts with a different delay.
     model : {'pull', 'push'}
-        Connections look the number up when they send or receive; or the kernel goes through them one by one.
+        ``pull``: connections look up the number when they send or receive. ``push``: the kernel updates the connections
+        one after the other.
     each : int
-        With ``push``, ns that each connection takes: the last one of n learns n times as much later.
+        With ``push``: ns that the update of one connection takes. The last of n connections is updated n times this
+        later.
     channel : {'own', 'data'}
-        Notifications have a network of their own; or they wait in the queue to the host with its data.
+        ``own``: notifications use a separate network. ``data``: they wait in the queue to the host, together with its
+        data.
     """
 
     delay: Duration = 0

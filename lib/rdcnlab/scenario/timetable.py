@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Timetables: where packets go when, for one flow or, as a schedule of the network, for many."""
+"""Timetables: the link of packets at each time, for one flow or, as a schedule of the network, for several flows."""
 
 from __future__ import annotations
 
@@ -23,33 +23,34 @@ from rdcnlab.fields.quantities import (
 from rdcnlab.fields.units import DURATION
 from rdcnlab.scenario.queue import MaybeQueueLimit, Queue
 
-#: Targets of a slot that are not links: nothing passes, or straight to the receiver's port.
+#: Targets of a slot that are not links. ``dark``: no packet passes. ``bypass``: straight to the receiver's port.
 DARK = "dark"
 BYPASS = "bypass"
 RESERVED = (DARK, BYPASS)
-#: Ways where there are several switches: the shortest, chosen by a hash among equally short ones, which is also what
-#: ``bypass`` means there; and, of a way back, the one that the data takes.
+#: Ways in a network of several switches. ``ecmp`` is the shortest way; a hash chooses between equally short ways.
+#: ``bypass`` means the same there. ``same``, allowed for a way back only, is the way of the data in reverse.
 ECMP = "ecmp"
 SAME = "same"
 
-#: Fields of a slot that only some have.
+#: Fields that only some slots have.
 _EXTRAS = ("tdn", "queue", "ecn_threshold")
 
 
 class Slot(Frozen):
-    """One entry of a timetable; text form ``[50 ms, blue]``, or a mapping where it has more than these two.
+    """One entry of a timetable; text form ``[50 ms, blue]``, or a mapping if it has more than these two fields.
 
     Parameters
     ----------
     duration : int
         ns, at least 1000.
     link : str
-        A link of the network, ``dark`` or ``bypass``. In a network of several switches a link or a switch wherever
-        there is a choice, joined by ``+``; the rest is the shortest way.
+        A link of the network, ``dark`` or ``bypass``. In a network of several switches: the links or switches that the
+        way must pass, joined by ``+``; the rest is the shortest way.
     tdn : int
-        Number of the time-division network that hosts are told of in this slot, 0 to 254.
+        Number of the time-division network that hosts are notified of in this slot, 0 to 254.
     queue, ecn_threshold : Queue or None
-        Limit and marking threshold of the schedule's queue from this slot on; None leaves them. In schedules only.
+        Limit and marking threshold of the schedule's queue from this slot on; None keeps the values. Only slots of
+        schedules may have them.
     """
 
     duration: SlotDuration
@@ -60,7 +61,7 @@ class Slot(Frozen):
 
     @property
     def plain(self) -> bool:
-        """Whether it says no more than where and how long."""
+        """Whether the slot sets duration and link only."""
         return self.tdn == 0 and self.queue is None and self.ecn_threshold is None
 
 
@@ -76,7 +77,7 @@ def _write_slot(slot: Slot, info: SerializationInfo) -> list[str] | dict[str, An
     text = bool((info.context or {}).get(TEXT))
     if text and slot.plain:
         return [DURATION.format(slot.duration), slot.link]
-    # this function stands in the place of the model's own, which would leave out what is Later and at its default
+    # This function replaces the model's own serializer, which leaves out `Later` fields at their default.
     data = slot.model_dump(mode="json", context={TEXT: text}, include={"duration", "link"})
     data["duration"] = DURATION.format(slot.duration) if text else slot.duration
     given = {name for name in _EXTRAS if getattr(slot, name) != type(slot).model_fields[name].default}
@@ -91,7 +92,7 @@ def _kind_of_path(value: Any) -> str:
     return "timetable" if isinstance(value, list | tuple) else "link"
 
 
-#: Names of the branches of `Path`; they appear in pydantic's locations and are dropped from ours.
+#: Names of the branches of `Path`. They appear in pydantic's locations; our error messages leave them out.
 PATH_TAGS = ("link", "timetable")
 
 Path = Annotated[
@@ -101,16 +102,16 @@ Path = Annotated[
 
 
 class Echo(Frozen):
-    """What the switch sets the ECE flag of TCP headers for, which reTCP reads as "there is a circuit".
+    """When the switch sets the ECE flag of TCP headers; reTCP reads the flag as "a circuit is up".
 
     Parameters
     ----------
     of : str
-        Another schedule, as a rule that of the data whose ACKs take this one.
+        Name of another schedule. Usually it is the schedule of the data that the ACKs on this schedule acknowledge.
     tdn : int
-        The time-division network whose slots count.
+        Number of the time-division network: its slots set the flag.
     in_advance : int
-        ns by which it is set before such a slot begins.
+        ns before the start of such a slot at which the switch begins to set the flag.
     """
 
     of: LinkName
@@ -119,28 +120,29 @@ class Echo(Frozen):
 
 
 class Schedule(Frozen):
-    """A timetable that several flows share, such as those of a pair of racks, with the queue they share.
+    """A timetable and a queue that several flows share, such as the flows of a pair of racks.
 
     Parameters
     ----------
     name : str
-        What the ``path`` or ``back`` of flows calls it; no link has the same.
+        Name that the ``path`` or ``back`` of flows uses. A schedule must not have the name of a link.
     slots : tuple of Slot
-        Repeat for ever; one that is alone never ends.
+        They repeat for ever; a single slot never ends.
     queue : Queue or None
-        Limit of a virtual output queue, in which all that takes this schedule waits, whatever the link. None: packets
-        wait at the links, and what meets the dark is held, if it is, without a limit.
+        Limit of a virtual output queue. All packets of this schedule wait in it, for whatever link. None: packets wait
+        at the links; with `dark` = ``hold``, packets that arrive in a dark slot are held without a limit.
     ecn_threshold : Queue or None
-        Length of that queue above which an arriving ECN-capable packet is marked; ``10 packets`` are full ones.
+        Length of this queue above which an arriving ECN-capable packet is marked. ``10 packets`` means MTU-sized
+        packets.
     dark : {'hold', 'drop'}
-        Whether what arrives in a dark slot waits or is lost.
+        Whether packets that arrive in a dark slot wait or are lost.
     phase : int
-        ns by which it starts later than the scenario; the first slot is in force until then.
+        ns by which the timetable starts later than the scenario. The first slot is in force until then.
     echo : Echo or None
-        Whether TCP packets that take it carry ECE while another schedule has a circuit.
+        Whether TCP packets on this schedule carry the ECE flag while another schedule has a circuit.
     pair : tuple of str or None
-        In a network of several switches: all that goes from hosts at the first to hosts at the second follows it,
-        unless a flow's path says otherwise.
+        In a network of several switches: all packets from hosts at the first switch to hosts at the second follow this
+        schedule, unless a flow's path names another one.
     """
 
     name: LinkName
@@ -172,23 +174,23 @@ class Schedule(Frozen):
 
     @property
     def queues(self) -> bool:
-        """Whether it has a queue of its own."""
+        """Whether the schedule has a queue of its own."""
         return self.queue is not None or self.dark == "hold"
 
     @property
     def tdns(self) -> tuple[int, ...]:
-        """Numbers of the time-division networks that hosts are told of, in rising order."""
+        """Numbers of the time-division networks in the slots, in ascending order."""
         return tuple(sorted({slot.tdn for slot in self.slots}))
 
     def only(self, tdn: int, *, queue: bool) -> Schedule:
-        """Return what is left of it for what must not travel in other networks than one: it waits for that.
+        """Return a copy in which only the slots of one time-division network carry traffic; packets wait for them.
 
         Parameters
         ----------
         tdn : int
-            The network's number.
+            Number of the network.
         queue : bool
-            Whether the limit of the queue is the same; without it the queue is endless.
+            Whether the copy keeps the limit of the queue. Otherwise its queue has no limit.
         """
         slots = tuple(
             slot if slot.tdn == tdn else slot.model_copy(update={"link": DARK, "queue": None, "ecn_threshold": None})
@@ -202,7 +204,7 @@ class Schedule(Frozen):
 
     @property
     def cycle(self) -> int:
-        """Time after which it repeats, in ns."""
+        """Time in ns after which the timetable repeats."""
         return sum(slot.duration for slot in self.slots)
 
 

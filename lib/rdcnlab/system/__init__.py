@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the machine has: places of files, locks, optional libraries, the progress bar."""
+"""Services of the machine: places of files, locks, optional libraries, the progress bar."""

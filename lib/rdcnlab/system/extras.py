@@ -7,17 +7,17 @@ from importlib.util import find_spec
 
 from rdcnlab.fields.errors import RunError
 
-#: What an extra is for, and its modules.
+#: Extras by name: the part of rdcnlab that needs the extra, and the extra's modules.
 _EXTRAS = {"models": ("The classifier of TCP variants", ("keras", "tensorflow"))}
 
 
 def require(extra: str) -> None:
-    """Raise RunError with the command that installs an extra, unless its modules are there.
+    """Raise RunError with the command that installs an extra if its modules are missing.
 
     Parameters
     ----------
     extra : {'models'}
-        Its name in ``pyproject.toml``.
+        Name of the extra in ``pyproject.toml``.
     """
     user, modules = _EXTRAS[extra]
     lacking = [name for name in modules if find_spec(name) is None]

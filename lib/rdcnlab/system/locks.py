@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One process at a time."""
+"""File locks, which let one process at a time do something."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def locked(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Hold a file lock; it is free again when the process ends, however that happens.
+    """Hold a file lock; it is released when the process ends, for whatever reason.
 
     Parameters
     ----------
     path : Path
-        The lock; it is made, and stays.
+        File of the lock; it is created if missing, and is not removed.
     waiting : callable
-        Called if another process holds it.
+        Called before the wait, if another process holds the lock.
     """
     with path.open("w") as file:
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the project's files are: the source tree this package belongs to, or what the environment says."""
+"""Directories of the project's files: in the source tree of this package, or given by environment variables."""
 
 from __future__ import annotations
 

@@ -1,28 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Progress of long work: a bar in a terminal or a notebook, a line now and then in a log."""
+"""Progress of long work: a bar in a terminal or a notebook, occasional lines in a log."""
 
 from __future__ import annotations
 
 import sys
 from typing import Any
 
-#: Seconds between two lines where nobody watches.
+#: Seconds between two lines if no person watches (output to a log).
 LOG_S = 10.0
 
 
 def bar(total: int, unit: str, *, initial: int = 0, shown: bool = True) -> Any:
-    """Return a bar of `tqdm`.
+    """Return a progress bar of `tqdm`.
 
     Parameters
     ----------
     total, initial : int
-        Steps in all, and those done already.
+        Number of steps in total, and number of steps that are already done.
     unit : str
-        What a step is.
+        Unit of a step, shown in the bar.
     shown : bool
-        Draw it.
+        Whether to draw the bar.
     """
-    # Imported here: the notebook flavour of the bar takes its time.
+    # Imported here because the import of the notebook version of the bar takes time.
     from tqdm.auto import tqdm
 
     watched = sys.stderr.isatty() or "ipykernel" in sys.modules

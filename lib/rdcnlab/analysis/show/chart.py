@@ -13,6 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
 from rdcnlab.analysis.figures import Drawing
+from rdcnlab.analysis.show.bars import PROGRAM, Bar, Panel, Row, unit_of
 from rdcnlab.analysis.show.paint import (
     FAINT,
     INK,
@@ -26,7 +27,6 @@ from rdcnlab.analysis.show.paint import (
     shortened,
     width,
 )
-from rdcnlab.analysis.show.spans import PROGRAM, Bar, Panel, Row, unit_of
 from rdcnlab.scenario import DARK
 
 #: Inches: the column of labels, the margin at the right, a bar, the space between rows, a strip below a bar.

@@ -10,9 +10,10 @@ from matplotlib.axes import Axes
 
 from rdcnlab.analysis.figures import Drawing, style
 from rdcnlab.analysis.show import chart, graph, inside, rows
+from rdcnlab.analysis.show.bars import Panel
 from rdcnlab.analysis.show.layout import Layout, layout
 from rdcnlab.analysis.show.paint import REFERENCE, SMALL, WIDTH, colors_of, line, sheet, wrapped, write
-from rdcnlab.analysis.show.spans import Panel, panels
+from rdcnlab.analysis.show.spans import panels
 from rdcnlab.analysis.show.ways import Shown
 
 #: Heights in inches: of the title, of a line of the table, and of the space between parts.
@@ -34,7 +35,7 @@ def picture(shown: Shown) -> Drawing:
     Examples
     --------
     >>> from rdcnlab.analysis.show.ways import Shown
-    >>> picture(Shown.preset("tdtcp")).get_size_inches()[0]
+    >>> float(picture(Shown.preset("tdtcp")).get_size_inches()[0])
     7.4
     """
     with style():

@@ -6,10 +6,11 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from rdcnlab.analysis.show import rows as told
-from rdcnlab.analysis.show.names import compressed, grouped, readable
+from rdcnlab.analysis.show.bars import PROGRAM, Bar, Label, Panel, Row, unit_of
+from rdcnlab.analysis.show.names import grouped, readable
 from rdcnlab.analysis.show.ways import SWITCH, Shown, Step, Way, ways_of
 from rdcnlab.fields.units import DURATION
 from rdcnlab.scenario import BYPASS, DARK, Queue
@@ -22,127 +23,6 @@ _MOST_REPEATS = 8
 _INVISIBLE = 0.03
 #: Share of a panel below which a span would be thinner than a line.
 _THINNEST = 0.004
-#: Target of the only bar if a P4 program selects the links.
-PROGRAM = "program"
-
-
-@dataclass(frozen=True)
-class Bar:
-    """A slot, or a part of it, within a panel. Times are in ns after the panel's begin.
-
-    Parameters
-    ----------
-    begin, end : int
-        Begin and end of the bar.
-    target : str
-        A link, `DARK`, `BYPASS`, a switch (in rows of lines) or `PROGRAM`.
-    label : str
-        Text in the bar.
-    slot : int
-        Index of the slot of the way.
-    guard : int
-        Time at the end of the bar, in ns, in which the slot is already dark for senders.
-    """
-
-    begin: int
-    end: int
-    target: str
-    label: str
-    slot: int = 0
-    guard: int = 0
-
-
-@dataclass(frozen=True)
-class Label:
-    """The text beside a row.
-
-    Parameters
-    ----------
-    names : tuple of str
-        Names of flows, of a schedule or of a line.
-    place : str
-        The end of the label, such as ``, back at left``.
-    senders, receivers : tuple of str
-        Names of the hosts or switches at both ends.
-    acts : str
-        How late the switch acts.
-    """
-
-    names: tuple[str, ...]
-    place: str = ""
-    senders: tuple[str, ...] = ()
-    receivers: tuple[str, ...] = ()
-    acts: str = ""
-
-    @property
-    def name(self) -> str:
-        """The label."""
-        return compressed(self.names) + self.place
-
-    @property
-    def about(self) -> str:
-        """The smaller line below the label: senders and receivers, and how late the switch acts."""
-        ends = [f"{compressed(self.senders)} to {compressed(self.receivers)}"] if self.senders else []
-        return ", ".join([*ends, self.acts] if self.acts else ends)
-
-
-@dataclass(frozen=True)
-class Row:
-    """A row of bars.
-
-    Parameters
-    ----------
-    label : Label
-        Text beside the row.
-    bars : tuple of Bar
-        Bars in order of time.
-    strip : tuple of Bar
-        Settings of the queue, drawn below the bars.
-    drawn : tuple of (int, int)
-        Spans from which random instants of updates are drawn.
-    group : tuple of bool
-        Whether the row is a way back, and whether it is of a schedule. Only rows of the same group are joined.
-    """
-
-    label: Label
-    bars: tuple[Bar, ...]
-    strip: tuple[Bar, ...] = ()
-    drawn: tuple[tuple[int, int], ...] = ()
-    group: tuple[bool, ...] = ()
-
-
-@dataclass(frozen=True)
-class Panel:
-    """Rows that share an axis of time.
-
-    Parameters
-    ----------
-    title : str
-        Text above the panel.
-    begin : int
-        Begin of the panel, in ns after the scenario's start. The times of bars count from here.
-    length : int
-        Length in ns; 0 if nothing ever changes.
-    rows : tuple of Row
-        Rows from top to bottom.
-    left_out : int
-        Number of rows that are not drawn.
-    marks : tuple of int
-        Instants at which a switch without delay changes.
-    ordered : tuple of str
-        Targets in order, if targets are switches; empty if targets are links.
-    near : bool
-        Whether the panel shows a single change in detail, instead of a cycle.
-    """
-
-    title: str
-    begin: int
-    length: int
-    rows: tuple[Row, ...]
-    left_out: int = 0
-    marks: tuple[int, ...] = ()
-    ordered: tuple[str, ...] = ()
-    near: bool = False
 
 
 def panels(shown: Shown) -> list[Panel]:
@@ -432,9 +312,3 @@ def _changing(step: Step) -> set[int]:
         first.setdefault(place, target)
     targets = list(first.values())
     return {place for number, place in enumerate(first) if targets[number] != targets[number - 1]}
-
-
-def unit_of(length: int) -> tuple[str, int]:
-    """Return the unit for a time in ns, and the ns of that unit. It is the largest unit that fits in twice."""
-    units = [(name, factor) for name, factor in DURATION.units.items() if length >= 2 * factor]
-    return units[-1] if units else ("ns", 1)

@@ -95,7 +95,7 @@ def show_scenario(
     ] = False,
 ) -> None:
     """Draw a scenario: its network with rates, delays and queues, and its timetables over one cycle."""
-    from rdcnlab.app.cli.show import show as draw
+    from rdcnlab.app.cli.picture import draw
 
     draw(scenario, output, as_json=as_json, force=force)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernel engine: a patched Linux in virtual time, as User-Mode Linux."""
+"""The kernel engine: a patched Linux kernel in virtual time, as User-Mode Linux."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ __all__ = ["KernelEngine"]
 
 
 class KernelEngine:
-    """Runs scenarios on the patched kernel.
+    """An engine that runs scenarios on the patched kernel.
 
     Parameters
     ----------
     stock : bool
-        Use the kernel with the patches for time and randomness only.
+        Use the kernel that has the patches for time and randomness only.
     """
 
     name = "kernel"
@@ -43,7 +43,7 @@ class KernelEngine:
         return identity.identity(scenario, stock=self.stock)
 
     def prepare(self, scenario: Scenario, progress: build.Progress | None = None) -> None:
-        """Refuse what cannot be done, and build the kernel if it is not there."""
+        """Raise an error if the scenario cannot run, and build the kernel if it is missing."""
         plan.check(scenario)
         toolchain.require(guest_only=True)
         kind_of(scenario).require(scenario)
@@ -72,7 +72,7 @@ class KernelEngine:
                 core=core,
                 wall_limit_s=wall_limit_s,
                 python=sys.executable,
-                # programs may be anywhere, such as below a user's home
+                # the programs may be in any directory, such as the user's home
                 read=[Path(path) for path in quic.identity(scenario) if Path(path).is_absolute()],
                 watch=watch,
             )
@@ -96,10 +96,10 @@ class KernelEngine:
         if quic.flows(scenario):
             provenance["quic"] = quic.identity(scenario)
         for trace in directory.glob("*.trace"):
-            trace.unlink()  # large, and the tables have it
+            trace.unlink()  # the file is large, and the tables contain its data
         return Outcome(tables, provenance)
 
 
 def cores() -> list[int]:
-    """Return the cores this process may use."""
+    """Return the numbers of the cores that this process may use."""
     return sorted(os.sched_getaffinity(0))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What makes a run: the kernel, the plan it is given, the programs in the guest, and the code that reads what it left.
+"""The identity of a run: the hash of kernel, plan, programs in the guest, and the code that reads the results.
 
-Nothing is listed by hand: code is found from where it begins, by what it imports. What does not change what Python
-does, such as comments, docstrings and line breaks, changes no identity.
+No list of files is kept by hand: the code is found from its first modules by following imports. Changes that do not
+change what Python does, such as in comments, docstrings and line breaks, do not change the identity.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from rdcnlab.scenario import Scenario, canonical_json
 
 _INSIDE = build.HERE / "inside"
 _ROOT = build.HERE.parents[2]
-#: Where the code that reads a run begins, and what of it matters: engines, not the scenario, which the plan has.
+#: First module of the code that reads a run, and the package that counts: engines only, as the plan has the scenario.
 _READER, _ENGINES = "rdcnlab.engines.kernel.observe.observed", "rdcnlab.engines"
 
 
 def identity(scenario: Scenario, *, stock: bool) -> str:
-    """Return the hash of all that a scenario's tables hang on.
+    """Return the hash of everything that the tables of a scenario depend on.
 
     Parameters
     ----------
     scenario : Scenario
-        What would be run.
+        The scenario that would be run.
     stock : bool
-        On the kernel with the patches for time and randomness only.
+        Whether the kernel has the patches for time and randomness only.
     """
     kind = kind_of(scenario)
     parts = [
@@ -53,18 +53,18 @@ def identity(scenario: Scenario, *, stock: bool) -> str:
 
 @functools.cache
 def guest_code(kind: str) -> str:
-    """Return the hash of the programs that run in a guest with a kind of switch."""
+    """Return the hash of the programs that run in a guest with this kind of switch."""
     return _hashed([_INSIDE / "main.py", _INSIDE / f"switch_{kind}.py"], _beside)
 
 
 @functools.cache
 def reader_code(kind: str) -> str:
-    """Return the hash of the code that makes tables of what a guest left."""
+    """Return the hash of the code that makes tables from the files of a guest."""
     return _hashed([_file(_READER), _file(KINDS[kind])], _below)
 
 
 def _hashed(begin: list[Path | None], imported: Callable[[ast.AST, Path], Iterator[Path]]) -> str:
-    """Return the hash of files and of all they import."""
+    """Return the hash of some files and of all files that they import."""
     found: dict[Path, str] = {}
     waiting = [path for path in begin if path is not None]
     while waiting:
@@ -79,25 +79,27 @@ def _hashed(begin: list[Path | None], imported: Callable[[ast.AST, Path], Iterat
 
 
 def _bare(tree: ast.AST) -> ast.AST:
-    """Drop docstrings."""
+    """Remove docstrings, also those of attributes."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            first = node.body[0] if node.body else None
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-                node.body = node.body[1:] or [ast.Pass()]
+            node.body = [line for line in node.body if not _is_text(line)] or [ast.Pass()]
     return tree
 
 
+def _is_text(line: ast.stmt) -> bool:
+    return isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant) and isinstance(line.value.value, str)
+
+
 def _beside(tree: ast.AST, path: Path) -> Iterator[Path]:
-    """Go through the modules that lie beside one and are imported by it."""
+    """Yield the modules that a module imports from its own directory."""
     for name, _ in _imports(tree):
         file = path.parent / f"{name}.py"
         if file.exists():
             yield file
 
 
-def _below(tree: ast.AST, path: Path) -> Iterator[Path]:  # noqa: ARG001  (the form of what goes through imports)
-    """Go through the modules of the engines that one imports."""
+def _below(tree: ast.AST, path: Path) -> Iterator[Path]:  # noqa: ARG001  (same signature as `_beside`)
+    """Yield the modules of the engines that a module imports."""
     for name, member in _imports(tree):
         for module in (name, f"{name}.{member}"):
             file = _file(module) if module.startswith(_ENGINES) else None

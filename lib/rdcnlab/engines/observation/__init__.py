@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From counted packets to tables, whatever the engine."""
+"""Make tables from the packets that an engine recorded; this is the same for all engines."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def tables(scenario: Scenario, view: View, records: Records, flows: pd.DataFrame
     Parameters
     ----------
     scenario : Scenario
-        What was run.
+        The scenario that was run.
     view : View
-        What the numbers in the records stand for.
+        What the numbers in the records mean.
     records : Records
-        What was seen.
+        The records of the run.
     flows : DataFrame
         The table ``flows``.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Single events: slots, losses, retransmissions and, if asked for, packets."""
+"""Single events: slots, losses, retransmissions and, if requested, packets."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from rdcnlab.engines.observation.throughput import acked
 from rdcnlab.engines.observation.view import Records, View
 from rdcnlab.scenario import Scenario
 
-#: Reasons of drops, as in the kernel's ``enum ocs_drop``.
+#: Reasons of drops by number, as in the kernel's ``enum ocs_drop``.
 DROPS = {
     0: "drop_tail", 1: "drop_pool", 2: "drop_red", 3: "drop_dark", 4: "drop_port", 5: "drop_mtu", 6: "drop_wire",
 }  # fmt: skip
 
 
 def _repeats(scenario: Scenario, acked: NDArray[Any]) -> pd.DataFrame:
-    """Return runs of ACKs of a flow that acknowledge nothing new: when each begins, and how many they are."""
+    """Return the runs of ACKs of each flow that acknowledge nothing new: the time of the first ACK, and the length."""
     parts = []
     for number, flow in enumerate(scenario.flows):
         of = acked[acked["flow"] == number]
         new = of["bytes"] > 0
         begins = np.flatnonzero(~new & np.concatenate(([True], new[:-1]))) if len(of) else np.empty(0, np.int64)
-        # a run ends where the next ACK that brings something is
+        # A run ends at the next ACK that acknowledges new data.
         ends = np.append(np.flatnonzero(new), len(of))
         lengths = ends[np.searchsorted(ends, begins)] - begins
         columns = {"t_ns": of["time"][begins], "event": "duplicates", "link": None, "flow": flow.name, "value": lengths}
@@ -35,7 +35,7 @@ def _repeats(scenario: Scenario, acked: NDArray[Any]) -> pd.DataFrame:
 
 
 def _places(view: View, packets: NDArray[Any]) -> pd.Series[Any]:
-    """Where packets are dropped or queued: a schedule's own queue, or a line, or the dark."""
+    """Return where packets are dropped or queued: the queue of a schedule, a line, or the dark."""
     place = pd.Series(packets["link"]).map(view.targets)
     queues = dict(view.queued)
     own = pd.Series(packets["class"]).map(queues) if queues else pd.Series(None, index=place.index, dtype=object)
@@ -88,7 +88,7 @@ def table(scenario: Scenario, view: View, records: Records) -> pd.DataFrame:
 def _packets(view: View, scenario: Scenario, event: str, found: NDArray[Any]) -> pd.DataFrame:
     """Return one event for each packet."""
     found = view.ours(scenario, found)
-    # what is no line inside the network is the one to the receiver
+    # A packet that is not on a line inside the network is on the line to the receiver.
     place = _places(view, found) if event == "enqueue" else pd.Series(found["link"]).map(dict(view.lines))
     return pd.DataFrame(
         {

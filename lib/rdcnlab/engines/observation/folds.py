@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bins that repeat, counted one upon another."""
+"""Folding: count bins that repeat modulo a span."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pandas as pd
 
 from rdcnlab.scenario import Scenario
 
-#: What becomes of the columns of tables of bins when bins are folded; ``mean`` is over spans, with or without a row.
+#: How folding combines the columns of tables of bins. ``mean`` divides by all spans, also those without a row.
 FOLDS = {
     "throughput": {"bytes": "sum", "packets": "sum"},
     "queues": {"mean_B": "mean", "max_B": "max", "drops": "sum", "marks": "sum"},
@@ -15,7 +15,7 @@ FOLDS = {
 
 
 def folded(scenario: Scenario, frame: pd.DataFrame, how: dict[str, str]) -> pd.DataFrame:
-    """Count bins modulo `Probes.fold`, if asked for; see there."""
+    """Return a table with its bins modulo `Probes.fold`; unchanged if the scenario has no fold."""
     probes, spans = scenario.probes, scenario.spans
     if probes.fold is None:
         return frame

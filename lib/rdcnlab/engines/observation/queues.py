@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What waited where: bins of the queues of links and of schedules."""
+"""Queue lengths in bins, for the queues of links and of schedules."""
 
 from __future__ import annotations
 
@@ -47,30 +47,31 @@ def _of_line(records: NDArray[Any], line: int, view: View) -> NDArray[Any]:
 
 
 def _of_class(records: NDArray[Any], number: int, view: View) -> NDArray[Any]:
-    """Return records of a class's own queue: it is served by a line inside the network, or in the dark by none."""
+    """Return the records of a class's own queue, which a line inside the network serves, or no line in the dark."""
     served = (records["link"] <= view.last_line) | (records["link"] == view.dark)
     here: NDArray[Any] = records[(records["class"] == number) & served]
     return here
 
 
 def _standing(left: NDArray[Any], width: int) -> pd.DataFrame:
-    """Bins of a link's queue: ``mean_B``, ``max_B``.
+    """Return bins of a link's queue: ``mean_B``, ``max_B``.
 
-    The queue is looked at whenever a packet leaves it: a busy link does so every few microseconds, and the queue of an
-    idle one is empty. The mean takes what a departure leaves behind as standing until the next one.
+    The queue length is known whenever a packet leaves the queue. On a busy link this happens every few microseconds;
+    the queue of an idle link is empty. The mean assumes that the length after a departure stays until the next
+    departure.
     """
     level = left["qlen"].astype(np.int64)
     return _bins(left["time"], level, left["time"] // width, level + left["len"], width)
 
 
 def _exact(came: NDArray[Any], left: NDArray[Any], width: int) -> pd.DataFrame:
-    """Bins of a schedule's queue, of which arrivals are known too: it may stand for long without being served."""
+    """Return bins of a schedule's queue; it uses arrivals too, because such a queue can wait long without service."""
     time = np.concatenate([came["time"], left["time"]])
     change = np.concatenate([came["len"].astype(np.int64), -left["len"].astype(np.int64)])
-    # of what happens at one instant, arrivals come first: for how long something stands, the order is nothing
+    # Arrivals come before departures of the same instant. Their order does not change how long a packet waits.
     order = np.argsort(time, kind="stable")
     time, level = time[order], np.cumsum(change[order])
-    # what stands when a bin begins is part of its maximum
+    # The queue length at the start of a bin counts for the maximum of the bin.
     return _bins(time, level, time // width, level, width, carried=True)
 
 
@@ -95,7 +96,7 @@ def _bins(
 
 
 def _counted(part: pd.DataFrame, counts: dict[str, NDArray[Any]], width: int) -> pd.DataFrame:
-    """Add how many packets fell or were marked; a bin without anything has no row."""
+    """Add the numbers of dropped and of marked packets; a bin in which all values are 0 has no row."""
     for column, events in counts.items():
         seen = pd.Series(events["time"] // width).value_counts()
         part = part.join(seen.rename(column), how="outer")
@@ -105,7 +106,7 @@ def _counted(part: pd.DataFrame, counts: dict[str, NDArray[Any]], width: int) ->
 
 
 def _area(time: NDArray[np.int64], level: NDArray[np.int64], cuts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Integral of a step function up to each cut."""
+    """Return the integral of a step function up to each cut."""
     widths = np.diff(time, append=time[-1])
     total = np.concatenate(([0], np.cumsum(widths * level)))
     index = np.searchsorted(time, cuts, side="right") - 1

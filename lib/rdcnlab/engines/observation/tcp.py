@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Congestion windows and round-trip times, as each ACK left them."""
+"""Congestion windows and round-trip times after each ACK."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def table(scenario: Scenario, view: View, acks: NDArray[Any], flows: pd.DataFram
         {name: acks[name].astype(np.int64) for name in ("time", "dport", "snd_cwnd", "ssthresh", "srtt")}
     )
     if scenario.probes.tcp == "bin":
-        # records are in the order of time, so the last one of a flow and bin is what later ones do not replace
+        # Records are ordered by time, so the last record of each flow and bin is kept.
         key = frame["time"] // scenario.probes.bin * 65536 + frame["dport"]
         frame = frame[~key.duplicated(keep="last").to_numpy()]
     frame = frame.assign(flow=view.names(scenario, frame.to_records(index=False)))

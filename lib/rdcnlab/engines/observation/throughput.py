@@ -16,16 +16,17 @@ from rdcnlab.scenario.queue import ETHERNET_HEADER
 
 
 def acked(scenario: Scenario, view: View, acks: NDArray[Any]) -> NDArray[Any]:
-    """Return what each ACK acknowledges anew, if asked for: ``time``, ``flow`` (number), ``bytes``.
+    """Return the bytes that each ACK newly acknowledges, if requested: ``time``, ``flow`` (number), ``bytes``.
 
-    A record has what was acknowledged before its ACK, so the next one of the flow tells what it brought.
+    A record has the sequence number that was acknowledged before its ACK. The next record of the flow shows what the
+    ACK added.
     """
     kind = np.dtype([("time", "<i8"), ("flow", "<i8"), ("bytes", "<i8")])
     parts = [np.empty(0, kind)]
     for number, of in view.connections(scenario, acks) if scenario.probes.acks else ():
         part = np.empty(max(len(of) - 1, 0), kind)
         before: NDArray[np.int64] = of["snd_una"].astype(np.int64)
-        # numbers are counted in 32 bits
+        # sequence numbers have 32 bits
         part["bytes"] = np.diff(before) % 2**32
         part["time"], part["flow"] = of["time"][:-1], number
         parts.append(part)
@@ -34,11 +35,11 @@ def acked(scenario: Scenario, view: View, acks: NDArray[Any]) -> NDArray[Any]:
 
 
 def table(scenario: Scenario, view: View, dequeued: NDArray[Any], acked: NDArray[Any]) -> pd.DataFrame:
-    """Return the table ``throughput`` of `rdcnlab.engines.schema`, from records of data that leaves lines."""
+    """Return the table ``throughput`` of `rdcnlab.engines.schema`, from records of data packets that leave lines."""
     inside = dequeued["link"] < view.ports
     framed = dequeued["len"].astype(np.int64) + scenario.network.overhead - ETHERNET_HEADER
     flow = view.flow(dequeued)
-    # Ethernet, IPv4 and TCP, with time stamps; what is no longer than a SYN carries nothing
+    # Headers of Ethernet, IPv4 and TCP with time stamps. A packet that is not longer than a SYN has no payload.
     tcp = ETHERNET_HEADER + 20 + 20 + (12 if scenario.transport.timestamps else 0)
     udp = np.array([not one.is_tcp for one in scenario.flows])[flow]
     payload = dequeued["len"].astype(np.int64) - np.where(udp, ETHERNET_HEADER + UDP_HEADERS, tcp)
@@ -46,7 +47,7 @@ def table(scenario: Scenario, view: View, dequeued: NDArray[Any], acked: NDArray
     places = [*view.lines.values(), "receiver", "sender"]
     flows = [flow.name for flow in scenario.flows]
     place = np.where(inside, dequeued["link"], len(places) - 2).astype(np.int64)
-    # one number for bin, place and flow: counting is then a single pass
+    # One number encodes bin, place and flow, so that a single pass counts all.
     key = (dequeued["time"] // scenario.probes.bin * len(places) + place) * len(flows) + flow
     key_acked = (acked["time"] // scenario.probes.bin * len(places) + len(places) - 1) * len(flows) + acked["flow"]
     key = np.concatenate([key, key_acked])

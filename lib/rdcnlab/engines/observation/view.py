@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an engine tells of its records: which number stands for what."""
+"""What the numbers in an engine's records mean."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from rdcnlab.scenario import BYPASS, DARK, Scenario
 
 @dataclass(frozen=True)
 class View:
-    """How to read records of packets, of slots and of ACKs; structured arrays with ``time`` in ns since the start.
+    """How to read the records of packets, slots and ACKs: structured arrays, ``time`` in ns since the start.
 
     Parameters
     ----------
     lines : mapping of int to str
-        Names of lines inside the network by what records call ``link``.
+        Names of the lines inside the network, by the ``link`` of records.
     last_line : int
         The largest ``link`` of a line inside the network.
     ports : int
-        The ``link`` of a line to a receiver, and of all above.
+        The smallest ``link`` of a line to a receiver; all numbers above are lines to receivers too.
     dark, bypass : int
-        The ``link`` or ``target`` of what is no line.
+        The ``link`` or ``target`` that means no circuit, and the one that means straight to the receiver.
     classes : mapping of int to str
-        Names of flows and schedules by what records call ``class``.
+        Names of flows and schedules, by the ``class`` of records.
     queued : mapping of int to str
-        Schedules with a queue that data waits in, by class.
+        Names of the schedules that have a queue for data, by ``class``.
     first_port : int
-        The ``dport`` of the first flow; the others follow.
+        The ``dport`` of the first flow; the other flows have the following numbers.
     """
 
     lines: Mapping[int, str]
@@ -46,7 +46,7 @@ class View:
 
     @property
     def targets(self) -> dict[int, str]:
-        """Names of what a slot may lead to."""
+        """Names of all targets that a slot can have."""
         return {**self.lines, self.dark: DARK, self.bypass: BYPASS}
 
     def flow(self, packets: NDArray[Any]) -> NDArray[np.int64]:
@@ -59,12 +59,12 @@ class View:
         return np.array([flow.name for flow in scenario.flows], dtype=object)[self.flow(packets)]
 
     def ours(self, scenario: Scenario, packets: NDArray[Any]) -> NDArray[Any]:
-        """Return records of data, where those of ACKs have come along because they share a queue with it."""
+        """Return the records of data packets; records of ACKs are in the input if ACKs share a queue with data."""
         last = self.first_port + len(scenario.flows)
         return packets[(packets["dport"] >= self.first_port) & (packets["dport"] < last)]
 
     def connections(self, scenario: Scenario, acks: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
-        """Go through the ACKs of each connection, or of each subflow, with the number of its flow."""
+        """Yield the ACKs of each connection, or of each subflow, with the number of its flow."""
         for number, flow in enumerate(scenario.flows):
             of = acks[acks["dport"] == self.first_port + number]
             if flow.protocol == "mptcp":
@@ -76,7 +76,7 @@ class View:
 
 @dataclass(frozen=True)
 class Records:
-    """What was seen: structured arrays in the order of time.
+    """The records of a run: structured arrays, ordered by time.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class Records:
     came, left : ndarray
         Packets that join and leave a queue: ``link``, ``class``, ``len``, ``dport``; the latter also ``qlen``.
     dropped, marked : ndarray
-        The same of packets that are lost, with ``reason``, or marked.
+        The same for packets that are lost, with ``reason``, and for packets that are marked.
     acks : ndarray
         ACKs at senders: ``dport``, ``snd_una``, ``snd_cwnd``, ``ssthresh``, ``srtt``; with mptcp ``sock_cookie``.
     again : ndarray

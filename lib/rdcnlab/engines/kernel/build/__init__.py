@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From patches to a kernel: ``kernel-patches/`` on the kernel's source, built as User-Mode Linux into a cache.
+"""Build the kernel: apply ``kernel-patches/`` to the kernel's source and build User-Mode Linux into a cache.
 
-A build is known by its id, a hash of everything that goes in. Builds are put in place whole, so one that was
-interrupted leaves nothing that looks like one; two at once wait for each other.
+The id of a build is a hash of all its inputs. A build appears in the cache only when it is complete, so an interrupted
+build leaves nothing that looks like a build. Two concurrent builds wait for each other.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ from rdcnlab.system.locks import locked
 HERE = Path(__file__).resolve().parents[1]
 TOOLS = HERE / "inside" / "tools"
 LAUNCH = HERE / "host" / "launch.c"
-#: Compilations of a build of the configuration we ship; only the progress bar uses it.
+#: Number of compilations in a build of the configuration that we ship; only the progress bar uses it.
 STEPS = 795
 
-#: What User-Mode Linux never looks at, three quarters of the source, as patterns of tar: code for other machines, most
-#: drivers, sound, tools, and documents but for those about the network, which patches change. Every directory's Kconfig
-#: and Makefile stay, because they are read. The patterns are few, because each is tried on each of 90,000 names.
+#: Files that User-Mode Linux does not need, three quarters of the source, as patterns of tar: code for other machines,
+#: most drivers, sound, tools, and all documents except those about the network, which patches change. The Kconfig and
+#: Makefile of every directory stay, because the build reads them. The list is short, because tar compares each pattern
+#: with each of 90,000 names.
 _LEAVE = (
     "arch/[!ux]*/*.[chS]", "boot/dts/*", "drivers/[!bcmnt]*/*.[ch]", "drivers/m[!i]*/*.[ch]", "drivers/net/*/*.[ch]",
     "sound/*.[ch]", "tools/perf/*", "tools/testing/*", "Documentation/[!n]*/*",
@@ -45,11 +46,12 @@ class Kernel:
     Parameters
     ----------
     id : str
-        Hash of all that went in.
+        Hash of all inputs.
     directory : Path
-        Holds ``linux``, ``config`` and ``version``.
+        Directory with ``linux``, ``config`` and ``version``.
     tools : Path
-        Holds our own programs, ``rdcn-guest`` and ``launch``, which are quickly built and often changed.
+        Directory with our own programs, ``rdcn-guest`` and ``launch``. They are separate because they build quickly and
+        change often.
     """
 
     id: str
@@ -58,17 +60,17 @@ class Kernel:
 
     @property
     def linux(self) -> Path:
-        """The User-Mode Linux binary."""
+        """Path of the User-Mode Linux binary."""
         return self.directory / "linux"
 
     @property
     def tool(self) -> Path:
-        """PID 1 of the guest and its traffic tool."""
+        """Path of the program that is PID 1 of the guest and its traffic tool."""
         return self.tools / "rdcn-guest"
 
     @property
     def launch(self) -> Path:
-        """What starts a guest confined."""
+        """Path of the program that starts a guest with confinement."""
         return self.tools / "launch"
 
     @property
@@ -78,7 +80,7 @@ class Kernel:
 
 
 def cache_root() -> Path:
-    """Directory of builds: ``$RDCNLAB_CACHE`` or the user's cache."""
+    """Return the directory of builds, in ``$RDCNLAB_CACHE`` or in the user's cache."""
     base = os.environ.get("RDCNLAB_CACHE")
     if base:
         return Path(base).resolve() / "kernels"
@@ -86,7 +88,7 @@ def cache_root() -> Path:
 
 
 def config(*, hz: int, stock: bool = False, debug: bool = False) -> str:
-    """Return the configuration fragment of a build; with `debug` it checks itself."""
+    """Return the configuration fragment of a build; with `debug` the kernel checks itself."""
     lines = (patches.root() / "config").read_text().splitlines()
     lines = [line for line in lines if not line.startswith("CONFIG_HZ_")]
     if stock:
@@ -98,20 +100,20 @@ def config(*, hz: int, stock: bool = False, debug: bool = False) -> str:
 
 
 def identity(*, hz: int = 250, stock: bool = False, debug: bool = False) -> str:
-    """Return the id of a build: patches, configuration, source and compiler."""
+    """Return the id of a build: the hash of patches, configuration, source and compiler."""
     parts = [config(hz=hz, stock=stock, debug=debug), source.find(cache_root()).digest, toolchain.compiler()]
     parts += [patches.change(path) for path in patches.series(stock=stock)]
     return hashed(parts)
 
 
 def tools_identity() -> str:
-    """Return the id of our own programs: their source and the compiler."""
+    """Return the id of our own programs: the hash of their source and the compiler."""
     sources = [*sorted(TOOLS.glob("*.[ch]")), *sorted(TOOLS.glob("preload/*.c")), LAUNCH]
     return hashed([toolchain.compiler(), *(path.name + "\n" + path.read_text() for path in sources)])
 
 
 def hashed(parts: list[str]) -> str:
-    """Return the hash of texts and of where each ends."""
+    """Return the hash of a list of texts; their lengths are part of it."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(f"{len(part)}\n{part}".encode())
@@ -119,7 +121,7 @@ def hashed(parts: list[str]) -> str:
 
 
 def find(*, hz: int = 250, stock: bool = False, debug: bool = False) -> Kernel | None:
-    """Return the build if it is there."""
+    """Return the build if it exists."""
     number = identity(hz=hz, stock=stock, debug=debug)
     directory = cache_root() / number[:16]
     tools = cache_root() / f"tools-{tools_identity()[:16]}"
@@ -128,29 +130,29 @@ def find(*, hz: int = 250, stock: bool = False, debug: bool = False) -> Kernel |
 
 
 def _silent(_what: str, _done: int, _total: int) -> None:
-    """Report nothing."""
+    """Ignore the progress of a build."""
 
 
 def build(*, hz: int = 250, stock: bool = False, debug: bool = False, progress: Progress | None = None) -> Kernel:
-    """Return the build, making it first if it is not there.
+    """Return the build; make it first if it is missing.
 
     Parameters
     ----------
     hz : {100, 250, 300, 1000}
         Timer frequency.
     stock : bool
-        Apply the patches for time and randomness only.
+        Whether to apply the patches for time and randomness only.
     debug : bool
-        Build it with what finds errors in the kernel itself: sanitizers, lock checking, leak detection.
+        Whether to build with checks that find errors in the kernel itself: sanitizers, lock checking, leak detection.
     progress : callable, optional
-        Called with what is done now, steps done and steps in all.
+        Called with the current step in words, steps done and steps in total.
 
     Raises
     ------
     RunError
         A tool or the source is missing, the source cannot be downloaded, a patch does not apply, or the compiler fails.
     InputError
-        ``KERNEL_SOURCE`` names nothing that can be built.
+        ``KERNEL_SOURCE`` does not name a source that can be built.
     """
     ready = find(hz=hz, stock=stock, debug=debug)
     if ready is not None:
@@ -165,7 +167,7 @@ def build(*, hz: int = 250, stock: bool = False, debug: bool = False, progress: 
     with locked(root / f"{number[:16]}.lock", lambda: report("another process builds this kernel", 0, STEPS)):
         if not (target / "linux").is_file():
             work = root / f"{number[:16]}.work"
-            shutil.rmtree(work, ignore_errors=True)  # of a build that was interrupted
+            shutil.rmtree(work, ignore_errors=True)  # from an interrupted build
             work.mkdir()
             try:
                 _build(work, target, config(hz=hz, stock=stock, debug=debug), patches.series(stock=stock), report)
@@ -197,7 +199,7 @@ def _build(work: Path, target: Path, fragment: str, chosen: list[Path], report: 
         report("compile", 0, STEPS)
         call([*make, f"-j{os.cpu_count() or 1}", "linux"], tree, log, "compiling the kernel", report)
     except RunError as error:
-        # releases rename fields and functions, which no context of a patch shows
+        # Releases rename fields and functions; a patch can apply and still not compile.
         name = releases.release_of_tree(tree)
         if releases.by_name(name) is not None:
             raise
@@ -230,14 +232,14 @@ def _build_tools(target: Path) -> None:
 
 
 def call(command: list[str], cwd: Path, log: Path, what: str, report: Progress | None = None) -> None:
-    """Run a command of a build, `log` taking what it says; raise RunError if it fails."""
+    """Run a command of a build with its output in `log`; raise RunError if it fails."""
     environment = {
         "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
         "HOME": os.environ.get("HOME", "/"),
         "LC_ALL": "C",
-        # unpack with all cores
+        # use all cores to unpack
         "XZ_OPT": "-T0",
-        # equal builds on every machine
+        # make builds identical on every machine
         "KBUILD_BUILD_TIMESTAMP": "1970-01-01",
         "KBUILD_BUILD_USER": "rdcnlab",
         "KBUILD_BUILD_HOST": "rdcnlab",
@@ -259,7 +261,7 @@ def call(command: list[str], cwd: Path, log: Path, what: str, report: Progress |
                     report("compile", min(done, STEPS - 1), STEPS)
             status = process.wait()
         except BaseException:
-            # make's children share its session: all of it ends, and only it
+            # make's children share its session, so this ends all of them and no other process
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             raise
@@ -268,7 +270,7 @@ def call(command: list[str], cwd: Path, log: Path, what: str, report: Progress |
 
 
 def _check_config(fragment: Path, result: Path) -> None:
-    """Kconfig drops what it does not know or whose dependencies are missing, without a word."""
+    """Raise RunError if Kconfig silently dropped a setting, because it is unknown or a dependency is missing."""
     have = set(result.read_text().splitlines())
     lost = [line for line in fragment.read_text().splitlines() if line.startswith("CONFIG_") and line not in have]
     if lost:

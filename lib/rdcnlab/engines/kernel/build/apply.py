@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Patches on a kernel's tree, and what to do where they do not fit."""
+"""Apply patches to a kernel's tree, and give advice if they do not apply."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from pathlib import Path
 from rdcnlab.engines.kernel.build import releases
 from rdcnlab.fields.errors import RunError
 
-#: ``--force`` and not ``--batch``, which would revert a patch that the release has already.
+#: ``--force`` instead of ``--batch``, because ``--batch`` would revert a patch that the release already contains.
 COMMAND = ("patch", "--force", "-p1", "--fuzz=0", "--no-backup-if-mismatch", "-i")
 
 
 def apply(patches: Sequence[Path], tree: Path, log: Path, report: Callable[[str], None] = lambda _: None) -> None:
-    """Apply patches to a kernel's tree, each hunk exactly as it is.
+    """Apply patches to a kernel's tree; every hunk must match exactly.
 
     Parameters
     ----------
     patches : sequence of Path
-        In this order.
+        The patches, in the order in which they are applied.
     tree : Path
-        The unpacked source.
+        Directory of the unpacked source.
     log : Path
-        Takes what ``patch`` says.
+        File to which the output of ``patch`` is appended.
     report : callable, optional
         Called with the name of each patch.
 
     Raises
     ------
     RunError
-        A patch does not apply: names it, the files, the release, and the releases known to work.
+        A patch does not apply. The message names the patch, the files, the release, and the releases known to work.
     """
     with log.open("a") as file:
         for patch in patches:
@@ -57,7 +57,7 @@ def refused_files(answer: str) -> list[str]:
     Parameters
     ----------
     answer : str
-        What ``patch`` said.
+        Output of ``patch``.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def refused_files(answer: str) -> list[str]:
     files: dict[str, None] = {}
     current = ""
     for line in answer.splitlines():
-        # without --verbose, a missing file is only named by the lines of the patch that it quotes
+        # Without --verbose, ``patch`` names a missing file only in the lines of the patch that it quotes.
         if match := re.match(r"(?:patching|checking) file (\S+)|\|\+\+\+ (?:b/)?(\S+)", line):
             current = match[1] or match[2]
         if "FAILED" in line or line.startswith("No file to patch"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the machine's package archives offer, asked of ``apt-cache``; nothing on systems without it."""
+"""Versions in the machine's package archives, as ``apt-cache`` lists them; none on systems without it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import subprocess
 
 @functools.cache
 def versions(package: str) -> tuple[str, ...]:
-    """Return the versions of a package that the archives offer, newest first."""
+    """Return the versions of a package in the archives, newest first."""
     command = ["apt-cache", "madison", package]
     try:
         answer = subprocess.run(
@@ -22,7 +22,7 @@ def versions(package: str) -> tuple[str, ...]:
 
 
 def parsed(madison: str) -> tuple[str, ...]:
-    """Return the versions in an answer of ``apt-cache madison``, each once.
+    """Return the versions in an answer of ``apt-cache madison``, without duplicates.
 
     Examples
     --------

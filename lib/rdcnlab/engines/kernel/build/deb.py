@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads one file out of a Debian package, on any system."""
+"""Extract one file from a Debian package, on any system."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import BinaryIO
 from rdcnlab.fields.errors import RunError
 
 MAGIC = b"!<arch>\n"
-#: Of a member of an ``ar`` archive, deb(5): name in bytes 0 to 15, size as text in bytes 48 to 57.
+#: Bytes of the header of a member of an ``ar`` archive, deb(5): name in bytes 0 to 15, size as text in bytes 48 to 57.
 HEADER = 60
 
 
@@ -21,16 +21,16 @@ def extract(package: Path, name: str, target: Path) -> None:
     Parameters
     ----------
     package : Path
-        A ``.deb``.
+        Path of a ``.deb`` file.
     name : str
-        Where the package puts it, relative to the root.
+        Path of the file in the package, relative to the root.
     target : Path
-        Overwritten.
+        Path to write to; an existing file is overwritten.
 
     Raises
     ------
     RunError
-        It is no Debian package, or holds no such file.
+        The file is not a Debian package, or does not contain the file `name`.
     """
     with package.open("rb") as file:
         try:
@@ -39,7 +39,7 @@ def extract(package: Path, name: str, target: Path) -> None:
                 for member in archive:
                     if member.isfile() and member.name.removeprefix("./") == name:
                         content = archive.extractfile(member)
-                        assert content is not None  # of a regular file there is one
+                        assert content is not None  # a regular file has content
                         with target.open("wb") as out:
                             shutil.copyfileobj(content, out, 1 << 20)
                         return
@@ -49,12 +49,12 @@ def extract(package: Path, name: str, target: Path) -> None:
 
 
 def _seek_data(file: BinaryIO) -> None:
-    """Go to the first byte of the member with the package's files."""
+    """Move to the first byte of the member that contains the package's files."""
     if file.read(len(MAGIC)) != MAGIC:
         raise ValueError("it does not begin as an ar archive does")
     while header := file.read(HEADER):
         name, size = header[:16].decode("ascii", "replace").strip().rstrip("/"), int(header[48:58])
         if name == "data.tar.xz":
             return
-        file.seek(size + size % 2, 1)  # members begin at even bytes
+        file.seek(size + size % 2, 1)  # members start at even offsets
     raise ValueError("it has no data.tar.xz")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Downloads that are verified, go on where they were interrupted, and are put in place whole."""
+"""Downloads that are verified, resumed after an interruption, and visible only when complete."""
 
 from __future__ import annotations
 
@@ -8,42 +8,42 @@ from pathlib import Path
 
 from rdcnlab.fields.errors import RunError
 
-#: Called with bytes that have come and bytes in all (0: the server does not say).
+#: Called with the bytes received so far and the bytes in total (0: the server does not give the size).
 Report = Callable[[int, int], None]
-#: Seconds without a byte until a server counts as silent.
+#: Timeout: seconds without data from the server.
 SILENT_S = 60
 CHUNK = 1 << 20
 
 
 class ChecksumError(RunError):
-    """What was downloaded is not what was asked for; nothing of it was kept."""
+    """The downloaded file has another checksum than expected; nothing of it was kept."""
 
 
 def fetch(addresses: Sequence[str], sha256: str, target: Path, report: Report) -> None:
-    """Download a file, from the first address that has it.
+    """Download a file from the first address that has it.
 
-    What an interrupted download has got is kept beside the target, with the suffix ``.part``, and the next call goes on
-    from there. The target is there only when it is complete and has the checksum.
+    An interrupted download keeps its data in a file with the suffix ``.part`` beside the target, and the next call
+    continues from there. The target exists only when it is complete and has the checksum.
 
     Parameters
     ----------
     addresses : sequence of str
-        HTTP addresses of the same file, in the order to try.
+        HTTP addresses of the same file, in the order in which they are tried.
     sha256 : str
-        Checksum of the file, 64 hexadecimal digits.
+        SHA-256 of the file, 64 hexadecimal digits.
     target : Path
-        Where to put it.
+        Path of the downloaded file.
     report : callable
-        Called with the bytes that have come and the bytes in all.
+        Called with the bytes received so far and the bytes in total.
 
     Raises
     ------
     ChecksumError
-        What the last address gave has another checksum.
+        The file from the last address has another checksum.
     RunError
-        No address has it; names each with its cause.
+        No address has the file. The message gives the cause for each address.
     """
-    # Imported here: it brings `requests`, and few runs download anything.
+    # Imported here, because this imports `requests` too, and few runs download anything.
     import pooch
     import requests
 
@@ -67,14 +67,14 @@ def fetch(addresses: Sequence[str], sha256: str, target: Path, report: Report) -
 
 
 class Resumed:
-    """A downloader for `pooch.retrieve` that goes on where an earlier one was interrupted.
+    """A downloader for `pooch.retrieve` that resumes an interrupted download.
 
     Parameters
     ----------
     part : Path
-        Keeps what has come until it is complete.
+        File that keeps the received data until it is complete.
     report : callable
-        Called with the bytes that have come and the bytes in all.
+        Called with the bytes received so far and the bytes in total.
     """
 
     def __init__(self, part: Path, report: Report) -> None:
@@ -86,11 +86,11 @@ class Resumed:
         import requests
 
         have = self.part.stat().st_size if self.part.is_file() else 0
-        # `identity`: bytes of the file itself, since that is what its length and the range count
+        # `identity` requests the bytes of the file itself, because its length and the range count these
         headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
         with requests.get(url, headers=headers, stream=True, timeout=SILENT_S) as response:
             if response.status_code == requests.codes.requested_range_not_satisfiable:
-                # all of it has come already, or it is of another file; the checksum tells
+                # Either the file is complete already, or the data belongs to another file; the checksum shows which.
                 self.part.replace(output_file)
                 return
             response.raise_for_status()
@@ -109,7 +109,7 @@ class Resumed:
 
 
 def _reason(error: Exception) -> str:
-    """Return what a user can make use of in an error of `requests`."""
+    """Return the part of an error of `requests` that helps a user."""
     import requests
 
     if isinstance(error, requests.HTTPError) and error.response is not None:
@@ -119,7 +119,7 @@ def _reason(error: Exception) -> str:
     if isinstance(error, requests.exceptions.ChunkedEncodingError):
         return "the connection ended before all had come; the next attempt goes on from there"
     if isinstance(error, requests.ConnectionError):
-        # the innermost cause says what happened, all around it repeats the address
+        # the innermost cause says what happened; the outer ones repeat the address
         cause: BaseException = error
         while cause.__cause__ or cause.__context__:
             cause = cause.__cause__ or cause.__context__ or cause

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The series in ``kernel-patches/``: its files and what they change."""
+"""The patch series in ``kernel-patches/``: its files, and the kernel files that they change."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 from rdcnlab.fields.errors import RunError
 
 HERE = Path(__file__).resolve().parents[1]
-#: Patches below this number mend time and randomness; what they build is called ``stock``.
+#: Patches below this number correct time and randomness; a build with only these is called ``stock``.
 FIRST_FEATURE = 11
 
 
 def root() -> Path:
-    """Return the directory ``kernel-patches``, in the checkout or installed beside the package."""
+    """Return the directory ``kernel-patches``, from the checkout or from the installed package."""
     for parent in (HERE.parents[3], HERE.parents[1]):
         if (parent / "kernel-patches" / "series").is_file():
             return parent / "kernel-patches"
@@ -23,19 +23,19 @@ def root() -> Path:
 
 
 def series(*, stock: bool = False) -> list[Path]:
-    """Return the patches in order; with `stock` those for time and randomness only."""
+    """Return the patches in order; with `stock` only those for time and randomness."""
     names = [line.split("#")[0].strip() for line in (root() / "series").read_text().splitlines()]
     return [root() / name for name in names if name and not (stock and int(name[:4]) >= FIRST_FEATURE)]
 
 
 def change(patch: Path) -> str:
-    """Return what a patch changes, without its message: a better word there makes no other kernel."""
+    """Return a patch without its commit message, so that editing the message does not change the build id."""
     text = patch.read_text()
     return text[text.find("\ndiff --git ") + 1 :]
 
 
 def changed_files(patches: Sequence[Path]) -> list[str]:
-    """Return the files of the kernel that patches change, without those that they add."""
+    """Return the kernel files that patches change; files that patches add are left out."""
     changed: set[str] = set()
     added: set[str] = set()
     for patch in patches:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The releases of Linux that the series is known to apply to, as ``kernel-patches/releases.yaml`` lists them."""
+"""The releases of Linux to which the series is known to apply, as ``kernel-patches/releases.yaml`` lists them."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ import yaml
 from rdcnlab.engines.kernel.build import apt, patches
 
 SOURCE_PACKAGE = "linux-source-6.12"
-#: Where Debian's packages are: the archive, which drops a version some time after the next one came, and the one of all
-#: that ever were, which knows a file by its sha1.
+#: Addresses of Debian's packages. The archive removes a version some time after the next one appears. The snapshot
+#: service keeps all versions and finds a file by its sha1.
 ARCHIVE = "https://deb.debian.org/debian-security/pool/updates/main/l/linux-6.12/{package}"
 SNAPSHOT = "https://snapshot.debian.org/file/{sha1}"
 
 
 @dataclass(frozen=True)
 class Release:
-    """A release that the series is known to apply to; see ``kernel-patches/releases.yaml`` for the fields."""
+    """A release to which the series is known to apply; ``kernel-patches/releases.yaml`` explains the fields."""
 
     release: str
     package: str
@@ -33,40 +33,40 @@ class Release:
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """Where Debian's package can be downloaded, in the order to try."""
+        """Addresses of Debian's package, in the order in which they are tried."""
         return ARCHIVE.format(package=quote(self.package)), SNAPSHOT.format(sha1=self.sha1)
 
 
 @functools.cache
 def known() -> tuple[Release, ...]:
-    """Return the releases that the series is known to apply to, oldest first."""
+    """Return the releases to which the series is known to apply, oldest first."""
     rows = yaml.safe_load((patches.root() / "releases.yaml").read_text())
     return tuple(Release(**row) for row in rows)
 
 
 def by_name(name: str) -> Release | None:
-    """Return the known release of a name such as ``6.12.117``."""
+    """Return the known release with a name such as ``6.12.117``."""
     return next((release for release in known() if release.release == name), None)
 
 
 def by_archive(digest: str) -> Release | None:
-    """Return the known release whose archive has this sha256."""
+    """Return the known release with this SHA-256 of its archive."""
     return next((release for release in known() if release.archive == digest), None)
 
 
 def names() -> str:
-    """Return the names of the known releases as text."""
+    """Return the names of the known releases, separated by commas."""
     return ", ".join(release.release for release in known())
 
 
 def release_of_tree(tree: Path) -> str:
-    """Return the release of an unpacked source, or nothing if its ``Makefile`` does not say."""
+    """Return the release of an unpacked source; empty if its ``Makefile`` does not give it."""
     makefile = tree / "Makefile"
     return release_of_makefile(makefile.read_text(errors="replace")) if makefile.is_file() else ""
 
 
 def release_of_makefile(text: str) -> str:
-    r"""Return the release that the kernel's ``Makefile`` says.
+    r"""Return the release that the kernel's ``Makefile`` gives.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def release_of_makefile(text: str) -> str:
 
 
 def release_of_version(version: str) -> str:
-    """Return the release that a version of Debian's package is of.
+    """Return the release of Linux that belongs to a version of Debian's package.
 
     Examples
     --------
@@ -89,11 +89,11 @@ def release_of_version(version: str) -> str:
 
 
 def advice(tried: str = "") -> str:
-    """Return the known releases and the one command that gets one of them, other than the one tried."""
+    """Return the known releases and one command that gets a release other than `tried`."""
     good = [release.release for release in known() if release.release != tried]
     offered = [version for version in apt.versions(SOURCE_PACKAGE) if release_of_version(version) in good]
     if offered:
-        # without -y: apt asks before it goes back to an older version
+        # without -y, so that apt asks before it installs an older version
         command = f"sudo apt-get install {SOURCE_PACKAGE}={offered[0]}"
     else:
         command = f"KERNEL_SOURCE={good[-1]} rdcnlab kernel build (downloads it)"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which kernel source is built: what ``KERNEL_SOURCE`` names, Debian's package, or a download of a known release."""
+"""Choose the kernel source: the one that ``KERNEL_SOURCE`` names, Debian's package, or a download."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from rdcnlab.engines.kernel.build import apt, deb, download, releases
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.system.locks import locked
 
-#: Where Debian's package puts the archive.
+#: Path of the archive in Debian's package.
 IN_PACKAGE = "usr/src/linux-source-6.12.tar.xz"
 PACKAGED = Path("/") / IN_PACKAGE
-#: Megabytes, as archives and networks count them.
+#: Bytes of a megabyte, as archives and networks count.
 MB = 1_000_000
 SHA256 = re.compile(r"sha256=([0-9a-fA-F]{64})")
 
@@ -34,17 +34,17 @@ class Source:
     Parameters
     ----------
     name : str
-        Of the archive, or of Debian's package that holds it.
+        Name of the archive, or of Debian's package that contains it.
     path : Path
-        Where it is; a download is there after `fetch` only.
+        Path of the archive; a download exists only after `fetch`.
     digest : str
-        sha256 of the archive. It is known before a download, so whether a kernel was built from it is known too.
+        SHA-256 of the archive. It is known before a download, so it is also known whether a kernel was built from it.
     release : str
-        As in ``6.12.117``; empty if it is not known before a download.
+        Release such as ``6.12.117``; empty if it is not known before a download.
     address : str
-        Where ``KERNEL_SOURCE`` says it is; empty if not in the network.
+        Address of a download that ``KERNEL_SOURCE`` names; empty otherwise.
     package : Release or None
-        The known release whose package holds it, if that is to be downloaded.
+        The known release with the package that must be downloaded; None if no package must be.
     """
 
     name: str
@@ -60,24 +60,24 @@ class Source:
 
     @property
     def is_known(self) -> bool:
-        """Whether the series is known to apply to its release."""
+        """Whether the series is known to apply to the source's release."""
         return releases.by_name(self.release) is not None
 
 
 def find(cache: Path) -> Source:
-    """Return the source to build from, without downloading it.
+    """Return the source to build from, without a download.
 
     Parameters
     ----------
     cache : Path
-        Directory for downloads, and for checksums and releases of archives, which take seconds to find out.
+        Directory for downloads. It also stores checksums and releases of archives, which take seconds to compute.
 
     Raises
     ------
     InputError
-        ``KERNEL_SOURCE`` names no file, no address with a checksum and no known release.
+        ``KERNEL_SOURCE`` is not a file, not an address with a checksum, and not a known release.
     RunError
-        There is none, and apt offers Debian's package.
+        There is no source, and apt offers Debian's package.
     """
     named = os.environ.get("KERNEL_SOURCE")
     if named:
@@ -94,24 +94,24 @@ def find(cache: Path) -> Source:
 
 
 def is_missing() -> bool:
-    """Return whether there is no source and Debian's package would bring it."""
+    """Return whether there is no source, and Debian's package would provide it."""
     return not os.environ.get("KERNEL_SOURCE") and not PACKAGED.is_file() and is_offered()
 
 
 def is_offered() -> bool:
-    """Return whether the machine's archives have Debian's package; those of Ubuntu have not."""
+    """Return whether the machine's package archives have Debian's package; those of Ubuntu do not."""
     return bool(apt.versions(releases.SOURCE_PACKAGE))
 
 
 def fetch(source: Source, report: Progress) -> None:
-    """Download a source if it is not there yet.
+    """Download a source if it does not exist yet.
 
     Raises
     ------
     InputError
-        What is at the address of ``KERNEL_SOURCE`` has another checksum.
+        The file at the address of ``KERNEL_SOURCE`` has another checksum.
     RunError
-        It cannot be downloaded.
+        The download failed.
     """
     if source.path.is_file():
         return
@@ -135,7 +135,7 @@ def fetch(source: Source, report: Progress) -> None:
 
 
 def _fetch_package(source: Source, release: releases.Release, count: download.Report) -> None:
-    """Download a release's package and take the archive out of it."""
+    """Download a release's package and extract the archive from it."""
     package = source.path.with_name(release.package)
     download.fetch(release.addresses, release.sha256, package, count)
     part = source.path.with_suffix(".part")
@@ -174,7 +174,7 @@ def _named(named: str, cache: Path) -> Source:
 
 
 def _release(release: releases.Release, cache: Path) -> Source:
-    """Return a known release: Debian's package if it is the one installed, otherwise a download."""
+    """Return a known release: the installed package of Debian if it is this release, otherwise a download."""
     if PACKAGED.is_file() and (installed := _file(PACKAGED, cache)).digest == release.archive:
         return installed
     return _download(release.package, release.archive, cache, package=release)
@@ -191,7 +191,7 @@ def _download(
 
 
 def _file(path: Path, cache: Path) -> Source:
-    """Return an archive of this machine; checksum and release are kept while its size and time stay the same."""
+    """Return an archive on this machine; checksum and release are cached until its size or time changes."""
     stat = path.stat()
     key = hashlib.sha256(f"{path} {stat.st_size} {stat.st_mtime_ns}".encode()).hexdigest()[:24]
     note = cache / f"source-{key}.json"
@@ -207,13 +207,13 @@ def _file(path: Path, cache: Path) -> Source:
 
 
 def sha256(path: Path) -> str:
-    """Return the checksum of a file."""
+    """Return the SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _release_of_archive(path: Path) -> str:
-    """Return the release that the archive's ``Makefile`` says; nothing if there is none, or no ``tar``."""
+    """Return the release in the archive's ``Makefile``; empty if there is no such file, or no ``tar``."""
     only = ["--occurrence=1", "--wildcards", "--no-wildcards-match-slash", "*/Makefile"]
     try:
         answer = subprocess.run(["tar", "-xOf", str(path), *only], capture_output=True, check=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What building the kernel needs from the system, and what is missing of it."""
+"""Programs and files of the system that are needed to build the kernel, and which of them are missing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from rdcnlab.engines.kernel.build import releases, source
 from rdcnlab.fields.errors import RunError
 
-#: Programs and the Debian package that has each.
+#: Programs, and for each the Debian package that contains it.
 PROGRAMS = {
     "gcc": "gcc",
     "make": "make",
@@ -23,12 +23,12 @@ PROGRAMS = {
     "tar": "tar",
     "xz": "xz-utils",
 }
-#: Programs of the guest, which sees the host's files.
+#: Programs that the guest needs; the guest uses the host's files.
 GUEST_PROGRAMS = {"mnexec": "mininet", "ip": "iproute2", "tc": "iproute2", "bash": "bash", "ifconfig": "net-tools"}
 
 
 def missing() -> dict[str, str]:
-    """Return what is not there: name to Debian package."""
+    """Return what is missing, with the Debian package of each."""
     path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
     lacking = {
         name: package for name, package in {**PROGRAMS, **GUEST_PROGRAMS}.items() if not shutil.which(name, path=path)
@@ -41,12 +41,12 @@ def missing() -> dict[str, str]:
 
 
 def remedy(lacking: dict[str, str]) -> str:
-    """Return the one command that installs what is missing."""
+    """Return one command that installs what is missing."""
     return f"sudo apt-get install -y {' '.join(sorted(set(lacking.values())))}"
 
 
 def require(*, guest_only: bool = False) -> None:
-    """Raise RunError naming what is missing and the command that mends it."""
+    """Raise RunError if something is missing; the message names it and the command that installs it."""
     lacking = missing()
     if guest_only:
         lacking = {name: package for name, package in lacking.items() if name in GUEST_PROGRAMS}

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is held against the kernel: its own tests, random cases, the host's kernel."""
+"""Checks of the kernel: its own selftests, random cases, and a comparison with the host's kernel."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The flows of a scenario on the host's own kernel, in real time: what the guest's speed is compared with.
+"""Run the flows of a scenario on the host's own kernel in real time, to compare the guest's speed with it.
 
-The chain is that of the guest, host, switch, host, with a Linux bridge as the switch and without any shaping, so that
-nothing but the processor limits it. It needs root, because it makes network namespaces.
+The packets pass host, switch, host, as in the guest. The switch is a Linux bridge, and nothing is shaped, so only the
+processor limits the speed. This needs root, because it makes network namespaces.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from rdcnlab.engines.kernel.plan import compile_plan
 from rdcnlab.fields.errors import RunError
 from rdcnlab.scenario import Scenario
 
-#: Time for listeners to stand, ns.
+#: ns before the flows start, in which the listeners become ready.
 LEAD_NS = 300_000_000
 
 
 def available() -> bool:
-    """Whether this user may make network namespaces."""
+    """Return whether this user may make network namespaces."""
     return os.geteuid() == 0
 
 
@@ -36,11 +36,11 @@ def seconds(kernel: Kernel, scenario: Scenario, core: int) -> float:
     Raises
     ------
     RunError
-        A namespace or a flow could not be made.
+        A namespace could not be made, or a flow failed.
     """
     plan = compile_plan(scenario)
     with _namespaces(plan["hosts"]) as pids, tempfile.TemporaryDirectory() as name:
-        # one clock for all: CLOCK_MONOTONIC
+        # all processes use the same clock, CLOCK_MONOTONIC
         start = time.monotonic_ns() + LEAD_NS
         lines = [f"ready {start - LEAD_NS // 10}", f"limit {start + 120 * 10**9}"]
         for flow in plan["flows"]:
@@ -59,12 +59,12 @@ def seconds(kernel: Kernel, scenario: Scenario, core: int) -> float:
 
 @contextlib.contextmanager
 def _namespaces(hosts: list[dict[str, object]]) -> Iterator[dict[str, int]]:
-    """Make a namespace for each host and one for the switch; give the processes that hold them."""
+    """Make a namespace for each host and one for the switch; yield the ids of the processes that hold them."""
     holders: dict[str, subprocess.Popen[bytes]] = {}
     try:
         for name in ("switch", *(str(host["name"]) for host in hosts)):
             holders[name] = subprocess.Popen(["unshare", "--net", "sleep", "600"])
-        time.sleep(0.2)  # for unshare to have happened: the namespace of the child is not ours any more
+        time.sleep(0.2)  # until unshare has run, the child is still in our own namespace
         pids = {name: holder.pid for name, holder in holders.items()}
         switch = ["nsenter", "-t", str(pids["switch"]), "-n"]
         _call(*switch, "ip", "link", "add", "br0", "type", "bridge")

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernel's own selftests of TCP and MPTCP, each in a guest of its own.
+"""The kernel's own selftests of TCP and MPTCP, each in a separate guest.
 
-They come with the kernel's source and are compiled once, into the cache; ``kernel-patches/tests/selftests/list`` names
-those that apply. What fails here is run on the build without our features too, which says whose failure it is.
+The kernel's source contains them. They are compiled once, into the cache. ``kernel-patches/tests/selftests/list`` names
+those that apply. A test that fails is also run on the build without our features; this shows whether our features are
+the cause.
 """
 
 from __future__ import annotations
@@ -21,24 +22,24 @@ from rdcnlab.engines.kernel.guest import memory
 from rdcnlab.fields.errors import RunError
 from rdcnlab.system.locks import locked
 
-#: Parts of the source that the tests and the kernel's headers for programs are made from.
+#: Parts of the source from which the tests, and the kernel's headers for programs, are made.
 PARTS = (
     *("Makefile", "Kbuild", "Kconfig", "scripts", "include", "usr", "arch/x86", "tools/include", "tools/scripts"),
     *("tools/testing/selftests/lib.mk", "tools/testing/selftests/kselftest*", "tools/testing/selftests/net"),
 )
-#: Directories whose Makefile compiles their programs.
+#: Directories with a Makefile that compiles their programs.
 MADE = ("mptcp", "tcp_ao")
 MEMORY = 1024 * memory.MIB
-#: Seconds of virtual time, of wall clock, and of processor time without virtual time moving.
+#: Limits of a test: seconds of virtual time, of wall clock, and of processor time while virtual time stands still.
 LIMIT_S, WALL_S, STALL_S = 7200, 3000.0, 300.0
-#: The guest of a scenario boots without IPv6.
+#: The guest of a scenario boots without IPv6, but the tests need it.
 OPTIONS = (*soak.OPTIONS, "ipv6.disable_ipv6=0")
 SKIP = 4
 
 
 @dataclass(frozen=True)
 class Test:
-    """A selftest: its directory below ``selftests/net``, a command, and the C program that it needs, if any."""
+    """A selftest: its directory below ``selftests/net``, its command, and the C program that it needs, if any."""
 
     directory: str
     command: str
@@ -46,7 +47,7 @@ class Test:
 
     @property
     def name(self) -> str:
-        """A short name, as in ``mptcp/diag``."""
+        """Short name, such as ``mptcp/diag``."""
         stem = self.command.removeprefix("./").removesuffix(".sh")
         return stem if self.directory == "." else f"{self.directory}/{stem}"
 
@@ -58,7 +59,7 @@ def tests() -> list[Test]:
 
 
 def prepare() -> Path:
-    """Return the directory of the compiled tests, ``selftests/net``, making it first if it is not there."""
+    """Return the directory of the compiled tests, ``selftests/net``; compile them first if they are missing."""
     root = build.cache_root()
     archive = source.find(root)
     listed = (patches.root() / "tests" / "selftests" / "list").read_text()
@@ -93,9 +94,9 @@ def prepare() -> Path:
 
 
 def run(kernel: build.Kernel, test: Test, directory: Path, *, core: int | None = None) -> dict[str, object]:
-    """Run a test in a guest; return a row of name, result, subtests that passed, failed and were skipped, and a reason.
+    """Run a test in a guest; return a row with name, result, numbers of subtests by result, and a reason.
 
-    ``directory`` keeps what it said (``output``), the console and the kernel's log.
+    ``directory`` keeps the test's output (``output``), the console and the kernel's log.
     """
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
@@ -119,24 +120,24 @@ def run(kernel: build.Kernel, test: Test, directory: Path, *, core: int | None =
 
 
 def row(test: Test, status: int | None, said: str, why: str) -> dict[str, object]:
-    """Judge a test by its status and by its lines of TAP.
+    """Return the result of a test, from its status and its lines of TAP.
 
     Parameters
     ----------
     test : Test
-        Which.
+        The test.
     status : int or None
-        0 passed, 4 skipped, otherwise failed; None if the guest did not end well.
+        0 means passed, 4 means skipped, other numbers mean failed. None: the guest did not end normally.
     said : str
-        What it printed.
+        The test's output.
     why : str
-        What the kernel complained about, or why the guest ended.
+        The kernel's complaint, or the reason why the guest ended.
     """
     lines = [re.sub(r"^# ", "", line.strip()) for line in said.splitlines()]
     skipped = [line for line in lines if re.match(r"ok \d+.*# SKIP", line)]
     passed = [line for line in lines if re.match(r"ok \d+", line) and line not in skipped]
     failed = [line for line in lines if re.match(r"not ok \d+(?!.*# (XFAIL|SKIP|TODO))", line)]
-    # some programs say what failed and end with 0
+    # some programs print that a subtest failed, but end with status 0
     result = "skip" if status == SKIP else "pass" if status == 0 and not failed and not why else "fail"
     if result != "pass" and not why:
         telling = failed or [line for line in lines if re.search(r"skip|fail|error|not ", line, re.IGNORECASE)] or lines

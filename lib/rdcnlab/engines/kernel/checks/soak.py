@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A campaign of random cases on the debug build: each seed in a guest of its own, so that one can be run again alone.
+"""A campaign of random cases on the debug build; each seed has its own guest, so that one can be repeated alone.
 
-What a case is and what it checks lives in ``kernel-patches/tests/soak``; here guests are booted and their ends told.
+``kernel-patches/tests/soak`` defines the cases and what they check. This module boots the guests and reports how they
+ended.
 """
 
 from __future__ import annotations
@@ -20,41 +21,41 @@ from rdcnlab.engines.kernel.build import patches
 from rdcnlab.engines.kernel.guest import memory
 from rdcnlab.fields.errors import RunError
 
-#: Suites whose helpers a case uses, and the switch's client.
+#: Suites with the helpers of a case, and with the switch's client.
 SUITES = ("alone", "ocs", "tdtcp", "mptcp", "soak")
-#: Memory of the guest: KASAN keeps what is freed for a while.
+#: Memory of the guest in bytes: KASAN keeps freed memory for some time.
 MEMORY = 768 * memory.MIB
-#: Transports, and errors that can be made on purpose: in the bytes, and in the kernel.
+#: Transports; and errors that can be caused on purpose, in the payload and in the kernel.
 KINDS = ("tdtcp", "mptcp", "retcp", "tcp")
 FAULTS = ("payload", "warning", "overflow", "freed", "bug")
-#: What a case tells of itself: frames at the switch, bytes compared, what connections met.
+#: Numbers that a case reports: frames at the switch, bytes compared, events of connections.
 FACTS = ("came", "told", "went", "lost", "bytes", "flows", "tdtcp", "joins", "retransmits", "timeouts", "resets")
-#: Seconds of wall clock for a case, and of processor time without virtual time moving.
+#: Limits of a case: seconds of wall clock, and of processor time while virtual time stands still.
 LIMIT_S, STALL_S = 900.0, 120.0
-#: What the kernel says when it finds an error, as it stands on the console.
+#: Messages of the kernel on the console when it finds an error.
 COMPLAINT = re.compile(r"(BUG:|WARNING:|UBSAN:|Kernel panic|kernel BUG|INFO: (?:possible|task)).*")
-#: Warnings are shown, `quiet` hides them; UML's own boot trips over SLUB's checks and KASAN together.
+#: The log level shows warnings, which `quiet` hides. SLUB's checks together with KASAN break UML's own boot.
 OPTIONS = ("loglevel=5", "slab_debug=-")
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How a case ended.
+    """The result of a case.
 
     Parameters
     ----------
     seed : int
-        Of the case.
+        Seed of the case.
     kind : str
-        Transport.
+        Transport of the case.
     error : str
-        What was wrong; empty if nothing was.
+        The error that was found; empty if there was none.
     facts : dict
-        Bytes compared, frames that came, went and were lost.
+        Numbers that the case reports, such as bytes compared and frames received, sent and lost.
     wall_s, virtual_s : float
-        What it took; 0 if the guest did not end by itself.
+        Duration in seconds of wall clock and of virtual time; 0 if the guest did not end by itself.
     directory : Path
-        Case, console and kernel log.
+        Directory with the case, the console and the kernel's log.
     """
 
     seed: int
@@ -66,16 +67,16 @@ class Ended:
     directory: Path
 
     def row(self) -> dict[str, Any]:
-        """Return it as a row of a table."""
+        """Return the result as a row of a table."""
         told = {"seed": self.seed, "kind": self.kind, "passed": not self.error}
         facts = {name: self.facts.get(name) for name in FACTS}
         return told | facts | {"wall_s": round(self.wall_s, 1), "error": self.error[:300]}
 
 
 def draw(seed: int, kind: str | None = None) -> dict[str, Any]:
-    """Return the case of a seed."""
+    """Return the case that belongs to a seed."""
     code = "import json, sys, draw; print(json.dumps(draw.case(int(sys.argv[1]), sys.argv[2] or None)))"
-    # its own interpreter: the directory of the guest's modules has no business on this one's path
+    # A separate interpreter, because the directory of the guest's modules must not be on the path of this one.
     done = subprocess.run(
         [sys.executable, "-c", code, str(seed), kind or ""],
         cwd=patches.root() / "tests" / "soak", capture_output=True, text=True, check=True,
@@ -98,17 +99,17 @@ def run(
     Parameters
     ----------
     kernel : Kernel
-        The build to try; only a debug build sees all.
+        The build to test. Only a debug build detects all errors.
     seed : int
-        Says which case.
+        Number that determines the case.
     directory : Path
-        For what it leaves; made if need be.
+        Directory for the results. It is emptied first, or made if it is missing.
     kind : str, optional
-        Transport, in place of the one that the seed draws.
+        Transport; replaces the one that the seed determines.
     fault : {'payload', 'warning', 'overflow', 'freed', 'bug'}, optional
-        An error made on purpose, which has to be found.
+        An error that is caused on purpose, and that the checks must find.
     core : int, optional
-        Core to pin to.
+        Core to pin the guest to.
     """
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
@@ -131,12 +132,12 @@ def run(
     outcome = directory / "outcome.json"
     facts = json.loads(outcome.read_text()).get("facts", {}) if outcome.is_file() else {}
     if not error:
-        for file in directory.glob("*.py"):  # what failed keeps all it takes to look at it
+        for file in directory.glob("*.py"):  # only a failed case keeps the files that are needed to examine it
             file.unlink()
     return Ended(seed, case["kind"], error, facts, wall_s, virtual_s, directory)
 
 
 def complaint(log: Path) -> str:
-    """Return the first complaint of the kernel on a console, or nothing."""
+    """Return the first complaint of the kernel in a log; empty if there is none."""
     found = COMPLAINT.search(log.read_text(errors="replace")) if log.is_file() else None
     return found[0].strip() if found else ""

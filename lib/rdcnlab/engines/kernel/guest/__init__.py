@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Boot a guest, watch it, and end it: one scenario, one guest, one core."""
+"""Boot a guest, watch it, and end it. Each run has its own guest on one core."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from rdcnlab.engines.kernel.build import HERE, Kernel
 from rdcnlab.engines.kernel.guest import memory, sandbox, watchdog
 from rdcnlab.fields.errors import RunError
 
-#: The guest's wall clock at boot, ns since 1970.
+#: Wall clock of the guest at boot, in ns since 1970.
 WALL_CLOCK = 1_700_000_000 * 10**9
-#: Seconds of processor time without the virtual clock moving after which a guest is taken to spin.
+#: Seconds of processor time. A guest that uses more while its virtual clock stands still counts as spinning.
 STALL_S = 20.0
-#: Virtual time after a scenario's limit within which the guest collects what was seen and ends.
+#: ns of virtual time after a scenario's limit in which the guest must store its results and end.
 MARGIN_NS = 600 * 10**9
 
-#: Words on the console that tell why a guest ended, in the order they are looked for.
+#: Texts on the console that show why a guest ended, in the order in which they are searched.
 SIGNS = (
     ("Out of memory", "the guest ran out of memory; give it more with RDCNLAB_GUEST_MEMORY (MiB)"),
     ("cannot allocate memory", "the guest ran out of memory; give it more with RDCNLAB_GUEST_MEMORY (MiB)"),
@@ -36,16 +36,16 @@ SIGNS = (
     ("Kernel panic", "the guest's kernel panicked"),
     ("No space left on device", "a file system of the host is full"),
 )
-#: What ``tools/init.c`` prints at the end of a guest's program that did not end well.
+#: Message of ``tools/init.c`` if the guest's program did not end normally.
 PROGRAM_ENDED = re.compile(r"^rdcn-guest: the scenario's program (.+)$", re.MULTILINE)
 
-#: A core; None chooses one, and ``any`` leaves the guest to the host's scheduler, which is many times slower.
+#: A core. None chooses one. ``any`` leaves the guest to the host's scheduler, which is many times slower.
 Core = int | Literal["any"] | None
 
 
 @dataclass(frozen=True)
 class Report:
-    """How a guest ended: seconds of wall clock, and ns of virtual time on its clock."""
+    """Statistics of a guest: wall clock in s, virtual time at its end in ns, memory, and kind of confinement."""
 
     wall_s: float
     virtual_ns: int
@@ -65,33 +65,33 @@ def run(
     watch: watchdog.Watcher | None = None,
     stall_s: float = STALL_S,
 ) -> Report:
-    """Run a plan in a guest; what it saw is in `directory` afterwards.
+    """Run a plan in a guest; afterwards `directory` contains the results.
 
     Parameters
     ----------
     kernel : Kernel
         The build to boot.
     plan : dict
-        Made by `rdcnlab.engines.kernel.plan.compile_plan`.
+        The plan that `rdcnlab.engines.kernel.plan.compile_plan` made.
     directory : Path
-        The one place the guest may write to.
+        The only directory that the guest may write to.
     core : int, 'any' or None
-        Core to pin all of it to; None chooses one, ``any`` pins it nowhere.
+        Core to which all processes of the guest are pinned. None chooses one; ``any`` does not pin.
     wall_limit_s : float
-        Seconds of wall clock after which the run is given up.
+        Seconds of wall clock after which the run is stopped with an error.
     python : str
-        Interpreter for the guest; it has to have Mininet.
+        Python interpreter for the guest; it must have Mininet.
     read : sequence of Path
-        What programs of the scenario's are loaded from, beyond the system and Python.
+        Paths that the scenario's programs are loaded from, in addition to the system and Python.
     watch : callable, optional
-        Called with the virtual time in ns now and then.
+        Called from time to time with the virtual time in ns.
     stall_s : float
-        Seconds of processor time without progress in virtual time that end the run.
+        Seconds of processor time without progress in virtual time after which the run is stopped.
 
     Raises
     ------
     RunError
-        The guest did not end well; the message says how, the log is kept in `directory`.
+        The guest did not end normally. The message says how it ended; the log is in `directory`.
     """
     buffers = sum(probe["buffer_kB"] for probe in plan["probes"])
     switches = sum(switch.get("memory_kB", 0) for switch in plan["switches"])
@@ -119,33 +119,33 @@ def boot(
     stall_s: float = STALL_S,
     virtual_limit_ns: int | None = None,
 ) -> Report:
-    """Boot a guest whose program writes ``outcome.json`` (``ok`` and, if not, ``error``), and wait for its end.
+    """Boot a guest and wait for its end; its program writes ``outcome.json`` (``ok`` and, on failure, ``error``).
 
     Parameters
     ----------
     kernel : Kernel
         The build to boot.
     directory : Path
-        The one place the guest may write to; it is /run/rdcnlab there.
+        The only directory that the guest may write to; its path in the guest is /run/rdcnlab.
     need : int
-        Bytes of memory.
+        Memory of the guest in bytes.
     python : str
-        Interpreter for the guest.
+        Python interpreter for the guest.
     inside : str
-        Directory of ``main.py``, the program, as the guest sees it.
+        Directory of the guest's program ``main.py``, as a path in the guest.
     read : sequence of Path
-        What the guest may read beyond the system and Python.
+        Paths that the guest may read in addition to the system and Python.
     options : sequence of str
-        More for the kernel's command line.
+        Additional options for the kernel's command line.
     core, wall_limit_s, watch, stall_s
         As in `run`.
     virtual_limit_ns : int, optional
-        Virtual time since boot after which the guest is ended.
+        ns of virtual time since boot after which the guest is ended.
 
     Raises
     ------
     RunError
-        The guest did not end well; the message says how, the log is kept in `directory`.
+        The guest did not end normally. The message says how it ended; the log is in `directory`.
     """
     directory = directory.resolve()
     log = directory / "console.log"
@@ -160,7 +160,7 @@ def boot(
         read=[kernel.directory, kernel.tools, *read],
         program=[str(kernel.linux), *line],
     )
-    # neither the user's environment nor an odd TMPDIR may reach the guest
+    # the guest must not see the user's environment or an unusual TMPDIR
     environment = {"TMPDIR": str(room), "HOME": str(directory), "PATH": "/usr/bin:/bin"}
     begun = time.monotonic()
     with log.open("wb") as console:
@@ -172,7 +172,7 @@ def boot(
             limits = watchdog.Limits(wall_limit_s, stall_s, virtual_limit_ns)
             reason = watchdog.wait(process, clock, log, limits, watch)
         finally:
-            # whatever happened, Ctrl-C too: nothing of the guest stays
+            # in every case, also after Ctrl-C, no process of the guest may stay
             end(process)
     if reason is None:
         reason = _verdict(directory, log, process.returncode)
@@ -188,10 +188,10 @@ def arguments(kernel: Kernel, directory: Path, clock: Path, need: int, python: s
         "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro",
         f"init={kernel.tool}",
         "time-travel=inf-cpu", f"time-travel-start={WALL_CLOCK}", f"time-travel-clock={clock}",
-        # of what is drawn during boot; the scenario's seed comes at its start
+        # seed of the RNG during boot; the scenario's seed replaces it at the scenario's start
         "random-seed=1",
-        # every interface that comes up would send solicitations at random instants; a setting in the first namespace
-        # would not do, new ones take this from the module's parameter
+        # Otherwise every new interface would send IPv6 solicitations at random times. A sysctl in the first namespace
+        # is not enough, because new namespaces take this value from the module's parameter.
         "ipv6.disable_ipv6=1",
         "con=null", "con0=null,fd:1", "console=tty0", "quiet", "panic=-1",
         f"uml_dir={directory}", "umid=guest",
@@ -200,7 +200,7 @@ def arguments(kernel: Kernel, directory: Path, clock: Path, need: int, python: s
 
 
 def _pinned(core: Core) -> int | None:
-    """Return the core to pin a guest to, if any."""
+    """Return the core to pin a guest to; None if it is not pinned."""
     if core is None:
         mine = sorted(os.sched_getaffinity(0))
         return mine[os.getpid() % len(mine)]
@@ -208,12 +208,12 @@ def _pinned(core: Core) -> int | None:
 
 
 def _verdict(directory: Path, log: Path, status: int) -> str | None:
-    """Return why a guest that ended by itself did not do what it was to do, or None."""
+    """Return why a guest that ended by itself has failed; None if it was successful."""
     outcome = directory / "outcome.json"
     text = log.read_text(errors="replace")
     if watchdog.complained(log):
         return watchdog.LOST
-    # the kernel may have ended a part of the run, and the rest went on without it
+    # The kernel may have killed a part of the run, and the rest continued without it.
     if outcome.is_file() and "Out of memory" not in text:
         told = json.loads(outcome.read_text())
         return None if told["ok"] else str(told["error"])
@@ -229,7 +229,7 @@ def _verdict(directory: Path, log: Path, status: int) -> str | None:
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """End every process of a guest, by its id."""
+    """End every process of a guest, by its process id."""
     for _ in range(100):
         members = [one.pid for one in watchdog.members(process.pid)]
         alive = [pid for pid in members if pid != process.pid or process.poll() is None]

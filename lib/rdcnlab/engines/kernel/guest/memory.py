@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guest's memory: a sparse file of the host, in a directory that has room and lets memory be executed."""
+"""The guest's memory: a sparse file in a directory of the host with enough space and without ``noexec``."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from pathlib import Path
 from rdcnlab.fields.errors import InputError, RunError
 
 MIB = 2**20
-#: Kernel, Mininet, sockets and what slack a sparse file costs.
+#: Bytes for the kernel, Mininet and sockets, and for the overhead of a sparse file.
 BASE = 512 * MIB
-#: Largest and smallest memory a guest may be given.
+#: Smallest and largest memory of a guest in bytes.
 SMALLEST, LARGEST = 256 * MIB, 64 * 1024 * MIB
 
 
 def size(plan_probes_kB: int) -> int:  # noqa: N803  (unit)
-    """Return the bytes of memory a run needs: its trace buffers and a base.
+    """Return the memory that a run needs in bytes: its trace buffers and a base.
 
     ``RDCNLAB_GUEST_MEMORY`` (MiB) overrides it; results do not depend on it.
 
     Raises
     ------
     InputError
-        The variable is no number in range.
+        The variable is not a number in the allowed range.
     """
     named = os.environ.get("RDCNLAB_GUEST_MEMORY")
     if named is None:
@@ -40,12 +40,12 @@ def directory(need: int) -> Path:
     Parameters
     ----------
     need : int
-        Bytes the guest may come to use.
+        Number of bytes that the guest may use.
 
     Raises
     ------
     RunError
-        No directory will do; says why for each.
+        No directory is suitable. The message gives the reason for each.
     """
     named = [os.environ.get("RDCNLAB_MEMORY_DIR")]
     candidates = named if named[0] else ["/dev/shm", os.environ.get("TMPDIR"), "/tmp", "/var/tmp"]
@@ -65,7 +65,7 @@ def directory(need: int) -> Path:
 
 
 def _unfit(path: Path, need: int) -> str | None:
-    """Return why a directory cannot hold the memory, or None."""
+    """Return why a directory cannot hold the memory file; None if it can."""
     if not path.is_dir():
         return "is no directory"
     if not os.access(path, os.W_OK | os.X_OK):

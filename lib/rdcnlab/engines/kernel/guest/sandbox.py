@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a guest may touch of the host.
+"""Confinement: which files of the host a guest can access.
 
-Inside the guest the root file system is read-only, but root there can mount the host's anew and writable. What holds is
-outside: Landlock on the process (``host/launch.c``), bubblewrap where the host has no Landlock, and where there is
-neither a warning, because the guest then has all the rights of the user.
+The guest's root file system is read-only, but root in the guest can mount the host's file system again, writable.
+Therefore the confinement is outside of the guest: Landlock on the process (``host/launch.c``), or bubblewrap if the
+host has no Landlock. If the host has neither, this module warns, because the guest then has all rights of the user.
 """
 
 from __future__ import annotations
@@ -16,50 +16,50 @@ import sysconfig
 import warnings
 from pathlib import Path
 
-#: What programs of the guest are loaded from.
+#: Directories from which the guest's programs are loaded.
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/proc", "/sys", "/mnt")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random", "/dev/tty", "/dev/ptmx", "/dev/pts")
 
 
 class NoConfinementWarning(UserWarning):
-    """A guest runs with all the rights of the user."""
+    """A guest runs with all rights of the user."""
 
 
 def readable(*more: Path) -> list[str]:
-    """Return what a guest may read: the system, this Python, and `more`."""
+    """Return the paths that a guest may read: the system, this Python, and `more`."""
     python = [sys.prefix, sys.base_prefix, sys.executable, os.path.realpath(sys.executable)]
     python += [sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
     return list(dict.fromkeys([*SYSTEM, *(name for name in python if name), *map(str, more)]))
 
 
 def landlock(launch: Path) -> int:
-    """Return the version of Landlock that the host offers, 0 without it."""
+    """Return the version of Landlock on the host; 0 if the host has none."""
     answer = subprocess.run([str(launch), "--check"], capture_output=True, text=True, check=False)
     return int(answer.stdout) if answer.returncode == 0 and answer.stdout.strip().isdigit() else 0
 
 
 def kind(launch: Path) -> str:
-    """Return what confines guests here: ``landlock``, ``bubblewrap`` or ``none``."""
+    """Return the kind of confinement on this host: ``landlock``, ``bubblewrap`` or ``none``."""
     if landlock(launch):
         return "landlock"
     return "bubblewrap" if _bubblewrap_works() else "none"
 
 
 def command(launch: Path, *, core: int | None, write: list[Path], read: list[Path], program: list[str]) -> list[str]:
-    """Return the command that starts a program confined.
+    """Return the command that starts a program with confinement.
 
     Parameters
     ----------
     launch : Path
-        The compiled ``host/launch.c``.
+        Path of the compiled ``host/launch.c``.
     core : int or None
-        Core to pin to.
+        Core to pin the program to.
     write : list of Path
-        Directories it may write to.
+        Directories that the program may write to.
     read : list of Path
-        What it may read beyond the system and Python.
+        Paths that the program may read in addition to the system and Python.
     program : list of str
-        Absolute path and arguments.
+        Absolute path of the program, and its arguments.
     """
     line = [str(launch), "--parent", str(os.getpid())]
     if core is not None:
@@ -98,6 +98,6 @@ def _bubblewrap_works() -> bool:
     bwrap = shutil.which("bwrap")
     if bwrap is None:
         return False
-    # where user namespaces are forbidden it is there and does not work
+    # if the host forbids user namespaces, bubblewrap is installed but does not work
     test = subprocess.run([bwrap, "--ro-bind", "/", "/", "true"], capture_output=True, check=False)
     return test.returncode == 0

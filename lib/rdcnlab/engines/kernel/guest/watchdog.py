@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Look at a guest from outside, and say why it has to be ended.
+"""Watch a guest from outside, and decide when and why it must be ended.
 
-A guest cannot be trusted to notice what is wrong with it: a program that spins stops its clock, and a process that the
-host has killed leaves others waiting for ever, while the clock jumps on from timer to timer.
+A guest cannot detect all of its own failures. A program that spins stops the virtual clock. If the host kills a process
+of the guest, other processes wait for it for ever, while the clock advances from timer to timer.
 """
 
 from __future__ import annotations
@@ -17,36 +17,36 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-#: How often the end of a guest is looked for, in seconds of wall clock.
+#: Seconds of wall clock between two checks whether the guest has ended.
 WAIT_S = 0.02
-#: How often all its processes are examined.
+#: Seconds of wall clock between two examinations of all processes of the guest.
 EXAMINE_S = 0.25
-#: Seconds for which a process of a guest must be dead and still there before it counts as lost. The guest's kernel
-#: kills its processes too, and takes them away at once.
+#: A dead process of a guest counts as lost if its entry still exists after this many seconds. The guest's kernel kills
+#: its processes too, but removes them at once.
 LOST_S = 1.0
-#: What the guest's kernel says when a process of the host, which stands for one of its own, does not obey any more.
+#: Messages of the guest's kernel if a process of the host, which represents one of the guest, does not respond.
 LOSS = re.compile(
     r"failed to wait for SIGTRAP|PTRACE_GETREGS failed|ptrace set (?:fp )?regs failed|ptrace continue failed|"
     r"Failed to continue stub|: continue failed, errno|- wait failed, errno"
 )
 LOST = "the host ended a process of the guest from outside; its OOM killer does so when memory runs out"
 
-#: Called with the virtual time in ns now and then.
+#: Called from time to time with the virtual time in ns.
 Watcher = Callable[[int], None]
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a guest may take.
+    """Limits of a guest.
 
     Parameters
     ----------
     wall_s : float
         Seconds of wall clock.
     stall_s : float
-        Seconds of processor time in which the virtual clock may stand still.
+        Seconds of processor time during which the virtual clock may stand still.
     virtual_ns : int or None
-        Where on the virtual clock it must have ended; None leaves that open.
+        Virtual time in ns at which the guest must have ended; None means no limit.
     """
 
     wall_s: float
@@ -56,7 +56,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Process:
-    """A process of the host, as ``/proc/PID/stat`` tells of it: `dead` ones wait to be taken away by their parent."""
+    """A process of the host, from ``/proc/PID/stat``. A `dead` process waits until its parent removes it."""
 
     pid: int
     dead: bool
@@ -66,25 +66,25 @@ class Process:
 def wait(
     process: subprocess.Popen[bytes], clock: Path, log: Path, limits: Limits, watch: Watcher | None = None
 ) -> str | None:
-    """Wait for the end of a guest.
+    """Wait until a guest ends or exceeds a limit.
 
     Parameters
     ----------
     process : Popen
-        The guest, which leads a session of its own.
+        The guest; it leads its own session.
     clock : Path
-        The page with its virtual time.
+        File with the page that contains the guest's virtual time.
     log : Path
-        Its console.
+        Log of the guest's console.
     limits : Limits
-        What it may take.
+        The limits of the guest.
     watch : callable, optional
-        Called with the virtual time in ns now and then.
+        Called from time to time with the virtual time in ns.
 
     Returns
     -------
     str or None
-        Why it has to be ended, or None when it ended by itself.
+        The reason why the guest must be ended; None if it ended by itself.
     """
     begun = examined = time.monotonic()
     last_ns, spent_then_s = -1, 0.0
@@ -122,19 +122,19 @@ def wait(
 
 
 def read(clock: Path) -> int:
-    """Return the virtual time [ns] that a guest shows to the host."""
+    """Return the virtual time in ns that a guest shows to the host."""
     with clock.open("rb") as file:
         value: int = struct.unpack("<Q", file.read(8))[0]
     return value
 
 
 def complained(log: Path) -> bool:
-    """Whether a guest's kernel says that it has lost a process."""
+    """Return whether a guest's kernel reports that it has lost a process."""
     return LOSS.search(log.read_text(errors="replace")) is not None
 
 
 def members(session: int) -> list[Process]:
-    """Return the processes of a session; a guest starts one of its own."""
+    """Return the processes of a session; each guest has its own session."""
     tick = os.sysconf("SC_CLK_TCK")
     found = []
     for entry in Path("/proc").iterdir():

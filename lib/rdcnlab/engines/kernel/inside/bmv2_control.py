@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Control of ``simple_switch`` by the P4 project's own ``simple_switch_CLI``, kept open and spoken to line by line."""
+"""Control ``simple_switch`` with the P4 project's ``simple_switch_CLI``, which stays open and reads line by line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Callable
 
 PROMPT = b"RuntimeCmd: "
-#: How its refusals begin.
+#: Beginnings of error messages of ``simple_switch_CLI``.
 REFUSAL = re.compile(r"^(Error|Invalid|Unknown|\*\*\*|.*[Ee]xception)", re.MULTILINE)
 
 
@@ -19,13 +19,13 @@ class Control:
     Parameters
     ----------
     command : list of str
-        What starts it.
+        Command that starts it.
     environment : dict
-        Variables with which it finds its modules.
+        Environment variables with which it finds its modules.
     port : int
-        Where the switch listens for thrift.
+        Port at which the switch listens for thrift.
     check : callable
-        Raises if the switch is not running any more.
+        Function that raises an error if the switch is not running.
     """
 
     def __init__(self, command: list[str], environment: dict[str, str], port: int, check: Callable[[], None]) -> None:
@@ -45,7 +45,7 @@ class Control:
         Raises
         ------
         RuntimeError
-            The switch refused; the message has the command and the refusal.
+            The switch refused the command. The message has the command and the answer.
         """
         assert self.process.stdin is not None
         try:
@@ -63,7 +63,7 @@ class Control:
         return answer
 
     def _answer(self, line: str) -> str:
-        """Read up to the next prompt."""
+        """Return the answer, which ends at the next prompt."""
         assert self.process.stdout is not None
         text = b""
         while not text.endswith(PROMPT):

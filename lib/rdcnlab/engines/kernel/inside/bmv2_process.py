@@ -16,30 +16,30 @@ from clock import be_exact, sleep_until
 
 THRIFT_PORT = 9090
 LOG = "/run/bmv2.log"
-#: BMv2's own log. As packages build it, it formats a line at each step of a packet even where nobody reads it, and that
-#: is most of what a packet costs. Why it does not load a program it prints nevertheless.
+#: Level of BMv2's own log. As distributed, BMv2 formats a log line at each step of a packet, even if nobody reads it;
+#: this is most of the cost of a packet. Errors when it loads a program are printed even with this level.
 LEVEL = "off"
-#: Virtual seconds within which the switch must stand.
+#: Virtual seconds within which the switch must be ready.
 PATIENCE_S = 20.0
 
 
 class SimpleSwitch:
-    """BMv2 with a program.
+    """A running BMv2 with a program.
 
     Parameters
     ----------
     install : dict
-        ``switch`` is the path of ``simple_switch``, ``cli`` the command of its control, ``environment`` has variables
-        with which they find their libraries and modules.
+        ``switch`` is the path of ``simple_switch``, ``cli`` is the command of its control, ``environment`` has the
+        variables with which both find their libraries and modules.
     program : str
-        The compiled program.
+        Path of the compiled program.
     interfaces : iterable of (str, int)
-        Interfaces and their port numbers.
+        Names of interfaces and their port numbers.
 
     Raises
     ------
     RuntimeError
-        It does not start; the message has its own words.
+        The switch does not start. The message has the switch's own output.
     """
 
     def __init__(self, install: dict[str, Any], program: str, interfaces: Iterable[tuple[str, int]]) -> None:
@@ -57,7 +57,7 @@ class SimpleSwitch:
         self.control = Control(install["cli"], environment, THRIFT_PORT, self.check)
 
     def check(self) -> None:
-        """Raise RuntimeError, with the switch's own words, if it is not running."""
+        """Raise RuntimeError with the switch's own output if it is not running."""
         status = self.process.poll()
         if status is None:
             return
@@ -67,17 +67,17 @@ class SimpleSwitch:
         raise RuntimeError(f"simple_switch {how}" + (f": {' / '.join(words[-5:])}" if words else ""))
 
     def began(self) -> int:
-        """Return the CLOCK_MONOTONIC at which the switch began to count, to the ns.
+        """Return CLOCK_MONOTONIC in ns at which the switch's clock was 0.
 
-        The switch tells whole us. The instant in between at which its count goes up is searched for by halves.
+        The switch shows whole us only. A binary search finds the ns at which its clock advances.
         """
-        sleep_until(time.monotonic_ns() + 1_000_000)  # after much work at one instant, readings of the clock cost time
+        sleep_until(time.monotonic_ns() + 1_000_000)  # after much work at one instant, clock readings would cost time
         now = time.monotonic_ns()
-        base = now - self._elapsed() * 1000  # it began at most 999 ns before
+        base = now - self._elapsed() * 1000  # the switch's clock was 0 at most 999 ns before this
         low, high = 0, 1000
         while high - low > 1:
             middle = (low + high) // 2
-            # if it began at base - middle or before, this is when its count goes up, or after
+            # if it was 0 at base - middle or earlier, it has advanced by this time
             target = base - middle + ((time.monotonic_ns() - base) // 1000 + 5000) * 1000
             sleep_until(target)
             late = time.monotonic_ns() - target
@@ -93,7 +93,7 @@ class SimpleSwitch:
         return int(self.control.tell("get_time_elapsed").split()[-1])
 
     def _wait(self) -> None:
-        """Wait until the switch takes commands."""
+        """Wait until the switch accepts commands."""
         deadline = time.monotonic() + PATIENCE_S
         while True:
             self.check()
@@ -107,10 +107,11 @@ class SimpleSwitch:
 
 
 def _sleep_to_whole_us() -> None:
-    """Sleep until a whole us of CLOCK_MONOTONIC, the same to the ns.
+    """Sleep until exactly a whole us of CLOCK_MONOTONIC.
 
-    The switch's clock counts us from its start: if that is a whole one, the scenario's start will be a whole one too.
-    Before the first tick of the kernel, which set-ups with little to do come before, timers are not exact yet.
+    The switch's clock counts us from its start. If the switch starts at a whole us, the scenario also starts at a whole
+    us of the switch's clock. Timers are not exact before the first tick of the kernel, and a short set-up ends before
+    this tick; therefore this tries again.
     """
     for _ in range(100):
         instant = (time.monotonic_ns() // 1000 + 10) * 1000

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packets that pass an interface, captured by the kernel into a ring that is read afterwards.
+"""Capture the packets of an interface: the kernel writes them into a ring, which is read afterwards.
 
-Nothing in userspace runs while packets come, so capturing costs no virtual time and little wall clock.
+No program in userspace runs while packets arrive, so a capture costs no virtual time and little wall clock.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 _ETH_P_ALL = 3
 _SOL_PACKET, _PACKET_RX_RING, _PACKET_STATISTICS, _PACKET_VERSION, _TPACKET_V2 = 263, 5, 6, 10, 1
 _SO_ATTACH_FILTER = 26
-#: One captured frame in the ring: kernel's header, link-layer address, and the first bytes of the packet.
+#: Bytes of one captured frame in the ring: the kernel's header, link-layer address, and first bytes of the packet.
 _FRAME, _BLOCK = 256, 1 << 16
 _SNAP = 96
 
@@ -25,9 +25,9 @@ _HEADER = struct.Struct("=IIIHHII")
 
 
 def _program(which: str) -> list[tuple[int, int, int, int]]:
-    """Classic BPF: all TCP packets that come in, or those of them that are marked CE."""
+    """Return a classic BPF program: it accepts all IPv4 packets that arrive, or only those that are marked CE."""
     load_half, load_byte, equal, mask, give = 0x28, 0x30, 0x15, 0x54, 0x06
-    # SKF_AD_OFF + SKF_AD_PKTTYPE: what this host sends out of the interface is no arrival
+    # SKF_AD_OFF + SKF_AD_PKTTYPE: exclude packets that this host sends from the interface
     lines: list[tuple[int, int | None, int | None, int]]
     lines = [(load_byte, 0, 0, 0xFFFFF004), (equal, None, 0, 4), (load_half, 0, 0, 12), (equal, 0, None, 0x0800)]
     if which == "ce":
@@ -47,11 +47,11 @@ class Ring:
     Parameters
     ----------
     interface : str
-        Where; what arrives there is taken, not what leaves.
+        Name of the interface. The capture has the packets that arrive there, not those that leave.
     which : {'all', 'ce'}
         All IPv4 packets, or those that carry CE.
     packets : int
-        Room for so many; more refuse the run.
+        Room in packets; the run fails if more arrive.
     """
 
     def __init__(self, interface: str, which: str, packets: int) -> None:
@@ -68,18 +68,18 @@ class Ring:
         self.socket.bind((interface, _ETH_P_ALL))
 
     def records(self) -> list[list[Any]]:
-        """Return for each packet its CLOCK_MONOTONIC [ns], its destination port, and its bytes.
+        """Return CLOCK_MONOTONIC (ns), destination port and bytes of each packet.
 
         Raises
         ------
         RuntimeError
-            There were more than fit.
+            More packets arrived than the ring has room for.
         """
         statistics = self.socket.getsockopt(_SOL_PACKET, _PACKET_STATISTICS, 8)
         _, lost = struct.unpack("=II", statistics)
         if lost:
             raise RuntimeError(f"the capture on {self.interface} was too small by {lost} packets")
-        # the ring has the wall clock; in virtual time it and CLOCK_MONOTONIC differ by a constant
+        # The ring has times of the wall clock. In virtual time it differs from CLOCK_MONOTONIC by a constant.
         apart = time.time_ns() - time.monotonic_ns()
         found = []
         for place in range(0, self.size, _FRAME):

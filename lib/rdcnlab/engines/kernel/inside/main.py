@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs inside the guest: build the network, let the flows run, hand back what was seen.
+"""The program in the guest: build the network, run the flows, store the results.
 
-Started by ``tools/init.c`` as ``main.py RUN_DIRECTORY``. It reads ``plan.json``, which `rdcnlab.engines.kernel.plan`
-wrote, and uses the standard library and Mininet only: an import costs much in User-Mode Linux.
+``tools/init.c`` starts it as ``main.py RUN_DIRECTORY``. It reads ``plan.json``, which `rdcnlab.engines.kernel.plan`
+wrote. It uses the standard library and Mininet only, because imports are slow in User-Mode Linux.
 
-``outcome.json`` is written last and says how it went. A run without it did not end by itself.
+It writes ``outcome.json`` last, with success or error. If this file is missing, the program did not end by itself.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from topology import Testbed
 
 
 def run(plan: dict[str, Any], directory: str) -> None:
-    """Run a plan to its end; results are files in `directory`."""
+    """Run a plan to its end; the results are files in `directory`."""
     testbed = Testbed(plan)
     try:
         testbed.start()
@@ -42,13 +42,13 @@ def run(plan: dict[str, Any], directory: str) -> None:
 
 
 def main(directory: str) -> int:
-    """Run, and say how it went in ``outcome.json``."""
+    """Run the plan of a directory, and report success or error in ``outcome.json``."""
     outcome: dict[str, Any] = {"ok": True}
     try:
         with open(os.path.join(directory, "plan.json")) as file:
             plan = json.load(file)
         run(plan, directory)
-    except BaseException as error:  # noqa: BLE001  whatever it was, the host has to learn of it
+    except BaseException as error:  # noqa: BLE001  the host must be informed of any error
         traceback.print_exc()
         outcome = {"ok": False, "error": f"{type(error).__name__}: {error}"}
     part = os.path.join(directory, "outcome.part")
@@ -57,7 +57,7 @@ def main(directory: str) -> int:
     os.rename(part, os.path.join(directory, "outcome.json"))
     sys.stdout.flush()
     sys.stderr.flush()
-    # PID 1 halts the machine: no need for the interpreter to take itself apart first
+    # PID 1 halts the machine now, so the interpreter need not clean up
     os._exit(0 if outcome["ok"] else 1)
 
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The local manager of a P4 switch: at each change of a timetable it asks the data plane where the circuit leads.
+"""The local manager of a P4 switch: at each change of a timetable it asks the data plane for the new slot.
 
-Where the timetable is in the data plane, asking is all it does: a tick through the CPU port, answered by a report.
-Where it is in the control plane, the manager first rewrites the class' entry, as the manager of Aykurt et al. does.
+If the timetable is in the data plane, the manager only asks: it sends a tick through the CPU port, and the switch
+answers with a report. If the timetable is in the control plane, the manager first rewrites the table entry of the
+class, as the manager of Aykurt et al. does.
 """
 
 from __future__ import annotations
@@ -19,29 +20,30 @@ from clock import be_exact, sleep_until
 TICK, REPORT = 0x88B5, 0x88B6
 _ETHERNET = struct.pack("!6s6sH", b"\xff" * 6, b"\x02" + b"\0" * 5, TICK)
 _TICK = struct.Struct("!HHBBH6s")
-#: Ethernet's smallest frame without FCS.
+#: Smallest frame of Ethernet in bytes, without FCS.
 _SMALLEST = 60
 
 
 class Manager(threading.Thread):
-    """Sends a tick at every change of every timetable.
+    """A thread that sends a tick at every change of every timetable.
 
     Parameters
     ----------
     plan : dict
-        Of the switch: ``classes`` with ``id``, ``phase_ns``, ``slots`` of (duration in ns, action), and ``control``.
+        Plan of the switch: ``classes`` with ``id``, ``phase_ns``, ``slots`` of (duration in ns, action), and
+        ``control``.
     epoch_ns : int
-        Start of all timetables, CLOCK_MONOTONIC.
+        Start of all timetables in ns of CLOCK_MONOTONIC.
     epoch_us : int
         The same instant in us of the switch's clock.
     control : Control
-        For entries that are rewritten.
+        Control of the switch, used to rewrite entries.
 
     Attributes
     ----------
     slots : list of [int, int, int, int, int, int]
-        Of each report: us since the epoch by the switch's clock, class, slot and way as the switch has them, port, and
-        the slot's number in the scenario.
+        One item for each report: us since the epoch by the switch's clock; class, slot and way as the switch numbers
+        them; port; and the slot's number in the scenario.
     """
 
     def __init__(self, plan: dict[str, Any], epoch_ns: int, epoch_us: int, control: Any) -> None:
@@ -60,7 +62,7 @@ class Manager(threading.Thread):
         self.waiting.register(self.socket, select.POLLIN)
 
     def run(self) -> None:
-        """Wait for each change; `stop` ends it at the next one."""
+        """Wait for each change and send its tick; after `stop` this ends at the next change."""
         be_exact()
         changes = [(self.epoch_ns + entry["phase_ns"], number, 0) for number, entry in self.classes.items()]
         heapq.heapify(changes)
@@ -74,11 +76,11 @@ class Manager(threading.Thread):
                 slots = self.classes[number]["slots"]
                 if len(slots) > 1:
                     heapq.heappush(changes, (instant + slots[count % len(slots)][0], number, count + 1))
-        except BaseException as error:  # noqa: BLE001  it is raised where the run is
+        except BaseException as error:  # noqa: BLE001  `stop` raises it in the main thread
             self.error = error
 
     def stop(self) -> None:
-        """Take no more changes, and collect the reports."""
+        """Stop sending ticks, raise the thread's error if there is one, and collect the last reports."""
         self.ended.set()
         if self.error is not None:
             raise self.error
@@ -96,16 +98,16 @@ class Manager(threading.Thread):
                 words = f"{action[0]} {number} => {' '.join(action[1:])}"
                 entry["handle"] = self.control.tell(f"table_add {entry['table']} {words}").split()[-1]
         if len(entry["slots"]) == 1:
-            return  # set once, and no change
+            return  # a single slot is set once and never changes
         self.asked.append((number, place))
         frame = _ETHERNET + _TICK.pack(number, 0, 0, 0, 0, bytes(6))
         self.socket.send(frame.ljust(_SMALLEST, b"\0"))
         self._collect()
 
     def _collect(self) -> None:
-        """Take the reports that have come; they come in the order of the ticks."""
-        # A system call that fails costs 1 us in User-Mode Linux, in which the switch would wait for its turn: so never
-        # receive on the off-chance.
+        """Read the reports that have arrived; they arrive in the order of the ticks."""
+        # A system call that fails costs 1 us in User-Mode Linux, and the switch would have to wait during this time. So
+        # this only receives if poll shows that there is data.
         while self.waiting.poll(0):
             frame = self.socket.recv(256)
             number, slot, way, _, port, instant = _TICK.unpack_from(frame, 14)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Client of the kernel's optical circuit switch, generic netlink family ``ocs``.
 
-Standard library only, and little of it: this runs in the guest, where every import is paid in
-host context switches.
+It imports few modules of the standard library and no others: it runs in the guest, where every import costs context
+switches of the host.
 
-Units are those of the kernel: bit/s, ns, bytes.  A frame counts in a queue with its Ethernet
-header and without its FCS.
+Units are those of the kernel: bit/s, ns, bytes. The size of a frame in a queue includes its Ethernet header and not its
+FCS.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _BATCH = 64  # requests a send: their acknowledgements fit in the default receiv
 
 
 def slot(duration: int, target: int, **more: int) -> dict[str, int]:
-    """Make one entry of a timetable.
+    """Return one entry of a timetable.
 
     Parameters
     ----------
     duration : int
-        ns; 0 for the only slot of a class that never changes.
+        Duration in ns; 0 for the only slot of a class that never changes.
     target : int
         Link id, ``DARK`` or ``BYPASS``.
     **more : int
@@ -62,7 +62,7 @@ def _ipv4(where: str, text: str) -> bytes:
 
 
 def _port(index: int) -> str:
-    """Return the name of a device, its number in words if it is gone, nothing for 0."""
+    """Return the name of a device; if it is gone, a text with its number; empty for number 0."""
     try:
         return socket.if_indextoname(index) if index else ""
     except OSError:
@@ -89,25 +89,25 @@ def _rule(class_id: int, prio: int, in_if: str | None, proto: int | None, src: s
 class Ocs:
     """One switch.
 
-    Outside of a ``with`` block each call is carried out at once.  In one, requests are collected and
-    sent together at its end, in as few system calls as they fit in; the first that fails raises
-    there, and the others have been carried out.
+    Outside of a ``with`` block each call takes effect at once. Inside, requests are collected and sent together at the
+    end of the block, in as few system calls as possible. The first request that fails raises there; the other requests
+    have still been executed.
 
     Parameters
     ----------
     ifname : str
-        The master device, in the network namespace of the caller.
+        Name of the master device, in the network namespace of the caller.
 
     Raises
     ------
     OSError
-        No such device, or a kernel without ``ocs``.
+        There is no such device, or the kernel has no ``ocs``.
 
     Notes
     -----
-    A request the kernel refuses because of a value raises ``ValueError`` with the kernel's text, the
-    attribute and the range allowed; all else, such as a missing privilege, raises ``OSError``.
-    In every call an argument that is None keeps its value in the kernel.
+    If the kernel refuses a value, the call raises ``ValueError`` with the kernel's text, the attribute and the allowed
+    range. All other errors, such as a missing privilege, raise ``OSError``. In every call, an argument that is None
+    keeps its value in the kernel.
     """
 
     def __init__(self, ifname: str) -> None:
@@ -134,7 +134,7 @@ class Ocs:
             self.commit()
 
     def close(self) -> None:
-        """Close the socket; the switch stays as it is."""
+        """Close the socket; the switch keeps its settings."""
         self._sock.close()
 
     def link_set(
@@ -154,23 +154,23 @@ class Ocs:
         id : int
             0 to 1023.
         rate : int, optional
-            bit/s; 0, as a new link has it, is infinite.
+            bit/s; 0 means infinite and is the default of a new link.
         delay : int, optional
-            Propagation, ns.
+            Propagation delay in ns.
         overhead : int, optional
-            Bytes a frame takes on the line beyond its Ethernet header and payload; 24 in a new link.
+            Bytes of a frame on the line in addition to its Ethernet header and payload; 24 by default.
         queue : mapping, optional
-            ``limit_bytes``, ``limit_packets`` (0: none), ``ecn`` [bytes, `NONE`: never], ``red_min``,
-            ``red_max`` [bytes; 0: no random drops], ``red_prob`` [1e-9], ``pool`` (`NONE`: none).
+            ``limit_bytes``, ``limit_packets`` (0: no limit), ``ecn`` (bytes, `NONE`: never mark), ``red_min``,
+            ``red_max`` (bytes, 0: no random drops), ``red_prob`` (1e-9), ``pool`` (`NONE`: no pool).
         port : str, optional
-            Device of the port that the link ends at, whatever port its frames are bound for; empty, as in a new
-            link: it ends in the switch.
+            Device of the port at the end of the link, for all frames whatever their destination. Empty, the default of
+            a new link: the link ends inside the switch.
         """
         out = socket.if_nametoindex(port) if port else None if port is None else 0
         self._set(_LINK_SET, "link", id=id, rate=rate, delay=delay, overhead=overhead, queue=queue, port=out)
 
     def link_del(self, id: int) -> None:  # noqa: A002
-        """Remove an internal link with what is on it; refused while a slot has it as its target."""
+        """Remove an internal link and the frames on it; refused while it is the target of a slot."""
         self._request(_LINK_DEL, {"link": {"id": id}}, "link_del")
 
     def port_set(
@@ -182,23 +182,23 @@ class Ocs:
         flood: bool | None = None,
         **link: object,
     ) -> None:
-        """Change the links of a port, and what its host is told.
+        """Change the links of a port, and the notifications of its host.
 
         Parameters
         ----------
         ifname : str
             The port's device.
         ingress : mapping, optional
-            Its ingress link, as in `link_set`, without ``id``.
+            Ingress link of the port, as in `link_set`, without ``id``.
         notify : mapping, optional
-            ``class`` whose slots' TDN the host is told (`NO_CLASS`: nothing any more), ``dst``, the host's
-            IPv4 address, ``src``, the switch's, ``mac``, the host's, ``delay`` [ns], ``inband`` (0 or 1).
-            ``class`` and ``dst`` are required at first.
+            ``class``: the host is notified of the TDN in this class's slots (`NO_CLASS`: no notifications); ``dst``:
+            IPv4 address of the host; ``src``: IPv4 address of the switch; ``mac``: MAC address of the host; ``delay``
+            (ns); ``inband`` (0 or 1). The first call needs ``class`` and ``dst``.
         flood : bool, optional
-            Whether frames to broadcast, multicast and unknown addresses leave by this port, as they do by a new
-            one.  Of several ways between two switches all but one have False at both ends.
+            Whether frames to broadcast, multicast and unknown addresses leave through this port; True by default. If
+            there are several ways between two switches, all but one must have False at both ends.
         **link : object
-            Its egress link, likewise.
+            Egress link of the port, as in `link_set`, without ``id``.
         """
         told = dict(notify) if notify is not None else None
         for name in ("dst", "src"):
@@ -211,7 +211,7 @@ class Ocs:
         self._set(_PORT_SET, "port", ifindex=index, link=link, ingress=ingress, notify=told, flood=floods)
 
     def pool_set(self, id: int, bytes: int) -> None:  # noqa: A002  (names of the kernel)
-        """Create or change shared buffer ``id`` [bytes, 0 unlimited]."""
+        """Create or change the shared buffer ``id``, of ``bytes`` bytes; 0 means unlimited."""
         self._set(_POOL_SET, "pool", id=id, bytes=bytes)
 
     def class_set(
@@ -231,29 +231,29 @@ class Ocs:
         id : int
             0 to 4095.
         slots : iterable of mapping, optional
-            The timetable, of 1 to 1024 entries made by `slot`; a new class needs one.
+            The timetable: 1 to 1024 entries made by `slot`. A new class needs it.
         hold : bool, optional
-            Whether packets of a dark slot wait (and the class so has its own queue) or are dropped.
+            Whether packets in a dark slot wait, in a queue of the class, or are dropped.
         phase : int, optional
-            ns after the epoch at which the timetable begins; may be negative.
+            ns after the epoch at which the timetable begins; it may be negative.
         voq : mapping, optional
-            Give the class a queue of its own; keys as in `link_set`.
+            Settings of the class's own queue, which this creates; keys as in `link_set`.
         echo : mapping, optional
-            Set ECE in TCP packets while another ``class`` (`NO_CLASS`: none any more) is in a slot of
-            number ``tdn`` or will be within ``in_advance`` [ns].  The first two are required at first.
+            Set ECE in TCP packets while another ``class`` (`NO_CLASS`: stop it) is in a slot with the number ``tdn``,
+            or will be within ``in_advance`` (ns). The first call needs ``class`` and ``tdn``.
         """
         dark = None if hold is None else int(hold)
         table = None if slots is None else list(slots)
         self._set(_CLASS_SET, "class", id=id, dark=dark, phase=phase, voq=voq, slots=table, echo=echo)
 
     def class_del(self, id: int) -> None:  # noqa: A002
-        """Remove a class with what waits in its queue; refused while a rule, an echo or a notification names it."""
+        """Remove a class and the packets in its queue; refused while a rule, an echo or a notification uses it."""
         self._request(_CLASS_DEL, {"class": {"id": id}}, "class_del")
 
     def rule_add(self, class_id: int, *, prio: int = 0, in_if: str | None = None, proto: int | None = None,
                  src: str | None = None, dst: str | None = None,
                  sport: int | None = None, dport: int | None = None) -> None:  # fmt: skip
-        """Put packets into a class; lowest ``prio`` wins.  ``src``, ``dst``: IPv4 ``a.b.c.d[/len]``."""
+        """Add a rule that assigns packets to a class; the lowest ``prio`` wins. ``src``, ``dst``: ``a.b.c.d[/len]``."""
         self._set(_RULE_ADD, "rule", **_rule(class_id, prio, in_if, proto, src, dst, sport, dport))
 
     def rule_del(self, class_id: int, *, prio: int = 0, in_if: str | None = None, proto: int | None = None,
@@ -267,16 +267,16 @@ class Ocs:
         self._request(_RULE_FLUSH, {}, "rule_flush")
 
     def fdb_set(self, mac: str, ifname: str | None) -> None:
-        """Bind a MAC address to a port; None forgets it."""
+        """Assign a MAC address to a port; None removes the assignment."""
         port = None if ifname is None else socket.if_nametoindex(ifname)
         self._set(_FDB_SET, "fdb", mac=_mac("fdb.mac", mac), port=port)
 
     def start(self, epoch: int, seed: int = 0) -> None:
-        """Start all timetables at ``epoch`` [ns of CLOCK_MONOTONIC], and all random numbers anew from ``seed``."""
+        """Start all timetables at ``epoch`` (ns of CLOCK_MONOTONIC), and seed all random number generators."""
         self._request(_START, {"epoch": epoch, "seed": seed}, "start")
 
     def stats(self) -> dict[str, dict[object, dict[str, object]]]:
-        """Read settings and counters: ``links``, ``pools``, ``classes`` by id, ``ports`` by name."""
+        """Return settings and counters: ``links``, ``pools`` and ``classes`` by id, ``ports`` by name."""
         out: dict[str, dict[object, dict[str, object]]] = {"links": {}, "pools": {}, "classes": {}, "ports": {}}
         plural = {"link": "links", "pool": "pools", "class": "classes", "port": "ports"}
         for name, value in self._dump():
@@ -286,7 +286,7 @@ class Ocs:
         return out
 
     def timetables(self) -> dict[int, list[dict[str, int]]]:
-        """Read the slots of each class, by its id, in the form that `class_set` takes."""
+        """Return the slots of each class by its id, in the form that `class_set` takes."""
         out: dict[int, list[dict[str, int]]] = {}
         for name, value in self._dump():
             if name == "class" and "slots" in value:
@@ -294,7 +294,7 @@ class Ocs:
         return out
 
     def rules(self) -> list[dict[str, object]]:
-        """Read the rules in the order in which they are tried, each as the arguments of `rule_add`."""
+        """Return the rules in the order in which the kernel tries them, each as arguments of `rule_add`."""
         out = []
         for rule in (value for name, value in self._dump() if name == "rule"):
             rule["class_id"] = rule.pop("class")
@@ -307,7 +307,7 @@ class Ocs:
         return out
 
     def fdb(self) -> dict[str, str]:
-        """Read the port of each MAC address."""
+        """Return the port of each MAC address."""
         return {value["mac"]: _port(value["port"]) for name, value in self._dump() if name == "fdb"}
 
     def _dump(self) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -323,7 +323,7 @@ class Ocs:
                     yield name, value
 
     def commit(self) -> None:
-        """Send what was collected; raise for the first request that failed."""
+        """Send the collected requests; raise the error of the first request that failed."""
         pending, self._pending = list(self._pending.items()), {}
         failed: Exception | None = None
         for first in range(0, len(pending), _BATCH):
@@ -361,7 +361,7 @@ class Ocs:
         return next(int.from_bytes(p, "little") for _, n, p in walk(data, 4, len(data)) if n == 1)
 
     def _replies(self, waiting: dict[int, tuple[str, bytes]]) -> Iterator[bytes]:
-        """Yield the data replies; return when each request has been answered, raise the first error."""
+        """Yield the replies that contain data; after all requests are answered, raise the first error, if any."""
         waiting, failed = dict(waiting), None
         while waiting:
             data, at = self._sock.recv(1 << 18), 0
@@ -392,7 +392,7 @@ class Ocs:
         if 2 in info:
             where = name_at(request, int.from_bytes(info[2], "little"), "message", 20, len(request))
             text = f"{where}: {text}"
-        if 4 in info:  # the policy that refused; 2, 3 signed bounds, 4, 5 unsigned
+        if 4 in info:  # the policy that refused the value; 2, 3 are signed bounds, 4, 5 are unsigned bounds
             policy = {n: p for _, n, p in walk(info[4], 0, len(info[4]))}
             for low, high in ((2, 3), (4, 5)):
                 if low in policy and high in policy:

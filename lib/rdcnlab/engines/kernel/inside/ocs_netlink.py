@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The attributes of generic netlink family ``ocs``: names and numbers, to bytes and back.
+"""Encode and decode the attributes of the generic netlink family ``ocs``.
 
-The numbers are those of ``include/uapi/linux/ocs.h`` in the patch series; `SPEC` holds them once, for
-requests, replies and error messages alike.
+The numbers are those of ``include/uapi/linux/ocs.h`` in the patch series. `SPEC` is the only place with these numbers,
+for requests, replies and error messages.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _NESTED = 0x8000
 
 
 def attr(number: int, payload: bytes) -> bytes:
-    """Make one attribute, padded to four bytes."""
+    """Return one attribute, padded to a multiple of four bytes."""
     return struct.pack("=HH", 4 + len(payload), number) + payload + bytes(-len(payload) % 4)
 
 
@@ -68,22 +68,22 @@ def _scalar(where: str, kind: str, value: int) -> bytes:
 
 
 def encode(spec: str, values: Mapping[str, object], path: str) -> bytes:
-    """Make the attributes of a set.
+    """Return the attributes of a set as bytes.
 
     Parameters
     ----------
     spec : str
-        Set, a key of `SPEC`.
+        Name of the set, a key of `SPEC`.
     values : mapping
-        By name; integers, mappings for nested sets, a list for the slots, bytes for addresses.  None
-        leaves the attribute out.
+        Values by name: integers, mappings for nested sets, a list for the slots, bytes for addresses. An attribute with
+        the value None is left out.
     path : str
-        What error messages put before the name.
+        Text that error messages put before the name.
 
     Raises
     ------
     ValueError
-        Unknown name (the allowed ones are listed), or a value that its type cannot hold.
+        A name is unknown (the message lists the allowed names), or a value does not fit its type.
     """
     out = b""
     for name, value in values.items():
@@ -123,9 +123,9 @@ def walk(data: bytes, start: int, end: int) -> Iterator[tuple[int, int, bytes]]:
 
 
 def decode(spec: str, data: bytes) -> dict[str, object]:
-    """Read the attributes of a set into names and integers.
+    """Return the attributes of a set by name.
 
-    Nested sets become dictionaries, the slots of a timetable a list of them, addresses text.
+    Nested sets become dictionaries, the slots of a timetable become a list of dictionaries, addresses become text.
     """
     names = {number: (name, kind) for name, (number, kind) in SPEC[spec].items()}
     out: dict[str, object] = {}
@@ -144,7 +144,7 @@ def decode(spec: str, data: bytes) -> dict[str, object]:
 
 
 def name_at(data: bytes, offset: int, spec: str, start: int, end: int) -> str:
-    """Name of the attribute that begins at ``offset`` of a request, as a dotted path."""
+    """Return the dotted name of the attribute that begins at ``offset`` of a request."""
     names = {number: (name, kind) for name, (number, kind) in SPEC[spec].items()}
     for at, number, payload in walk(data, start, end):
         name, kind = names.get(number, (str(number), ""))

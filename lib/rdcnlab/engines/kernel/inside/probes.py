@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trace events of the kernel, recorded while the flows run and written out afterwards.
+"""Record trace events of the kernel while the flows run, and write them to files afterwards.
 
-Each kind of event has a trace instance (a ring buffer) of its own, so that its records have one size. Recording costs
-no virtual time: the buffers carry the scheduler's clock, which in virtual time can be read for nothing.
+Each kind of event has its own trace instance (a ring buffer), so that all its records have the same size. Recording
+costs no virtual time: the buffers use the scheduler's clock, and reading this clock costs no virtual time.
 """
 
 from __future__ import annotations
@@ -13,18 +13,19 @@ import subprocess
 from typing import Any
 
 TRACING = "/sys/kernel/tracing"
-#: PID 1 is the tool itself, wherever the host keeps it.
+#: Path of the tool. It runs as PID 1, so this is valid wherever the host stores the file.
 TOOL = "/proc/1/exe"
 
-#: A system call takes one page of a buffer, so a larger one takes fewer; ``tools/collect.c`` has room for it.
+#: Size of a buffer's page in kB. A system call reads one page, so larger pages need fewer calls. ``tools/collect.c``
+#: has room for this size.
 PAGE_KB = 64
 
-#: Instance that holds the marker by which trace time is told from CLOCK_MONOTONIC.
+#: Instance with the marker, which gives the difference between trace time and CLOCK_MONOTONIC.
 MARKER = "marker"
 
 
 def write(path: str, text: str) -> None:
-    """Write a setting of tracefs; the kernel's refusal names the path."""
+    """Write a setting of tracefs; if the kernel refuses it, the error names the path."""
     try:
         with open(path, "w") as file:
             file.write(text)
@@ -33,12 +34,12 @@ def write(path: str, text: str) -> None:
 
 
 def start(probes: list[dict[str, Any]]) -> None:
-    """Make the instances and switch their events on.
+    """Make the trace instances and enable their events.
 
     Parameters
     ----------
     probes : list of dict
-        Each with ``name``, ``event`` (``system/name``), ``filter`` (or empty) and ``buffer_kB``.
+        Each has ``name``, ``event`` (``system/name``), ``filter`` (may be empty) and ``buffer_kB``.
     """
     if not probes:
         return
@@ -47,7 +48,7 @@ def start(probes: list[dict[str, Any]]) -> None:
         instance = f"{TRACING}/instances/{probe['name']}"
         os.mkdir(instance)
         write(f"{instance}/trace_clock", "local")
-        # a full buffer keeps what it has, so that what is lost can be counted and the run refused
+        # A full buffer keeps its records and counts the lost ones, so that the run can be rejected.
         write(f"{instance}/options/overwrite", "0")
         write(f"{instance}/buffer_subbuf_size_kb", str(PAGE_KB))
         write(f"{instance}/buffer_size_kb", str(probe["buffer_kB"]))
@@ -58,14 +59,14 @@ def start(probes: list[dict[str, Any]]) -> None:
 
 
 def lost(instance: str) -> int:
-    """Events that found the buffer full."""
+    """Return the number of events that were lost because the buffer was full."""
     with open(f"{instance}/per_cpu/cpu0/stats") as file:
         stats = dict(line.split(":", 1) for line in file if ":" in line)
     return int(stats["dropped events"]) + int(stats["overrun"])
 
 
 def collect(probes: list[dict[str, Any]], directory: str) -> None:
-    """Write what was recorded to ``<name>.trace``: the ``fields`` of each probe, their layout in ``<name>.format``."""
+    """Write the ``fields`` of each probe's records to ``<name>.trace``, and the event's format to ``<name>.format``."""
     if not probes:
         return
     take(TRACING, os.path.join(directory, MARKER), [])
@@ -85,13 +86,13 @@ def collect(probes: list[dict[str, Any]], directory: str) -> None:
 
 
 def take(instance: str, target: str, places: list[str]) -> None:
-    """Empty a trace buffer into ``<target>.trace``."""
+    """Move the content of a trace buffer to ``<target>.trace``."""
     pipe = f"{instance}/per_cpu/cpu0/trace_pipe_raw"
     subprocess.run([TOOL, "collect", pipe, f"{target}.trace", *places], check=True)
 
 
 def place(text: str, field: str) -> str:
-    """Return where a field is, as ``offset:size``, of the text of a ``format`` file."""
+    """Return the place of a field as ``offset:size``, from the text of a ``format`` file."""
     found = re.search(rf"\b{field};\s*offset:(\d+);\s*size:(\d+);", text)
     if found is None:
         raise RuntimeError(f"an event has no field '{field}': {text.splitlines()[0]}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A P4 switch: BMv2's ``simple_switch``, with our kernel's links as its cables.
+"""A P4 switch: BMv2's ``simple_switch``, with links of our kernel as its cables.
 
 ::
 
@@ -7,8 +7,9 @@
                                                          | simple_switch | cpu ===veth=== cpu-m  local manager
     link green:     ga ===veth=== ga-x [l0] gb-x ===veth=== gb           | dark ==veth=== dark-m observer
 
-BMv2 decides where a packet goes. Its own queues count packets, and are served in packets a second; so rate, delay and
-queue of every line are those of a cable behind the port: an ``ocs`` device with two ports and nothing to switch.
+BMv2 decides where a packet goes. Its own queues count packets, and their rates are in packets per second. Therefore
+rate, delay and queue of every line are those of a cable behind the port: an ``ocs`` device with two ports that does not
+switch.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from mininet.node import Switch
 
 
 class Bmv2(Switch):
-    """BMv2 as Mininet knows a switch.
+    """BMv2 as a switch of Mininet.
 
     Parameters
     ----------
     name : str
-        As Mininet has it.
+        Name in Mininet.
     plan : dict
-        As `rdcnlab.engines.kernel.switches.bmv2.plan.switch` makes it.
+        The switch's plan, as `rdcnlab.engines.kernel.switches.bmv2.plan.switch` returns it.
     """
 
     def __init__(self, name: str, plan: dict[str, Any], **params: Any) -> None:
@@ -38,7 +39,7 @@ class Bmv2(Switch):
         self.manager: Manager | None = None
 
     def start(self, controllers: list[Any]) -> None:  # noqa: ARG002  (Mininet's signature)
-        """Lay the cables, start ``simple_switch`` with its program, and give it its entries."""
+        """Make the cables, start ``simple_switch`` with its program, and write its entries."""
         self._lay()
         self.running = SimpleSwitch(self.plan["bmv2"], self.plan["program"], self.plan["interfaces"])
         self.control = self.running.control
@@ -49,7 +50,7 @@ class Bmv2(Switch):
         self.dark = Ring("dark-m", "all", room)
 
     def start_timetable(self, epoch_ns: int) -> None:
-        """Have all timetables begin at an instant of CLOCK_MONOTONIC."""
+        """Start all timetables at an instant of CLOCK_MONOTONIC (ns)."""
         began = self.running.began()
         ahead = epoch_ns - began
         if ahead % 1000:
@@ -63,7 +64,7 @@ class Bmv2(Switch):
         self.manager.start()
 
     def counters(self) -> dict[str, Any]:
-        """Read what was seen of marks, dark packets and slots, for ``switch.json``."""
+        """Return the records of marks, dark packets and slots for ``switch.json``."""
         assert self.manager is not None
         self.manager.stop()
         self.running.check()
@@ -75,7 +76,7 @@ class Bmv2(Switch):
         }
 
     def _lay(self) -> None:
-        """Make every interface, and the cables between them."""
+        """Make all interfaces, and the cables between them."""
         from ocs import Ocs as Cable
         from topology import command
 
@@ -87,8 +88,9 @@ class Bmv2(Switch):
         for ours, switch in pairs:
             lines += [
                 f"ip link add {ours} mtu {self.plan['mtu']} type veth peer name {switch} mtu {self.plan['mtu']}",
-                # A program reads whole packets: checksums are filled in and pages gathered where they leave for it. The
-                # hosts' own interfaces stay as they are with every switch, so that their sockets count the same bytes.
+                # A program reads whole packets. So these interfaces compute checksums and linearize packets before they
+                # send to the program. The hosts' own interfaces have the same settings with every kind of switch, so
+                # that their sockets count the same bytes.
                 f"ethtool -K {ours} tx off",
                 f"ip link set {switch} up",
                 f"ip link set {ours} up",
@@ -116,7 +118,7 @@ class Bmv2(Switch):
             client.close()
 
     def _packets(self) -> list[list[Any]]:
-        """Return interface, port number, packets that came into the switch there, and packets that it sent there."""
+        """Return for each interface: name, port number, packets that entered the switch, packets that left it."""
         found = []
         for interface, number in self.plan["interfaces"]:
             counts = []

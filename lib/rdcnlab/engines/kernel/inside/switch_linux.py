@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Linux bridge as Mininet knows a switch: what a scenario looks like without ours."""
+"""A Linux bridge as a switch of Mininet; it shows a scenario without our switch."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from mininet.node import Switch
 
 
 def line(port: dict[str, Any]) -> str:
-    """Rate and delay of a port's cable in netem's words, which know no ns but fractions of us."""
+    """Return rate and delay of a port's cable as options of netem, which takes fractions of us but no ns."""
     return f"delay {port['delay_ns'] / 1000:.3f}us rate {port['rate']}bit {port['overhead']}"
 
 
 class Plain(Switch):
-    """A Linux bridge; each port delays and shapes what leaves it, by ``netem``.
+    """A Linux bridge; each port delays and shapes the packets that leave it with ``netem``.
 
-    It has no links inside and no timetable. It is what a scenario looks like without our switch.
+    It has no links inside and no timetable. It shows a scenario without our switch.
     """
 
     def __init__(self, name: str, plan: dict[str, Any], **params: Any) -> None:
@@ -24,7 +24,7 @@ class Plain(Switch):
         self.plan = plan
 
     def start(self, controllers: list[Any]) -> None:  # noqa: ARG002  (Mininet's signature)
-        """Make the bridge of the ports that Mininet attached."""
+        """Make the bridge and add the ports that Mininet made."""
         from topology import command
 
         lines = ["ip link add br0 type bridge mcast_snooping 0 stp_state 0", "ip link set br0 up"]
@@ -38,10 +38,10 @@ class Plain(Switch):
         command(self, " && ".join(lines))
 
     def start_timetable(self, epoch_ns: int) -> None:
-        """Nothing: a bridge has no timetable."""
+        """Do nothing, because a bridge has no timetable."""
 
     def counters(self) -> dict[str, Any]:
-        """No counters beyond the interfaces' own."""
+        """Return no counters; the interfaces have their own."""
         return {}
 
 

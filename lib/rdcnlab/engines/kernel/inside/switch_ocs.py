@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The circuit switch of our kernel as Mininet knows a switch."""
+"""The circuit switch of our kernel as a switch of Mininet."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from mininet.node import Switch
 
 
 class Ocs(Switch):
-    """The optical circuit switch of our kernel, configured once over netlink."""
+    """The optical circuit switch of our kernel; `start` configures it over netlink."""
 
     def __init__(self, name: str, plan: dict[str, Any], **params: Any) -> None:
         Switch.__init__(self, name, **params)
         self.plan = plan
 
     def start(self, controllers: list[Any]) -> None:  # noqa: ARG002  (Mininet's signature)
-        """Make the device, give it the ports and the whole configuration."""
+        """Make the device, add its ports and configure it."""
         from ocs import Ocs as Client
         from topology import command
 
@@ -31,7 +31,7 @@ class Ocs(Switch):
         for pool in self.plan["pools"]:
             self.client.pool_set(**pool)
         for trunk in trunks:
-            # between switches, broadcasts might go round for ever
+            # between switches, broadcasts could circulate for ever
             self.client.port_set(trunk, flood=False)
         for link in self.plan["links"]:
             self.client.link_set(**link)
@@ -39,7 +39,7 @@ class Ocs(Switch):
             self.client.port_set(f"sw-{port['host']}", ingress=port["ingress"], **port["egress"])
         for mac, interface in self.plan["fdb"]:
             self.client.fdb_set(mac, interface)
-        # a class may speak of another, which has to be there
+        # echoes come last, because the echo of a class refers to another class, which must exist
         for number in self.plan["classes"]:
             self.client.class_set(**{name: value for name, value in number.items() if name != "echo"})
         for number in self.plan["classes"]:
@@ -52,11 +52,11 @@ class Ocs(Switch):
             self.client.rule_add(**rule)
 
     def start_timetable(self, epoch_ns: int) -> None:
-        """Have all timetables begin at an instant of CLOCK_MONOTONIC."""
+        """Start all timetables at an instant of CLOCK_MONOTONIC (ns)."""
         self.client.start(epoch_ns, self.plan["seed"])
 
     def counters(self) -> dict[str, Any]:
-        """Counters of links, classes and ports."""
+        """Return the counters of links, classes and ports."""
         stats: dict[str, Any] = self.client.stats()
         return stats
 

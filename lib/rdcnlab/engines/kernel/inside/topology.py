@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The network of a run, in Mininet's terms.
+"""The network of a run, as a Mininet network.
 
 ::
 
@@ -7,12 +7,12 @@
     host s2 --tbf-- s2-eth0 ===veth=== sw-s2 | switch |  sw-r1 ===veth=== r1-eth0 host r1
                                              |        |  ...
 
-A host shapes what it sends to its line rate with ``tbf``, which keeps TCP's small queues working (netem would orphan
-the packets). What comes to a host is shaped by the switch's port.
+A host shapes its packets to its line rate with ``tbf``. This keeps TCP small queues working (netem would orphan the
+packets). The switch's port shapes the packets to the host.
 
-A network card with memory of its own takes packets from the host long before they are on the line, and TCP's small
-queues then count them no more. That is a token bucket as deep as the card's memory, with the line itself behind it, as
-the ingress link of the switch's port: the tokens that are missing are the bytes that wait in the card.
+A network card with its own memory takes packets from the host long before they are on the line, and TCP small queues
+then do not count them any more. The model is a token bucket with the depth of the card's memory. Behind it is the line
+itself, as the ingress link of the switch's port. The missing tokens are the bytes that wait in the card.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ from typing import Any
 from mininet.net import Mininet
 from mininet.node import Host
 
-#: ``tc`` counts the 14 bytes of the Ethernet header as part of a packet.
+#: Bytes of the Ethernet header, which ``tc`` counts as part of a packet.
 ETHERNET_HEADER = 14
-#: Hosts a host is told of at once.
+#: Number of neighbours that one command adds to a host.
 NEIGHBOURS = 64
 
 
 class Testbed:
-    """A plan's hosts and switch.
+    """The hosts and switches of a plan.
 
     Parameters
     ----------
     plan : dict
-        As `rdcnlab.engines.kernel.plan.compile_plan` makes it.
+        The plan, as `rdcnlab.engines.kernel.plan.compile_plan` returns it.
     """
 
     def __init__(self, plan: dict[str, Any]) -> None:
         self.plan = plan
-        # Mininet would raise the limit of open files, and mnexec closes that many one by one for each host: 0.4 s
+        # Otherwise Mininet raises the limit of open files, and mnexec closes that many files for each host: 0.4 s.
         Mininet.inited = True
         self.net = Mininet(controller=None, autoSetMacs=False, build=False)
         self.switches = [
@@ -61,11 +61,11 @@ class Testbed:
             self.hosts[spec["name"]] = host
 
     def start(self) -> None:
-        """Bring everything up, in the order of the plan."""
+        """Set up all hosts and switches, in the order of the plan."""
         self.net.build()
         for spec in self.plan["hosts"]:
             configure(self.hosts[spec["name"]], spec, self.plan)
-        # the switches share a namespace
+        # all switches are in the same namespace
         switch = self.switches[0]
         command(
             switch,
@@ -80,17 +80,17 @@ class Testbed:
             each.start([])
 
     def counters(self) -> dict[str, Any]:
-        """Return what the switch counted; of several, by their names."""
+        """Return the counters of the switch, or those of several switches by name."""
         if len(self.switches) == 1:
             return dict(self.switches[0].counters())
         names = [switch["name"] for switch in self.plan["switches"]]
         return {name: switch.counters() for name, switch in zip(names, self.switches, strict=True)}
 
     def stop(self) -> None:
-        """Nothing: the guest halts, and its namespaces and links are gone with it."""
+        """Do nothing, because the guest halts, and its namespaces and links end with it."""
 
     def pid(self, host: str) -> int:
-        """Process in a host's namespaces."""
+        """Return the id of a process in a host's namespaces."""
         return int(self.hosts[host].pid)
 
 
@@ -110,7 +110,8 @@ def configure(host: Host, spec: dict[str, Any], plan: dict[str, Any]) -> None:
         if other is not spec
         for address in (other["ip"], *other["more"])
     ]
-    # one process for many, since a process is dear; not for all, because a terminal takes lines of 4 KB
+    # One process adds many neighbours, because processes are slow. It does not add all, because a terminal accepts
+    # lines of up to 4 KB.
     for first in range(0, len(others), NEIGHBOURS):
         words = " ".join(others[first : first + NEIGHBOURS])
         line = f"neigh replace %s lladdr %s dev {interface} nud permanent\\n"
@@ -118,7 +119,7 @@ def configure(host: Host, spec: dict[str, Any], plan: dict[str, Any]) -> None:
 
 
 def paths(spec: dict[str, Any], interface: str) -> list[str]:
-    """Return what a host of Multipath TCP has beyond others: further addresses, of which it tells its peers."""
+    """Return the commands for a host of Multipath TCP: more addresses, which it announces to its peers, and limits."""
     if spec["subflows"] == 1:
         return []
     more = spec["subflows"] - 1
@@ -130,21 +131,21 @@ def paths(spec: dict[str, Any], interface: str) -> list[str]:
 
 
 def settings(sysctls: dict[str, str]) -> str:
-    """Sysctls as a shell line; writing the files takes no process of its own."""
+    """Return a shell line that sets sysctls; it writes files, which needs no extra process."""
     return " && ".join(f"echo '{value}' > /proc/sys/{name.replace('.', '/')}" for name, value in sysctls.items())
 
 
 def qdisc(spec: dict[str, Any], overhead: int) -> str:
-    """Line rate of a host as a token bucket of one frame and the card's memory, in ``tc``'s words."""
+    """Return a host's line as options of ``tc``: a token bucket with the line rate, deep as a frame and the card."""
     frame = spec["mtu"] + overhead
-    # and what the 64 ns grain of tc's tables takes away
+    # the last two terms compensate for the resolution of tc's tables, 64 ns
     burst = frame + spec["nic_buffer"] + spec["rate"] * 128 // (8 * 10**9) + 16
     limit = spec["queue_bytes"] or spec["queue_packets"] * (spec["mtu"] + ETHERNET_HEADER)
     return f"tbf rate {spec['rate']}bit burst {burst} limit {limit} overhead {overhead - ETHERNET_HEADER}"
 
 
 def command(node: Any, line: str) -> None:
-    """Run a shell line in a node and raise RuntimeError with its words if it fails."""
+    """Run a shell line in a node; raise RuntimeError with its output if it fails."""
     answer = node.cmd(f"({line}) && echo @ok").strip()
     if not answer.endswith("@ok"):
         raise RuntimeError(f"{node.name}: {answer or 'no answer'}\n  from: {line}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Let the flows of a plan run; ``tools/traffic.c`` does the work."""
+"""Run the flows of a plan with ``tools/traffic.c``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TOOL = "/proc/1/exe"
 
 
 def run(plan: dict[str, Any], testbed: Any, directory: str) -> None:
-    """Start the switch's timetable and the flows at their instants and wait for the last one."""
+    """Start the switches' timetables and the flows at their times, and wait until the last flow ends."""
     for switch in testbed.switches:
         switch.start_timetable(plan["epoch_ns"])
     for directory_of_flow, size in plan["files"].items():
@@ -29,8 +29,8 @@ def run(plan: dict[str, Any], testbed: Any, directory: str) -> None:
     path = os.path.join(directory, "traffic.txt")
     with open(path, "w") as file:
         file.write("\n".join(lines) + "\n")
-    # a file and no pipe, which nobody would read while waiting for two processes; of a fixed name, because drawing one
-    # takes random numbers from what the kernel draws later
+    # The log is a file, because nobody would read a pipe during the wait for two processes. Its name is fixed, because
+    # a random name would use random numbers and so change those that the kernel draws later.
     with open(os.path.join(directory, "traffic.log"), "w+") as log:
         tool = subprocess.Popen([TOOL, "traffic", path, os.path.join(directory, "flows.jsonl")], stderr=log)
         wait(tool, testbed.switches[0])
@@ -40,7 +40,7 @@ def run(plan: dict[str, Any], testbed: Any, directory: str) -> None:
 
 
 def wait(tool: subprocess.Popen[bytes], switch: Any) -> None:
-    """Wait for the traffic tool. A switch that is a process of its own may die before; then its words are raised."""
+    """Wait for the traffic tool; raise an error with the switch's output if a switch that is a process ends before."""
     running = getattr(switch, "running", None)
     if running is None:
         tool.wait()

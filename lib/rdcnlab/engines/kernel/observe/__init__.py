@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a guest left, as tables."""
+"""Make tables from the files that a guest wrote."""

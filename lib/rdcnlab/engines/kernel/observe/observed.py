@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a guest left in its run directory, as the tables of `rdcnlab.engines.schema`."""
+"""Read a guest's run directory into the tables of `rdcnlab.engines.schema`."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ SECOND = 1e9
 
 
 def tables(scenario: Scenario, directory: Path) -> dict[str, pa.Table]:
-    """Read a run's directory.
+    """Return the tables of a run from its directory.
 
     Raises
     ------
     RunError
-        A flow failed, or a file is not what it should be.
+        A flow failed, or a file has unexpected content.
     """
     flows = _flows(scenario, directory)
     offset = records.trace_offset(directory, quic.ready_ns(scenario), START_NS)
     seen = {
-        # which of them there are depends on the switch and on what was asked for
+        # which of the traces exist depends on the switch and on the scenario's probes
         name: records.read(directory, name, offset, fields(scenario, name))
         if (directory / f"{name}.trace").exists()
         else records.rows(name)
@@ -55,7 +55,7 @@ def tables(scenario: Scenario, directory: Path) -> dict[str, pa.Table]:
 
 
 def view(scenario: Scenario) -> View:
-    """Return what the numbers in the kernel's records stand for."""
+    """Return what the numbers in the kernel's records mean."""
     wiring = wire(scenario)
     return View(
         lines=wiring.places,
@@ -90,12 +90,12 @@ def _flows(scenario: Scenario, directory: Path) -> pd.DataFrame:
                 "cc": flow.cc,
                 "size_B": flow.size,
                 "start_s": start / SECOND,
-                # nobody looks at datagrams one by one
+                # bursts of datagrams have no end time, because single datagrams are not observed
                 "end_s": end / SECOND if row["finished"] else None,
                 "fct_s": (end - start) / SECOND if row["finished"] else None,
                 "finished": done,
                 "received_B": row["received_B"],
-                # what programs send again, they do not tell
+                # programs of QUIC do not report retransmissions
                 "retransmits": row["retransmits"] if flow.is_tcp else None,
                 "timeouts": row["timeouts"] if flow.is_tcp else None,
                 "mss_B": row["mss_B"],
@@ -105,7 +105,7 @@ def _flows(scenario: Scenario, directory: Path) -> pd.DataFrame:
 
 
 def _check_programs(scenario: Scenario, flows: pd.DataFrame, counted: Records, directory: Path) -> None:
-    """Raise RunError where a client says that it has everything, and less than that came: some end well on failure."""
+    """Raise RunError if a client reports success but received less; some programs end with status 0 on failure."""
     known = view(scenario)
     acked = throughput.acked(scenario, known, counted.acks)
     every = throughput.table(scenario, known, known.ours(scenario, counted.left), acked)
@@ -118,7 +118,7 @@ def _check_programs(scenario: Scenario, flows: pd.DataFrame, counted: Records, d
 
 
 def _last_words(directory: Path, flow: str) -> list[str]:
-    """Return the last line that each program of a flow printed, if there are any."""
+    """Return the last line that each program of a flow printed, if any."""
     found = []
     for role in quic.ROLES:
         log = directory / f"{flow}.{role}.log"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scenario as the guest is told it: addresses, classes, absolute instants, sysctls, trace buffers."""
+"""The plan of a run, which the guest reads: addresses, classes, absolute times, sysctls, trace buffers."""
 
 from __future__ import annotations
 
@@ -16,24 +16,25 @@ from rdcnlab.scenario import Scenario
 
 
 def compile_plan(scenario: Scenario, *, here: bool = True) -> dict[str, Any]:
-    """Translate a scenario for the guest.
+    """Translate a scenario into a plan for the guest.
 
     Parameters
     ----------
     scenario : Scenario
-        With engine ``kernel``.
+        A scenario with engine ``kernel``.
     here : bool
-        Whether it says where programs lie on this machine, as a guest has to know; without it, nothing need be there.
+        Whether the plan contains the paths of programs on this machine, which a guest needs. Without them, the programs
+        need not exist.
 
     Returns
     -------
     dict
-        Plain data for JSON; ns, bit/s and bytes.
+        Plain data for JSON; in ns, bit/s and bytes.
 
     Raises
     ------
     InputError
-        The scenario asks for something this engine cannot do.
+        The scenario asks for something that this engine cannot do.
     """
     kind, wiring = kind_of(scenario), wire(scenario)
     switches = kind.devices(scenario, wiring)
@@ -63,14 +64,14 @@ def compile_plan(scenario: Scenario, *, here: bool = True) -> dict[str, Any]:
         ],
         "files": {quic.files(wiring.ports[flow.name]): flow.size for flow in scenario.flows if flow.protocol == "quic"},
         "memory_kB": quic.memory_kB(scenario),
-        # shell lines to run in hosts before the flows and once they have ended, as pairs of host and line; for tests
+        # for tests: pairs of host and shell line to run before the flows, and after they have ended
         "before": [],
         "commands": [],
     }
 
 
 def check(scenario: Scenario) -> None:
-    """Raise InputError for what this engine cannot do."""
+    """Raise InputError if the scenario asks for something that this engine cannot do."""
     kind_of(scenario).check(scenario)
     quic.check(scenario)
     wire(scenario)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Flows as ``tools/traffic.c`` reads them."""
+"""Flows in the format that ``tools/traffic.c`` reads."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from rdcnlab.scenario import Flow, Scenario
 from rdcnlab.scenario.flow import TCP_HEADERS, UDP_HEADERS
 from rdcnlab.scenario.quic import QUIC_MTU
 
-#: What ``tools/traffic.c`` calls them.
+#: Protocols by their names in ``tools/traffic.c``.
 _TOOLS = {"tcp": "tcp", "mptcp": "mptcp", "udp": "udp", "quic": "program"}
 
 
 def line(scenario: Scenario, wiring: Wiring, flow: Flow, *, here: bool) -> str:
-    """Return a flow's line for ``tools/traffic.c``; ``@src``, ``@dst`` (processes) and ``@start`` come later."""
+    """Return a flow's line for ``tools/traffic.c``.
+
+    The guest replaces ``@src`` and ``@dst`` by process ids and ``@start`` by the start time.
+    """
     port, sender = wiring.ports[flow.name], wiring.stations[flow.src].ip
     ends = ["@src", "@dst", sender, wiring.stations[flow.dst].ip, port]
     words = _words(scenario, flow, sender, port, here=here)
@@ -22,16 +25,16 @@ def line(scenario: Scenario, wiring: Wiring, flow: Flow, *, here: bool) -> str:
 
 
 def _words(scenario: Scenario, flow: Flow, address: str, port: int, *, here: bool) -> list[str]:
-    """Return what is a protocol's own."""
+    """Return the protocol-specific arguments."""
     if flow.protocol == "udp":
         return [str(payload(flow, scenario.network.mtu)), str(flow.burst), str(flow.interval)]
     if flow.protocol == "quic":
-        return quic.words(scenario, flow, address, port) if here else []  # the scenario has them
+        return quic.words(scenario, flow, address, port) if here else []  # the scenario contains the command lines
     return [str(flow.cc), flow.initiator]
 
 
 def payload(flow: Flow, mtu: int) -> int:
-    """Return the bytes a full packet of a flow carries."""
+    """Return the payload of a full packet of a flow in bytes."""
     if flow.protocol == "quic":
-        return min(mtu, QUIC_MTU) - UDP_HEADERS  # the least they may have, and most have (RFC 9000, sec. 14)
+        return min(mtu, QUIC_MTU) - UDP_HEADERS  # the smallest maximum size, which is usual (RFC 9000, sec. 14)
     return (flow.packet or mtu) - UDP_HEADERS if flow.protocol == "udp" else mtu - TCP_HEADERS

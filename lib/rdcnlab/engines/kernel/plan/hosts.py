@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts: their lines, addresses and settings of TCP."""
+"""Hosts in the plan: their lines, addresses and TCP settings."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 from rdcnlab.engines.kernel.wiring import Station, mptcp
 from rdcnlab.scenario import Scenario
 
-#: Settings that the kernel derives from the size of memory, in pages of 4 KiB or packets.
+#: Settings that the kernel would derive from the size of memory, in pages of 4 KiB or packets.
 MEMORY_SYSCTLS = {"net.ipv4.tcp_mem": "1048576 1398101 2097152", "net.ipv4.udp_mem": "1048576 1398101 2097152"}
 
 
 def host(scenario: Scenario, station: Station) -> dict[str, Any]:
-    """Return a host for the guest; bit/s and bytes."""
+    """Return the plan of one host, in bit/s and bytes."""
     given = scenario.network.hosts[station.number]
     return {
         "name": given.name,
@@ -32,21 +32,21 @@ def host(scenario: Scenario, station: Station) -> dict[str, Any]:
 
 
 def _own_sysctls(scenario: Scenario, host: str) -> dict[str, str]:
-    """Return what a host has unlike others: it may not offer time-division TCP."""
+    """Return the sysctls in which a host differs from the others: it may not offer time-division TCP."""
     differs = scenario.transport.tdtcp and not scenario.offers().get(host, True)
     return {"net.ipv4.tcp_tdtcp": "0"} if differs else {}
 
 
 def sysctls(scenario: Scenario) -> dict[str, str]:
-    """TCP settings of every host, by sysctl name."""
+    """Return the TCP settings of every host by sysctl name."""
     settings = scenario.transport
     values: dict[str, str] = {}
     for name in type(settings).model_fields:
         value = getattr(settings, name)
         if name.startswith("tdtcp") and not value:
-            continue  # off by default; stock kernels have no such setting
+            continue  # off is the default, and stock kernels do not have this setting
         if name == "ecn":
-            # 2 accepts ECN and asks for it only where the congestion control needs it, as DCTCP does
+            # 2: accept ECN, and request it only if the congestion control needs it, as DCTCP does
             value = 2 if value is None else int(value)
         if isinstance(value, tuple):
             value = " ".join(map(str, value))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trace buffers: which events of the kernel are recorded, and room for them."""
+"""Trace buffers: which kernel events are recorded, and the size of their buffers."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from rdcnlab.engines.kernel.wiring import Wiring, graph
 from rdcnlab.engines.kernel.wiring.numbers import FIRST_PORT, TARGET
 from rdcnlab.scenario import BYPASS, DARK, Scenario
 
-#: Trace filter for what happens in the queue of a class: it is served by a link, or in the dark by none.
+#: Trace filter for events in the queue of a class, which a link serves, or no link in the dark.
 IN_CLASS = f"(link <= 1023 || link == {TARGET[DARK]})"
-#: Room for records that need none, so that there always is some.
+#: Size of every buffer in addition to its expected records, so that no buffer is empty.
 SPARE_KB = 256
 
 
 def probes(scenario: Scenario, wiring: Wiring, kind: Kind) -> list[dict[str, Any]]:
-    """Return trace buffers: which events, and room for as many as the flows can cause.
+    """Return the trace buffers: which events to record, with room for as many as the flows can cause.
 
-    A flow of `size` bytes is ``size / mss`` packets; for retransmissions there is half as much room again.
-    An event in the ring buffer takes its fields, 8 bytes common to all and 4 bytes of header.
+    A flow of `size` bytes has ``size / mss`` packets; half as many are added for retransmissions. An event in the ring
+    buffer takes its fields, 8 bytes common to all events, and a header of 4 bytes.
     """
     packets = _packets(scenario)
-    # the lines on a flow's way and the receiver's
+    # the lines on a flow's way, and the line to the receiver
     places = _lines(scenario) + 1
     first, last = FIRST_PORT, FIRST_PORT + len(scenario.flows) - 1
     ours = f"dport >= {first} && dport <= {last}"
     queued = sorted(wiring.queued)
-    # what waits in the queue of a class, ACKs too if there are any
+    # packets that wait in the queue of a class, including ACKs
     waiting = f"class >= {queued[0]} && class <= {queued[-1]} && {IN_CLASS}" if queued else ""
     passing = f"{ours} && {kind.places}"
     seen = f"({passing}) || ({waiting})" if waiting else passing
-    # BBR in a queue of a few packets has every fourth sent again
+    # in a queue of a few packets, BBR retransmits every fourth packet
     lossy = packets // 2 + 20_000
     marked = packets * 3 // 4 * places if _marks(scenario) else 0
-    # event: bytes of a record, records, filter
+    # event: bytes per record, number of records, filter
     wanted: dict[str, tuple[int, int, str]] = {
         "tcp_retransmit_skb": (88, lossy, ours),
         "ocs_dequeue": (36, packets * 3 // 2 * places, seen),
@@ -50,7 +50,7 @@ def probes(scenario: Scenario, wiring: Wiring, kind: Kind) -> list[dict[str, Any
     elif waiting:
         wanted["ocs_enqueue"] = (36, packets * 3 // 2, waiting)
     if scenario.probes.tcp != "none":
-        # data_len == 0: an ACK arrives
+        # data_len == 0: the packet that arrives is an ACK
         wanted["tcp_probe"] = (132, packets * 5 // 4, f"data_len == 0 && {ours}")
     return [
         {
@@ -66,14 +66,14 @@ def probes(scenario: Scenario, wiring: Wiring, kind: Kind) -> list[dict[str, Any
 
 
 def _lines(scenario: Scenario) -> int:
-    """Return the lines inside the network that a packet passes, at most."""
+    """Return the largest number of lines inside the network that a packet passes."""
     if not scenario.network.switches:
         return 1
     return max(len(way) for each in graph.all_ways(scenario) for way in each.route.ways if way is not None)
 
 
 def _packets(scenario: Scenario) -> int:
-    """Return data packets until the limit, at most: what flows have, what hosts send, what schedules let through."""
+    """Return an upper bound of data packets until the limit, from flow sizes, host rates and schedules."""
     network = scenario.network
     wire = 8e9 * (network.mtu + network.overhead)
     counts: dict[str, int] = {}
@@ -91,7 +91,7 @@ def _packets(scenario: Scenario) -> int:
 
 
 def _carried(scenario: Scenario) -> dict[str, float]:
-    """Return what schedules let through, in bit/s, by their names."""
+    """Return the mean rate that each schedule can carry in bit/s, by its name."""
     network = scenario.network
     rates = {link.name: link.rate for link in network.links} | {DARK: 0, BYPASS: max(h.rate for h in network.hosts)}
     if not network.switches:
@@ -110,7 +110,7 @@ def _carried(scenario: Scenario) -> dict[str, float]:
 
 
 def _marks(scenario: Scenario) -> bool:
-    """Whether any queue marks packets."""
+    """Return whether any queue marks packets."""
     links, schedules = scenario.network.links, scenario.network.schedules
     return (
         scenario.switch.ecn_threshold is not None
@@ -121,7 +121,7 @@ def _marks(scenario: Scenario) -> bool:
 
 
 def _slot_changes(scenario: Scenario, wiring: Wiring) -> int:
-    """Slot changes until the limit, at most."""
+    """Return an upper bound of slot changes until the limit."""
     if scenario.network.switches:
         steps = [step for way in graph.all_ways(scenario) for step in way.steps.values()]
         durations = [list(step.durations) for step in steps if len(step.durations) > 1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kinds of switches. A new one is a line here, its package, its module in the guest, and its name in scenarios."""
+"""Kinds of switches. A new kind needs an entry here, a package, a module in the guest, and a name in scenarios."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rdcnlab.engines.kernel.switches.kind import Kind
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Scenario
 
-#: Modules of the kinds, each with the object ``KIND``.
+#: Modules of the kinds; each has an object ``KIND``.
 KINDS = {
     "ocs": "rdcnlab.engines.kernel.switches.ocs",
     "bmv2": "rdcnlab.engines.kernel.switches.bmv2",
@@ -23,7 +23,7 @@ def kind_of(scenario: Scenario) -> Kind:
     Raises
     ------
     InputError
-        This engine has no such kind.
+        This engine does not have this kind.
     """
     name = scenario.switch.kind
     if name not in KINDS:

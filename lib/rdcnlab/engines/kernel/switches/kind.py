@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the kernel engine has to know of a kind of switch."""
+"""The interface of a kind of switch in the kernel engine."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from rdcnlab.engines.kernel.wiring import Wiring
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.scenario import BYPASS, Scenario
 
-#: Records of the kernel's events, by the event.
+#: Records by the name of the kernel's event.
 Records = dict[str, NDArray[Any]]
 
 
 class Kind(ABC):
-    """A kind of switch: one object, found by its name in `rdcnlab.engines.kernel.switches.KINDS`.
+    """A kind of switch; `rdcnlab.engines.kernel.switches.KINDS` lists the modules of all kinds by name.
 
     Attributes
     ----------
     name : str
-        As in `Switch.kind`.
+        Name in `Switch.kind`.
     graphs : bool
-        Whether several of them make a network.
+        Whether several switches of this kind can form a network.
     schedules : bool
-        Whether it follows schedules that flows share, has a timetable for ways back, and tells hosts of networks.
+        Whether it supports schedules that flows share, timetables for ways back, and notifications of hosts.
     protocols : tuple of str or None
-        Of flows it can carry; None: all.
+        Protocols of flows that it can carry; None: all.
     events : tuple of str
-        Of the kernel's events ``ocs_*``, those that happen with it.
+        The kernel events ``ocs_*`` that occur with it.
     places : str
-        Trace filter for a line inside the network and the line to the receiver.
+        Trace filter for the lines inside the network and the line to the receiver.
     """
 
     name: ClassVar[str]
@@ -44,11 +44,11 @@ class Kind(ABC):
     events: ClassVar[tuple[str, ...]] = ()
     places: ClassVar[str] = ""
 
-    def require(self, scenario: Scenario) -> None:  # noqa: B027  (most need nothing)
-        """Raise RunError or InputError if something is missing on this machine, with what mends it."""
+    def require(self, scenario: Scenario) -> None:  # noqa: B027  (most kinds need nothing)
+        """Raise RunError or InputError if something is missing on this machine; the message says how to get it."""
 
     def check(self, scenario: Scenario) -> None:
-        """Raise InputError for what a scenario asks and this kind cannot do."""
+        """Raise InputError if a scenario asks for something that this kind cannot do."""
         network = scenario.network
         if network.switches and not self.graphs:
             raise InputError.of("switch.kind", self.name, "ocs, in a network of several switches")
@@ -72,28 +72,28 @@ class Kind(ABC):
 
     @abstractmethod
     def devices(self, scenario: Scenario, wiring: Wiring) -> list[dict[str, Any]]:
-        """Return the plan of each switch of a network, for the guest's module of the kind; ns, bit/s and bytes."""
+        """Return the plan of each switch of a network, for this kind's module in the guest; in ns, bit/s and bytes."""
 
-    def programs(self, scenario: Scenario) -> dict[str, Any]:  # noqa: ARG002  (most need none)
-        """Return where its programs lie on this machine, which goes into the plan of each switch."""
+    def programs(self, scenario: Scenario) -> dict[str, Any]:  # noqa: ARG002  (most kinds need none)
+        """Return the paths of its programs on this machine, which become part of each switch's plan."""
         return {}
 
     def identity(self, scenario: Scenario) -> list[str]:  # noqa: ARG002
-        """Return what of its programs a result hangs on."""
+        """Return the texts that identify its programs; the engine's identity depends on them."""
         return []
 
-    def sysctls(self, scenario: Scenario) -> dict[str, str]:  # noqa: ARG002  (most have none)
-        """Return settings of hosts that go with it."""
+    def sysctls(self, scenario: Scenario) -> dict[str, str]:  # noqa: ARG002  (most kinds have none)
+        """Return the sysctls that hosts need with it."""
         return {}
 
     def observed(self, scenario: Scenario, directory: Path, seen: Records) -> Records:  # noqa: ARG002
-        """Return the records of a run, where the switch itself saw what the kernel's events do not have."""
+        """Return the records of a run; a kind adds here what its switch recorded and kernel events do not contain."""
         return seen
 
     def provenance(self, counters: Mapping[str, Any], scenario: Scenario, directory: Path) -> dict[str, Any]:  # noqa: ARG002
-        """Return what is kept of its counters, and hints, beside the tables."""
+        """Return its counters and hints, which are stored beside the tables."""
         return {"switch": counters}
 
     def explained(self, error: RunError, scenario: Scenario, directory: Path) -> RunError:  # noqa: ARG002
-        """Return the error of a run, with what the kind knows of its cause."""
+        """Return the error of a run, completed with the cause if the kind knows it."""
         return error

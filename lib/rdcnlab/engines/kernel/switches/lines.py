@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lines and queues in the kernel's words. A line is the kernel's, whatever the switch."""
+"""Lines and queues in the kernel's format; the kernel implements them for every kind of switch."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from rdcnlab.scenario.queue import ETHERNET_HEADER
 
 
 def overhead(scenario: Scenario) -> int:
-    """Return the bytes that a frame takes on a line beyond its Ethernet header and payload."""
+    """Return the bytes that a frame takes on a line in addition to its Ethernet header and payload."""
     return scenario.network.overhead - ETHERNET_HEADER
 
 
 def port(scenario: Scenario, station: Station) -> dict[str, Any]:
-    """Return a host's two lines at its switch: from the host, whose card shapes it or has memory, and to it."""
+    """Return a host's two lines at its switch; the line from the host has a rate only if the card has a buffer."""
     host, more = scenario.network.hosts[station.number], overhead(scenario)
     return {
         "host": host.name,
@@ -28,7 +28,7 @@ def port(scenario: Scenario, station: Station) -> dict[str, Any]:
 
 
 def queue(link: Link, threshold: int | None, pools: Mapping[str, int]) -> dict[str, int]:
-    """Return a link's queue; `threshold` replaces its own, and `pools` has the number of each."""
+    """Return a link's queue; `threshold` replaces the link's own, and `pools` has the pools' numbers."""
     words: dict[str, int] = {}
     if link.buffer is not None:
         words["limit_bytes"] = link.buffer
@@ -38,6 +38,6 @@ def queue(link: Link, threshold: int | None, pools: Mapping[str, int]) -> dict[s
     if ecn is not None:
         words["ecn"] = ecn
     if link.red is not None:
-        # the kernel counts probability in 1e-9
+        # the kernel counts the probability in units of 1e-9
         words |= {"red_min": link.red.min, "red_max": link.red.max, "red_prob": link.red.probability * 1000}
     return words

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``linux``: a bridge with queues of ``tc``, which is what a scenario looks like without our switch."""
+"""``linux``: a bridge with queues of ``tc``; it shows a scenario without our switch."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from rdcnlab.scenario import BYPASS, Scenario
 
 
 class Linux(Kind):
-    """The bridge."""
+    """A Linux bridge as the switch."""
 
     name = "linux"
 
     def check(self, scenario: Scenario) -> None:
-        """Refuse what a bridge cannot do; see `Kind`."""
+        """Raise InputError if the scenario asks for something that a bridge cannot do; see `Kind`."""
         super().check(scenario)
         for number, flow in enumerate(scenario.flows):
             if flow.path != BYPASS:
                 raise InputError.of(f"flows[{number}].path", flow.path, "bypass, with a Linux bridge as switch")
 
     def devices(self, scenario: Scenario, wiring: Wiring) -> list[dict[str, Any]]:
-        """Return each host's line with its queue in front; both cables' delay is on the receiver's."""
+        """Return each host's line and its queue; the receiver's line has the delay of both cables."""
         network = scenario.network
         ports = [
             {

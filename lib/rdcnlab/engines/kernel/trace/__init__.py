@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Events of the kernel: what is kept of each, and how it is read."""
+"""Kernel events: which fields are recorded, and how the records are read."""
 
 from __future__ import annotations
 
 from rdcnlab.engines.kernel.wiring import mptcp
 from rdcnlab.scenario import Scenario
 
-#: What is kept of each event the kernel can record, as its ``format`` file names it.
+#: Recorded fields of each event that the kernel can trace, with the names of its ``format`` file.
 FIELDS = {
     "tcp_retransmit_skb": ("dport",),
     "tcp_probe": ("dport", "snd_una", "snd_cwnd", "ssthresh", "srtt"),
@@ -19,5 +19,5 @@ FIELDS = {
 
 
 def fields(scenario: Scenario, event: str) -> tuple[str, ...]:
-    """Return what is kept of an event: of windows of subflows also whose they are."""
+    """Return the recorded fields of an event; with mptcp, ``tcp_probe`` also has the subflow's socket."""
     return FIELDS[event] + (("sock_cookie",) if event == "tcp_probe" and mptcp.flows(scenario) else ())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trace records of the kernel as numpy arrays, their layout read from the ``format`` file the kernel wrote."""
+"""Trace records of the kernel as numpy arrays; the kernel's ``format`` files define their layout."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _FIELD = re.compile(r"\b(?P<name>\w+);\s*offset:\d+;\s*size:(?P<size>[1248]);\s*
 
 
 def layout(text: str, fields: tuple[str, ...]) -> np.dtype[Any]:
-    """Return the dtype of a record: a 64 bit ``time`` [ns] and the event's fields, as ``tools/collect.c`` writes it.
+    """Return the dtype of a record: ``time`` (64 bit, ns) and the event's fields, as ``tools/collect.c`` writes it.
 
     Parameters
     ----------
     text : str
-        A tracefs ``format`` file.
+        Content of a tracefs ``format`` file.
     fields : tuple of str
-        The scalar fields that were kept.
+        The scalar fields that were recorded.
     """
     seen = {found["name"]: found for found in _FIELD.finditer(text)}
     kinds = [(name, f"<{'i' if seen[name]['signed'] == '1' else 'u'}{seen[name]['size']}") for name in fields]
@@ -38,24 +38,24 @@ def read(directory: Path, name: str, offset_ns: int, fields: tuple[str, ...]) ->
     Parameters
     ----------
     directory : Path
-        Of the run.
+        Directory of the run.
     name : str
-        The event.
+        Name of the event.
     offset_ns : int
-        What to take from trace time to have the time since the scenario's start.
+        ns to subtract from trace time to get the time since the scenario's start.
     fields : tuple of str
-        What was kept of it, as the plan has it.
+        The recorded fields, as in the plan.
 
     Returns
     -------
     ndarray
-        Structured; ``time`` is int64 [ns] since the scenario's start.
+        Structured array; ``time`` is int64, ns since the scenario's start.
     """
     raw = (directory / f"{name}.trace").read_bytes()
     dtype = layout((directory / f"{name}.format").read_text(), fields)
     if raw and (int.from_bytes(raw[:8], "little") != dtype.itemsize or (len(raw) - 8) % dtype.itemsize):
         raise RunError(f"the trace '{name}' has {len(raw) - 8} bytes, not records of {dtype.itemsize}")
-    records = np.frombuffer(raw[8:], dtype)  # no event writes nothing, not even the size
+    records = np.frombuffer(raw[8:], dtype)  # without events the file is empty and has no record size
     out = np.empty(len(records), np.dtype([("time", "<i8"), *((field, dtype[field]) for field in fields)]))
     for field in dtype.names or ():
         out[field] = records[field]
@@ -64,15 +64,15 @@ def read(directory: Path, name: str, offset_ns: int, fields: tuple[str, ...]) ->
 
 
 def rows(name: str, found: Sequence[tuple[int, ...]] = ()) -> NDArray[Any]:
-    """Return records of an event that were not traced, as integers: ``time`` and the event's fields."""
+    """Return records, in integers, of an event that the kernel did not trace: ``time`` and the event's fields."""
     return np.array(list(found), np.dtype([(field, "<i8") for field in ("time", *FIELDS[name])]))
 
 
 def trace_offset(directory: Path, ready_ns: int, start_ns: int) -> int:
-    """Trace time of the scenario's start, from the marker that ``tools/traffic.c`` wrote.
+    """Return the trace time of the scenario's start, from the marker that ``tools/traffic.c`` wrote.
 
-    Traces carry the scheduler's clock. It and CLOCK_MONOTONIC are the same simulated time but for a constant, which
-    the marker tells: its text is a reading of the one, its time stamp is of the other.
+    Traces use the scheduler's clock. This clock and CLOCK_MONOTONIC show the same simulated time, up to a constant. The
+    marker gives this constant: its text is a reading of CLOCK_MONOTONIC, its time stamp is trace time.
     """
     raw = (directory / "marker.trace").read_bytes()
     match = re.search(rb"rdcn (\d+)", raw)

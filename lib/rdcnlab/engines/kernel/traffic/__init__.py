@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of others that make traffic."""
+"""Traffic from programs that are not part of rdcnlab."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The part of a plan that flows over QUIC need: the programs at their ends, and what these serve."""
+"""The plan of flows over QUIC: the server and client programs, and the files that servers provide."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.scenario import Flow, Scenario
 
 ROLES = ("server", "client")
-#: Programs of the default implementation, and how to have them.
+#: Programs of the default implementation, and the command that installs them.
 DEFAULT = ("gtlsserver", "gtlsclient")
 REMEDY = "sudo apt-get install -y ngtcp2-client ngtcp2-server"
-#: The option of ngtcp2's server that says how many datagrams the kernel may be given as one.
+#: Option of ngtcp2's server: the largest number of datagrams that it gives to the kernel as one (GSO).
 OFFLOAD = "--max-gso-dgrams"
-#: Where a server listens, above the flow's port, which is the client's; as in ``tools/traffic_tcp.c``.
+#: A server listens at this number plus the flow's port, the client uses the flow's port; as ``tools/traffic_tcp.c``.
 SERVER_PORTS = 20_000
-#: Memory of a server and a client, kB.
+#: Memory of one server and one client in kB.
 PROCESSES_KB = 100_000
 
 _IDENTITY = Path(__file__).parents[1] / "inside" / "quic"
 
 
 def flows(scenario: Scenario) -> list[Flow]:
-    """Return the flows of this protocol."""
+    """Return the flows with the protocol quic."""
     return [flow for flow in scenario.flows if flow.protocol == "quic"]
 
 
 def ready_ns(scenario: Scenario) -> int:
-    """Return when everything stands but what begins after the random numbers are set."""
+    """Return the instant at which all listeners must be ready and the RNG is seeded."""
     return READY_FOR_PROGRAMS_NS if flows(scenario) else READY_NS
 
 
 def check(scenario: Scenario) -> None:
-    """Refuse flows that would take the one port that a client of QUIC finds on its host."""
+    """Raise InputError if another flow would use the one port that a client of QUIC has on its host."""
     clients: dict[str, str] = {}
     for number, flow in enumerate(scenario.flows):
         if flow.protocol != "quic":
@@ -58,12 +58,12 @@ def check(scenario: Scenario) -> None:
 
 
 def program(scenario: Scenario, role: str) -> str:
-    """Return the path of the program of a role.
+    """Return the path of the program for a role, ``server`` or ``client``.
 
     Raises
     ------
     RunError
-        It is not there.
+        The program is missing.
     """
     name = scenario.quic.program(role)
     found = shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"]))
@@ -74,13 +74,13 @@ def program(scenario: Scenario, role: str) -> str:
 
 
 def missing() -> list[str]:
-    """Return which programs of the default implementation are not there."""
+    """Return the programs of the default implementation that are missing."""
     path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
     return [name for name in DEFAULT if shutil.which(name, path=path) is None]
 
 
 def identity(scenario: Scenario) -> dict[str, str]:
-    """Return the sha256 of both programs and their libraries by path; nothing without such flows, or without them."""
+    """Return the SHA-256 of both programs, their libraries, key and certificate; empty without flows or programs."""
     if not flows(scenario):
         return {}
     try:
@@ -95,13 +95,13 @@ def identity(scenario: Scenario) -> dict[str, str]:
 
 @functools.cache
 def _libraries(path: str) -> tuple[str, ...]:
-    """Return the shared libraries that a program is linked with; none of a script."""
+    """Return the shared libraries that a program is linked with; empty for a script."""
     answer = subprocess.run(["ldd", path], capture_output=True, text=True, check=False)
     return tuple(re.findall(r"(/\S+) \(0x", answer.stdout)) if answer.returncode == 0 else ()
 
 
 def words(scenario: Scenario, flow: Flow, address: str, port: int) -> list[str]:
-    """Return both command lines for ``tools/traffic_program.c``."""
+    """Return the words of both command lines for ``tools/traffic_program.c``."""
     places: dict[str, Any] = {
         "address": address,
         "port": SERVER_PORTS + port,
@@ -118,10 +118,10 @@ def words(scenario: Scenario, flow: Flow, address: str, port: int) -> list[str]:
 
 
 def _understood(line: list[str]) -> list[str]:
-    """Leave out of a command line what this version of ngtcp2's server does not know.
+    """Remove the option that this version of ngtcp2's server does not have, if there is one.
 
-    Version 1.11 (Debian 13) has no option for segmentation offload and uses it. Linux then cuts its datagrams into
-    single packets before the host's line, so packets are packets there as well.
+    Version 1.11 (Debian 13) has no option to switch off segmentation offload, and uses it. Linux then splits its data
+    into single packets before the host's line, so each datagram is one packet with this version too.
     """
     if Path(line[0]).name != "gtlsserver":
         return line
@@ -130,7 +130,7 @@ def _understood(line: list[str]) -> list[str]:
 
 @functools.cache
 def _help(path: str) -> str:
-    """Return what a program says of its options."""
+    """Return the output of a program's ``--help``."""
     return subprocess.run([path, "--help"], capture_output=True, text=True, check=False).stdout
 
 
@@ -140,5 +140,5 @@ def files(port: int) -> str:
 
 
 def memory_kB(scenario: Scenario) -> int:  # noqa: N802  (unit)
-    """Return what servers, clients and what is served take in the guest."""
+    """Return the memory that servers, clients and their files need in the guest, in kB."""
     return sum(PROCESSES_KB + flow.size // 1000 for flow in flows(scenario))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which number everything of a scenario has: hosts, ports, lines, trunks and classes.
+"""The numbers of all parts of a scenario: hosts, ports, lines, trunks and classes.
 
-Made once for a scenario and used by what plans a run and by what reads it, so that no two places count for themselves.
-Numbers of lines and classes are unique in the whole network: a trace record needs no name of its switch.
+They are computed once for each scenario. The code that plans a run and the code that reads its results both use them,
+so that no two places count separately. Numbers of lines and classes are unique in the whole network, so a trace record
+does not need the name of its switch.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ __all__ = ["Line", "Station", "Trunk", "Wiring", "wire"]
 
 @dataclass(frozen=True)
 class Station:
-    """A host as the network knows it."""
+    """A host with its number, addresses and switch."""
 
     name: str
     number: int
@@ -31,28 +32,28 @@ class Station:
 
     @property
     def interface(self) -> str:
-        """Its port, as the switch names it."""
+        """Name of the host's port at the switch."""
         return f"sw-{self.name}"
 
 
 @dataclass(frozen=True)
 class Line:
-    """A link with its queue, in one direction: a loop at the one switch, or an end of a duplex link.
+    """A link with its queue, in one direction: a loop at one switch, or one end of a duplex link.
 
     Parameters
     ----------
     number : int
-        Its id in the kernel and in traces.
+        Id in the kernel and in traces.
     name : str
-        What tables call it.
+        Name in tables.
     switch : int
-        Where packets enter it.
+        Number of the switch where packets enter the line.
     link : Link
-        Its rate, delay and queue.
+        The link, with rate, delay and queue.
     trunk : str or None
-        The port through which packets leave the switch at its end; None: the receiver's.
+        The port through which packets leave the switch at the end of the line; None: the receiver's port.
     optical : bool
-        Whether it passes on what comes, without a rate and a queue.
+        Whether the line is at an optical switch and passes packets on without a rate and a queue.
     """
 
     number: int
@@ -65,7 +66,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Trunk:
-    """The cable between two switches, by their numbers and ports; what has a rate or delay are the lines."""
+    """The cable between two switches, by their numbers and ports; rates and delays are in the lines, not here."""
 
     switches: tuple[int, int]
     ports: tuple[str, str]
@@ -73,33 +74,33 @@ class Trunk:
 
 @dataclass(frozen=True)
 class Wiring:
-    """The numbers of a scenario.
+    """The numbers of all parts of a scenario.
 
     Parameters
     ----------
     switches : tuple of str
-        Names, by number; an only switch that the network does not name is ``sw``.
+        Names by number. If the network names no switches, its only switch is ``sw``.
     stations : mapping of str to Station
-        By host.
+        Stations by host name.
     lines : tuple of Line
-        By number.
+        Lines by number.
     trunks : tuple of Trunk
-        One for each pair of neighbours.
+        One trunk for each pair of neighbouring switches.
     ports : mapping of str to int
         The TCP or UDP port of a flow, by its name.
     schedules : mapping of int to Schedule
-        What classes follow, by their number, in the order of their numbers.
+        Schedules by the number of their class, in ascending order.
     own : mapping
-        The class of a flow with a timetable of its own, by switch, place among the flows and whether it is the way
+        Class of each flow with a timetable of its own. The key is: switch, index of the flow, whether it is the way
         back.
     shared : mapping
-        The class of a schedule, by switch and name.
+        Class of each schedule, by switch and name.
     static : mapping
-        With several switches: the class of what always takes a line, by the line's number.
+        With several switches: class of the traffic that always takes one line, by the line's number.
     lost : mapping
-        The class of what an optical switch loses, by the switch.
+        Class of the packets that an optical switch loses, by switch.
     queued : mapping of int to Schedule
-        Those with a queue that data waits in, by class.
+        Schedules that have a queue for data, by class.
     """
 
     switches: tuple[str, ...]
@@ -116,23 +117,23 @@ class Wiring:
 
     @functools.cached_property
     def places(self) -> dict[int, str]:
-        """Names of lines by number; those of hosts' ports are not among them."""
+        """Names of lines by number; lines to hosts are not included."""
         return {line.number: line.name for line in self.lines}
 
     @functools.cached_property
     def targets(self) -> dict[int, str]:
-        """Names of what a slot may lead to, by number."""
+        """Names of all targets that a slot can have, by number."""
         return {**self.places, **{number: name for name, number in TARGET.items()}}
 
     @functools.cached_property
     def names(self) -> dict[int, str]:
-        """Names of the flows and schedules that have a class, by the class; those of ways back are not among them."""
+        """Names of flows and schedules that have a class, by class; the ways back of flows are not included."""
         flows = list(self.ports)
         own = {number: flows[place] for (_, place, back), number in self.own.items() if not back}
         return own | {number: schedule.name for number, schedule in self.schedules.items()}
 
     def line(self, switch: int, link: str) -> Line:
-        """Return a link's line at a switch."""
+        """Return the line of a link at a switch."""
         return self._lines[switch, link]
 
     @functools.cached_property
@@ -142,15 +143,15 @@ class Wiring:
 
 @functools.lru_cache(maxsize=4)
 def wire(scenario: Scenario) -> Wiring:
-    """Return the numbers of a scenario.
+    """Return the numbers of all parts of a scenario.
 
     Raises
     ------
     InputError
-        The network has more lines or classes than there are numbers.
+        The network needs more lines or classes than there are numbers.
     """
     if scenario.network.switches:
-        from rdcnlab.engines.kernel.wiring import graph  # which builds on this module
+        from rdcnlab.engines.kernel.wiring import graph  # imported here, because `graph` imports this module
 
         found = graph.wire(scenario)
     else:
@@ -164,7 +165,7 @@ def wire(scenario: Scenario) -> Wiring:
 
 
 def stations(scenario: Scenario, at: Mapping[str, int]) -> dict[str, Station]:
-    """Return the hosts; `at` has the number of each one's switch."""
+    """Return the stations by host name; `at` has the number of each host's switch."""
     return {
         host.name: Station(host.name, number, mptcp.address(number), _mac(number + 1), at[host.name])
         for number, host in enumerate(scenario.network.hosts)
@@ -204,12 +205,15 @@ def _one_switch(scenario: Scenario) -> Wiring:
 
 
 def ways(scenario: Scenario, flow: Flow, *, back: bool = False) -> list[str]:
-    """Return the names of what a flow's subflows follow; they are no schedule's where it has its own timetable."""
+    """Return the name of the schedule that each subflow of a flow follows.
+
+    If the flow has its own timetable, no schedule has this name.
+    """
     return [mptcp.way(scenario, flow, subflow, back=back) for subflow in range(scenario.subflows(flow))]
 
 
 def _followed(scenario: Scenario) -> list[Schedule]:
-    """Return the schedules that flows follow: those that data takes come first, subflows' parts last."""
+    """Return the schedules that flows follow: first those of data, then those of ways back, then parts for subflows."""
     there = dict.fromkeys(flow.path for flow in scenario.flows if isinstance(flow.path, str))
     back = dict.fromkeys(flow.back for flow in scenario.flows if isinstance(flow.back, str))
     found = [scenario.network.schedule(name) for name in {**there, **back}]

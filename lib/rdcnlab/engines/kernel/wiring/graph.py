@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The numbers of a network of several switches; see `rdcnlab.engines.kernel.wiring`."""
+"""The numbers of all parts of a network with several switches; see `rdcnlab.engines.kernel.wiring`."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from rdcnlab.scenario.routes import Route, Timetable
 
 @dataclass(frozen=True)
 class Way:
-    """What flows of one direction follow.
+    """The route that one or more flows follow in one direction.
 
     Parameters
     ----------
     flows : tuple of (int, bool)
-        Places of the flows, and whether it is their way back.
+        Index of each flow, and whether the route is its way back.
     schedule : Schedule or None
-        What they share; None where it is the timetable, or the static path, of a flow alone.
+        The schedule that the flows share; None for the timetable, or the static path, of a single flow.
     route : Route
-        Where it leads.
+        The ways and times of the route.
     steps : dict of str to Timetable
-        What each switch on it does that has more to do than to deliver to a host of its own.
+        What each switch does; switches that only deliver to their own host are left out.
     """
 
     flows: tuple[tuple[int, bool], ...]
@@ -37,23 +37,23 @@ class Way:
     steps: dict[str, Timetable]
 
     def needs_class(self, switch: str) -> bool:
-        """Whether a class follows it at a switch; what always takes one line shares the line's."""
+        """Return whether the route needs its own class at a switch; static traffic uses the class of its line."""
         return (self.schedule is not None and switch == self.route.first) or not self.steps[switch].static
 
     def queues_data(self, switch: str) -> bool:
-        """Whether data waits for it at a switch."""
+        """Return whether data of the route waits in a queue of its schedule at a switch."""
         first = self.schedule is not None and self.schedule.queues and switch == self.route.first
         return first and any(not back for _, back in self.flows)
 
 
 @functools.lru_cache(maxsize=4)
 def all_ways(scenario: Scenario) -> tuple[Way, ...]:
-    """Return what flows follow: first the data's, then the ways back.
+    """Return the ways of all flows: first those of data, then the ways back.
 
     Raises
     ------
     InputError
-        Flows of one schedule have other switches at their ends.
+        Flows of one schedule begin or end at different switches.
     """
     found: dict[object, Way] = {}
     for back, (place, flow) in itertools.product((False, True), enumerate(scenario.flows)):
@@ -78,7 +78,7 @@ def all_ways(scenario: Scenario) -> tuple[Way, ...]:
 
 
 def wire(scenario: Scenario) -> Wiring:
-    """Return the numbers of everything; a line is named after its link and the switch where packets enter it."""
+    """Return the numbers of all parts; the name of a line is its link and the switch where packets enter it."""
     network = scenario.network
     number = {node.name: place for place, node in enumerate(network.switches)}
     trunks: dict[tuple[int, int], Trunk] = {}
@@ -107,7 +107,7 @@ def wire(scenario: Scenario) -> Wiring:
     own: dict[tuple[int, int, bool], int] = {}
     queued: dict[int, Schedule] = {}
     steps = [(way, switch) for way in all_ways(scenario) for switch in way.steps if way.needs_class(switch)]
-    # queues of schedules have one range of numbers, which traces ask for
+    # the queues of schedules have consecutive numbers, which trace filters need
     for way, switch in sorted(steps, key=lambda step: not step[0].queues_data(step[1])):
         chosen = next(free)
         if way.schedule is None:
@@ -133,6 +133,6 @@ def wire(scenario: Scenario) -> Wiring:
 
 
 def default_line(scenario: Scenario, wiring: Wiring, switch: int, last: str) -> Line:
-    """Return the line that packets without a rule take from a switch towards another one: the first of the shortest."""
+    """Return the line that packets without a rule take towards another switch: the first that begins a shortest way."""
     node = wiring.switches[switch]
     return wiring.line(switch, scenario.network.graph.choices(node, last)[0])

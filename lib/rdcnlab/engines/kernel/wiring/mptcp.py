@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What flows of several subflows need: addresses, what of the switch is whose, Linux' path manager."""
+"""Multipath TCP: addresses, the schedules of subflows, and settings of Linux' path manager."""
 
 from __future__ import annotations
 
@@ -7,41 +7,41 @@ from rdcnlab.scenario import BYPASS, Flow, Scenario, Schedule
 
 
 def address(number: int, subflow: int = 0) -> str:
-    """Return a host's address, or where it receives a subflow, by which the switch tells them apart."""
+    """Return a host's address for a subflow; the switch distinguishes subflows by this address."""
     return f"10.{subflow}.{(number + 1) >> 8}.{(number + 1) & 255}"
 
 
 def flows(scenario: Scenario) -> list[Flow]:
-    """Return the flows of this protocol."""
+    """Return the flows with the protocol mptcp."""
     return [flow for flow in scenario.flows if flow.protocol == "mptcp"]
 
 
 def subflows(scenario: Scenario, host: str) -> int:
-    """Return how many subflows a connection of a host may have."""
+    """Return the largest number of subflows of a connection of a host."""
     return max((scenario.subflows(flow) for flow in scenario.flows if host in (flow.src, flow.dst)), default=1)
 
 
 def addresses(scenario: Scenario, host: str) -> list[str]:
-    """Return the further addresses of a host, of which it tells its peers."""
+    """Return the additional addresses of a host, which it announces to its peers."""
     number = [each.name for each in scenario.network.hosts].index(host)
     most = max((scenario.subflows(flow) for flow in scenario.flows if flow.dst == host), default=1)
     return [address(number, subflow) for subflow in range(1, most)]
 
 
 def sysctls(scenario: Scenario) -> dict[str, str]:
-    """Return settings of every host."""
+    """Return the sysctls of every host."""
     return {"net.mptcp.scheduler": scenario.mptcp.scheduler} if flows(scenario) else {}
 
 
 def way(scenario: Scenario, flow: Flow, subflow: int, *, back: bool = False) -> str:
-    """Return the name of the schedule that a subflow follows; one that is isolated has a part of the flow's."""
+    """Return the name of the schedule that a subflow follows; an isolated subflow follows a part of the flow's."""
     path = flow.back if back else flow.path
     name = path if isinstance(path, str) else ""
     return f"{name}.{subflow}" if _isolated(scenario, flow, back=back) else name
 
 
 def parts(scenario: Scenario) -> list[Schedule]:
-    """Return the parts of schedules that isolated subflows follow, by name."""
+    """Return the parts of schedules that isolated subflows follow."""
     found: dict[str, Schedule] = {}
     for flow in flows(scenario):
         for back in (False, True):
@@ -49,7 +49,7 @@ def parts(scenario: Scenario) -> list[Schedule]:
             if whole is None or not _isolated(scenario, flow, back=back):
                 continue
             for subflow in range(scenario.subflows(flow)):
-                # an ACK that waits does so in the host, which has room
+                # ACKs wait in the host, which has memory for all of them
                 found.setdefault(way(scenario, flow, subflow, back=back), whole.only(subflow, queue=not back))
     return list(found.values())
 

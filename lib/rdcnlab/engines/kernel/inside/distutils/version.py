@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Version numbers that can be compared, as Mininet compares those of Open vSwitch."""
+"""Version numbers that can be compared; Mininet compares the versions of Open vSwitch."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import functools
 
 @functools.total_ordering
 class StrictVersion:
-    """Numbers with dots between them.
+    """A version number: numbers separated by dots.
 
     Parameters
     ----------
     text : str
-        As in ``3.1.0``; missing numbers at the end are zero.
+        Text such as ``3.1.0``; missing numbers at the end are zero.
 
     Raises
     ------
     ValueError
-        Something in it is no number.
+        A part of the text is not a number.
     """
 
     def __init__(self, text: str) -> None:

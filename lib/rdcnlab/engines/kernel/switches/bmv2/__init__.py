@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``bmv2``: the P4 software switch, with our program or one of the user's own."""
+"""``bmv2``: the P4 software switch, with our program or the user's."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Bmv2(Kind):
     name = "bmv2"
     protocols = ("tcp",)
     events = ("ocs_dequeue", "ocs_drop", "ocs_enqueue")
-    # each line is a device of its own, whose first port is the host's, and links are what they are
+    # Each line is a separate device, and the host is at its first port. Links keep their own ids.
     places = f"(link <= 1023 || link == {PORT_LINK})"
 
     def require(self, scenario: Scenario) -> None:
-        """Raise if BMv2 or the program is not there; see `Kind`."""
+        """Raise an error if BMv2 or the program is missing; see `Kind`."""
         install.install()
         plan.program_of(scenario)
 
@@ -38,24 +38,24 @@ class Bmv2(Kind):
         return plan.programs(scenario)
 
     def identity(self, scenario: Scenario) -> list[str]:
-        """Return what our own program is; one of the user's is part of the scenario."""
+        """Return the text of our own program; a user's program is part of the scenario already."""
         return [] if scenario.switch.program is not None else [plan.program().read_text()]
 
     def observed(self, scenario: Scenario, directory: Path, seen: Records) -> Records:
-        """Add what the program reported and what was captured behind it; see `Kind`."""
+        """Add the reports of the program and the packets captured behind the switch; see `Kind`."""
         slots, dark, marked = observe.read(scenario, directory)
         dropped = observe.joined(seen["ocs_drop"], dark)
         return {**seen, "ocs_slot": slots, "ocs_drop": dropped, "ocs_mark": marked}
 
     def provenance(self, counters: Mapping[str, Any], scenario: Scenario, directory: Path) -> dict[str, Any]:
-        """Return what is not in the tables; see `Kind`."""
+        """Return counters that the tables do not contain; see `Kind`."""
         packets = sum(came for _, _, came, _ in counters["ports"])
         found: dict[str, Any] = {"switch": {"packets": packets, "bmv2": install.install().version}}
         hint = hints.nothing_delivered(scenario, directory)
         return found if hint is None else found | {"hint": hint}
 
     def explained(self, error: RunError, scenario: Scenario, directory: Path) -> RunError:
-        """Return the error with what may be behind it; see `Kind`."""
+        """Return the error together with a possible cause; see `Kind`."""
         return hints.explained(error, scenario, directory)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names in braces that entries of a P4 switch may use: ports, addresses, and the scenario's start."""
+"""Names in braces in the entries of a P4 switch: ports, addresses, and the scenario's start."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import DARK, Scenario
 
 CPU, DARK_PORT, FIRST_LINK = 255, 254, 256
-#: The scenario's start in us of the switch's clock, known only when the switch runs; and an instant before or after.
+#: The scenario's start in us of the switch's clock, or a time relative to it; known only when the switch runs.
 _START = re.compile(r"start_us(?:([+-])([0-9]+))?")
 
 
 def port_numbers(scenario: Scenario) -> dict[str, int]:
-    """Return the port number of every host and of the beginning of every link, of the CPU and of the dark."""
+    """Return the port numbers of hosts, of the beginnings of links, of the CPU and of the dark."""
     numbers = {host.name: number for number, host in enumerate(scenario.network.hosts, 1)}
     numbers |= {link.name: FIRST_LINK + 2 * number for number, link in enumerate(scenario.network.links)}
     return numbers | {"cpu": CPU, DARK: DARK_PORT}
 
 
 def names(scenario: Scenario, hosts: Sequence[Station]) -> dict[str, str]:
-    """Return what stands for each name in braces that is known before the switch runs.
+    """Return the value of each name in braces that is known before the switch runs.
 
     Parameters
     ----------
     scenario : Scenario
-        With switch ``bmv2``.
+        A scenario with switch ``bmv2``.
     hosts : sequence of Station
-        Of its wiring.
+        The stations of its wiring.
     """
     known = {name: str(number) for name, number in port_numbers(scenario).items()}
     known |= {f"{link.name}.end": str(int(known[link.name]) + 1) for link in scenario.network.links}
@@ -39,7 +39,7 @@ def names(scenario: Scenario, hosts: Sequence[Station]) -> dict[str, str]:
 
 
 def filled(scenario: Scenario, hosts: Sequence[Station]) -> tuple[list[str], list[list[str | int]]]:
-    """Put what they stand for into the names of a scenario's entries.
+    """Replace the names in braces in a scenario's entries by their values.
 
     Parameters
     ----------
@@ -49,10 +49,10 @@ def filled(scenario: Scenario, hosts: Sequence[Station]) -> tuple[list[str], lis
     Returns
     -------
     list of str
-        Entries that are written when the switch has started.
+        Entries that are written as soon as the switch has started.
     list of list of (str or int)
-        Entries that wait for the scenario's start, which ``{start_us}`` stands for: text, and in its place us to be
-        added to it.
+        Entries with ``{start_us}``, which are written when the scenario's start is known. Each is a list of text and,
+        in the place of each such name, the us to add to the start.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def _waits(parts: list[str | int]) -> bool:
 
 
 def _parts(line: str, known: dict[str, str], place: int) -> list[str | int]:
-    """Split an entry into text, and us after the scenario's start."""
+    """Split an entry into text and offsets in us from the scenario's start."""
     field = f"switch.entries[{place}]"
     parts: list[str | int] = []
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What to look at where a user's own P4 program does not do what it was written for."""
+"""Hints for users if their own P4 program does not work as intended."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from rdcnlab.engines.kernel.switches.bmv2.entries import FIRST_LINK, port_number
 from rdcnlab.fields.errors import RunError
 from rdcnlab.scenario import Scenario
 
-#: What is said of a run that takes too long, and what may be behind it. The clock does not stand still meanwhile: BMv2
-#: reads it for every copy of a packet, and a task that reads it again and again pays 256 ns for each time.
+#: Words in the error of a run that takes too long, and a possible cause. The virtual clock does advance in such a run:
+#: BMv2 reads it for every copy of a packet, and a task that reads it repeatedly pays 256 ns each time.
 TOO_LONG = "took longer than the limit"
 ENDLESS = (
     "a possible cause is a packet that the P4 program resubmits or recirculates without end: each round takes hardly "
@@ -21,14 +21,14 @@ ENDLESS = (
 
 
 def nothing_delivered(scenario: Scenario, directory: Path) -> str | None:
-    """Say what to look at where no flow received a byte through a program of the user's own; None otherwise.
+    """Return a hint if no flow received a byte through a user's own program; None otherwise.
 
     Parameters
     ----------
     scenario : Scenario
-        What was run.
+        The scenario that was run.
     directory : Path
-        Of the run; ``flows.jsonl`` and, if it is there, ``switch.json`` are read.
+        Directory of the run. This reads ``flows.jsonl`` and, if it exists, ``switch.json``.
     """
     if scenario.switch.program is None:
         return None
@@ -46,12 +46,12 @@ def nothing_delivered(scenario: Scenario, directory: Path) -> str | None:
 
 
 def explained(error: RunError, scenario: Scenario, directory: Path) -> RunError:
-    """Return the error of a run with what may be behind it, where that may be a program of the user's own.
+    """Return the error of a run, with a possible cause if the scenario has a user's own program.
 
     Parameters
     ----------
     error : RunError
-        With which the run ended.
+        The error that ended the run.
     scenario, directory
         As in `nothing_delivered`.
     """
@@ -62,7 +62,7 @@ def explained(error: RunError, scenario: Scenario, directory: Path) -> RunError:
 
 
 def _ports(scenario: Scenario, directory: Path) -> str:
-    """Describe at which ports packets came into the switch and left it."""
+    """Describe at which ports packets entered the switch and left it."""
     try:
         ports = json.loads((directory / "switch.json").read_text())["ports"]
     except (OSError, ValueError, KeyError):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""BMv2 as it is installed here: its programs, wherever they are, and what a guest has to read to run them.
+"""The installation of BMv2 on this machine: its programs, and the files that a guest must read to run them.
 
-A guest reads the system's directories and nothing else of the host. A ``simple_switch`` in somebody's home brings more:
+A guest can read the system's directories and nothing else of the host. A ``simple_switch`` in a user's home needs more:
 its shared libraries, and the Python modules of ``simple_switch_CLI``, which is a script.
 """
 
@@ -24,9 +24,9 @@ WHERE = (
     "https://github.com/p4lang/behavioral-model and https://github.com/p4lang/p4c name"
 )
 PROGRAMS = ("simple_switch", "simple_switch_CLI")
-#: The interpreter that a script beginning with ``#!/usr/bin/env python3`` has in a guest.
+#: The interpreter in a guest for a script that begins with ``#!/usr/bin/env python3``.
 _PYTHON = "/usr/bin/python3"
-#: Runs a script's ``--help``, then tells which files it imported, where Python looks for them, and where Python is.
+#: Runs a script's ``--help``, then prints the files that it imported, Python's search path, and Python's own place.
 _IMPORTS = """
 import contextlib, io, json, os, runpy, sys
 script = sys.argv[1]
@@ -50,9 +50,9 @@ class Install:
     version : str
         What ``simple_switch --version`` prints.
     read : tuple of str
-        What a guest has to read beyond the system.
+        Paths that a guest must read in addition to the system.
     environment : tuple of (str, str)
-        Variables with which both find their libraries and modules.
+        Environment variables with which both programs find their libraries and modules.
     """
 
     switch: str
@@ -63,23 +63,23 @@ class Install:
     environment: tuple[tuple[str, str], ...]
 
     def plan(self) -> dict[str, object]:
-        """Return what the guest's part needs, as plain data."""
+        """Return the part of the plan that describes BMv2, as plain data."""
         command = [self.python, self.cli]
         return {"switch": self.switch, "cli": command, "environment": dict(self.environment)}
 
 
 def missing() -> list[str]:
-    """Return which of BMv2's programs are not there."""
+    """Return the names of BMv2's programs that are missing."""
     return [name for name in PROGRAMS if shutil.which(name) is None]
 
 
 def install() -> Install:
-    """Find BMv2, and try that both of its programs start.
+    """Find BMv2, and check that both of its programs start.
 
     Raises
     ------
     RunError
-        One of them is not there, or does not start; the message says which, where it is and why.
+        A program is missing or does not start. The message says which, where it is and why.
     """
     lacking = missing()
     if lacking:
@@ -90,7 +90,7 @@ def install() -> Install:
 
 @functools.cache
 def _examined(switch: str, cli: str, *_variables: str | None) -> Install:
-    """Examine BMv2's programs; the variables that change the answer are arguments, for the cache."""
+    """Examine BMv2's programs; variables that influence the result are arguments because the result is cached."""
     version = _output([switch, "--version"])
     libraries = _libraries(switch)
     python, modules, interpreter = _imports(cli)
@@ -108,7 +108,7 @@ def _examined(switch: str, cli: str, *_variables: str | None) -> Install:
 
 def _libraries(program: str) -> list[str]:
     """Return the shared libraries of a program that are not the system's."""
-    # a script, or a program without any, is refused by ldd
+    # ldd fails for scripts, and for programs without shared libraries
     lines = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout.splitlines()
     lacking = [line.split()[0] for line in lines if "not found" in line]
     if lacking:
@@ -118,9 +118,9 @@ def _libraries(program: str) -> list[str]:
 
 
 def _imports(cli: str) -> tuple[str, list[str], list[str]]:
-    """Return the interpreter of ``simple_switch_CLI``, where its modules are, and what the interpreter itself needs.
+    """Return the interpreter of ``simple_switch_CLI``, the directories of its modules, and the interpreter's own files.
 
-    All but the first leave out what is the system's.
+    The two lists leave out directories and files of the system.
     """
     refusals = []
     for python in _interpreters(cli):
@@ -142,7 +142,7 @@ def _imports(cli: str) -> tuple[str, list[str], list[str]]:
 
 
 def _interpreters(cli: str) -> list[str]:
-    """Return the interpreters to try: that of the script's first line, in the system and on the user's path."""
+    """Return the interpreters to try for a script: that of its first line, or the system's and the user's."""
     with Path(cli).open(encoding="utf-8", errors="replace") as file:
         first = file.readline()
     words = first.removeprefix("#!").split() if first.startswith("#!") else ["/usr/bin/env", "python3"]
@@ -157,7 +157,7 @@ def _directories(paths: list[str]) -> list[str]:
 
 
 def _with_targets(paths: list[str]) -> list[str]:
-    """Return paths, and what they are links to."""
+    """Return the paths and, for symbolic links, their targets."""
     return list(dict.fromkeys(one for path in paths for one in (path, os.path.realpath(path))))
 
 
@@ -166,7 +166,7 @@ def _system(path: str) -> bool:
 
 
 def _output(command: list[str]) -> str:
-    """Return what a program prints; its refusal is raised."""
+    """Return what a program prints; raise RunError if it does not start or fails."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_PATIENCE_S)
     except (OSError, subprocess.TimeoutExpired) as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a P4 switch reported and what was captured behind it, in the form of our kernel's trace records."""
+"""Convert the reports of a P4 switch and the captured packets into the form of the kernel's trace records."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from rdcnlab.engines.kernel.trace import records
 from rdcnlab.engines.kernel.wiring.numbers import FIRST_PORT, START_NS, TARGET
 from rdcnlab.scenario import BYPASS, DARK, Scenario
 
-#: ``enum ocs_drop`` in the kernel: no circuit.
+#: Reason "no circuit" in the kernel's ``enum ocs_drop``.
 _DROP_DARK = 3
 
 
 def read(scenario: Scenario, directory: Path) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Return slot changes, packets that met the dark, and packets that were marked.
+    """Return slot changes, packets that arrived in the dark, and packets that were marked.
 
     Parameters
     ----------
     scenario : Scenario
-        With switch ``bmv2``.
+        A scenario with switch ``bmv2``.
     directory : Path
-        Of the run; ``switch.json`` is read.
+        Directory of the run. This reads ``switch.json``.
     """
     seen = json.loads((directory / "switch.json").read_text())
     rows = []
@@ -42,15 +42,15 @@ def read(scenario: Scenario, directory: Path) -> tuple[NDArray[Any], NDArray[Any
 
 
 def joined(some: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:
-    """Return two sets of records of dropped packets as one, in the order of time."""
+    """Return two arrays of dropped packets as one, ordered by time."""
     both = np.concatenate([some.astype(more.dtype), more])
     return both[np.argsort(both["time"], kind="stable")]
 
 
 def _packets(scenario: Scenario, found: list[tuple[int, list[int]]]) -> list[tuple[int, ...]]:
-    """Return time, link, class (none), bytes and port of captured packets of the scenario's flows.
+    """Return time, link, class (none), bytes and port of those captured packets that belong to the scenario's flows.
 
-    `found` has link and (instant, port, length).
+    Each item of `found` is a link and (instant, port, length).
     """
     last = FIRST_PORT + len(scenario.flows)
     return [

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The part of a plan that a P4 switch needs: ports, cables, and the entries and registers of its program.
+"""The plan of a P4 switch: ports, cables, and the entries and registers of its program.
 
-Port numbers: a host has its place in the network, from 1; link number n has 256 + 2 n where it begins and 257 + 2 n
-where it ends; 255 is the CPU port, and 254 has nothing behind it but the observer of dark packets. Entries of users
-name them; see `rdcnlab.engines.kernel.switches.bmv2.entries`.
+Port numbers: a host has its index in the network, from 1. Link number n begins at port 256 + 2 n and ends at port 257 +
+2 n. Port 255 is the CPU port. Behind port 254 there is only the observer of dark packets. Entries of users refer to
+ports by name; see `rdcnlab.engines.kernel.switches.bmv2.entries`.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ SLOTS = 4096
 #: Values of ``way`` in a report, as in ``p4/parts/headers.p4``.
 WAY_LINK, WAY_DARK = 1, 2
 _US = 1000
-#: Bytes that a captured packet takes in ``inside/capture.py``, and memory of the switch and its control.
+#: Bytes of a captured packet in ``inside/capture.py``, and memory of the switch and its control in kB.
 CAPTURE, PROCESSES_KB = 256, 300_000
-#: The program's line rates are bytes in 2**16 us, in 32 bits.
+#: Largest line rate in bit/s. The program stores rates in 32 bits, as bytes per 2**16 us.
 MAX_RATE = 2**32 * 8 * 10**6 // 2**16
 
 
 def program() -> Path:
-    """Return our own program, compiled."""
+    """Return the path of our own compiled program."""
     return places.p4() / "build" / "ocs.json"
 
 
 def switch(scenario: Scenario, wiring: Wiring) -> dict[str, Any]:
-    """Translate a scenario's network and timetables.
+    """Return the switch's plan for a scenario's network and timetables.
 
     Parameters
     ----------
     scenario : Scenario
-        With switch ``bmv2``.
+        A scenario with switch ``bmv2``.
     wiring : Wiring
-        Its numbers.
+        The numbers of the scenario.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def switch(scenario: Scenario, wiring: Wiring) -> dict[str, Any]:
                 "rate": link.rate,
                 "delay": link.delay,
                 "overhead": lines.overhead(scenario),
-                # marking is the program's business
+                # the P4 program marks packets, not the queue
                 "queue": {name: value for name, value in lines.queue(link, None, {}).items() if name != "ecn"},
             },
         }
@@ -97,7 +97,7 @@ def switch(scenario: Scenario, wiring: Wiring) -> dict[str, Any]:
         "kind": "bmv2",
         "name": wiring.switches[0],
         "mtu": network.mtu,
-        # packets that each of the captures has room for, and what all that takes beside the traces
+        # room of each capture in packets, and the memory that captures and processes need beside the traces
         "captured": captured,
         "memory_kB": PROCESSES_KB + (len(links) + 1) * captured * CAPTURE // 1000,
         "control": scenario.switch.control,
@@ -111,26 +111,26 @@ def switch(scenario: Scenario, wiring: Wiring) -> dict[str, Any]:
         "links": links,
         "commands": commands + entries,
         "begins": begins,
-        # entries that wait for the switch's clock to be known, in pieces; a number is us after the scenario's start
+        # entries that need the switch's clock, in pieces; a number is us after the scenario's start
         "timed": timed,
-        # whose changes are watched; a program that is not ours is sent no ticks
+        # the slot changes of these classes are observed; programs of users get no ticks
         "classes": [entry for entry in classes if len(entry["slots"]) > 1 or managed] if own else [],
     }
 
 
 def programs(scenario: Scenario) -> dict[str, Any]:
-    """Return where BMv2 and the program are, for the plan."""
+    """Return the paths of BMv2 and of the program, for the plan."""
     install, compiled = bmv2_install.install(), str(program_of(scenario))
     return {"bmv2": install.plan(), "program": compiled, "files": [compiled, *install.read]}
 
 
 def program_of(scenario: Scenario) -> Path:
-    """Return the compiled program of a scenario.
+    """Return the path of the compiled program of a scenario.
 
     Raises
     ------
     InputError
-        The file cannot be read, is no compiled program, or is not the one that the scenario was made with.
+        The file cannot be read, is not a compiled program, or differs from the file that the scenario was made with.
     """
     chosen = scenario.switch.program
     if chosen is None:
@@ -150,7 +150,7 @@ def program_of(scenario: Scenario) -> Path:
 
 
 def check(scenario: Scenario) -> None:
-    """Raise InputError for what a P4 switch cannot do."""
+    """Raise InputError if the scenario asks for something that a P4 switch cannot do."""
     network, settings = scenario.network, scenario.switch
     if len(network.hosts) > MAX_HOSTS:
         raise InputError.of("network.hosts", len(network.hosts), f"at most {MAX_HOSTS} with a P4 switch")
@@ -178,7 +178,7 @@ def _action(target: str, numbers: dict[str, int]) -> list[str]:
 
 
 def _class(flow: Flow, number: int, phase: int, numbers: dict[str, int]) -> dict[str, Any]:
-    """One flow's class: its timetable as the scenario has it, and as the program wants it."""
+    """Return one flow's class: its timetable as in the scenario, and in the form that the program needs."""
     given = [(slot.duration, slot.link) for slot in flow.slots] or [(0, flow.targets[0])]
     up, down, targets = _regular(given)
     if len(targets) > SLOTS:
@@ -197,7 +197,7 @@ def _class(flow: Flow, number: int, phase: int, numbers: dict[str, int]) -> dict
 
 
 def _regular(slots: list[tuple[int, str]]) -> tuple[int, int, list[str]]:
-    """Return day, night [ns] and the targets of a timetable; an irregular one is cut into slots of one length."""
+    """Return day, night (ns) and the targets of a timetable; split an irregular one into slots of equal length."""
     if len(slots) == 1:
         return 0, 0, [slots[0][1]]
     days, nights = slots[::2], slots[1::2]
@@ -212,14 +212,14 @@ def _regular(slots: list[tuple[int, str]]) -> tuple[int, int, list[str]]:
 
 
 def inverse(divisor: int) -> int:
-    """Return what the program multiplies with to divide; 0 for 0 and 1, which it does not divide by."""
+    """Return the factor with which the program divides by multiplying; 0 for 0 and 1, which need no division."""
     return 2**63 // divisor + 1 if divisor > 1 else 0
 
 
 def _entries(
     scenario: Scenario, sides: list[dict[str, Any]], classes: list[dict[str, Any]], numbers: dict[str, int]
 ) -> tuple[list[str], list[tuple[str, int, int]]]:
-    """Commands that fill the tables of ``p4/ocs.p4``, and registers that wait for the switch's clock to be known."""
+    """Return commands that fill the tables of ``p4/ocs.p4``, and registers to set when the switch's clock is known."""
     managed = scenario.switch.control == "control-plane"
     lines = ["mc_mgrp_create 1", f"mc_node_create 0 {CPU}", "mc_node_associate 1 0"]
     lines += [f"table_add OcsIngress.deliver.macs to_port {side['mac']} => {numbers[side['host']]}" for side in sides]
@@ -229,7 +229,7 @@ def _entries(
         match = f"{source}&&&0x1ff 0&&&0 0&&&0 6&&&0xff 0&&&0 {FIRST_PORT + place}&&&0xffff"
         lines.append(f"table_add OcsIngress.classify.classes set_class {match} => {number} {place + 1}")
         if managed:
-            continue  # the manager keeps an entry in `circuits`
+            continue  # the manager maintains an entry in `circuits` instead
         lines += [
             f"table_add OcsIngress.timetable.slots {action[0]} {number} {slot} => {' '.join(action[1:])}"
             for slot, action in enumerate(_action(target, numbers) for target in entry["targets"])
@@ -253,11 +253,11 @@ def _entries(
 
 
 def _mark(link: Link, threshold: int | None, mtu: int, overhead: int) -> dict[str, int]:
-    """Return the registers of marking.
+    """Return the registers for marking.
 
-    A link's threshold and buffer count what waits behind the frame on the line, as our kernel's switch does. The
-    program sees the bytes that the line has still to send, that frame's included; so both are given as that many full
-    frames.
+    A link's threshold and buffer count the bytes that wait behind the frame on the line, as our kernel's switch does.
+    The program sees all bytes that the line must still send, including this frame. So both values are converted to a
+    number of full frames, plus one for the frame on the line.
     """
     frame, wire = mtu + ETHERNET_HEADER, mtu + overhead
     values = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``ocs``: the time-scheduled circuit switch of our kernel, alone or one of several."""
+"""``ocs``: the time-scheduled circuit switch of our kernel, alone or as one of several."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from rdcnlab.scenario import Scenario
 
 
 class Ocs(Kind):
-    """The switch in the kernel."""
+    """The circuit switch in the kernel."""
 
     name = "ocs"
     graphs = True
     schedules = True
     events = ("ocs_dequeue", "ocs_drop", "ocs_mark", "ocs_slot", "ocs_enqueue")
-    # a host's own line, to the switch, is neither of them
+    # the line from a host to the switch matches neither condition
     places = f"(link <= 1023 || link >= {PORT_LINK})"
 
     def devices(self, scenario: Scenario, wiring: Wiring) -> list[dict[str, Any]]:
@@ -28,7 +28,7 @@ class Ocs(Kind):
         return [_device(scenario, wiring, number) for number in range(len(wiring.switches))]
 
     def sysctls(self, scenario: Scenario) -> dict[str, str]:
-        """Return what hosts have to know of the switch's networks."""
+        """Return the sysctls that hosts need for the switch's time-division networks."""
         return told.sysctls(scenario)
 
 
@@ -59,7 +59,7 @@ def _device(scenario: Scenario, wiring: Wiring, switch: int) -> dict[str, Any]:
         "classes": found,
         "rules": rules,
         "notify": told.notifications(scenario, wiring, switch),
-        # of random early drop; every queue draws for itself
+        # seed of random early drop; every queue draws its own random numbers
         "seed": scenario.seed,
     }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Classes of traffic of one ``ocs`` switch: one a flow, one a schedule; and the rules that put packets into them."""
+"""Classes of one ``ocs`` switch, one per flow and one per schedule, and the rules that assign packets to them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rdcnlab.scenario import BYPASS, Scenario, Schedule, Slot
 
 
 def classes(scenario: Scenario, wiring: Wiring) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return the classes, of flows, of schedules and of ways back, and the rules that put packets into them."""
+    """Return the classes of flows, schedules and ways back, and the rules that assign packets to them."""
     found, rules = [], []
     for back in (False, True):
         for place, flow in enumerate(scenario.flows):
@@ -35,12 +35,12 @@ def _follows(scenario: Scenario, wiring: Wiring, number: int, schedule: Schedule
     slots = schedule.slots
     entry = _class(scenario, wiring, number, slots, slots[0].link, scenario.phase(schedule))
     if len(slots) == 1:
-        entry["slots"][0]["duration"] = 0  # never changes
+        entry["slots"][0]["duration"] = 0  # the class never changes
     return entry | own_of(scenario, wiring, 0, schedule)
 
 
 def own_of(scenario: Scenario, wiring: Wiring, switch: int, schedule: Schedule) -> dict[str, Any]:
-    """Return what a schedule's class has beyond its slots: what it does in the dark, a queue, an echo."""
+    """Return the schedule-specific settings of a class: what it does in the dark, its queue, its echo."""
     words: dict[str, Any] = {"hold": schedule.dark == "hold"}
     if schedule.queue is not None:
         words["voq"] = _own_queue(schedule, scenario)
@@ -57,7 +57,7 @@ def own_of(scenario: Scenario, wiring: Wiring, switch: int, schedule: Schedule) 
 def _rules(
     scenario: Scenario, wiring: Wiring, number: int, followed: Sequence[int | None], *, back: bool
 ) -> list[dict[str, Any]]:
-    """Return the rules that put a flow's subflows into classes; it has one unless it is of mptcp."""
+    """Return the rules that assign a flow's subflows to classes; only mptcp has more than one subflow."""
     flow = scenario.flows[number]
     found = []
     for subflow, way in enumerate(followed):
@@ -77,7 +77,7 @@ def _rules(
 def _class(
     scenario: Scenario, wiring: Wiring, number: int, slots: tuple[Slot, ...], first: str, phase: int
 ) -> dict[str, Any]:
-    """Return a class that follows a timetable, or stays where it is if there are no slots."""
+    """Return a class that follows a timetable, or always has its first target if there are no slots."""
     targets = {line.link.name: line.number for line in wiring.lines} | TARGET
     table = [slot_words(slot, targets[slot.link], slot.duration, scenario.network.mtu) for slot in slots]
     return {
@@ -89,12 +89,12 @@ def _class(
 
 
 def slot_words(slot: Slot, target: int, duration: int, mtu: int) -> dict[str, int]:
-    """Return a slot of a schedule."""
+    """Return a slot of a schedule in the kernel's format."""
     words = {"duration": duration, "target": target}
     if slot.tdn:
         words["tdn"] = slot.tdn
     if slot.queue is not None:
-        # the other one is no limit
+        # 0 means no limit; only one of the two is given
         words |= {"voq_bytes": slot.queue.bytes or 0, "voq_packets": slot.queue.packets or 0}
     if slot.ecn_threshold is not None:
         words["voq_ecn"] = slot.ecn_threshold.in_bytes(mtu)
@@ -102,7 +102,7 @@ def slot_words(slot: Slot, target: int, duration: int, mtu: int) -> dict[str, in
 
 
 def _own_queue(schedule: Schedule, scenario: Scenario) -> dict[str, int]:
-    """Return a schedule's queue in the kernel's words."""
+    """Return a schedule's queue in the kernel's format."""
     limit, threshold = schedule.queue, schedule.ecn_threshold
     words = {"limit_bytes": limit.bytes or 0, "limit_packets": limit.packets or 0} if limit is not None else {}
     if scenario.switch.ecn_threshold is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Classes and rules of an ``ocs`` switch that is one of several: its own part of each way through the network."""
+"""Classes and rules of an ``ocs`` switch in a network of several: its own part of each way."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from rdcnlab.engines.kernel.wiring.numbers import IP_PROTOCOL, TARGET
 from rdcnlab.scenario import BYPASS, DARK, Scenario
 from rdcnlab.scenario.routes import Timetable
 
-#: Priority of rules for what belongs to no flow, after those of the flows.
+#: Priority of the rules for packets of no flow; the rules of flows come before.
 REST = 65_000
 
 
 def classes(scenario: Scenario, wiring: Wiring, switch: int) -> list[dict[str, Any]]:
-    """Return the classes of a switch: one for each of its lines, and those that follow a timetable here."""
+    """Return the classes of a switch: one for each of its lines, and those that follow a timetable at this switch."""
     found = [_static(wiring.static[line.number], line.number) for line in wiring.lines if line.switch == switch]
     if switch in wiring.lost:
         found.append(_static(wiring.lost[switch], TARGET[DARK]))
@@ -30,7 +30,7 @@ def classes(scenario: Scenario, wiring: Wiring, switch: int) -> list[dict[str, A
 
 
 def rules(scenario: Scenario, wiring: Wiring, switch: int) -> list[dict[str, Any]]:
-    """Return the rules of a switch: for each flow, there and back, and for what belongs to no flow."""
+    """Return the rules of a switch: for each flow in both directions, and for packets of no flow."""
     name = wiring.switches[switch]
     found = []
     for way in all_ways(scenario):
@@ -53,7 +53,7 @@ def rules(scenario: Scenario, wiring: Wiring, switch: int) -> list[dict[str, Any
 
 
 def addresses(scenario: Scenario, wiring: Wiring, switch: int) -> list[list[str]]:
-    """Return the port to which each host's address is bound: its own, or the trunk on the way to its switch."""
+    """Return the port for each host's address: the host's own, or the trunk on the way to the host's switch."""
     found = []
     for station in wiring.stations.values():
         if station.switch == switch:
@@ -65,7 +65,7 @@ def addresses(scenario: Scenario, wiring: Wiring, switch: int) -> list[list[str]
 
 
 def _rest(scenario: Scenario, wiring: Wiring, switch: int) -> Iterator[dict[str, Any]]:
-    """Return rules for packets of no flow: they take the shortest way; an optical switch loses them."""
+    """Yield the rules for packets of no flow: they take the shortest way; an optical switch loses them."""
     if switch in wiring.lost:
         yield {"class_id": wiring.lost[switch], "prio": REST}
         return
@@ -98,7 +98,7 @@ def _static(number: int, target: int) -> dict[str, Any]:
 
 
 def _timed(scenario: Scenario, wiring: Wiring, switch: int, way: Way, step: Timetable) -> dict[str, Any]:
-    """Return the class that follows a timetable; only the first switch holds what meets the dark."""
+    """Return the class that follows a timetable; only the first switch of a way can hold packets in dark slots."""
     name = wiring.switches[switch]
     first = name == way.route.first
     slots = []
@@ -109,7 +109,7 @@ def _timed(scenario: Scenario, wiring: Wiring, switch: int, way: Way, step: Time
         else:
             slots.append({"duration": duration, "target": number})
     if len(slots) == 1:
-        slots[0]["duration"] = 0  # never changes
+        slots[0]["duration"] = 0  # the class never changes
     entry = {"id": _number(wiring, switch, way), "slots": slots, "phase": step.phase}
     if way.schedule is not None and first:
         return entry | own_of(scenario, wiring, switch, way.schedule)

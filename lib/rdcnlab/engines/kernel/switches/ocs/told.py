@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What hosts are told of time-division networks, and have to know before."""
+"""Notifications of time-division networks to hosts, and the settings that hosts need for them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rdcnlab.scenario import Scenario
 
 
 def sysctls(scenario: Scenario) -> dict[str, str]:
-    """Return what hosts have to know of time-division networks before they are told of any."""
+    """Return the sysctls that hosts need before the first notification of a time-division network."""
     notify = scenario.notify
     if notify is None:
         return {}
@@ -22,10 +22,10 @@ def sysctls(scenario: Scenario) -> dict[str, str]:
 
 
 def notifications(scenario: Scenario, wiring: Wiring, switch: int) -> list[dict[str, Any]]:
-    """Return how a switch tells each of its hosts of its network, by the host.
+    """Return how a switch notifies each of its hosts; one entry per host.
 
-    With the model ``push`` hosts that listen to the same schedule stand for flows of one kernel, as in the paper, where
-    16 containers share a server's: the n-th learns n times `Notify.each` later.
+    With the model ``push``, hosts that follow the same schedule represent flows of one kernel. In the paper, 16
+    containers share the kernel of a server. Therefore the n-th host is notified n times `Notify.each` later.
     """
     notify = scenario.notify
     if notify is None:

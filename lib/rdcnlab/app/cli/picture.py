@@ -11,7 +11,7 @@ import typer
 from rdcnlab.analysis.show import rows
 from rdcnlab.analysis.show.names import readable
 from rdcnlab.analysis.show.ways import Shown, data, ways_of
-from rdcnlab.app.cli.tools import show as table
+from rdcnlab.app.cli.tools import show
 from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.units import DURATION
 from rdcnlab.scenario import Scenario, presets
@@ -23,7 +23,7 @@ FORMATS = ("png", "svg", "pdf")
 _HEAD = 4096
 
 
-def show(name: str, output: Path | None, *, as_json: bool, force: bool) -> None:
+def draw(name: str, output: Path | None, *, as_json: bool, force: bool) -> None:
     """Draw a scenario and describe it.
 
     Parameters
@@ -129,7 +129,7 @@ def describe(shown: Shown) -> None:
             found = found[: rows.MOST]
             title += f" (the first {rows.MOST}; --json has {left} more)"
         if found:
-            table([dict(row) for row in found], False, title)
+            show([dict(row) for row in found], False, title)
     cycles = sorted({way.cycle for way in ways_of(shown) if way.cycle})
     if shown.own_program is None:
         words = ", ".join(readable(DURATION, cycle) for cycle in cycles)

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changes that change the identity of a run, and changes that do not."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from rdcnlab.engines.kernel import KernelEngine, identity
+from rdcnlab.scenario import Scenario
+
+CODE = 'def f(x):\n    """Say something."""\n    return x + 1  # because\n'
+
+
+def bare(code: str) -> str:
+    return ast.dump(identity._bare(ast.parse(code)))
+
+
+@pytest.mark.parametrize(
+    ("other", "same"),
+    [
+        ('def f(x):\n    """Say something else."""\n    return (x\n            + 1)\n', True),
+        ("def f(x):\n    return x + 1\n", True),
+        ("def f(x):\n    return x + 2\n", False),
+        ('"""A module."""\ndef f(x):\n    return x + 1\nNAME = 1\n"""An attribute."""\n', False),
+    ],
+)
+def test_only_what_python_does_counts(other: str, same: bool) -> None:
+    assert (bare(CODE) == bare(other)) is same
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> KernelEngine:
+    """An engine without a kernel. The kernel's source is not needed."""
+    monkeypatch.setattr(identity.build, "identity", lambda **_: "kernel")
+    return KernelEngine()
+
+
+def test_a_run_is_known_by_its_plan(engine: KernelEngine, two_flows: Scenario) -> None:
+    of = engine.identity
+    assert of(two_flows) == of(two_flows)
+    assert of(two_flows) != of(two_flows.with_(seed=9))
+    assert of(two_flows) != of(two_flows.with_(**{"transport.recovery": 0}))
+
+
+@pytest.mark.parametrize("kind", ["ocs", "bmv2", "linux"])
+def test_code_is_found_by_its_imports(kind: str) -> None:
+    seen: list[Path] = []
+
+    def spy(tree: ast.AST, path: Path) -> list[Path]:
+        seen.append(path)
+        return list(identity._beside(tree, path))
+
+    identity._hashed([identity._INSIDE / "main.py", identity._INSIDE / f"switch_{kind}.py"], spy)
+    names = {path.name for path in seen}
+    assert {"main.py", "topology.py", "traffic.py", "probes.py", f"switch_{kind}.py"} <= names
+    others = {"ocs", "bmv2", "linux"} - {kind}
+    assert not names & {f"switch_{other}.py" for other in others}
+    assert ("manager.py" in names) is (kind == "bmv2")
