@@ -13,12 +13,12 @@ from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
 from rdcnlab.system import places
 
-# A shell's background job starts with Ctrl-C ignored, and so would all that the tests start: they send it themselves.
+# A shell starts a background job with Ctrl-C ignored, and its child processes inherit that. Tests send Ctrl-C to them.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_configure() -> None:
-    """Give each of several workers a core of its own, so that guests of different workers never share one."""
+    """Give each of several workers its own core, so that guests of different workers never share a core."""
     worker = os.environ.get("PYTEST_XDIST_WORKER")
     if worker:
         cores = sorted(os.sched_getaffinity(0))
@@ -48,14 +48,14 @@ def store(tmp_path: Path) -> Store:
 
 @pytest.fixture
 def own_models(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Neither shipped models nor those of the user's cache."""
+    """Use empty directories for shipped models and for the user's cache of models."""
     monkeypatch.setenv("RDCNLAB_MODELS", str(tmp_path / "models"))
     monkeypatch.setattr(places, "models", lambda: tmp_path / "shipped")
 
 
 @pytest.fixture
 def fake_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Replace the kernel by `tests/fake_engine.py`, in workers too."""
+    """Replace the kernel engine by `tests/fake_engine.py`, also in workers."""
     here = str(Path(__file__).parent)
     monkeypatch.setenv("RDCNLAB_ENGINE", "fake_engine:FakeEngine")
     monkeypatch.setenv("RDCNLAB_RESULTS", str(tmp_path / "none"))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An engine for tests of what stands around engines: a fluid model, quick and without any TCP.
+"""An engine for tests of the code around engines: a fast fluid model without TCP.
 
-Some seeds misbehave; the constants name them.
+Some seeds make it fail in different ways; constants name these seeds.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class FakeEngine:
 
 
 def tables(scenario: Scenario) -> dict[str, pa.Table]:
-    """Share each link equally, bin by bin; windows grow by 10 kB a bin when alone and halve when they meet."""
+    """Share each link equally, bin by bin. A window grows by 10 kB per bin if alone, and is halved when flows meet."""
     rng = np.random.default_rng(scenario.seed)
     width = scenario.probes.bin
     left = {flow.name: flow.size + int(rng.integers(10_000)) for flow in scenario.flows}
@@ -128,7 +128,7 @@ def tables(scenario: Scenario) -> dict[str, pa.Table]:
 
 
 def folded(scenario: Scenario, rows: list[dict[str, object]], **how: str) -> list[dict[str, object]]:
-    """Count bins modulo the fold, from its begin on."""
+    """Count bins modulo the fold, from the begin of the fold on."""
     probes = scenario.probes
     if probes.fold is None:
         return rows

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scenarios that are shown in tests: one of each shape that a picture can have."""
+"""Scenarios for the tests of pictures: one for each form that a picture can have."""
 
 from __future__ import annotations
 

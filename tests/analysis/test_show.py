@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a picture of a scenario says, read from the artists that draw it."""
+"""The content of a scenario's picture, read from the artists of matplotlib."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.analysis.shown import ALL, AYKURT, GROWING, LATE, PRESETS, TDTCP, flo
 
 
 def texts(figure: Figure) -> Iterator[Text]:
-    """What can be read in a figure; matplotlib keeps labels of ticks that it does not draw."""
+    """Return the visible texts of a figure. Matplotlib also keeps tick labels that it does not draw."""
     unseen = {
         label
         for ax in figure.axes
@@ -47,12 +47,12 @@ def read(figure: Figure) -> str:
 
 
 def charts(figure: Figure) -> list[Axes]:
-    """The axes that have a timetable."""
+    """Return the axes with a timetable."""
     return [ax for ax in figure.axes if slots(ax)]
 
 
 def slots(ax: Axes, gid: str = "slot") -> list[tuple[float, float, float]]:
-    """Row (its y), begin and end of each bar, in the order of rows and time."""
+    """Return the row (its y), begin and end of each bar, in the order of rows and time."""
     found = [patch for patch in ax.patches if isinstance(patch, Rectangle) and patch.get_gid() == gid]
     return sorted((round(bar.get_y(), 4), bar.get_x(), bar.get_x() + bar.get_width()) for bar in found)
 
@@ -65,13 +65,13 @@ def by_row(ax: Axes, gid: str = "slot") -> list[list[tuple[float, float]]]:
 
 
 def lines(figure: Figure) -> dict[str, float]:
-    """Width of the line of each link that is drawn."""
+    """Return the line width of each drawn link."""
     return {str(line.get_gid()): line.get_linewidth() for ax in figure.axes for line in ax.lines if line.get_gid()}
 
 
 @functools.cache
 def drawn(name: str) -> Figure:
-    """The picture of one of `ALL`, or of a preset."""
+    """Return the picture of a scenario of `ALL`, or of a preset."""
     return picture(asked_for(name))
 
 
@@ -112,7 +112,7 @@ def test_no_text_is_on_another_or_outside(name: str) -> None:
         assert whole.y0 <= box.y0, text
         assert box.y1 <= whole.y1, text
     for (one, first), (other, second) in itertools.combinations(boxes, 2):
-        # a pixel is what rounding takes
+        # rounding can shift an edge by one pixel
         apart = first.x1 - 1 <= second.x0 or second.x1 - 1 <= first.x0
         assert apart or first.y1 - 1 <= second.y0 or second.y1 - 1 <= first.y0, (one, other)
 
@@ -158,7 +158,7 @@ def test_bars_are_the_slots_of_a_schedule_with_the_numbers_of_networks() -> None
 
 def test_a_schedules_phase_moves_its_bars_round_the_cycle() -> None:
     (ax,) = charts(drawn("growing"))
-    # the slots are [1 ms, packet], [400 us, dark]; 600 us later the packet slot of the cycle before still lasts 200 us
+    # the slots are [1 ms, packet], [400 us, dark]; with a phase of 600 us the previous packet slot lasts 200 us more
     assert by_row(ax)[1] == [(0, 200), (200, 600), (600, 1400)]
 
 
@@ -186,12 +186,12 @@ def test_a_rotor_shows_each_racks_turns_and_a_change_from_near() -> None:
     figure = drawn("rotor")
     _, turns, begin, end = charts(figure)
     assert len(by_row(turns)) == 8
-    for row in by_row(turns):  # seven days of 180 us, each with a night of 20 us, dark
+    for row in by_row(turns):  # seven days of 180 us, each followed by a dark night of 20 us
         assert row == [span for day in range(0, 1400, 200) for span in ((day, day + 180), (day + 180, day + 200))]
     words = [text.get_text() for text in turns.texts]
     for rack in range(1, 9):
         assert words.count(f"rack{rack}") == 7
-    # the rotor begins 1 us late, and ends as late plus its guard; times are those after the change
+    # the rotor begins 1 us late, and ends 1 us late plus its guard; times count from the change
     rack, rotor = by_row(begin)
     assert rack[0][1] == 0
     assert rotor[0][1] == 1

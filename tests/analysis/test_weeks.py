@@ -16,12 +16,12 @@ HYBRID = Scenario.from_dict(
         "probes": {"bin": "20 us", "fold": "4.2 ms", "fold_from": "140 us"},
     }
 )
-#: Payload over all that a full frame is on the line.
+#: Share of payload in the bytes of a full frame on the wire.
 SHARE = 8948 / 9038
 
 
 def test_bounds_are_those_of_the_timetable() -> None:
-    # 1200 us at 10 Gb/s and 180 us at 100 Gb/s in 1400 us, 20 us of which are dark
+    # in 1400 us: 1200 us at 10 Gb/s, 180 us at 100 Gb/s, and 20 us dark
     assert weeks.bound_gbps(HYBRID) == pytest.approx((1200 * 10 + 180 * 100) / 1400 * SHARE)
     assert weeks.bound_gbps(HYBRID, only="packet") == pytest.approx(10 * SHARE)
     at = weeks.carried(HYBRID, [0, 1_180_000, 1_200_000, 1_380_000, 1_400_000, 2_800_000])

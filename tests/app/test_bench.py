@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The benchmark of scores measures a process of its own."""
+"""The benchmark of scoring measures a separate process."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("fake_engine")
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, two_flows: Scenario) -> Path:
-    """A directory with ``s.yaml``, and a store of its own."""
+    """A directory with ``s.yaml`` and its own store."""
     monkeypatch.setenv("RDCNLAB_STORE", str(tmp_path / "runs"))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "s.yaml").write_text(two_flows.dump())
@@ -43,7 +43,7 @@ Run = Callable[..., Done]
 
 @pytest.fixture
 def rdcnlab(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """The command line in this process, which saves a second each time."""
+    """Run the command line in this process, which saves a second each time."""
     monkeypatch.setenv("COLUMNS", "200")
 
     def run(*arguments: str) -> Done:

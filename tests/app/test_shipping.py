@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From stored runs to shipped ones and back, as a maintainer does it."""
+"""A maintainer ships stored runs, and the shipped runs are read again."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_shipped_results_serve_their_items(
     assert "aykurt/fig4, why other-variants" in told
     assert "aykurt/fig4;" not in told
     first = len(Shipped())
-    # on another machine: what was shipped stays
+    # on another machine: shipped runs stay
     monkeypatch.setenv("RDCNLAB_STORE", str(tmp_path / "more"))
     rows = [item.rows(item.run(progress=False)) for item in (kind(profile="paper") for kind in kinds)]
     explained = [kind(profile="paper").explain(progress=False) for kind in kinds]
@@ -56,13 +56,13 @@ def test_shipped_results_serve_their_items(
         assert list(expected_there.columns) == ["because", "there", "verdict there"]
         assert len(expected_there) >= 1
     assert not (tmp_path / "empty").exists()
-    # an item that grows: what was shipped of it stays, though it is not whole any more
+    # an item gets more scenarios: its shipped runs stay, although the item is no longer complete
     before = {row.id for row in Shipped()}
     monkeypatch.setattr(kinds[0], "runs_of_profile", {"quick": 1, "paper": 3})
     ship(["aykurt"])
     assert "not complete" in capsys.readouterr().out
     assert {row.id for row in Shipped()} == before
     kept = {folder.name: {path.stem for path in folder.iterdir()} for folder in (results / "aykurt").iterdir()}
-    # the runs of figure 5 are those of figure 4, whose completion times need not be there twice
+    # figures 4 and 5 have the same runs, so the completion times are stored only once
     assert kept == {"fig4": {"runs", "flows", "throughput"}, "fig5": {"runs", "flows", "tcp"}}
     assert list(Store()) == []

@@ -34,7 +34,7 @@ def test_a_scenario_is_drawn_beside_the_working_directory_and_described(here: Pa
 
 @pytest.mark.parametrize(("kind", "begin"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
 def test_the_name_of_the_output_says_the_format(here: Path, rdcnlab: Run, kind: str, begin: bytes) -> None:
-    for _ in range(2):  # a picture of its own is replaced
+    for _ in range(2):  # the command replaces its own picture
         done = rdcnlab("show", "two-switches", "--output", f"a.{kind}")
         assert done.returncode == 0, done.stderr
         assert (here / f"a.{kind}").read_bytes().startswith(begin)

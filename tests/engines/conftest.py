@@ -21,7 +21,7 @@ from rdcnlab.scenario import Scenario
 
 @dataclass
 class Seen:
-    """What a run in a guest gave: tables, their digest, answers of commands, and the directory."""
+    """The results of a run in a guest: tables, their digest, the output of commands, and the directory."""
 
     tables: dict[str, pd.DataFrame]
     digest: str
@@ -35,7 +35,7 @@ RunGuest = Callable[..., Seen]
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what boots the kernel, so that it can be left out."""
+    """Mark the tests that boot the kernel, so that they can be left out."""
     for item in items:
         if {"kernel", "stock_kernel"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.guest)
@@ -43,7 +43,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def kernel() -> build.Kernel:
-    """The patched kernel; built if need be."""
+    """The patched kernel. It is built if necessary."""
     lacking = toolchain.missing()
     if lacking:
         pytest.skip(f"the kernel engine needs {', '.join(lacking)}: {toolchain.remedy(lacking)}")
@@ -52,13 +52,13 @@ def kernel() -> build.Kernel:
 
 @pytest.fixture(scope="session")
 def stock_kernel() -> build.Kernel:
-    """The kernel with the patches for time and randomness only."""
+    """The kernel with only the patches for time and randomness."""
     return build.build(stock=True)
 
 
 @pytest.fixture
 def run_guest(kernel: build.Kernel, tmp_path_factory: pytest.TempPathFactory) -> RunGuest:
-    """Run a scenario in a guest, with commands in its hosts and files in its directory if asked."""
+    """Run a scenario in a guest. Options add commands on its hosts, and files in its directory."""
 
     def run(
         scenario: Scenario,
@@ -86,7 +86,7 @@ def run_guest(kernel: build.Kernel, tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.fixture
 def two_hosts() -> Scenario:
-    """One flow of 1 MiB between two hosts through one link of 10 Gb/s; 100 us from end to end."""
+    """One flow of 1 MiB between two hosts through one link of 10 Gb/s, with a delay of 100 us from end to end."""
     return Scenario.from_dict(
         {
             "network": {

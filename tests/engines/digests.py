@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scenarios whose tables are the same bytes on every machine, with the digests of these tables: ``tests/digests.json``.
+"""Scenarios with the same tables on every machine. ``tests/digests.json`` has the digests of these tables.
 
-``python -m tests.engines.digests`` runs them and prints the digests; ``--write`` makes them the expected ones.
+``python -m tests.engines.digests`` runs them and prints the digests. ``--write`` makes these the expected digests.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ EXPECTED = Path(__file__).resolve().parents[1] / "digests.json"
 
 
 def cases() -> dict[str, dict]:
-    """Return ``scenario`` and ``digests`` by name."""
+    """Return ``scenario`` and ``digests`` of each case, by name."""
     return json.loads(EXPECTED.read_text(encoding="utf-8"))
 
 
 def missing(case: dict) -> str:
-    """Return what a scenario needs and this machine lacks, in words; nothing if it can be run."""
+    """Return in words what a scenario needs but this machine lacks; empty if the scenario can be run."""
     lacking = bmv2_install.missing() if Scenario.from_dict(case["scenario"]).switch.kind == "bmv2" else []
     return f"{', '.join(lacking)} is missing. {bmv2_install.WHERE}" if lacking else ""
 
@@ -40,7 +40,7 @@ def run(case: dict) -> dict[str, str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Print name, table and digest, a line each, and say what differs; return 1 if anything does."""
+    """Print one line for each table with its digest, and report differences; return 1 if there are any."""
     expected = cases()
     differs = []
     for name, case in expected.items():

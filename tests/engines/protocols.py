@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run the tests of a protocol, which live beside its patches, in a guest."""
+"""Run the tests of a protocol in a guest. The tests are in the directory of the protocol's patches."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from rdcnlab.engines.kernel.build import patches
 from rdcnlab.scenario import Scenario
 from tests.engines.conftest import RunGuest
 
-#: What those of the switch have for all: a runner, namespaces, comparisons.
+#: The module of the switch's tests that all suites share: a runner, namespaces, comparisons.
 LAB = patches.root() / "tests" / "ocs" / "lab.py"
 INSIDE = build.HERE / "inside"
 
 
 def check(run_guest: RunGuest, scenario: Scenario, suite: str, name: str) -> None:
-    """Run a file of a suite; fail unless each of its cases says ok."""
+    """Run a file of a suite. Fail unless each of its cases reports ok."""
     line = (
-        "nsenter -t 1 -n ip link del ocs0; "  # the scenario's own switch has no part in this
-        "mount -t tracefs none /sys/kernel/tracing; "  # Mininet's hosts have a /sys of their own
-        # a transfer that hangs would let virtual time run on for ever
+        "nsenter -t 1 -n ip link del ocs0; "  # the scenario's own switch is not used
+        "mount -t tracefs none /sys/kernel/tracing; "  # Mininet's hosts have their own /sys
+        # if a transfer hangs, virtual time would run on forever
         f"PYTHONPATH=/run/rdcnlab timeout 600 /usr/bin/python3 -s /run/rdcnlab/{name}.py; echo status $?; "
         "dmesg | grep -A 20 -E 'WARNING:|BUG:' | sed 's/^/not ok kernel: /'"
     )

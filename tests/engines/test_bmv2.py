@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The P4 switch beside our kernel's: the same scenarios, the same outcome; and what it does when something is wrong."""
+"""The P4 switch compared with our kernel's switch: equal scenarios, equal results; and the errors of the P4 switch."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ pytestmark = [
 ]
 
 
-#: 20 m more of cable for one of the senders. With cables of one length, packets of both flows often come to the switch
-#: at the same ns, and which of them goes first is for each switch to say; with CUBIC all that follows hangs on it.
+#: A cable that is 20 m longer for one of the senders. With equal cables, packets of both flows often reach the switch
+#: at the same ns. Then each switch decides which packet goes first, and with CUBIC the rest of the run depends on it.
 APART = {"network.hosts.s2.delay": 37_140}
 
 
@@ -117,7 +117,7 @@ def test_a_wrong_port_is_refused_by_name() -> None:
 
 
 def test_a_program_that_does_not_load_gives_the_switchs_words(run_guest: RunGuest, tmp_path: Path) -> None:
-    """BMv2's own log is off; what it prints when it starts is not part of that."""
+    """BMv2's own log is off, but it still prints messages when it starts."""
     path = tmp_path / "program.json"
     path.write_text('{"parsers": [], "deparsers": [], "pipelines": [], "actions": []}')
     with pytest.raises(RunError, match=r"simple_switch ended with status 1: Field standard_metadata\..* is required"):
@@ -136,7 +136,7 @@ def test_a_program_that_was_changed_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_switch_killed_in_mid_run_ends_it(run_guest: RunGuest) -> None:
-    """From inside, as nothing else can reach a process of the guest."""
+    """The signal is sent inside the guest, because nothing else can reach a process of the guest."""
     scenario = CASES["50 ms"].with_(**{"switch.kind": "bmv2"})
     line = "(sleep $(awk '{print 60.02 - $1}' /proc/uptime) && kill -9 $(pidof simple_switch)) >/dev/null 2>&1 &"
     with pytest.raises(RunError, match="simple_switch was ended by SIGKILL"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""BMv2 wherever it is: what a guest has to read of it, and a run through programs in somebody's home."""
+"""BMv2 in any directory: the files of it that a guest must read, and a run with programs in a home directory."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def written(path: Path, text: str) -> Path:
 
 @pytest.fixture
 def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Programs of the right names in somebody's home, the only ones on the path."""
+    """Programs with the right names in a home directory. They are the only ones on the PATH."""
     written(tmp_path / "p4/bin/simple_switch", "#!/bin/sh\necho 9.9\n")
     lines = ("#!/usr/bin/env python3", "import sys", f"sys.path.append('{tmp_path}/p4/lib/python3')")
     script = "\n".join([*lines, "import cli_of_p4", "cli_of_p4.main()", ""])
@@ -76,7 +76,7 @@ def test_a_control_whose_modules_are_missing_is_named(made_up: Path) -> None:
 
 @pytest.fixture
 def moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The installed BMv2, its libraries and its control's modules, copied to somebody's home."""
+    """The installed BMv2, its libraries and the modules of its control, copied to a home directory."""
     found = bmv2_install.install()
     home = tmp_path / "p4"
     for part in ("bin", "lib", "lib/python3"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same scenario and seed give the same bytes, whatever the machine does meanwhile."""
+"""The same scenario and seed give the same bytes, independent of what else the machine does."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.guest
 
 @pytest.fixture(params=["cubic", "bbr"])
 def scenario(request: pytest.FixtureRequest, two_flows: Scenario) -> Scenario:
-    """A pair with drops; BBR draws random numbers."""
+    """A pair of flows with drops. BBR draws random numbers."""
     return two_flows.with_(cc=request.param, size="128 MiB", period="10 ms", seed=7)
 
 
@@ -61,7 +61,7 @@ def test_every_core_and_under_load(run_guest: RunGuest, scenario: Scenario) -> N
 
 @pytest.mark.alone
 def test_one_worker_and_two(two_flows: Scenario, tmp_path: Path) -> None:
-    """A campaign's runs do not depend on how many go on at once, nor on which worker takes them."""
+    """A campaign's runs do not depend on the number of parallel runs, nor on the worker that makes them."""
     asked = [two_flows.with_(size="32 MiB", period="10 ms", seed=seed) for seed in range(4)]
     stores = [Store(tmp_path / str(workers), shipped=Shipped(tmp_path / "none")) for workers in (1, 2)]
     seen = [campaign(asked, workers=n, store=store, progress=False) for n, store in enumerate(stores, 1)]
@@ -71,7 +71,7 @@ def test_one_worker_and_two(two_flows: Scenario, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_what_is_drawn_before_the_start(run_guest: RunGuest, two_flows: Scenario) -> None:
-    """Timers that begin at a random instant of the set-up reach into the first seconds; there is to be none."""
+    """A timer that starts at a random instant of the set-up would affect the first seconds. There must be none."""
     scenario = two_flows.with_(size="2 GiB", **{"probes.tcp": "none"})
     draws = [("s1", f"head -c {count} /dev/urandom > /dev/null") for count in (1, 1000)]
     assert len({run_guest(scenario, before=[draw]).digest for draw in draws}) == 1
@@ -88,7 +88,7 @@ def test_seeds_differ(run_guest: RunGuest, scenario: Scenario) -> None:
 
 
 def test_seed_of_the_kernel_matters_to_bbr(run_guest: RunGuest, two_flows: Scenario) -> None:
-    """With all start times equal, only what the kernel draws is left of the seed."""
+    """If all start times are equal, the seed only affects the random numbers of the kernel."""
     base = two_flows.with_(cc="bbr", size="128 MiB", period="10 ms", **{"jitter.start": 0})
     assert run_guest(base.with_(seed=1)).digest != run_guest(base.with_(seed=2)).digest
 
@@ -97,7 +97,7 @@ def test_seed_of_the_kernel_matters_to_bbr(run_guest: RunGuest, two_flows: Scena
 def test_root_and_an_ordinary_user(
     run_guest: RunGuest, scenario: Scenario, kernel: build.Kernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The same as user nobody, without any capability, from another directory and with the system's Python."""
+    """User nobody gets the same result, without capabilities, in another directory and with the system's Python."""
     nobody = pwd.getpwnam("nobody")
     place = Path(tempfile.mkdtemp(prefix="rdcnlab-nobody-", dir="/var/tmp"))
     try:
@@ -119,7 +119,7 @@ def test_root_and_an_ordinary_user(
                 guest.run(copy, plan.compile_plan(scenario), place / "run", python="/usr/bin/python3")
                 (place / "run" / "digest").write_text(str(digests(observed.tables(scenario, place / "run"))))
                 status = 0
-            except BaseException:  # noqa: BLE001  (the parent sees the status)
+            except BaseException:  # noqa: BLE001  (the parent checks the status)
                 traceback.print_exc()
             finally:
                 os._exit(status)
@@ -130,7 +130,7 @@ def test_root_and_an_ordinary_user(
 
 
 def test_two_pythons(run_guest: RunGuest, scenario: Scenario, tmp_path: Path) -> None:
-    """What Python the guest has may not matter: 3.12 has no distutils, for one."""
+    """The version of Python in the guest must not matter. For example, 3.12 has no distutils."""
     other = another_python()
     if other is None:
         pytest.skip("no Python of another version, 3.11 or newer, is on the PATH")
@@ -144,12 +144,12 @@ def test_two_pythons(run_guest: RunGuest, scenario: Scenario, tmp_path: Path) ->
 
 
 def another_python() -> str | None:
-    """Return a Python on the PATH that the project supports and that is not the one of this process."""
+    """Return a Python on the PATH that the project supports, other than the one of this process."""
     for minor in range(11, 20):
         found = shutil.which(f"python3.{minor}")
         if found is not None and minor != sys.version_info.minor:
             works = subprocess.run([found, "-c", "import ensurepip"], capture_output=True, check=False)
-            if works.returncode == 0:  # a version manager may have put a name there that leads nowhere
+            if works.returncode == 0:  # a name from a version manager may not lead to a working Python
                 return found
     return None
 
@@ -157,7 +157,7 @@ def another_python() -> str | None:
 def test_the_patches_change_nothing_for_stock_tcp(
     run_guest: RunGuest, stock_kernel: build.Kernel, two_flows: Scenario
 ) -> None:
-    """Over links of tc, all patches applied and unused: the tables of a kernel without them."""
+    """If links are made by tc, and all patches are applied but unused, the tables equal those without the patches."""
     flows = [
         {"name": name, "size": "64 MiB", "cc": cc, "path": "bypass", "src": src, "dst": "r1"}
         for name, cc, src in (("main", "cubic", "s1"), ("migrated", "bbr", "s2"))

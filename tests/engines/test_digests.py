@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same bytes on every system: digests that another machine, with another compiler and Python, has found."""
+"""The same bytes on every system: the expected digests come from a machine with another compiler and Python."""
 
 from __future__ import annotations
 

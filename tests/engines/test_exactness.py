@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The emulation against arithmetic."""
+"""The emulation gives the results that arithmetic predicts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.engines.conftest import RunGuest
 pytestmark = pytest.mark.guest
 
 GIB = 2**30
-#: Payload of a frame of 9000 B with TCP time stamps, and what it takes on the wire.
+#: Payload of a frame of 9000 B with TCP time stamps, and bytes of the frame on the wire.
 MSS, WIRE = 9000 - 20 - 20 - 12, 9000 + 38
 
 
@@ -30,7 +30,7 @@ def test_a_flow_of_4_gib_takes_3_47_s(run_guest: RunGuest, cc: str, tolerance: f
     seen = run_guest(single(cc, migrated=migrated).with_(**{"probes.tcp": "none"}))
     fct = seen.tables["flows"]["fct_s"].item()
     assert fct == pytest.approx(3.47, rel=tolerance)
-    # what the line allows, which no flow can beat
+    # no flow can be faster than the line
     assert fct > 4 * GIB / MSS * WIRE * 8 / 10e9
 
 
@@ -43,7 +43,7 @@ def test_ping_through_100_us_takes_200_us(run_guest: RunGuest, two_hosts: Scenar
 
 @pytest.mark.parametrize(("rate", "mtu"), [("1 Gb/s", 1500), ("10 Gb/s", 1500), ("10 Gb/s", 9000), ("100 Gb/s", 9000)])
 def test_a_link_carries_its_rate(run_guest: RunGuest, two_hosts: Scenario, rate: str, mtu: int) -> None:
-    """Bytes on the wire between the first and the last tenth of a flow that fills the link."""
+    """Bytes on the wire of a flow that fills the link, without the first 20 % and the last 10 % of its bins."""
     host = {"rate": "400 Gb/s", "delay": 5_000, "queue": "64 MB"}
     scenario = two_hosts.with_(
         **{
@@ -59,7 +59,7 @@ def test_a_link_carries_its_rate(run_guest: RunGuest, two_hosts: Scenario, rate:
     steady = here.loc[int(here.index[-1] * 0.2) : int(here.index[-1] * 0.9), "bytes"]
     bits = steady.sum() * 8 / (len(steady) * 100e-6)
     expected = scenario.network.links[0].rate
-    # a bin holds whole frames, so its ends are off by one at most
+    # a bin counts whole frames, so the sum is wrong by at most one frame
     assert bits == pytest.approx(expected, rel=0.001 + (mtu + 38) * 8 / (expected * len(steady) * 100e-6))
 
 

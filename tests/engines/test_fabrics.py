@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shipped networks of several switches: rates, delays and instants, to the nanosecond."""
+"""Shipped networks of several switches: rates, delays and instants are exact to the nanosecond."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from tests.engines.conftest import RunGuest
 
 pytestmark = pytest.mark.guest
 
-#: Bytes on the wire, with 38 of Ethernet: a SYN and its answer (20 of IP, 40 of TCP), an ACK (32 of TCP), 1000 of data.
+#: Bytes on the wire, including 38 of Ethernet: SYN and SYN-ACK (20 of IP, 40 of TCP), ACK (32 of TCP), 1000 B of data.
 SYN, ACK, DATA = 98, 90, 1090
 HOST_DELAY = 1000
 
 
 def time_ns(frame: int, gbps: int) -> int:
-    """A frame's time on a line; what is left over counts only where another frame follows at once."""
+    """Return the time of a frame on a line in whole ns. A fraction matters only if another frame follows at once."""
     return frame * 8 // gbps
 
 
 def expected_ns(lines: list[tuple[int, int]]) -> int:
-    """Time until 1000 B have come: a SYN there, its answer back, and the data behind an ACK on the first line.
+    """Return the time until 1000 B have arrived: SYN, its answer, and the data, which follow an ACK on the first line.
 
-    `lines` has rate in Gb/s (0: light is passed on) and delay in ns; hosts have 10 Gb/s and 1 us.
+    `lines` has rates in Gb/s (0: the switch passes light on) and delays in ns. Hosts have 10 Gb/s and 1 us.
     """
     total = time_ns(ACK, lines[0][0])
     for frame in (SYN, SYN, DATA):
@@ -57,8 +57,8 @@ def test_leaf_spine(run_guest: RunGuest, path: str) -> None:
 
 @pytest.mark.parametrize(("dst", "day"), [("h16", 0), ("h3", 6), ("h9", 3)])
 def test_rotor(run_guest: RunGuest, dst: str, day: int) -> None:
-    """A SYN waits in its rack for the circuit of its pair; from then on light goes through."""
+    """A SYN waits in its rack for the circuit of its pair. After that, light passes through."""
     through = expected_ns([(10, 1_000), (0, 1_000)])
-    # it has come as far as the rack meanwhile
+    # meanwhile the SYN has reached the rack
     expected = through if day == 0 else through - HOST_DELAY + day * 200_000
     assert fct_ns(run_guest, "rotor", "h1", dst) == expected

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every way a run can go wrong has its own clear error, and leaves nothing behind."""
+"""Every fault of a run gives its own clear error, and leaves no processes or files behind."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.engines.conftest import RunGuest
 pytestmark = pytest.mark.guest
 
 
-#: A shell line that asks for more memory than the guest has, and gets it.
+#: A shell line that allocates more memory than the guest has.
 EAT = (
     "echo 1 > /proc/sys/vm/overcommit_memory; "
     f"{sys.executable} -c 'x = bytearray(4 * 10**9); x[::4096] = bytes(len(x[::4096]))'"
@@ -35,7 +35,7 @@ EAT = (
 
 @pytest.fixture(autouse=True)
 def nothing_stays(kernel: Kernel) -> object:
-    """No process of a guest is left, and no memory file."""
+    """Check that no process and no memory file of a guest is left."""
     yield
     left = []
     for entry in Path("/proc").iterdir():
@@ -61,7 +61,7 @@ def test_virtual_time_stands_still(run_guest: RunGuest, two_hosts: Scenario) -> 
 
 
 def test_panic(run_guest: RunGuest, two_hosts: Scenario, kernel: Kernel, tmp_path: Path) -> None:
-    """A first process that ends at once makes any kernel panic."""
+    """A kernel panics if its first process ends."""
     tools = tmp_path / "tools"
     shutil.copytree(kernel.tools, tools)
     shutil.copy("/bin/false", tools / "rdcn-guest")
@@ -93,7 +93,7 @@ def test_a_signal_from_outside(kernel: Kernel, two_flows: Scenario, tmp_path: Pa
 @pytest.mark.slow
 @pytest.mark.parametrize("which", range(8))
 def test_a_lost_process_ends_the_run(kernel: Kernel, two_flows: Scenario, tmp_path: Path, which: int) -> None:
-    """Whichever process of the guest the host kills, the run ends with its reason, and soon."""
+    """If the host kills any process of the guest, the run ends soon, and its error gives the reason."""
     killed = []
 
     def shoot() -> None:
@@ -109,7 +109,7 @@ def test_a_lost_process_ends_the_run(kernel: Kernel, two_flows: Scenario, tmp_pa
 
     shooter = threading.Thread(target=shoot)
     shooter.start()
-    # long enough to be under way when the shot comes, and small enough to end if what was killed is not missed
+    # long enough to be running when the process is killed, short enough to end if the loss goes unnoticed
     long = two_flows.with_(size="4 GiB")
     with pytest.raises(RunError, match="the host ended a process of the guest from outside"):
         guest.run(kernel, plan.compile_plan(long), tmp_path, python=sys.executable, wall_limit_s=120)
@@ -135,10 +135,10 @@ def test_a_program_that_dies_says_why(kernel: Kernel, tmp_path: Path) -> None:
 
 
 def guest_of(kernel: Kernel) -> list[int]:
-    """First processes of guests that this process started."""
+    """Return the first processes of the guests that this process started."""
     found = []
     for task in Path("/proc/self/task").iterdir():
-        with contextlib.suppress(OSError):  # a thread or process that has just ended
+        with contextlib.suppress(OSError):  # a thread or process may have just ended
             for pid in (task / "children").read_text().split():
                 if os.path.realpath(f"/proc/{pid}/exe") == str(kernel.linux):
                     found.append(int(pid))

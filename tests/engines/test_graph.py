@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks of several switches in a guest: the same bytes where nothing but names changed, instants, and the books."""
+"""Networks of several switches in a guest: equal bytes if only names change, instants, and the count of packets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def flow(name: str, src: str, dst: str, **more: Any) -> dict[str, Any]:
 
 
 def joined(delay: str = "0 ns", *, several: bool) -> Scenario:
-    """Two hosts of 10 Gb/s with a link of 1 Gb/s between them: inside of one switch, or between two."""
+    """Return two hosts of 10 Gb/s with a link of 1 Gb/s between them: inside one switch, or between two switches."""
     link = {"name": "l", "rate": "1 Gb/s", "delay": delay, "buffer": "1 MB"}
     hosts = [{"name": name, "rate": "10 Gb/s", "delay": "1 us"} for name in ("h1", "h2")]
     network: dict[str, Any] = {"name": "n", "hosts": hosts, "links": [link]}
@@ -47,10 +47,10 @@ def test_a_graph_that_only_renames_gives_the_same_bytes(run_guest: RunGuest, two
 
 @pytest.mark.parametrize("delay_ns", [0, 70_000])
 def test_between_two_switches_answers_take_the_line_too(run_guest: RunGuest, delay_ns: int) -> None:
-    """A loop is for data only; on a duplex link the answer to a SYN takes the line back, and nothing else differs."""
+    """Only data take a loop. The answer to a SYN takes a duplex link, too, and this is the only difference."""
     seen = [run_guest(joined(f"{delay_ns} ns", several=several)).tables for several in (False, True)]
     loop, pair = (tables["flows"]["fct_s"].iloc[0] for tables in seen)
-    # a SYN-ACK with MSS, SACK, time stamps and window scale: 20 B of IP, 40 of TCP, 38 of Ethernet
+    # a SYN-ACK with MSS, SACK, time stamps and window scale has 20 B of IP, 40 of TCP and 38 of Ethernet
     answer_ns = (20 + 40 + 38) * 8
     assert round((pair - loop) * 1e9) == answer_ns + delay_ns
 
@@ -93,11 +93,11 @@ def test_equal_ways_share_the_load_and_named_ones_are_taken(run_guest: RunGuest)
 
 
 def test_an_unknown_way_is_the_shortest(run_guest: RunGuest) -> None:
-    """What belongs to no flow arrives as well, over lines like all else."""
+    """Packets that belong to no flow arrive, too. They also take the lines."""
     scenario = joined("50 us", several=True)
     seen = run_guest(scenario, commands=[("h1", "ping -c 1 -W 1 10.0.0.2 || true")])
     assert "1 received" in seen.answers[0]
-    # 98 B on the wire with 24 more of the line: twice over 10 and 1 Gb/s, and propagation
+    # a frame of 98 B has 24 B more on the wire; it crosses lines of 10 and 1 Gb/s, plus propagation, in both directions
     frame = (98 + 24) * 8
     expected_us = 2 * (1 + 50 + 1 + (2 * frame / 10 + frame) / 1000)
     assert float(seen.answers[0].split("time=")[1].split()[0]) * 1000 == pytest.approx(expected_us, abs=3)
@@ -106,7 +106,7 @@ def test_an_unknown_way_is_the_shortest(run_guest: RunGuest) -> None:
 def test_in_a_rotor_fabric_nothing_is_lost_uncounted(run_guest: RunGuest) -> None:
     network = {"fabric": "rotor", "racks": 4, "hosts": 2, "queue": "20 packets"}
     flows = [flow(f"f{n}", f"h{n}", f"h{9 - n}", cc="dctcp", size="2 MB") for n in range(1, 9)]
-    # long after the others, so that all is calm but for the ends of connections, which close when the run ends
+    # starts long after the others, when there is no other traffic; connections close when the run ends
     flows.append(flow("last", "h1", "h2", size="1 kB", start="100 ms"))
     seen = run_guest(Scenario.from_dict({"network": network, "flows": flows, "limit": "2 s"}))
     assert seen.tables["flows"]["finished"].all()
@@ -122,17 +122,17 @@ def test_in_a_rotor_fabric_nothing_is_lost_uncounted(run_guest: RunGuest) -> Non
         lost += sum(port["drops"] + port["tx_drops"] for port in ports)
         assert not any(queue["packets"] for queue in queues)
         assert came > 500
-        # two hosts, each sends and receives: the last frame of four ends may be on its way
+        # two hosts each send and receive, so the last frames of four ends of connections may be on their way
         assert 0 <= came - left - lost <= (0 if name == "rotor" else 4), name
-    # light that comes when it may is never lost: the guard is wide enough
+    # no light is lost if it arrives at an allowed time, because the guard is long enough
     assert not any(each["drops_dark"] for each in switches["rotor"]["classes"].values())
-    # a circuit a week for each pair, and nothing in between
+    # each pair has one circuit per week, and no other slots
     slots = seen.tables["events"].query("event == 'slot' and flow == 'r1-r4' and link.str.startswith('up1@')")
     assert set(slots["t_ns"].diff().dropna()) == {3 * 200_000}
 
 
 def test_a_detour_may_lead_away_from_the_receiver(run_guest: RunGuest) -> None:
-    """On a ring of four switches, the long way round passes switches whose own shortest way would be back."""
+    """On a ring of four switches, the longer way passes switches from which the shortest way leads back."""
     switches = ["a", "b", "c", "d"]
     ring = [*pairwise(switches), ("d", "a")]
     links = [{"name": one + other, "between": [one, other], "rate": "1 Gb/s", "buffer": "1 MB"} for one, other in ring]

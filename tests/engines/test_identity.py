@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What changes the identity of a run, and what does not."""
+"""Changes that change the identity of a run, and changes that do not."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_only_what_python_does_counts(other: str, same: bool) -> None:
 
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> KernelEngine:
-    """An engine without a kernel, whose source need not be there."""
+    """An engine without a kernel. The kernel's source is not needed."""
     monkeypatch.setattr(identity.build, "identity", lambda **_: "kernel")
     return KernelEngine()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs in the guest has no package around it; import-linter does not see such modules."""
+"""Modules that run in the guest are not part of a package, so import-linter does not check them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is counted of a flow that is cut at the limit is what was at the limit."""
+"""The counters of a flow that is cut at the limit have their values at the limit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_counts_of_cut_flows(run_guest: RunGuest, case: str) -> None:
-    """The kernel's counters and its traces, which are cut at the limit, tell the same number for each flow."""
+    """For each flow the kernel's counters give the same number as its traces, which are cut at the limit."""
     settings = dict(CASES[case])
     flow = {
         "name": "flow-[1-16]",
@@ -31,7 +31,7 @@ def test_counts_of_cut_flows(run_guest: RunGuest, case: str) -> None:
     sent_again = tables["events"].query("event == 'retransmit'")["flow"].value_counts()
     assert flows["retransmits"].to_dict() == sent_again.reindex(flows.index, fill_value=0).to_dict()
     assert flows["retransmits"].sum() > 100
-    # a queue of 16 packets for 16 flows loses a whole window now and then
+    # with 16 packets of queue for 16 flows, a whole window is lost from time to time
     assert flows["timeouts"].sum() > 0
     assert not flows["finished"].any()
     receiver = tables["throughput"].query("where == 'receiver'").groupby("flow")["bytes"].sum()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tests of MPTCP's scheduler for time-division networks, which live beside its patch and run in a guest."""
+"""Run the tests of MPTCP's scheduler for time-division networks in a guest. They are in the directory of its patch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_in_the_guest(run_guest: RunGuest, two_hosts: Scenario) -> None:
 
 @pytest.fixture
 def hybrid() -> Scenario:
-    """A flow of two subflows over two networks, each with a queue of its own."""
+    """A flow with two subflows over two networks, each with its own queue."""
     tdns = [
         {"duration": "6 ms", "link": "slow", "tdn": 0},
         ["1 ms", "dark"],
@@ -52,8 +52,8 @@ def hybrid() -> Scenario:
     )  # fmt: skip
 
 
-#: Share of packets that leave on the active network's subflow if a scheduler sees to it: but for those of a subflow's
-#: own timeout, which sends when it expires, whatever is there.
+#: Share of packets that leave on the active network's subflow if a scheduler selects it. The others come from timeouts
+#: of a subflow, which send when they expire, independent of the active network.
 OWN = 0.99
 
 
@@ -71,7 +71,7 @@ def test_subflows_keep_to_their_networks(run_guest: RunGuest, hybrid: Scenario) 
     assert (sent["subflow"] == sent["tdn"]).mean() > OWN
     counts = sent["subflow"].value_counts()
     assert counts[1] > counts[0] > 100
-    # what was acknowledged on both is what came, but for the last ACKs and what was sent on both
+    # acknowledged bytes of both subflows equal the received bytes, except for the last ACKs and data sent on both
     received = int(seen.tables["flows"]["received_B"].iloc[0])
     throughput = seen.tables["throughput"]
     acked = throughput.loc[throughput["where"] == "sender", "bytes"].sum()

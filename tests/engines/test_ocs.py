@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tests of the circuit switch, which live beside its patches and run in a guest."""
+"""Run the tests of the circuit switch in a guest. They are in the directory of its patches."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ INSIDE = build.HERE / "inside"
 )
 def test_in_the_guest(run_guest: RunGuest, two_hosts: Scenario, name: str) -> None:
     line = (
-        "nsenter -t 1 -n ip link del ocs0; "  # the scenario's own switch: its last packets are no business of the tests
-        "mount -t tracefs none /sys/kernel/tracing; "  # Mininet's hosts have a /sys of their own
+        "nsenter -t 1 -n ip link del ocs0; "  # the scenario's own switch, whose last packets would disturb the tests
+        "mount -t tracefs none /sys/kernel/tracing; "  # Mininet's hosts have their own /sys
         f"PYTHONPATH=/run/rdcnlab /usr/bin/python3 -s /run/rdcnlab/{name}.py; echo status $?"
     )
     files = [*HERE.glob("*.py"), INSIDE / "ocs.py", INSIDE / "ocs_netlink.py"]

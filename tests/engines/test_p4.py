@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each part of ``p4/ocs.p4``: one packet in, one packet out, fields compared; on the real ``simple_switch``."""
+"""Each part of ``p4/ocs.p4`` on the real ``simple_switch``: send a packet in, and compare the fields of the output."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ BASE += [CLASS.format(1), "mc_mgrp_create 1", f"mc_node_create 0 {CPU}", "mc_nod
 
 @dataclass
 class Seen:
-    """A frame that came out: ns after the epoch, port, and the packet."""
+    """A frame that left the switch: time in ns after the epoch, port, and packet."""
 
     t_ns: int
     port: int
@@ -79,7 +79,7 @@ def bench(run_guest: RunGuest, two_hosts: Scenario, tmp_path: Path) -> Bench:
 
 
 def tcp(dport: int = 5001, *, tos: int = 0, ttl: int = 64, options: Any = None, frag: int = 0, load: int = 100) -> Any:
-    """A frame from s1 to r1."""
+    """Return a frame from s1 to r1."""
     ip = scapy.IP(src="10.0.0.1", dst="10.0.0.2", tos=tos, ttl=ttl, frag=frag, options=options or [])
     return scapy.Ether(src=S1, dst=R1) / ip / scapy.TCP(sport=4000, dport=dport) / (b"x" * load)
 
@@ -89,7 +89,7 @@ def tick(number: int) -> Any:
 
 
 def checked(packet: Any) -> bool:
-    """Whether the IPv4 header's checksum is right."""
+    """Return whether the checksum of the IPv4 header is correct."""
     again = scapy.Ether(bytes(packet))
     del again[scapy.IP].chksum
     return scapy.Ether(bytes(again))[scapy.IP].chksum == packet[scapy.IP].chksum
@@ -101,7 +101,7 @@ def circuit(action: str, number: int = 7) -> str:
 
 
 def timetable(day: int, night: int, targets: list[int], number: int = 7) -> list[str]:
-    """Registers and entries of a timetable in us that begins at the epoch."""
+    """Return the registers and entries of a timetable, in us, that begins at the epoch."""
     values = {"begin": "{epoch}", "day": day, "night": night, "per_change": inverse(day + night)}
     values |= {"slots_of": len(targets), "per_slots": inverse(len(targets))}
     lines = [f"register_write OcsIngress.timetable.{name} {number} {value}" for name, value in values.items()]
@@ -110,7 +110,7 @@ def timetable(day: int, night: int, targets: list[int], number: int = 7) -> list
 
 
 def test_classify(bench: Bench) -> None:
-    """Direction, protocol and port decide; the rest bypasses to its MAC address, ACKs among it."""
+    """Direction, protocol and port select the class. Other packets, such as ACKs, bypass to their MAC address."""
     fragment, options = tcp(frag=10), tcp(options=[scapy.IPOption_Router_Alert()])
     udp = scapy.Ether(src=S1, dst=R1) / scapy.IP(src="10.0.0.1", dst="10.0.0.2") / scapy.UDP(dport=5001) / b"x"
     back = scapy.Ether(src=R1, dst=S1) / scapy.IP(src="10.0.0.2", dst="10.0.0.1") / scapy.TCP(sport=5001, dport=4000)
@@ -121,12 +121,12 @@ def test_classify(bench: Bench) -> None:
     seen = bench([*BASE, circuit(f"to_link {GREEN} 0")], frames)
     assert [one.port for one in seen] == [GREEN, 2, 2, 1, 2, 2, 2, 2]
     for (at, _, sent), one in zip(frames, seen, strict=True):
-        assert one.t_ns == at  # not a ns is spent in the switch
+        assert one.t_ns == at  # the switch adds no delay
         assert bytes(one.packet) == bytes(sent)
 
 
 def test_timetable(bench: Bench) -> None:
-    """Slots change at their microsecond, for many rounds; nights are dark."""
+    """Slots change at their exact microsecond, for many cycles. Nights are dark."""
     commands = [*BASE, *timetable(900, 100, [GREEN, BLUE])]
     expected = [(-1, GREEN), (0, GREEN), (899, GREEN), (900, DARK), (999, DARK), (1000, BLUE), (1899, BLUE)]
     expected += [
@@ -143,7 +143,7 @@ def test_timetable(bench: Bench) -> None:
 
 @pytest.mark.parametrize("slots", [3, 7])
 def test_timetable_of_odd_length(bench: Bench, slots: int) -> None:
-    """Division by the inverse is exact where neither divisor is a power of two."""
+    """Division by multiplication with the inverse is exact, also if no divisor is a power of two."""
     ports = [GREEN, BLUE, 2, GREEN, 2, BLUE, 2][:slots]
     instants = [n * 37 + k for n in (0, 1, 2, 3, 5, 6, 7, 8, 12_345, 99_999) for k in (0, 36)]
     seen = bench([*BASE, *timetable(37, 0, ports)], [(at * US, 1, tcp()) for at in instants])
@@ -158,8 +158,8 @@ def test_a_managers_entry_goes_before_the_timetable(bench: Bench) -> None:
 
 
 def test_mark(bench: Bench) -> None:
-    """ECT is marked above the threshold, at the depth that the line's rate leaves; the others never are."""
-    # a line of 1 Gb/s is 125 bytes a us; frames of 154 + 24 bytes: the third one finds 356, 1 us later 231
+    """ECT packets are marked if the queue, which drains at the line's rate, is above the threshold; others never."""
+    # 1 Gb/s is 125 bytes per us; with frames of 154 + 24 bytes, the third frame finds 356 bytes, and 1 us later 231
     commands = [*BASE, circuit(f"to_link {GREEN} 0")]
     values = {"rate": 125 * 2**16, "overhead": 24, "threshold": 300, "limit": 10_000}
     commands += [f"register_write OcsIngress.mark.{name} {GREEN} {value}" for name, value in values.items()]
@@ -176,11 +176,11 @@ def test_mark_does_not_count_what_the_line_has_no_room_for(bench: Bench) -> None
     values = {"rate": 125 * 2**16, "overhead": 24, "threshold": 400, "limit": 400}
     commands += [f"register_write OcsIngress.mark.{name} {GREEN} {value}" for name, value in values.items()]
     seen = bench(commands, [(n, 1, tcp(tos=2)) for n in range(6)])
-    assert [one.packet[scapy.IP].tos for one in seen] == [2] * 6  # two stand in the queue, whatever comes
+    assert [one.packet[scapy.IP].tos for one in seen] == [2] * 6  # the queue holds two frames at most
 
 
 def test_stamp(bench: Bench) -> None:
-    """The six upper bits of ToS tell the port; those of ECN stay."""
+    """The six upper bits of ToS contain the port. The ECN bits do not change."""
     commands = [*BASE, circuit(f"to_link {GREEN} 0"), f"table_add OcsEgress.stamp.stamps set_dscp {GREEN} => 5"]
     seen = bench(commands, [(0, 1, tcp(tos=1)), (MS, 1, tcp(5002, tos=1))])
     assert [(one.port, one.packet[scapy.IP].tos) for one in seen] == [(GREEN, 5 << 2 | 1), (2, 1)]
@@ -188,7 +188,7 @@ def test_stamp(bench: Bench) -> None:
 
 
 def test_version(bench: Bench) -> None:
-    """The upper half of the TTL counts the changes, modulo 16; the lower half stays."""
+    """The upper half of the TTL counts the changes, modulo 16. The lower half does not change."""
     commands = [*BASE, *timetable(1000, 0, [GREEN, BLUE]), "register_write OcsIngress.version.on 7 1"]
     instants = (0, 999, 1000, 15_000, 16_000, 17_000)
     seen = bench(commands, [(at * US, 1, tcp(ttl=9)) for at in instants])
@@ -203,7 +203,7 @@ def test_version_of_a_manager(bench: Bench) -> None:
 
 
 def test_notify(bench: Bench) -> None:
-    """A tick becomes a report to the manager, and ICMP type 7 with the TDN's id to the hosts of the rack."""
+    """A tick causes a report to the manager, and ICMP messages of type 7 with the TDN's id to the hosts of the rack."""
     commands = [*BASE, *timetable(1000, 0, [GREEN, BLUE]), "mc_mgrp_create 2", f"mc_node_create 1 1 2 {CPU}"]
     commands += ["mc_node_associate 2 1", "table_add OcsIngress.notify.racks to_group 7 => 2"]
     commands += [
@@ -232,7 +232,7 @@ def test_only_the_cpu_port_may_tick(bench: Bench) -> None:
 
 
 def test_deliver(bench: Bench) -> None:
-    """A frame for nobody is dropped."""
+    """A frame with an unknown destination is dropped."""
     stranger = tcp(5002)
     stranger.dst = "02:00:00:00:00:99"
     assert bench(BASE, [(0, 1, stranger)]) == []
@@ -248,7 +248,7 @@ def test_the_committed_program_is_what_the_source_compiles_to(tmp_path: Path, na
 
 @pytest.mark.skipif(shutil.which("p4c-bm2-ss") is None, reason=f"p4c-bm2-ss is missing. {bmv2_install.WHERE}")
 def test_a_program_of_ones_own_is_compiled_beside_its_source(tmp_path: Path) -> None:
-    """With the time stamps that it uses, and no others."""
+    """The compiled program has the time stamps that it uses, and no others."""
     source = (places.p4() / "examples" / "parity.p4").read_text()
     stamped = source.replace("standard.ingress_global_timestamp - first", "standard.enq_timestamp - (bit<32>) first")
     assert stamped != source

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names in braces of a P4 switch's entries; nothing of BMv2 is needed."""
+"""Names in braces in the entries of a P4 switch. These tests do not need BMv2."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_names_stand_for_ports_and_addresses(line: str, expected: str) -> None:
 
 
 def test_entries_with_the_start_wait_for_it() -> None:
-    """What is known before comes before, and each group keeps its order."""
+    """Entries that are known earlier come first, and each group keeps its order."""
     early, late = entries("r a 0 {start_us}", "t a {s1} => 1", "r b {s2} {start_us+500} {start_us-20}", "t b 2 => 3")
     assert early == ["t a 1 => 1", "t b 2 => 3"]
     assert late == [["r a 0 ", 0], ["r b ", "2", " ", 500, " ", -20]]

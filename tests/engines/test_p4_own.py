@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""P4 programs of one's own: the shipped example, and what is said where one does not do what it should."""
+"""Users' own P4 programs: the shipped example, and the messages if a program does not work as expected."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class TestExample:
     pytestmark = needs_bmv2
 
     def test_payload_takes_the_link_of_its_interval(self, run_guest: RunGuest) -> None:
-        """To the packet: what comes to a link in an even interval of 10 ms comes to green, else to blue."""
+        """The rule holds for every packet: in an even interval of 10 ms it takes green, otherwise blue."""
         seen = run_guest(example(**{"probes.packets": True, "jitter.start": 0}), core=0).tables
         assert seen["flows"]["finished"].all()
         came = seen["events"]
@@ -68,7 +68,7 @@ class TestHints:
     pytestmark = needs_bmv2
 
     def test_a_run_that_delivers_nothing_says_where_packets_went(self, store: Store) -> None:
-        """Without the entry of the receiver: the sender's packets come in, and none leaves."""
+        """The entry of the receiver is missing: the sender's packets enter the switch, and none leaves it."""
         scenario = example(limit="100 ms", **{"flows.main.size": "1 MiB"})
         entries = [line for line in scenario.switch.entries if "{mac:r1}" not in line]
         silent = scenario.with_(**{"switch.entries": entries})
@@ -78,12 +78,12 @@ class TestHints:
         message = str(caught[0].message)
         for words in ("came into the switch: 1 at 1 (s1)", "left it: none", "{mac:s1}", "{green.end}"):
             assert words in message
-        # told again where the run is only looked up
+        # the hint comes again if the stored run is only looked up
         with pytest.warns(HintWarning, match="no flow received a byte"):
             campaign([silent], store=store, workers=1, progress=False)
 
     def test_an_endless_resubmit_ends_with_a_word_on_it(self, tmp_path: Path) -> None:
-        """Virtual time creeps meanwhile, so it is the limit of wall clock that ends it."""
+        """Virtual time is very slow in this case, so the wall-clock limit ends the run."""
         scenario = example(**{"switch.program": str(resubmitting(tmp_path / "endless.json"))})
         directory = tmp_path / "run"
         directory.mkdir()
@@ -93,7 +93,10 @@ class TestHints:
 
 
 def resubmitting(path: Path) -> Path:
-    """Write the example's program so that it resubmits what it would drop, for ever: here all, for want of entries."""
+    """Write a variant of the example's program that resubmits forever each packet that it would drop or forward.
+
+    Without entries, it would drop all packets.
+    """
     program = json.loads((EXAMPLE.parent / "parity.json").read_text())
     for action in program["actions"]:
         if action["name"] in ("ParityIngress.drop", "ParityIngress.to_port"):
@@ -104,7 +107,7 @@ def resubmitting(path: Path) -> Path:
 
 
 def left(directory: Path, scenario: Scenario, received: int) -> str | None:
-    """Write what a run leaves, and return what is said of it."""
+    """Write the files that a run leaves, and return the hint about them."""
     (directory / "flows.jsonl").write_text(json.dumps({"flow": "main", "received_B": received}) + "\n")
     ports = [["p-s1", 1, 7, 0], ["p-r1", 3, 0, 0], ["l0a", 256, 0, 7], ["l0b", 257, 7, 0], ["dark", 254, 0, 0]]
     (directory / "switch.json").write_text(json.dumps({"ports": ports}))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queues of links as scenarios ask for them: random early drop, and a buffer that several links share."""
+"""The queues of links that scenarios can have: random early drop, and a buffer that several links share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LOW, HIGH = 60_000, 180_000
 
 
 def crowd(**link: Any) -> Scenario:
-    """Two senders of 10 Gb/s on a link of 1 Gb/s to two receivers, beside a link that has no part in it."""
+    """Two senders of 10 Gb/s on a link of 1 Gb/s to two receivers, and a second link that they do not use."""
     return Scenario.from_dict(
         {
             "network": {
@@ -45,14 +45,14 @@ def crowd(**link: Any) -> Scenario:
 
 
 def backlog(events: pd.DataFrame, line: str) -> pd.DataFrame:
-    """Return each event of a line with the bytes that waited there before it."""
+    """Return each event of a line, and the bytes in its queue before the event."""
     here = events[(events["link"] == line) & events["event"].str.match("enqueue|dequeue|drop")].copy()
     change = here["value"].where(here["event"] == "enqueue", 0) - here["value"].where(here["event"] == "dequeue", 0)
     return here.assign(before=change.cumsum() - change)
 
 
 def in_order(events: pd.DataFrame) -> pd.DataFrame:
-    """At one instant a frame leaves before another one comes."""
+    """Sort events by time. At equal times a frame leaves before another one arrives."""
     rank = events["event"].map({"dequeue": 0, "enqueue": 1, "drop_tail": 1, "drop_red": 1, "drop_pool": 1})
     return events.assign(rank=rank).sort_values(["t_ns", "rank"], kind="stable")
 
@@ -67,7 +67,7 @@ def test_random_early_drop_is_between_its_thresholds_and_repeats(run_guest: RunG
     assert len(drawn) > 20
     assert drawn["before"].between(LOW, HIGH).all()
     assert (whole["before"] + whole["value"] > HIGH).all()
-    # the same seed draws the same; another one does not
+    # the same seed draws the same numbers, another seed draws others
     assert run_guest(scenario).digest == one.digest
     other = in_order(run_guest(scenario.with_(seed=1)).tables["events"])
     assert list(other[other["event"] == "drop_red"]["t_ns"]) != list(drawn["t_ns"])
@@ -75,7 +75,7 @@ def test_random_early_drop_is_between_its_thresholds_and_repeats(run_guest: RunG
 
 @pytest.mark.guest
 def test_a_queue_draws_for_itself(run_guest: RunGuest) -> None:
-    """Traffic that is dropped early elsewhere does not move what is drawn here."""
+    """Early drops in another queue do not change the random numbers of this queue."""
     red = {"min": 20_000, "max": HIGH, "probability": "10 %"}
     alone = crowd(buffer="1 MB", red=red)
     third = {"name": "f3", "src": "s3", "dst": "r3", "size": "20 MB", "path": "m", "back": "same"}

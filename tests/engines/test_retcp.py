@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tests of reTCP, which live beside its patch and run in a guest."""
+"""Run the tests of reTCP in a guest. They are in the directory of its patch."""
 
 from __future__ import annotations
 

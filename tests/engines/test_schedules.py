@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Flows that share a schedule, in a guest: arithmetic of its links, its queue, the way back."""
+"""Flows that share a schedule, in a guest: check its links, its queue and the way back by arithmetic."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FRAME = 9014
 
 @pytest.fixture
 def hybrid() -> Scenario:
-    """Two pairs of hosts on one schedule: 1 Gb/s, dark, 10 Gb/s; the way back takes another link."""
+    """Two pairs of hosts with one schedule: 1 Gb/s, dark, 10 Gb/s. The way back takes another link."""
     return Scenario.from_dict(
         {
             "network": {
@@ -54,16 +54,16 @@ def test_links_carry_what_their_slots_allow(run_guest: RunGuest, hybrid: Scenari
     for link, rate, begin, end in (("slow", 10**9, 0, 60), ("fast", 10**10, 70, 100)):
         of = carried[link]
         into = of.index.to_numpy() % 100
-        # a frame that began is counted where it began
+        # a frame is counted in the bin in which its transmission begins
         assert set(into[of > 0]) <= set(range(begin, end)), link
         assert of.max() <= rate / 8 * 1e-4 + 9038
     assert carried["slow"].max() > 0.8e9 / 8 * 1e-4
-    # what the sender knows to have arrived is what arrived, but for the last ACKs
+    # the bytes that the sender knows to be received equal the received bytes, except for the last ACKs
     acked = throughput[throughput["where"] == "sender"].groupby("flow")["bytes"].sum()
     received = flows.set_index("flow")["received_B"]
     assert (acked <= received).all()
     assert (acked > received * 0.9).all()
-    # and of what arrived nothing is counted twice
+    # received bytes are not counted twice
     arrived = throughput[throughput["where"] == "receiver"].groupby("flow")["bytes"].sum()
     assert (received <= arrived).all()
 
@@ -85,7 +85,7 @@ def test_the_queue_is_shared_and_holds_in_the_dark(run_guest: RunGuest, hybrid: 
 
 
 def test_acks_take_the_way_back(run_guest: RunGuest, hybrid: Scenario) -> None:
-    """The first RTT sample is that of the handshake: by the slow link there, 300 us back."""
+    """The first RTT sample is from the handshake: the slow link in the forward direction, 300 us on the way back."""
     one = hybrid.with_(**{"probes.tcp": "ack"})
     srtt = run_guest(one).tables["tcp"].groupby("flow")["srtt_us"].first()
     assert (srtt - 400).abs().max() < 5

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The series on every point release that can be had here. Nothing is compiled."""
+"""The patch series applies to every point release that is available here. Nothing is compiled."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rdcnlab.engines.kernel.build import apt, deb, patches, releases, source, to
 from rdcnlab.engines.kernel.build.apply import apply, refused_files
 from rdcnlab.fields.errors import RunError
 
-#: In the order of the archives: the newest first.
+#: Available versions in the order of the archives, the newest first.
 OFFERED = apt.versions(releases.SOURCE_PACKAGE) or [
     pytest.param("", marks=pytest.mark.skip(reason=f"apt offers no {releases.SOURCE_PACKAGE} here"))
 ]
@@ -28,7 +28,7 @@ OFFERED = apt.versions(releases.SOURCE_PACKAGE) or [
 
 
 def extracted(archive: Path, target: Path) -> Path:
-    """Unpack what the series changes, and the Makefile that says the release; whole or not at all."""
+    """Unpack the files that the series changes, and the Makefile, which names the release. Do it atomically."""
     part = target.with_suffix(f".{os.getpid()}")
     part.mkdir(parents=True)
     names = [f"*/{name}" for name in ["Makefile", *patches.changed_files(patches.series())]]
@@ -40,7 +40,7 @@ def extracted(archive: Path, target: Path) -> Path:
 
 @functools.cache
 def tree_of(digest: str) -> Path:
-    """Return where the files of an archive or package of this sha256 are kept; another series has other files."""
+    """Return the directory for the files of an archive or package of this sha256. It also depends on the series."""
     files = build.hashed(patches.changed_files(patches.series()))
     return build.cache_root().parent / "series" / f"{digest[:16]}-{files[:8]}"
 
@@ -81,7 +81,7 @@ def offered_tree(version: str, work: Path) -> Path:
 
 
 def change(tree: Path, work: Path) -> list[str]:
-    """Apply the series to a copy of a tree; return the changes as functions and lines, whatever their places."""
+    """Apply the series to a copy of a tree, and return the changes as functions and lines, without line numbers."""
     patched = work / "patched"
     shutil.copytree(tree, patched)
     apply(patches.series(), patched, work / "log")
@@ -106,7 +106,7 @@ def test_the_series_makes_the_same_change_to_every_release_that_the_archives_off
     (tmp_path / "other").mkdir()
     tree = offered_tree(version, tmp_path)
     assert releases.release_of_tree(tree) == releases.release_of_version(version)
-    # a hunk that went to a wrong place shows as another function
+    # if a hunk is applied at a wrong place, its function differs
     assert change(tree, tmp_path) == change(installed_tree(), tmp_path / "other")
 
 
@@ -120,7 +120,7 @@ def test_known_releases_are_listed_once_from_old_to_new() -> None:
         assert [len(value) for value in (release.sha256, release.archive, release.sha1)] == [64, 64, 40]
 
 
-# -- a release that it does not apply to
+# -- a release to which the series does not apply
 
 MAKEFILE = "VERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 999\n"
 PATCH = """\
@@ -148,7 +148,7 @@ Tree = Callable[[str, str | None], Path]
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Tree:
-    """Make a tree with ``net/one.c`` and, unless it is None, ``net/two.c``."""
+    """Create a tree with ``net/one.c`` and, if its text is not None, ``net/two.c``."""
 
     def make(one: str, two: str | None) -> Path:
         (tmp_path / "tree" / "net").mkdir(parents=True)
@@ -228,7 +228,7 @@ def test_a_release_that_does_not_compile_is_named_unless_it_is_known_to_work(
         build.build()
     known = f"with Linux {release}. Releases known to work: {releases.names()}; get one with: " in str(caught.value)
     assert known == (release == "6.12.999")
-    # nothing is left that looks like a build
+    # no file is left that could be taken for a build
     assert not list((root.parent / "cache").rglob("linux"))
 
 

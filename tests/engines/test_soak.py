@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The soak: what a seed draws, what is told of its end, and that it can fail."""
+"""The soak: the cases that seeds draw, the report of their results, and that a soak can fail."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which kernel source is built, and its download from a server on this machine."""
+"""The choice of the kernel source, and its download from a server on this machine."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def tarball(name: str, content: bytes, mode: str) -> bytes:
 
 @functools.cache
 def package(content: bytes, name: str = f"./{source.IN_PACKAGE}") -> bytes:
-    """Return a Debian package of one file, as deb(5) says: an ar archive of three members."""
+    """Return a Debian package of one file: according to deb(5), it is an ar archive of three members."""
 
     def member(name: str, content: bytes) -> bytes:
         header = f"{name:<16}{0:<12}{0:<6}{0:<6}{'100644':<8}{len(content):<10}`\n".encode()
@@ -49,23 +49,23 @@ def package(content: bytes, name: str = f"./{source.IN_PACKAGE}") -> bytes:
     return b"!<arch>\n" + b"".join(member(*each) for each in members)
 
 
-#: Larger than what a downloader writes at a time, and not to be compressed.
+#: Larger than the blocks that a downloader writes, and not compressible.
 FILLING = b"".join(hashlib.sha256(i.to_bytes(4)).digest() for i in range(3 << 15))
 ARCHIVE = tarball("linux-6.12.118/Makefile", MAKEFILE + FILLING, "w")
 DIGEST = hashlib.sha256(ARCHIVE).hexdigest()
 
 
 class Server(ThreadingHTTPServer):
-    """Serves files from memory; can break off, ignore ranges and answer with an error."""
+    """Serve files from memory. The server can break off, ignore ranges, and answer with an error."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.files: dict[str, bytes] = {}
         self.status: dict[str, int] = {}
-        #: Bytes after which an answer breaks off; None: it does not.
+        #: Number of bytes after which an answer breaks off; None for complete answers.
         self.cut: int | None = None
         self.takes_ranges = True
-        #: Path and asked range of each request.
+        #: Path and requested range of each request.
         self.requests: list[tuple[str, str]] = []
 
     def address(self, path: str) -> str:
@@ -89,7 +89,7 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body if self.server.cut is None else body[: self.server.cut])
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class names it
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name comes from the base class
         pass
 
 
@@ -105,7 +105,7 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture(autouse=True)
 def no_source_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A system without Debian's package, whose apt does not offer it."""
+    """A system without Debian's package; its apt does not offer it either."""
     monkeypatch.delenv("KERNEL_SOURCE", raising=False)
     for variable in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(variable, raising=False)
@@ -118,11 +118,11 @@ def silent(_what: str, _done: int, _total: int) -> None:
 
 
 def left(cache: Path) -> set[str]:
-    """Suffixes of what is in a cache, without locks and notes."""
+    """Return the suffixes of the files in a cache, without locks and notes."""
     return {path.suffix for path in cache.iterdir()} - {".lock", ".json"}
 
 
-# -- what KERNEL_SOURCE may say
+# -- allowed values of KERNEL_SOURCE
 
 
 def test_a_file_is_taken_with_its_checksum_and_release(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_a_release_by_its_number_is_debians_package(monkeypatch: pytest.MonkeyPa
     assert [address.split("/")[2] for address in found.package.addresses] == ["deb.debian.org", "snapshot.debian.org"]
 
 
-# -- which is taken without it
+# -- the source that is used without KERNEL_SOURCE
 
 
 def test_where_apt_has_none_the_newest_known_release_is_downloaded(tmp_path: Path) -> None:
@@ -217,7 +217,7 @@ def test_a_download_is_verified_kept_and_shows_progress(
     assert {what for what, _, _ in steps} == {"download linux-6.12.118.tar, MB"}
     assert steps[-1][1:] == (len(ARCHIVE) // source.MB, len(ARCHIVE) // source.MB)
     assert len(steps) >= 3
-    # it is not downloaded again, and says its release now
+    # it is not downloaded again, and its release is known now
     again = source.find(tmp_path)
     assert again.release == "6.12.118"
     source.fetch(again, silent)
@@ -309,7 +309,7 @@ def test_a_server_that_is_silent_is_given_up(server: Server, monkeypatch: pytest
 
 @pytest.fixture
 def release(server: Server, monkeypatch: pytest.MonkeyPatch) -> releases.Release:
-    """A known release whose package the server has as ``/archive/...`` and ``/file/...``."""
+    """A known release. The server has its package as ``/archive/...`` and ``/file/...``."""
     content = package(ARCHIVE)
     checksums = hashlib.sha256(content).hexdigest(), hashlib.sha1(content).hexdigest()
     known = releases.Release("6.12.118", "linux-source-6.12_6.12.118-1~deb_all.deb", *checksums, DIGEST, "applies")
@@ -328,7 +328,7 @@ def test_a_package_is_downloaded_and_its_archive_kept(
     source.fetch(found, silent)
     assert found.path.read_bytes() == ARCHIVE
     assert left(tmp_path) == {".tar"}
-    # the same archive, however it was come by, makes the same kernel
+    # the same archive gives the same kernel, independent of its origin
     assert source.find(tmp_path).digest == DIGEST
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tests of time-division TCP, which live beside its patches and run in a guest."""
+"""Run the tests of time-division TCP in a guest. They are in the directory of its patches."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traffic other than a sender's bulk transfer: bursts of datagrams, and transfers that the receiver asks for."""
+"""Traffic other than a sender's bulk transfer: bursts of datagrams, and transfers that the receiver requests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.engines.conftest import RunGuest
 
 MS = 1_000_000
 BURST = 128
-#: Payload of a datagram of 9000 B, and what it takes on the wire.
+#: Payload of a datagram of 9000 B, and its bytes on the wire.
 PAYLOAD, WIRE = 8972, 9038
 
 
@@ -39,11 +39,11 @@ def with_bursts(base: Scenario, count: int) -> Scenario:
 
 
 def test_bursts_leave_at_their_instants_and_line_rate(run_guest: RunGuest, two_flows: Scenario) -> None:
-    # the others leave this link alone
+    # the other flows do not use this link
     base = two_flows.with_(**{"size": "64 MiB", "flows.main.path": "blue", "flows.migrated.path": "blue"})
     seen = run_guest(with_bursts(base, 3))
     rates = seen.tables["throughput"].query("flow == 'bursts' and where == 'green'")
-    # 128 packets take 0.925 ms: all in the first ms of every 25, but for what the cables' 37 us leave to the next
+    # 128 packets take 0.925 ms, plus 37 us on the cables: all are in the first or second ms of every 25 ms
     by_burst = rates.groupby(rates["bin"] // 25)["packets"].sum()
     assert by_burst.to_dict() == {0: BURST, 1: BURST, 2: BURST}
     assert set(rates["bin"] % 25) <= {0, 1}
@@ -98,7 +98,7 @@ def test_bursts_are_not_for_p4(two_flows: Scenario) -> None:
 
 
 def over_quic(base: Scenario, **changes: object) -> Scenario:
-    """Let the main flow go over QUIC on links of 1 Gb/s."""
+    """Make the main flow use QUIC, on links of 1 Gb/s."""
     if quic.missing():
         pytest.skip(f"{', '.join(quic.missing())}: {quic.REMEDY}")
     rates = {f"network.links.{link}.rate": "1 Gb/s" for link in ("green", "blue")}
@@ -109,7 +109,7 @@ def over_quic(base: Scenario, **changes: object) -> Scenario:
 @pytest.mark.parametrize("variant", ["cubic", "bbr"])
 def test_quic_delivers_over_the_flow_s_path_and_repeats(run_guest: RunGuest, two_flows: Scenario, variant: str) -> None:
     scenario = over_quic(two_flows, **{"period": "5 ms", "flows.main.cc": variant, "flows.main.path": "blue"})
-    # what it draws at random (connection ids, keys) must not hang on what was drawn before
+    # its random numbers (connection ids, keys) must not depend on random numbers drawn before
     draw = [("s1", "head -c 99 /dev/urandom >/dev/null")]
     seen, again = run_guest(scenario, core=cores()[0]), run_guest(scenario, core=cores()[-1], before=draw)
     assert seen.digest == again.digest
@@ -119,17 +119,17 @@ def test_quic_delivers_over_the_flow_s_path_and_repeats(run_guest: RunGuest, two
     throughput = seen.tables["throughput"].query("flow == 'main'")
     carried = throughput.groupby("where")[["bytes", "packets"]].sum()
     assert set(carried.index) == {"blue", "receiver"}
-    # payload of UDP: QUIC's own headers, acknowledgements and handshake come to some percent
+    # payload of UDP: QUIC's headers, acknowledgements and handshake add some percent
     assert 2 * 2**20 < carried.loc["receiver", "bytes"] < 1.1 * 2 * 2**20
-    # packets are packets: none is larger than QUIC finds good, so no segments travelled as one
+    # no packet is larger than QUIC's packet size, so no segments were sent as one large packet
     assert carried.loc["blue", "bytes"] / carried.loc["blue", "packets"] < 1600
-    # no link of 1 Gb/s is faster than that
+    # a link of 1 Gb/s cannot be faster than this
     assert row["fct_s"] > 8 * carried.loc["blue", "bytes"] / 1e9
 
 
 def test_another_implementation_of_quic_is_two_command_lines(run_guest: RunGuest, two_flows: Scenario) -> None:
-    """A stand-in that is no QUIC at all shows that nothing else is asked of them."""
-    # http.server's own command asks for the host's name, for which it would wait
+    """A substitute that is not QUIC shows that an implementation needs nothing else."""
+    # the command of http.server looks up the host's name and would wait for an answer
     handler = "__import__('http.server').server.SimpleHTTPRequestHandler"
     bound = f"__import__('functools').partial({handler},directory='{{files}}')"
     serve = f"__import__('socketserver').TCPServer(('{{address}}',{{port}}),{bound}).serve_forever()"
@@ -143,7 +143,7 @@ def test_another_implementation_of_quic_is_two_command_lines(run_guest: RunGuest
 
 
 def test_programs_may_lie_where_guests_look_at_nothing_else(two_flows: Scenario, tmp_path: Path) -> None:
-    """Such as below the home of who built them: a guest reads the system, Python, and them."""
+    """An example is a home directory. A guest can read the system, Python, and these programs."""
     server, client = tmp_path / "server", tmp_path / "client"
     server.write_text("#!/bin/sh\nexec sleep 1000\n")
     client.write_text("#!/bin/sh\necho this is the client; exit 3\n")
@@ -164,7 +164,7 @@ def test_a_client_that_fails_is_told(run_guest: RunGuest, two_flows: Scenario) -
 
 
 def test_a_client_that_ends_well_without_having_everything_is_told(run_guest: RunGuest, two_flows: Scenario) -> None:
-    """As ngtcp2's does when nobody answers."""
+    """The client of ngtcp2 behaves like this if no server answers."""
     scenario = over_quic(two_flows, **{"size": "1 MiB", "quic.server": f"{sys.executable} --version {{port}}"})
     with pytest.raises(RunError, match=r"flow main: its client ended after 0 of 1048576 B; server: Python"):
         run_guest(scenario)

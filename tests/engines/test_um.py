@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tests of what our patches change in User-Mode Linux, which live beside them and run in a guest."""
+"""Run the tests of our patches to User-Mode Linux in a guest. They are in the directory of these patches."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_registers_stay_what_they_were(run_guest: RunGuest, two_hosts: Scenario,
         ["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-pthread", "-o", program, HERE / "registers.c"],
         check=True,
     )
-    # the directory may be one that nothing is executed from
+    # the directory may be mounted without permission to execute files
     line = "cp /run/rdcnlab/registers /dev/shm && /dev/shm/registers; echo status $?"
     answer = run_guest(two_hosts, commands=[("a", line)], files=[program]).answers[0]
     assert [word.strip() for word in answer.splitlines() if not word.startswith("ok ")] == ["status 0"], answer

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The model of the prolongation, on made-up tables: what matters is that nothing leaks and that scores are right."""
+"""The model of the prolongation, on synthetic tables: test data do not leak into training, and scores are correct."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rdcnlab.papers.aykurt.space import Point
 
 @pytest.fixture
 def data() -> pd.DataFrame:
-    """Prolongation is 10 / day + night, and noise; 8 seeds of 24 scenarios."""
+    """The prolongation is 10 / day + night, plus noise; there are 8 seeds of 24 scenarios."""
     draw = np.random.default_rng(1)
     scenarios = [
         {"migrated": migrated, "main": main, "day_ms": day, "night_ms": night}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The forest as a file: what is asked is what was trained, and nothing outside of it is answered."""
+"""The forest as a file: it predicts as the trained model does, and refuses inputs outside of the training data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("own_models")
 
 @pytest.fixture
 def data() -> pd.DataFrame:
-    """Prolongation is 10 / day + night, and noise; four seeds of each scenario."""
+    """The prolongation is 10 / day + night, plus noise; there are four seeds of each scenario."""
     draw = np.random.default_rng(1)
     rows = pd.DataFrame(
         [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The model of any network, on made-up tables: what it is told of a scenario, that scores and intervals are right."""
+"""The general model, on synthetic tables: its inputs for a scenario, and that scores and intervals are correct."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("own_models")
 
 @pytest.fixture
 def rows() -> pd.DataFrame:
-    """Ratios of 2 for BBR, growing with short days, and noise."""
+    """Synthetic data: BBR doubles the ratio, and the ratio grows as days get shorter; with noise."""
     draw = np.random.default_rng(0)
     count = 400
     frame = pd.DataFrame(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The classifier of variants, on made-up traces: what it is shown, that nothing leaks, what is saved."""
+"""The classifier of variants, on synthetic traces: its inputs, no leak of test data into training, saved files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("own_models")
 
 
 def saw_teeth(seeds: int, per_seed: int = 24) -> Traces:
-    """Windows that fall to 0.7 or to 0.5 of their peaks, of any height, from any point of a tooth."""
+    """Return windows that fall to 0.7 or to 0.5 of their peaks, with random heights and random begins in a tooth."""
     draw = np.random.default_rng(3)
     samples, about = [], []
     for seed in range(seeds):
@@ -39,7 +39,7 @@ def saw_teeth(seeds: int, per_seed: int = 24) -> Traces:
 
 
 def acks_of(samples: np.ndarray, **names: object) -> pd.DataFrame:
-    """Return a table of ACKs, one a ms."""
+    """Return a table of ACKs, one for each ms."""
     times = 5 * MS + np.arange(len(samples)) * MS
     return pd.DataFrame({"t_ns": times, "cwnd_B": 1000.0 * samples[:, 0], "srtt_us": samples[:, 1], **names})
 
@@ -57,7 +57,7 @@ def test_what_is_learnt_is_found_in_traces_of_other_seeds_and_nothing_in_shuffle
     assert not set(training.about["run"]) & set(tests.about["run"])
     classifier = variant.trained(training, epochs=60, show=False)
     assert variant.accuracy(classifier.confusion(tests)) > 90
-    # half of either kind gets the other's name, in the tests as well: nothing is left that could be known
+    # half of the traces of each variant get the other's name, also in the test data: nothing can be predicted
     shuffled = data.about.assign(variant=np.where(np.arange(len(data)) % 4 < 2, "cubic", "reno"))
     training, tests = (Traces(part.samples, shuffled.loc[part.about["run"]]) for part in (training, tests))
     chance = variant.trained(training, epochs=5, show=False)
@@ -198,7 +198,7 @@ def test_runs_without_windows_give_no_traces(store: Store) -> None:
 
 
 def test_traces_of_two_variants_beside_the_same_flow_may_be_equal() -> None:
-    """Reno and CUBIC as main flows beside BBR: with one trace, with another RTT, with another window."""
+    """Reno and CUBIC are main flows beside BBR: with equal traces, with a different RTT, with a different window."""
     about = pd.DataFrame(
         [
             {"variant": name, "pair": f"bbr and {name}", "seed": seed, "period_ms": 1.0, "flow": "main", "begin_ms": 0}
@@ -210,6 +210,6 @@ def test_traces_of_two_variants_beside_the_same_flow_may_be_equal() -> None:
     samples[1, 3, 1] = 2
     samples[3, 3, 0] = 2
     assert twins(Traces(samples, about)).to_numpy().tolist() == [[1.0, "cubic and reno", 4, 50.0, 75.0]]
-    # beside flows of other variants nothing can be compared
+    # traces beside flows of different variants cannot be compared
     about["pair"] = ["bbr and cubic", "reno"] * 4
     assert not len(twins(Traces(samples, about)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The items' own logic, on the fluid model of `tests/fake_engine.py`; what TCP does is for the guest tests."""
+"""The items' own logic, with the fluid model of `tests/fake_engine.py`. Tests in guests check the behaviour of TCP."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_items_run_draw_and_judge_every_claim(kind: type[Item], store: Store) ->
 
 @pytest.mark.usefixtures("fake_engine")
 def test_fig4_sees_the_fluid_models_saw_tooth(store: Store) -> None:
-    """Equal sharing: 10 Gb/s apart, 5 together, equal completion times, no trend."""
+    """The model shares equally: 10 Gb/s on different links, 5 on one link, equal completion times, no trend."""
     item = aykurt.fig4(seeds=1, others=[], periods_ms=[50, 25, 10])
     verdicts = {row["claim"]: row["verdict"] for row in item.rows(item.run(store=store, progress=False))}
     assert verdicts["saw-tooth-peak"] == verdicts["saw-tooth-valley"] == verdicts["fair-at-50"] == "reproduced"

@@ -68,7 +68,7 @@ def test_papers_are_read() -> None:
 
 @pytest.mark.parametrize("kind", select(), ids=lambda kind: f"{kind.paper}-{kind.id}")
 def test_each_cause_has_its_words(kind: type[Item]) -> None:
-    """A claim has a sentence for each of its causes, where all are asked for."""
+    """A claim has one sentence for each of its causes, if all parameters have their defaults."""
     item = kind(profile="paper")
     shown = Counter(cause.claim for cause in item.causes())
     assert shown == {claim.id: len(claim.because) for claim in item.claims.claims if claim.because}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A figure is three files, and what lists figures is written from them."""
+"""A figure has three files, and the lists of figures are generated from them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_figure_that_lacks_a_file_is_named(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_nothing_is_imported_before_it_is_asked_for() -> None:
-    """Neither pandas nor any item by the command line's help; one item by asking for one."""
+    """The command line's help imports neither pandas nor an item. Access to one item imports only this item."""
     probe = (
         "import sys, rdcnlab.app.cli; from rdcnlab.papers import aykurt, tdtcp; assert 'pandas' not in sys.modules; "
         "aykurt.fig4; print(*(name for name in sys.modules if name.startswith('rdcnlab.papers.') and 'fig' in name))"
@@ -75,7 +75,7 @@ def test_items_are_named_as_their_files() -> None:
 
 @pytest.fixture
 def shallow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> type[Item]:
-    """The item that docs/new-figure.md makes, from the text of it."""
+    """The item that docs/new-figure.md describes, made from the text of that file."""
     blocks = dict(
         re.findall(r"```(yaml|python)\n(.*?)```", (places.tree() / "docs" / "new-figure.md").read_text(), re.S)[:2]
     )

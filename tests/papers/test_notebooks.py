@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Notebooks keep to their form; what they do is tested by executing them in `tests/app/test_cli.py`."""
+"""Notebooks have the required form. `tests/app/test_cli.py` executes them."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ def test_parameters_are_literals_that_the_item_takes(kind: type) -> None:
     notebook = nbformat.read(places.notebooks() / kind.paper / f"{kind.id}.ipynb", nbformat.NO_CONVERT)
     (cell,) = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
     values = {node.targets[0].id: ast.literal_eval(node.value) for node in ast.parse(cell.source).body}
-    assert "=" not in "".join(str(value) for value in values.values())  # papermill would misread it
+    assert "=" not in "".join(str(value) for value in values.values())  # papermill would parse it wrongly
     values.pop("workers")
     assert set(values) <= set(kind.model_fields)
-    # what the notebook shows by default is what the item does by default
+    # the notebook's default parameters give the same scenarios as the item's defaults
     asked = [scenario.to_dict() for scenario in kind(**values).scenarios()]
     assert canonical_json(asked) == canonical_json([scenario.to_dict() for scenario in kind().scenarios()])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The items' own logic, on the fluid model of `tests/fake_engine.py`; what TCP does is for the guest tests."""
+"""The items' own logic, with the fluid model of `tests/fake_engine.py`. Tests in guests check the behaviour of TCP."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from rdcnlab.papers.item import Item
 from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store
 
-#: Bins that the fluid model is quick with.
+#: Wide bins, with which the fluid model is fast.
 WIDE = {"probes.bin": "100 us"}
-#: What needs a variant, or points, that are not asked for here.
+#: Parts of the ids of claims that need a variant or scenarios that are not run here.
 WAITS = (
     "tdtcp",
     "mptcp",
@@ -31,12 +31,12 @@ WAITS = (
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    """One for all tests, because the figures share their runs."""
+    """One store for all tests, because the figures share their runs."""
     directory = tmp_path_factory.mktemp("store")
     return Store(directory / "runs", shipped=Shipped(directory / "none"))
 
 
-#: What an item is asked for, and how many runs that takes; one variant where nothing is said.
+#: Parameters of an item, and the number of runs that they need. Other items run one variant.
 ASKED: dict[type[Item], tuple[dict[str, object], int]] = {
     tdtcp.fig11: ({"delays_us": [0, 10]}, 3),
     tdtcp.inside: ({"cc": ["cubic"]}, 2),
@@ -70,7 +70,7 @@ def test_networks_have_the_rtts_and_the_capacity_that_they_state() -> None:
         assert (links[0].rate, links[-1].rate) == (100 * 10**9, 10 * 10**9)
         assert (rtts[0], rtts[-1]) == (pytest.approx(40_000, abs=2), pytest.approx(100_000, abs=2))
         assert len(asked.network.schedules[0].tdns) == count
-        # days carry the mean of the rates, nights nothing
+        # the days carry the mean of the rates, the nights carry nothing
         mean = sum(link.rate for link in links) / count / 1e9
         assert weeks.bound_gbps(asked) == pytest.approx(mean * 0.9 * 8948 / 9038)
 
@@ -85,7 +85,7 @@ def test_flows_of_tdtcp_are_spread_and_others_do_not_offer_it() -> None:
 
 @pytest.mark.usefixtures("fake_engine")
 def test_results_are_in_network_time_whatever_the_dilation(store: Store) -> None:
-    """The fluid model gives 16 flows a sixteenth of 10 Gb/s in every slot that is not dark, in the time it runs in."""
+    """The fluid model gives each of 16 flows 1/16 of 10 Gb/s in slots that are not dark, in the time of the hosts."""
     rates = []
     for dilation in (1, 20):
         item = tdtcp.fig2(seeds=1, dilation=dilation, changes=WIDE)

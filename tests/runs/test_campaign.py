@@ -53,7 +53,7 @@ def test_resumes(store: Store, two_flows: Scenario, monkeypatch: pytest.MonkeyPa
     runs = campaign(scenarios, store=store, progress=False)
     assert len(runs) == 3
     assert all((store.root / name).stat().st_mtime_ns == then for name, then in before.items())
-    # another engine, other runs
+    # another engine makes other runs
     monkeypatch.setenv("FAKE_IDENTITY", "0ther")
     assert {run.id for run in campaign(scenarios, store=store, progress=False)}.isdisjoint(run.id for run in runs)
 
@@ -85,7 +85,7 @@ def test_a_failure_does_not_stop_the_others(store: Store, two_flows: Scenario, s
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_the_parents_end_ends_the_workers(tmp_path: Path, two_flows: Scenario, number: signal.Signals) -> None:
-    """Ctrl-C, or kill -9 of the parent: the running engine cleans up, what has finished is kept."""
+    """After Ctrl-C, or kill -9 of the parent, the running engine cleans up, and finished runs are kept."""
     root = tmp_path / "runs"
     code = (
         "import sys\nfrom rdcnlab import Scenario, Store, campaign\nbase = Scenario.load(sys.argv[1])\n"
@@ -131,7 +131,7 @@ def test_bad_number_of_workers(store: Store, two_flows: Scenario) -> None:
 def test_each_run_is_looked_up_by_what_makes_it(
     store: Store, two_flows: Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The identity of an engine hangs on the programs that flows need, too."""
+    """The identity of an engine also depends on the programs that flows need."""
     quic = two_flows.with_(**{"flows.main.protocol": "quic"})
     engine = get_engine(two_flows)
     monkeypatch.setattr(type(engine), "identity", lambda self, scenario: scenario.flows[0].protocol)

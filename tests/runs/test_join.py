@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of many runs as one frame say what those of each run say."""
+"""The joined table of many runs has the same content as the tables of the single runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def stored(store: Store, scenario: Scenario) -> Run:
 
 
 def one_by_one(runs: list[Run], name: str) -> pd.DataFrame:
-    """Read each run by itself."""
+    """Read each run separately."""
     part = CARRIED if name == "throughput" else WHOLE
     frames = [run.table(name, part).to_pandas().assign(run=place) for place, run in enumerate(runs)]
     return pd.concat(frames, ignore_index=True)
@@ -38,7 +38,7 @@ def test_local_and_shipped_runs_are_joined_in_any_order(
     scenarios = [two_flows.with_(seed=seed) for seed in range(4)]
     for scenario in scenarios:
         stored(store, scenario)
-    # two of them next to each other in one file, one in another, one not shipped at all
+    # two runs are adjacent in one file, one is in another file, and one is not shipped
     for item, some in (("a", scenarios[:2]), ("b", scenarios[2:3])):
         runs = [run for run in store if run.scenario in some]
         runs.sort(key=lambda run: run.scenario.seed)

@@ -79,7 +79,7 @@ def fail(store: Store, text: str) -> None:
 
 @pytest.mark.parametrize("moment", ["before the tables", "among the tables", "before the rename", "after the rename"])
 def test_kill_at_any_moment(tmp_path: Path, two_flows: Scenario, moment: str) -> None:
-    """A process killed while it stores a run leaves a store in which the next one finishes the job."""
+    """If a process is killed while it stores a run, the next process can store the run."""
     root = tmp_path / "runs"
     code = """
         import os, pathlib, signal, sys
@@ -157,7 +157,7 @@ def test_reads_through_to_shipped_results(tmp_path: Path, store: Store, two_flow
 
 
 def test_parts_of_tables_are_shipped_and_shared(tmp_path: Path, store: Store, two_flows: Scenario) -> None:
-    """Two items ship parts of one run; each finds what it asks for, and nobody what was not shipped."""
+    """Two items ship parts of one run. Each finds the parts it asks for. Parts that were not shipped are not found."""
     put(store, two_flows)
     (run,) = store
     ship({run: {"throughput": CARRIED}}, tmp_path / "paper" / "one")

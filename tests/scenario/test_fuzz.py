@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever is asked, the answer is a scenario or an `InputError`, and the command's exit code is 0 or 2."""
+"""For any input the result is a scenario or an `InputError`, and the command's exit code is 0 or 2."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ANYTHING = st.recursive(
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Every place in nested data, the whole included."""
+    """Return every position in nested data, including the whole."""
     if isinstance(value, dict):
         return [path, *(place for key, item in value.items() for place in places(item, (*path, key)))]
     if isinstance(value, list):

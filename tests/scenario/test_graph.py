@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks of several switches: ways, what each switch does for them, fabrics, and what is refused."""
+"""Networks of several switches: ways, the timetable of each switch, fabrics, and refused input."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_both_switches_follow_one_timetable() -> None:
     scenario = Scenario.from_dict(SWAPPED)
     there, back = (route_of(scenario, scenario.flows[0], back=way) for way in (False, True))
     assert there.ways == ((Hop("left", "l_n"),), (Hop("left", "l_m"),))
-    # the preset says back: same
+    # the preset has ``back: same``
     assert back.ways == ((Hop("right", "l_n"),), (Hop("right", "l_m"),))
     assert timetable(scenario, there, "left").targets == ("l_n", "l_m")
 
@@ -63,7 +63,7 @@ def test_jitter_draws_each_update_and_flows_share_it() -> None:
         drawn.append(instant - number * 1_000_000_000)
     assert all(0 <= each <= 1_000_000 for each in drawn)
     assert len(set(drawn)) > 10
-    # another seed, another draw; the same switch without jitter keeps to the instant
+    # another seed draws other instants; without jitter the switch acts at the exact instant
     again = shaken.with_(seed=1)
     assert timetable(again, route_of(again, again.flows[0]), "left").durations != one.durations
     back = route_of(shaken, shaken.flows[0], back=True)
@@ -211,7 +211,7 @@ def test_no_uplink_of_a_rotor_has_two_circuits_at_once(racks: int, uplinks: int)
             if slot.link != "dark":
                 days += 1
                 rotor = scenario.network.graph.other(slot.link, schedule.pair[0])
-                # the light goes up one way and down the other
+                # the light goes up on the line of one rack, and down on the line of the other rack
                 for key in ((slot.link, "up"), (f"{rotor} {schedule.pair[1]}", "down")):
                     circuits.setdefault(key, []).append((at, at + slot.duration))
             at += slot.duration

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Flows of several subflows: what they need, and what the switch and the hosts are told."""
+"""Flows with several subflows: their requirements, and the configuration of the switch and the hosts."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a scenario says of a P4 switch: checked before anything runs."""
+"""The settings of a P4 switch in a scenario are checked before anything runs."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from rdcnlab.scenario import Scenario
 from tests.conftest import TWO_FLOWS
 
 BASE = Scenario.from_dict(TWO_FLOWS)
-#: The least that passes for a compiled program.
+#: The smallest text that is accepted as a compiled program.
 COMPILED = json.dumps({"parsers": [], "deparsers": [], "pipelines": [], "actions": []})
-#: One flow that says nothing of its path.
+#: One flow without a path.
 YAML = """
 network: aykurt
 flows:
@@ -26,7 +26,7 @@ switch: {kind: bmv2, program: programs/mine.json}
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working directory beside that of ``study/s.yaml``, whose program is ``study/programs/mine.json``."""
+    """A directory with ``study/s.yaml`` and its program ``study/programs/mine.json``; tests run beside it."""
     (tmp_path / "study" / "programs").mkdir(parents=True)
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "study" / "s.yaml").write_text(YAML)
@@ -86,7 +86,7 @@ def test_what_is_no_compiled_program_is_refused_by_name(here: Path, text: str, w
 def test_a_flow_through_a_program_of_ones_own_takes_the_bypass(here: Path) -> None:
     scenario = Scenario.load("../study/s.yaml")
     assert [flow.path for flow in scenario.flows] == ["bypass"]
-    # saying so makes no other scenario
+    # stating the default explicitly gives the same scenario
     (here / "study" / "s.yaml").write_text(YAML.replace("size: 1 MiB", "size: 1 MiB, path: bypass"))
     assert Scenario.load("../study/s.yaml").hash == scenario.hash
 
@@ -115,7 +115,7 @@ def test_an_entry_is_one_command(entry: str, words: str) -> None:
 
 
 def test_hashes_of_scenarios_with_a_program_are_what_they_were() -> None:
-    """Shipped or stored runs are found under them; the values are those of before a path had a default."""
+    """Shipped and stored runs are found by these hashes. The values are from before a path had a default."""
     switch = {
         "kind": "bmv2",
         "program": {"path": "x.json", "sha256": "0" * 64},

@@ -55,7 +55,7 @@ def test_hash_is_that_of_the_meaning(tmp_path: Path) -> None:
     assert Scenario.from_dict({**TWO_FLOWS, "limit": "60 s"}).hash == BASE.hash
     assert BASE.with_(**{"network.name": "mine"}).hash == BASE.hash
     assert BASE.with_(seed=1).hash != BASE.hash
-    # the same in another process, whatever its hash seed
+    # the same in another process with any hash seed
     (tmp_path / "x.yaml").write_text(BASE.dump())
     code = "import sys; from rdcnlab.scenario import Scenario; print(Scenario.load(sys.argv[1]).hash)"
     done = subprocess.run([sys.executable, "-c", code, tmp_path / "x.yaml"], capture_output=True, text=True, check=True)
@@ -96,7 +96,7 @@ def test_with_changes_by_name() -> None:
 
 
 def _bursts(**changes: object) -> dict[str, object]:
-    """Bursts of datagrams as plain data."""
+    """Return bursts of datagrams as plain data."""
     flow: dict[str, object] = {
         "name": "main", "protocol": "udp", "size": 2 * 128 * 8972, "burst": 128, "interval": 25_000_000,
         "src": "s1", "dst": "r1", "path": "green",
@@ -211,7 +211,7 @@ def test_jitter_comes_from_the_seed_alone() -> None:
     assert times != BASE.with_(seed=2).start_times()
     assert all(0 <= time <= 1_000_000 for time in times)
     assert times[0] != times[1]
-    # one clock moves all timetables alike
+    # one clock shifts all timetables by the same time
     shifted = BASE.with_(jitter__phase="10 ms", seed=5).phases()
     assert shifted[0] == shifted[1] > 0
     assert BASE.with_(jitter__start=0).start_times() == (0, 0)
@@ -235,7 +235,7 @@ def test_aykurt_has_the_rtt_and_buffer_that_it_states() -> None:
 
 
 def test_fields_that_came_later_do_not_change_hashes(tmp_path: Path) -> None:
-    """Results that were shipped before a field came are found under the same hash after."""
+    """Results that were shipped before a field was added are still found by the same hash."""
     assert set(BASE.to_dict()["switch"]) == {"kind", "ecn_threshold", "dark"}
     assert BASE.with_(**{"switch.entries": []}).hash == BASE.hash
     p4 = BASE.with_(**{"switch.kind": "bmv2"})

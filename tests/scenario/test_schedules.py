@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schedules that flows share, ways back, ranges, weeks, and what hosts are told."""
+"""Schedules that flows share, ways back, ranges, weeks, and notifications of hosts."""
 
 from __future__ import annotations
 

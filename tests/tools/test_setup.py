@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Setting up: what is installed is what is locked, and the scripts say what is wrong in a sentence."""
+"""Set-up: the installed versions are the locked ones, and the scripts report errors in a sentence."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def ended(*command: str) -> subprocess.CompletedProcess[str]:
 
 
 def script(name: str) -> ModuleType:
-    """Import a tool, whose name has no ending."""
+    """Import a tool, whose file name has no suffix."""
     loader = SourceFileLoader(f"tools_{name}", str(TOOLS / name))
     spec = importlib.util.spec_from_loader(loader.name, loader)
     assert spec is not None
@@ -92,7 +92,7 @@ def test_kernel_and_packages_end_together(
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_being_interrupted_ends_both(tmp_path: Path, number: signal.Signals) -> None:
-    """Both jobs, and what they have started, end; a program that holds the fifo open would keep it from ending."""
+    """Both jobs and their child processes end. A process that holds the fifo open would prevent the end."""
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     (tmp_path / "run.py").write_text(

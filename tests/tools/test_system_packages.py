@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``tools/system-packages`` on systems of which ours is none: apt and dpkg are stand-ins."""
+"""``tools/system-packages`` on other systems than this one: apt and dpkg are replaced by fakes."""
 
 from __future__ import annotations
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From tables to tables and figures."""
+"""Compute result tables and figures from the tables of runs."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same scenarios on two switches, side by side."""
+"""Compare the same scenarios on several kinds of switch."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Comparison:
     Parameters
     ----------
     scenarios : dict of str to Scenario
-        By a name for the reader.
+        Scenarios by a name for readers.
     switches : sequence of str
-        Kinds of switch; the first is what the others are compared with.
+        Kinds of switch. The others are compared with the first one.
     workers : int, optional
         See `rdcnlab.runs.campaign.campaign`.
     progress : bool
@@ -50,7 +50,7 @@ class Comparison:
         self.names = list(scenarios)
 
     def table(self) -> pd.DataFrame:
-        """Return one row a scenario and flow: FCTs, their difference in percent, and whether moves were the same."""
+        """Return one row for each scenario and flow: FCTs, their difference in percent, and whether moves are equal."""
         rows = []
         for name in self.names:
             flows = {kind: self._run(name, kind).table("flows").to_pandas().set_index("flow") for kind in self.switches}
@@ -72,7 +72,7 @@ class Comparison:
         return pd.DataFrame(rows).set_index(["scenario", "flow"])
 
     def cost(self) -> pd.DataFrame:
-        """Return the wall clock of every run, in s, and for each second of virtual time."""
+        """Return the wall-clock time of every run, in s, and per second of virtual time."""
         rows = []
         for (name, kind), run in self.runs.items():
             wall, virtual = float(run.provenance["wall_s"]), float(run.provenance["virtual_s"])
@@ -82,7 +82,7 @@ class Comparison:
         return pd.DataFrame(rows).pivot_table(index="scenario", columns="switch", sort=False)
 
     def plot(self, bin_ms: int = 1) -> Figure:
-        """Draw the throughput of every flow: a column a scenario, a row a switch."""
+        """Draw the throughput of every flow, with one column for each scenario and one row for each switch."""
         with figures.style():
             figure, axes = figures.panels(len(self.switches), len(self.names), width=2.4, sharex="col")
             for (row, kind), (column, name) in (
@@ -108,14 +108,14 @@ class Comparison:
         return self.runs[name, kind]
 
     def _moves(self, name: str, kind: str) -> list[tuple[Any, ...]]:
-        """Return the moves while every switch had flows: us, flow, where to."""
+        """Return the moves during the time in which flows run on every switch; see `moves`."""
         ends = [self._run(name, other).table("flows").to_pandas()["end_s"].max() for other in self.switches]
         events = self._run(name, kind).table("events").to_pandas()
         return moves(events, float(np.min(ends)))
 
 
 def moves(events: pd.DataFrame, until_s: float) -> list[tuple[int, str, str, int]]:
-    """Return the entries into slots before an instant: us, flow, where to, and the slot's index."""
+    """Return the slots that begin before `until_s`: time in us, flow, link, and index of the slot."""
     slots = events[(events["event"] == "slot") & (events["t_ns"] < until_s * 1e9)]
     rows = zip(slots["t_ns"] // 1000, slots["flow"], slots["link"], slots["value"], strict=True)
     return sorted((int(t), flow, link, int(value)) for t, flow, link, value in rows)

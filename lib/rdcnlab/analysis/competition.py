@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A main flow and a migrated one that compete where they meet: what each gets, by what the timetable says.
+"""Competition of a main flow and a migrated flow: the rate of each, while they share a link and while they do not.
 
-Flows are told apart by their names, ``main`` and ``migrated``.
+The flows have the names ``main`` and ``migrated``.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import DARK
 
 FLOWS = ("main", "migrated")
-#: Datagrams that may join the main flow, where there are any.
+#: Name of the flow of datagrams that some scenarios add to the main flow.
 BURSTS = "bursts"
-#: What a timetable may say of the flows, in the order of the alphabet.
+#: States of the two flows according to the timetable, in alphabetical order.
 _PHASES = ("apart", "dark", "shared")
 _APART, _DARK, _SHARED = range(3)
-#: Runs whose tables are looked at together.
+#: Number of runs whose tables are processed together.
 _AT_ONCE = 40
 
 
 def _counted_bin(runs: Runs) -> int:
-    """Return the width of the bins, ns, that the runs counted in."""
+    """Return the width in ns of the bins in which the runs counted."""
     widths = {run.scenario.probes.bin for run in runs}
     if len(widths) > 1:
         raise ValueError(f"runs counted in bins of different widths: {sorted(widths)} ns")
@@ -40,13 +40,13 @@ def _counted_bin(runs: Runs) -> int:
 
 
 def mean_curves(runs: Runs, bin_ns: int, of: str = "flow") -> pd.DataFrame:
-    """Average the rate over runs; `tables.mean_ci` by period, flow (or another column, `of`) and time."""
+    """Average the rate over runs, with `tables.mean_ci`, by period, flow (or another column, `of`) and time."""
     rates = tables.with_fields(tables.rates(runs.throughput, _counted_bin(runs), bin_ns), runs.scenarios)
     return tables.mean_ci(rates.fillna({"period_ms": 0}), ["period_ms", of, "t_s"], "rate_bps")
 
 
 def curves_together(runs: Runs, bin_ns: int) -> pd.DataFrame:
-    """Return the bins of `mean_curves` in which both flows run in every run of the period."""
+    """Return those bins of `mean_curves` in which both flows run in every run of the period."""
     curves = mean_curves(runs, bin_ns)
     until = curves["period_ms"].map(tables.completion(runs.flows).groupby("period_ms")["both_s"].min())
     return curves[curves["t_s"] + bin_ns / 1e9 <= until]
@@ -66,7 +66,7 @@ def bins_below(curves: pd.DataFrame, period_ms: int) -> float:
 
 
 def cycles_below(runs: Runs, cycle_ms: int) -> float:
-    """Return the percentage of whole cycles in which the migrated flow gets less, in the mean, while both run."""
+    """Return the percentage of whole cycles in which the migrated flow's mean rate is lower, while both flows run."""
     seen = phases(runs)
     both = seen[seen["both_run"]]
     cycles = (both["t_s"] * 1000 // cycle_ms).rename("cycle")
@@ -75,7 +75,7 @@ def cycles_below(runs: Runs, cycle_ms: int) -> float:
 
 
 def trend(times: pd.DataFrame) -> float:
-    """Return Spearman's coefficient of the mean prolongation over the period; `times` as from `tables.completion`."""
+    """Return Spearman's coefficient of mean prolongation over period; `times` comes from `tables.completion`."""
     means = times.groupby("period_ms")["prolongation_s"].mean()
     return tables.spearman(means.index, means)
 
@@ -87,9 +87,10 @@ def prolongations(runs: Runs) -> Measured:
 
 
 def bin_ms(period_ms: int) -> int:
-    """Return the width of a bin to draw in: 5 ms, and where slots are shorter than ten of these, whole cycles.
+    """Return the width in ms of the bins of a drawn curve.
 
-    Curves that go up and down more often than a panel has room for would be nothing but areas.
+    It is 5 ms. If a slot is shorter than ten such bins, it is one cycle, and at least 20 ms. A curve that oscillates
+    faster than a panel can show would look like a filled area.
     """
     return 5 if period_ms >= 50 else max(20, 2 * period_ms)
 
@@ -100,7 +101,7 @@ def plot(cases: Mapping[str, tuple[Runs, int]], *, columns: int | None = None, w
     Parameters
     ----------
     cases : dict of str to (Runs, int)
-        By the panel's title: runs of one scenario, and the width of a bin in ms.
+        Runs of one scenario and the width of a bin in ms, by the title of the panel.
     columns : int, optional
         Panels in a row; by default there is one row.
     width : float
@@ -123,14 +124,14 @@ def plot(cases: Mapping[str, tuple[Runs, int]], *, columns: int | None = None, w
 def panels(
     titles: Sequence[str], draw: Callable[[Axes, str], None], *, columns: int | None = None, width: float = 2.8
 ) -> Figure:
-    """Draw throughput over time, one panel a title, row by row.
+    """Draw throughput over time, one panel for each title, row by row.
 
     Parameters
     ----------
     titles : sequence of str
-        Of the panels.
+        Titles of the panels.
     draw : callable
-        Draws what belongs to a title.
+        Draws the panel of a title.
     columns : int, optional
         Panels in a row; by default there is one row.
     width : float
@@ -141,7 +142,7 @@ def panels(
         figure, axes = figures.panels(-(-len(titles) // columns), columns, width=width)
         for ax, title in itertools.zip_longest([ax for row in axes for ax in row], titles):
             if title is None:
-                ax.set_axis_off()  # a grid may have room for more
+                ax.set_axis_off()  # the last row of the grid may have free places
                 continue
             draw(ax, title)
             ax.set_title(title)
@@ -154,20 +155,22 @@ def panels(
 
 
 def phases(runs: Runs) -> pd.DataFrame:
-    """Return what each flow got in every ms of every run, and what the timetable said.
+    """Return the rate of each flow in every ms of every run, and the state of the timetable.
 
     Returns
     -------
     DataFrame
-        ``run``, ``flow``, ``t_s``, ``gbps`` (on the wire), ``phase`` (``shared`` on one link, ``apart``, ``dark``),
-        ``since_ms`` (the last move), ``late`` (in the last fifth of the slot: right after a move the old link's queue
-        and the new link carry packets of the same flow), ``main_runs``, ``migrated_runs`` and ``both_run``. Without the
-        first cycle, in which the flows start, the ms in which one of them ends, and what comes when both have ended.
+        ``run``, ``flow``, ``t_s``, ``gbps`` (on the wire), ``phase``, ``since_ms``, ``late``, ``main_runs``,
+        ``migrated_runs`` and ``both_run``. The ``phase`` is ``shared`` (both flows on one link), ``apart`` or ``dark``.
+        ``since_ms`` is the time since the last move. ``late`` is true in the last fifth of a slot; directly after a
+        move, both the queue of the old link and the new link carry packets of the migrated flow. Three parts of a run
+        are left out: the first cycle, in which the flows start; the ms in which a flow ends; and the time after both
+        flows have ended.
     """
     names = sorted({flow.name for run in runs for flow in run.scenario.flows})
     base_ns = _counted_bin(runs)
     found: dict[str, list[Any]] = {}
-    # some runs at once, since a bin has a row for each flow, whether anything was seen or not
+    # a limited number of runs together: every bin has a row for each flow, also an empty bin
     for first in range(0, len(runs), _AT_ONCE):
         for name, values in _phases(runs.part(first, first + _AT_ONCE), base_ns, names).items():
             found.setdefault(name, []).append(values + first if name == "run" else values)
@@ -181,7 +184,7 @@ def phases(runs: Runs) -> pd.DataFrame:
 
 
 def _phases(runs: Runs, base_ns: int, names: Sequence[str]) -> dict[str, np.ndarray[Any, Any]]:
-    """Return the columns of `phases`; flows and phases by their numbers."""
+    """Return the columns of `phases`, with numbers instead of the names of flows and phases."""
     counted = tables.dense(runs.throughput, base_ns, NS_PER_MS)
     ends = runs.flows.pivot_table(index="run", columns="flow", values="end_s")
     times = counted.t_s
@@ -193,7 +196,7 @@ def _phases(runs: Runs, base_ns: int, names: Sequence[str]) -> dict[str, np.ndar
         rows = counted.run == run
         scenario = runs[run].scenario
         slots = next(flow.slots for flow in scenario.flows if flow.name == "migrated")
-        # a move every period; what is dark of it is its end
+        # there is one move in each period; the dark part is the end of the period
         period = max(sum(slot.duration for slot in slots) // 2, 1)
         day = slots[0].duration if slots else 0
         dark = tables.targets(scenario, "migrated", t_ns) == DARK
@@ -228,32 +231,36 @@ def on_one_link(runs: Runs) -> pd.DataFrame:
 
 
 def shared(seen: pd.DataFrame) -> pd.Series[float]:
-    """Return the mean rate of each flow [Gb/s] while both run and are on one link; `seen` as from `phases`."""
+    """Return the mean rate of each flow [Gb/s] while both run and are on one link; `seen` comes from `phases`."""
     return seen[seen["both_run"] & (seen["phase"] == "shared")].groupby("flow")["gbps"].mean()
 
 
 def peaks(seen: pd.DataFrame) -> pd.Series[float]:
-    """Return the mean rate of each flow [Gb/s] at the end of slots apart while both run; `seen` as from `phases`."""
+    """Return the mean rate of each flow [Gb/s] at the end of slots on different links, while both flows run.
+
+    The argument `seen` comes from `phases`.
+    """
     apart = seen["both_run"] & (seen["phase"] == "apart") & seen["late"]
     return seen[apart].groupby("flow")["gbps"].mean()
 
 
 def alone(seen: pd.DataFrame, flow: str) -> float:
-    """Return the mean rate of a flow [Gb/s] once the other one has ended, NaN if it never is alone."""
+    """Return the mean rate of a flow [Gb/s] after the other flow has ended; NaN if the flow is never alone."""
     (other,) = (each for each in FLOWS if each != flow)
     rows = (seen["flow"] == flow) & seen[f"{flow}_runs"] & ~seen[f"{other}_runs"]
     return float(seen.loc[rows, "gbps"].mean())
 
 
 def share(rates: pd.Series[float], flow: str) -> float:
-    """Return one flow's percentage of all rates."""
+    """Return the rate of one flow as a percentage of the sum of all rates."""
     return 100 * float(rates[flow] / rates.sum())
 
 
 def late_rates(cases: Mapping[str, Runs], name: str, flow: str = "migrated") -> pd.DataFrame:
     """Return a flow's mean rate while both run and are on one link: `name` (the case), ``run``, ``gbps``.
 
-    In the last fifth of a slot only: for as long as the queue of the link it left drains, it gets that link's rate too.
+    Only the last fifth of each slot counts: after a move the queue of the old link still drains, and until it is empty
+    the flow also gets the rate of that link.
     """
     parts = []
     for case, runs in cases.items():
@@ -264,12 +271,12 @@ def late_rates(cases: Mapping[str, Runs], name: str, flow: str = "migrated") -> 
 
 
 def times(cases: Mapping[Any, Runs], name: str) -> pd.DataFrame:
-    """Return the completion times of the two flows, one row a run of each case.
+    """Return the completion times of the two flows, one row for each run of each case.
 
     Returns
     -------
     DataFrame
-        `name` (the case), ``seed``, and what `tables.completion` gives.
+        `name` (the case), ``seed``, and the columns of `tables.completion`.
     """
     parts = []
     for case, runs in cases.items():
@@ -280,13 +287,16 @@ def times(cases: Mapping[Any, Runs], name: str) -> pd.DataFrame:
 
 
 def unequal(times: pd.DataFrame) -> float:
-    """Return by how many percent the flows' mean completion times differ; `times` as from `tables.completion`."""
+    """Return the difference in % of the flows' mean completion times; `times` comes from `tables.completion`."""
     mean = times[["main_s", "migrated_s"]].mean()
     return 100 * abs(float(mean["migrated_s"] / mean["main_s"]) - 1)
 
 
 def regularity(runs: Runs, cycle_ms: int) -> pd.DataFrame:
-    """Return by run the ``correlation`` of the main flow's rate with itself a cycle later, while both run."""
+    """Return for each run the ``correlation`` of the main flow's rate with its rate one cycle later.
+
+    Only the time in which both flows run counts.
+    """
     seen = phases(runs)
     main = seen[(seen["flow"] == "main") & seen["both_run"]]
     of_runs = [tables.autocorrelation(of["gbps"], cycle_ms) for _, of in tables.groups(main, ["run"])]
@@ -294,7 +304,10 @@ def regularity(runs: Runs, cycle_ms: int) -> pd.DataFrame:
 
 
 def takeover(runs: Runs) -> Measured:
-    """Measure how many ms after a move the migrated flow's mean rate first is nine times the main one's, by period."""
+    """Measure, by period, the time in ms from a move until the migrated flow's mean rate is nine times the main flow's.
+
+    Only slots in which both flows share a link count.
+    """
     times = {}
     for period in sorted({int(period) for period in runs.scenarios["period_ms"]}, reverse=True):
         chosen = on_one_link(moved_every(runs, period))
@@ -313,7 +326,7 @@ def as_slots_age(runs: Runs) -> Measured:
 
 
 def moved_every(runs: Runs, period_ms: int) -> Runs:
-    """Return the runs whose migrated flows are moved once in so many ms, dark time included."""
+    """Return the runs whose migrated flows move once every `period_ms`, dark time included."""
     cycle = 2 * period_ms * NS_PER_MS
     return runs.select(
         lambda scenario: any(
@@ -324,7 +337,7 @@ def moved_every(runs: Runs, period_ms: int) -> Runs:
 
 
 def of_variants(runs: Runs, **cc: str) -> Runs:
-    """Return the runs with flows of these variants, each by its name: ``migrated="bbr"``."""
+    """Return the runs whose flows have these variants, given by the name of the flow: ``migrated="bbr"``."""
     return runs.select(lambda scenario: cc.items() <= {flow.name: flow.cc for flow in scenario.flows}.items())
 
 
@@ -334,5 +347,5 @@ def variants(runs: Runs) -> pd.DataFrame:
         {"run": place, **{flow.name: flow.cc for flow in run.scenario.flows if flow.name in FLOWS}}
         for place, run in enumerate(runs)
     ]
-    # to be put beside every row of a table
+    # categories, because these values are repeated for every row of a table
     return pd.DataFrame(rows).astype(dict.fromkeys(FLOWS, "category"))

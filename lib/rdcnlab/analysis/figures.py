@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The house style: one place for the colours and markers of every variant and every role.
+"""The common style of all figures: the colours and markers of every variant and every role.
 
-Colours are those of Okabe and Ito, which hold for readers with any colour vision; markers repeat what colours say.
+The colours are those of Okabe and Ito, which readers with any colour vision can distinguish. Markers carry the same
+information as colours.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from rdcnlab.analysis import tables
 
 @dataclass(frozen=True)
 class Look:
-    """How something is drawn and what legends call it."""
+    """The colour and marker of a variant or role, and its label in legends."""
 
     label: str
     color: str
@@ -52,18 +53,18 @@ REFERENCE = "#888888"
 
 
 def look(name: str) -> Look:
-    """Return how to draw a variant or role; unknown names get grey, so that a new variant can be looked at at once."""
+    """Return the look of a variant or role. Unknown names are grey, so a new variant can be drawn without a change."""
     return LOOKS.get(name, Look(name, "#555555", "."))
 
 
 def shades(count: int) -> list[str]:
-    """Return colours for an ordered series, such as periods, from light to dark; they keep their order in grey."""
+    """Return colours for an ordered series, such as periods, from light to dark; the order also shows in grey."""
     return list(sns.color_palette("crest", count).as_hex())
 
 
 @contextlib.contextmanager
 def style() -> Iterator[None]:
-    """Draw in the house style inside the block."""
+    """Apply the common style inside the block."""
     settings: dict[Any, Any] = {
         **sns.axes_style("ticks"),
         **sns.plotting_context("paper"),
@@ -82,7 +83,7 @@ def style() -> Iterator[None]:
 
 
 class Drawing(Figure):
-    """A figure that notebooks show by themselves, without pyplot and its list of open figures."""
+    """A figure that notebooks display by themselves, without pyplot and its list of open figures."""
 
     def _repr_png_(self) -> bytes:
         buffer = io.BytesIO()
@@ -94,14 +95,20 @@ class Drawing(Figure):
 def panels(
     rows: int, columns: int, *, width: float = 3.0, height: float = 2.3, sharex: Literal["all", "col"] = "all"
 ) -> tuple[Drawing, npt.NDArray[np.object_]]:
-    """Return a figure with a grid of panels that share their axes, x in each column if asked; even one is a grid."""
+    """Return a figure with a grid of panels, and the panels. A single panel is a grid, too.
+
+    All panels share the y axis. They share the x axis too, or the panels of each column do, if `sharex` is ``col``.
+    """
     figure = Drawing(figsize=(width * columns, height * rows), layout="constrained")
     return figure, figure.subplots(rows, columns, sharex=sharex, sharey=True, squeeze=False)
 
 
 @contextlib.contextmanager
 def single(width: float, height: float, *, columns: int | None = None) -> Iterator[tuple[Drawing, Axes]]:
-    """Draw one panel in the house style; what has a label gets a legend above it, in one line or so many columns."""
+    """Draw one panel in the common style, with a legend above it.
+
+    The legend is in one line, or in the given number of columns.
+    """
     with style():
         figure = Drawing(figsize=(width, height), layout="constrained")
         ax = figure.subplots()
@@ -115,13 +122,14 @@ def bars(ax: Axes, stats: Mapping[str, pd.DataFrame], x: str, ticks: Sequence[st
     Parameters
     ----------
     ax : Axes
-        Where.
+        Axes to draw on.
     stats : dict of str to DataFrame
-        By the legend's word: columns `x`, ``mean``, ``low``, ``high``, as from `rdcnlab.analysis.tables.mean_ci`.
+        By the label in the legend: columns `x`, ``mean``, ``low``, ``high``, as `rdcnlab.analysis.tables.mean_ci`
+        returns them.
     x : str
-        Column by which bars are ordered.
+        Column that gives the order of the bars.
     ticks : sequence of str
-        Names of the places.
+        Labels of the groups of bars on the x axis.
     """
     width = 0.8 / len(stats)
     for place, ((label, rows), color) in enumerate(zip(stats.items(), shades(len(stats)), strict=True)):
@@ -134,14 +142,15 @@ def bars(ax: Axes, stats: Mapping[str, pd.DataFrame], x: str, ticks: Sequence[st
 
 
 def confusion(ax: Axes, counts: pd.DataFrame) -> None:
-    """Draw how many of each (rows) were taken for each (columns), in shades of their shares.
+    """Draw a confusion matrix; the shade of a cell shows its share of the row.
 
     Parameters
     ----------
     ax : Axes
-        Where.
+        Axes to draw on.
     counts : DataFrame
-        Whole numbers; index and columns are keys of `LOOKS`.
+        Number of samples of each class (rows) that were classified as each class (columns). Index and columns are keys
+        of `LOOKS`.
     """
     shares = counts.div(counts.sum(axis=1).clip(lower=1), axis=0)
     labels = [look(name).label for name in counts.columns]
@@ -160,7 +169,7 @@ def distribution(ax: Axes, values: pd.Series[float], name: str) -> None:
 
 
 def stated(ax: Axes, name: str, points: Sequence[tuple[float, float]]) -> None:
-    """Draw points that a paper states of a key of `LOOKS`, with one entry in the legend."""
+    """Draw points that a paper states, with one entry in the legend; `name` is a key of `LOOKS`."""
     drawn = look(name)
     for number, point in enumerate(points):
         label = None if number else f"{drawn.label}, paper"
@@ -168,18 +177,18 @@ def stated(ax: Axes, name: str, points: Sequence[tuple[float, float]]) -> None:
 
 
 def reference(ax: Axes, value: float, label: str, *, along: Literal["x", "y"] = "y") -> None:
-    """Draw a line that is no measurement: a rate, a share, or what the paper states.
+    """Draw a reference line, which is not a measurement: a rate, a share, or a value that the paper states.
 
     Parameters
     ----------
     ax : Axes
-        Where.
+        Axes to draw on.
     value : float
-        On the axis `along`.
+        Position of the line on the axis `along`.
     label : str
-        For the legend.
+        Label in the legend.
     along : {'x', 'y'}
-        Which axis the value is on.
+        The axis of the value.
     """
     line = ax.axhline if along == "y" else ax.axvline
     line(value, color=REFERENCE, linewidth=0.8, linestyle=":", label=label)
@@ -192,7 +201,7 @@ def shade(ax: Axes, spans: Sequence[tuple[float, float]]) -> None:
 
 
 def legend(figure: Figure, ax: Axes, *, columns: int | None = None) -> None:
-    """Put the legend of one panel above all of them, in one line or so many columns."""
+    """Put the legend of one panel above all panels, in one line or in the given number of columns."""
     handles, labels = ax.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=columns or len(labels))
 
@@ -203,15 +212,15 @@ def band(ax: Axes, stats: pd.DataFrame, x: str, name: str, *, scale: float = 1.0
     Parameters
     ----------
     ax : Axes
-        Where.
+        Axes to draw on.
     stats : DataFrame
-        Columns `x`, ``mean``, ``low``, ``high``, as from `rdcnlab.analysis.tables.mean_ci`.
+        Columns `x`, ``mean``, ``low``, ``high``, as `rdcnlab.analysis.tables.mean_ci` returns them.
     name : str
         A key of `LOOKS`.
     scale : float
         Factor on the values, to change their unit.
     width : float
-        Of the line in points; curves that lie on each other can be told apart where later ones are thinner.
+        Width of the line in points. If curves overlap, draw later ones thinner so that all stay visible.
     """
     drawn = look(name)
     ax.plot(stats[x], stats["mean"] * scale, color=drawn.color, label=drawn.label, linewidth=width)

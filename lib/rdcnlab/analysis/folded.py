@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cases whose bins are folded over weeks: sequence graphs, goodput, slopes, queues, days, and how they are drawn.
+"""Compute and draw cases whose bins are folded over weeks: sequence graphs, goodput, slopes, queues, days.
 
-A `Case` is what is compared, such as a variant: its name, its runs, and the first one's scenario in network time. See
-`rdcnlab.analysis.weeks` for what is done with one.
+A `Case` is one of several things to compare, such as a variant. It has a name, its runs, and the scenario of its first
+run in network time. `rdcnlab.analysis.weeks` has the computations for a single case.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from rdcnlab.scenario.flow import TCP_HEADERS
 
 
 class Case(NamedTuple):
-    """What is compared with others."""
+    """One of the cases to compare, such as a variant."""
 
     name: str
     runs: Runs
@@ -32,7 +32,10 @@ class Case(NamedTuple):
 
 
 def sequences(cases: Iterable[Case], flows: Iterable[str] | None = None) -> dict[str, pd.DataFrame]:
-    """Return the sequence graph of each case: ``run``, ``t_us``, ``bytes`` of a flow, the mean of all (or of some)."""
+    """Return the sequence graph of each case: ``run``, ``t_us``, ``bytes``.
+
+    The bytes are those of one flow: the mean over all flows, or over `flows` if given.
+    """
     found = {}
     for name, runs, scenario in cases:
         acked = runs.throughput[runs.throughput["where"] == SENDER]
@@ -45,13 +48,13 @@ def sequences(cases: Iterable[Case], flows: Iterable[str] | None = None) -> dict
 
 
 def rates(line: pd.DataFrame, flows: int = 1) -> pd.DataFrame:
-    """Return ``gbps`` of so many flows at the end of a flow's sequence graph, by run."""
+    """Return by run the rate ``gbps`` of `flows` flows, computed from the end of the sequence graph of one flow."""
     end = line.groupby("run").last().reset_index()
     return end.assign(gbps=8e-3 * flows * end["bytes"] / end["t_us"])
 
 
 def goodput(cases: Iterable[Case]) -> pd.DataFrame:
-    """Return the goodput of all flows together, in Gb/s: ``mean``, ``low``, ``high`` over runs, by case."""
+    """Return by case the total goodput of all flows in Gb/s: ``mean``, ``low``, ``high`` over runs."""
     present = list(cases)
     flows = {case.name: len(case.scenario.flows) for case in present}
     parts = [rates(line, flows[name]).assign(case=name) for name, line in sequences(present).items()]
@@ -59,22 +62,22 @@ def goodput(cases: Iterable[Case]) -> pd.DataFrame:
 
 
 def rtt_us(scenario: Scenario, link: str) -> float:
-    """Return the RTT of a full packet and its ACK through an empty network, by a link there and back."""
+    """Return the RTT [us] of a full packet and its ACK in an empty network, if both use `link`."""
     flow, mtu = scenario.flows[0], scenario.network.mtu
     return scenario.network.rtt_ns(flow.src, flow.dst, mtu, TCP_HEADERS, link=link, link_back=link) / NS_PER_US
 
 
 def slopes(lines: dict[str, pd.DataFrame], scenario: Scenario, link: str) -> dict[str, float]:
-    """Return the slope of each sequence graph in the days of a link, as a share of the link's payload rate."""
+    """Return the slope of each sequence graph during the days of a link, as a share of the link's payload rate."""
     rate = weeks.bound_gbps(scenario, only=link) / len(scenario.flows)
     rtt = rtt_us(scenario, link)
-    # what is shorter is a night
+    # a shorter span is a night, not a day
     spans = [span for span in weeks.spans_us(scenario, link) if span[1] - span[0] > rtt * 1.5]
     return {name: weeks.slope_gbps(line, spans, rtt) / rate for name, line in lines.items()}
 
 
 def queues(cases: Iterable[Case]) -> dict[str, pd.DataFrame]:
-    """Return the queue of each case's schedule in full packets: ``run``, ``t_us``, ``mean``."""
+    """Return for each case the length of the schedule's queue in full packets: ``run``, ``t_us``, ``mean``."""
     found = {}
     for name, runs, scenario in cases:
         queue = runs.queues[runs.queues["link"] == weeks.schedule(scenario).name]
@@ -84,14 +87,14 @@ def queues(cases: Iterable[Case]) -> dict[str, pd.DataFrame]:
 
 
 def into_week(times_us: pd.Series[float], scenario: Scenario) -> pd.Series[float]:
-    """Return how long after the begin of its week each instant is, us."""
+    """Return the time from the begin of the week to each instant, in us."""
     return times_us % (weeks.schedule(scenario).cycle / NS_PER_US)
 
 
 def waiting(
     lengths: dict[str, pd.DataFrame], scenario: Scenario, part_us: tuple[float, float] = (0.0, float("inf"))
 ) -> pd.DataFrame:
-    """Return the packets waiting in all or a part of each week: ``mean``, ``low``, ``high`` over runs, by case."""
+    """Return by case the mean queue length in each week, or in a part of it: ``mean``, ``low``, ``high`` over runs."""
     parts = [of.assign(case=name) for name, of in lengths.items()]
     every = pd.concat([pd.DataFrame({"case": [], "run": [], "t_us": [], "mean": []}), *parts])
     into = into_week(every["t_us"], scenario)
@@ -100,7 +103,7 @@ def waiting(
 
 
 def limit(scenario: Scenario) -> int | None:
-    """Return the packets that the queue of the first flow's schedule takes in, if that is limited."""
+    """Return the limit in packets of the queue of the first flow's schedule; None if there is no such limit."""
     queue = weeks.schedule(scenario).queue
     return None if queue is None else queue.packets
 
@@ -108,22 +111,23 @@ def limit(scenario: Scenario) -> int | None:
 def events_by_day(
     case: Case, names: Sequence[str], link: str, *, dilation: int, after_us: int, by_flow: bool = False
 ) -> pd.DataFrame:
-    """Count some events in every day of a link, of all flows together or of each.
+    """Count events in every day of a link, of all flows together or of each flow.
 
     Parameters
     ----------
     case : Case
-        What to count for.
+        The case whose events are counted.
     names : sequence of str
-        Events.
+        Names of the events.
     link : str
-        Of the days.
+        Link of the days.
     dilation : int
-        How many times slower the hosts' clocks, by which events are timed, run than the network's.
+        Factor between the time of the hosts, in which events are recorded, and the time of the network. The clocks of
+        the hosts run this many times slower.
     after_us : int
-        What comes so much after a day counts too.
+        Events up to this time after a day count, too.
     by_flow : bool
-        Count each flow's for itself.
+        Whether each flow's events are counted separately.
 
     Returns
     -------
@@ -139,7 +143,10 @@ def events_by_day(
 
 
 def plot_sequences(lines: dict[str, pd.DataFrame], scenario: Scenario, packet: str, circuit: str) -> Figure:
-    """Draw sequence graphs between what both networks could carry and what one of them could, days of one shaded."""
+    """Draw sequence graphs, with the bounds of both networks together and of the packet network alone.
+
+    The days of the circuit are shaded.
+    """
     flows = len(scenario.flows)
     at = np.arange(0, (scenario.probes.fold or 0) + 1, scenario.probes.bin, dtype=float)
     with figures.single(6.4, 3.4, columns=4) as (figure, ax):
@@ -155,7 +162,7 @@ def plot_sequences(lines: dict[str, pd.DataFrame], scenario: Scenario, packet: s
 
 
 def plot_queues(lengths: dict[str, pd.DataFrame], scenario: Scenario, circuit: str) -> Figure:
-    """Draw the lengths of queues and their limit, days of a link shaded."""
+    """Draw the lengths of queues and their limit. The days of the circuit are shaded."""
     with figures.single(6.4, 3.0, columns=4) as (figure, ax):
         for name, of in lengths.items():
             figures.band(ax, tables.mean_ci(of, ["t_us"], "mean"), "t_us", name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The throughput of small flows in groups: what a mean of them is, who gains, and what is chance.
+"""The throughput of groups of small flows: means, and the differences between periods with their intervals.
 
 The group of a flow is the first part of its name, see `rdcnlab.analysis.tables.role`.
 """
@@ -14,14 +14,15 @@ from rdcnlab.analysis import tables
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.runs.frame import Runs
 
-#: What counts alike in a group's mean: each flow, or each second of a flow (all bytes over all flows' time).
+#: The weights in a group's mean: ``flow`` weights all flows equally, ``time`` weights all seconds of flows equally
+#: (all bytes divided by the sum of all flows' times).
 Average = Literal["flow", "time"]
-#: What is short: a flow that the initial windows of a few round trips carry, MB.
+#: Largest size in MB of a short flow: a few round trips of slow start carry it.
 _SHORT_MB = 4
 
 
 def of_groups(runs: Runs, average: Average = "flow") -> pd.DataFrame:
-    """Average the throughput [Gb/s] of a group's flows: ``run``, ``period_ms``, ``group``, ``gbps``."""
+    """Average the throughput [Gb/s] of the flows of each group: ``run``, ``period_ms``, ``group``, ``gbps``."""
     grouped = tables.goodput(runs.flows).groupby(["run", "period_ms", "group"])
     if average == "flow":
         return grouped["gbps"].mean().reset_index()
@@ -30,7 +31,10 @@ def of_groups(runs: Runs, average: Average = "flow") -> pd.DataFrame:
 
 
 def changes(runs: Runs, average: Average = "flow") -> Measured:
-    """Measure what each period adds to a group's mean at the longest; a seed has the same volumes at all."""
+    """Measure the difference between each group's mean at every period and its mean at the longest period.
+
+    Runs of equal seeds are compared, because a seed gives the same volumes at every period.
+    """
     seeds = {place: run.scenario.seed for place, run in enumerate(runs)}
     rates = of_groups(runs, average).assign(seed=lambda frame: frame["run"].map(seeds))
     table = rates.pivot_table(index=["group", "seed"], columns="period_ms", values="gbps")
@@ -41,9 +45,9 @@ def changes(runs: Runs, average: Average = "flow") -> Measured:
 
 
 def by_volume(runs: Runs) -> Measured:
-    """Measure the migrated flows' mean throughput, Gb/s, of long flows, and of short ones by where they begin.
+    """Measure the mean throughput of the migrated flows in Gb/s: of long flows, and of short flows by their first link.
 
-    The intervals are of flows, not of runs: few runs have flows of every kind.
+    The intervals are over flows, not over runs, because few runs have flows of every kind.
     """
     flows = tables.goodput(runs.flows)
     flows = flows[flows["group"] == "migrated"]

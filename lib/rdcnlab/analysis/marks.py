@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What switches mark and flows send again, over the marking threshold and the period of moves."""
+"""Marks, drops and retransmissions, by the marking threshold and the period of moves."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from rdcnlab.analysis import tables
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.runs.frame import Runs
 
-#: How long after a move the queue that it made still stands.
+#: Time in ms for which the queue that a move causes still exists.
 _SOON_MS = 15
 _POINT = "{:g} B, {:g} ms"
 _THRESHOLD = "{:g} kB"
 
 
 def counted(runs: Runs) -> pd.DataFrame:
-    """Return one row a run: ``period_ms``, ``threshold_kB``, ``marked`` (% of packets), ``retransmits``."""
+    """Return one row for each run: ``period_ms``, ``threshold_kB``, ``marked`` (% of packets), ``retransmits``."""
     links = {link.name for run in runs for link in run.scenario.network.links}
     throughput = runs.throughput
     packets = throughput[throughput["where"].isin(links)].groupby("run")["packets"].sum()
@@ -25,7 +25,7 @@ def counted(runs: Runs) -> pd.DataFrame:
             "marked": 100 * runs.queues.groupby("run")["marks"].sum() / packets,
             "retransmits": runs.flows.groupby("run")["retransmits"].sum(),
             "threshold_kB": [(run.scenario.switch.ecn_threshold or 0) // 1000 for run in runs],
-            # none where the flows stay where they are
+            # 0 if no flow moves
             "period_ms": runs.scenarios.set_index("run")["period_ms"].fillna(0),
         }
     )
@@ -45,7 +45,7 @@ def soon_after_moves(runs: Runs) -> Measured:
 
 
 def dropped_soon(runs: Runs) -> Measured:
-    """Measure the share of drops, in %, in the first 15 ms after a move; the note has how many there are in all."""
+    """Measure the share of drops, in %, in the first 15 ms after a move; the note has the number of all drops."""
     sums = _since_moves(runs, "drops")
     listed = ", ".join(f"{name}: {number:g}" for name, number in tables.cases(sums["all"], _POINT).items())
     return Measured.each(100 * sums["soon"] / sums["all"], _POINT, f"drops {listed}")
@@ -54,7 +54,7 @@ def dropped_soon(runs: Runs) -> Measured:
 def marks_a_meeting(runs: Runs) -> Measured:
     """Measure thousands of marks in the first 15 ms after a move onto the shared link, by threshold and period."""
     soon = _since_moves(runs, "marks")["soon"]
-    # they meet once in two periods, as long as both run; the first slot is apart
+    # while both flows run, they meet once in two periods; in the first slot they are on different links
     meetings = tables.completion(runs.flows)
     meetings["times"] = (1000 * meetings["both_s"] / (2 * meetings["period_ms"])).round()
     seen = runs.scenarios[["run", "switch.ecn_threshold", "period_ms"]].merge(meetings[["run", "times"]], on="run")
@@ -62,12 +62,12 @@ def marks_a_meeting(runs: Runs) -> Measured:
 
 
 def again_by_threshold(runs: Runs) -> Measured:
-    """Measure the mean number of retransmissions by the threshold."""
+    """Measure the mean number of retransmissions, by threshold."""
     return Measured.each(counted(runs).groupby("threshold_kB")["retransmits"].mean(), _THRESHOLD)
 
 
 def marked_by_threshold(runs: Runs) -> Measured:
-    """Measure the share of marked packets, in %, by the threshold; the note has how long both flows took."""
+    """Measure the share of marked packets, in %, by threshold; the note has the time at which the last flow ended."""
     rows = counted(runs)
     flows = runs.flows.merge(rows[["run", "threshold_kB"]], on="run")
     took = flows.groupby(["threshold_kB", "run"])["end_s"].max().reset_index()
@@ -76,7 +76,7 @@ def marked_by_threshold(runs: Runs) -> Measured:
 
 
 def _since_moves(runs: Runs, column: str) -> pd.DataFrame:
-    """Sum a column of the queues by threshold and period: in the first 15 ms after moves, ``soon``, and in ``all``."""
+    """Sum a column of the queues by threshold and period: ``soon`` in the first 15 ms after moves, ``all`` in total."""
     queues = runs.queues
     counts = queues[column]
     parts = queues.assign(soon=counts.where(queues["bin"] % queues["period_ms"] < _SOON_MS, 0), all=counts)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was measured for a statement, and the verbs that say it: means by case, how much more, how far above.
+"""`Measured`, the measurement for a claim, and functions that compute it: means by case, ratios, and margins.
 
-`stats` are frames with ``mean``, ``low`` and ``high``, one row a case, named by the index, as from `means`.
+The argument `stats` is a frame with ``mean``, ``low`` and ``high``, as `means` returns it. It has one row for each
+case. Its index names the cases.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ class Measured:
     Parameters
     ----------
     cases : dict of str to float
-        One number for each case the claim speaks of; NaN where it cannot be told. No case: not run.
+        One number for each case of the claim; NaN if it cannot be determined. No case means: not run.
     note : str
-        A remark for the reader, such as what stood in the way.
+        A remark for readers, such as why there is no number.
     """
 
     cases: Mapping[str, float] = field(default_factory=dict)
@@ -31,12 +32,12 @@ class Measured:
 
     @classmethod
     def one(cls, value: float, note: str = "") -> Measured:
-        """Return the measurement of a claim that speaks of a single number."""
+        """Return the measurement of a claim about a single number."""
         return cls({"": float(value)}, note)
 
     @classmethod
     def each(cls, values: pd.Series[float], template: str = "{}", note: str = "") -> Measured:
-        """Return the measurement of a claim that speaks of each row of a series; see `tables.cases`."""
+        """Return the measurement of a claim with one case for each row of a series; see `tables.cases`."""
         return cls(tables.cases(values, template), note)
 
     def text(self, unit: str) -> str:
@@ -49,14 +50,14 @@ class Measured:
 
 
 def means(frame: pd.DataFrame, by: str | Sequence[str], value: str) -> pd.DataFrame:
-    """Average a column over the rows of each case, with intervals; see `tables.mean_ci`. Cases are the index."""
+    """Average a column over the rows of each case, with intervals; see `tables.mean_ci`. The index has the cases."""
     columns = [by] if isinstance(by, str) else list(by)
     stats = tables.mean_ci(frame, columns, value)
     return stats.set_index(columns[0] if isinstance(by, str) else columns)
 
 
 def over(stats: pd.DataFrame, more: str, less: str) -> Measured:
-    """Measure how much more one case has than another, in %, by their means; not run where one is missing."""
+    """Measure by how many % the mean of one case is above the mean of another; not run if one is missing."""
     mean = stats["mean"].to_dict()
     if not {more, less} <= set(mean):
         return Measured()
@@ -64,7 +65,10 @@ def over(stats: pd.DataFrame, more: str, less: str) -> Measured:
 
 
 def above(greater: pd.DataFrame, lesser: pd.DataFrame) -> Measured:
-    """Measure how far some cases are above others, between intervals; not run where there is nothing to compare."""
+    """Measure the margin between the intervals of some cases and of others; not run if there is nothing to compare.
+
+    See `tables.margin`: the margin is positive if all intervals of `greater` are above those of `lesser`.
+    """
     if not len(greater) or not len(lesser):
         return Measured()
     note = f"{tables.listed(greater)}; against {tables.listed(lesser)}"
@@ -72,17 +76,17 @@ def above(greater: pd.DataFrame, lesser: pd.DataFrame) -> Measured:
 
 
 def ahead(stats: pd.DataFrame, first: str, second: str) -> Measured:
-    """Measure how far one case is above another, between intervals; not run where one is missing."""
+    """Measure the margin by which the interval of one case is above another's; not run if one is missing."""
     return above(stats[stats.index == first], stats[stats.index == second])
 
 
 def lowest(stats: pd.DataFrame, name: str) -> Measured:
-    """Measure how far all others are above a case, between intervals."""
+    """Measure the margin by which the intervals of all other cases are above the interval of one case."""
     return above(stats.drop(index=name, errors="ignore"), stats[stats.index == name])
 
 
 def highest(stats: pd.DataFrame, names: Sequence[Hashable], note: str) -> Measured:
-    """Measure how far some cases are above all others, between intervals; without a number where not all are there."""
+    """Measure the margin by which the intervals of some cases are above all others; no number if a case is missing."""
     others = [name for name in stats.index if name not in names]
     if not others or not set(names) <= set(stats.index):
         return Measured(note="not all variants ran")
@@ -92,6 +96,9 @@ def highest(stats: pd.DataFrame, names: Sequence[Hashable], note: str) -> Measur
 def margins(
     greater: pd.DataFrame, lesser: pd.DataFrame, cases: Iterable[Hashable] | None = None, template: str = "{}"
 ) -> dict[str, float]:
-    """Return for each case, of both frames by default, how far its one interval is above its other one."""
+    """Return for each case the margin by which its interval in `greater` is above its interval in `lesser`.
+
+    By default these are the cases that both frames have.
+    """
     chosen = greater.index.intersection(lesser.index) if cases is None else list(cases)
     return {template.format(case): tables.margin(greater.loc[[case]], lesser.loc[[case]]) for case in chosen}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What moves do to a flow: what is dropped then, and how fast it is back at the rate of its link."""
+"""Effects of moves on a flow: the drops that they cause, and the time to reach the rate of the link."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 
-#: Drops this long after a move count as caused by it: more than three smallest RTTs.
+#: Drops up to this time after a move count as caused by it. The time is more than three times the smallest RTT.
 _AFTER_MOVE_NS = NS_PER_MS
 
 
 def ramp_up_ms(runs: Runs) -> pd.DataFrame:
-    """Return for each run of one flow the ms from its start to the end of the first bin at 95 % of the link's rate."""
+    """Return the ramp-up time in ms for each run of one flow.
+
+    It is the time from the start of the flow to the end of the first bin in which it has 95 % of the link's rate.
+    """
     rates = tables.rates(runs.throughput, NS_PER_MS, NS_PER_MS)
     line_rate = runs[0].scenario.network.links[0].rate
     first = rates[rates["rate_bps"] >= 0.95 * line_rate].groupby("run")["t_s"].min()
@@ -25,7 +28,7 @@ def ramp_up_ms(runs: Runs) -> pd.DataFrame:
 
 
 def drops_by_moves(scenario: Scenario, events: pd.DataFrame) -> int:
-    """Count drops in the dark, and those within 1 ms after a timetable entered a slot."""
+    """Count the drops in the dark, and those within 1 ms after the begin of a slot."""
     drops = events[events["event"].str.startswith("drop")]
     moves = np.sort(events.loc[events["event"] == "slot", "t_ns"].to_numpy())
     if not any(flow.slots for flow in scenario.flows) or drops.empty:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From tables to tables: bins, rates, means with intervals, fairness, timetables, windows.
+"""Compute tables from tables: bins, rates, means with intervals, fairness, timetables, windows.
 
-All functions are pure. Data frames are tidy, one observation a row; columns are named in each docstring.
+All functions are pure. Data frames are tidy: each row is one observation. Each docstring names the columns.
 """
 
 from __future__ import annotations
@@ -22,45 +22,45 @@ Floats = npt.NDArray[np.float64]
 
 
 def role(flow: str) -> str:
-    """Return the group a flow belongs to by its name: what stands before the first ``-``."""
+    """Return the group of a flow: the part of its name before the first ``-``."""
     return flow.split("-", 1)[0]
 
 
 def groups(frame: pd.DataFrame, by: Sequence[str]) -> Iterator[tuple[tuple[Any, ...], pd.DataFrame]]:
-    """Go through the groups of a frame, each with the tuple of its values of `by`."""
+    """Iterate over the groups of a frame, each with the tuple of its values of `by`."""
     for key, group in frame.groupby(list(by), sort=True):
-        # a list of columns gives tuples, even of one; the stubs do not know
+        # a list of columns gives tuples, also a list of one column; the type stubs do not say so
         yield cast(tuple[Any, ...], key), group
 
 
 def cases(values: pd.Series[Any], template: str = "{}") -> dict[str, float]:
-    """Return a series as numbers by name: its index, put into a template such as ``{:g} ms``."""
+    """Return the numbers of a series by name. The name is its index, formatted by a template such as ``{:g} ms``."""
     names = [index if isinstance(index, tuple) else (index,) for index in values.index]
     return {template.format(*name): float(value) for name, value in zip(names, values, strict=True)}
 
 
 def rates(throughput: pd.DataFrame, base_ns: int, bin_ns: int, *, receiver: bool = False) -> pd.DataFrame:
-    """Turn counted bytes into rates, with zeros where nothing was seen.
+    """Compute rates from counted bytes. A bin without bytes has the rate zero.
 
     Parameters
     ----------
     throughput : DataFrame
         Columns ``run``, ``bin``, ``where``, ``flow``, ``bytes``.
     base_ns, bin_ns : int
-        Width of the bins counted, and of those wanted; a multiple of the former.
+        Width of the counted bins, and of the bins to return. The second is a multiple of the first.
     receiver : bool
-        Count payload at the receiver; otherwise what the switch's links carried, overhead included.
+        Whether to count payload at the receiver. Otherwise bytes on the switch's links count, overhead included.
 
     Returns
     -------
     DataFrame
-        ``run``, ``flow``, ``t_s`` (start of the bin), ``rate_bps``. All runs go from 0 to the last bin of the longest,
-        so that a mean over runs counts those that have ended as zero.
+        ``run``, ``flow``, ``t_s`` (start of the bin), ``rate_bps``. All runs have bins from 0 to the last bin of the
+        longest run. So in a mean over runs, a run that has ended counts as zero.
 
     Raises
     ------
     ValueError
-        `bin_ns` is no multiple of `base_ns`.
+        `bin_ns` is not a multiple of `base_ns`.
     """
     counted = dense(throughput, base_ns, bin_ns, receiver=receiver)
     if not len(counted.bytes):
@@ -78,18 +78,18 @@ def rates(throughput: pd.DataFrame, base_ns: int, bin_ns: int, *, receiver: bool
 
 @dataclass(frozen=True)
 class Dense:
-    """Bytes of each flow of each run, in bins of which none is left out.
+    """Bytes of each flow of each run in every bin; empty bins are included.
 
     Parameters
     ----------
     run : ndarray of int, shape (n,)
-        In rising order.
+        Number of the run, in rising order.
     flow : array, shape (n,)
-        Names in the order of the alphabet, run by run.
+        Name of the flow, in alphabetical order within each run.
     t_s : ndarray, shape (m,)
-        Start of each bin.
+        Start of each bin, in s.
     bytes : ndarray, shape (n, m)
-        What was counted.
+        Counted bytes.
     """
 
     run: npt.NDArray[np.int64]
@@ -99,7 +99,7 @@ class Dense:
 
 
 def dense(throughput: pd.DataFrame, base_ns: int, bin_ns: int, *, receiver: bool = False) -> Dense:
-    """Fill in the bins in which nothing was seen; parameters and errors as of `rates`."""
+    """Add the bins without bytes. Parameters and errors are those of `rates`."""
     step, rest = divmod(bin_ns, base_ns)
     if rest or step < 1:
         raise ValueError(f"bins of {bin_ns} ns cannot be made of bins of {base_ns} ns")
@@ -134,9 +134,9 @@ def mean_ci(frame: pd.DataFrame, by: Sequence[str], value: str, level: float = 0
     Parameters
     ----------
     frame : DataFrame
-        One row an observation.
+        Each row is one observation.
     by : sequence of str
-        Columns that tell groups apart.
+        Columns that define the groups.
     value : str
         Column to average.
     level : float
@@ -145,8 +145,8 @@ def mean_ci(frame: pd.DataFrame, by: Sequence[str], value: str, level: float = 0
     Returns
     -------
     DataFrame
-        The columns of `by`, then ``mean``, ``low``, ``high`` and ``n``. A single observation has an interval of its own
-        width, zero.
+        The columns of `by`, then ``mean``, ``low``, ``high`` and ``n``. The interval of a single observation has width
+        zero.
     """
     grouped = frame.groupby(list(by), sort=True)[value].agg(["mean", "std", "count"]).reset_index()
     count = grouped["count"].to_numpy(dtype=float)
@@ -158,25 +158,27 @@ def mean_ci(frame: pd.DataFrame, by: Sequence[str], value: str, level: float = 0
 
 
 def sizes(stats: pd.DataFrame) -> pd.DataFrame:
-    """Return the intervals of sizes, whatever their sign; `stats` has ``mean``, ``low``, ``high`` as from `mean_ci`."""
+    """Return the means without their sign, with intervals of the same width; `stats` comes from `mean_ci`."""
     half = (stats["high"] - stats["low"]) / 2
     size = stats["mean"].abs()
     return stats.assign(mean=size, low=size - half, high=size + half)
 
 
 def margin(greater: pd.DataFrame, lesser: pd.DataFrame) -> float:
-    """Return how far the lowest interval of some rows is above the highest one of others; negative where they overlap.
+    """Return the margin between the intervals of two frames; it is negative if they overlap.
+
+    The margin is the lowest ``low`` of `greater` minus the highest ``high`` of `lesser`.
 
     Parameters
     ----------
     greater, lesser : DataFrame
-        ``low`` and ``high``, as from `mean_ci`.
+        Columns ``low`` and ``high``, as `mean_ci` returns them.
     """
     return float(greater["low"].min() - lesser["high"].max())
 
 
 def listed(stats: pd.DataFrame, unit: str = "", template: str = "{}") -> str:
-    """Return means and their intervals in words; `stats` as from `mean_ci`, named by its index."""
+    """Return means and their intervals as text; `stats` comes from `mean_ci`, and its index names the cases."""
     after = f" {unit}" if unit else ""
     names = cases(stats["mean"], template)
     rows = zip(names.items(), stats["low"], stats["high"], strict=True)
@@ -184,7 +186,7 @@ def listed(stats: pd.DataFrame, unit: str = "", template: str = "{}") -> str:
 
 
 def goodput(flows: pd.DataFrame) -> pd.DataFrame:
-    """Add each flow's ``group`` (see `role`) and ``gbps``, its size over its completion time."""
+    """Add each flow's ``group`` (see `role`) and ``gbps``, its size divided by its completion time."""
     return flows.assign(group=flows["flow"].map(role), gbps=8e-9 * flows["size_B"] / flows["fct_s"])
 
 
@@ -196,18 +198,18 @@ def jain(rates_of_flows: npt.ArrayLike) -> float:
 
 
 def cdf(values: npt.ArrayLike) -> pd.DataFrame:
-    """Return the empirical distribution: ``value`` in rising order and ``share`` of values not above it."""
+    """Return the empirical distribution: ``value`` in rising order, and ``share`` of the values that are not larger."""
     x = np.sort(np.asarray(values, dtype=float))
     return pd.DataFrame({"value": x, "share": np.arange(1, x.size + 1) / max(x.size, 1)})
 
 
 def targets(scenario: Scenario, flow: str, t_ns: npt.ArrayLike) -> npt.NDArray[np.str_]:
-    """Return where a flow's timetable points at given instants.
+    """Return the link that a flow's timetable selects at given instants.
 
     Parameters
     ----------
     scenario : Scenario
-        Gives timetables and their phases.
+        Scenario with the timetables and their phases.
     flow : str
         Name of the flow.
     t_ns : array_like of int, shape (n,)
@@ -216,7 +218,7 @@ def targets(scenario: Scenario, flow: str, t_ns: npt.ArrayLike) -> npt.NDArray[n
     Returns
     -------
     ndarray of str, shape (n,)
-        Names of links, ``dark`` or ``bypass``. A boundary belongs to the slot that begins.
+        Names of links, ``dark`` or ``bypass``. The instant of a boundary belongs to the slot that begins there.
     """
     index = [item.name for item in scenario.flows].index(flow)
     slots, first, phase = scenario.timetable(scenario.flows[index])
@@ -231,7 +233,7 @@ def targets(scenario: Scenario, flow: str, t_ns: npt.ArrayLike) -> npt.NDArray[n
 
 
 def together(scenario: Scenario, flow: str, other: str, t_ns: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-    """Return at which instants two flows are on one link; see `targets`."""
+    """Return for each instant whether two flows are on the same link; see `targets`."""
     first, second = targets(scenario, flow, t_ns), targets(scenario, other, t_ns)
     return np.asarray((first == second) & (first != "dark") & (first != "bypass"))
 
@@ -243,7 +245,7 @@ def overlap(first: pd.DataFrame, second: pd.DataFrame) -> npt.NDArray[np.bool_]:
 
 
 def falls(t: Floats, values: Floats, share: float) -> Floats:
-    """Return the instants at which a series falls by more than a share of its last value in one step.
+    """Return the instants at which a series falls in one step by more than a share of its previous value.
 
     Parameters
     ----------
@@ -281,19 +283,19 @@ def cycles(t: Floats, values: Floats, cycle: float) -> pd.DataFrame:
 
 
 def with_fields(frame: pd.DataFrame, scenarios: pd.DataFrame) -> pd.DataFrame:
-    """Add the fields of each row's scenario (``seed``, ``cc``, ``period_ms``...) by its ``run``."""
+    """Add to each row the fields of the scenario of its ``run`` (``seed``, ``cc``, ``period_ms``...)."""
     places = pd.Index(scenarios["run"]).get_indexer(pd.Index(frame["run"]))
     more = {}
     for name in scenarios.columns.drop(["run", "id", "shipped"]):
         column = scenarios[name]
-        # a frame has many rows of each run
+        # categories, because a frame has many rows for each run
         values = column.astype("category").array if isinstance(column.dtype, pd.StringDtype) else column.array
         more[name] = pd.api.extensions.take(values, places, allow_fill=bool((places < 0).any()))
     return frame.assign(**more)
 
 
 def completion(flows: pd.DataFrame) -> pd.DataFrame:
-    """Compare main and migrated flows of each run.
+    """Compare the main and migrated flows of each run.
 
     Parameters
     ----------
@@ -304,7 +306,7 @@ def completion(flows: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         ``run``, ``period_ms``, ``main_s`` and ``migrated_s`` (mean completion time of the group), ``prolongation_s``
-        (their difference), ``both_s`` (until when flows of both groups run).
+        (their difference), ``both_s`` (end of the time in which flows of both groups run).
     """
     by_role = flows.assign(role=flows["flow"].map(role))
     grouped = by_role.groupby(["run", "period_ms", "role"], dropna=False)
@@ -317,14 +319,14 @@ def completion(flows: pd.DataFrame) -> pd.DataFrame:
 
 
 def at(t: Floats, values: Floats, grid: Floats) -> Floats:
-    """Sample a step function: the last value at or before each point of a grid, NaN before the first.
+    """Sample a step function: the last value at or before each point of a grid, NaN before the first value.
 
     Parameters
     ----------
     t, values : ndarray, shape (n,)
-        Steps in order of time.
+        Time and value of each step, in order of time.
     grid : ndarray, shape (m,)
-        Where to sample.
+        Times at which to sample.
     """
     last = np.searchsorted(t, grid, side="right") - 1
     sampled: Floats = np.where(last >= 0, values[np.maximum(last, 0)], np.nan)
@@ -332,16 +334,16 @@ def at(t: Floats, values: Floats, grid: Floats) -> Floats:
 
 
 def sample(tcp: pd.DataFrame, column: str, bin_ns: int) -> pd.DataFrame:
-    """Sample what ACKs tell of each flow on one grid; see `at`.
+    """Sample a value that ACKs report, for each flow on the same grid; see `at`.
 
     Parameters
     ----------
     tcp : DataFrame
         Columns ``run``, ``flow``, ``t_ns`` and `column`, in order of time.
     column : str
-        What to sample.
+        Column to sample.
     bin_ns : int
-        Width of the grid, which begins at 0 and ends with the flow's last ACK.
+        Step of the grid. The grid begins at 0 and ends with the flow's last ACK.
 
     Returns
     -------
@@ -357,7 +359,7 @@ def sample(tcp: pd.DataFrame, column: str, bin_ns: int) -> pd.DataFrame:
 
 
 def autocorrelation(values: npt.ArrayLike, lag: int) -> float:
-    """Return the correlation of a series with itself `lag` samples later; NaN where it is too short or constant."""
+    """Return the correlation of a series with itself `lag` samples later; NaN if it is too short or constant."""
     x = np.asarray(values, dtype=float)
     if lag < 1 or x.size < lag + 3 or np.ptp(x[:-lag]) == 0 or np.ptp(x[lag:]) == 0:
         return float("nan")
@@ -365,7 +367,7 @@ def autocorrelation(values: npt.ArrayLike, lag: int) -> float:
 
 
 def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
-    """Return Spearman's rank correlation; NaN for fewer than three points, or where one side is constant."""
+    """Return Spearman's rank correlation; NaN for fewer than three points, or if one side is constant."""
     a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if a.size < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
         return float("nan")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What retransmission timeouts have to do with which of two flows ends last."""
+"""The relation between retransmission timeouts and the order in which two flows end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rdcnlab.runs.frame import Runs
 
 
 def later_by_timeouts(runs: Mapping[str, Runs]) -> Measured:
-    """Fit by how much, s, the main flow ends later, over how many timeouts more it has, by case."""
+    """Fit a line by case: the time in s by which the main flow takes longer, over its number of additional timeouts."""
     told = []
     for case, of in runs.items():
         flows = of.flows[of.flows["flow"].isin(competition.FLOWS)].set_index(["run", "flow"])
@@ -27,7 +27,7 @@ def later_by_timeouts(runs: Mapping[str, Runs]) -> Measured:
 
 
 def more_timeouts(runs: Mapping[str, Runs], than: Mapping[str, Runs]) -> Measured:
-    """Measure the main flow's timeouts, a run, less those in other runs of the same case."""
+    """Measure the main flow's mean timeouts per run, minus those in other runs (`than`) of the same case."""
     mean = [
         {case: of.flows.query("flow == 'main'")["timeouts"].mean() for case, of in each.items()}
         for each in (runs, than)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From tables to tables, for networks whose timetable repeats quickly: folds over weeks, sequence graphs, bounds, days.
+"""Compute tables for networks with a fast timetable: folds over weeks, sequence graphs, bounds, days.
 
 A *week* is one cycle of a schedule, a *day* one of its slots. All functions are pure; see `rdcnlab.analysis.tables`.
 """
@@ -19,12 +19,12 @@ from rdcnlab.scenario.queue import ETHERNET_HEADER
 
 
 def schedule(scenario: Scenario, name: str | None = None) -> Schedule:
-    """Return a schedule by its name, or that of the first flow.
+    """Return a schedule by its name, or the schedule of the first flow.
 
     Raises
     ------
     ValueError
-        There is none.
+        There is no such schedule.
     """
     found = scenario.network.schedule(scenario.flows[0].path if name is None else name)
     if found is None:
@@ -33,24 +33,24 @@ def schedule(scenario: Scenario, name: str | None = None) -> Schedule:
 
 
 def fold(frame: pd.DataFrame, column: str, scenario: Scenario, *, kind: str = "sum") -> pd.DataFrame:
-    """Return the mean of what was counted in bins over all repetitions of a span, such as three weeks.
+    """Return the mean value of each bin over all repetitions of a span, such as three weeks.
 
     Parameters
     ----------
     frame : DataFrame
-        Columns ``run``, ``bin`` and `column`, of runs that have `Probes.fold`; a bin may have several rows, which add
-        up, or none, which counts as zero.
+        Columns ``run``, ``bin`` and `column`, from runs with `Probes.fold`. Several rows of a bin are added up. A bin
+        without rows counts as zero.
     column : str
-        What to average.
+        Column to average.
     scenario : Scenario
-        One of the runs', which gives bins and span.
+        The scenario of one of the runs. It gives the width of the bins and the length of the span.
     kind : {'sum', 'mean'}
-        Whether the table has sums over all spans (bytes), or means already (lengths of queues).
+        ``sum`` if the table has sums over all repetitions (bytes), ``mean`` if it has means (lengths of queues).
 
     Returns
     -------
     DataFrame
-        ``run``, ``t_us`` (begin of the bin, from that of the span), ``mean``.
+        ``run``, ``t_us`` (begin of the bin, counted from the begin of the span), ``mean``.
 
     Raises
     ------
@@ -76,9 +76,9 @@ def sequence(folded: pd.DataFrame, *, share: float = 1.0) -> pd.DataFrame:
     Parameters
     ----------
     folded : DataFrame
-        As from `fold`, of bytes.
+        Bytes, as `fold` returns them.
     share : float
-        Of the sum, such as one flow's part.
+        Factor on the bytes, such as one flow's share of the sum.
 
     Returns
     -------
@@ -96,23 +96,23 @@ def sequence(folded: pd.DataFrame, *, share: float = 1.0) -> pd.DataFrame:
 def carried(
     scenario: Scenario, t_ns: npt.ArrayLike, *, name: str | None = None, only: str | None = None
 ) -> tables.Floats:
-    """Return the payload that links which are never idle have carried since the schedule began, in bytes.
+    """Return the payload in bytes that links carry from the begin of the schedule on, if they are never idle.
 
     Parameters
     ----------
     scenario : Scenario
-        Gives the schedule and the rates of the links.
+        Scenario with the schedule and the rates of the links.
     t_ns : array_like, shape (n,)
-        Instants from the begin of the schedule.
+        Instants in ns, counted from the begin of the schedule.
     name : str, optional
-        The schedule; by default the first flow's.
+        Name of the schedule; by default the schedule of the first flow.
     only : str, optional
-        A link that is there all the time, in the place of the timetable.
+        A link that is always available; it replaces the timetable.
 
     Returns
     -------
     ndarray, shape (n,)
-        Sums over all flows; in the dark nothing is carried.
+        Payload of all flows together. In the dark nothing is carried.
     """
     rates = {link.name: float(link.rate) for link in scenario.network.links}
     slots = schedule(scenario, name).slots
@@ -127,7 +127,7 @@ def carried(
 
 
 def bound_gbps(scenario: Scenario, *, name: str | None = None, only: str | None = None) -> float:
-    """Return the mean payload rate of links that are never idle, in Gb/s; see `carried`."""
+    """Return the mean payload rate in Gb/s of links that are never idle; see `carried`."""
     cycle = schedule(scenario, name).cycle
     return float(carried(scenario, [cycle], name=name, only=only)[0]) * 8 / cycle
 
@@ -138,7 +138,7 @@ def packets(scenario: Scenario, length_b: pd.Series[float]) -> pd.Series[float]:
 
 
 def days(scenario: Scenario, link: str, *, name: str | None = None) -> npt.NDArray[np.int64]:
-    """Return when the slots of a link begin and end that are over before the limit, in ns, shape (n, 2)."""
+    """Return begin and end in ns of each slot of a link that ends before the scenario's limit, shape (n, 2)."""
     found = schedule(scenario, name)
     phase = scenario.phase(found)
     ends = np.cumsum([slot.duration for slot in found.slots])
@@ -156,20 +156,21 @@ def days(scenario: Scenario, link: str, *, name: str | None = None) -> npt.NDArr
 def per_day(
     events: pd.DataFrame, spans: npt.NDArray[np.int64], runs: Iterable[int], *, after_ns: int = 0, begin_ns: int = 0
 ) -> pd.DataFrame:
-    """Count events in each day, days without any included.
+    """Count the events in each day; days without events are included.
 
     Parameters
     ----------
     events : DataFrame
-        ``run`` and ``t_ns`` of what is counted.
+        Columns ``run`` and ``t_ns`` of the events to count.
     spans : ndarray, shape (n, 2)
-        Begin and end of each day, as from `days`.
+        Begin and end of each day, as `days` returns them.
     runs : iterable of int
-        Which runs to count for, those without events included.
+        Runs to count for; runs without events are included.
     after_ns : int
-        What comes so much later counts too: the effects of a day show a round trip after its end.
+        Events up to this time after a day count, too: the effects of a day are visible until a round trip after its
+        end.
     begin_ns : int
-        Days that begin before are left out.
+        Days that begin earlier are left out.
 
     Returns
     -------
@@ -186,7 +187,7 @@ def per_day(
 
 
 def spans_us(scenario: Scenario, link: str) -> list[tuple[float, float]]:
-    """Return the days of a link in the span of a fold, in us from its begin."""
+    """Return begin and end of the days of a link within the span of a fold, in us from the begin of the span."""
     fold_ns = scenario.probes.fold or scenario.limit
     first = scenario.probes.fold_from
     found = days(scenario, link) - first
@@ -199,11 +200,12 @@ def slope_gbps(line: pd.DataFrame, spans: Sequence[tuple[float, float]], after_u
     Parameters
     ----------
     line : DataFrame
-        ``run``, ``t_us``, ``bytes``, as from `sequence`.
+        ``run``, ``t_us``, ``bytes``, as `sequence` returns them.
     spans : sequence of (float, float)
         Begin and end in us.
     after_us : float
-        What is left out at the begin of each: until the first ACKs are back, they tell of what was before.
+        Time that is left out at the begin of each span. Until the first ACKs of a span arrive, the graph still shows
+        the time before it.
     """
     slopes = [
         np.diff(np.interp([begin + after_us, end], of["t_us"], of["bytes"]))[0] * 8e-3 / (end - begin - after_us)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Congestion windows of a main and a migrated flow: their teeth, what they fall after, and when they grow.
+"""Congestion windows of a main and a migrated flow: their sawteeth, the causes of their falls, and their growth.
 
-Flows are told apart as in `rdcnlab.analysis.competition`; a flow without another is ``single``.
+The flows have the names of `rdcnlab.analysis.competition`. A flow that is alone in its run is called ``single``.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.runs.frame import Runs
 
-#: A step of the window by more than this share is a fall; CUBIC's is 0.3, spread over one RTT by PRR.
+#: A step down of the window by more than this share is a fall. CUBIC reduces it by 0.3; PRR spreads that over one RTT.
 _FALL = 0.05
 #: Shortest retransmission timeout of Linux.
 _RTO_MIN_NS = 200 * NS_PER_MS
-#: The loss is seen by the sender up to this long after the flows met: queue and RTT at their largest.
+#: The sender notices a loss up to this time after the flows shared a link: largest queueing delay plus RTT.
 _NOTICE_NS = 5 * NS_PER_MS
 
 
@@ -32,18 +32,18 @@ def sampled(runs: Runs, bin_ns: int = NS_PER_MS) -> pd.DataFrame:
 
 
 def ends(runs: Runs) -> pd.DataFrame:
-    """Return when each flow of a pair ended, s, by run and period."""
+    """Return the end in s of each flow of a pair, by run and period."""
     return runs.flows.pivot_table(index=["run", "period_ms"], columns="flow", values="end_s").dropna()
 
 
 def together(windows: pd.DataFrame, runs: Runs) -> pd.DataFrame:
-    """Return the windows while both flows of a pair run."""
+    """Return the windows during the time in which both flows of a pair run."""
     both = ends(runs).min(axis=1).droplevel("period_ms")
     return windows[windows["t_s"] < windows["run"].map(both)]
 
 
 def largest_before_fall(windows: pd.DataFrame) -> float:
-    """Return the largest window [B] of single flows before their first fall; of all, where there is none."""
+    """Return the largest window [B] of single flows before their first fall; without a fall, the whole flow counts."""
     found = []
     for _, of_run in tables.groups(windows[windows["flow"] == "single"], ["run"]):
         fallen = tables.falls(of_run["t_s"].to_numpy(), of_run["cwnd_B"].to_numpy(), _FALL)
@@ -53,7 +53,7 @@ def largest_before_fall(windows: pd.DataFrame) -> float:
 
 
 def teeth(inside: pd.DataFrame) -> pd.DataFrame:
-    """Return ``peak`` and ``height`` of every whole cycle (two periods) while both flows run, without the first."""
+    """Return ``peak`` and ``height`` of the window in every whole cycle (two periods) except the first."""
     parts = []
     for (_, flow, period), of_flow in tables.groups(inside, ["run", "flow", "period_ms"]):
         cycle = 2 * period / 1000
@@ -63,17 +63,23 @@ def teeth(inside: pd.DataFrame) -> pd.DataFrame:
 
 
 def growth(windows: pd.DataFrame, runs: Runs) -> pd.Series[float]:
-    """Return the percentage of runs whose migrated window is larger after the main flow's end than ever before."""
+    """Return by period the percentage of runs in which the migrated window grows after the main flow's end.
+
+    It grows if it is larger after the end of the main flow than at any time before.
+    """
     migrated = windows[windows["flow"] == "migrated"]
     after = migrated["t_s"] > migrated["run"].map(ends(runs)["main"].droplevel("period_ms"))
     largest = migrated.groupby(["period_ms", "run", after.rename("after")])["cwnd_B"].max().unstack("after")
-    # a migrated flow that ends first has no window afterwards, and has not grown
+    # if the migrated flow ends first, it has no window afterwards, and counts as not grown
     largest = largest.reindex(columns=[False, True])
     return (largest[True] > largest[False]).groupby("period_ms").mean() * 100
 
 
 def falls(runs: Runs, windows: pd.DataFrame) -> pd.DataFrame:
-    """Return all falls, ``run``, ``flow``, ``t_ns``, and whether they are `following` a move onto the shared link."""
+    """Return all falls: ``run``, ``flow``, ``t_ns``, and whether they are ``following`` a move onto the shared link.
+
+    A fall counts as such if the flows share a link at that instant, or did so `_NOTICE_NS` before.
+    """
     parts = []
     for (run, flow), of_flow in tables.groups(windows, ["run", "flow"]):
         fallen = tables.falls(of_flow["t_s"].to_numpy(), of_flow["cwnd_B"].to_numpy(), _FALL)
@@ -86,7 +92,7 @@ def falls(runs: Runs, windows: pd.DataFrame) -> pd.DataFrame:
 
 
 def timeouts(runs: Runs, period_ms: int) -> Measured:
-    """Count the falls that follow no move at a period, and those of them that end a silence as long as a timeout."""
+    """Count the falls at a period that do not follow a move, and those of them after a silence as long as a timeout."""
     windows = together(sampled(runs), runs)
     found = falls(runs, windows[windows["period_ms"] == period_ms])
     others = found[~found["following"]]
@@ -95,16 +101,16 @@ def timeouts(runs: Runs, period_ms: int) -> Measured:
     for run, flow, t_ns in others[["run", "flow", "t_ns"]].itertuples(index=False):
         seen = acks.loc[(run, flow), "t_ns"].to_numpy()
         seen = seen[seen <= t_ns]
-        # the timer counts jiffies, the first of which may be nearly over when it is set
+        # the timer counts jiffies; when it is set, the current jiffy may be nearly over
         jiffy = 10**9 // runs[run].scenario.engine.hz
         silent += seen[-1] - seen[-2] > _RTO_MIN_NS - jiffy
     return Measured({"falls": len(found), "others": len(others), "after a timeout": int(silent)})
 
 
 def first_and_last(runs: Runs) -> Measured:
-    """Measure the migrated flow's largest window in its first slot and once the main flow has ended, by period.
+    """Measure, by period, the migrated flow's largest window in its first slot, and after the main flow has ended.
 
-    Means over the runs of two flows.
+    The numbers are means over the runs with two flows.
     """
     main = runs.flows[runs.flows["flow"] == "main"].set_index("run")
     windows = runs.tcp[(runs.tcp["flow"] == "migrated") & runs.tcp["run"].isin(main.index)]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How fast the engine is, in ratios within one run, because seconds belong to a machine; and what a score takes.
+"""Measure the speed of the engine, and the cost of scoring. Goals are ratios, because seconds depend on the machine.
 
-What is compared is measured in turns, and of each the quickest round counts: what else a machine does only ever adds to
-a time, and it adds to all in the same minutes.
+Measurements that are compared take turns, and the fastest round of each counts. Other work on the machine can only make
+a round slower, and it affects all measurements in the same minutes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Row = dict[str, Any]
 
 
 def two_flows(size: str) -> Scenario:
-    """Return the two-flow migration experiment, CUBIC at 50 ms, at its paper's settings."""
+    """Return the two-flow migration experiment, CUBIC at 50 ms, with the settings of its paper."""
     return Scenario.from_dict(
         {
             "network": "aykurt",
@@ -48,7 +48,7 @@ def two_flows(size: str) -> Scenario:
 
 
 def measure() -> Iterator[Row]:
-    """Yield one row for each figure: measure, value, unit, goal, and whether it holds (None without a goal)."""
+    """Yield one row for each measurement: measure, value, unit, goal, and whether it holds (None without a goal)."""
     scenario = two_flows("2 GiB")
     KernelEngine().prepare(scenario)
     kernel = build.build(hz=scenario.engine.hz)
@@ -92,7 +92,7 @@ def measure() -> Iterator[Row]:
 
 
 def scoring(names: Sequence[str] = ()) -> Iterator[Row]:
-    """Yield what it takes to judge all stored results, or those of some items, in a process of its own."""
+    """Yield time and memory for judging all stored results, or those of some items, in a separate process."""
     begun = time.monotonic()
     line = "from rdcnlab.app.cli import main; main()"
     process = subprocess.Popen([sys.executable, "-c", line, "score", *names], stdout=subprocess.DEVNULL)
@@ -102,7 +102,7 @@ def scoring(names: Sequence[str] = ()) -> Iterator[Row]:
     if process.returncode:
         raise RunError(f"rdcnlab score ended with {process.returncode}")
     what = " ".join(["rdcnlab score", *names])
-    # kB in Linux
+    # Linux gives kB
     peak_mb = used.ru_maxrss * 1024 / 1e6
     yield row(what, wall, "s", at_most=None if names else 20)
     yield row(f"{what}: time on cores", used.ru_utime + used.ru_stime, "s")
@@ -110,7 +110,7 @@ def scoring(names: Sequence[str] = ()) -> Iterator[Row]:
 
 
 def _fabric(core: int) -> Iterator[Row]:
-    """Yield what a data packet costs through a rotor fabric, three switches, over one switch; set-up taken off."""
+    """Yield the time for a data packet in a rotor fabric of three switches, relative to one switch, without set-up."""
     rotor: dict[str, Any] = {"fabric": "rotor", "racks": 8, "hosts": 2}
     flat = {
         "name": "flat",
@@ -137,7 +137,7 @@ def _fabric(core: int) -> Iterator[Row]:
 
 
 def _switches(core: int) -> Iterator[Row]:
-    """Yield what a packet costs with our kernel's switch and with BMv2, set-up taken off."""
+    """Yield the time for a packet with our kernel's switch and with BMv2, without set-up."""
     scenario = two_flows("32 MiB")
     for kind in ("ocs", "bmv2"):
         empty, full = (
@@ -154,7 +154,7 @@ def _switches(core: int) -> Iterator[Row]:
 
 
 def _passed(outcome: Outcome) -> int:
-    """Packets that went into ``simple_switch``; a data packet goes in twice, from its host and from its link."""
+    """Return how many packets entered ``simple_switch``. A data packet enters twice: from its host and its link."""
     return int(outcome.provenance["switch"].get("packets", 0))
 
 
@@ -171,13 +171,13 @@ def row(
 
 
 def _best(measured: dict[str, Callable[[], float]], count: int = FEWER_ROUNDS) -> dict[str, float]:
-    """Return the least seconds of each, taken in turns."""
+    """Return the smallest time in seconds of each measurement. The measurements take turns."""
     rounds = [{name: seconds() for name, seconds in measured.items()} for _ in range(count)]
     return {name: min(each[name] for each in rounds) for name in measured}
 
 
 def _run(scenario: Scenario, core: int) -> float:
-    """Run once; return seconds of wall clock of the guest."""
+    """Run a scenario once, and return the wall-clock time of the guest in seconds."""
     return float(_outcome(scenario, core).provenance["wall_s"])
 
 
@@ -187,7 +187,7 @@ def _outcome(scenario: Scenario, core: int) -> Outcome:
 
 
 def _scaling() -> float:
-    """Return the time of one worker over that of two for the same runs, in fresh stores."""
+    """Return the time of one worker divided by the time of two workers for the same runs, in new stores."""
 
     def seconds(workers: int) -> float:
         with tempfile.TemporaryDirectory() as name:
@@ -201,7 +201,7 @@ def _scaling() -> float:
 
 
 def _cores_worth() -> float:
-    """Return how much more two cores do than one: two hardware threads of one core are not two."""
+    """Return the speed of two cores divided by that of one. Two hardware threads of one core give less than 2."""
 
     def seconds(chosen: list[int]) -> float:
         line = "n = 0\nfor k in range(30_000_000): n += k"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this machine can run, what is missing, and the one command that mends it."""
+"""Check what this machine can run, what is missing, and which command helps."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from rdcnlab.system import places
 _OPTIONAL = ("bmv2", "p4c", "quic")
 
 
-#: Two flows that share a link: what a run needs of a guest, in a few seconds.
+#: Two flows that share a link. This small scenario uses everything that a run needs from a guest.
 TRIAL = {
     "network": "aykurt",
     "flows": [
@@ -31,12 +31,12 @@ TRIAL = {
         {"name": "migrated", "size": "4 MiB", "path": [["1 ms", "blue"], ["1 ms", "green"]]},
     ],
 }
-#: Seconds of wall clock that the trial may take; it takes 3 on an idle core.
+#: Wall-clock seconds that the trial may take. It takes 3 s on an idle core.
 PATIENCE_S = 120.0
 
 
 def examine(*, run: bool = False) -> list[dict[str, Any]]:
-    """Look at everything a run needs.
+    """Check everything that a run needs.
 
     Parameters
     ----------
@@ -46,8 +46,8 @@ def examine(*, run: bool = False) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        One row a thing: ``what``, ``ok``, ``found``, ``mend``, the command or setting that helps where it is not, and
-        whether it is ``needed`` or only for some scenarios.
+        One row for each check: ``what``, ``ok``, ``found``, ``mend`` (the command or setting that helps if it is not
+        ok), and ``needed`` (false if only some scenarios need it).
     """
     checks: list[tuple[str, Callable[[], tuple[bool, str, str]]]] = [
         ("programs", _programs),
@@ -98,7 +98,7 @@ def _trial() -> tuple[bool, str, str]:
         try:
             outcome = engine.run(scenario, Path(name), core=None, wall_limit_s=PATIENCE_S)
         except RunError as error:
-            return False, error.reason, ""  # the log is gone with the directory, so its name would help nobody
+            return False, error.reason, ""  # the log is removed with the directory, so its path would not help
     ends = [f"{seconds * 1e3:.2f} ms" for seconds in outcome.tables["flows"]["fct_s"].to_pylist()]
     return True, f"two flows of 4 MiB took {' and '.join(ends)}; {outcome.provenance['wall_s']:.1f} s of wall clock", ""
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What lists the figures, written from them: the papers' packages, the index notebook and the README's table.
+"""Generate the lists of figures: the packages of the papers, the index notebook and the table in the README.
 
-A figure is three files: its claims in ``data/papers/<paper>.yaml``, ``lib/rdcnlab/papers/<paper>/<item>.py`` and
-``notebooks/<paper>/<item>.ipynb``. ``tools/index`` writes these lists anew.
+A figure has three parts: its claims in ``data/papers/<paper>.yaml``, ``lib/rdcnlab/papers/<paper>/<item>.py`` and
+``notebooks/<paper>/<item>.ipynb``. ``tools/index`` generates the lists from them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rdcnlab.papers.item import Item
 from rdcnlab.runs.shipped import Shipped
 from rdcnlab.system import places
 
-#: Between these two lines of the README stands the table.
+#: The table is between these two lines of the README.
 _BEGIN, _END = "<!-- figures: written by tools/index -->", "<!-- end of figures -->"
 #: The cell of the index notebook that lists the figures.
 _CELL = "index-figures"
@@ -28,12 +28,12 @@ _ROMAN = {"1": "I", "2": "II", "3": "III", "4": "IV", "5": "V"}
 
 
 def written(*, readme: bool = True) -> dict[Path, str]:
-    """Return what every list should be, by its file; the README takes half a minute, since it counts all runs.
+    """Return the correct text of every generated file. The README takes half a minute, because all runs are counted.
 
     Raises
     ------
     InputError
-        A figure lacks one of its three files, or the README has no place for the table.
+        A figure lacks one of its three parts, or the README has no place for the table.
     """
     known = [claims.paper(name) for name in papers.PAPERS]
     for paper in known:
@@ -47,7 +47,7 @@ def written(*, readme: bool = True) -> dict[Path, str]:
 
 
 def write() -> list[Path]:
-    """Write the files that are not what they should be, and return them."""
+    """Write the generated files that are not up to date, and return their paths."""
     changed = [(path, text) for path, text in written().items() if path.read_text(encoding="utf-8") != text]
     for path, text in changed:
         path.write_text(text, encoding="utf-8")
@@ -55,7 +55,7 @@ def write() -> list[Path]:
 
 
 def registration(paper: claims.Paper) -> str:
-    """Return the package of a paper, which names its items and imports none."""
+    """Return the source of the package of a paper. It names the items but does not import them."""
     names = [item.id for item in paper.items]
     imports = "".join(
         f"    from rdcnlab.papers.{paper.paper}.{name} import {name.capitalize()} as {name}\n"
@@ -86,20 +86,20 @@ sys.modules[__name__].__class__ = Package
 
 
 def links(paper: claims.Paper) -> str:
-    """Return the part of the index notebook on a paper."""
+    """Return the section of the index notebook about a paper."""
     rows = "".join(f"| [{_label(item.id)}]({paper.paper}/{item.id}.ipynb) | {item.title} |\n" for item in paper.items)
     return f"## {paper.authors}, *{paper.title}*\n\n| item | what it shows |\n|---|---|\n{rows}"
 
 
 def table(kinds: Iterable[type[Item]]) -> str:
-    """Return the README's table: what each figure runs that no figure above it has run, and how long that took."""
+    """Return the table of the README: number and time of each figure's runs, without the runs of figures above it."""
     took = {row.hash: float(row.provenance["wall_s"]) for row in Shipped()}
     lines = ["| figure | notebook | runs, paper profile | core-minutes |", "|---|---|---|---|"]
     known: set[str] = set()
     for kind in kinds:
         item = kind(profile="paper")
         asked = {scenario.hash for scenario in item.scenarios()}
-        # of causes only what is shown by other runs
+        # only causes whose experiments have runs of their own
         others = {id(cause.shown_by): cause.shown_by for cause in item.causes() if cause.shown_by is not item}
         explain = {scenario.hash for other in others.values() for scenario in other.scenarios()} - known - asked
         counts = {"": len(asked - known), " of figures above": len(asked & known), " that explain": len(explain)}
@@ -115,7 +115,7 @@ def table(kinds: Iterable[type[Item]]) -> str:
 
 
 def _complete(paper: claims.Paper) -> None:
-    """Refuse a figure of which one of the three files is missing."""
+    """Raise InputError if one of the three parts of a figure is missing."""
     folder, notebooks = _package(paper.paper).parent, places.notebooks() / paper.paper
     claimed = {item.id for item in paper.items}
     for name in claimed:
@@ -134,12 +134,12 @@ def _package(paper: str) -> Path:
 
 
 def _natural(name: str) -> list[Any]:
-    """Return a key by which ``fig9`` comes before ``fig10``."""
+    """Return a sort key that puts ``fig9`` before ``fig10``."""
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
 
 
 def _label(name: str) -> str:
-    """Return ``figure 6(a)`` for ``fig6a``, ``table I`` for ``tab1``, and ``beyond`` for what is not in the paper."""
+    """Return ``figure 6(a)`` for ``fig6a``, ``table I`` for ``tab1``, and ``beyond`` for an item beyond the paper."""
     found = re.fullmatch(r"(fig|tab)(\d+)([a-z]?)", name)
     if found is None:
         return "beyond"
@@ -148,7 +148,7 @@ def _label(name: str) -> str:
 
 
 def _with_cell(text: str, source: str) -> str:
-    """Return a notebook with another text in the cell that lists the figures."""
+    """Return a notebook with a new text in the cell that lists the figures."""
     notebook = json.loads(text)
     (cell,) = (cell for cell in notebook["cells"] if cell["id"] == _CELL)
     cell["source"] = source.rstrip("\n").splitlines(keepends=True)
@@ -156,7 +156,7 @@ def _with_cell(text: str, source: str) -> str:
 
 
 def _between(readme: Path, text: str) -> str:
-    """Return the README with another table."""
+    """Return the README with a new table."""
     before, begin, rest = readme.read_text(encoding="utf-8").partition(_BEGIN)
     _, end, after = rest.partition(_END)
     if not begin or not end:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One static page: every figure beside what the paper says, every verdict, and where the runs come from."""
+"""Write one static page with every figure, the paper's claims, every verdict, and the provenance of the runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ td, th { border-bottom: 1px solid #ddd; padding: 0.3rem 0.6rem; text-align: left
 
 
 def best(kind: type[Item], store: Store) -> tuple[Item, Runs | None]:
-    """Return an item in the fullest profile whose runs are all stored; without any, the quick one and None."""
+    """Return an item and its runs, in the largest profile whose runs are all stored.
+
+    If no profile has all its runs, return the item in the quick profile, and None.
+    """
     for profile in _PROFILES:
         item = kind(profile=profile)
         runs = item.stored(store)
@@ -39,7 +42,7 @@ def best(kind: type[Item], store: Store) -> tuple[Item, Runs | None]:
 
 
 def judged(kind: type[Item], store: Store) -> list[dict[str, Any]]:
-    """Return an item's scorecard, and keep nothing of its tables: those of all papers would fill the memory."""
+    """Return an item's scorecard, and free its tables: the tables of all papers together would fill the memory."""
     item, runs = best(kind, store)
     rows = item.rows(runs)
     del runs

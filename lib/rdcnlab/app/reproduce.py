@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Execute the notebooks of items, as a reader would, and keep what they drew."""
+"""Execute the notebooks of items as a reader would, and save the figures that they draw."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Reproduced:
     Parameters
     ----------
     notebook : Path
-        With its outputs.
+        The notebook with its outputs.
     figures : tuple of Path
-        The pictures in it, in order.
+        The pictures in the notebook, in order.
     rows : list of dict
-        The scorecard, as from `Item.rows`.
+        The scorecard, as `Item.rows` returns it.
     """
 
     notebook: Path
@@ -39,13 +39,13 @@ def reproduce(kind: type[Item], parameters: Mapping[str, Any], output: Path, *, 
     Parameters
     ----------
     kind : type of Item
-        Which.
+        The item.
     parameters : dict
         Values for the notebook's ``parameters`` cell.
     output : Path
         Directory for ``<paper>/<item>.ipynb`` and its pictures.
     progress : bool
-        Show a bar while scenarios run.
+        Show a progress bar while scenarios run.
 
     Raises
     ------
@@ -54,9 +54,9 @@ def reproduce(kind: type[Item], parameters: Mapping[str, Any], output: Path, *, 
     CampaignError
         Scenarios could not be run.
     RunError
-        The notebook failed; the log is the notebook as far as it came.
+        The notebook failed. The log is the notebook up to the failed cell.
     """
-    import papermill as pm  # takes a second
+    import papermill as pm  # the import takes a second
 
     source = places.notebooks() / kind.paper / f"{kind.id}.ipynb"
     known = pm.inspect_notebook(source)
@@ -64,7 +64,7 @@ def reproduce(kind: type[Item], parameters: Mapping[str, Any], output: Path, *, 
         if name not in known:
             raise InputError.of(f"parameter {name}", value, f"the parameters {', '.join(known)}")
     item = kind(**{name: value for name, value in parameters.items() if name in kind.model_fields})
-    # What is missing is run here, where progress can be seen and Ctrl-C is heard; the notebook then finds it all.
+    # Missing runs are made here, where progress is visible and Ctrl-C works. The notebook then finds all runs stored.
     runs = item.run(workers=parameters.get("workers"), progress=progress)
     item.explain(workers=parameters.get("workers"), progress=progress)
     target = output / kind.paper / f"{kind.id}.ipynb"
@@ -76,7 +76,7 @@ def reproduce(kind: type[Item], parameters: Mapping[str, Any], output: Path, *, 
             parameters=dict(parameters),
             kernel_name="python3",
             progress_bar=False,
-            # a notebook's kernel warns of its local transport each time; that is no news to a reader
+            # the kernel of a notebook warns about its local transport each time, which does not help a reader
             extra_arguments=["--log-level=ERROR"],
         )
     except pm.PapermillExecutionError as error:

@@ -19,7 +19,7 @@ from rdcnlab.system import places
 
 @dataclass(frozen=True)
 class Done:
-    """What was shipped of an item: `written` of its `runs` to a `folder`; `left` names what is not complete."""
+    """The result of shipping an item: `written` of its `runs` are in `folder`; `left` names what is incomplete."""
 
     folder: Path
     runs: int
@@ -33,9 +33,9 @@ def ship(kind: type[Item], store: Store) -> Done:
     Parameters
     ----------
     kind : type of Item
-        Which.
+        The item.
     store : Store
-        Where its runs are; shipped ones count.
+        The store with its runs; shipped runs count, too.
     """
     folder = places.results() / kind.paper / kind.id
     item = kind(profile="paper")
@@ -59,7 +59,7 @@ def ship(kind: type[Item], store: Store) -> Done:
 
 
 def _not_elsewhere(run: Run, parts: dict[str, Part], folder: Path, shipped: Shipped) -> dict[str, Part]:
-    """Return the parts that no other item's directory holds."""
+    """Return the parts that are not in the directory of another item."""
     row = shipped.row(run.scenario.hash)
     if row is None or row.digests != run.digests:
         return parts

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How well classifiers tell variants apart in runs of seeds that they were not trained on."""
+"""Test how well classifiers distinguish variants in runs with seeds that they were not trained on."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from rdcnlab.models import variant
 from rdcnlab.models.traces import LENGTH_MS, Traces, traces, twins
 from rdcnlab.runs.frame import Runs
 
-#: From the begin of one trace to that of the next.
+#: Time in ms from the begin of one training trace to the begin of the next.
 _EVERY_MS = 100
 
 
 @dataclass(frozen=True)
 class Exam:
-    """Traces of runs, and classifiers that are trained on those of the first seeds and tested with the others.
+    """Traces of runs, and classifiers. They are trained on the first seeds and tested with the other seeds.
 
     Parameters
     ----------
     runs : Runs
-        With windows and RTTs once a ms.
+        Runs that record windows and RTTs once per ms.
     first_test : int
-        The first seed that is for tests.
+        The first seed for tests; smaller seeds are for training.
     variants : tuple of str
-        Variants to tell apart, if nothing else is said.
+        Variants to distinguish by default.
     count : int
-        How many test traces are drawn.
+        Number of test traces that are drawn at random.
     epochs : int
         Passes over the training data.
     """
@@ -43,9 +43,9 @@ class Exam:
     epochs: int
 
     def data(self, names: Sequence[str] | None = None) -> tuple[Traces, Traces]:
-        """Return the traces of some variants to train on, and those drawn to test with.
+        """Return the training traces of some variants, and the test traces that are drawn at random.
 
-        Traces to train on begin every 100 ms and overlap; those to test with do not.
+        Training traces begin every 100 ms, so they overlap. Test traces do not overlap.
         """
         every = _traces(self.runs).among(names or self.variants)
         training = every.where((every.about["seed"] < self.first_test).to_numpy())
@@ -56,32 +56,35 @@ class Exam:
         return variant.trained(training, epochs=self.epochs)
 
     def confusion(self, names: Sequence[str] | None = None, *, drawn: bool = True) -> pd.DataFrame:
-        """Return how many test traces of some variants (rows), drawn or all, were taken for each (columns)."""
+        """Return the confusion matrix: test traces by their variant (rows) and by the predicted variant (columns).
+
+        It counts the test traces that are drawn at random, or with ``drawn=False`` all of them.
+        """
         training, tests = self.data(names)
         return self.trained(training).confusion(tests if drawn else self._tests(names))
 
     def by_length(self, lengths_ms: tuple[int, ...] = (50, 100, 200, 350, 500)) -> pd.DataFrame:
-        """Return the accuracy [%] of classifiers that see only the begin of each trace: ``length_ms``, ``accuracy``."""
+        """Return the accuracy [%] of classifiers that get only the begin of each trace: ``length_ms``, ``accuracy``."""
         training, tests = self.data()
         found = {length: self.trained(training.first(length)).confusion(tests.first(length)) for length in lengths_ms}
         return pd.DataFrame([{"length_ms": length, "accuracy": variant.accuracy(of)} for length, of in found.items()])
 
     def by_period(self) -> pd.DataFrame:
-        """Return the accuracy [%] at each period, by classifiers that were trained with it and without.
+        """Return the accuracy [%] at each period, of classifiers that were trained with this period and without it.
 
-        Columns are ``period_ms``, ``trained_with``, ``trained_without``; the periods in the order of the runs.
+        Columns are ``period_ms``, ``trained_with``, ``trained_without``. The periods have the order of the runs.
         """
         return self._left_out("period_ms", list(dict.fromkeys(_traces(self.runs).about["period_ms"])))
 
     def by_pair(self) -> pd.DataFrame:
-        """Return the accuracy [%] for each pair of variants, by classifiers that were trained with it and without.
+        """Return the accuracy [%] for each pair of variants, of classifiers trained with this pair and without it.
 
         Columns are ``pair``, ``trained_with``, ``trained_without``.
         """
         return self._left_out("pair", sorted({" and ".join(sorted(pair)) for pair in permutations(self.variants, 2)}))
 
     def twins(self) -> pd.DataFrame:
-        """Return how many traces nobody can tell apart; see `rdcnlab.models.traces.twins`."""
+        """Count the traces that cannot be distinguished; see `rdcnlab.models.traces.twins`."""
         return twins(_apart(_traces(self.runs).among(self.variants)))
 
     def _left_out(self, column: str, values: Sequence[float | str]) -> pd.DataFrame:
@@ -98,13 +101,16 @@ class Exam:
         return pd.DataFrame(rows)
 
     def _tests(self, names: Sequence[str] | None = None) -> Traces:
-        """Return all traces of some variants that nothing is trained on."""
+        """Return all test traces of some variants, which are not used for training."""
         every = _apart(_traces(self.runs).among(names or self.variants))
         return every.where((every.about["seed"] >= self.first_test).to_numpy())
 
 
 def errors(counts: pd.DataFrame) -> pd.Series[float]:
-    """Return how many traces of each variant were taken for each other one, ``cubic as reno``; as from `confusion`."""
+    """Return the number of wrong predictions for each pair of variants, such as ``cubic as reno``.
+
+    The argument is a confusion matrix, as `Exam.confusion` returns it.
+    """
     return pd.Series(
         {f"{actual} as {taken}": float(counts[taken][actual]) for actual, taken in permutations(counts.index, 2)}
     )
@@ -114,12 +120,12 @@ _known: WeakKeyDictionary[Runs, Traces] = WeakKeyDictionary()
 
 
 def _traces(runs: Runs) -> Traces:
-    """Cut the traces of runs once for all that looks at them, and keep them no longer than the runs."""
+    """Cut the traces of runs only once, and cache them as long as the runs exist."""
     if runs not in _known:
         _known[runs] = traces(runs, every_ms=_EVERY_MS)
     return _known[runs]
 
 
 def _apart(every: Traces) -> Traces:
-    """Return those of the traces that do not overlap."""
+    """Return a selection of the traces that do not overlap."""
     return every.where((every.about["begin_ms"] % LENGTH_MS == 0).to_numpy())

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much longer a migrated flow takes than the main one: a random forest over the scenario. Aykurt et al., Sec. VI-A.
+"""Predict how much longer a migrated flow takes than the main flow. Aykurt et al., Sec. VI-A.
 
-The data are a table of one row a run. Runs that differ in their seed only are one *scenario*: folds over runs, as the
-paper has them, put seeds of one scenario on both sides; folds over scenarios do not, and ask what a model makes of a
-scenario it has never seen.
+The model is a random forest, and its inputs describe the scenario. The data are a table with one row for each run.
+Here a *scenario* is a group of runs that differ only in their seed. The paper uses folds over runs: seeds of one
+scenario can be both in the training data and in the test data. Folds over scenarios avoid this: they test a model with
+scenarios that it has never seen.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ from rdcnlab.scenario import DARK, Scenario
 Folds = Literal["runs", "scenarios"]
 Floats = npt.NDArray[np.float64]
 
-#: What a model is told of a scenario: the paper's four inputs. Nothing that tells runs of one scenario apart is there.
+#: The inputs of a model: the four inputs of the paper. No input distinguishes the runs of one scenario.
 INPUTS = ("migrated", "main", "day_ms", "night_ms")
 _NAMES = ("migrated", "main")
 TARGET = "prolongation_s"
-#: 288 combinations, as many as the paper tried; its best one is among them.
+#: 288 combinations of parameters, as many as in the paper. The paper's best combination is one of them.
 GRID: Mapping[str, tuple[Any, ...]] = {
     "n_estimators": (50, 100, 200, 500),
     "max_depth": (5, 10, 100, None),
@@ -44,7 +45,7 @@ GRID: Mapping[str, tuple[Any, ...]] = {
     "min_samples_leaf": (1, 2, 4),
     "bootstrap": (True, False),
 }
-#: What the paper's search found best.
+#: The best parameters that the search of the paper found.
 BEST: Mapping[str, Any] = {
     "n_estimators": 500,
     "max_depth": 100,
@@ -56,17 +57,18 @@ FOLDS = 10
 
 
 def inputs(scenario: Scenario) -> dict[str, Any]:
-    """Return what a model is told of a scenario.
+    """Return the inputs of a model for a scenario.
 
     Parameters
     ----------
     scenario : Scenario
-        With one main flow, and one migrated flow whose timetable has equal days and equal nights.
+        A scenario with one main flow and one migrated flow. In the timetable of the migrated flow all days are equally
+        long, and all nights are.
 
     Returns
     -------
     dict
-        `INPUTS`: the flows' variants, and the ms that a circuit stands and that it is dark before the next one.
+        `INPUTS`: the flows' variants, the duration of a circuit, and the dark time before the next one, in ms.
     """
     flows = {tables.role(flow.name): flow for flow in scenario.flows}
     slots = flows["migrated"].slots
@@ -83,7 +85,7 @@ def inputs(scenario: Scenario) -> dict[str, Any]:
 
 
 def dataset(runs: Runs) -> pd.DataFrame:
-    """Return one row a run: `INPUTS`, `TARGET`, and the ``scenario``, a number that seeds of one have in common.
+    """Return one row for each run: `INPUTS`, `TARGET`, and ``scenario``, a number for all seeds of one scenario.
 
     Runs in which a flow did not finish are left out.
     """
@@ -103,18 +105,18 @@ def forest(**parameters: Any) -> Pipeline:
 
 @dataclass(frozen=True)
 class Scores:
-    """How well predictions of held-out folds fit.
+    """The quality of predictions on held-out folds.
 
     Parameters
     ----------
     r2 : float
-        Share of the variance that is explained, over all predictions.
+        R2 over all predictions: the share of the variance that is explained.
     mse : float
-        Mean squared error, s^2.
+        Mean squared error in s^2.
     r2_of_folds : tuple of float
-        The same fold by fold, for the spread.
+        R2 of each fold, to show the spread.
     predictions : ndarray, shape (n,)
-        For each row, by the model that was not trained on it.
+        Prediction for each row, by a model that was not trained on this row.
     """
 
     r2: float
@@ -124,7 +126,10 @@ class Scores:
 
 
 def splits(data: pd.DataFrame, folds: Folds, count: int = FOLDS) -> list[tuple[Any, Any]]:
-    """Return training and test rows of each fold: over runs at random, or over scenarios. As many as there can be."""
+    """Return the training and test rows of each fold: random folds over runs, or folds over scenarios.
+
+    There are `count` folds, but at most as many as there are runs or scenarios.
+    """
     if folds == "runs":
         return list(KFold(min(count, len(data)), shuffle=True, random_state=0).split(data))
     return list(
@@ -135,16 +140,16 @@ def splits(data: pd.DataFrame, folds: Folds, count: int = FOLDS) -> list[tuple[A
 
 
 def score(data: pd.DataFrame, model: Any, folds: Folds = "runs", count: int = FOLDS) -> Scores:
-    """Train on all folds but one and predict that one, for each.
+    """Predict each fold with a model that is trained on all other folds.
 
     Parameters
     ----------
     data : DataFrame
-        As from `dataset`.
+        Data as `dataset` returns them.
     model : estimator
-        Untrained; it is cloned.
+        An untrained model; it is cloned.
     folds : {'runs', 'scenarios'}
-        What is kept together.
+        Whether folds are over runs, or keep all runs of a scenario together.
     count : int
         Number of folds.
     """
@@ -156,7 +161,7 @@ def score(data: pd.DataFrame, model: Any, folds: Folds = "runs", count: int = FO
 
 
 def scores(data: pd.DataFrame, predictions: Floats, folds: Folds, count: int = FOLDS) -> Scores:
-    """Say how well predictions of held-out folds fit; see `score`."""
+    """Return the quality of predictions on held-out folds; see `score`."""
     truth = data[TARGET]
     each = [float(r2_score(truth.iloc[test], predictions[test])) for _, test in splits(data, folds, count)]
     return Scores(
@@ -165,7 +170,7 @@ def scores(data: pd.DataFrame, predictions: Floats, folds: Folds, count: int = F
 
 
 def _asked(fitted: Any, rows: pd.DataFrame) -> Floats:
-    """Return the predictions for rows of `INPUTS`, of which many are alike: each is asked for once."""
+    """Return the predictions for rows of `INPUTS`. Many rows are equal, and each different row is predicted once."""
     number = rows.groupby(list(INPUTS), sort=False).ngroup().to_numpy()
     answers: Floats = fitted.predict(rows.drop_duplicates())[number]
     return answers
@@ -174,15 +179,15 @@ def _asked(fitted: Any, rows: pd.DataFrame) -> Floats:
 def search(
     data: pd.DataFrame, folds: Folds = "runs", grid: Mapping[str, tuple[Any, ...]] = GRID, *, workers: int | None = None
 ) -> Iterator[pd.DataFrame]:
-    """Score every combination of a grid on held-out folds, as they get done.
+    """Score every combination of a grid on held-out folds, and yield the scores as they are ready.
 
-    A forest's first trees are the smaller forest with the same seed, so combinations that differ in ``n_estimators``
-    only are trained once.
+    The first trees of a forest are equal to the smaller forest with the same seed. So combinations that differ only in
+    ``n_estimators`` are trained once.
 
     Yields
     ------
     DataFrame
-        One row a combination: its parameters, ``r2`` and ``mse``.
+        One row for each combination: its parameters, ``r2`` and ``mse``.
     """
     sizes = sorted(grid["n_estimators"])
     rest = list(ParameterGrid({name: list(values) for name, values in grid.items() if name != "n_estimators"}))
@@ -195,11 +200,11 @@ def search(
 
 
 def _scores_by_size(data: pd.DataFrame, model: Pipeline, folds: Folds, sizes: list[int]) -> dict[int, dict[str, float]]:
-    """Return ``r2`` and ``mse`` on held-out folds of a forest's first trees, for several numbers of them."""
+    """Return ``r2`` and ``mse`` on held-out folds for the first trees of a forest, for several numbers of trees."""
     predictions = {size: np.full(len(data), np.nan) for size in sizes}
     for train, test in splits(data, folds):
         fitted = clone(model).fit(data.iloc[train][list(INPUTS)], data.iloc[train][TARGET])
-        # many runs have the same inputs
+        # many runs have equal inputs
         asked = data.iloc[test][list(INPUTS)].drop_duplicates()
         row_of = (
             asked.reset_index(drop=True).reset_index().merge(data.iloc[test], on=list(INPUTS), how="right")["index"]
@@ -216,7 +221,7 @@ def _scores_by_size(data: pd.DataFrame, model: Pipeline, folds: Folds, sizes: li
 
 
 def importances(data: pd.DataFrame, model: Any, folds: Folds = "runs") -> pd.Series[float]:
-    """Return by how much R2 on held-out folds falls when an input's values are shuffled among the rows held out."""
+    """Return for each input the decrease of R2 on held-out folds if its values are shuffled among the held-out rows."""
     draw = np.random.default_rng(0)
     lost = dict.fromkeys(INPUTS, 0.0)
     whole = splits(data, folds)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The forest of Aykurt et al., Sec. VI-A, as a file that can be asked, and what was found of it.
+"""The forest of Aykurt et al., Sec. VI-A, as a file that can predict, and records of its tests.
 
-That is what it makes of runs held out, for which 11,000 trees are trained, and what a search over its grid found.
+The records are the predictions for held-out runs, for which 11,000 trees are trained, and the result of the search over
+the grid.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from rdcnlab.models import fct, saved
 from rdcnlab.system import progress
 
 _KIND, _SEARCH, _HELD_OUT = "seconds", "search", "held-out"
-#: Counts changes of `fct.forest` and of how it is kept.
+#: Version number of `fct.forest` and of the form of its files; a change of either must increase it.
 _FORM = 1
 _LIBRARIES = ("scikit-learn", "numpy")
 _NAMES = ("migrated", "main")
@@ -34,10 +35,10 @@ class Forest:
     Parameters
     ----------
     model : estimator
-        Over `fct.INPUTS`.
+        A model with the inputs `fct.INPUTS`.
     about : dict
-        Provenance; the ``variants`` of either flow and the ``ranges`` [ms] it was trained with, and by how much it is
-        ``off_s`` [s, root mean square] on runs held out.
+        Provenance. It includes the ``variants`` of each flow and the ``ranges`` [ms] of the training data, and
+        ``off_s``, the root mean square error [s] on held-out runs.
     """
 
     model: Any
@@ -49,7 +50,7 @@ class Forest:
         Raises
         ------
         InputError
-            An input is outside of what the forest was trained with.
+            An input is outside of the range of the training data.
         """
         for name in _NAMES:
             known = self.about["variants"][name]
@@ -65,14 +66,14 @@ class Forest:
 
 
 def trained(data: pd.DataFrame, parameters: Mapping[str, Any]) -> Path:
-    """Return the file of the forest for a data set: the saved one where there is one, else a new one.
+    """Return the file of the forest for a data set: the saved file if there is one, otherwise a new one.
 
     Parameters
     ----------
     data : DataFrame
-        As from `fct.dataset`.
+        Data as `fct.dataset` returns them.
     parameters : dict
-        Of the forest, as `fct.forest` takes them.
+        Parameters of the forest, as `fct.forest` takes them.
     """
     recipe = saved.Recipe(_KIND, ".skops", {**parameters, "form": _FORM}, _content(data))
     with saved.alone(recipe):
@@ -93,18 +94,18 @@ def trained(data: pd.DataFrame, parameters: Mapping[str, Any]) -> Path:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """What a forest makes of runs it was not trained on.
+    """The record of a forest's predictions for runs that it was not trained on.
 
     Parameters
     ----------
     path : Path
-        The record's file.
+        File of the record.
     runs : Scores
-        Of folds over runs.
+        Scores of folds over runs.
     scenarios : Scores or None
-        Of folds over scenarios, if there are enough of them.
+        Scores of folds over scenarios, if there are enough scenarios.
     lost : Series
-        See `fct.importances`.
+        Importance of each input, see `fct.importances`.
     """
 
     path: Path
@@ -114,16 +115,16 @@ class HeldOut:
 
 
 def held_out(data: pd.DataFrame, parameters: Mapping[str, Any], *, trees: int) -> HeldOut:
-    """Return what is predicted of folds held out: from the saved record where there is one, else by training.
+    """Return the predictions for held-out folds: from the saved record if there is one, otherwise by training.
 
     Parameters
     ----------
     data : DataFrame
-        As from `fct.dataset`.
+        Data as `fct.dataset` returns them.
     parameters : dict
-        Of the forest, as `fct.forest` takes them.
+        Parameters of the forest, as `fct.forest` takes them.
     trees : int
-        How many are enough for `fct.importances`.
+        Number of trees for `fct.importances`, which needs fewer.
     """
     settings = {**parameters, "folds": fct.FOLDS, "trees": trees, "form": _FORM}
     recipe = saved.Recipe(_HELD_OUT, ".npz", settings, _content(data))
@@ -152,21 +153,23 @@ def load(path: Path) -> Forest:
 
 
 def best() -> Forest:
-    """Return the forest that was trained on most rows, a shipped one before others."""
+    """Return the forest that was trained on the most rows. Among equals, a shipped forest comes first."""
     return load(saved.most_rows(_KIND))
 
 
 def searched(data: pd.DataFrame, grid: Mapping[str, tuple[Any, ...]] = fct.GRID, *, workers: int | None = None) -> Path:
-    """Return the file of a search's record: the saved one where there is one, else a new search, with a bar.
+    """Return the file of a search's record: the saved file if there is one, otherwise that of a new search.
+
+    A new search shows a progress bar.
 
     Parameters
     ----------
     data : DataFrame
-        As from `fct.dataset`.
+        Data as `fct.dataset` returns them.
     grid : dict
         Parameters and their values.
     workers : int, optional
-        Processes; one a core by default.
+        Number of processes; by default one for each core.
     """
     settings = {"grid": {name: list(values) for name, values in grid.items()}, "folds": fct.FOLDS, "form": _FORM}
     recipe = saved.Recipe(_SEARCH, ".csv", settings, _content(data))

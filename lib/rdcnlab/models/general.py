@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many times as long a migrated flow takes, in networks of any size: what Aykurt et al., Sec. VII, leave to others.
+"""Predict how many times as long a migrated flow takes, in many networks. Aykurt et al., Sec. VII, leave this open.
 
-Beside both variants, the day and the night, a model is told the links' buffer, the RTT and the number of flows. The
-data are one run each of scenarios drawn all over that space, so that a row held out is always a scenario never seen.
+The inputs of a model are both variants, day, night, the links' buffer, the RTT and the number of flows. The scenarios
+are spread over the whole space of these inputs. Each has one run, so a held-out row is always an unseen scenario.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.flow import TCP_HEADERS
 
 VARIANTS = ("bbr", "cubic", "dctcp", "reno", "westwood")
-#: What a model is told of a scenario.
+#: The inputs of a model.
 INPUTS = (*fct.INPUTS, "buffer_kB", "rtt_us", "flows")
-#: How many times as long the migrated flows take as the main ones, in means; models see its logarithm to base 2.
+#: Mean time of the migrated flows divided by that of the main flows. Models predict its logarithm to base 2.
 TARGET = "times_as_long"
-#: Share of scenarios whose ratio shall be in a prediction's interval.
+#: Share of scenarios whose ratio must lie in the interval of the prediction.
 CONFIDENCE = 0.9
 FOLDS = 5
 _KIND, _COMPARED = "prolongation", "compared"
 _TREES = 40
-#: Counts changes of `candidates` and `matrix`: a model of another form is another model.
+#: Version number of `candidates` and `matrix`. A change of either must increase it, so that models are trained again.
 _FORM = 2
 
 Floats = npt.NDArray[np.float64]
@@ -51,21 +51,22 @@ Floats = npt.NDArray[np.float64]
 def _fitted(model: Any, features: Floats, logs: Floats) -> Any:
     """Train a copy of a model, on one core.
 
-    Boosting's threads wait for each other by spinning: with another process beside it that takes 25 times as long.
+    The threads of boosting wait for each other in busy loops. If another process uses the cores, training takes 25
+    times as long.
     """
     with threadpool_limits(1, "openmp"):
         return clone(model).fit(features, logs)
 
 
 def _predicted(model: Any, features: Floats) -> Floats:
-    """Ask a model, on one core: each of its trees would have threads wait for each other, see `_fitted`."""
+    """Predict with a model, on one core: for each of its trees threads would wait for each other, see `_fitted`."""
     with threadpool_limits(1, "openmp"):
         predicted: Floats = model.predict(features)
     return predicted
 
 
 def candidates() -> dict[str, Any]:
-    """Return the untrained models that are compared, from the simplest on."""
+    """Return the untrained models to compare, beginning with the simplest."""
     return {
         "ridge, products of two": make_pipeline(
             StandardScaler(), PolynomialFeatures(2), RidgeCV(alphas=np.logspace(-2, 4, 13))
@@ -83,17 +84,18 @@ def _boosting(**loss: Any) -> HistGradientBoostingRegressor:
 
 
 def inputs(scenario: Scenario) -> dict[str, Any]:
-    """Return what a model is told of a scenario.
+    """Return the inputs of a model for a scenario.
 
     Parameters
     ----------
     scenario : Scenario
-        With main flows of one variant that stay, and as many migrated ones of one variant; links that are all alike.
+        A scenario with static main flows of one variant, and equally many migrated flows of one variant. All links are
+        equal.
 
     Returns
     -------
     dict
-        `INPUTS`. The RTT is that of an empty network, of a full packet and its ACK.
+        `INPUTS`. The RTT is that of a full packet and its ACK in an empty network.
 
     Raises
     ------
@@ -123,13 +125,13 @@ def inputs(scenario: Scenario) -> dict[str, Any]:
 
 
 def rtt_ns(scenario: Scenario) -> float:
-    """Return the RTT of a migrated flow's full packet and its ACK through an empty network, in ns."""
+    """Return the RTT in ns of a migrated flow's full packet and its ACK in an empty network."""
     flow = next(flow for flow in scenario.flows if tables.role(flow.name) == "migrated")
     return scenario.network.rtt_ns(flow.src, flow.dst, scenario.network.mtu, TCP_HEADERS)
 
 
 def dataset(runs: Runs) -> pd.DataFrame:
-    """Return one row a run: `INPUTS` and `TARGET`. Runs in which a flow did not finish are left out."""
+    """Return one row for each run: `INPUTS` and `TARGET`. Runs in which a flow did not finish are left out."""
     times = tables.completion(runs.flows.assign(period_ms=0)).set_index("run").dropna()
     unfinished = set(runs.flows.loc[~runs.flows["finished"], "run"])
     times = times[~times.index.isin(unfinished)]
@@ -139,12 +141,12 @@ def dataset(runs: Runs) -> pd.DataFrame:
 
 
 def matrix(rows: pd.DataFrame, without: str | None = None) -> Floats:
-    """Return what models compute with: a column for each variant of either group, logarithms of everything else.
+    """Return the feature matrix of models: a column for each variant of each group, and logarithms of all else.
 
     Parameters
     ----------
     rows : DataFrame
-        `INPUTS`.
+        Rows of `INPUTS`.
     without : str, optional
         An input to leave out.
     """
@@ -178,7 +180,7 @@ def _folds(count: int) -> KFold:
 
 
 def compare(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return for every candidate ``r2`` on folds held out, and ``off``, the typical factor it is off by; best first."""
+    """Return for every candidate ``r2`` on held-out folds, and ``off``, the median factor of its error; best first."""
     found = []
     for name, model in candidates().items():
         predictions = held_out(rows, model)
@@ -188,12 +190,14 @@ def compare(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def ceiling(rows: pd.DataFrame) -> float:
-    """Return the R2 of somebody who knew the mean of every scenario: what seeds leave to be known.
+    """Return the highest possible R2: that of a model which predicts the exact mean of every scenario.
+
+    The rest of the variance comes from the seeds, and no model can explain it.
 
     Parameters
     ----------
     rows : DataFrame
-        As from `dataset`, of several seeds of each scenario.
+        Data as `dataset` returns them, with several seeds of each scenario.
     """
     logs = pd.Series(_logs(rows), index=rows.index)
     within = logs.groupby([rows[name] for name in INPUTS]).var()
@@ -201,7 +205,7 @@ def ceiling(rows: pd.DataFrame) -> float:
 
 
 def ablation(rows: pd.DataFrame, name: str) -> pd.Series[float]:
-    """Return by how much R2 on folds held out falls where a model never gets an input; the greatest loss first."""
+    """Return for each input the decrease of R2 on held-out folds if a model is trained without it; largest first."""
     model = candidates()[name]
     whole = r2_score(_logs(rows), held_out(rows, model))
     lost = {each: float(whole - r2_score(_logs(rows), held_out(rows, model, each))) for each in INPUTS}
@@ -209,7 +213,7 @@ def ablation(rows: pd.DataFrame, name: str) -> pd.Series[float]:
 
 
 def coverage(rows: pd.DataFrame) -> tuple[float, float]:
-    """Return the share of rows held out that were in their interval, and the typical ratio of its ends."""
+    """Return the share of held-out rows that are in their interval, and the typical ratio of the interval's ends."""
     features, logs = matrix(rows), _logs(rows)
     inside, width = [], []
     for train, test in _folds(len(rows)).split(rows):
@@ -221,16 +225,16 @@ def coverage(rows: pd.DataFrame) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """What models make of scenarios they were not trained on.
+    """The record of models' predictions for scenarios that they were not trained on.
 
     Parameters
     ----------
     path : Path
-        The record's file.
+        File of the record.
     candidates : DataFrame
-        As from `compare`.
+        Result of `compare`.
     inside, width : float
-        As from `coverage`.
+        Result of `coverage`.
     """
 
     path: Path
@@ -240,7 +244,7 @@ class HeldOut:
 
 
 def found(rows: pd.DataFrame) -> HeldOut:
-    """Return `compare` and `coverage` of a data set: from the saved record where there is one, else by training."""
+    """Return `compare` and `coverage` of a data set: from the saved record if there is one, otherwise by training."""
     settings = {"confidence": CONFIDENCE, "folds": FOLDS, "form": _FORM}
     recipe = saved.Recipe(_COMPARED, ".csv", settings, _content(rows))
     with saved.alone(recipe):
@@ -256,10 +260,10 @@ def found(rows: pd.DataFrame) -> HeldOut:
 
 
 def _intervals(features: Floats, logs: Floats) -> dict[str, Any]:
-    """Train both ends on most rows, and widen them by how far off they are on the rest.
+    """Train both ends of the interval on most rows, and widen them by their errors on the other rows.
 
-    Conformalised quantile regression (Romano, Patterson, Candes 2019): whatever the ends are worth, a new row is
-    between them with the probability asked for.
+    This is conformalised quantile regression (Romano, Patterson, Candes 2019): a new row is between the ends with the
+    probability `CONFIDENCE`, even if the models of the ends are poor.
     """
     train, rest = train_test_split(np.arange(len(logs)), test_size=0.25, random_state=0)
     ends = {
@@ -273,7 +277,7 @@ def _intervals(features: Floats, logs: Floats) -> dict[str, Any]:
 
 
 def _between(intervals: Mapping[str, Any], features: Floats) -> tuple[Floats, Floats]:
-    """Return both ends, in order."""
+    """Return the lower and the upper end of each row's interval."""
     low = _predicted(intervals["low"], features) - intervals["wider"]
     high = _predicted(intervals["high"], features) + intervals["wider"]
     return np.minimum(low, high), np.maximum(low, high)
@@ -286,11 +290,11 @@ class Predictor:
     Parameters
     ----------
     point : estimator
-        For the typical ratio.
+        Model of the typical ratio.
     intervals : dict
-        Estimators of its ``low`` and ``high`` ends, and by how much to make that ``wider``.
+        Models of the ``low`` and ``high`` ends of the interval, and the amount by which to make it ``wider``.
     about : dict
-        Provenance; ``ranges`` of the numbers it was trained with.
+        Provenance. It includes the ``ranges`` of the training data.
     """
 
     point: Any
@@ -303,7 +307,7 @@ class Predictor:
         Raises
         ------
         InputError
-            An input is outside of what the model was trained with.
+            An input is outside of the range of the training data.
         """
         for name, (low, high) in self.about["ranges"].items():
             off = rows[(rows[name] < low * 0.999) | (rows[name] > high * 1.001)]
@@ -321,14 +325,14 @@ class Predictor:
 
 
 def trained(rows: pd.DataFrame, name: str) -> Path:
-    """Return the file of the predictor for a data set: the saved one where there is one, else a new one.
+    """Return the file of the predictor for a data set: the saved file if there is one, otherwise a new one.
 
     Parameters
     ----------
     rows : DataFrame
-        As from `dataset`.
+        Data as `dataset` returns them.
     name : str
-        One of `candidates`.
+        Name of one of `candidates`.
     """
     recipe = saved.Recipe(_KIND, ".skops", {"model": name, "confidence": CONFIDENCE, "form": _FORM}, _content(rows))
     with saved.alone(recipe):
@@ -354,5 +358,5 @@ def load(path: Path) -> Predictor:
 
 
 def best() -> Predictor:
-    """Return the predictor that was trained on most rows, a shipped one before others."""
+    """Return the predictor that was trained on the most rows. Among equals, a shipped predictor comes first."""
     return load(saved.most_rows(_KIND))

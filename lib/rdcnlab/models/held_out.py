@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is said of predictions of the prolongation in runs held out: how good, where hardest, by which inputs."""
+"""Judge the predictions of the prolongation in held-out runs: their quality, the hardest case, important inputs."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ _AT = ["day_ms", "night_ms"]
 
 
 def judged(data: pd.DataFrame, hardest: tuple[float, float]) -> dict[str, Measured]:
-    """Measure how well runs held out are predicted by the best forest, and what matters.
+    """Measure how well the best forest predicts held-out runs, and which inputs are important.
 
     Parameters
     ----------
     data : DataFrame
-        As from `fct.dataset`.
+        Data as `fct.dataset` returns them.
     hardest : tuple of float
-        A day and a night, ms, whose ranks are told.
+        A day and a night, in ms; their ranks are measured.
 
     Returns
     -------
     dict of str to Measured
-        ``r2``, ``mse`` with those of whole scenarios held out, ``range``, ``hardest`` (ranks by residual and
-        prolongation, if there is such a point) and ``important``; nothing of fewer rows than folds.
+        ``r2`` and ``mse`` (the notes have them for held-out scenarios), ``range``, ``hardest`` (the ranks of this day
+        and night by residual and by prolongation, if the data have them) and ``important``. Empty if there are fewer
+        rows than folds.
     """
     if len(data) < fct.FOLDS:
         return {}
@@ -52,12 +53,12 @@ def judged(data: pd.DataFrame, hardest: tuple[float, float]) -> dict[str, Measur
 
 
 def record(data: pd.DataFrame) -> forest.HeldOut:
-    """Return what the best forest predicts of runs held out; it is trained where that is not on record."""
+    """Return the predictions of the best forest for held-out runs. It is trained if there is no record."""
     return forest.held_out(data, fct.BEST, trees=100)
 
 
 def important(lost: pd.Series[float]) -> Measured:
-    """Measure by how much the day matters more than the night, and the night than what comes next."""
+    """Measure by how much the day is more important than the night, and the night than the next important input."""
     others = lost.drop(_AT).max()
     margins = {"day over night": lost["day_ms"] - lost["night_ms"], "night over others": lost["night_ms"] - others}
     listed = ", ".join(f"{name}: {value:.3g}" for name, value in lost.items())
@@ -65,11 +66,11 @@ def important(lost: pd.Series[float]) -> Measured:
 
 
 def draw(ax: Axes, data: pd.DataFrame) -> fct.Scores:
-    """Draw what was measured and, beside it, what was predicted of runs held out, over day and night."""
+    """Draw measured and predicted values of held-out runs side by side, over day and night."""
     scores = record(data).runs
     places = data[_AT].drop_duplicates().sort_values(_AT[::-1])
     at = data[_AT].merge(places.assign(place=np.arange(len(places))), how="left")["place"]
-    # side by side, and runs of one pair of variants above each other
+    # pairs of variants are side by side, and the runs of one pair are above each other
     pair = data.groupby(["migrated", "main"]).ngroup()
     shift = (pair - pair.max() / 2) / (pair.max() + 1) * 0.35
     main, migrated = (figures.look(flow).color for flow in ("main", "migrated"))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A saved classifier of variants, asked without TensorFlow, whose import alone takes 7 s and 450 MB.
+"""Predict with a saved classifier of variants, without TensorFlow: its import takes 7 s and 450 MB.
 
-The arithmetic is that of Keras' layers, in single precision: answers differ in the seventh digit.
+The computation is the same as in the layers of Keras, in single precision. The results differ in the seventh digit.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from threadpoolctl import threadpool_limits
 
 Floats = npt.NDArray[np.float32]
 
-#: Traces that are read at once: what is computed of them stays in the processor's cache.
+#: Number of traces in a batch. The intermediate results of a batch fit into the processor's cache.
 _BATCH = 64
-#: What Keras' normalisation divides by at least.
+#: Smallest divisor in the normalisation of Keras.
 _EPSILON = np.float32(1e-7)
 
 
 @dataclass(frozen=True)
 class Convolution:
-    """Filters over samples that are some ms apart, and what is negative cut to zero.
+    """A dilated convolution with rectification: negative outputs become zero.
 
     Parameters
     ----------
     kernel : ndarray, shape (taps, channels, filters)
         Weights.
     bias : ndarray, shape (filters,)
-        Added to each.
+        Constant that is added to the output of each filter.
     apart : int
-        Distance of the samples.
+        Dilation: distance in ms between the samples that a filter reads.
     """
 
     kernel: Floats
@@ -43,7 +43,7 @@ class Convolution:
     apart: int
 
     def __call__(self, series: Floats) -> Floats:
-        """Return the filters' answers to series of shape (n, ms, channels); outside of them there are zeros."""
+        """Return the outputs of the filters for series of shape (n, ms, channels), padded with zeros."""
         taps, channels, filters = self.kernel.shape
         count, length, _ = series.shape
         reach = self.apart * (taps - 1)
@@ -57,16 +57,18 @@ class Convolution:
 
 @dataclass(frozen=True)
 class Lstm:
-    """A layer of long short-term memory; weights of input gate, forget gate, cell and output gate, in this order.
+    """A layer of long short-term memory (LSTM).
+
+    The weights are those of input gate, forget gate, cell and output gate, in this order.
 
     Parameters
     ----------
     kernel : ndarray, shape (channels, 4 units)
-        For what is read.
+        Weights of the input.
     recurrent : ndarray, shape (units, 4 units)
-        For what it said last.
+        Weights of the previous output.
     bias : ndarray, shape (4 units,)
-        Added to each.
+        Constants that are added.
     """
 
     kernel: Floats
@@ -74,7 +76,7 @@ class Lstm:
     bias: Floats
 
     def __call__(self, series: Floats) -> Floats:
-        """Return what it says after each sample of series of shape (n, steps, channels)."""
+        """Return the output after each sample of series of shape (n, steps, channels)."""
         count, steps, channels = series.shape
         units = len(self.recurrent)
         read = (series.reshape(count * steps, channels) @ self.kernel + self.bias).reshape(count, steps, 4 * units)
@@ -90,7 +92,7 @@ class Lstm:
 
 
 def _sigmoid(values: Floats) -> Floats:
-    # by tanh, which does not overflow
+    # computed with tanh, which does not overflow
     result: Floats = np.float32(0.5) * (np.tanh(np.float32(0.5) * values) + np.float32(1))
     return result
 
@@ -102,17 +104,17 @@ class Network:
     Parameters
     ----------
     length_ms : int
-        Of the traces it was trained with.
+        Length in ms of the training traces.
     mean, deviation : ndarray, shape (channels,)
-        Of what it is shown.
+        Mean and standard deviation of the features, for normalisation.
     widths : tuple of Convolution
-        Side by side.
+        Parallel convolutions of different widths.
     stride_ms : int
-        Samples of which the LSTM reads the mean.
+        Number of samples whose mean is one input of the LSTM.
     lstm : Lstm
-        What reads them.
+        The layer that reads these means.
     kernel, bias : ndarray, shapes (2 units, variants) and (variants,)
-        Of the layer that names the variant.
+        Weights and constants of the dense output layer, which has one output for each variant.
     """
 
     length_ms: int
@@ -126,7 +128,7 @@ class Network:
 
     def predict(self, features: Floats) -> Floats:
         """Return the probability of each variant, shape (n, variants), for features of shape (n, ms, channels)."""
-        # on one core: the products are so small that threads would mostly wait for each other
+        # on one core: the matrices are so small that threads would mostly wait for each other
         with threadpool_limits(1, "blas"):
             parts = [self._batch(features[begin : begin + _BATCH]) for begin in range(0, len(features), _BATCH)]
         return np.concatenate([np.empty((0, len(self.bias)), dtype=np.float32), *parts])
@@ -144,7 +146,7 @@ class Network:
 
 
 def read(path: Path) -> Network:
-    """Read a file that Keras wrote of such a network."""
+    """Read such a network from a file that Keras wrote."""
     import h5py  # type: ignore[import-untyped]  # comes with Keras
 
     with zipfile.ZipFile(path) as archive:
@@ -157,7 +159,7 @@ def read(path: Path) -> Network:
 
     settings = {kind: [layer["config"] for layer in layers if layer["class_name"] == kind] for kind in _KINDS}
     mean, variance, _ = variables("normalization")
-    # in the file layers are called by their kind, and from the second one on by a number
+    # in the file a layer has the name of its kind; from the second layer of a kind on, a number follows
     names = ["conv1d" if number == 0 else f"conv1d_{number}" for number in range(len(settings["Conv1D"]))]
     widths = [
         Convolution(kernel, bias, of["dilation_rate"][0])

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trained models as files: what was trained, on which data, with which libraries.
+"""Trained models as files, with their settings, their data and the versions of libraries.
 
-A model is known by a digest of what it was trained on and of how. Whoever asks for the same again gets the file,
-shipped in ``data/models`` or kept in the user's cache, instead of a new training. Beside each file stands what made it.
+A digest of the training data and of the settings identifies a model. If a model with this digest is shipped in
+``data/models`` or is in the user's cache, it is not trained again. Each file has a second file beside it, with its
+provenance.
 """
 
 from __future__ import annotations
@@ -32,18 +33,18 @@ _SKLEARN = ("scikit-learn", "skops", "numpy")
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a model is made of; two equal ones are taken for the same.
+    """Everything that determines a model: equal recipes give the same model.
 
     Parameters
     ----------
     kind : str
-        What it predicts: ``variant``, ``prolongation``...
+        What the model predicts: ``variant``, ``prolongation``...
     ending : str
-        Of its file, such as ``.keras``.
+        Suffix of the file, such as ``.keras``.
     settings : dict
-        Whatever decides how it is trained; plain values.
+        All settings that the training depends on, as plain values.
     data : str
-        Digest of what it is trained on, see `digest`.
+        Digest of the training data, see `digest`.
     """
 
     kind: str
@@ -66,19 +67,19 @@ def digest(*parts: npt.ArrayLike) -> str:
         if array.dtype.kind in "OU":
             array = array.astype(np.bytes_)
         sha.update(f"{array.shape} {array.dtype.str}".encode())
-        sha.update(array.data if array.size else b"")  # not a copy of what may be large
+        sha.update(array.data if array.size else b"")  # no copy, because the array may be large
     return sha.hexdigest()
 
 
 def find(recipe: Recipe) -> Path | None:
-    """Return the file of a model that was trained before, shipped or cached."""
+    """Return the file of a model that is shipped or in the cache, or None."""
     paths = (folder / recipe.name for folder in (places.models(), places.model_cache()))
     return next((path for path in paths if path.exists()), None)
 
 
 @contextmanager
 def alone(recipe: Recipe) -> Iterator[None]:
-    """Let no other process train the same model meanwhile."""
+    """Prevent other processes from training the same model inside the block."""
     folder = places.model_cache()
     folder.mkdir(parents=True, exist_ok=True)
     with locked((folder / recipe.name).with_suffix(".lock")):
@@ -91,7 +92,7 @@ def known(kind: str) -> list[tuple[Path, dict[str, Any]]]:
     Raises
     ------
     RunError
-        There is none.
+        There is no model of this kind.
     """
     folders = (places.models(), places.model_cache())
     beside = [path for folder in folders for path in sorted(folder.glob(f"{kind}-*.json"))]
@@ -104,24 +105,24 @@ def known(kind: str) -> list[tuple[Path, dict[str, Any]]]:
 
 
 def provenance(path: Path) -> dict[str, Any]:
-    """Return what is known of a model's file: settings, data, libraries, and what was found when it was made."""
+    """Return the provenance of a model's file: settings, data, libraries, and results of the training."""
     about: dict[str, Any] = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
     return about
 
 
 def keep(recipe: Recipe, write: Callable[[Path], None], about: Mapping[str, Any], libraries: tuple[str, ...]) -> Path:
-    """Write a model into the user's cache, whole or not at all.
+    """Write a model into the user's cache, either completely or not at all.
 
     Parameters
     ----------
     recipe : Recipe
-        What it is made of.
+        Recipe of the model.
     write : callable
         Writes the model to a path.
     about : dict
-        What else the reader should know, such as the number of rows and the scores; plain values.
+        Further information, such as the number of rows and the scores, as plain values.
     libraries : tuple of str
-        Distributions whose versions are written down.
+        Distributions whose versions are recorded.
     """
     folder = places.model_cache()
     folder.mkdir(parents=True, exist_ok=True)
@@ -138,13 +139,13 @@ def keep(recipe: Recipe, write: Callable[[Path], None], about: Mapping[str, Any]
         write(fresh)
         beside = fresh.with_suffix(".json")
         beside.write_text(json.dumps(text, indent=2) + "\n", encoding="utf-8")
-        for path in (beside, fresh):  # the model last: what is found is complete
+        for path in (beside, fresh):  # the model is moved last, so a model that exists is complete
             path.replace(folder / path.name)
     return folder / recipe.name
 
 
 def most_rows(kind: str) -> Path:
-    """Return the file of the model of a kind that was trained on most rows, a shipped one before others."""
+    """Return the file of that model of a kind that was trained on the most rows. Shipped models come first."""
     return max(known(kind), key=lambda pair: int(pair[1]["rows"]))[0]
 
 
@@ -156,7 +157,7 @@ def keep_sklearn(recipe: Recipe, model: Any, about: Mapping[str, Any]) -> Path:
 
 
 def read_sklearn(path: Path) -> Any:
-    """Read what `keep_sklearn` wrote. Data and not code: only classes of these libraries are made."""
+    """Read a file of `keep_sklearn`. Only classes of scikit-learn and numpy are created, and no other code is run."""
     from skops.io import get_untrusted_types, load
 
     ours = [name for name in get_untrusted_types(file=path) if name.split(".")[0] in ("sklearn", "numpy")]
@@ -164,7 +165,7 @@ def read_sklearn(path: Path) -> Any:
 
 
 def ship(paths: Iterable[Path]) -> None:
-    """Make these the shipped models of their kinds, with their provenance."""
+    """Ship these models, with their provenance. They replace the shipped models of their kinds."""
     chosen = list(paths)
     places.models().mkdir(parents=True, exist_ok=True)
     kinds = {provenance(path)["kind"] for path in chosen}

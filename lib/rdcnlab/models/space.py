@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scenarios all over a space of networks: variants, days, nights, buffers, RTTs, numbers of flows."""
+"""Scenarios spread over a space of networks: variants, days, nights, buffers, RTTs, numbers of flows."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ from rdcnlab.fields.units import NS_PER_MS, NS_PER_US
 from rdcnlab.models import general
 from rdcnlab.scenario import Scenario
 
-#: Ranges, of which each doubling is as likely as any other.
+#: Ranges of values, with a logarithmic distribution: each doubling is equally likely.
 _PERIOD_MS, _BUFFER_KB, _RTT_US = (1, 100), (250, 4000), (50, 800)
 _FLOWS = (2, 4, 8, 16)
-#: Longest night, a share of the period; half of the scenarios have none.
+#: Longest night, as a share of the period. Half of the scenarios have no night.
 _NIGHT = 0.2
-#: Volume of each group, B.
+#: Volume of each group in bytes.
 _VOLUME_B = 512 * 2**20
-#: So that no socket's memory is in the way of the largest buffer and RTT.
+#: Memory of sockets that is enough for the largest buffer and RTT.
 _MEMORY = {"transport.rmem": ["4096 B", "131072 B", "16 MB"], "transport.wmem": ["4096 B", "16384 B", "16 MB"]}
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def drawn(count: int) -> Floats:
-    """Return the first so many points of one sequence in the unit cube; a power of 2 fills it evenly."""
-    # Sobol's sequence as it is: no random numbers, the same with every version; its first point is a corner
+    """Return the first `count` points of one sequence in the unit cube. A power of 2 fills the cube evenly."""
+    # Sobol's sequence without scrambling has no random numbers, so it is the same with every version. The first point
+    # is a corner of the cube and is skipped.
     sequence = qmc.Sobol(8, scramble=False)
     sequence.fast_forward(1)
     points: Floats = sequence.random(count)
@@ -41,12 +42,12 @@ def scenario(point: Floats, variants: Sequence[str], two_flows: Callable[[str, s
     Parameters
     ----------
     point : ndarray, shape (8,)
-        As from `drawn`.
+        A point that `drawn` returns.
     variants : sequence of str
         Variants of both groups.
     two_flows : callable
-        Returns, for the variants of migrated and main flow, what is varied: a flow ``main`` and one ``migrated``
-        between the links ``blue`` and ``green``.
+        Takes the variants of migrated and main flow, and returns the scenario to change. It has a flow ``main``, and a
+        flow ``migrated`` that moves between the links ``blue`` and ``green``.
     """
     migrated, main = (variants[int(share * len(variants))] for share in point[:2])
     flows = _FLOWS[int(point[2] * len(_FLOWS))]
@@ -60,7 +61,7 @@ def scenario(point: Floats, variants: Sequence[str], two_flows: Callable[[str, s
     groups = {flow["name"]: flow for flow in base.to_dict()["flows"]}
     path = [slot for link in ("blue", "green") for slot in ([cycle - night, link], [night, "dark"]) if slot[0]]
     each = flows // 2
-    # one call for all that changes, as a thousand scenarios differ in it
+    # one call for all changes, because it is made for a thousand scenarios
     return base.with_(
         flows=[
             {**flow, "name": f"{name}-{number}", "size": _VOLUME_B // each}
@@ -76,15 +77,18 @@ def scenario(point: Floats, variants: Sequence[str], two_flows: Callable[[str, s
 
 
 def _delays(base: Scenario, rtt_us: float) -> dict[str, int]:
-    """Return the change that gives the migrated flow an RTT: all cables get longer, or shorter, alike."""
+    """Return the change that gives the migrated flow an RTT. The delays of all cables change by the same amount."""
     hosts = {host.name: host.delay for host in base.network.hosts}
     more = rtt_us * NS_PER_US - general.rtt_ns(base)
-    # a packet and its ACK cross two cables each
+    # a packet crosses two cables, and so does its ACK
     return {f"network.hosts.{name}.delay": max(round(delay + more / 4), 0) for name, delay in hosts.items()}
 
 
 def _threshold(base: Scenario, rtt_us: float) -> dict[str, int]:
-    """Mark where a DCTCP flow runs, above a seventh of what is on the way (Alizadeh et al. 2010, sec. 3.4)."""
+    """Return the change that makes the switch mark, if a DCTCP flow runs.
+
+    The threshold is one seventh of the bandwidth-delay product (Alizadeh et al. 2010, sec. 3.4).
+    """
     if all(flow.cc != "dctcp" for flow in base.flows):
         return {}
     on_the_way = base.network.links[0].rate / 8 * rtt_us / 1e6

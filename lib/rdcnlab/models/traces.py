@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces of flows: what their ACKs tell, once a ms, from the first one on."""
+"""Traces of flows: congestion window and RTT at their ACKs, once per ms, beginning with the first ACK."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from rdcnlab.scenario import Scenario
 
 LENGTH_MS = 500
 COLUMNS = ("cwnd_B", "srtt_us")
-#: Runs whose tables are read at once.
+#: Number of runs whose tables are read together.
 _AT_ONCE = 50
-#: Longest flow that is looked at.
+#: Length in ms of the longest flow that is accepted.
 _MOST_MS = 3_600_000
 
 Floats = npt.NDArray[np.float32]
@@ -36,13 +36,12 @@ class Traces:
     Parameters
     ----------
     windows : ndarray of float32, shape (m, ms, 2)
-        Congestion window [kB] and smoothed RTT [us]; may be a view in which traces overlap.
+        Congestion window [kB] and smoothed RTT [us]. It may be a view in which traces overlap.
     about : DataFrame
-        A row for each: ``variant``, ``run``, ``seed``, ``period_ms``, ``pair`` (the variants of the run's flows),
-        ``flow``, ``begin_ms``. Nothing of it but the variant, which is what shall be predicted, is ever shown to a
-        model.
+        One row for each trace: ``variant``, ``run``, ``seed``, ``period_ms``, ``pair`` (the variants of the run's
+        flows), ``flow``, ``begin_ms``. A model is trained to predict the ``variant``. It never gets the other columns.
     rows : ndarray of int, shape (n,), optional
-        Which of the windows are the traces; all by default.
+        Indices of those `windows` that are the traces; by default all.
     """
 
     windows: Floats
@@ -51,29 +50,29 @@ class Traces:
 
     @property
     def samples(self) -> Floats:
-        """The traces, shape (n, ms, 2); a copy where they are not all windows."""
+        """The traces, shape (n, ms, 2). This is a copy if the traces are only some of the windows."""
         return self.windows if self.rows is None else np.ascontiguousarray(self.windows[self.rows])
 
     def __len__(self) -> int:
         return len(self.about)
 
     def where(self, mask: npt.ArrayLike) -> Traces:
-        """Return some of the traces."""
+        """Return the traces that a mask selects."""
         chosen = np.asarray(mask)
         rows = np.arange(len(self)) if self.rows is None else self.rows
         return Traces(self.windows, self.about[chosen].reset_index(drop=True), rows[chosen])
 
     def first(self, length_ms: int) -> Traces:
-        """Return the begin of each trace."""
+        """Return the first `length_ms` of each trace."""
         return Traces(self.windows[:, :length_ms], self.about, self.rows)
 
     def among(self, variants: Sequence[str]) -> Traces:
-        """Return the traces of runs in which all flows are of some variants."""
+        """Return the traces of those runs in which every flow has one of the given variants."""
         alien = set(self.about.loc[~self.about["variant"].isin(variants), "run"])
         return self.where(~self.about["run"].isin(alien).to_numpy())
 
     def drawn(self, count: int) -> Traces:
-        """Return so many of the traces, drawn once for all; all where there are no more."""
+        """Return a random selection of `count` traces, which is the same each time; all traces if there are fewer."""
         if len(self) <= count:
             return self
         mask = np.zeros(len(self), dtype=bool)
@@ -82,21 +81,21 @@ class Traces:
 
     @property
     def variants(self) -> tuple[str, ...]:
-        """The variants there are, in the order of the alphabet."""
+        """The variants of the traces, in alphabetical order."""
         return tuple(sorted(set(self.about["variant"])))
 
 
 def traces(runs: Runs, length_ms: int = LENGTH_MS, every_ms: int = LENGTH_MS) -> Traces:
-    """Cut the flows of runs into traces; what is shorter at the end is left out.
+    """Cut the flows of runs into traces. A shorter rest at the end of a flow is left out.
 
     Parameters
     ----------
     runs : Runs
-        With ``tcp`` tables in bins of at most 1 ms.
+        Runs with ``tcp`` tables in bins of at most 1 ms.
     length_ms : int
         Length of a trace.
     every_ms : int
-        From the begin of one to that of the next; less than their length has them overlap.
+        Time from the begin of one trace to the begin of the next. Traces overlap if it is less than their length.
 
     Raises
     ------
@@ -126,14 +125,14 @@ def traces(runs: Runs, length_ms: int = LENGTH_MS, every_ms: int = LENGTH_MS) ->
     columns = ["variant", "run", "seed", "period_ms", "pair", "flow", "begin_ms"]
     if not about:
         return Traces(np.empty((0, length_ms, len(COLUMNS)), np.float32), pd.DataFrame(about, columns=columns))
-    # traces overlap; each of them is made when it is looked at
+    # traces overlap, so they are views; a trace is copied only when it is used
     joined = np.concatenate(told)
     windows = sliding_window_view(joined, length_ms, axis=0).swapaxes(1, 2)
     return Traces(windows, pd.DataFrame(about, columns=columns), np.array(begins, dtype=np.int64))
 
 
 def _about(place: int, scenario: Scenario) -> dict[str, Any]:
-    """Return what all traces of a run have in common."""
+    """Return the values of `Traces.about` that all traces of a run have in common."""
     probes = scenario.probes
     if probes.tcp == "none" or (probes.tcp == "bin" and probes.bin > NS_PER_MS):
         raise ValueError(f"{scenario.hash[:12]}: windows and RTTs were not recorded once a ms")
@@ -146,16 +145,16 @@ def _about(place: int, scenario: Scenario) -> dict[str, Any]:
 
 
 def twins(of: Traces) -> pd.DataFrame:
-    """Return how many traces nobody can tell apart, since flows of two variants have the very same one.
+    """Count the traces that cannot be distinguished, because flows of two variants have identical traces.
 
-    Compared are traces that differ in their flow's variant only: of one period and seed, of flows of one name, beside a
-    flow of the same variant, from the same ms on. Runs have two flows.
+    The function compares traces that differ only in the variant of their flow. They have the same period, seed, name of
+    the flow and begin, and the other flow of the run has the same variant. Runs have two flows.
 
     Returns
     -------
     DataFrame
-        ``period_ms``, ``variants``, how many ``pairs`` of traces there are, and shares [%] of these: with the ``same``
-        window and RTT in every sample, and with the ``same_window``.
+        ``period_ms``, ``variants``, the number of ``pairs`` of traces, and shares of these pairs in %: ``same`` with
+        equal windows and RTTs in every sample, ``same_window`` with equal windows.
     """
     partners = [
         next((name for name in pair.split(" and ") if name != own), own)
@@ -174,12 +173,12 @@ def twins(of: Traces) -> pd.DataFrame:
 
 
 def cut(acks: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
-    """Go through the flows of a table of ACKs: what each is called (``run``, ``flow``), and its rows in order of time.
+    """Iterate over the flows of a table of ACKs: the names (``run``, ``flow``) of each, and its rows in order of time.
 
     Raises
     ------
     InputError
-        A column is not there or has a value that cannot be.
+        A column is missing or has an impossible value.
     """
     wanted = ("t_ns", *COLUMNS)
     missing = [name for name in wanted if name not in acks.columns]
@@ -196,7 +195,7 @@ def cut(acks: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
     for name in by:
         if acks[name].isna().any():
             raise InputError.of(f"column {name}", None, "a name in every row")
-    # sorted once, and not flow by flow: there may be thousands
+    # sorted once for all flows, because there may be thousands of them
     every = acks.sort_values([*by, "t_ns"], kind="stable", ignore_index=True)
     keys = every.groupby(by, sort=True).size() if by else pd.Series([len(every)], index=[()])
     ends = np.cumsum(keys.to_numpy())
@@ -210,12 +209,12 @@ def cut(acks: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
 
 
 def series(acks: pd.DataFrame) -> Floats:
-    """Return what the ACKs of one flow tell, once a ms: the last one before it ends.
+    """Return window and RTT of one flow, once per ms: the values of the last ACK before the end of that ms.
 
     Parameters
     ----------
     acks : DataFrame
-        ``t_ns``, ``cwnd_B``, ``srtt_us``, in order of time.
+        Columns ``t_ns``, ``cwnd_B``, ``srtt_us``, in order of time.
 
     Returns
     -------

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which variant of TCP a flow is: a recurrent network over its window and RTT. Aykurt et al., Sec. VI-B.
+"""Predict the TCP variant of a flow from its window and RTT, with a recurrent network. Aykurt et al., Sec. VI-B.
 
-As in the paper, a layer reduces a trace, an LSTM reads that in order, and a dense layer names the variant. What
-variants differ in is how a window grows from RTT to RTT and how far it falls, so these are computed from window and RTT
-for it. What tells may be over in a ms or be a curve of 100 ms, and be anywhere in a trace. So the layer that
-reduces is made of convolutions of several widths, and the dense one sees the mean and the largest of all that the LSTM
-says, not its last.
+As in the paper, a first layer reduces a trace, an LSTM reads the result in order of time, and a dense layer predicts
+the variant. Variants differ in the growth of the window from RTT to RTT, and in the size of its falls. So these
+features are computed from window and RTT. A typical pattern can take 1 ms or be a curve of 100 ms, and it can be
+anywhere in a trace. So the first layer has convolutions of several widths, and the dense layer reads the mean and the
+maximum of all outputs of the LSTM, instead of the last one.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from rdcnlab.models.network import Network, read
 from rdcnlab.models.traces import Floats, Traces, cut, series
 from rdcnlab.system import extras, progress
 
-#: Passes over the data; the one that does best on traces kept aside is taken.
+#: Passes over the data. The pass with the best result on validation traces is kept.
 EPOCHS = 20
 _STRIDE_MS = 5
-#: Of each width: so many convolutions over so many samples, which are 1, 2, ... ms apart.
+#: For each width: number of filters, number of samples they read, and distances of these samples in ms.
 _FILTERS, _TAPS, _APART = 16, 7, (1, 2, 4, 8, 16)
 _UNITS = 48
 _DROPOUT = 0.5
 _BATCH = 64
-#: How fast it learns at first; less and less, by a cosine, down to nothing.
+#: Learning rate at the begin. It decreases to zero along a cosine.
 _RATE = 2e-3
 _DECAY = 0.01
-#: Counts changes of `network`, `_features` and `_train`: a model of another form is another model.
+#: Version number of `network`, `_features` and `_train`. A change must increase it, so that models are trained again.
 _FORM = 3
 _CHANNELS = 5
 _SEGMENT_KB = 9
@@ -54,11 +54,11 @@ class Classifier:
     Parameters
     ----------
     model : Network
-        Takes what `_features` makes of traces, gives a probability for each variant.
+        Takes the features of traces (see `_features`), and gives a probability for each variant.
     variants : tuple of str
-        In the order of the probabilities.
+        Variants in the order of the probabilities.
     path : Path
-        Its file.
+        File of the network.
     """
 
     model: Network
@@ -66,18 +66,18 @@ class Classifier:
     path: Path
 
     def probabilities(self, samples: Floats) -> pd.DataFrame:
-        """Return the probability of each variant, one row a trace; shape of `samples` as in `Traces`."""
+        """Return the probability of each variant, one row per trace; `samples` has the shape of `Traces.samples`."""
         if not len(samples):
             return pd.DataFrame(columns=list(self.variants), dtype=float)
         return pd.DataFrame(self.model.predict(_features(samples)), columns=self.variants)
 
     def predict(self, samples: Floats) -> pd.Series[str]:
-        """Return the likeliest variant of each trace."""
+        """Return the most likely variant of each trace."""
         likeliest = self.probabilities(samples).to_numpy().argmax(axis=1)
         return pd.Series(np.array(self.variants)[likeliest], dtype=str)
 
     def confusion(self, of: Traces) -> pd.DataFrame:
-        """Return how many traces of each variant (rows) were taken for each (columns).
+        """Return the confusion matrix: traces by their variant (rows) and by the predicted variant (columns).
 
         Raises
         ------
@@ -92,7 +92,7 @@ class Classifier:
 
 
 def accuracy(confusion: pd.DataFrame) -> float:
-    """Return the share of traces, in %, that were told right; NaN where there are none."""
+    """Return the share in % of traces whose variant was predicted correctly; NaN if there are no traces."""
     counts = confusion.to_numpy()
     return 100 * float(np.trace(counts)) / float(counts.sum()) if counts.sum() else float("nan")
 
@@ -114,10 +114,10 @@ def network(length_ms: int, classes: int) -> Any:
 
 
 def _features(samples: Floats) -> Floats:
-    """Return what a network looks at, shape (n, ms, `_CHANNELS`).
+    """Return the features for a network, shape (n, ms, `_CHANNELS`).
 
-    Logarithms of window and RTT, which go over three decades; how these change from one ms to the next; and by how much
-    the window grows in an RTT, in units of 9 kB. Sizes of changes are compressed alike on both sides of zero.
+    The features are: the logarithms of window and RTT, which range over three decades; their changes from one ms to the
+    next; and the growth of the window per RTT, in units of 9 kB. Changes are compressed symmetrically around zero.
     """
     logs = np.log1p(samples)
     changes = np.diff(logs, axis=1, prepend=logs[:, :1])
@@ -128,21 +128,21 @@ def _features(samples: Floats) -> Floats:
 
 
 def trained(data: Traces, *, epochs: int = EPOCHS, seed: int = 0, show: bool = True) -> Classifier:
-    """Return the classifier for some traces: the saved one where there is one, else a new one, which is saved.
+    """Return the classifier for some traces: the saved one if there is one, otherwise a new one, which is saved.
 
-    Which pass of the training is kept is decided on the runs of the last seed, which are kept aside; with one seed
-    only, on the training's own.
+    The runs of the last seed are validation data: the pass of the training with the best result on them is kept. If
+    there is only one seed, the training data serve as validation data.
 
     Parameters
     ----------
     data : Traces
-        To train on. At least two variants.
+        Training traces of at least two variants.
     epochs : int
         Passes over the data.
     seed : int
-        For the first weights and the order of traces.
+        Seed for the initial weights and for the order of traces.
     show : bool
-        Show a bar while it is trained.
+        Show a progress bar during the training.
 
     Raises
     ------
@@ -171,9 +171,10 @@ def load(path: Path) -> Classifier:
 
 
 def best(length_ms: int) -> Classifier | None:
-    """Return the classifier of the longest traces that are not longer, and of most variants; shipped ones first.
+    """Return the best classifier for traces of a length, or None if all classifiers need longer traces.
 
-    None if all want more. See `rdcnlab.models.saved.known` for the error where there is none at all.
+    The best one uses the longest traces; among those, it knows the most variants. Among equals a shipped classifier
+    comes first. If there is no classifier at all, `rdcnlab.models.saved.known` raises its error.
     """
     fitting = [(path, of["settings"]) for path, of in saved.known(_KIND) if of["settings"]["length_ms"] <= length_ms]
     if not fitting:
@@ -182,26 +183,28 @@ def best(length_ms: int) -> Classifier | None:
 
 
 def classify(acks: pd.DataFrame) -> pd.DataFrame:
-    """Tell which variant flows are.
+    """Predict the variant of flows.
 
     Parameters
     ----------
     acks : DataFrame
-        A row for each ACK, or for the last of each ms: ``t_ns``, ``cwnd_B`` and ``srtt_us``; ``flow`` and ``run``, if
-        there are several. Any flow's will do, but classifiers have seen those of the testbed of Aykurt et al. only.
+        One row for each ACK, or for the last ACK of each ms: ``t_ns``, ``cwnd_B`` and ``srtt_us``. If there are several
+        flows or runs, also ``flow`` and ``run``. All flows are accepted, but the classifiers were trained only on flows
+        in the testbed of Aykurt et al.
 
     Returns
     -------
     DataFrame
-        A row for each trace: ``run`` and ``flow`` as far as they are there, ``begin_ms`` (from the first ACK),
-        ``variant``, and the ``probability`` that the classifier gives it; one without these for a flow too short.
+        One row for each trace: ``run`` and ``flow`` if `acks` has them, ``begin_ms`` (time after the first ACK),
+        ``variant``, and ``probability``, which the classifier gives to this variant. A flow that is too short has one
+        row without variant and probability.
 
     Raises
     ------
     InputError
-        A column is not there or has a value that cannot be.
+        A column is missing or has an impossible value.
     RunError
-        No classifier was trained or shipped yet.
+        There is no trained or shipped classifier.
     """
     parts = []
     for names, of_flow in cut(acks):
@@ -254,17 +257,17 @@ def _train(data: Traces, recipe: saved.Recipe, show: bool) -> Path:
         "passes": len(history["loss"]),
         "best": {name: float(of[int(np.argmin(history[watched]))]) for name, of in history.items()},
     }
-    # what was compiled is saved with its optimizer, which is twice as large as the network
+    # a compiled model is saved together with its optimizer, which is twice as large as the network
     plain = network(data.samples.shape[1], len(data.variants))
     plain.set_weights(model.get_weights())
     return saved.keep(recipe, plain.save, about, _LIBRARIES)
 
 
 def _keras() -> Any:
-    """Import Keras when it is needed, since it takes seconds, and without its greetings."""
+    """Import Keras when it is needed, because the import takes seconds, and without its start messages."""
     extras.require("models")
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    # its results hang on the processor, and it says so each time
+    # oneDNN gives results that depend on the processor, and prints a message about it at every start
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
     os.environ["KERAS_BACKEND"] = "tensorflow"
     import keras
@@ -274,7 +277,7 @@ def _keras() -> Any:
 
 @contextmanager
 def _repeatable(seed: int) -> Iterator[None]:
-    """Have Keras draw the same numbers each time, and the caller's generators be what they were."""
+    """Make Keras draw the same random numbers each time, and restore the caller's generators afterwards."""
     keras = _keras()
     import tensorflow
 

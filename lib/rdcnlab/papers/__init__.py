@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The papers: items in a few lines each, and no mechanism.
+"""The papers: each item in a few lines, without any mechanism.
 
-A paper is a folder, an item one module in it, listed by ``tools/index``. None of them is imported with this package.
+A paper is a folder. An item is one module in that folder, and ``tools/index`` lists it. Importing this package imports
+no paper.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ PAPERS = tuple(found.name for found in pkgutil.iter_modules(__path__) if found.i
 
 
 def paper(name: str) -> Package:
-    """Return the package of a paper, of which the items are attributes.
+    """Return the package of a paper. Its attributes are the paper's items.
 
     Raises
     ------
@@ -35,7 +36,7 @@ def paper(name: str) -> Package:
 
 
 def select(names: Sequence[str] = ()) -> list[type[Item]]:
-    """Return items by name: ``aykurt`` for a whole paper, ``aykurt/fig4`` for one; nothing for all.
+    """Return items by name: ``aykurt`` selects a whole paper, ``aykurt/fig4`` one item; no name selects all items.
 
     Raises
     ------

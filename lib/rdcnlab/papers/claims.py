@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a paper says, as something that can hold or not: claims, measurements, verdicts.
+"""The claims of a paper, and the verdict on each of them.
 
-Claims stand in ``data/papers/<paper>.yaml``. A measurement gives one number for each case a claim speaks of (a variant,
-a period...). The verdict follows from how many cases hold: all, ``reproduced``; some, ``partly``; none, ``differs``.
+The claims are in ``data/papers/<paper>.yaml``. A claim is about one or several cases, such as variants or periods. Its
+measurement has one number for each case. The verdict depends on how many cases satisfy the claim: ``reproduced`` if all
+do, ``partly`` if some do, ``differs`` if none does.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from rdcnlab.system import places
 
 
 class Verdict(enum.StrEnum):
-    """How a claim fares."""
+    """The verdict on a claim."""
 
     REPRODUCED = "reproduced"
     PARTLY = "partly"
@@ -31,18 +32,18 @@ class Verdict(enum.StrEnum):
 
 
 class Expectation(Frozen):
-    """Which numbers satisfy a claim; exactly one of the fields, `tolerance` apart.
+    """The numbers that satisfy a claim. Exactly one field is given, and `tolerance` together with `near`.
 
     Parameters
     ----------
     near : float
-        Within `tolerance`, a share such as ``1 %`` of the value or a plain number.
+        The measured number differs from this value by at most `tolerance`.
     below, above, at_most, at_least, equals : float
-        The relation of that name.
+        The measured number has the relation of that name to this value.
     between : tuple of float
-        Bounds, both included.
+        Lower and upper bound; both are included.
     tolerance : str or float
-        Only with `near`.
+        Allowed difference from `near`: a share of it, such as ``1 %``, or a plain number. Only given with `near`.
     """
 
     near: float | None = None
@@ -69,7 +70,7 @@ class Expectation(Frozen):
         return float(self.tolerance or 0.0)
 
     def holds(self, value: float) -> bool:
-        """Say whether a number satisfies the claim; NaN never does."""
+        """Return whether a number satisfies the claim; NaN never does."""
         return any(
             (
                 self.near is not None and abs(value - self.near) <= self.slack * (1 + 1e-9),
@@ -100,19 +101,19 @@ class Claim(Frozen):
     Parameters
     ----------
     id : str
-        Unique in its item.
+        Unique within its item.
     text : str
         The statement, in our words.
     expect : Expectation
-        What the measured number must be.
+        The numbers that satisfy the claim.
     unit : str
-        Unit of that number.
+        Unit of the measured number.
     calibrates : str
-        The setting of the testbed that was chosen by this very statement, if one was: the claim then shows that the
-        setting fits, and no more.
+        The setting of the testbed that was chosen with the help of this statement, if there is one. The claim then
+        shows only that the setting fits.
     because : tuple of str
-        Why it does not come out here as the paper has it, where that is known or was looked for in vain: a sentence for
-        each of the item's causes, in their order; see `rdcnlab.papers.item.Item.causes`.
+        Why the claim does not hold here, if the cause is known or was searched for without success. There is one
+        sentence for each of the item's causes, in their order; see `rdcnlab.papers.item.Item.causes`.
     """
 
     id: str
@@ -133,7 +134,7 @@ class ItemClaims(Frozen):
 
 
 class Paper(Frozen):
-    """A paper: its testbed in our words, and its items, in the order in which they are listed everywhere."""
+    """A paper: its testbed in our words, and its items. Every list shows the items in this order."""
 
     paper: str
     authors: str
@@ -156,7 +157,7 @@ def paper(name: str) -> Paper:
     Raises
     ------
     InputError
-        There is no such paper, or its file is not as it should be.
+        There is no such paper, or its file is not valid.
     """
     folder = places.papers()
     path = folder / f"{name}.yaml"
@@ -170,7 +171,7 @@ def paper(name: str) -> Paper:
 
 
 def judge(claim: Claim, measured: Measured | None) -> Verdict:
-    """Return the verdict of a claim."""
+    """Return the verdict on a claim."""
     if measured is None or not measured.cases:
         return Verdict.NOT_RUN
     holding = sum(claim.expect.holds(value) for value in measured.cases.values())
@@ -182,7 +183,7 @@ def judge(claim: Claim, measured: Measured | None) -> Verdict:
 def row(
     paper_name: str, item: str, claim: Claim, measured: Measured | None, *, profile: str, runs: int
 ) -> dict[str, Any]:
-    """Return the scorecard's row of a claim."""
+    """Return the row of a claim in the scorecard."""
     return {
         "paper": paper_name,
         "item": item,

@@ -31,16 +31,16 @@ Profile = Literal["quick", "paper"]
 
 @dataclass(frozen=True)
 class Cause:
-    """What shows why a claim does not hold here; the words stand with the claim, as its ``because``.
+    """An experiment that shows why a claim does not hold here. The claim's field ``because`` explains it in words.
 
     Parameters
     ----------
     claim : str
-        Id of the claim. The causes of a claim are in the order of its sentences.
+        Id of the claim. The causes of a claim have the same order as the sentences of its ``because``.
     shown_by : Item
-        The item with the cause taken away, or brought in, such as by `Item.again`.
+        The item, changed so that the cause is removed or added; `Item.again` makes such an item.
     look : callable, optional
-        What to look at in its runs; the claim's own measurement by default.
+        The measurement to make on the runs of `shown_by`. By default it is the measurement of the claim itself.
     """
 
     claim: str
@@ -51,16 +51,17 @@ class Cause:
 class Item(Frozen, abc.ABC):
     """A figure or table. Its fields are the parameters of its notebook.
 
-    An item is the class in ``papers/<paper>/<id>.py`` that is called as its module is: `Fig4` in ``aykurt/fig4.py``.
+    An item is a class in ``papers/<paper>/<id>.py``. The class has the name of its module: `Fig4` in
+    ``aykurt/fig4.py``.
 
     Parameters
     ----------
     profile : {'quick', 'paper'}
-        Few runs to look at, or as many as the paper has.
+        ``quick`` makes a few runs for a first look, ``paper`` as many runs as the paper has.
     seeds : int or None
-        Runs of each scenario, where it shall be another number than the profile's.
+        Number of runs of each scenario. None takes the number of the profile.
     changes : dict
-        Changes to every scenario, as `Scenario.with_` takes them: ``{"transport.rmem": ...}``.
+        Changes to every scenario, in the form that `Scenario.with_` takes: ``{"transport.rmem": ...}``.
 
     Raises
     ------
@@ -68,16 +69,16 @@ class Item(Frozen, abc.ABC):
         A parameter is unknown or its value is not allowed.
     """
 
-    #: Names of the folder and of the module.
+    #: Name of the folder, and name of the module.
     paper: ClassVar[str]
     id: ClassVar[str]
-    #: Optional libraries that it needs, see `rdcnlab.system.extras`.
+    #: Optional libraries that the item needs, see `rdcnlab.system.extras`.
     extras: ClassVar[tuple[str, ...]] = ()
-    #: The tables of a run that the figure and the claims look at; only these are shipped.
+    #: The tables of a run that the figure and the claims use. Only these tables are shipped.
     reads: ClassVar[tuple[str, ...]] = ("flows",)
-    #: What the figure and the claims look at of tables that are large; only this is read, and shipped.
+    #: The parts of large tables that the figure and the claims use. Only these parts are read and shipped.
     parts: ClassVar[Mapping[str, Part]] = {"throughput": CARRIED, "tcp": WINDOWS}
-    #: Runs of each scenario by profile.
+    #: Number of runs of each scenario, by profile.
     runs_of_profile: ClassVar[Mapping[str, int]] = {"quick": 3, "paper": 30}
 
     profile: Profile = "quick"
@@ -98,10 +99,10 @@ class Item(Frozen, abc.ABC):
 
     @abc.abstractmethod
     def points(self) -> list[Scenario]:
-        """Return everything that has to be run, as the paper has it."""
+        """Return all scenarios that must be run, with the paper's settings."""
 
     def scenarios(self) -> list[Scenario]:
-        """Return everything that has to be run."""
+        """Return all scenarios that must be run, with the item's `changes` applied."""
         return [scenario.with_(**self.changes) for scenario in self.points()]
 
     @abc.abstractmethod
@@ -110,44 +111,44 @@ class Item(Frozen, abc.ABC):
 
     @abc.abstractmethod
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Return the measurements by the id of the claim."""
+        """Return one measurement for each claim, by the claim's id."""
 
-    def needs(self, scenario: Scenario) -> tuple[str, ...]:  # noqa: ARG002  (items decide by it)
-        """Return the tables of a run that are looked at, where that depends on the scenario."""
+    def needs(self, scenario: Scenario) -> tuple[str, ...]:  # noqa: ARG002  (subclasses use it)
+        """Return the names of the tables that the item uses. An item overrides this if they depend on the scenario."""
         return self.reads
 
     def parts_of(self, scenario: Scenario) -> dict[str, Part]:
-        """Return what is looked at of each table of a run."""
+        """Return the part of each table that the item uses."""
         return {name: self.parts.get(name, WHOLE) for name in self.needs(scenario)}
 
-    def models(self, runs: Runs) -> list[Path]:  # noqa: ARG002  (items that train some)
-        """Return the files of the models that are trained on the runs, to be shipped with them."""
+    def models(self, runs: Runs) -> list[Path]:  # noqa: ARG002  (items that train models use it)
+        """Return the files of the models that are trained on the runs. They are shipped together with the runs."""
         return []
 
     def causes(self) -> list[Cause]:
-        """Return what shows why something does not come out as in the paper."""
+        """Return the experiments that show why a claim does not hold here."""
         return []
 
     def again(self, **parameters: Any) -> Self:
-        """Return this item with other parameters, by default with few runs: what shows a cause."""
+        """Return this item with other parameters, for the experiment of a cause. It has few runs by default."""
         return type(self)(**{"seeds": self.few, **parameters})
 
     @property
     def count(self) -> int:
-        """Runs of each scenario."""
+        """Number of runs of each scenario."""
         return self.runs_of_profile[self.profile] if self.seeds is None else self.seeds
 
     def expected(self, claim: str) -> claims.Expectation | None:
-        """Return what the paper expects of a claim, for its drawing; None where there is no such claim."""
+        """Return the expectation of a claim, to draw it into the figure; None if there is no such claim."""
         return next((each.expect for each in self.claims.claims if each.id == claim), None)
 
     def stated(self, claim: str) -> float:
-        """Return the number that the paper states, for its drawing.
+        """Return the number that the paper states, to draw it into the figure.
 
         Raises
         ------
         ValueError
-            The claim is about a relation and no number.
+            There is no such claim, or it states a relation instead of a number.
         """
         expected = self.expected(claim)
         near = None if expected is None else expected.near
@@ -157,35 +158,35 @@ class Item(Frozen, abc.ABC):
 
     @property
     def undrawn(self) -> int:
-        """Runs of each scenario that only a claim looks at."""
+        """Number of runs of each scenario that a claim uses but the figure does not draw."""
         return self.count if self.profile == "paper" else 1
 
     @property
     def few(self) -> int:
-        """Runs of what shows a cause."""
+        """Number of runs of each scenario of a cause's experiment."""
         return 3 if self.profile == "paper" else 1
 
     @property
     def claims(self) -> claims.ItemClaims:
-        """What the paper says."""
+        """The claims that the paper makes in this item."""
         return claims.paper(self.paper).item(self.id)
 
     def run(self, *, workers: int | None = None, store: Store | None = None, progress: bool = True) -> Runs:
-        """Run what is missing and return all runs; see `rdcnlab.runs.campaign.campaign`."""
+        """Run the scenarios that have no stored run, and return all runs; see `rdcnlab.runs.campaign.campaign`."""
         for extra in self.extras:  # before runs that may take hours
             require(extra)
         runs = campaign(self.scenarios(), workers=workers, store=store, progress=progress, needs=self.parts_of)
         return Runs(tuple(runs), self.parts)
 
     def stored(self, store: Store | None = None) -> Runs | None:
-        """Return all runs if they are all there, else None."""
+        """Return all runs if every scenario has a stored run, otherwise None."""
         store = Store() if store is None else store
         found = lookup(list(dict.fromkeys(self.scenarios())), store, self.parts_of)
         runs = [run for run in found if run is not None]
         return Runs(runs, self.parts) if len(runs) == len(found) else None
 
     def rows(self, runs: Runs | None) -> list[dict[str, Any]]:
-        """Return the scorecard: one row a claim. Without runs every verdict is ``not run``."""
+        """Return the scorecard: one row for each claim. Without runs every verdict is ``not run``."""
         measured = {} if runs is None else self.measure(runs)
         count = 0 if runs is None else len(runs)
         return [
@@ -194,12 +195,12 @@ class Item(Frozen, abc.ABC):
         ]
 
     def score(self, runs: Runs) -> pd.DataFrame:
-        """Return the scorecard as a table for the reader: claim, expected, measured, verdict."""
+        """Return the scorecard as a table for readers: claim, expected, measured, verdict."""
         frame = pd.DataFrame(self.rows(runs)).set_index("claim")
         return frame[["text", "expected", "measured", "verdict"]]
 
     def explain(self, *, workers: int | None = None, store: Store | None = None, progress: bool = True) -> pd.DataFrame:
-        """Run what shows the causes, and return each claim's measurement and verdict there."""
+        """Run the experiments of the causes, and return the measurement and the verdict of each."""
         rows = []
         words = {claim.id: iter(claim.because) for claim in self.claims.claims}
         for cause in self.causes():
@@ -217,7 +218,7 @@ class Item(Frozen, abc.ABC):
         return pd.DataFrame(rows, columns=["claim", "because", "there", "verdict there"]).set_index("claim")
 
     def provenance(self, runs: Runs) -> str:
-        """Return one line that says where the runs come from."""
+        """Describe in one line where the runs come from."""
         shipped = sum(run.shipped for run in runs)
         engines = sorted({str(run.provenance.get("identity", "?"))[:12] for run in runs})
         seconds = sum(float(run.provenance.get("wall_s", 0.0)) for run in runs)

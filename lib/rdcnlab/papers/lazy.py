@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Items that are imported when they are first asked for: a paper has many, each with libraries of its own."""
+"""Import the items of a paper on first use: a paper has many items, and each imports libraries of its own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class Package(ModuleType):
     """The package of a paper: ``aykurt.fig4`` is the item of the module ``aykurt/fig4.py``.
 
-    Its ``ITEMS`` name them, in the order of the paper. The item is the class that is called as its module is.
+    ``ITEMS`` names the items in the order of the paper. The item is the class that has the name of its module.
     """
 
     ITEMS: tuple[str, ...]
@@ -26,7 +26,7 @@ class Package(ModuleType):
         return self.__dict__[name]
 
     def __setattr__(self, name: str, value: Any) -> None:
-        # Python makes each imported module an attribute of its package; for readers the name is that of the item
+        # Python makes each imported module an attribute of its package. Here the item's class replaces the module.
         if isinstance(value, ModuleType) and name in self.__dict__.get("ITEMS", ()):
             value = vars(value)[name.capitalize()]
         super().__setattr__(name, value)

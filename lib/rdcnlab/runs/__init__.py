@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs: made, kept, found, shipped, compared with what was there."""
+"""Runs: make, store, find, ship and verify them."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many scenarios at once: on all cores, resumed where it stopped, with a progress bar."""
+"""Run many scenarios: on all cores, with a progress bar. A campaign that was stopped resumes where it stopped."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from rdcnlab.runs.store import Run, Store
 from rdcnlab.scenario import Scenario
 from rdcnlab.system.progress import bar as progress_bar
 
-#: The parts of tables of a run that are wanted.
+#: A function that gives the parts of tables that the run of a scenario must have.
 Needs = Callable[[Scenario], Mapping[str, Part]]
-#: Wall-clock seconds after which one run is given up.
+#: Wall-clock seconds after which a run is stopped and counts as failed.
 WALL_LIMIT_S = 1800.0
 
 
 class HintWarning(UserWarning):
-    """A run came to its end, but probably not as its author meant it."""
+    """A run finished, but probably not in the way that its author intended."""
 
 
 @dataclass(frozen=True)
@@ -38,14 +38,14 @@ class Failure:
 
 
 class CampaignError(RdcnlabError):
-    """Some runs failed; the others are kept.
+    """Some runs failed; the others are stored.
 
     Parameters
     ----------
     failures : sequence of Failure
-        What failed and why.
+        The scenarios that failed, and why.
     runs : Runs
-        What did not.
+        The runs that did not fail.
     """
 
     def __init__(self, failures: Sequence[Failure], runs: Runs) -> None:
@@ -64,38 +64,39 @@ def campaign(
     pool: Pool | None = None,
     needs: Needs | None = None,
 ) -> Runs:
-    """Run what is not stored yet, and return all runs in the order of the scenarios.
+    """Run the scenarios that have no stored run, and return all runs in the order of the scenarios.
 
     Parameters
     ----------
     scenarios : iterable of Scenario
-        Equal ones are run once and returned once.
+        Equal scenarios are run once and returned once.
     workers : int, optional
-        Number of worker processes; by default one on every core this process may use.
+        Number of worker processes; by default one on every core that this process may use.
     store : Store, optional
-        By default the user's.
+        Where runs are stored; by default the user's store.
     progress : bool
-        Show a bar, in the terminal or the notebook.
+        Show a progress bar, in the terminal or the notebook.
     wall_limit_s : float
         Wall-clock limit of one run in seconds.
     pool : Pool, optional
-        Other workers than the local ones.
+        Workers to use instead of the local ones.
     needs : callable, optional
-        Tables that the run of a scenario has to have. Shipped results do not hold all; they serve where they do.
+        Gives the parts of tables that the run of a scenario must have. A shipped run may lack some of them; then the
+        scenario is run here.
 
     Warns
     -----
     HintWarning
-        A run came to its end, but no flow received anything through a P4 program of one's own.
+        A run finished, but no flow received anything through the user's own P4 program.
 
     Raises
     ------
     CampaignError
-        Some runs failed. It holds the runs that did not.
+        Some runs failed. The error holds the runs that did not fail.
     RunError
         The engine cannot be prepared.
     KeyboardInterrupt
-        Ctrl-C: running guests are stopped, finished runs are kept.
+        The user pressed Ctrl-C. Running guests are stopped; finished runs are kept.
     """
     asked = list(dict.fromkeys(scenarios))
     store = Store() if store is None else store
@@ -131,17 +132,20 @@ def campaign(
 
 
 def lookup(scenarios: Sequence[Scenario], store: Store, needs: Needs | None = None) -> list[Run | None]:
-    """Return for each scenario the run by the engine of today, or the shipped one if it has the tables, or None."""
+    """Return for each scenario the local run by the present engine, otherwise the shipped run, otherwise None.
+
+    A run that lacks a part of a table that `needs` asks for counts as missing.
+    """
     runs = []
     for scenario in scenarios:
-        # an identity is not for nothing; where there are no runs of one's own, it says nothing either
+        # computing an identity takes time, and without local runs it is not needed
         run = store.find(scenario, None if store.empty else _identity(scenario))
         runs.append(run if run is None or needs is None or run.holds(needs(scenario)) else None)
     return runs
 
 
 def _made_by(scenario: Scenario) -> Hashable:
-    """Return all of a scenario that what makes its run, and so an engine's identity, can hang on."""
+    """Return the settings that the engine's identity depends on."""
     programs = scenario.quic if any(flow.protocol == "quic" for flow in scenario.flows) else None
     return scenario.engine, scenario.switch, programs
 
@@ -150,7 +154,7 @@ def _identity(scenario: Scenario) -> str | None:
     try:
         return get_engine(scenario).identity(scenario)
     except RunError:
-        # Without the means to run there may still be a shipped result.
+        # A machine that cannot run the engine may still have a shipped result.
         return None
 
 
@@ -167,7 +171,7 @@ def _prepare(scenarios: Sequence[Scenario], *, progress: bool) -> None:
             bars: list[Any] = []
 
             def report(what: str, done: int, total: int, bars: list[Any] = bars, stack: Any = stack) -> None:
-                if not bars:  # most of the time there is nothing to prepare, and no bar to show
+                if not bars:  # usually there is nothing to prepare, so no bar is shown
                     bars.append(stack.enter_context(progress_bar(total, "step", shown=progress)))
                 bars[0].set_description(what, refresh=False)
                 bars[0].update(done - bars[0].n)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Digests of tables: of what they say, whatever file or library holds it."""
+"""Digests of the content of tables. They do not depend on the file format or the library version."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def digests(tables: Mapping[str, pa.Table]) -> dict[str, str]:
 def digest(table: pa.Table) -> str:
     """Return the sha256 of a table's columns, in hexadecimal.
 
-    Chunks, dictionaries and parquet's version do not matter; names, types, order of rows and every bit of every value
-    do.
+    The digest depends on names, types, the order of rows, and every bit of every value. It does not depend on chunks,
+    on dictionaries or on the version of parquet.
     """
     sha = hashlib.sha256()
     for field, column in zip(table.schema, table.columns, strict=True):

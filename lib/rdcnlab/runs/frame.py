@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of many runs as data frames, with the scenario's fields beside every row."""
+"""The tables of many runs as data frames. Every row also has columns for the settings of its scenario."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ if TYPE_CHECKING:
 
 
 class Runs:
-    """Runs in a fixed order, and their tables joined.
+    """Runs in a fixed order, and their joined tables.
 
-    Every table has the columns ``run`` (its place in this object), ``seed``, ``period_ms`` (NaN where no path changes),
-    ``cc`` (of the flow where there is one, else of the scenario), and one for every other setting that varies. Text is
-    categorical in all tables but ``flows``, which is the only one without many rows of each flow.
+    Every table has the columns ``run`` (position of the run in this object), ``seed``, ``period_ms`` (NaN if no path
+    changes) and ``cc`` (of the flow if the row has one, otherwise of the scenario). There is one more column for every
+    other setting that varies between the runs. Text is categorical in all tables except ``flows``: all other tables
+    have many rows for each flow.
 
     Parameters
     ----------
     runs : sequence of Run
         May be empty.
     parts : dict of str to Part, optional
-        What of each table is read; all of those that are not named.
+        The part of each table that is read. A table that is not named is read completely.
     """
 
     def __init__(self, runs: Sequence[Run], parts: Mapping[str, Part] | None = None) -> None:
@@ -48,21 +49,21 @@ class Runs:
         return f"<{len(self)} runs>"
 
     def select(self, keep: Callable[[Scenario], bool]) -> Runs:
-        """Return the runs of some scenarios, in the same order; they are numbered anew."""
+        """Return the runs of the scenarios that `keep` accepts, in the same order; they are numbered from 0 again."""
         return Runs([run for run in self._runs if keep(run.scenario)], self._parts)
 
     def part(self, begin: int, end: int) -> Runs:
-        """Return the runs from one place to before another; they are numbered anew."""
+        """Return the runs from position `begin` up to, but without, `end`; they are numbered from 0 again."""
         return Runs(self._runs[begin:end], self._parts)
 
     def frame(self, run: Run, name: str) -> pd.DataFrame:
-        """Return a table of one of the runs, without the scenario's fields."""
+        """Return a table of one run, without the columns of the scenario's settings."""
         frame: pd.DataFrame = run.table(name, self._parts.get(name, WHOLE)).to_pandas()
         return frame
 
     @cached_property
     def scenarios(self) -> pd.DataFrame:
-        """One row a run: ``run``, ``id``, ``shipped``, ``seed``, ``cc``, ``period_ms``, and settings that vary."""
+        """One row for each run: ``run``, ``id``, ``shipped``, ``seed``, ``cc``, ``period_ms``, settings that vary."""
         import pandas as pd
 
         return pd.DataFrame(
@@ -74,7 +75,7 @@ class Runs:
 
     @cached_property
     def flows(self) -> pd.DataFrame:
-        """One row a flow; see `rdcnlab.engines.schema`."""
+        """One row for each flow; see `rdcnlab.engines.schema`."""
         return self._table("flows")
 
     @cached_property
@@ -84,7 +85,7 @@ class Runs:
 
     @cached_property
     def queues(self) -> pd.DataFrame:
-        """Bytes waiting, drops and marks by bin and link."""
+        """Queued bytes, drops and marks by bin and link."""
         return self._table("queues")
 
     @cached_property
@@ -102,12 +103,12 @@ class Runs:
         return varying([run.scenario for run in self._runs])
 
     def _table(self, name: str) -> pd.DataFrame:
-        import pandas as pd  # takes a second, which workers and the command line's help need not wait for
+        import pandas as pd  # the import takes a second; workers and the command line's help do not need it
 
         if not self._runs:
             return pd.DataFrame({"run": []})
         table, places = join.joined(self._runs, name, self._parts.get(name, WHOLE))
-        # a flow's name is there once in ``flows``, and a thousand times elsewhere
+        # the name of a flow occurs once in ``flows``, and thousands of times in other tables
         categories = name != "flows"
         frame = join.frame(table, categories=categories)
         if "flow" in frame.columns and "cc" not in frame.columns:
@@ -125,10 +126,10 @@ def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
 
 
 def varying(scenarios: Sequence[Scenario]) -> list[dict[str, Any]]:
-    """Return the fields that tell scenarios apart, for each.
+    """Return for each scenario the settings that distinguish it from the others.
 
-    Always ``seed``, ``cc`` and ``period_ms``; beside them every other setting that is not the same in all, under its
-    dotted name.
+    These are always ``seed``, ``cc`` and ``period_ms``, and every other setting that varies between the scenarios,
+    under its dotted name.
     """
     flat = [_flat(scenario.canonical) for scenario in scenarios]
     names = sorted({name for fields in flat for name in fields})
@@ -145,19 +146,19 @@ def varying(scenarios: Sequence[Scenario]) -> list[dict[str, Any]]:
 
 
 def variants(scenario: Scenario) -> str:
-    """Return the congestion controls of a scenario's flows, each once: ``cubic`` or ``cubic+bbr``."""
+    """Return the names of the congestion controls of a scenario's flows, each once: ``cubic`` or ``cubic+bbr``."""
     return "+".join(dict.fromkeys(flow.cc for flow in scenario.flows if flow.cc is not None))
 
 
 def period_ms(scenario: Scenario) -> float:
-    """Return the period of the scenario's timetables in ms; NaN where there is none or they differ."""
+    """Return the period of the scenario's timetables in ms; NaN if there is no timetable or the periods differ."""
     periods = {flow.period for flow in scenario.flows if flow.slots}
     period = periods.pop() if len(periods) == 1 else None
     return float("nan") if period is None else period / 1e6
 
 
 def _flat(value: Any, prefix: str = "") -> dict[str, Any]:
-    """Flatten settings to dotted names. Flows are left out but for their sizes: their tables say what they are."""
+    """Flatten settings to dotted names. Of flows only the sizes are included: the tables have their other settings."""
     if isinstance(value, dict):
         parts = [_flat(item, f"{prefix}.{name}" if prefix else name) for name, item in value.items()]
     elif isinstance(value, list) and prefix == "flows":

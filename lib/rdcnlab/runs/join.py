@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of many runs as one data frame, made in one piece: no frame a run, and text as categories.
+"""Join a table of many runs into one data frame, without a data frame for each run; text becomes categories.
 
-A figure looks at hundreds of runs and millions of rows, in which names of links and flows are there over and over. So
-rows that lie next to each other in a shipped file are read at once, and a name takes a byte or two.
+A figure uses hundreds of runs and millions of rows, and the names of links and flows are repeated in them. So rows that
+are adjacent in a shipped file are read together, and a repeated name takes one to four bytes.
 """
 
 from __future__ import annotations
@@ -33,14 +33,15 @@ def joined(runs: Sequence[Run], name: str, part: Part) -> tuple[pa.Table, Places
     runs : sequence of Run
         At least one.
     name : str
-        Of the table.
+        Name of the table.
     part : Part
-        What of it.
+        The part of the table to read.
 
     Returns
     -------
     Table, ndarray of int
-        The rows of all runs in their order, text as dictionaries, and the place of each row's run among the runs.
+        The rows of all runs in the order of the runs, with text as dictionaries; and for each row the position of its
+        run in `runs`.
     """
     tables, places = [], []
     for first, table, counts in _pieces(runs, name, part):
@@ -48,13 +49,16 @@ def joined(runs: Sequence[Run], name: str, part: Part) -> tuple[pa.Table, Places
         place = np.repeat(np.arange(first, first + len(counts)), counts)
         places.append(place if kept is None else place[kept])
         tables.append(_encoded(part.of(table)))
-    # whoever has a table's rows already, in one piece, needs no copy of them
+    # a single table needs no concatenation, and so no copy of its rows
     whole = tables[0] if len(tables) == 1 else pa.concat_tables(tables).unify_dictionaries()
     return whole.combine_chunks(), np.concatenate(places)
 
 
 def _pieces(runs: Sequence[Run], name: str, part: Part) -> Iterator[tuple[int, pa.Table, list[int]]]:
-    """Go through the runs' rows, as many at once as are next to each other: first run, rows, and how many of each."""
+    """Yield the rows of the runs. Rows that are adjacent in a shipped file are yielded together.
+
+    Each item is the position of the first run, the rows, and the number of rows of each run.
+    """
     first, counts = 0, [0]
     span: Copy | None = None
     for place, run in enumerate(runs):
@@ -75,7 +79,7 @@ def _pieces(runs: Sequence[Run], name: str, part: Part) -> Iterator[tuple[int, p
 
 
 def _encoded(table: pa.Table) -> pa.Table:
-    """Return a table with text as dictionaries."""
+    """Return a table with dictionary-encoded text columns."""
     for number, field in enumerate(table.schema):
         if pa.types.is_string(field.type):
             table = table.set_column(number, field.name, table.column(number).dictionary_encode())
@@ -83,8 +87,8 @@ def _encoded(table: pa.Table) -> pa.Table:
 
 
 def frame(table: pa.Table, *, categories: bool) -> pd.DataFrame:
-    """Return a data frame; text as categories, in the order of the alphabet, or as strings."""
-    import pandas as pd  # takes a second, which workers and the command line's help need not wait for
+    """Return a data frame. Text columns are categories in alphabetical order, or strings."""
+    import pandas as pd  # the import takes a second; workers and the command line's help do not need it
 
     columns: dict[str, Any] = {}
     for field, column in zip(table.schema, table.columns, strict=True):
@@ -104,28 +108,28 @@ def _categories(column: pa.ChunkedArray) -> pd.Categorical:
 
 
 def sorted_categories(names: Sequence[str], codes: npt.NDArray[Any]) -> pd.Categorical:
-    """Return categories in the order of the alphabet, as grouping by strings has it; code -1 is missing."""
+    """Return categories in alphabetical order, which is also the order of groups of strings; code -1 is missing."""
     import pandas as pd
 
     known = sorted(set(names))
     number = {name: place for place, name in enumerate(known)}
     small = np.int8 if len(known) < 128 else np.int32
-    # the last entry is that of -1
+    # the last entry is for code -1
     anew = np.array([*(number[name] for name in names), -1], dtype=small)
     return pd.Categorical.from_codes(anew[codes], pd.Index(known, dtype="str"))
 
 
 def repeated(values: Sequence[Any], places: Places, *, categories: bool) -> Any:
-    """Return a column that has the value of each row's run.
+    """Return a column that gives each row the value of its run.
 
     Parameters
     ----------
     values : sequence
-        One a run.
+        One value for each run.
     places : ndarray of int
-        The run of each row.
+        The position of each row's run.
     categories : bool
-        Text as categories.
+        Whether text becomes categories.
     """
     import pandas as pd
 
@@ -142,20 +146,20 @@ def repeated(values: Sequence[Any], places: Places, *, categories: bool) -> Any:
 
 
 def looked_up(flows: pd.Categorical, places: Places, known: Sequence[Mapping[str, str | None]]) -> Any:
-    """Return what each run knows of each row's flow, such as its variant; missing where it knows nothing.
+    """Look up a property of each row's flow, such as its variant. It is missing if `known` does not have it.
 
     Parameters
     ----------
     flows : Categorical
-        Of the rows.
+        The flow of each row.
     places : ndarray of int
-        The run of each row.
+        The position of each row's run.
     known : sequence of dict
-        For each run by the name of the flow.
+        One dictionary for each run: the property by the name of the flow.
     """
     values = sorted({value for of_run in known for value in of_run.values() if value is not None})
     number = {value: place for place, value in enumerate(values)}
-    # a column more, for rows of no flow: the last one is that of code -1
+    # one column more, for rows without a flow: they have code -1, which selects the last column
     codes = np.full((len(known), len(flows.categories) + 1), -1, dtype=np.int32)
     column = {name: place for place, name in enumerate(flows.categories)}
     for row, of_run in zip(codes, known, strict=True):

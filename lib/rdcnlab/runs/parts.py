@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`Part`: the columns and rows of a table that a figure looks at, which is all of it that is shipped."""
+"""`Part`: the columns and rows of a table that a figure uses. Only these are shipped."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-#: Places of the table ``throughput``: payload as it comes, payload as ACKs acknowledge it; all others are links.
+#: Values of the column ``where`` of the table ``throughput``: payload when it arrives, payload when an ACK acknowledges
+#: it. All other values are names of links.
 RECEIVER, SENDER, LINKS = "receiver", "sender", "links"
 
 
@@ -24,11 +25,11 @@ class Part:
     Parameters
     ----------
     columns : tuple of str or None
-        Names; None for all.
+        Names of the columns; None for all columns.
     place : {'links', 'receiver', 'sender'} or None
-        Only rows whose column ``where`` is that, or any link; None for all rows.
+        Only rows with this value in the column ``where``. ``links`` selects the rows of all links, None all rows.
     tick : int
-        ns to whose end the column ``t_ns`` is moved; 1 leaves it as it is.
+        Resolution of the column ``t_ns`` in ns: each time is moved to the last ns of its tick. 1 changes nothing.
 
     Examples
     --------
@@ -42,7 +43,7 @@ class Part:
     tick: int = 1
 
     def of(self, table: pa.Table) -> pa.Table:
-        """Return the part of a table; of what is a part already, the same again."""
+        """Return this part of a table. A table that is already this part is returned unchanged."""
         kept = self.rows(table)
         if kept is not None:
             table = table.filter(pa.array(kept))
@@ -55,21 +56,21 @@ class Part:
         return table
 
     def rows(self, table: pa.Table) -> npt.NDArray[np.bool_] | None:
-        """Say which rows of a table are in the part; None for all."""
+        """Return a mask of the rows that belong to the part; None if all rows do."""
         if self.place is None or "where" not in table.column_names:
             return None
         return _at(table["where"], self.place)
 
     def covers(self, other: Part) -> bool:
-        """Say whether `other` can be taken from this part."""
+        """Return whether `other` can be taken from this part."""
         columns = self.columns is None or (other.columns is not None and set(other.columns) <= set(self.columns))
-        # rows can only be told apart by a column that is there
+        # rows can be selected only if the column ``where`` is in this part
         apart = self.columns is None or "where" in self.columns
         rows = self.place == other.place or (self.place is None and apart)
         return columns and rows and other.tick % self.tick == 0
 
     def united(self, other: Part) -> Part:
-        """Return a part that covers both, and little more."""
+        """Return a small part that covers both parts."""
         if self.covers(other):
             return self
         if other.covers(self):
@@ -86,29 +87,29 @@ class Part:
         return Part(columns, place, math.gcd(self.tick, other.tick))
 
     def data(self) -> dict[str, Any]:
-        """Return it as plain data for JSON, without what is at its default."""
+        """Return the part as plain data for JSON, without fields that have their default."""
         columns = {} if self.columns is None else {"columns": list(self.columns)}
         place = {} if self.place is None else {"place": self.place}
         return columns | place | ({} if self.tick == 1 else {"tick": self.tick})
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Part:
-        """Return the part that `data` gave."""
+        """Return the part from the plain data that the method `data` returned."""
         columns = tuple(data["columns"]) if "columns" in data else None
         return cls(columns, data.get("place"), data.get("tick", 1))
 
 
-#: All of a table.
+#: The whole table.
 WHOLE = Part()
-#: Bytes on links, and payload that was acknowledged.
+#: Bytes on links, and acknowledged payload.
 CARRIED = Part(("bin", "where", "flow", "bytes"), LINKS)
 ACKNOWLEDGED = Part(("bin", "where", "flow", "bytes"), SENDER)
-#: Windows and RTTs, to the microsecond.
+#: Windows and RTTs, with a resolution of 1 us.
 WINDOWS = Part(("t_ns", "flow", "cwnd_B", "srtt_us"), tick=1000)
 
 
 def _at(where: pa.ChunkedArray, place: str) -> npt.NDArray[np.bool_]:
-    """Say of which rows the place is that."""
+    """Return a mask of the rows of a place."""
     chunks = [chunk.dictionary_encode() if pa.types.is_string(where.type) else chunk for chunk in where.chunks]
     parts = [np.empty(0, dtype=bool)]
     for chunk in chunks:
@@ -119,7 +120,7 @@ def _at(where: pa.ChunkedArray, place: str) -> npt.NDArray[np.bool_]:
 
 
 def united(parts: Iterable[Mapping[str, Part]]) -> dict[str, Part]:
-    """Return for each table the smallest part that covers all that is asked of it."""
+    """Return for each table one part that covers all parts of it that are asked for."""
     found: dict[str, Part] = {}
     for asked in parts:
         for name, part in asked.items():

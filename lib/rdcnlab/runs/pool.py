@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Worker processes: one on each core, each runs one scenario at a time.
+"""Worker processes: there is one for each core, and each runs one scenario at a time.
 
-A worker is a process that calls `main`. It reads a task (one line of JSON) from its standard input and answers
-with one line on its standard output; so there is nothing to pickle, no ``__main__`` to import anew, and nothing of the
-parent's threads to inherit. It ends when its input does, which is also what happens when the parent is killed.
+A worker is a process that calls `main`. It reads a task (one line of JSON) from its standard input, and answers with
+one line on its standard output. So nothing is pickled, ``__main__`` is not imported again, and the worker inherits no
+state of the parent's threads. A worker ends when its input ends. Its input also ends when the parent is killed.
 """
 
 from __future__ import annotations
@@ -33,27 +33,27 @@ _GRACE_S = 10.0
 
 @dataclass(frozen=True)
 class Done:
-    """A task that ended: its index, and what went wrong if something did."""
+    """A task that ended: its index, and its error if it failed."""
 
     index: int
     error: RunError | None
 
 
 class Pool(Protocol):
-    """Something that runs many scenarios and stores the results, in any order. The seam for other machines."""
+    """The interface that runs many scenarios, in any order, and stores the results. Other machines can provide it."""
 
     def run(self, scenarios: Sequence[Scenario]) -> Iterator[Done]:
-        """Run them all; closing the iterator stops what still runs."""
+        """Run all scenarios. Closing the iterator stops those that still run."""
         ...
 
 
 def run_one(scenario: Scenario, store: Store, *, core: int | None, wall_limit_s: float) -> Run:
-    """Run one scenario here and now, and store it.
+    """Run one scenario in this process, and store the result.
 
     Raises
     ------
     RunError
-        It failed; the log is kept.
+        The run failed; its log is kept.
     """
     engine = get_engine(scenario)
     engine.prepare(scenario)
@@ -71,9 +71,9 @@ class LocalPool:
     Parameters
     ----------
     cores : sequence of int
-        One worker is pinned to each.
+        One worker is pinned to each core.
     store : Store
-        Where results go.
+        Where results are stored.
     wall_limit_s : float
         Wall-clock limit of one run.
     """
@@ -117,7 +117,7 @@ class _Worker:
     def __init__(self, core: int, root: Path) -> None:
         self.core, self.ended = core, False
         command = [sys.executable, "-c", "from rdcnlab.runs.pool import main; main()", str(root), str(core)]
-        # In a session of its own: a Ctrl-C at the terminal reaches the parent only, which then stops its workers.
+        # The worker has its own session: Ctrl-C at the terminal reaches only the parent, which then stops its workers.
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
         )
@@ -129,12 +129,12 @@ class _Worker:
 
     def give(self, scenario: Scenario, wall_limit_s: float) -> None:
         assert self.process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):  # a worker that died is noticed by its answer
+        with contextlib.suppress(BrokenPipeError):  # `answer` reports a worker that died
             self.process.stdin.write(json.dumps({"scenario": scenario.to_dict(), "wall_limit_s": wall_limit_s}) + "\n")
             self.process.stdin.flush()
 
     def answer(self) -> RunError | None:
-        """Read the answer to the last task; to be called when there is something to read."""
+        """Read the answer to the last task. Call this when there is something to read."""
         line = self.answers.readline()
         if not line:
             self.ended = True
@@ -168,19 +168,20 @@ def stop_all(workers: Sequence[_Worker]) -> None:
             worker.process.wait()
 
 
-# The worker's own side ------------------------------------------------------------------------------------------------
+# In the worker process ------------------------------------------------------------------------------------------------
 
 
 def _interrupt(*_: object) -> None:
-    # Once only: the parent's signal and the end of the input come together, and cleaning up must not be interrupted.
+    # Only one interrupt: the parent's signal and the end of the input come together, and nothing may interrupt the
+    # clean-up.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 
 def _tasks() -> Iterator[str]:
-    """Yield lines of standard input, and interrupt the main thread when it ends while a task runs.
+    """Yield lines of standard input. Interrupt the main thread if the input ends while a task runs.
 
-    A thread waits for the end of the input, because the parent may be killed while this process waits for its guest.
+    A second thread reads the input, because the parent may be killed while the main thread waits for its guest.
     """
     ready: list[str] = []
     condition = threading.Condition()
@@ -205,7 +206,7 @@ def _tasks() -> Iterator[str]:
 
 def _serve(root: Path, core: int) -> None:
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what an engine prints must not be taken for an answer
+    os.dup2(2, 1)  # so that nothing that an engine prints is read as an answer
     store = Store(root)
     with contextlib.suppress(OSError):
         os.sched_setaffinity(0, {core})
@@ -219,7 +220,7 @@ def _serve(root: Path, core: int) -> None:
             answer = {"ok": False, "reason": error.reason, "log": str(error.log) if error.log else None}
         except (RdcnlabError, InputError) as error:
             answer = {"ok": False, "reason": str(error), "log": None}
-        except Exception as error:  # noqa: BLE001 - one run's fault must not end the campaign
+        except Exception as error:  # noqa: BLE001 - a fault in one run must not end the campaign
             traceback.print_exc()
             answer = {"ok": False, "reason": f"{type(error).__name__}: {error}", "log": None}
         answers.write(json.dumps(answer) + "\n")

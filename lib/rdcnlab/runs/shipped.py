@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Results that come with the package: many runs in a few files.
 
-``data/results/<paper>/<item>/`` holds ``runs.parquet``, one row a run, and the tables of all these runs, one after the
-other: of each the part that figures look at. A run's digests are those of its whole tables. What another item's
-directory holds already is not held again, so that items share runs; shipping an item writes its own directory only.
-Files are read when a table is asked for, and no more of them than the rows around it.
+``data/results/<paper>/<item>/`` holds ``runs.parquet``, with one row for each run. It also holds one file for each
+table, with the rows of all these runs, one run after the other. Of each table it holds only the part that figures use.
+The digests of a run are those of its whole tables. Items share runs: a directory does not hold again what the directory
+of another item already holds. Shipping an item writes only the item's own directory. A file is read when one of its
+tables is asked for, and only the row groups that are needed are read.
 """
 
 from __future__ import annotations
@@ -30,20 +31,20 @@ from rdcnlab.system import places
 if TYPE_CHECKING:
     from rdcnlab.runs.store import Run
 
-#: ``tables`` says of each table where its rows are, ``[first, count]``, and which part of it they are.
+#: ``tables`` gives for each table the position of its rows, ``[first, count]``, and the part of the table they are.
 _COLUMNS = ("run", "hash", "scenario", "provenance", "digests", "tables")
 _RUNS = pa.schema([(name, pa.string()) for name in _COLUMNS])
-#: Columns that rise within a run: their differences take a fraction of the room.
+#: Columns whose values rise within a run. Their differences take much less space than the values.
 _RISING = ("bin", "t_ns")
-#: Columns with few values, each of them often.
+#: Columns with few different values, which repeat often.
 _REPEATED = ("where", "link", "flow", "event", "src", "dst", "cc", "bytes", "packets", "size_B")
-#: Rows that are read together. Those of a run are next to each other, and so are those of runs that are read in order.
+#: Number of rows that are read together. The rows of a run are adjacent; the rows of runs that are read in order too.
 _GROUP = 2**16
 
 
 @dataclass(frozen=True)
 class Copy:
-    """Where a part of a run's table is: `count` rows of a `file` from row `first` on."""
+    """The position of a part of a run's table: `count` rows of `file`, from row `first` on."""
 
     file: Path
     part: Part
@@ -51,15 +52,15 @@ class Copy:
     count: int
 
     def follows(self, other: Copy) -> bool:
-        """Say whether the rows come right after those of another copy of the same part."""
+        """Return whether the rows come directly after those of another copy of the same part."""
         return self.file == other.file and self.part == other.part and self.first == other.first + other.count
 
     def joined(self, other: Copy) -> Copy:
-        """Return the rows of both, of which the other's come right after."""
+        """Return one copy with the rows of both; the rows of `other` must come directly after these."""
         return replace(self, count=self.count + other.count)
 
     def read(self) -> pa.Table:
-        """Read the rows; text comes as dictionaries."""
+        """Read the rows, with text as dictionaries."""
         ends = _ends(self.file)
         if not self.count:
             return _file(self.file).schema_arrow.empty_table()
@@ -71,7 +72,7 @@ class Copy:
 
 @dataclass(frozen=True)
 class Row:
-    """One shipped run: how it came about, and where the parts of its tables are."""
+    """One shipped run: its provenance, and the positions of the parts of its tables."""
 
     id: str
     hash: str
@@ -87,7 +88,7 @@ class Row:
         return data
 
     def copy(self, name: str, part: Part = WHOLE) -> Copy | None:
-        """Return the copy that a part of a table can be taken from, or None."""
+        """Return the copy that contains a part of a table, or None."""
         return next((copy for copy in self.copies.get(name, ()) if copy.part.covers(part)), None)
 
     def table(self, name: str, part: Part = WHOLE) -> pa.Table:
@@ -96,18 +97,18 @@ class Row:
         Raises
         ------
         RunError
-            It was not shipped.
+            This part was not shipped.
         """
         taken = part.of(self.holding(name, part).read())
         return taken.cast(pa.schema([SCHEMAS[name].field(column) for column in taken.column_names]))
 
     def holding(self, name: str, part: Part = WHOLE) -> Copy:
-        """Return the copy that a part of a table can be taken from.
+        """Return the copy that contains a part of a table.
 
         Raises
         ------
         RunError
-            It was not shipped.
+            This part was not shipped.
         """
         copy = self.copy(name, part)
         if copy is None:
@@ -120,7 +121,7 @@ class Row:
 
 
 class Shipped:
-    """The shipped runs below a directory, which need not be there.
+    """The shipped runs below a directory. The directory may be missing.
 
     Parameters
     ----------
@@ -132,7 +133,7 @@ class Shipped:
         self.root = Path(root) if root is not None else places.results()
 
     def __iter__(self) -> Iterator[Row]:
-        """Go through the shipped runs, each once, in the order of papers and items."""
+        """Iterate over the shipped runs, each once, in the order of papers and items."""
         for scenario_hash in self._places:
             row = self.row(scenario_hash)
             assert row is not None
@@ -142,7 +143,7 @@ class Shipped:
         return len(self._places)
 
     def row(self, scenario_hash: str) -> Row | None:
-        """Return the run of a scenario by its hash, or None. Of different results, the first item's is the one."""
+        """Return the run of a scenario by its hash, or None. If results differ, return the one of the first item."""
         found = [_Entry(folder, place) for folder, place in self._places.get(scenario_hash, ())]
         if not found:
             return None
@@ -160,7 +161,7 @@ class Shipped:
 
     @functools.cached_property
     def _places(self) -> dict[str, list[tuple[Path, int]]]:
-        """Folder and row of each run, by the hash of its scenario: all that is read before a run is asked for."""
+        """Folder and row of each run, by the hash of its scenario. Nothing else is read until a run is asked for."""
         found: dict[str, list[tuple[Path, int]]] = defaultdict(list)
         for path in sorted(self.root.glob("*/*/runs.parquet")):
             for place, scenario_hash in enumerate(pq.read_table(path, columns=["hash"])["hash"].to_pylist()):
@@ -192,7 +193,7 @@ def _file(path: Path) -> pq.ParquetFile:
 
 @functools.lru_cache(maxsize=64)
 def _ends(path: Path) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Return after which row each group of rows ends."""
+    """Return for each row group the number of rows up to its end."""
     metadata = _file(path).metadata
     sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
     return np.cumsum(sizes, dtype=np.int64)
@@ -204,18 +205,18 @@ def _group(path: Path, group: int) -> pa.Table:
 
 
 def forget() -> None:
-    """Read files anew that are asked for again."""
+    """Empty the caches, so that files are read again."""
     for cached in (_runs, _file, _ends, _group):
         cached.cache_clear()
 
 
 def ship(wanted: Mapping[Run, Mapping[str, Part]], folder: Path) -> None:
-    """Write runs as the shipped results of an item; what the folder held before is replaced.
+    """Write runs as the shipped results of an item. They replace the earlier content of the folder.
 
     Parameters
     ----------
     wanted : dict of Run to dict of str to Part
-        The parts of tables to ship, in the order in which they will be read.
+        The parts of tables to ship for each run, in the order in which they will be read.
     folder : Path
         ``data/results/<paper>/<item>``.
     """
@@ -233,7 +234,7 @@ def ship(wanted: Mapping[Run, Mapping[str, Part]], folder: Path) -> None:
                 "run": run.id,
                 "hash": run.scenario.hash,
                 "scenario": run.scenario.json(),
-                # the machine's own kernel says nothing about the result
+                # the result does not depend on the kernel of the host machine
                 "provenance": canonical_json({k: v for k, v in run.provenance.items() if k != "host"}),
                 "digests": canonical_json(dict(run.digests)),
                 "tables": canonical_json(where),

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs on disk: written once, atomically, and never changed.
+"""Runs on disk: they are written once, atomically, and never changed.
 
 A store is a directory::
 
-    <root>/<id>/            one run: a parquet file a table, scenario.json, provenance.json, digest.json
+    <root>/<id>/            one run: one parquet file for each table, scenario.json, provenance.json, digest.json
     <root>/.work/<id>.*/    a run in progress, with a lock held by the process that works on it
-    <root>/.failed/<id>/    what a failed run left, until it is tried again
+    <root>/.failed/<id>/    the files that a failed run left, until the run is tried again
 
-A process may be killed at any instant: a run appears by one rename, and work nobody holds the lock of is removed by the
-next process. The id of a run is the hash of its scenario and of the identity of the engine, so that a changed kernel
-never passes for the one that made a result.
+A process may be killed at any time. So one rename makes a complete run appear, and the next process removes work whose
+lock nobody holds. The id of a run is the hash of its scenario and of the identity of the engine. So a run by one kernel
+is never taken for a run by another kernel.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ from rdcnlab.system.locks import locked
 
 @dataclass(frozen=True)
 class Run:
-    """What happened.
+    """The result of running a scenario.
 
     Parameters
     ----------
     id : str
         64 hexadecimal digits.
     scenario : Scenario
-        What was asked.
+        The scenario that was run.
     provenance : dict
-        How it came about.
+        How the run was made: engine, versions, times.
     digests : dict of str to str
         sha256 of each table's content.
     source : Path or Row
@@ -69,11 +69,11 @@ class Run:
 
     @property
     def shipped(self) -> bool:
-        """Whether it came with the package instead of being run here."""
+        """Whether the run came with the package, instead of being made on this machine."""
         return isinstance(self.source, Row)
 
     def holds(self, needs: Mapping[str, Part]) -> bool:
-        """Say whether these parts of tables are there; shipped results hold only some."""
+        """Return whether the run has these parts of tables. Shipped results have only some parts."""
         return not isinstance(self.source, Row) or all(self.source.copy(*need) is not None for need in needs.items())
 
     def table(self, name: str, part: Part = WHOLE) -> pa.Table:
@@ -82,7 +82,7 @@ class Run:
         Raises
         ------
         RunError
-            Shipped results do not hold this table; the scenario has to be run for it.
+            The shipped results do not have this part of the table. The scenario must be run to get it.
         """
         if isinstance(self.source, Row):
             return self.source.table(name, part)
@@ -100,14 +100,14 @@ def run_id(scenario: Scenario, identity: str) -> str:
 
 
 class Store:
-    """The runs of this machine, and behind them the shipped ones.
+    """The runs that were made on this machine, and the shipped runs.
 
     Parameters
     ----------
     root : Path, optional
-        Directory; made when first written to. See `rdcnlab.system.places.store`.
+        Directory of the local runs. The first write creates it. See `rdcnlab.system.places.store`.
     shipped : Shipped, optional
-        The shipped runs behind it; by default those of the source tree.
+        The shipped runs; by default those of the source tree.
     """
 
     def __init__(self, root: str | Path | None = None, *, shipped: Shipped | None = None) -> None:
@@ -125,14 +125,14 @@ class Store:
         Parameters
         ----------
         scenario : Scenario
-            What was asked.
+            The scenario.
         identity : str or None
-            Identity of the engine. Only local runs of this very engine count; None looks among shipped runs only.
+            Identity of the engine. Only local runs by this engine count. None searches only the shipped runs.
 
         Returns
         -------
         Run or None
-            The local run if there is one, else the shipped one, whichever engine made it.
+            The local run if there is one, otherwise the shipped run by any engine.
         """
         if identity is not None:
             local = self.get(run_id(scenario, identity))
@@ -155,7 +155,7 @@ class Store:
         return Run(identifier, scenario, provenance, digest, path)
 
     def __iter__(self) -> Iterator[Run]:
-        """Go through the local runs, in order of their ids."""
+        """Iterate over the local runs, in the order of their ids."""
         if self.root.is_dir():
             for path in sorted(self.root.iterdir()):
                 run = None if path.name.startswith(".") else self.get(path.name)
@@ -164,15 +164,15 @@ class Store:
 
     @contextlib.contextmanager
     def workspace(self, identifier: str) -> Iterator[Path]:
-        """Give an empty directory to work in, which goes when the block ends.
+        """Yield an empty directory to work in. It is removed when the block ends.
 
-        When the block raises `RunError`, the directory is kept as ``.failed/<id>`` and the error's log points there.
+        If the block raises `RunError`, the directory is kept as ``.failed/<id>``, and the error's log points there.
         """
         work = self.root / ".work"
         work.mkdir(parents=True, exist_ok=True)
         sweep(work)
         directory = work / f"{identifier}.{secrets.token_hex(8)}"
-        # The lock comes before the directory, so that there is never one that looks abandoned while it is not.
+        # The lock is taken before the directory is made: a directory without a held lock counts as abandoned.
         with locked(_lock_path(directory)):
             directory.mkdir()
             try:
@@ -193,16 +193,16 @@ class Store:
         return log
 
     def put(self, scenario: Scenario, identity: str, outcome: Outcome, directory: Path) -> Run:
-        """Store an outcome; where the run is already there, leave it as it is.
+        """Store an outcome. A run that is already stored is not changed.
 
         Parameters
         ----------
         scenario, identity
-            Give the id.
+            They determine the id of the run.
         outcome : Outcome
             Tables and provenance.
         directory : Path
-            A directory in this store's `workspace`; parts of it become the run.
+            A directory from this store's `workspace`. A subdirectory of it becomes the run.
         """
         identifier = run_id(scenario, identity)
         part = directory / "run"
@@ -215,7 +215,7 @@ class Store:
         (part / "digest.json").write_text(canonical_json(digests(outcome.tables)) + "\n")
         for path in [*part.iterdir(), part]:
             _sync(path)
-        # rename() refuses a target that is not empty: of two that finish the same run, the first one stays.
+        # rename() refuses a target that is not empty: if two processes finish the same run, the first result stays.
         with contextlib.suppress(OSError):
             part.rename(self.root / identifier)
             _sync(self.root)
@@ -226,7 +226,7 @@ class Store:
 
 
 def write_table(table: pa.Table, path: Path, *, row_group_size: int | None = None) -> None:
-    """Write a table as parquet, the same bytes for the same content and version of pyarrow."""
+    """Write a table as parquet. The same content and version of pyarrow give the same bytes."""
     pq.write_table(
         table.combine_chunks(),
         path,
@@ -238,7 +238,7 @@ def write_table(table: pa.Table, path: Path, *, row_group_size: int | None = Non
 
 
 def sweep(work: Path) -> None:
-    """Remove the work of processes that no longer live."""
+    """Remove the work of processes that have ended."""
     for path in work.glob("*.lock"):
         with contextlib.suppress(OSError), path.open("r") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

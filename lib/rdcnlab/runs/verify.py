@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run stored scenarios again and compare bytes."""
+"""Run stored scenarios again, and compare the tables bit by bit."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def sample(store: Store, count: int, seed: int) -> list[Run]:
     Parameters
     ----------
     store : Store
-        Where to look.
+        The store to choose from.
     count : int
-        How many at most.
+        Number of runs, at most.
     seed : int
-        Another seed chooses others.
+        Seed of the random choice.
     """
     rng = random.Random(seed)
     shipped = sorted(store.shipped, key=lambda row: row.hash)
@@ -37,13 +37,13 @@ def sample(store: Store, count: int, seed: int) -> list[Run]:
 
 
 def verify(runs: Sequence[Run], *, workers: int | None = None, progress: bool = True) -> list[dict[str, Any]]:
-    """Run each scenario again, in a store of its own, and compare every table.
+    """Run each scenario again, in a temporary store, and compare every table.
 
     Returns
     -------
     list of dict
-        One row a run: ``run``, ``seed``, ``source`` (shipped or local), ``same``, and ``note``, which names the tables
-        that differ or says why there is nothing to compare.
+        One row for each run: ``run``, ``seed``, ``source`` (shipped or local), ``same`` and ``note``. The note names
+        the tables that differ, or says why there is nothing to compare.
     """
     with tempfile.TemporaryDirectory(prefix="rdcnlab-verify-") as directory:
         fresh = Store(Path(directory) / "runs", shipped=Shipped(Path(directory) / "none"))

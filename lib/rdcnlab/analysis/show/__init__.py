@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a scenario looks like: its network and its timetables, as a picture, as tables and as data.
+"""Show a scenario: its network and its timetables, as a picture, as tables and as data.
 
-`ways` says who goes where when, `rows` what there is and how fast it is; both need no matplotlib. `picture` draws them.
+`ways` computes which way each flow takes at each time. `rows` lists the parts of the network with their rates. Both
+work without matplotlib. `picture` draws them.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a drawn timetable is made of: panels of rows of bars."""
+"""The parts of a drawn timetable: panels of rows of bars."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from dataclasses import dataclass
 from rdcnlab.analysis.show.names import compressed
 from rdcnlab.fields.units import DURATION
 
-#: Target of the only bar where a P4 program decides.
+#: Target of the only bar if a P4 program selects the links.
 PROGRAM = "program"
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A slot, or a part of it, within a panel; times are ns after the panel's begin.
+    """A slot, or a part of it, within a panel. Times are in ns after the panel's begin.
 
     Parameters
     ----------
     begin, end : int
-        From when to when.
+        Begin and end of the bar.
     target : str
         A link, `DARK`, `BYPASS`, a switch (in rows of lines) or `PROGRAM`.
     label : str
-        What stands in it.
+        Text in the bar.
     slot : int
-        The slot of the way that it is.
+        Index of the slot of the way.
     guard : int
-        ns at its end in which it is dark already for those who send.
+        Time at the end of the bar, in ns, in which the slot is already dark for senders.
     """
 
     begin: int
@@ -40,18 +40,18 @@ class Bar:
 
 @dataclass(frozen=True)
 class Label:
-    """What is written beside a row.
+    """The text beside a row.
 
     Parameters
     ----------
     names : tuple of str
-        Flows, a schedule or a line.
+        Names of flows, of a schedule or of a line.
     place : str
         The end of the label, such as ``, back at left``.
     senders, receivers : tuple of str
-        From where to where.
+        Names of the hosts or switches at both ends.
     acts : str
-        How late the switch is.
+        How late the switch acts.
     """
 
     names: tuple[str, ...]
@@ -67,7 +67,7 @@ class Label:
 
     @property
     def about(self) -> str:
-        """A smaller line below the label: from where to where, and how late the switch is."""
+        """The smaller line below the label: senders and receivers, and how late the switch acts."""
         ends = [f"{compressed(self.senders)} to {compressed(self.receivers)}"] if self.senders else []
         return ", ".join([*ends, self.acts] if self.acts else ends)
 
@@ -79,15 +79,15 @@ class Row:
     Parameters
     ----------
     label : Label
-        What is written beside it.
+        Text beside the row.
     bars : tuple of Bar
-        In rising order.
+        Bars in order of time.
     strip : tuple of Bar
-        What the queue is set to, below the bars.
+        Settings of the queue, drawn below the bars.
     drawn : tuple of (int, int)
-        Spans from which the instants of updates are drawn.
+        Spans from which random instants of updates are drawn.
     group : tuple of bool
-        Whether it is a way back, and whether it is a schedule's; only rows of one group are joined.
+        Whether the row is a way back, and whether it is of a schedule. Only rows of the same group are joined.
     """
 
     label: Label
@@ -104,21 +104,21 @@ class Panel:
     Parameters
     ----------
     title : str
-        What is above it.
+        Text above the panel.
     begin : int
-        ns after the scenario's start; bars count from here.
+        Begin of the panel, in ns after the scenario's start. The times of bars count from here.
     length : int
-        ns; 0 where nothing ever changes.
+        Length in ns; 0 if nothing ever changes.
     rows : tuple of Row
-        From top to bottom.
+        Rows from top to bottom.
     left_out : int
-        How many more rows there are.
+        Number of rows that are not drawn.
     marks : tuple of int
-        Instants at which switches that are in time change.
+        Instants at which a switch without delay changes.
     ordered : tuple of str
-        Targets that are switches in an order; none where targets are links.
+        Targets in order, if targets are switches; empty if targets are links.
     near : bool
-        Whether it is a change from near, and no cycle.
+        Whether the panel shows a single change in detail, instead of a cycle.
     """
 
     title: str
@@ -132,6 +132,6 @@ class Panel:
 
 
 def unit_of(length: int) -> tuple[str, int]:
-    """Return the unit in which a time (ns) is told, the largest of which there are two, and its ns."""
+    """Return the unit for a time in ns, and the ns of that unit. It is the largest unit that fits in twice."""
     units = [(name, factor) for name, factor in DURATION.units.items() if length >= 2 * factor]
     return units[-1] if units else ("ns", 1)

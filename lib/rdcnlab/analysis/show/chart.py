@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws timetables: a row of bars for each flow or schedule at each switch, on an axis of time."""
+"""Draw timetables: a row of bars for each flow or schedule at each switch, over an axis of time."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ from rdcnlab.scenario import DARK
 #: Inches: the column of labels, the margin at the right, a bar, the space between rows, a strip below a bar.
 LABELS, RIGHT = 1.95, 0.22
 _BAR, _GAP, _STRIP = 0.26, 0.09, 0.15
-#: Inches above the rows (title and legend) and below (ticks and label of the axis; less without).
+#: Inches above the rows (title and legend) and below them (ticks and label of the axis; less without an axis).
 _TITLE, _LEGEND, _AXIS, _NO_AXIS = 0.27, 0.2, 0.42, 0.08
 _DARK: Any = {"facecolor": "#EEEEEE", "edgecolor": "#999999", "hatch": "////", "linewidth": 0.0}
 
 
 def height(panel: Panel) -> float:
-    """Return the height of a panel in inches, with title and axis."""
+    """Return the height of a panel in inches, including title and axis."""
     below = _AXIS if panel.length else _NO_AXIS
     return _above(panel) + sum(_high(row) for row in panel.rows) + below
 
 
 def _above(panel: Panel) -> float:
-    """Return the inches above the rows: the legend has a line of its own where the title leaves too little."""
+    """Return the inches above the rows. The legend gets its own line if it has too little space beside the title."""
     inch = (WIDTH - RIGHT - LABELS) / (panel.length or 1)
     handles = _handles(panel, {}, inch)
     wide = sum(width(str(handle.get_label()), SMALL) + 0.45 for handle in handles)
@@ -65,18 +65,18 @@ def draw(
     Parameters
     ----------
     figure : Drawing
-        Where.
+        Figure to draw on.
     panel : Panel
-        What.
+        Panel to draw.
     colors : mapping of str to str
-        Of links.
+        Colours of links.
     top, total : float
-        Inches from the figure's upper edge to that of the panel, and the figure's height.
+        Distance from the figure's upper edge to the panel's upper edge, and the figure's height, in inches.
     left, right : float
-        Inches from the figure's left edge between which the axis is.
+        Distance from the figure's left edge to the left and right end of the axis, in inches.
     labels, legend : bool
-        Whether rows have their labels at the left, and the panel its legend; the second of two beside each other has
-        none.
+        Whether the rows have labels at the left, and whether the panel has a legend. If two panels are side by side,
+        the second one has neither.
     """
     rows = sum(_high(row) for row in panel.rows)
     bottom = total - top - _above(panel) - rows
@@ -120,7 +120,7 @@ def draw(
 
 
 def _moved(row: Row, by: int) -> Row:
-    """Return a row that is later by some ns."""
+    """Return a row that is `by` ns later."""
     bars, strip = (
         tuple(replace(bar, begin=bar.begin + by, end=bar.end + by) for bar in part) for part in (row.bars, row.strip)
     )
@@ -158,7 +158,7 @@ def _bar(ax: Axes, bar: Bar, colors: Mapping[str, str], y: float, factor: int, i
 
 
 def _below(ax: Axes, row: Row, y: float, factor: int, inch: float) -> None:
-    """Draw what is below a bar: to what a queue is set, or when an update can take effect."""
+    """Draw the strip below the bars: the settings of a queue, or the spans in which an update can take effect."""
     for part in row.strip:
         begin, wide = part.begin / factor, (part.end - part.begin) / factor
         frame = Rectangle((begin, y + 0.015), wide, _STRIP - 0.03, zorder=2, gid="strip")
@@ -189,7 +189,7 @@ def _label(ax: Axes, row: Row, y: float, left: float) -> None:
 
 
 def _handles(panel: Panel, colors: Mapping[str, str], inch: float) -> list[Artist]:
-    """Return the legend: what colours and hatches are, as far as the bars do not say it themselves."""
+    """Return the legend of the colours and hatches whose meaning is not written in the bars."""
     handles: list[Artist] = []
     bars = [bar for row in panel.rows for bar in row.bars]
     if not panel.ordered:

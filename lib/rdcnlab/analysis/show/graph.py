@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws a network of several switches: boxes, hosts, and links with a queue at each end that has one."""
+"""Draw a network of several switches: boxes, hosts, and links, with a queue at each end that has one."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from rdcnlab.analysis.show.ways import Shown
 from rdcnlab.fields.units import DURATION, RATE
 from rdcnlab.scenario import Host, Link, Network
 
-#: Links that are drawn between the same two switches, at most, and ends of links with a drawn queue.
+#: Largest number of links that are drawn between the same two switches, and of link ends with a drawn queue.
 _MOST_PARALLEL, _MOST_QUEUES = 6, 48
-#: Links of which more are drawn thinner.
+#: If there are more links than this, they are drawn thinner.
 _MANY = 24
-#: Width in points of the slowest link, what a tenfold rate adds, and that of the fastest.
+#: Widths in points: of the slowest link, the addition for a tenfold rate, and the largest width.
 _THIN, _TENFOLD, _THICK = 1.1, 1.1, 4.0
 
 
 def wide(rate: int, slowest: int) -> float:
-    """Return the width in points of a link's line, by its rate over that of the slowest link (bit/s)."""
+    """Return the width in points of a link's line. It depends on the ratio of the rates (bit/s)."""
     return min(_THICK, _THIN + _TENFOLD * math.log10(rate / slowest))
 
 
@@ -38,11 +38,11 @@ def draw(ax: Axes, shown: Shown, plan: Layout, colors: Mapping[str, str]) -> Non
     ax : Axes
         A sheet of the layout's height.
     shown : Shown
-        What is asked for.
+        The scenario to show.
     plan : Layout
-        Where everything is.
+        Positions of switches and hosts.
     colors : mapping of str to str
-        Of links; the others are black.
+        Colours of links; links without an entry are black.
     """
     network = shown.scenario.network
     drawn = [link for alike in _parallel(network, plan) for link in alike[:_MOST_PARALLEL]]
@@ -74,13 +74,16 @@ def draw(ax: Axes, shown: Shown, plan: Layout, colors: Mapping[str, str]) -> Non
 
 
 def _parallel(network: Network, plan: Layout) -> list[list[Link]]:
-    """Return the links whose ends are drawn, those between the same switches together."""
+    """Return the links between drawn switches, grouped by their pair of switches."""
     seen = [link for link in network.links if link.between and all(end in plan.switches for end in link.between)]
     return grouped(seen, lambda link: frozenset(link.between or ()))
 
 
 def _ports(plan: Layout, links: list[Link]) -> dict[tuple[str, str], tuple[float, float]]:
-    """Return where each link leaves each of its switches: in the order of the other ends, so that few lines cross."""
+    """Return the point at which each link leaves each of its switches.
+
+    The points have the order of the links' other ends, so that few lines cross.
+    """
     found: dict[tuple[str, str], tuple[float, float]] = {}
     for name, place in plan.switches.items():
         sides: dict[str, list[tuple[float, str]]] = {}
@@ -115,7 +118,7 @@ def _port(place: Place, side: str, share: float) -> tuple[float, float]:
 
 
 def _queue_at(ax: Axes, plan: Layout, end: tuple[float, float], far: tuple[float, float]) -> None:
-    """Draw a queue where a link leaves a switch, on its line."""
+    """Draw a queue on the line of a link, near the point where the link leaves a switch."""
     if plan.shape == "layers":
         share = 0.09 / abs(far[1] - end[1])
     else:
@@ -127,7 +130,10 @@ def _queue_at(ax: Axes, plan: Layout, end: tuple[float, float], far: tuple[float
 def _names(
     links: list[Link], plan: Layout, ports: Mapping[tuple[str, str], tuple[float, float]]
 ) -> dict[str, tuple[float, float, str]]:
-    """Return where names of links stand, and what is said; nothing where they have no space, or say what ends say."""
+    """Return positions and texts of link names.
+
+    It is empty if the texts have no space, or if all names are made of the names of the links' ends.
+    """
     if all(link.name == "-".join(link.between or ()) for link in links):
         return {}
     ends = {link.name: sorted((ports[link.name, end] for end in link.between or ()), key=_upwards) for link in links}
@@ -157,7 +163,7 @@ def _upwards(end: tuple[float, float]) -> float:
 
 
 def _overlapping(texts: list[tuple[float, float, str]]) -> bool:
-    """Whether two of some texts at points are on each other."""
+    """Return whether two of the texts overlap; each is given by x, y and text."""
     boxes = [(x, y, width(text, 6.5) / 2 + 0.03) for x, y, text in texts]
     return any(
         abs(x1 - x2) < half1 + half2 and abs(y1 - y2) < 0.14
@@ -187,7 +193,7 @@ def _switch(ax: Axes, shown: Shown, name: str, place: Place) -> None:
 
 
 def _kind(shown: Shown, name: str) -> list[str]:
-    """Return what stands below a switch's name: how late it is, or how many pairs wait in it, or its kind."""
+    """Return the lines below a switch's name: how late it acts, or how many pairs have queues in it, or its kind."""
     node = shown.scenario.network.node(name)
     acts = told.acts(node)
     if acts:
@@ -213,7 +219,7 @@ def _hosts(ax: Axes, plan: Layout, symbol: Symbol) -> None:
 
 
 def hosts(ax: Axes, group: tuple[Host, ...], place: Place) -> None:
-    """Draw one host, or a stack that stands for several, with names and their count."""
+    """Draw one host, or a stack for several hosts, with their names and number."""
     stacked = len(group) > 1
     if stacked:
         for step in (0.07, 0.035):
@@ -227,12 +233,12 @@ def hosts(ax: Axes, group: tuple[Host, ...], place: Place) -> None:
 
 
 def _captions(ax: Axes, network: Network, plan: Layout) -> None:
-    """Say rates and delays beside the layers, or below the columns of hosts."""
+    """Write rates and delays beside the layers, or below the columns of hosts."""
     cables = told.alike_hosts(network.hosts)
     if plan.shape == "row":
         _below_columns(ax, plan)
         return
-    if plan.shape == "ring":  # the table says it
+    if plan.shape == "ring":  # the table has them
         return
     texts = "\n".join(_caption(compressed(host.name for host in alike), alike[0]) for alike in cables[:3])
     lowest = min(place.y for place in plan.switches.values())

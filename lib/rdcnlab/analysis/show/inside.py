@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws a network of one switch: hosts at both sides, and the loops at the switch as lanes inside it."""
+"""Draw a network of one switch: hosts on both sides, and the links of the switch as lanes inside it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from rdcnlab.fields.units import DURATION, RATE, SIZE
 from rdcnlab.scenario import BYPASS, DARK, Host, Link, Node, Schedule
 
 _DIGITS = "0123456789"
-#: Lanes and schedules that are drawn, at most; the table below a picture has all.
+#: Largest number of lanes, and of schedules, that are drawn. The table below a picture has all.
 _MOST = 8
-#: Inches: from lane to lane, and from host to host.
+#: Distances in inches: between lanes, and between hosts.
 _LANE, _HOST = 0.42, 0.36
 _LEFT, _RIGHT = 1.85, WIDTH - 1.85
 _LANES = (3.1, WIDTH - 3.1)
@@ -55,9 +55,9 @@ def draw(ax: Axes, shown: Shown, colors: Mapping[str, str]) -> None:
     ax : Axes
         A sheet of `height`.
     shown : Shown
-        What is asked for.
+        The scenario to show.
     colors : mapping of str to str
-        Of links; the others are black.
+        Colours of links; links without an entry are black.
     """
     network = shown.scenario.network
     high = ax.get_ylim()[1]
@@ -85,13 +85,13 @@ def draw(ax: Axes, shown: Shown, colors: Mapping[str, str]) -> None:
 
 
 def _sides(shown: Shown) -> tuple[list[tuple[Host, ...]], list[tuple[Host, ...]]]:
-    """Return symbols at the left, of senders, and at the right, of those that only receive."""
+    """Return the groups of hosts on the left, which send, and on the right, which only receive."""
     hosts = shown.scenario.network.hosts
     senders = {flow.src for flow in shown.flows}
     receivers = {flow.dst for flow in shown.flows} - senders
     if not senders:
         receivers = {host.name for host in hosts[(len(hosts) + 1) // 2 :]}
-    # the others go to those whose names are as theirs but for the number, or where there is space
+    # a host without a flow goes to hosts whose names differ from its name only in the number, otherwise to free space
     sides = {name.rstrip(_DIGITS): side for side in (senders, receivers) for name in side}
     for host in hosts:
         if host.name not in senders | receivers:
@@ -124,7 +124,7 @@ def _columns(ax: Axes, shown: Shown, middle: float, inside: float) -> None:
 
 
 def _lane(ax: Axes, link: Link, y: float, color: str, points: float, ways: Sequence[Way]) -> None:
-    """Draw a link from its queue at the left to its end, with what it is above it."""
+    """Draw a link from its queue at the left to its end, with a description above it."""
     begin, end = _LANES
     line(ax, (begin, end), (y, y), color=color, wide=points, name=link.name, above=True)
     used = {way.back for way in ways if link.name in way.named}
@@ -170,7 +170,7 @@ def _pools(ax: Axes, shown: Shown, lanes: Mapping[str, float]) -> None:
 
 
 def _waiting(ax: Axes, shown: Shown, lanes: Mapping[str, float], top: float, ways: Sequence[Way]) -> None:
-    """Draw the queues of schedules: where what takes them enters, at the left, or at the right on a way back."""
+    """Draw the queues of schedules at the side where their packets enter: left, or right for a way back."""
     found = _queues(shown)
     sides: dict[bool, list[Schedule]] = {False: [], True: []}
     for number, schedule in enumerate(found):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the switches and hosts of a network are in a picture; inches, from the lower left corner."""
+"""Positions of the switches and hosts of a network in a picture, in inches from the lower left corner."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from rdcnlab.analysis.show.names import grouped
 from rdcnlab.analysis.show.rows import alike_hosts
 from rdcnlab.scenario import Host, Network
 
-#: Switches that one layer shows, at most; of more the first ones and the last one are drawn.
+#: Largest number of switches that one layer shows. If there are more, the first ones and the last one are drawn.
 MOST_IN_LAYER = 10
-#: Hosts at one switch that are drawn one by one, at most.
+#: Largest number of hosts at one switch that are drawn separately.
 SINGLE = 4
 #: Inches: the columns of captions at the left, and the margin at the right.
 CAPTIONS, MARGIN = 1.5, 0.2
@@ -23,7 +23,7 @@ _LAYER = 1.25
 
 @dataclass(frozen=True)
 class Place:
-    """Where a switch is: its centre and its size."""
+    """The position of a switch or symbol: its centre and its size."""
 
     x: float
     y: float
@@ -33,16 +33,16 @@ class Place:
 
 @dataclass(frozen=True)
 class Symbol:
-    """One host, or several alike ones that share a symbol.
+    """The symbol of one host, or of several hosts of the same kind.
 
     Parameters
     ----------
     hosts : tuple of Host
         At least one.
     at : str
-        Their switch.
+        Switch of the hosts.
     place : Place
-        Where the symbol is.
+        Position of the symbol.
     """
 
     hosts: tuple[Host, ...]
@@ -57,13 +57,13 @@ class Layout:
     Parameters
     ----------
     shape : {'row', 'layers', 'ring'}
-        Switches beside each other; hosts below leaves below spines; or a circle.
+        ``row``: switches side by side. ``layers``: hosts below leaves below spines. ``ring``: switches on a circle.
     switches : dict of str to Place
-        Those that are drawn.
+        The switches that are drawn.
     symbols : tuple of Symbol
-        Hosts.
+        The hosts.
     gaps : tuple of (float, float, int)
-        Where so many switches are left out.
+        Positions at which switches are left out, and their number.
     height : float
         Inches.
     levels : dict of str to int
@@ -84,9 +84,9 @@ def layout(network: Network, width: float) -> Layout:
     Parameters
     ----------
     network : Network
-        With switches.
+        A network with several switches.
     width : float
-        Inches.
+        Width of the picture in inches.
     """
     chain = _chain(network)
     if chain:
@@ -99,7 +99,10 @@ def layout(network: Network, width: float) -> Layout:
 
 
 def _chain(network: Network) -> list[str]:
-    """Return up to four switches that each have hosts and are joined in a line, from one end; none otherwise."""
+    """Return the switches from one end to the other, if they are two to four in a line, each with hosts.
+
+    Otherwise return an empty list.
+    """
     names = [node.name for node in network.switches]
     if not 2 <= len(names) <= 4 or any(not _hosts_at(network, name) for name in names):
         return []
@@ -118,7 +121,7 @@ def _chain(network: Network) -> list[str]:
 
 
 def _layers(network: Network) -> list[list[str]]:
-    """Return switches by their distance from those with hosts."""
+    """Return the switches in layers, by their distance from the switches that have hosts."""
     homes = [node.name for node in network.switches if _hosts_at(network, node.name)]
     found: dict[int, list[str]] = {}
     for node in network.switches:
@@ -133,7 +136,7 @@ def _hosts_at(network: Network, switch: str) -> list[Host]:
 
 
 def _symbols(network: Network, switch: str, most: int = SINGLE) -> list[tuple[Host, ...]]:
-    """Return the hosts of a switch one by one if they are few, or else those that are alike together."""
+    """Return the hosts of a switch: each separately if they are few, otherwise grouped by equal settings."""
     hosts = _hosts_at(network, switch)
     return [(host,) for host in hosts] if len(hosts) <= most else [tuple(alike) for alike in alike_hosts(hosts)]
 
@@ -145,7 +148,7 @@ def _row(network: Network, chain: Sequence[str], width: float) -> Layout:
     column = max(len(symbols) for symbols in sides.values())
     stacked = any(len(hosts) > 1 for symbols in sides.values() for hosts in symbols)
     below = 0.95 if len(chain) > 2 else 0.0
-    # captions of hosts are below their columns
+    # the captions of hosts are below their columns
     lower = max(high / 2 + below, 0.18 * column + (0.45 if stacked else 0.3))
     height = max(high / 2, 0.18 * column) + lower + 0.15
     middle = lower + 0.05
@@ -181,7 +184,7 @@ def _stack(network: Network, layers: Sequence[Sequence[str]], width: float) -> L
     gaps: list[tuple[float, float, int]] = []
     symbols: list[Symbol] = []
     left, right = CAPTIONS, width - MARGIN
-    # below a stack of hosts stands their number
+    # the number of hosts is below their stack
     base = 1.15 if any(len(hosts) > 1 for name in layers[0] for hosts in _symbols(network, name)) else 1.0
     for level, names in enumerate(layers):
         y = base + level * _LAYER
@@ -203,7 +206,7 @@ def _stack(network: Network, layers: Sequence[Sequence[str]], width: float) -> L
 
 
 def _ring(network: Network, width: float) -> Layout:
-    """Return switches on a circle, with hosts outside of it; of many hosts at a switch one symbol for each kind."""
+    """Place switches on a circle, and hosts outside of it. Many hosts at one switch get one symbol for each kind."""
     names = [node.name for node in network.switches]
     radius = min(1.9, 0.7 + 0.12 * len(names))
     height = 2 * radius + 1.9

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many names as few words: ``a1`` to ``a16`` is ``a[1-16]``, as scenarios write it."""
+"""Write many names in short form: ``a1`` to ``a16`` becomes ``a[1-16]``, as in scenarios."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
-from rdcnlab.fields.units import DURATION, SIZE, Quantity  # noqa: F401  (the first two are the example's)
+from rdcnlab.fields.units import DURATION, SIZE, Quantity  # noqa: F401  (the example uses the first two)
 
 _DIGITS = re.compile(r"(0|[1-9][0-9]*)")
 
 
 def compressed(names: Iterable[str]) -> str:
-    """Return names with ranges in the place of numbers, joined by commas.
+    """Return names in short form, with ranges instead of numbers, joined by commas.
 
     Parameters
     ----------
     names : iterable of str
-        In the order in which they are to appear.
+        Names in the order in which they appear in the result.
 
     Examples
     --------
@@ -69,14 +69,14 @@ def _joined(texts: Sequence[str], numbers: Sequence[str]) -> str:
 
 
 def grouped(items: Iterable[Any], key: Any) -> list[list[Any]]:
-    """Return lists of items that are alike, in the order of the first of each.
+    """Group items by a key. The groups have the order of their first items.
 
     Parameters
     ----------
     items : iterable
-        What to group.
+        Items to group.
     key : callable
-        Items with equal keys are alike; keys can be hashed.
+        Gives the key of an item, which must be hashable.
     """
     found: dict[Any, list[Any]] = {}
     for item in items:
@@ -85,14 +85,14 @@ def grouped(items: Iterable[Any], key: Any) -> list[list[Any]]:
 
 
 def readable(kind: Quantity, value: int) -> str:
-    """Return a quantity exactly, in the unit in which it reads best, decimals included.
+    """Return the exact text of a quantity, in the unit in which it is easiest to read; it may have decimals.
 
     Parameters
     ----------
     kind : Quantity
-        Gives the units.
+        Kind of quantity, which has the units.
     value : int
-        In the base unit.
+        Value in the base unit.
 
     Examples
     --------
@@ -104,5 +104,5 @@ def readable(kind: Quantity, value: int) -> str:
         number = Decimal(value) / factor
         if number >= 1 and number == round(number, 6):
             texts.append(f"{number.normalize():f} {unit}")
-    # of equally short texts the one with the larger unit reads better, and four digits before the point read badly
+    # among equally short texts the larger unit is easier to read; four digits before the point are hard to read
     return min(reversed(texts), key=lambda text: len(text) + 2 * (len(text.split(" ")[0].split(".")[0]) > 3))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a notebook shows of a scenario. It is loaded with rdcnlab, so it draws only when it is asked."""
+"""Display of a scenario in a notebook. It is loaded with rdcnlab, so it imports what draws only when it is needed."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 
 from rdcnlab.scenario import Scenario
 
-#: Pixels of a picture's width in a notebook. It has more, for screens that show them.
+#: Width of a picture in a notebook, in pixels. The image itself has more pixels, for screens of high resolution.
 _PIXELS = 814
 
 
 def bundle(scenario: Scenario) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return a scenario's picture and, for what shows no pictures, its YAML.
+    """Return the picture of a scenario, and its YAML for programs that show no pictures.
 
     Parameters
     ----------
     scenario : Scenario
-        Any.
+        Scenario to show.
 
     Returns
     -------

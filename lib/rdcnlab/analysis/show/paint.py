@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the parts of a picture share: a sheet in inches, text whose width is known, colours of links."""
+"""Common functions for the parts of a picture: a sheet in inches, text of known width, colours of links."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from matplotlib.textpath import text_to_path
 from rdcnlab.analysis.figures import REFERENCE, Drawing, shades
 from rdcnlab.scenario import BYPASS, DARK
 
-#: Width of a picture in inches: that of a notebook's column, and of a page with margins.
+#: Width of a picture in inches: the width of a notebook's column, and of a page without its margins.
 WIDTH = 7.4
-#: Sizes of text in points: names, and all else.
+#: Sizes of text in points: for names, and for all other text.
 NAME, SMALL = 8.0, 7.0
-#: Colours of Okabe and Ito that are dark enough for lines, in an order in which neighbours differ.
+#: Colours of Okabe and Ito that are dark enough for lines. In this order neighbours differ clearly.
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9")
-#: The same with much white, for networks whose timetables have more links; of still more none has a colour.
+#: The same colours mixed with white, for timetables with more links. If there are still more links, none has a colour.
 _LIGHT = ("#80B8D8", "#F2CF80", "#80CEB9", "#EAAE80", "#E5BCD3", "#ABDAF4")
-#: Links that are called by a colour have it.
+#: A link with the name of a colour has this colour.
 _NAMED = {"blue": "#0072B2", "orange": "#E69F00", "green": "#009E73", "red": "#D55E00", "purple": "#CC79A7"}
 INK, PALE, FAINT = "#333333", "#F4F4F4", "#DDDDDD"
 _POINTS = 72.0
@@ -34,20 +34,20 @@ _POINTS = 72.0
 
 @functools.lru_cache(maxsize=4096)
 def width(text: str, size: float, *, bold: bool = False) -> float:
-    """Return the width of a text in inches; of several lines that of the longest."""
+    """Return the width of a text in inches. For several lines it is the width of the longest line."""
     properties = FontProperties(family="DejaVu Sans", weight="bold" if bold else "normal", size=size)
     ends = [text_to_path.get_text_width_height_descent(line, properties, False)[0] for line in text.splitlines()]
-    # a drawn text is up to a twentieth wider, because glyphs are moved to whole pixels
+    # a drawn text is up to 5 % wider, because glyphs are moved to whole pixels
     return 1.05 * max((float(end) for end in ends), default=0.0) / _POINTS
 
 
 def fitting(text: str, space: float, *sizes: float) -> float | None:
-    """Return the first of some sizes at which a text has space (inches), or None."""
+    """Return the first of the sizes at which a text fits into `space` (inches), or None."""
     return next((size for size in sizes if width(text, size) <= space), None)
 
 
 def wrapped(text: str, space: float, size: float) -> list[str]:
-    """Return a text in lines that have space (inches); a word that is longer stands alone."""
+    """Split a text into lines that fit into `space` (inches). A longer word gets a line of its own."""
     lines: list[str] = []
     for word in text.split(" "):
         if lines and width(f"{lines[-1]} {word}", size) <= space:
@@ -58,7 +58,7 @@ def wrapped(text: str, space: float, size: float) -> list[str]:
 
 
 def shortened(text: str, space: float, size: float) -> str:
-    """Return a text, or as much of its beginning as has space (inches), with dots behind."""
+    """Return a text if it fits into `space` (inches), otherwise its beginning followed by dots."""
     if width(text, size) <= space:
         return text
     while text and width(f"{text} ...", size) > space:
@@ -72,11 +72,11 @@ def sheet(figure: Drawing, top: float, height: float, total: float) -> Axes:
     Parameters
     ----------
     figure : Drawing
-        Of `WIDTH` and `total` inches.
+        A figure `WIDTH` inches wide and `total` inches high.
     top, height : float
-        Inches below the figure's upper edge, and how high it is.
+        Distance below the figure's upper edge, and height of the sheet, in inches.
     total : float
-        Height of the figure.
+        Height of the figure in inches.
     """
     ax = figure.add_axes((0, (total - top - height) / total, 1, height / total))
     ax.set(xlim=(0, WIDTH), ylim=(0, height))
@@ -88,7 +88,7 @@ def write(
     ax: Axes, x: float, y: float, text: str, size: float = SMALL, *, ha: str = "center", va: str = "center_baseline",
     color: str = INK, bold: bool = False, halo: bool = False,
 ) -> Text:  # fmt: skip
-    """Write text; with `halo` on white, so that lines behind do not cross it."""
+    """Write text. With `halo` it has a white background, so that lines behind it do not cross it."""
     box = {"facecolor": "white", "edgecolor": "none", "pad": 1.0} if halo else None
     weight = "bold" if bold else "normal"
     return ax.text(
@@ -100,7 +100,7 @@ def line(
     ax: Axes, xs: Iterable[float], ys: Iterable[float], color: str = INK, wide: float = 1.0,
     style: Literal["-", "--"] = "-", *, name: str | None = None, above: bool = False,
 ) -> None:  # fmt: skip
-    """Draw a line through points, below boxes or above them; `name` is whom it stands for."""
+    """Draw a line through points, below or above boxes; `name` is what the line represents."""
     drawn = Line2D(list(xs), list(ys), color=color, linewidth=wide, linestyle=style, solid_capstyle="butt")
     drawn.set(zorder=3.5 if above else 1, gid=name)
     ax.add_line(drawn)
@@ -117,7 +117,7 @@ def box(ax: Axes, x: float, y: float, wide: float, high: float, *, round_: bool 
 
 
 def queue(ax: Axes, x: float, y: float, *, upright: bool = False, size: float = 0.13) -> None:
-    """Draw a queue, three cells, around a point; upright where the line leaves upwards or downwards."""
+    """Draw a queue of three cells around a point. It is upright if the line leaves upwards or downwards."""
     for cell in (-1, 0, 1):
         step = cell * size / 2.6
         at = (x, y + step) if upright else (x + step, y)
@@ -127,7 +127,10 @@ def queue(ax: Axes, x: float, y: float, *, upright: bool = False, size: float = 
 
 
 def colors_of(links: Iterable[str]) -> dict[str, str]:
-    """Return a colour for each link that no other has, that of its name if it has one; none if they are too many."""
+    """Return a different colour for each link. A link with the name of a colour gets this colour.
+
+    If there are too many links, none of them gets a colour.
+    """
     links = list(links)
     if len(links) > len(COLORS + _LIGHT):
         return {BYPASS: FAINT, DARK: "white"}
@@ -138,13 +141,13 @@ def colors_of(links: Iterable[str]) -> dict[str, str]:
 
 
 def ordered_colors(names: Iterable[str]) -> dict[str, str]:
-    """Return colours from light to dark for switches in their order."""
+    """Return colours from light to dark for switches, in their order."""
     names = list(names)
     return dict(zip(names, shades(len(names)), strict=True))
 
 
 def ink_on(color: str) -> str:
-    """Return the colour of text that can be read on a colour."""
+    """Return the colour, black or white, in which text is readable on a background colour."""
     red, green, blue = to_rgb(color)
     return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 0.55 else "black"
 

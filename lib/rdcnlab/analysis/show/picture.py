@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scenario as one picture: its network, what there is in it, and its timetables."""
+"""A scenario as one picture: its network, a table of its parts, and its timetables."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from rdcnlab.analysis.show.paint import REFERENCE, SMALL, WIDTH, colors_of, line
 from rdcnlab.analysis.show.spans import panels
 from rdcnlab.analysis.show.ways import Shown
 
-#: Inches of the title, of a line of the table, and between parts.
+#: Heights in inches: of the title, of a line of the table, and of the space between parts.
 _TITLE, _LINE, _APART = 0.34, 0.155, 0.16
-#: Left edges of the table's columns in inches, and what is above them.
+#: Headings of the table's columns, and their left edges in inches.
 _COLUMNS = {"": 0.15, "rate": 2.6, "delay": 3.4, "queue": 4.2}
-#: What programs that write pictures call themselves in them.
+#: Name of the program in the metadata of a picture.
 SOFTWARE = "rdcnlab show"
 
 
@@ -30,7 +30,7 @@ def picture(shown: Shown) -> Drawing:
     Parameters
     ----------
     shown : Shown
-        What is asked for.
+        The scenario to show.
 
     Examples
     --------
@@ -97,14 +97,14 @@ def _sketch(ax: Axes, shown: Shown, plan: Layout | None, colors: Mapping[str, st
 
 
 def _colors(shown: Shown, parts: Sequence[Panel]) -> dict[str, str]:
-    """Return colours of the links that bars show; in a network of one switch all links have one."""
+    """Return colours of the links that bars show. In a network of one switch all links have a colour."""
     network = shown.scenario.network
     used = {bar.target for part in parts if not part.ordered for row in part.rows for bar in row.bars}
     return colors_of(link.name for link in network.links if link.name in used or not network.switches)
 
 
 def _table(shown: Shown) -> list[tuple[dict[str, list[str]], range]]:
-    """Return rows of cells in lines, and for each row the lines that it takes."""
+    """Return the rows of the table: the cells, split into lines, and the range of lines of each row."""
     found: list[dict[str, str]] = []
     for row in rows.switches(shown):
         if row["acts"] != "in time" or shown.scenario.network.switches:
@@ -119,7 +119,7 @@ def _table(shown: Shown) -> list[tuple[dict[str, list[str]], range]]:
         found.append({"": name, "queue": f"{row['queue']}; {row['dark']} in the dark"})
     edges = [*_COLUMNS.values(), WIDTH]
     space = {name: right - left - 0.12 for (name, left), right in zip(_COLUMNS.items(), edges[1:], strict=True)}
-    whole = WIDTH - 0.3  # what has one cell only has the space of all
+    whole = WIDTH - 0.3  # a row with a single cell uses the whole width
     cells = [
         {name: wrapped(text, space[name] if len(row) > 1 else whole, SMALL) for name, text in row.items()}
         for row in found
@@ -151,7 +151,7 @@ def _write(ax: Axes, table: list[tuple[dict[str, list[str]], range]], height: fl
 
 
 def image(shown: Shown, kind: str) -> bytes:
-    """Return a picture in a format: ``png``, ``svg`` or ``pdf``; the same bytes each time."""
+    """Return a picture in the format `kind`: ``png``, ``svg`` or ``pdf``. The bytes are the same each time."""
     buffer = io.BytesIO()
     said: dict[str, dict[str, str | None]] = {
         "png": {"Software": SOFTWARE},

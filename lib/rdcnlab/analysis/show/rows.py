@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What there is in a network and how fast it is, as rows for tables; what is alike shares a row."""
+"""The parts of a network with their rates, as rows for tables. Parts with equal settings share a row."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from rdcnlab.scenario import BYPASS, DARK, Flow, Host, Link, Network, Node, Queu
 
 Row = dict[str, str]
 
-#: Rows that a table prints, at most.
+#: Largest number of rows that a table prints.
 MOST = 24
 
 
 def switches(shown: Shown) -> list[Row]:
-    """Return rows of switches: ``switches``, ``kind``, and when each acts."""
+    """Return rows of switches: ``switches``, ``kind``, and ``acts``, which says how late a switch acts."""
     scenario = shown.scenario
     nodes = scenario.network.switches or (Node(name=SWITCH),)
     return [
@@ -32,7 +32,7 @@ def switches(shown: Shown) -> list[Row]:
 
 
 def kind(scenario: Scenario, node: Node) -> str:
-    """Return what a switch is, such as ``ocs``, or ``bmv2 with mine.json``."""
+    """Return the kind of a switch, such as ``ocs``, or ``bmv2 with mine.json``."""
     if node.optical:
         return "optical"
     name = node.kind or scenario.switch.kind
@@ -45,7 +45,7 @@ def kind(scenario: Scenario, node: Node) -> str:
 
 
 def acts(node: Node) -> str:
-    """Return how late a switch acts, as in ``late 1 us, guard 7 us``; empty if it is in time."""
+    """Return how late a switch acts, such as ``late 1 us, guard 7 us``; empty if it acts in time."""
     times = {"late": node.late, "jitter": node.jitter, "guard": node.guard}
     return ", ".join(f"{name} {readable(DURATION, time)}" for name, time in times.items() if time)
 
@@ -66,7 +66,7 @@ def links(shown: Shown) -> list[Row]:
 
 
 def alike_links(network: Network) -> list[list[Link]]:
-    """Return links in groups whose rates, delays and queues are equal, and whose ends have the same kinds of names."""
+    """Return links in groups with equal settings; within a group only the names and the ends may differ."""
     return grouped(
         network.links,
         lambda link: link.model_copy(update={"name": "link", "between": None}),
@@ -88,7 +88,7 @@ def _queue_of(scenario: Scenario, link: Link) -> str:
         said = [f"shares {readable(SIZE, size)} ({link.pool})"]
     else:
         return "none; waits in schedules"
-    # where the switch has a threshold it replaces those of links
+    # a threshold of the switch replaces the thresholds of links
     threshold = link.ecn_threshold if scenario.switch.ecn_threshold is None else scenario.switch.ecn_threshold
     if threshold is not None:
         said.append(f"marks above {readable(SIZE, threshold)}")
@@ -114,7 +114,7 @@ def hosts(shown: Shown) -> list[Row]:
 
 
 def alike_hosts(found: Iterable[Host]) -> list[list[Host]]:
-    """Return hosts in groups that differ in their names and switches only."""
+    """Return hosts in groups with equal settings; within a group only the names and the switches differ."""
     return grouped(found, lambda host: host.model_copy(update={"name": "host", "at": None}))
 
 
@@ -150,7 +150,7 @@ def _waiting(scenario: Scenario, schedule: Schedule) -> str:
 
 
 def length(queue: Queue) -> str:
-    """Return the length of a queue, as it is written in files."""
+    """Return the length of a queue, in the form that scenario files use."""
     return f"{queue.packets} packets" if queue.bytes is None else readable(SIZE, queue.bytes)
 
 
@@ -189,7 +189,7 @@ def _sends(flow: Flow) -> str:
 
 
 def said(shown: Shown, way: Way) -> str:
-    """Return a way in words: each slot's duration and links, or the schedule that says so."""
+    """Return a way in words: duration and links of each slot, or the name of its schedule."""
     if shown.own_program is not None:
         return f"as {Path(shown.own_program).name} decides"
     if way.schedule is not None:
@@ -203,7 +203,7 @@ def said(shown: Shown, way: Way) -> str:
 
 
 def passed(way: Way, place: int) -> str:
-    """Return the links that are passed in a slot, joined by ``+``."""
+    """Return the links that packets pass in a slot, joined by ``+``."""
     hops = way.hops[place]
     if hops is None:
         return DARK
@@ -218,7 +218,7 @@ def slots(shown: Shown) -> list[Row]:
     for way in ways_of(shown):
         if not way.cycle or way.schedule is None or shown.own_program is not None:
             continue
-        if way.schedule.pair is not None and not way.flows:  # of a fabric there are too many
+        if way.schedule.pair is not None and not way.flows:  # a fabric has too many of them
             continue
         begin = 0
         for place, slot in enumerate(way.schedule.slots):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Timetables over one cycle: rows of bars, which `chart` draws."""
+"""Timetables over one cycle, as rows of bars. `chart` draws them."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from rdcnlab.analysis.show.ways import SWITCH, Shown, Step, Way, ways_of
 from rdcnlab.fields.units import DURATION
 from rdcnlab.scenario import BYPASS, DARK, Queue
 
-#: Rows of a panel, at most; `rdcnlab show --json` has all of them.
+#: Largest number of rows of a panel; `rdcnlab show --json` has all of them.
 MOST_ROWS = 16
-#: Cycles that share an axis: the common one is at most so many times the shortest.
+#: Ways share an axis if their common cycle is at most this many times the shortest of their cycles.
 _MOST_REPEATS = 8
-#: Shares of a cycle below which a change that is late cannot be seen, and gets a panel of its own.
+#: Share of a cycle below which a switch's delay is too short to be seen. The change then gets a panel of its own.
 _INVISIBLE = 0.03
 #: Share of a panel below which a span would be thinner than a line.
 _THINNEST = 0.004
 
 
 def panels(shown: Shown) -> list[Panel]:
-    """Return all panels: ways of flows and schedules by cycle, whose turn a line is, and changes from near.
+    """Return all panels: the cycles of flows and schedules, the switch to which each line leads, changes in detail.
 
     Parameters
     ----------
     shown : Shown
-        What is asked for.
+        The scenario to show.
     """
     ways = ways_of(shown)
     if shown.own_program is not None:
@@ -52,21 +52,21 @@ def panels(shown: Shown) -> list[Panel]:
 
 
 def spans(step: Step, begin: int, length: int) -> Iterator[tuple[int, int, int]]:
-    """Yield the begin and end of each slot within a span of time, counted from its begin, and the slot's place.
+    """Yield begin, end and index of each slot within a span of time. Times count from the begin of the span.
 
     Parameters
     ----------
     step : Step
         Slots of a switch.
     begin, length : int
-        The span, ns after the scenario's start.
+        Begin of the span, in ns after the scenario's start, and its length in ns.
     """
     if len(step.targets) == 1:
         yield 0, length, 0
         return
     period = sum(step.durations)
     start = step.phase + (begin - step.phase) // period * period
-    if begin < step.phase:  # the first slot is in force until it begins
+    if begin < step.phase:  # before its begin, the first slot is already in force
         yield 0, min(step.phase - begin, length), 0
         start = step.phase
     while start < begin + length:
@@ -87,22 +87,22 @@ def _by_cycle(ways: Sequence[Way]) -> list[list[Way]]:
                 break
         else:
             found.append([way])
-    # back into the order of the network
+    # restore the order of the network
     return [[way for way in ways if way in together] for together in found]
 
 
 def _begin(shown: Shown, ways: Sequence[Way], length: int) -> int:
-    """Return a begin of a cycle at which all have begun, as far as the scenario's limit allows."""
+    """Return the begin of a cycle at which all ways have begun, if this is before the scenario's limit."""
     common = min(way.phase - (way.schedule.phase if way.schedule else 0) for way in ways)
     latest = max(step.phase for way in ways for step in way.steps)
     cycles = max(0, -(-(latest - common) // length))
-    if any(step.jitter for way in ways for step in way.steps):  # instants are drawn until the limit only
+    if any(step.jitter for way in ways for step in way.steps):  # random instants are drawn only up to the limit
         cycles = min(cycles, max(0, (shown.scenario.limit - common) // length - 1))
     return common + cycles * length
 
 
 def _cycle(shown: Shown, ways: list[Way]) -> Panel:
-    """Return a panel of ways that change, whose cycles share an axis, and of such that do not."""
+    """Return a panel of ways that change, whose cycles share an axis, and of ways that never change."""
     changing = [way for way in ways if any(not step.static for step in way.steps)]
     length = math.lcm(*(way.cycle for way in changing))
     begin = _begin(shown, changing, length)
@@ -117,12 +117,12 @@ def _cycle(shown: Shown, ways: list[Way]) -> Panel:
 
 
 def _apart(step: Step) -> int:
-    """Return the ns by which a switch can act later than others."""
+    """Return the longest time in ns by which a switch can act later than others."""
     return step.late + step.jitter + step.guard
 
 
 def _starts(way: Way, begin: int, length: int) -> Iterator[tuple[int, int]]:
-    """Yield the instant at which each slot begins within a span of time, counted from its begin, and its place."""
+    """Yield begin and index of each slot that begins within a span. Times count from the begin of the span."""
     start = way.phase + (begin - way.phase) // way.cycle * way.cycle
     while start < begin + length:
         for place, duration in enumerate(way.durations):
@@ -140,7 +140,7 @@ def _rows(shown: Shown, way: Way, begin: int, length: int) -> Iterator[Row]:
         drawn = []
         if step.jitter >= _THINNEST * length:
             changes = _changing(step)
-            before = step.late + step.jitter  # what was to change then can still change within the panel
+            before = step.late + step.jitter  # a change that is due this long before the panel can still happen in it
             for instant, place in _starts(way, begin - before, length + before):
                 first = instant - before + step.late
                 if place in changes:
@@ -160,13 +160,13 @@ def _bar(way: Way, step: Step, length: int, begin: int, end: int, place: int) ->
     if way.schedule is not None and way.schedule.tdns != (0,) and step.switch == way.first:
         tdn = f"\nTDN {way.schedule.slots[slot].tdn}"
     following = step.targets[(place + 1) % len(step.targets)]
-    ends = end < length and target != DARK and following == DARK  # what goes on after the panel does not end in it
+    ends = end < length and target != DARK and following == DARK  # it may continue after the panel
     guard = min(step.guard, end - begin) if ends else 0
     return Bar(begin, end, target, f"{target}{tdn}", slot, guard)
 
 
 def _label(shown: Shown, way: Way, step: Step | None) -> Label:
-    """Return the label of a way, at one of its switches or at all."""
+    """Return the label of a way at one of its switches; without a step, the label of the whole way."""
     flows = [flow for flow in shown.flows if flow.name in way.flows]
     names = way.flows if way.schedule is None else (way.schedule.name,)
     senders, receivers = tuple(flow.src for flow in flows), tuple(flow.dst for flow in flows)
@@ -179,12 +179,12 @@ def _label(shown: Shown, way: Way, step: Step | None) -> Label:
         return Label(names, place, senders, receivers)
     acts = told.acts(shown.scenario.network.node(step.switch))
     place += f" at {step.switch}"
-    # where from and where to stands at the row of the first switch
+    # only the row of the first switch names senders and receivers
     return Label(names, place, senders, receivers, acts) if step.switch == way.first else Label(names, place, acts=acts)
 
 
 def _strip(way: Way, begin: int, length: int) -> Iterator[Bar]:
-    """Yield what the schedule's queue is set to, where slots change it."""
+    """Yield the settings of the schedule's queue, if slots change them."""
     schedule = way.schedule
     if schedule is None or not any(slot.queue or slot.ecn_threshold for slot in schedule.slots):
         return
@@ -193,7 +193,7 @@ def _strip(way: Way, begin: int, length: int) -> Iterator[Bar]:
         values: list[Queue | None] = [getattr(slot, field) for slot in schedule.slots]
         if not any(values):
             continue
-        first = next(value for value in reversed(values) if value is not None)  # of the cycle before
+        first = next(value for value in reversed(values) if value is not None)  # from the cycle before
         merged: list[Bar] = []
         for start, end, place in spans(replace(step, durations=way.durations, targets=way.named), begin, length):
             until = [value for value in values[: place + 1] if value is not None]
@@ -224,7 +224,7 @@ def _by_program(shown: Shown, ways: Sequence[Way]) -> Panel:
 
 
 def _merged(rows: list[Row]) -> list[Row]:
-    """Join rows that differ in their labels only."""
+    """Join rows that differ only in their labels."""
     found = []
     for alike in grouped(rows, lambda row: (replace(row, label=Label(())), row.label.place, row.label.acts)):
         names, senders, receivers = (
@@ -237,7 +237,10 @@ def _merged(rows: list[Row]) -> list[Row]:
 
 
 def _turns(shown: Shown, ways: Sequence[Way]) -> list[Panel]:
-    """Return who has each line of a switch in its turn, for schedules of pairs of switches; none if they overlap."""
+    """Return a panel of the switch to which each line leads, for schedules of pairs of switches.
+
+    There is no panel if two schedules use a line at the same time.
+    """
     pairs = [way for way in ways if way.schedule is not None and way.schedule.pair is not None and way.cycle]
     if len(pairs) < 3 or len({way.cycle for way in pairs}) > 1:
         return []
@@ -266,7 +269,7 @@ def _turns(shown: Shown, ways: Sequence[Way]) -> list[Panel]:
 
 
 def _with_dark(bars: Sequence[Bar], length: int) -> Iterator[Bar]:
-    """Yield bars and the dark between them."""
+    """Yield the bars, and dark bars for the times between them."""
     at = 0
     for bar in [*bars, Bar(length, length, DARK, "")]:
         if bar.begin > at:
@@ -277,7 +280,10 @@ def _with_dark(bars: Sequence[Bar], length: int) -> Iterator[Bar]:
 
 
 def _near(shown: Shown, ways: Sequence[Way]) -> list[Panel]:
-    """Return the first two changes of a way from near, where switches differ by too little to be seen otherwise."""
+    """Return panels with the first two changes of a way in detail.
+
+    They are needed if the instants at which switches change differ by too little to be seen in a whole cycle.
+    """
     for way in ways:
         changing = [step for step in way.steps if not step.static]
         apart = max(map(_apart, changing), default=0)
@@ -289,7 +295,7 @@ def _near(shown: Shown, ways: Sequence[Way]) -> list[Panel]:
         margin = min(apart, min(way.durations))
         found: list[Panel] = []
         for instant in instants[:2]:
-            at = begin + instant - margin + way.cycle  # a cycle before which there was another one
+            at = begin + instant - margin + way.cycle  # one cycle later, so that a cycle precedes it
             rows = tuple(row for row in _rows(shown, way, at, 3 * margin))
             unit, factor = unit_of(way.cycle)
             when = f"{instant / factor:g} {unit}"
@@ -300,8 +306,8 @@ def _near(shown: Shown, ways: Sequence[Way]) -> list[Panel]:
 
 
 def _changing(step: Step) -> set[int]:
-    """Return the slots of the way at whose begin a switch changes."""
-    first: dict[int, str] = {}  # with jitter there are many cycles, each with the same targets
+    """Return the indices of those slots of the way that begin with a change of the switch."""
+    first: dict[int, str] = {}  # with jitter a step has many cycles, all with the same targets
     for place, target in zip(step.places, step.targets, strict=True):
         first.setdefault(place, target)
     targets = list(first.values())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who goes where when: the ways of flows and schedules, and what each switch does for them."""
+"""The ways of flows and schedules through the network over time, and the actions of each switch for them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rdcnlab.scenario.fabrics import FABRICS
 from rdcnlab.scenario.forwarding import route_of, route_of_schedule, timetable
 from rdcnlab.scenario.routes import Hop, Route
 
-#: What the switch is called in a network that has but one.
+#: Name of the switch in a network with a single switch.
 SWITCH = "switch"
 #: Target of a slot at the receiver's switch.
 RECEIVER = "receiver"
@@ -21,22 +21,22 @@ RECEIVER = "receiver"
 
 @dataclass(frozen=True)
 class Step:
-    """What one switch does for a way.
+    """The slots of one switch for a way.
 
     Parameters
     ----------
     switch : str
-        Its name.
+        Name of the switch.
     targets : tuple of str
-        Where packets leave it in each slot: a link, `DARK`, `BYPASS` or `RECEIVER`.
+        Where packets leave the switch in each slot: a link, `DARK`, `BYPASS` or `RECEIVER`.
     durations : tuple of int
-        ns of each slot; they repeat for ever. One that is alone never ends.
+        Duration of each slot in ns. The slots repeat forever. A single slot never ends.
     phase : int
-        ns after the scenario's start at which the first slot begins; it is in force until then.
+        Begin of the first slot, in ns after the scenario's start. Before this time the first slot is in force, too.
     places : tuple of int
-        The slot of the way that each of them is.
+        Index of the way's slot for each slot of the switch.
     late, jitter, guard : int
-        As in `Node`, ns; they are contained in durations and phase.
+        As in `Node`, in ns. Durations and phase already include them.
     """
 
     switch: str
@@ -56,28 +56,28 @@ class Step:
 
 @dataclass(frozen=True)
 class Way:
-    """What flows follow in one direction.
+    """The way that flows take in one direction.
 
     Parameters
     ----------
     flows : tuple of str
-        Names; none for a schedule that no flow follows.
+        Names of the flows; empty for a schedule that no flow follows.
     back : bool
-        Whether it is their way back.
+        Whether it is the way from the receiver back to the sender.
     schedule : Schedule or None
-        What they share; None where it is the timetable, or the static path, of a flow alone.
+        The schedule that the flows share. None if one flow has its own timetable or static path.
     first, last : str
         Switches of sender and receiver.
     named : tuple of str
-        What path or schedule say for each slot.
+        The entry of the path or schedule for each slot.
     hops : tuple of (tuple of Hop or None)
-        The links in each slot; None is dark.
+        The links in each slot; None means dark.
     durations : tuple of int
-        ns of each slot.
+        Duration of each slot in ns.
     phase : int
-        ns after the scenario's start at which the first slot begins wherever a switch is not late.
+        Begin of the first slot, in ns after the scenario's start, at a switch that is not late.
     steps : tuple of Step
-        What each switch on it does, but for the receiver's.
+        The slots of each switch on the way, except the receiver's switch.
     """
 
     flows: tuple[str, ...]
@@ -93,15 +93,16 @@ class Way:
 
     @property
     def cycle(self) -> int:
-        """Time in ns after which it repeats; 0 if nothing ever changes."""
+        """Time in ns after which the way repeats; 0 if nothing ever changes."""
         return sum(self.durations) if len(self.durations) > 1 else 0
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What is shown: a scenario, and those of its flows that somebody asked for.
+    """A scenario to show, and those of its flows that are shown.
 
-    A network without flows is no scenario, so a preset that is shown by its name has some that are not shown.
+    A scenario needs at least one flow. So if a preset network is shown by its name, its scenario can have a flow that
+    is not shown.
     """
 
     scenario: Scenario
@@ -110,17 +111,17 @@ class Shown:
 
     @classmethod
     def of(cls, scenario: Scenario) -> Shown:
-        """Show all of a scenario."""
+        """Show a scenario with all its flows."""
         return cls(scenario, scenario.flows, scenario.network.name)
 
     @classmethod
     def preset(cls, name: str) -> Shown:
-        """Show a preset network, or a fabric with its default parameters; flows where it says what their path is.
+        """Show a preset network, or a fabric with its default parameters. Flows are shown if the preset has their path.
 
         Raises
         ------
         InputError
-            There is none of this name.
+            There is no preset or fabric of this name.
         """
         routes: dict[str, dict[str, str]] = {}
         if name in presets():
@@ -130,13 +131,13 @@ class Shown:
         flows = [{"name": each, "size": 1, **fields} for each, fields in routes.items() if "path" in fields]
         if flows:
             return cls.of(Scenario.from_dict({"network": name, "flows": flows}))
-        # a flow is needed, whichever; ends are those of a pair that the network joins in any case
+        # a scenario needs a flow; its ends are two hosts that the network connects
         flow = {"name": "any", "size": 1, "path": BYPASS, **_ends(name, routes)}
         return cls(Scenario.from_dict({"network": name, "flows": [flow]}), (), name)
 
     @property
     def own_program(self) -> str | None:
-        """Path of the P4 program that decides where packets go; None where timetables do."""
+        """Path of the P4 program that selects the links of packets; None if timetables select them."""
         program = self.scenario.switch.program
         return None if program is None else program.path
 
@@ -149,7 +150,7 @@ def _ends(name: str, routes: dict[str, dict[str, str]]) -> dict[str, str]:
 
 
 def ways_of(shown: Shown) -> tuple[Way, ...]:
-    """Return what flows follow, there and back, and then the schedules that no flow follows."""
+    """Return the ways of flows in both directions, and then the ways of schedules that no flow follows."""
     scenario = shown.scenario
     make = _through if scenario.network.switches else _inside
     found: dict[object, Way] = {}
@@ -215,19 +216,19 @@ def _step(scenario: Scenario, route: Route, schedule: Schedule | None, switch: s
 
 
 def data(shown: Shown) -> dict[str, Any]:
-    """Return the ways, and what each switch does for them, as plain data; times are ns.
+    """Return the ways, and the slots of each switch for them, as plain data. Times are in ns.
 
     Parameters
     ----------
     shown : Shown
-        What is asked for.
+        The scenario to show.
 
     Returns
     -------
     dict
         ``network``, ``seed``, and for each way in ``ways``: ``flows``, ``direction``, ``schedule``, ``from``, ``to``,
-        ``cycle_ns``, ``phase_ns``, ``slots`` (with ``way``: the switches and links that are passed; null is dark) and
-        ``switches`` (with ``slots``: where packets leave them).
+        ``cycle_ns``, ``phase_ns``, ``slots`` (with ``way``: the switches and links that packets pass; null means dark)
+        and ``switches`` (with ``slots``: the link on which packets leave the switch).
     """
     return {
         "network": shown.scenario.network.name,

@@ -36,7 +36,7 @@ Workers = Annotated[int | None, typer.Option(min=1, help="Worker processes; one 
 Names = Annotated[list[str] | None, typer.Argument(metavar="[PAPER[/ITEM]]...", help="All by default.")]
 ProfileName = Annotated[str, typer.Option(help="quick or paper.")]
 
-#: A quick look at a scenario sends no more than this on each flow.
+#: Largest size of each flow in the quick profile, in bytes.
 _QUICK_B = 64 * 2**20
 
 
@@ -283,8 +283,8 @@ def _assignment(text: str) -> tuple[str, Any]:
 
 
 def main() -> None:
-    """Run the command line; every expected error is a sentence, not a traceback."""
-    # being ended politely cleans up as Ctrl-C does, which a shell's background job would not even receive
+    """Run the command line. It prints an expected error as a sentence, without a traceback."""
+    # SIGTERM cleans up as Ctrl-C does; a background job of a shell ignores Ctrl-C, so its handler is set, too
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.default_int_handler)
     try:

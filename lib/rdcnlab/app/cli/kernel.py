@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands that make the kernel and look for errors in it."""
+"""Commands that build the kernel and search for errors in it."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def soak(
                     bar.write(f"seed {seed} ({ended.kind}): {ended.error} (see {ended.directory})", file=sys.stderr)
                 bar.set_postfix_str(f"{failed} failed", refresh=False)
                 bar.update()
-    finally:  # also of those that had ended when it was interrupted
+    finally:  # an interrupted soak also shows the seeds that have ended
         show(rows, as_json, f"kernel {kernel.id[:16]}: {len(rows) - failed} of {len(rows)} seeds passed")
     if failed:
         raise typer.Exit(1)
@@ -112,7 +112,7 @@ def selftest(
 
 
 def _built(*, hz: int = 250, stock: bool = False, debug: bool = False) -> Kernel:
-    """Return a build, with a bar while it is made."""
+    """Return a build, and show a progress bar while it is made."""
     from rdcnlab.engines.kernel import build
 
     with progress.bar(build.STEPS, "step") as bar:

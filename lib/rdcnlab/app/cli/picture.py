@@ -17,30 +17,30 @@ from rdcnlab.fields.units import DURATION
 from rdcnlab.scenario import Scenario, presets
 from rdcnlab.scenario.fabrics import FABRICS
 
-#: Formats of pictures, by the ends of their files' names.
+#: Formats of pictures: the allowed suffixes of file names.
 FORMATS = ("png", "svg", "pdf")
-#: Bytes at the end or the beginning of a picture in which it says what has drawn it.
+#: Number of bytes at the begin or the end of a picture that contain the name of the program that drew it.
 _HEAD = 4096
 
 
 def draw(name: str, output: Path | None, *, as_json: bool, force: bool) -> None:
-    """Draw a scenario and say what there is in it.
+    """Draw a scenario and describe it.
 
     Parameters
     ----------
     name : str
         A file, or the name of a preset network or of a fabric.
     output : Path or None
-        The picture's file; None: the scenario's name with ``.png``, in the working directory.
+        File of the picture. None means the scenario's name with ``.png``, in the working directory.
     as_json : bool
-        Print ways and timetables as data; no picture, unless `output` names one.
+        Print ways and timetables as data. Draw a picture only if `output` is given.
     force : bool
-        Write over a file that is no picture of this command.
+        Overwrite a file even if it is not a picture of this command.
 
     Raises
     ------
     InputError
-        There is no such scenario, or the picture cannot be where it is to be.
+        There is no such scenario, or the picture cannot be written to its file.
     """
     shown = load(name)
     path = output if output is not None or as_json else Path(f"{Path(name).stem}.png")
@@ -61,7 +61,7 @@ def load(name: str) -> Shown:
     Raises
     ------
     InputError
-        There is neither.
+        There is no such file and no such network.
     """
     known = [*presets(), *FABRICS]
     if not Path(name).is_file() and name in known:
@@ -72,7 +72,7 @@ def load(name: str) -> Shown:
 
 
 def check(path: Path, *, force: bool) -> None:
-    """Raise InputError where a picture cannot be written, or would replace what is none of ours."""
+    """Raise InputError if a picture cannot be written, or would replace a file that this command did not write."""
     if path.suffix.lower().removeprefix(".") not in FORMATS:
         raise InputError.of("--output", str(path), f"a file that ends in {', '.join('.' + each for each in FORMATS)}")
     if path.is_dir():
@@ -112,7 +112,7 @@ def write(shown: Shown, path: Path) -> None:
 
 
 def describe(shown: Shown) -> None:
-    """Print tables of switches, links, hosts, schedules and flows, and after which time all repeats."""
+    """Print tables of switches, links, hosts, schedules and flows, and the time after which everything repeats."""
     network = shown.scenario.network
     typer.echo(f"{shown.title}: MTU {network.mtu} B, each frame {network.overhead} B more on the wire\n")
     for title, make in (

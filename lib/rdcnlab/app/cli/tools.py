@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What commands share: options, tables, seeds."""
+"""Common parts of the commands: options, tables, seeds."""
 
 from __future__ import annotations
 

@@ -20,9 +20,9 @@ class Fig10(Item):
     Parameters
     ----------
     cc : tuple of str
-        Variants; a panel each.
+        Variants; one panel for each.
     period_ms : int
-        A move every so many ms.
+        Time between moves in ms.
     size : str
         Volume of each flow.
     """
@@ -32,10 +32,10 @@ class Fig10(Item):
     size: Volume = "2 GB"
 
     def points(self) -> list[Scenario]:
-        """Return variants times seeds, with the bursts and without."""
+        """Return one scenario for each variant and seed, with bursts and without."""
         at = {"period_ms": self.period_ms, "size": self.size, "seed": range(self.count)}
         with_bursts = grid(NO_ACKS, protocol="UDP", cc=self.cc, **at)
-        # those of figure 4 without bursts have ACKs for CUBIC
+        # CUBIC without bursts records ACKs, so these are the same runs as those of figure 4
         return with_bursts + grid(lambda point: {} if point.cc == "cubic" else NO_ACKS, cc=self.cc, **at)
 
     def needs(self, scenario: Scenario) -> tuple[str, ...]:
@@ -43,18 +43,18 @@ class Fig10(Item):
         return ("flows", "throughput") if _has_bursts(scenario) else ("flows",)
 
     def plot(self, runs: Runs) -> Figure:
-        """Draw the mean throughput of both flows and the bursts over time with its interval, one panel a variant."""
+        """Draw the mean throughput of both flows and the bursts over time with interval, one panel for each variant."""
         width = competition.bin_ms(self.period_ms)
         cases = {figures.look(cc).label: (of, width) for cc, of in self.of(runs, bursts=True).items()}
         return competition.plot(cases, columns=2, width=3.6)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure who ends last, what bursts cost the main flow, and how regular its saw-tooth is."""
+        """Measure which flow ends last, the time that bursts cost the main flow, and the regularity of its sawtooth."""
         with_bursts = self.of(runs, bursts=True)
         times = competition.times(with_bursts, "cc")
         alone = competition.times(self.of(runs, bursts=False), "cc")
         behind = means(times.assign(s=times["main_s"] - times["migrated_s"]), "cc", "s")
-        # each with the run of the same seed, which has the same flows
+        # compare each run with the run of the same seed without bursts, which has the same flows
         pairs = times.merge(alone, on=["cc", "seed"], suffixes=("", "_alone"))
         lost = means(pairs.assign(percent=100 * (pairs["main_s"] / pairs["main_s_alone"] - 1)), "cc", "percent")
         cycle = 2 * self.period_ms
@@ -70,7 +70,7 @@ class Fig10(Item):
         }
 
     def causes(self) -> list[Cause]:
-        """Return what timeouts have to do with who ends last, and how far apart the flows are without any bursts."""
+        """Return the effect of timeouts on which flow ends last, and the difference of the flows without bursts."""
         return [
             Cause("main-later", self, self._by_timeouts),
             Cause("loss-based-lose-most", self, self._more_timeouts),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figure 11: 8, 10 and 20 CUBIC flows, half of them migrated, 4 GB in all. Sec. V-H."""
+"""Figure 11: 8, 10 and 20 CUBIC flows, half of them migrated, 4 GB in total. Sec. V-H."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class Fig11(Item):
     cc : str
         Variant of all flows.
     flows : tuple of {8, 10, 20}
-        Flows of both groups together; a column of panels each.
+        Number of flows of both groups together; one column of panels for each number.
     periods_ms : tuple of int
-        Periods; a row of panels each.
+        Periods; one row of panels for each.
     """
 
     reads: ClassVar[tuple[str, ...]] = ("flows", "throughput")
@@ -45,12 +45,12 @@ class Fig11(Item):
     periods_ms: Periods = (50, 10)
 
     def points(self) -> list[Scenario]:
-        """Return numbers of flows times periods times seeds."""
+        """Return one scenario for each number of flows, period and seed."""
         at = {"flows": self.flows, "period_ms": self.periods_ms, "seed": range(self.count)}
         return grid(lambda point: {"size": _VOLUME_B // point.flows, **NO_ACKS, "probes.bin": "5 ms"}, cc=self.cc, **at)
 
     def plot(self, runs: Runs) -> Figure:
-        """Draw each flow's mean throughput over time, and in bold that of each group's flows."""
+        """Draw each flow's mean throughput over time, and in bold the mean of each group's flows."""
         cases = {f"{flows} flows, {ms} ms": (flows, ms) for ms, flows in product(self.periods_ms, self.flows)}
 
         def one(ax: Axes, title: str) -> None:
@@ -81,12 +81,12 @@ class Fig11(Item):
         return measured
 
     def causes(self) -> list[Cause]:
-        """Return a buffer that takes in what migrated flows bring along."""
+        """Return an experiment with a larger buffer, which can hold the packets that migrated flows bring."""
         return [Cause("equal-at-50", self.again(periods_ms=(50,), changes=buffers("10 MB")))]
 
 
 def _of(runs: Runs, flows: int, period_ms: int) -> Runs:
-    """Return the runs of so many flows at a period."""
+    """Return the runs with `flows` flows at a period."""
     return competition.moved_every(runs.select(lambda scenario: len(scenario.flows) == flows), period_ms)
 
 

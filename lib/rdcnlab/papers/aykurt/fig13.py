@@ -21,7 +21,7 @@ from rdcnlab.scenario import Scenario
 Mover = Literal["cubic", "bbr", "reno", "westwood"]
 Movers = Annotated[tuple[Mover, ...], Field(min_length=1), Listed]
 LOSS_BASED: tuple[Mover, ...] = ("cubic", "reno")
-#: A hosts' delay that makes the base RTT 3 ms.
+#: A delay of the hosts' cables that makes the base RTT 3 ms.
 FAR = delays("750 us")
 _LABEL = {"main": "QUIC, CUBIC", "migrated": "TCP, migrated"}
 #: A fair share of a link [Gb/s].
@@ -29,18 +29,18 @@ _HALF = 0.5
 
 
 class Fig13(Item):
-    """TCP variants that are moved onto the link of a QUIC flow with CUBIC, 1 Gb/s.
+    """A TCP flow that moves onto the link of a QUIC flow with CUBIC, at 1 Gb/s.
 
     Parameters
     ----------
     cc : tuple of str
-        Variants of the TCP flow; a panel each.
+        Variants of the TCP flow; one panel for each.
     size : str
         Volume of each flow.
     """
 
     reads: ClassVar[tuple[str, ...]] = ("flows", "throughput")
-    #: every packet of QUIC is a handful of system calls: a run takes most of a minute
+    #: A run takes almost a minute, because QUIC needs several system calls for every packet.
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 30}
     period_ms: ClassVar[Period] = 50
 
@@ -48,11 +48,11 @@ class Fig13(Item):
     size: Volume = "128 MB"
 
     def points(self) -> list[Scenario]:
-        """Return variants times seeds."""
+        """Return one scenario for each variant and seed."""
         return self.every(self.period_ms)
 
     def every(self, period_ms: Period) -> list[Scenario]:
-        """Return variants times seeds at a period."""
+        """Return one scenario for each variant and seed at a period."""
         at = {"period_ms": period_ms, "size": self.size, "seed": range(self.count)}
         return grid(NO_ACKS, protocol="QUIC", cc=self.cc, **at)
 
@@ -62,7 +62,7 @@ class Fig13(Item):
         return {cc: competition.of_variants(of_period, migrated=cc) for cc in self.cc}
 
     def plot(self, runs: Runs) -> Figure:
-        """Draw the throughput of both flows over time, one line a run, one panel a variant of TCP."""
+        """Draw the throughput of both flows over time, one line for each run, one panel for each variant of TCP."""
         cases = {
             f"{figures.look(cc).label}, {self.period_ms} ms": of for cc, of in self.of(runs, self.period_ms).items()
         }
@@ -79,7 +79,7 @@ class Fig13(Item):
         return competition.panels(list(cases), one, columns=2, width=3.6)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure completion times against QUIC's, and the rate while both are on one link."""
+        """Measure completion times relative to QUIC's, and the rates while both flows are on one link."""
         loss_based = [cc for cc in self.cc if cc in LOSS_BASED]
         of = self.of(runs, 50)
         times = competition.times(of, "cc")
@@ -100,6 +100,6 @@ class Fig13(Item):
         return measured
 
     def causes(self) -> list[Cause]:
-        """Return what bounds the window of the QUIC flow, where that is wider."""
+        """Return experiments with a longer RTT, in which the bound on the QUIC flow's window is wider."""
         far = self.again(cc=self.cc, size=self.size, changes=FAR)
         return [Cause(claim, far) for claim in ("below-half", "far-behind", "bbr-gets-more", "westwood-competes")]

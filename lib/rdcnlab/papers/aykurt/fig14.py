@@ -16,12 +16,12 @@ from rdcnlab.scenario import Scenario
 
 
 class Fig14(Fig13):
-    """TCP moved every 25 ms onto a QUIC flow's link, compared with every 50 ms; parameters as in `Fig13`."""
+    """A TCP flow that moves every 25 ms onto a QUIC flow's link, compared with 50 ms. Parameters are as in `Fig13`."""
 
     period_ms: ClassVar[Period] = 25
 
     def points(self) -> list[Scenario]:
-        """Return variants times seeds at both periods."""
+        """Return one scenario for each variant and seed at both periods."""
         return self.every(25) + self.every(50)
 
     def needs(self, scenario: Scenario) -> tuple[str, ...]:
@@ -40,5 +40,5 @@ class Fig14(Fig13):
         }
 
     def causes(self) -> list[Cause]:
-        """Return what bounds the window of the QUIC flow, where that is wider."""
+        """Return an experiment with a longer RTT, in which the bound on the QUIC flow's window is wider."""
         return [Cause("suffer-more", self.again(cc=LOSS_BASED, size=self.size, changes=FAR))]

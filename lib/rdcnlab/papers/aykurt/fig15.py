@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figure 15: a random forest that predicts by how much a migrated flow's completion time is prolonged. Sec. VI-A."""
+"""Figure 15: a random forest predicts the prolongation of a migrated flow's completion time. Sec. VI-A."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rdcnlab.papers.item import Cause, Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 
-#: Every period of Table I, and those of figure 9 with their downtimes.
+#: Every period of Table I, and the periods of figure 9 with their downtimes.
 _TIMES: tuple[tuple[Period, Downtime | None], ...] = (
     *((period, None) for period in (1, 5, 10, 25, 50, 100)),
     *((100, 10), (50, 5), (20, 2), (10, 1)),
@@ -46,14 +46,14 @@ class Fig15(Item):
     size: Volume = "2 GB"
 
     def points(self) -> list[Scenario]:
-        """Return pairs times days and nights times seeds."""
+        """Return one scenario for each ordered pair, day and night, and seed."""
         of = {"size": self.size, "seed": range(self.count)}
         return [
             each
             for migrated in self.cc
             for main in self.cc
             for period, dark in _TIMES
-            # figures 4 and 9 have those of CUBIC with ACKs: they are the same runs then
+            # figures 4 and 9 record ACKs for CUBIC, so these are the same runs
             for each in grid(
                 {} if migrated == main == "cubic" else NO_ACKS,
                 cc=migrated, main_cc=main, period_ms=period, downtime_ms=dark, **of,
@@ -61,7 +61,7 @@ class Fig15(Item):
         ]  # fmt: skip
 
     def plot(self, runs: Runs) -> Figure:
-        """Draw what was measured and, beside it, what was predicted of runs held out, over day and night."""
+        """Draw measured and predicted values of held-out runs side by side, over day and night."""
         stated = {claim.id: claim.expect for claim in self.claims.claims}
         with figures.single(7.2, 3.2) as (figure, ax):
             scores = held_out.draw(ax, fct.dataset(runs))
@@ -72,25 +72,25 @@ class Fig15(Item):
         return figure
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure how well runs held out are predicted, which are hardest, and what matters."""
+        """Measure the quality of predictions for held-out runs, the hardest case, and the important inputs."""
         return held_out.judged(fct.dataset(runs), _HARDEST)
 
     def causes(self) -> list[Cause]:
-        """Return what comes out without today's loss recovery, which shortens what the dark costs."""
+        """Return an experiment without today's loss recovery, which reduces the time that dark slots cost."""
         without = self.again(cc=("reno",), size=self.size, changes={"transport.recovery": 0})
         return [Cause(claim, without) for claim in ("range", "hardest", "important")]
 
     def searched(self, runs: Runs, *, workers: int | None = None) -> pd.DataFrame:
         """Return ``r2`` and ``mse`` of every combination of parameters that the paper tried, the best first.
 
-        In the quick profile only the ends of each parameter's range, of the smallest forests. What was searched before
-        is read.
+        The quick profile tries only the ends of each parameter's range, with the smallest forests. The result of an
+        earlier search is read from its file.
         """
         ends = {name: (values[0], values[-1]) for name, values in fct.GRID.items()}
         tried = fct.GRID if self.profile == "paper" else {**ends, "n_estimators": fct.GRID["n_estimators"][:1]}
         return pd.read_csv(forest.searched(fct.dataset(runs), tried, workers=workers))
 
     def models(self, runs: Runs) -> list[Path]:
-        """Return the forest with the paper's parameters, trained on all runs, and the records of runs held out."""
+        """Return the forest with the paper's parameters, trained on all runs, and the records of its tests."""
         data = fct.dataset(runs)
         return [forest.trained(data, fct.BEST), held_out.record(data).path, forest.searched(data)]

@@ -41,18 +41,18 @@ class Fig3(Item):
     size: Volume = "4 GB"
 
     def points(self) -> list[Scenario]:
-        """Return variants times periods times seeds."""
+        """Return one scenario for each variant, period and seed."""
         return grid(cc=self.cc, period_ms=self.periods_ms, flows=1, size=self.size, seed=range(self.count))
 
     def plot(self, runs: Runs) -> Figure:
-        """Draw the mean throughput over time, one panel a period."""
+        """Draw the mean throughput over time, one panel for each period."""
         stats = competition.mean_curves(runs, 5 * NS_PER_MS, "cc")
         with figures.style():
             figure, axes = figures.panels(1, len(self.periods_ms))
             for ax, period in zip(axes[0], self.periods_ms, strict=True):
                 for place, cc in enumerate(self.cc):
                     of_cc = stats[(stats["period_ms"] == (period or 0)) & (stats["cc"] == cc)]
-                    # all variants do the same here, so their curves lie on each other
+                    # all variants behave equally here and their curves overlap, so later ones are drawn thinner
                     figures.band(ax, of_cc, "t_s", cc, scale=1e-9, width=1.0 + 1.8 * (len(self.cc) - 1 - place))
                 figures.reference(ax, self.stated("fct"), "paper: FCT", along="x")
                 ax.set(title=f"{period} ms" if period else "no migration", xlabel="time [s]", ylim=(0, 10.8))

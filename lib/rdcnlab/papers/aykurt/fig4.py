@@ -17,7 +17,7 @@ from rdcnlab.papers.item import Cause, Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 
-#: Width of the bins drawn by period, where it is not 5 ms.
+#: Width of the drawn bins by period, if it is not 5 ms.
 _DRAWN_MS = {25: 50, 10: 20, 5: 20, 1: 20}
 
 
@@ -27,9 +27,9 @@ class Fig4(Item):
     Parameters
     ----------
     cc : str
-        The variant drawn.
+        The variant that is drawn.
     others : tuple of str
-        Variants that are run for their completion times only.
+        Variants that are run only for their completion times.
     periods_ms : tuple of int
         Periods.
     size : str
@@ -42,25 +42,25 @@ class Fig4(Item):
     size: Volume = "2 GB"
 
     def points(self) -> list[Scenario]:
-        """Return variants times periods times seeds; one seed for the others in the quick profile."""
+        """Return one scenario for each variant, period and seed. In the quick profile the others have one seed."""
         at: dict[str, Any] = {"period_ms": self.periods_ms, "size": self.size}
         others = tuple(dict.fromkeys(cc for cc in self.others if cc != self.cc))
         drawn = grid(cc=self.cc, **at, seed=range(self.count))
         return drawn + grid(NO_ACKS, cc=others, **at, seed=range(self.undrawn))
 
     def needs(self, scenario: Scenario) -> tuple[str, ...]:
-        """Return throughput for the variant drawn, and completion times for all."""
+        """Return throughput for the drawn variant, and completion times for all variants."""
         return ("flows", "throughput") if self._draws(scenario) else ("flows",)
 
     def plot(self, runs: Runs) -> Figure:
-        """Draw the mean throughput of both flows over time with its interval, one panel a period."""
+        """Draw the mean throughput of both flows over time with its interval, one panel for each period."""
         drawn = runs.select(self._draws)
-        # Teeth of short periods would fill the panel; bins of whole cycles show what is gained and lost.
+        # The teeth of short periods would fill the panel. Bins of whole cycles show the gains and losses.
         cases = {f"{period} ms": (moved_every(drawn, period), _DRAWN_MS.get(period, 5)) for period in self.periods_ms}
         return competition.plot(cases, width=2.6)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure completion times, the saw-tooth, and how far the two flows are apart."""
+        """Measure completion times, the sawtooth, and the difference between the two flows."""
         drawn = runs.select(self._draws)
         pairs = tables.completion(drawn.flows)
         others = tables.groups(runs.flows[runs.flows["cc"] != self.cc], ["cc"])
@@ -80,7 +80,7 @@ class Fig4(Item):
             measured["behind-at-25"] = Measured({"mean": behind["mean"], "95 % from": behind["low"]})
         short = [period for period in self.periods_ms if period <= 10]
         if short:
-            # a whole number of cycles of every period of the figure but one
+            # 100 ms is a whole number of cycles for every period of the figure except one
             curves = competition.curves_together(drawn, 100 * NS_PER_MS)
             measured["apart-below-10"] = Measured({f"{p} ms": competition.bins_apart(curves, p) for p in short})
         if 1 in self.periods_ms:
@@ -89,10 +89,10 @@ class Fig4(Item):
         return measured
 
     def causes(self) -> list[Cause]:
-        """Return a buffer in which BBR's migrated flow falls behind."""
+        """Return an experiment with a smaller buffer, with which BBR's migrated flow is slower."""
         small = self.again(cc="bbr", others=(), periods_ms=(50, 10, 1), changes=buffers("250 kB"))
         return [Cause("other-variants", small, competition.prolongations)]
 
     def _draws(self, scenario: Scenario) -> bool:
-        """Say whether a scenario is one of the variant drawn."""
+        """Return whether a scenario has the drawn variant."""
         return scenario.flows[0].cc == self.cc

@@ -20,7 +20,7 @@ from rdcnlab.scenario import Scenario
 
 
 class Fig5(Item):
-    """Windows of main and migrated flow at every period, beside that of a single flow.
+    """Windows of main and migrated flow at every period, and the window of a single flow.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class Fig5(Item):
     periods_ms : tuple of int
         Periods.
     size, single_size : str
-        Volume of each of two flows, and of the single flow.
+        Volume of each of the two flows, and of the single flow.
     """
 
     reads: ClassVar[tuple[str, ...]] = ("flows", "tcp")
@@ -41,12 +41,12 @@ class Fig5(Item):
     single_size: Volume = "4 GB"
 
     def points(self) -> list[Scenario]:
-        """Return the single flow and the pairs at every period, times seeds."""
+        """Return the single flow, and the pair at every period, for each seed."""
         single = grid(cc=self.cc, flows=1, size=self.single_size, seed=range(self.count))
         return single + grid(cc=self.cc, period_ms=self.periods_ms, size=self.size, seed=range(self.count))
 
     def plot(self, runs: Runs) -> Figure:
-        """Draw the mean window over time, the single flow's behind both, one panel a period."""
+        """Draw the mean windows over time, with the single flow's behind the pair's, one panel for each period."""
         seen = windows.sampled(runs, 5 * NS_PER_MS)
         stats = tables.mean_ci(seen, ["period_ms", "flow", "t_s"], "cwnd_B")
         with figures.style():
@@ -58,7 +58,7 @@ class Fig5(Item):
                     figures.band(ax, chosen, "t_s", flow, scale=1e-3)
                 figures.reference(ax, self.stated("largest-window"), "paper: single flow")
                 ax.set(title=f"{period} ms", xlabel="time [s]")
-            # the intervals of few runs would reach far below zero, and above what the buffer holds
+            # the intervals of few runs would reach far below zero and above the size of the buffer
             axes[0, 0].set(ylabel="congestion window [kB]", ylim=(0, 4000))
             figures.legend(figure, axes[0, 0])
         return figure
@@ -86,7 +86,7 @@ class Fig5(Item):
         return measured
 
     def causes(self) -> list[Cause]:
-        """Return what falls elsewhere are, why 50 ms is another case, and which variant shares most evenly."""
+        """Return experiments on falls that follow no move, on a period of 50 ms, and on the most equal sharing."""
         at_50 = Fig5(cc=self.cc, periods_ms=(50,), size=self.size, profile=self.profile, seeds=self.seeds)
         longer = self.again(periods_ms=(50, 25), changes={"flows.migrated.size": "4 GiB"})
         even = self.again(cc="dctcp", periods_ms=(50,), changes={"switch.ecn_threshold": "65 kB"})

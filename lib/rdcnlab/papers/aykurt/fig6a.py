@@ -18,8 +18,8 @@ from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 
 _PAIR = "{} migrated, {} main"
-#: What does not keep BBR at half the rate once it is alone: a buffer, the sender's own queue as in Linux 4.15 on a card
-#: without memory of its own, and no timestamps.
+#: Ruled out as causes that keep BBR at half the rate when it is alone: the buffer; the sender's own queue, as in Linux
+#: 4.15 with a network card without its own memory; and missing timestamps.
 _NOT_BBR: tuple[dict[str, Any], ...] = (
     buffers("500 kB"),
     {
@@ -32,16 +32,16 @@ _NOT_BBR: tuple[dict[str, Any], ...] = (
 
 
 class Fig6a(Item):
-    """One variant migrated, others as main flows.
+    """A migrated flow of one variant, and main flows of other variants.
 
     Parameters
     ----------
     cc : str
         Variant of the migrated flow that is drawn.
     mains : tuple of str
-        Variants of the main flows, a panel each.
+        Variants of the main flows; one panel for each.
     every_pair : bool
-        Run every other ordered pair of CUBIC, BBR, Reno and Westwood too, for the claims that speak of all.
+        Also run every other ordered pair of CUBIC, BBR, Reno and Westwood, for the claims about all pairs.
     size : str
         Volume of each flow.
     """
@@ -55,22 +55,22 @@ class Fig6a(Item):
     size: Volume = "2 GB"
 
     def points(self) -> list[Scenario]:
-        """Return the pairs drawn, and every other ordered pair; of those one seed in the quick profile."""
+        """Return the drawn pairs and every other ordered pair. In the quick profile the others have one seed."""
         return self.pairs(self.period_ms) + self.rest(self.period_ms)
 
     def pairs(self, period_ms: Period) -> list[Scenario]:
-        """Return the pairs drawn at a period."""
+        """Return the drawn pairs at a period."""
         at = {"period_ms": period_ms, "size": self.size, "seed": range(self.count)}
         return grid(NO_ACKS, cc=self.cc, main_cc=self.mains, **at)
 
     def rest(self, period_ms: Period) -> list[Scenario]:
-        """Return the ordered pairs that are not drawn, if asked for."""
+        """Return the ordered pairs that are not drawn, if `every_pair` is set."""
         pairs = [pair for pair in permutations(COMPARED, 2) if pair[0] != self.cc or pair[1] not in self.mains]
         at = {"period_ms": period_ms, "size": self.size, "seed": range(self.undrawn)}
         return [each for cc, main in pairs if self.every_pair for each in grid(NO_ACKS, cc=cc, main_cc=main, **at)]
 
     def plot(self, runs: Runs) -> Figure:
-        """Draw the mean throughput of both flows over time with its interval, one panel a main variant."""
+        """Draw the mean throughput of both flows over time with its interval, one panel for each main variant."""
         cases = {}
         for main in self.mains:
             title = f"{figures.look(self.cc).label} migrated, {figures.look(main).label} main"
@@ -79,7 +79,7 @@ class Fig6a(Item):
         return competition.plot(cases)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure who gets how much, and where BBR's rate stays."""
+        """Measure the share of each flow, and the rate that BBR keeps."""
         seen = competition.phases(runs).merge(competition.variants(runs), on="run")
         both = seen[seen["both_run"]]
         rates = both.pivot_table(index=["migrated", "main", "run"], columns="flow", values="gbps")
@@ -104,7 +104,7 @@ class Fig6a(Item):
         return measured
 
     def causes(self) -> list[Cause]:
-        """Return what does and does not hold BBR back, and what the timestamps cost Westwood."""
+        """Return experiments on possible limits of BBR, and on the cost of timestamps for Westwood."""
         alone = {"mains": ("bbr",), "every_pair": False, "size": self.size}
         return [
             Cause("bbr-alone", self.again(**alone, changes=buffers("500 kB"))),

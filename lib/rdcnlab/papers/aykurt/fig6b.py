@@ -15,14 +15,14 @@ from rdcnlab.scenario import Scenario
 
 
 class Fig6b(Fig6a):
-    """One variant migrated every 10 ms, others as main flows, compared with every 50 ms; parameters as in `Fig6a`."""
+    """A flow that moves every 10 ms, compared with 50 ms, and main flows. Parameters are as in `Fig6a`."""
 
     period_ms: ClassVar[Period] = 10
 
     every_pair: bool = False
 
     def points(self) -> list[Scenario]:
-        """Return the pairs drawn, at both periods, and every other ordered pair at 10 ms if asked."""
+        """Return the drawn pairs at both periods, and every other ordered pair at 10 ms if `every_pair` is set."""
         return self.pairs(10) + self.pairs(50) + self.rest(10)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
@@ -42,6 +42,6 @@ class Fig6b(Fig6a):
         }
 
     def causes(self) -> list[Cause]:
-        """Return what CUBIC gets beside BBR as slots age."""
+        """Return CUBIC's share against BBR at the begin of slots and later."""
         at_50 = Fig6a(mains=("bbr",), every_pair=False, size=self.size, seeds=self.few)
         return [Cause("larger-differences", at_50, competition.as_slots_age)]

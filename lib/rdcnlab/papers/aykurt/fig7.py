@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figure 7: marks and retransmissions of two DCTCP flows over the marking threshold. Sec. V-D."""
+"""Figure 7: marks and retransmissions of two DCTCP flows, by marking threshold. Sec. V-D."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ class Fig7(Item):
     size: Volume = "2 GB"
 
     def points(self) -> list[Scenario]:
-        """Return thresholds times periods times seeds."""
+        """Return one scenario for each threshold, period and seed."""
         at = {"cc": "dctcp", "period_ms": self.periods_ms, "size": self.size, "seed": range(self.count)}
         marking = [{"switch.ecn_threshold": f"{threshold} kB", **WIDE_BINS} for threshold in self.thresholds_kB]
         return [each for changes in marking for each in grid(changes, **at)]
 
     def plot(self, runs: Runs) -> Figure:
-        """Draw bars over the threshold, one colour a period: marked packets, and retransmissions."""
+        """Draw bars by threshold, one colour for each period: marked packets, and retransmissions."""
         rows = marks.counted(runs)
         with figures.style():
             figure = figures.Drawing(figsize=(8.4, 2.8), layout="constrained")
@@ -65,7 +65,7 @@ class Fig7(Item):
         return figure
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure shares of marked packets, retransmissions, and how they go together."""
+        """Measure shares of marked packets, retransmissions, and their correlation."""
         mean = marks.counted(runs).groupby(["period_ms", "threshold_kB"])[["marked", "retransmits"]].mean()
         marked, again = mean["marked"].unstack(), mean["retransmits"].unstack()
         against = marked.apply(lambda row: tables.spearman(row, again.loc[row.name]), axis=1)
@@ -81,7 +81,7 @@ class Fig7(Item):
         return measured
 
     def causes(self) -> list[Cause]:
-        """Return where the marks and the drops come from, and what the threshold does where flows do not move."""
+        """Return the origin of marks and drops, and the effect of the threshold if flows do not move."""
         moved = self.again(thresholds_kB=(5, 25), periods_ms=(50, 25), changes={"probes.bin": "1 ms"})
         wide, stays = (5, 10, 15, 20, 25, 50, 100, 200), {"flows.migrated.path": "green"}
         never_moved = self.again(thresholds_kB=wide, periods_ms=(50,), changes=stays)

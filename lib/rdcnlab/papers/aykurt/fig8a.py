@@ -25,7 +25,7 @@ class Fig8a(Item):
     threshold_kB : int
         Marking threshold, kB of 1000 B.
     periods_ms : tuple of int
-        Periods, a panel each.
+        Periods; one panel for each.
     size : str
         Volume of each flow.
     """
@@ -38,19 +38,19 @@ class Fig8a(Item):
     size: Volume = "2 GB"
 
     def points(self) -> list[Scenario]:
-        """Return periods times seeds."""
+        """Return one scenario for each period and seed."""
         marks = {"switch.ecn_threshold": f"{self.threshold_kB} kB", **NO_ACKS}
         at = {"period_ms": self.periods_ms, "size": self.size, "seed": range(self.count)}
         return grid(marks, cc=self.migrated, main_cc="dctcp", **at)
 
     def plot(self, runs: Runs) -> Figure:
-        """Draw the mean throughput of both flows over time with its interval, one panel a period."""
+        """Draw the mean throughput of both flows over time with its interval, one panel for each period."""
         title = f"{figures.look(self.migrated).label} migrated, DCTCP main, {{}} ms"
         of_period = {ms: (moved_every(runs, ms), competition.bin_ms(ms)) for ms in self.periods_ms}
         return competition.plot({title.format(ms): case for ms, case in of_period.items()}, width=3.2)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure fairness together, rates apart, and completion times."""
+        """Measure fairness on one link, rates on different links, and completion times."""
         found = {f"{period} ms": moved_every(runs, period) for period in self.periods_ms}
         seen = {case: competition.phases(of) for case, of in found.items()}
         full = {case: competition.peaks(of).items() for case, of in seen.items()}

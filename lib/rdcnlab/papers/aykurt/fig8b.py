@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figure 8(b): a CUBIC flow that is moved onto a DCTCP flow's link. Sec. V-D."""
+"""Figure 8(b): a CUBIC flow that moves onto a DCTCP flow's link. Sec. V-D."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ class Fig8b(Fig8a):
         return {"cubic-takes-over": Measured(shares)}
 
     def causes(self) -> list[Cause]:
-        """Return after how long CUBIC has the link."""
+        """Return the time after which CUBIC has taken over the link."""
         return [Cause("cubic-takes-over", self.again(periods_ms=(100, 50, 25, 10)), competition.takeover)]

@@ -22,14 +22,14 @@ _DOWNTIME: dict[Cycle, Downtime] = {100: 10, 50: 5, 20: 2, 10: 1}
 
 
 class Fig9(Item):
-    """Main and migrated flow where the circuit is dark for the last tenth of every period.
+    """Main and migrated flow, with a circuit that is dark in the last tenth of every period.
 
     Parameters
     ----------
     cc : str
         Variant of both flows.
     periods_ms : tuple of {100, 50, 20, 10}
-        Periods, downtime included; a panel each.
+        Periods, downtime included; one panel for each.
     size : str
         Volume of each flow.
     """
@@ -39,19 +39,19 @@ class Fig9(Item):
     size: Volume = "2 GB"
 
     def points(self) -> list[Scenario]:
-        """Return periods times seeds, with the downtime and without."""
+        """Return one scenario for each period and seed, with downtime and without."""
         of: dict[str, Any] = {"cc": self.cc, "size": self.size, "seed": range(self.count)}
         dark = [each for ms in self.periods_ms for each in grid(period_ms=ms, downtime_ms=_DOWNTIME[ms], **of)]
         return dark + grid(period_ms=self.periods_ms, **of)
 
     def needs(self, scenario: Scenario) -> tuple[str, ...]:
-        """Return throughput and completion times; of one seed the events, which show what meets the dark."""
+        """Return throughput and completion times, and for one seed the events, which show the drops in the dark."""
         if not _is_dark(scenario):
             return ("flows",)
         return ("flows", "throughput", "events") if scenario.seed == 0 else ("flows", "throughput")
 
     def plot(self, runs: Runs) -> Figure:
-        """Draw the mean throughput of both flows over time with its interval, one panel a period."""
+        """Draw the mean throughput of both flows over time with its interval, one panel for each period."""
         cases = {
             f"{ms} ms, {_DOWNTIME[ms]} ms of it dark": (of, competition.bin_ms(ms))
             for ms, of in self._of(runs, dark=True).items()
@@ -59,7 +59,7 @@ class Fig9(Item):
         return competition.plot(cases, columns=2, width=3.6)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure drops in the dark, who falls behind, and what the main flow gains."""
+        """Measure drops in the dark, which flow is slower, and the gain of the main flow."""
         dark = self._of(runs, dark=True)
         events = {ms: of.select(lambda scenario: scenario.seed == 0).events["event"] for ms, of in dark.items()}
         times, bright = (competition.times(of, "of_ms") for of in (dark, self._of(runs, dark=False)))
@@ -79,7 +79,7 @@ class Fig9(Item):
         return measured
 
     def _of(self, runs: Runs, *, dark: bool) -> dict[Cycle, Runs]:
-        """Return the runs of each period, with the downtime or without."""
+        """Return the runs of each period, with downtime or without."""
         chosen = runs.select(lambda scenario: _is_dark(scenario) == dark)
         return {period: competition.moved_every(chosen, period) for period in self.periods_ms}
 

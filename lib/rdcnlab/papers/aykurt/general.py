@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The prolongation in any network: the model that the paper leaves to future work. Sec. VII."""
+"""Predict the prolongation in many networks: the model that the paper leaves to future work. Sec. VII."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from rdcnlab.papers.item import Cause, Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 
-#: Scenarios of a profile. A power of 2 fills the space evenly.
+#: Number of scenarios by profile. A power of 2 fills the space evenly.
 _SCENARIOS = {"quick": 64, "paper": 1024}
-#: Scenarios without which there is no interval.
+#: Smallest number of scenarios for which there are intervals.
 _LEAST = 60
 _WORDS = {
     "migrated": "variant, migrated", "main": "variant, main", "day_ms": "day", "night_ms": "night",
@@ -28,14 +28,14 @@ _WORDS = {
 
 
 class General(Item):
-    """One run each of scenarios all over the space of variants, days, nights, buffers, RTTs and numbers of flows.
+    """Scenarios spread over the space of variants, days, nights, buffers, RTTs and numbers of flows, one run each.
 
     Parameters
     ----------
     cc : tuple of str
         Variants of both groups.
     count_of_scenarios : int or None
-        How many; 64 in the quick profile, 1024 in that of the paper.
+        Number of scenarios. None means 64 in the quick profile and 1024 in the paper profile.
     """
 
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 1}
@@ -44,13 +44,13 @@ class General(Item):
     count_of_scenarios: Annotated[int, whole(4, 100_000)] | None = None
 
     def points(self) -> list[Scenario]:
-        """Return the scenarios, the first so many of one sequence, times seeds."""
+        """Return the first scenarios of one fixed sequence, with each seed."""
         drawn = space.drawn(self.count_of_scenarios or _SCENARIOS[self.profile])
         every = [space.scenario(point, self.cc, _two_flows) for point in drawn]
         return [scenario.with_(seed=seed) for scenario in every for seed in range(self.count)]
 
     def plot(self, runs: Runs) -> Figure:
-        """Draw what was predicted of scenarios held out over what was measured, and what is lost without each input."""
+        """Draw predicted over measured values of held-out scenarios, and the loss of R2 without each input."""
         rows = general.dataset(runs)
         name = str(general.found(rows).candidates.index[0])
         predicted = 2 ** general.held_out(rows, general.candidates()[name])
@@ -74,7 +74,7 @@ class General(Item):
         return figure
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure how well scenarios held out are predicted, and how often they are in their interval."""
+        """Measure the quality of predictions for held-out scenarios, and the share that is within the intervals."""
         rows = general.dataset(runs)
         if len(rows) < _LEAST:
             return {}
@@ -87,12 +87,12 @@ class General(Item):
         }
 
     def causes(self) -> list[Cause]:
-        """Return how much of the variance is chance."""
+        """Return the R2 that the random variation between seeds allows at most."""
         seeds = self.again(cc=self.cc, count_of_scenarios=64, seeds=3)
         return [Cause("r2", seeds, lambda runs: Measured.one(general.ceiling(general.dataset(runs))))]
 
     def models(self, runs: Runs) -> list[Path]:
-        """Return the best model, trained on all runs, and the record by which it is the best, to be shipped."""
+        """Return the best model, trained on all runs, and the record of the comparison. Both are shipped."""
         rows = general.dataset(runs)
         held = general.found(rows)
         return [general.trained(rows, str(held.candidates.index[0])), held.path]

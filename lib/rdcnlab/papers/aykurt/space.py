@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Table I: the space of scenarios, one name for each axis."""
+"""Table I: the space of scenarios, with one name for each axis."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rdcnlab.scenario.check import input_error
 
 Variant = Literal["cubic", "bbr", "reno", "westwood", "dctcp"]
 Variants = Annotated[tuple[Variant, ...], Field(min_length=1), Listed]
-#: Those that most figures compare.
+#: The variants that most figures compare.
 COMPARED: tuple[Variant, ...] = ("cubic", "bbr", "reno", "westwood")
 #: 20 ms is not in the table, but in figure 9.
 Period = Literal[1, 5, 10, 20, 25, 50, 100]
@@ -28,11 +28,11 @@ Downtime = Literal[1, 2, 5, 10]
 Volume = Literal[
     "1 MB", "2 MB", "4 MB", "8 MB", "16 MB", "32 MB", "64 MB", "128 MB", "256 MB", "2 GB", "4 GB"
 ]  # fmt: skip
-#: What figures do without that draw no window, and those that draw nothing over time: tables stay small.
+#: Changes that keep tables small: for figures that draw no window, and for figures that draw nothing over time.
 NO_ACKS: dict[str, Any] = {"probes.tcp": "none"}
 WIDE_BINS: dict[str, Any] = {**NO_ACKS, "probes.bin": "100 ms"}
 
-#: The bursts of Sec. V-G: as many datagrams of 9000 B, so often, for so many times (10 s).
+#: The bursts of Sec. V-G: number of datagrams of 9000 B, interval, and number of bursts (10 s in total).
 BURST, BURSTS_EVERY, BURSTS = 128, "25 ms", 400
 _DATAGRAM_PAYLOAD = 8972
 
@@ -43,27 +43,27 @@ class Point(Frozen):
     Parameters
     ----------
     protocol : {'TCP', 'UDP', 'QUIC'}
-        Transport protocol; with UDP, bursts of a third server join the main flows on their link (Sec. V-G). With QUIC,
-        the main flows are of that protocol, and the testbed is the second one with links of 1 Gb/s (Sec. V-I).
+        Transport protocol. With UDP, bursts of a third server share the link of the main flows (Sec. V-G). With QUIC,
+        the main flows use QUIC, in the paper's second testbed with links of 1 Gb/s (Sec. V-I).
     cc : str
         Congestion control of all flows.
     period_ms : int or None
-        A move every so many ms, downtime included; None leaves every flow on its link.
+        Time between moves in ms, downtime included. None leaves every flow on its link.
     downtime_ms : int or None
         Dark time at each move.
     flows : int
-        One (migrated), or half of them main and half migrated.
+        Number of flows. One flow is migrated; otherwise half of them are main flows and half are migrated.
     size : str
         Volume of each flow; the paper's MB and GB are binary.
     main_cc : str or None
-        Congestion control of the main flows where it is another one.
+        Congestion control of the main flows, if it differs from `cc`.
     seed : int
         Seed.
 
     Raises
     ------
     InputError
-        A value is not in the table; the message names those that are.
+        A value is not in the table; the message names the allowed values.
     """
 
     protocol: Literal["TCP", "UDP", "QUIC"] = "TCP"
@@ -95,7 +95,7 @@ class Point(Frozen):
             text = json.dumps(changes)
         except TypeError:
             return self._base().with_(**changes)
-        # the seeds of a point share all the rest, which takes a hundred times as long to make
+        # scenarios that differ only in their seed are derived from one, which is a hundred times faster
         alike = _alike(self.model_copy(update={"seed": 0}), text)
         return alike if "seed" in changes else alike.with_(seed=self.seed)
 
@@ -130,14 +130,14 @@ class Point(Frozen):
 def grid(
     changes: Mapping[str, Any] | Callable[[Point], Mapping[str, Any]] | None = None, **values: Any
 ) -> list[Scenario]:
-    """Return the scenarios of all combinations of values, the last one varying fastest.
+    """Return the scenarios of all combinations of values. The last field varies fastest.
 
     Parameters
     ----------
     changes : dict, or callable that returns one for a Point, optional
-        As in `Scenario.with_`.
+        Changes as in `Scenario.with_`.
     **values
-        Fields of `Point`; a tuple, list or range has several of them.
+        Fields of `Point`. A tuple, list or range gives several values of a field.
     """
     axes = [value if isinstance(value, tuple | list | range) else (value,) for value in values.values()]
     points = [Point(**dict(zip(values, chosen, strict=True))) for chosen in product(*axes)]
@@ -155,12 +155,12 @@ def buffers(size: str) -> dict[str, Any]:
 
 
 def delays(delay: str) -> dict[str, Any]:
-    """Return the changes that give hosts' cables another delay, for `Scenario.with_`; a base RTT has four of them."""
+    """Return the changes, for `Scenario.with_`, of the delay of the hosts' cables. A base RTT has four such delays."""
     return {f"network.hosts.{host}.delay": delay for host in ("s1", "s2", "r1", "r2")}
 
 
 def _with_bursts(scenario: Scenario) -> Scenario:
-    """Add the third server, which is cabled as the first two are, and its bursts."""
+    """Add the third server, which has the same cable as the first two, and its bursts."""
     data = scenario.to_dict()
     hosts = data["network"]["hosts"]
     bursts = {
@@ -170,7 +170,7 @@ def _with_bursts(scenario: Scenario) -> Scenario:
         "burst": BURST,
         "interval": BURSTS_EVERY,
         "src": "s3",
-        # the main flows' receiver: what shares their link never is more than the line to it
+        # the main flows' receiver: the traffic on their link is never more than its line carries
         "dst": "r1",
         "path": "green",
     }

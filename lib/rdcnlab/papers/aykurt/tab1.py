@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Table I: the scenario space. Every value is asked for once, with the smallest volume that shows it."""
+"""Table I: the scenario space. Every value is run once, with the smallest volume that shows it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ AXES: dict[str, tuple[Any, ...]] = {
     "flows": (1, 2, 8, 10, 20),
     "size": get_args(Volume),
 }
-#: Values near the table's that are not in it; each must be refused.
+#: Values that are similar to values of the table but not in it. Each must be refused.
 OTHERS: dict[str, tuple[Any, ...]] = {
     "protocol": ("SCTP", "tcp"),
     "cc": ("vegas", "CUBIC"),
@@ -38,12 +38,12 @@ _VALUES = [(axis, value) for axis, values in AXES.items() for value in values]
 
 
 class Tab1(Item):
-    """The space of scenarios, and that it can be run."""
+    """The space of scenarios. The item shows that it can be run."""
 
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 1}
 
     def points(self) -> list[Scenario]:
-        """Return one scenario for every value of every axis that can be asked for, times seeds."""
+        """Return one scenario for every allowed value of every axis, and each seed."""
         asked = [point for axis, value in _VALUES if (point := ask(axis, value)) is not None]
         return [point.scenario(seed=seed) for point in asked for seed in range(self.count)]
 
@@ -64,7 +64,7 @@ class Tab1(Item):
         return figure
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure which values ran, and which others were refused."""
+        """Measure which values of the table ran, and which other values were refused."""
         ran = self._ran(runs)
         missing = ", ".join(tables.cases(ran[~ran], "{} {}"))
         shares = ran.astype(float).groupby(level="axis", sort=False).mean()
@@ -75,7 +75,7 @@ class Tab1(Item):
         }
 
     def _ran(self, runs: Runs) -> pd.Series[bool]:
-        """Return for every axis and value whether it can be asked for, and its flows finished or its bursts came."""
+        """Return for every axis and value whether it is allowed, and its flows finished or its bursts arrived."""
         finished = {run.scenario.hash: _came(runs.frame(run, "flows")) for run in runs}
         points = {(axis, str(value)): ask(axis, value) for axis, value in _VALUES}
         states = {
@@ -85,15 +85,18 @@ class Tab1(Item):
 
 
 def _came(flows: pd.DataFrame) -> bool:
-    """Say whether all came that was to come; a run does not wait for the end of bursts, which have no variant."""
+    """Return whether all flows finished and all bursts arrived.
+
+    A run does not wait for the end of bursts. They have no variant, so it is enough that something was received.
+    """
     return bool(flows["finished"].where(flows["cc"].notna(), flows["received_B"] > 0).all())
 
 
 def ask(axis: str, value: Any) -> Point | None:
-    """Return the smallest point that has a value on an axis, or None where it is refused."""
+    """Return the smallest point that has a value on an axis, or None if the value is refused."""
     values: dict[str, Any] = {"size": "1 MB", "period_ms": 10, axis: value}
     if axis == "downtime_ms" and value is not None:
-        # 90 % of the time up, where the table has such a period
+        # the circuit is up for 90 % of the time, if the table has such a period
         values["period_ms"] = 10 * value if 10 * value in get_args(Period) else 100
     try:
         return Point(**values)
@@ -102,7 +105,7 @@ def ask(axis: str, value: Any) -> Point | None:
 
 
 def refuses(axis: str, value: Any) -> bool:
-    """Say whether a value is refused with the axis and at least one of its allowed values in the message."""
+    """Return whether a value is refused. The message must name the axis and at least one allowed value."""
     try:
         Point(**{axis: value})
     except InputError as error:

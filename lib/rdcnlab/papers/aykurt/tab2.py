@@ -18,17 +18,17 @@ from rdcnlab.papers.item import Cause, Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 
-#: MB (binary) a flow can have, and that all of a group have together.
+#: Possible volumes of a flow, and the total volume of a group, in binary MB.
 VOLUMES_MB = tuple(2**n for n in range(9))
 GROUP_MB = 1024
-#: Flows of a group, at most, and ns from one pair's arrival to the next.
+#: Largest number of flows in a group, and time in ns between the arrivals of pairs.
 MOST, EVERY = 20, 10 * NS_PER_MS
-#: Groups, and periods [ms] whose mean the paper states.
+#: Groups and periods [ms] for which the paper states a mean.
 _RATES = tuple(product(("migrated", "main"), (50, 25, 10)))
 
 
 class Tab2(Item):
-    """Two groups of small flows, which receivers ask for as clients of HTTP do; a pair of them every 10 ms.
+    """Two groups of small flows. Receivers request them, as HTTP clients do, one pair every 10 ms.
 
     Parameters
     ----------
@@ -37,7 +37,8 @@ class Tab2(Item):
     periods_ms : tuple of int
         Periods of the migrated group's moves.
     average : {'flow', 'time'}
-        What counts alike in a group's mean: each flow, or each second of a flow (all bytes over all flows' time).
+        The weights in a group's mean: ``flow`` weights all flows equally, ``time`` weights all seconds of flows equally
+        (all bytes divided by the sum of all flows' times).
     """
 
     cc: Variant = "cubic"
@@ -45,11 +46,11 @@ class Tab2(Item):
     average: Average = "flow"
 
     def points(self) -> list[Scenario]:
-        """Return periods times seeds; a seed draws the same volumes for every period."""
+        """Return one scenario for each period and seed. A seed has the same volumes for every period."""
         return [_scenario(self.cc, period, seed) for period, seed in product(self.periods_ms, range(self.count))]
 
     def plot(self, runs: Runs) -> Figure:
-        """Draw each group's mean throughput a flow, with its interval, over the period, and what the paper states."""
+        """Draw by period the mean throughput per flow of each group, with its interval, and the paper's values."""
         stats = self._stats(runs).reset_index()
         with figures.single(4.6, 2.8, columns=2) as (figure, ax):
             for (group,), of_group in tables.groups(stats, ["group"]):
@@ -70,7 +71,7 @@ class Tab2(Item):
         return figure
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure the groups' mean throughput at each period, and how they change with it."""
+        """Measure the groups' mean throughput at each period, and how it changes with the period."""
         mean = self._stats(runs)["mean"].unstack("group")
         measured = {f"{g}-at-{p:g}": Measured.one(mean.loc[p, g]) for g, p in product(("migrated", "main"), mean.index)}
         if len(mean) > 2:
@@ -79,24 +80,28 @@ class Tab2(Item):
         return measured
 
     def causes(self) -> list[Cause]:
-        """Return what another meaning of an average gives, which flows gain, and how much is chance."""
+        """Return the result with the other kind of average, the flows that gain, and the random variation."""
         by_time = self.model_copy(update={"average": "time"})
         rates = [Cause(f"{group}-at-{period}", by_time) for group, period in _RATES if period in self.periods_ms]
         changes = Cause("main-is-steady", self, lambda runs: goodput.changes(runs, self.average))
         return [*rates, Cause("migrated-falls", self, goodput.by_volume), changes]
 
     def _stats(self, runs: Runs) -> pd.DataFrame:
-        """Average the throughput [Gb/s] of a group over runs; by ``period_ms`` and ``group``."""
+        """Average the throughput [Gb/s] of each group over runs, by ``period_ms`` and ``group``."""
         return means(goodput.of_groups(runs, self.average), ["period_ms", "group"], "gbps")
 
 
 def volumes(seed: int, group: str) -> list[int]:
-    """Draw the volumes [MB] of a group: each of those that still fit equally likely, anew while they are too many."""
+    """Draw the random volumes [MB] of a group, with the sum `GROUP_MB`.
+
+    Each volume is one of those that still fit, all equally likely. If `MOST` flows do not reach the sum, the group is
+    drawn again.
+    """
     for attempt in count():
         drawn: list[int] = []
         while sum(drawn) < GROUP_MB and len(drawn) < MOST:
             fitting = [volume for volume in VOLUMES_MB if volume <= GROUP_MB - sum(drawn)]
-            # a hash and no generator: the same with every version of every library
+            # a hash instead of a random generator: it is the same with every version of every library
             digest = hashlib.sha256(f"{seed} {group} {attempt} {len(drawn)}".encode()).digest()
             drawn.append(fitting[int.from_bytes(digest[:8], "big") % len(fitting)])
         if sum(drawn) == GROUP_MB:

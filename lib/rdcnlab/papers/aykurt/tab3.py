@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Table III: which variant a flow is, told from half a second of its window and RTT. Sec. VI-B."""
+"""Table III: predict the variant of a flow from half a second of its window and RTT. Sec. VI-B."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario
 
-#: As many as the paper's table has.
+#: Number of test traces, as in the paper's table.
 _TESTS = 430
 
 
 class Tab3(Item):
     """Traces of two flows of every ordered pair of variants, at every period.
 
-    Runs end after two traces of each flow. Seeds differ in when flows start and where in its cycle the timetable
-    begins; those of the last quarter are for tests.
+    Runs end after two traces of each flow. Seeds differ in the start times of flows and in the phase of the timetable.
+    The last quarter of the seeds is for tests.
 
     Parameters
     ----------
     cc : tuple of str
-        Variants to tell apart.
+        Variants to distinguish.
     beyond : tuple of str
-        Variants that a second classifier has to tell apart beside them.
+        Additional variants for a second classifier.
     periods_ms : tuple of int
         Periods.
     epochs : int
@@ -45,7 +45,7 @@ class Tab3(Item):
     """
 
     reads: ClassVar[tuple[str, ...]] = ("flows", "tcp")
-    # to the ns: a classifier that is trained on other instants is another one
+    # a resolution of 1 ns: training on rounded times would give another classifier
     parts: ClassVar[dict[str, Part]] = {"tcp": Part(("t_ns", "flow", "cwnd_B", "srtt_us"))}
     extras: ClassVar[tuple[str, ...]] = ("models",)
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 2, "paper": 12}
@@ -64,21 +64,21 @@ class Tab3(Item):
         return self
 
     def points(self) -> list[Scenario]:
-        """Return ordered pairs times periods times seeds."""
+        """Return one scenario for each ordered pair, period and seed."""
         every = self.sets[-1]
         return grid(_changes, cc=every, main_cc=every, period_ms=self.periods_ms, seed=range(self.count))
 
     @property
     def sets(self) -> tuple[tuple[Variant, ...], ...]:
-        """The sets of variants that a classifier each has to tell apart."""
+        """The sets of variants; one classifier is trained for each."""
         return tuple(dict.fromkeys([self.cc, tuple(dict.fromkeys([*self.cc, *self.beyond]))]))
 
     def exam(self, runs: Runs) -> Exam:
-        """Return what classifiers are trained on and asked."""
+        """Return the training and test traces for classifiers."""
         return Exam(runs, self.count - max(self.count // 4, 1), self.cc, _TESTS, self.epochs)
 
     def plot(self, runs: Runs) -> Figure:
-        """Draw how many test traces of each variant were taken for each: the paper's variants, and all."""
+        """Draw the confusion matrices of the test traces: for the paper's variants, and for all variants."""
         matrices = [self.exam(runs).confusion(names) for names in self.sets]
         expected = self.expected("accuracy")
         with figures.style():
@@ -92,7 +92,7 @@ class Tab3(Item):
         return figure
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure how many test traces are told right, and which errors there are."""
+        """Measure the share of correctly predicted test traces, and the kinds of errors."""
         held = self.exam(runs)
         counts = held.confusion(self.cc)
         notes: list[str] = []
@@ -113,18 +113,18 @@ class Tab3(Item):
         return measured
 
     def causes(self) -> list[Cause]:
-        """Return the errors at the longer periods."""
+        """Return an experiment with only the longer periods."""
         kept = {"cc": self.cc, "epochs": self.epochs, "profile": self.profile, "seeds": self.seeds}
         return [Cause("cubic-as-reno", self.again(beyond=(), periods_ms=(50, 25, 10), **kept))]
 
     def models(self, runs: Runs) -> list[Path]:
-        """Return the classifiers, to be shipped."""
+        """Return the files of the classifiers, which are shipped."""
         held = self.exam(runs)
         return [held.trained(held.data(names)[0]).path for names in self.sets]
 
 
 def _changes(point: Point) -> dict[str, Any]:
-    """Return the end, the phases, and the marking threshold where DCTCP runs, as in figure 8."""
+    """Return the limit, the jitter of phases, and for DCTCP the marking threshold of figure 8."""
     marks = {"switch.ecn_threshold": "5 kB"} if "dctcp" in (point.cc, point.main_cc) else {}
-    # an ACK comes after the start, and the last ms shall be whole
+    # 10 ms more, because the first ACK comes after the start, and the last ms must be complete
     return {"limit": f"{2 * LENGTH_MS + 10} ms", "jitter.phase": f"{2 * (point.period_ms or 0)} ms", **marks}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Beyond the paper: flows of TDTCP beside flows of stock CUBIC, in one queue."""
+"""Beyond the paper: flows of TDTCP and flows of stock CUBIC share one queue."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ Counts = Annotated[tuple[Annotated[int, whole(0, _FLOWS)], ...], Field(min_lengt
 
 
 class Fairness(Throughput):
-    """What a flow of either kind gets, by the number of those of TDTCP among 16.
+    """Goodput per flow of TDTCP and of CUBIC, by the number of TDTCP flows among 16.
 
     Parameters
     ----------
     counts : tuple of int
-        Flows of TDTCP; the others are CUBIC, whose hosts do not offer TDTCP.
+        Numbers of TDTCP flows. The other flows use CUBIC; they do not offer TDTCP.
     """
 
     runs_of_profile: ClassVar[dict[str, int]] = FEWER
@@ -39,17 +39,17 @@ class Fairness(Throughput):
 
     @property
     def cases(self) -> tuple[str, ...]:
-        """Numbers of flows of TDTCP."""
+        """Names of the cases: the numbers of TDTCP flows."""
         return tuple(str(count) for count in self.counts)
 
     def case(self, name: str, seed: int) -> Scenario:
-        """Return the scenario of a case. Those of TDTCP are spread evenly, since neighbours start alike."""
+        """Return the scenario of a case. TDTCP flows are spread evenly, because neighbouring flows start similarly."""
         base = self.base("tdtcp", seed)
         ours = _spread(int(name))
         return base.with_(**{f"flows.{flow.name}.tdtcp": False for n, flow in enumerate(base.flows) if n not in ours})
 
     def shares(self, runs: Runs) -> pd.DataFrame:
-        """Return a flow's goodput in Gb/s: ``mean``, ``low``, ``high``, by number of flows of TDTCP and ``kind``."""
+        """Return the goodput per flow in Gb/s: ``mean``, ``low``, ``high``, by number of TDTCP flows and ``kind``."""
         parts = [pd.DataFrame({"ours": [], "kind": [], "gbps": []})]
         for case in self.present(runs):
             ours = {case.scenario.flows[n].name for n in _spread(int(case.name))}
@@ -59,7 +59,7 @@ class Fairness(Throughput):
         return means(pd.concat(parts), ["ours", "kind"], "gbps")
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure TDTCP's flows against CUBIC's beside them, and these against CUBIC's among themselves."""
+        """Compare TDTCP flows with CUBIC flows of the same run, and these with CUBIC flows in runs without TDTCP."""
         mean = self.shares(runs)["mean"].to_dict()
         mixed = [count for count in self.counts if {(count, "tdtcp"), (count, "cubic")} <= set(mean)]
         measured = {"alike": Measured({f"{n}": mean[n, "tdtcp"] / mean[n, "cubic"] for n in mixed})}
@@ -68,12 +68,12 @@ class Fairness(Throughput):
         return measured
 
     def causes(self) -> list[Cause]:
-        """Return whom the burst of a window that was kept costs something."""
+        """Return an experiment that spreads the initial burst of a stored window, to show which flows it harms."""
         mixed = tuple(count for count in self.counts if 0 < count < _FLOWS)
         return [Cause("alike", self.again(counts=mixed, changes=PACED))]
 
     def plot(self, runs: Runs) -> Figure:
-        """Draw what a flow gets over the number of flows of TDTCP."""
+        """Draw the goodput per flow over the number of TDTCP flows."""
         shares = self.shares(runs).reset_index()
         with figures.single(4.6, 3.0) as (figure, ax):
             for kind in self.variants:
@@ -85,5 +85,5 @@ class Fairness(Throughput):
 
 
 def _spread(count: int) -> set[int]:
-    """Return the places of so many flows among all, evenly spread."""
+    """Return the indices of `count` flows that are spread evenly among all flows."""
     return {place for place in range(_FLOWS) if (place + 1) * count // _FLOWS > place * count // _FLOWS}

@@ -19,9 +19,10 @@ from rdcnlab.runs.parts import Part
 
 
 class Fig10a(Weeks):
-    """Runs of ACKs that acknowledge nothing new, because later data came before earlier, in every day of the circuit.
+    """Reordering events in every day of the circuit.
 
-    All flows together, until a round trip after the day.
+    An event is a sequence of ACKs that acknowledge nothing new, because later data arrived before earlier data. Events
+    of all flows count, until a round trip after the day.
     """
 
     reads: ClassVar[tuple[str, ...]] = ("flows", "events")
@@ -32,7 +33,7 @@ class Fig10a(Weeks):
     variants: Variants = ("cubic", "mptcp", "tdtcp")
 
     def counts(self, runs: Runs, *names: str, by_flow: bool = False) -> dict[str, pd.DataFrame]:
-        """Return ``run``, ``begin_ns`` and ``count`` of some events of each variant, or of each of its flows."""
+        """Return ``run``, ``begin_ns`` and ``count`` of the named events for each variant, or for each of its flows."""
         after = int(folded.rtt_us(self.first, "packet"))
         options: dict[str, Any] = {"dilation": self.dilation, "after_us": after, "by_flow": by_flow}
         return {case.name: folded.events_by_day(case, names, "circuit", **options) for case in self.present(runs)}
@@ -47,7 +48,7 @@ class Fig10a(Weeks):
         return figure
 
     def mark(self, ax: Axes) -> None:
-        """Mark the paper's share of days without any, which also have no retransmission."""
+        """Mark the paper's share of days without reordering and without retransmission."""
         expected = self.expected("quiet-days")
         if expected and expected.at_least is not None and "tdtcp" in self.variants:
             figures.stated(ax, "tdtcp", [(0, expected.at_least / 100)])
@@ -59,12 +60,12 @@ class Fig10a(Weeks):
         return {"quiet-days": Measured.one(quiet["tdtcp"], note) if "tdtcp" in quiet else Measured()}
 
     def causes(self) -> list[Cause]:
-        """Return whose days are counted, and what the burst of a window that was kept costs."""
+        """Return the share of days for single flows, also in an experiment that spreads a stored window's burst."""
         paced = self.again(variants=("tdtcp",), changes=PACED)
         return [Cause("quiet-days", item, item.quiet_flows) for item in (self, paced)]
 
     def quiet_flows(self, runs: Runs) -> Measured:
-        """Measure the share of days of a single flow, in %, in which it has neither."""
+        """Measure the share in % of a single flow's days without reordering and without retransmission."""
         return Measured(self._quiet(runs, by_flow=True))
 
     def _quiet(self, runs: Runs, *, by_flow: bool = False) -> dict[str, float]:

@@ -17,13 +17,13 @@ from rdcnlab.runs.frame import Runs
 
 
 class Fig10b(Fig10a):
-    """Packets that are sent again; all else as in `Fig10a`."""
+    """Retransmissions in every day of the circuit; everything else is as in `Fig10a`."""
 
     event: ClassVar[str] = "retransmit"
     label: ClassVar[str] = "retransmissions in a day"
 
     def mark(self, ax: Axes) -> None:
-        """Mark the paper's 90th percentiles and maxima, which the claims allow a factor of either way."""
+        """Mark the paper's 90th percentiles and maxima. The claims allow a factor in both directions."""
         for name in self.variants:
             points = [(self.expected(f"{claim}-{name}"), share) for claim, share in (("p90", 0.9), ("most", 1.0))]
             known = [(math.sqrt(math.prod(each.between)), at) for each, at in points if each and each.between]
@@ -39,7 +39,7 @@ class Fig10b(Fig10a):
         return measured
 
     def causes(self) -> list[Cause]:
-        """Return what the burst of a window that was kept costs, and how often CUBIC sends again."""
+        """Return an experiment that spreads a stored window's burst, and CUBIC's retransmissions per lost packet."""
         paced = self.again(variants=("tdtcp",), changes=PACED)
         return [Cause("p90-tdtcp", paced), Cause("most-cubic", self, self._for_each_lost)]
 

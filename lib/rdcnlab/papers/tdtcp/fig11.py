@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figure 11: what TDTCP loses when hosts learn late that the network has changed. Sec. 5.4."""
+"""Figure 11: the goodput that TDTCP loses if hosts are notified late of a change of the network. Sec. 5.4."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ from rdcnlab.papers.tdtcp.graphs import Throughput, Variants
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 
-#: Delays are inputs, as hosts and switches compute in no time here. The paper gives ratios of its three optimisations
-#: only (a packet kept ready, looking the network up instead of telling each flow, a network of their own for messages).
-#: Without them here: 20 us until a message leaves, 2 us for each flow that is told, behind the data to the host.
+#: Delays are inputs, because computation takes no time on hosts and switches here. For its three optimisations the
+#: paper gives only ratios (a prepared packet; flows look up the network instead of being notified one by one; a
+#: separate network for messages). Our values without them: 20 us until a message leaves, 2 us for each notified flow,
+#: and messages queue behind the data to the host.
 NONE: dict[str, Any] = {"delay": "20 us", "model": "push", "each": "2 us", "channel": "data"}
 
 
 class Fig11(Throughput):
-    """Goodput by the delay of notifications, and with none of the optimisations.
+    """Goodput by the delay of notifications, and without the optimisations.
 
     Parameters
     ----------
     delays_us : tuple of int
-        Delays; 0 is all optimisations.
+        Delays in us; 0 means all optimisations.
     """
 
     variants: Variants = ("tdtcp",)
@@ -35,15 +36,15 @@ class Fig11(Throughput):
 
     @property
     def cases(self) -> tuple[str, ...]:
-        """Delays and the case without optimisation."""
+        """Names of the cases: the delays, and the case without optimisations."""
         return (*(f"{delay} us" for delay in self.delays_us), "none")
 
     def case(self, name: str, seed: int) -> Scenario:
-        """Return TDTCP with a delay."""
+        """Return the scenario of a case: TDTCP with a delay of notifications."""
         return self.base("tdtcp", seed).with_(notify=NONE if name == "none" else {"delay": name})
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure what the optimisations bring, and whether goodput falls with the delay."""
+        """Measure the gain of the optimisations, and whether goodput falls with the delay."""
         goodput = self.goodput(runs)
         mean = goodput["mean"].to_dict()
         known = {delay: mean[f"{delay} us"] for delay in self.delays_us if f"{delay} us" in mean}

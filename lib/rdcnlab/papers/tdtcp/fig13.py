@@ -16,12 +16,12 @@ class Fig13(Occupancy):
     variants: Variants = ("cubic", "mptcp")
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure CUBIC's queue in packet days and in the circuit's, and MPTCP's dip, as shares of the limit."""
+        """Measure CUBIC's queue in packet days and in circuit days, as shares of the limit, and MPTCP's dip."""
         room = float(folded.limit(self.first) or 1)
         lengths = self.lengths(runs)
         measured = {"mptcp-dip": self.longer(runs, "mptcp", STEADY, (0, 100))}
         if "cubic" in lengths:
-            # an RTT after the circuit the queue is that of packet days
+            # one RTT after the circuit's day the queue is again as in packet days
             begin = 2 * folded.rtt_us(self.first, "packet")
             into = folded.into_week(lengths["cubic"]["t_us"], self.first)
             settled = lengths["cubic"].loc[(into >= begin) & (into < STEADY[1]), "mean"]

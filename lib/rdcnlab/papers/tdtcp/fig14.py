@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figure 14: the queue where the two networks differ in latency only. Sec. A.4."""
+"""Figure 14: the queue if the two networks differ only in latency. Sec. A.4."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Fig14(Occupancy):
     of_profile: ClassVar[dict[str, str]] = SHORTER
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure TDTCP's mean against those of CUBIC and DCTCP, and what reTCPdyn builds ahead of the circuit."""
+        """Compare TDTCP's mean queue with those of other variants, and measure reTCPdyn's queue before the circuit."""
         mean = self.waiting(runs)["mean"].to_dict()
         others = [name for name in ("cubic", "dctcp", "mptcp") if {name, "tdtcp"} <= set(mean)]
         return {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figure 2: CUBIC and MPTCP against what the hybrid network could carry. Sec. 2.2."""
+"""Figure 2: CUBIC and MPTCP, compared with the capacity of the hybrid network. Sec. 2.2."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Fig2(Throughput):
     variants: Variants = ("cubic", "mptcp")
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure slopes in packet days and in circuit days, as shares of optimal."""
+        """Measure slopes in packet days and in circuit days, as shares of the optimum."""
         lines = self.lines(runs)
         return {
             "parallel-in-packet-days": Measured(folded.slopes(lines, self.first, "packet")),
@@ -26,7 +26,7 @@ class Fig2(Throughput):
         }
 
     def causes(self) -> list[Cause]:
-        """Return what the reverse direction's circuit has to do with the slope, and what MPTCP's isolation."""
+        """Return experiments on the effects of the reverse direction's circuit and of MPTCP's isolation."""
         crossing = self.again(changes=CROSSING)
         return [
             Cause("shallow-in-circuit-days", self.again(variants=("cubic",), changes=ACKS_APART)),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figure 7(a): throughput of all variants where the two networks differ in bandwidth and latency. Sec. 5.2."""
+"""Figure 7(a): throughput of all variants if the two networks differ in bandwidth and latency. Sec. 5.2."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class Fig7a(Throughput):
     """Sequence graphs."""
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure how much more TDTCP carries than each of the others."""
+        """Measure by how much TDTCP's goodput is above that of each other variant."""
         goodput = self.goodput(runs)
         measured = {f"over-{other}": over(goodput, "tdtcp", other) for other in ("cubic", "dctcp", "mptcp", "retcpdyn")}
         return measured | {"retcp-as-cubic": over(goodput, "retcp", "cubic")}
 
     def causes(self) -> list[Cause]:
-        """Return what the initial burst costs, what MPTCP's isolation does, and what the circuit of ACKs."""
+        """Return experiments on the effects of the initial burst, of MPTCP's isolation and of the ACKs' circuit."""
         return [
             Cause("over-dctcp", self.again(variants=("tdtcp", "cubic", "dctcp"), changes=PACED)),
             Cause("over-mptcp", self.again(variants=("tdtcp", "mptcp"), changes=CROSSING)),

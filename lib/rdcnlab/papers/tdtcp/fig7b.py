@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figure 7(b): the queue where the two networks differ in bandwidth and latency. Sec. 5.2."""
+"""Figure 7(b): the queue if the two networks differ in bandwidth and latency. Sec. 5.2."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rdcnlab.papers.tdtcp.graphs import Occupancy
 from rdcnlab.papers.tdtcp.space import AFTER, AHEAD, BEFORE, PACED, STEADY
 from rdcnlab.runs.frame import Runs
 
-#: What follows the burst, us into the week.
+#: The part of the week after the burst, in us.
 _THEN = (100, 300)
 
 
@@ -17,7 +17,7 @@ class Fig7b(Occupancy):
     """Queues."""
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure means, TDTCP's burst after the circuit, and reTCPdyn's queue ahead of it."""
+        """Measure means, TDTCP's burst after the circuit's day, and reTCPdyn's queue before it."""
         return {
             "tdtcp-lowest": lowest(self.waiting(runs), "tdtcp"),
             "tdtcp-burst": self.longer(runs, "tdtcp", AFTER, STEADY),
@@ -25,7 +25,7 @@ class Fig7b(Occupancy):
         }
 
     def causes(self) -> list[Cause]:
-        """Return whose queue is shorter, and what the burst stands out from."""
+        """Return an experiment that spreads the burst, and a comparison of the burst with the time after it."""
         kept = {"profile": self.profile, "seeds": self.seeds}
         paced = self.again(variants=("tdtcp", "retcp"), changes=PACED, **kept)
         after = Cause("tdtcp-burst", self, lambda runs: self.longer(runs, "tdtcp", AFTER, _THEN))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figure 8(a): throughput of all variants where the two networks differ in bandwidth only. Sec. 5.2."""
+"""Figure 8(a): throughput of all variants if the two networks differ only in bandwidth. Sec. 5.2."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from rdcnlab.papers.tdtcp.graphs import Throughput
 from rdcnlab.papers.tdtcp.space import CROSSING, Difference
 from rdcnlab.runs.frame import Runs
 
-#: The circuit's RTT in both networks: the paper does not say which of the two there was. As networks/tdtcp.yaml has it.
+#: The circuit's RTT in both networks, from networks/tdtcp.yaml. The paper does not say which of the two RTTs it used.
 _SHORT: dict[str, Any] = {"network.links.packet.delay": "16257 ns", "network.links.circuit.delay": "19544 ns"}
-#: Hosts learn so late of each change of networks.
+#: The delay after which hosts are notified of each change of the network.
 _LATER: dict[str, Any] = {"notify": {"delay": "40 us"}}
 
 
@@ -24,7 +24,7 @@ class Fig8a(Throughput):
     difference: ClassVar[Difference] = "bandwidth"
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure who is how far below TDTCP, and how near to optimal reTCPdyn is."""
+        """Measure how far other variants are below TDTCP, and how near reTCPdyn is to the optimum."""
         goodput = self.goodput(runs)
         below = {name: over(goodput, name, "tdtcp") for name in ("cubic", "dctcp")}
         near = goodput[goodput.index == "retcpdyn"]["mean"] / weeks.bound_gbps(self.first)
@@ -36,7 +36,7 @@ class Fig8a(Throughput):
         }
 
     def causes(self) -> list[Cause]:
-        """Return what the RTT, which is assumed, has to do with reTCPdyn, late notifications, and MPTCP's isolation."""
+        """Return experiments on the effects of the assumed RTT, of late notifications and of MPTCP's isolation."""
         return [
             Cause("retcpdyn-optimal", self.again(variants=("retcpdyn",), changes=_SHORT)),
             Cause("slightly-below", self.again(variants=("tdtcp", "cubic", "dctcp"), changes=_LATER)),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figure 8(b): the queue where the two networks differ in bandwidth only. Sec. 5.2."""
+"""Figure 8(b): the queue if the two networks differ only in bandwidth. Sec. 5.2."""
 
 from __future__ import annotations
 
@@ -22,6 +22,6 @@ class Fig8b(Occupancy):
         return {"tdtcp-lowest": lowest(self.waiting(runs), "tdtcp")}
 
     def causes(self) -> list[Cause]:
-        """Return what late notifications do to TDTCP's queue."""
+        """Return an experiment on the effect of late notifications on TDTCP's queue."""
         alone = tuple(name for name in self.variants if name != "mptcp")
         return [Cause("tdtcp-lowest", self.again(variants=alone, changes={"notify": {"delay": "20 us"}}))]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figure 9: throughput of all variants where the two networks differ in latency only. Sec. 5.2."""
+"""Figure 9: throughput of all variants if the two networks differ only in latency. Sec. 5.2."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Fig9(Throughput):
     of_profile: ClassVar[dict[str, str]] = SHORTER
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure TDTCP and DCTCP against CUBIC, and packet only against optimal."""
+        """Compare TDTCP and DCTCP with CUBIC, and the packet network alone with the optimum."""
         goodput = self.goodput(runs)
         packet_only = weeks.bound_gbps(self.first, only="packet") / weeks.bound_gbps(self.first)
         return {
@@ -32,5 +32,5 @@ class Fig9(Throughput):
         }
 
     def causes(self) -> list[Cause]:
-        """Return what MPTCP's isolation has to do with its place."""
+        """Return an experiment on the effect of MPTCP's isolation on its rank."""
         return [Cause("mptcp-last", self.again(variants=("cubic", "mptcp", "retcp"), changes=CROSSING))]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the figures share: one run a variant and seed, sequence graphs or queues over three weeks."""
+"""Common parts of the figures: one run for each variant and seed, and sequence graphs or queues over three weeks."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from rdcnlab.scenario.dilation import dilated
 
 Variants = Annotated[tuple[Variant, ...], Field(min_length=1), Listed]
 Duration = Literal["300 ms", "500 ms", "1 s", "2 s"]
-#: Runs and their duration where fewer do: seeds hardly differ once the first hundred weeks are over, and a quarter of
-#: the paper's 2 s has 257 weeks more.
+#: Number of runs and their duration, for figures that need fewer. After the first hundred weeks seeds hardly differ,
+#: and a quarter of the paper's 2 s has 257 more weeks.
 FEWER: dict[str, int] = {"quick": 1, "paper": 3}
 SHORTER: dict[str, str] = {"quick": "300 ms", "paper": "500 ms"}
 
@@ -38,10 +38,10 @@ class Weeks(Item):
     variants : tuple of str
         Variants.
     duration : str or None
-        Of a run in network time; that of the paper, 2 s, or 300 ms in the quick profile.
+        Duration of a run in network time. None means the default of the profile, see `of_profile`.
     dilation : int
         How many times slower the hosts' clocks run than the network's: 20 in the paper (Sec. 5.1), 1 for hosts that
-        are as fast as the network. Everything that is drawn and measured is in network time.
+        are as fast as the network. All drawn and measured values are in network time.
     """
 
     difference: ClassVar[Difference] = "both"
@@ -55,7 +55,7 @@ class Weeks(Item):
 
     @property
     def cases(self) -> tuple[str, ...]:
-        """What is compared: the variants, if a figure has nothing else."""
+        """Names of the cases to compare: the variants, unless a figure defines others."""
         return self.variants
 
     def base(self, variant: str, seed: int) -> Scenario:
@@ -68,25 +68,25 @@ class Weeks(Item):
         return self.base(name, seed)
 
     def points(self) -> list[Scenario]:
-        """Return cases times seeds, in network time."""
+        """Return one scenario for each case and seed, in network time."""
         return [self.case(name, seed) for name in self.cases for seed in range(self.count)]
 
     def scenarios(self) -> list[Scenario]:
-        """Return the same as the hosts see them."""
+        """Return the scenarios in the time of the hosts."""
         return [seen for _, seen in self.pairs]
 
     @functools.cached_property
     def pairs(self) -> list[tuple[Scenario, Scenario]]:
-        """Each scenario in network time, with its changes, and as the hosts see it."""
+        """Each scenario twice, with its changes: in network time, and in the time of the hosts."""
         return [(each, dilated(each, self.dilation)) for each in super().scenarios()]
 
     @property
     def first(self) -> Scenario:
-        """A scenario in network time."""
+        """The first scenario in network time."""
         return self.pairs[0][0]
 
     def present(self, runs: Runs) -> Iterator[Case]:
-        """Go through the cases that have runs."""
+        """Iterate over the cases that have runs."""
         for number, name in enumerate(self.cases):
             asked = self.pairs[number * self.count : (number + 1) * self.count]
             hashes = {seen.hash for _, seen in asked}
@@ -96,7 +96,7 @@ class Weeks(Item):
 
 
 class Throughput(Weeks):
-    """Sequence graphs of one flow's share, over three weeks, between optimal and packet only."""
+    """Sequence graphs of the mean flow over three weeks, with the bounds of both networks and of the packet network."""
 
     reads: ClassVar[tuple[str, ...]] = ("flows", "throughput")
     parts: ClassVar[dict[str, Part]] = {"throughput": ACKNOWLEDGED}
@@ -106,11 +106,11 @@ class Throughput(Weeks):
         return folded.sequences(self.present(runs))
 
     def goodput(self, runs: Runs) -> pd.DataFrame:
-        """Return the goodput of all flows together by case; see `folded.goodput`."""
+        """Return by case the total goodput of all flows; see `folded.goodput`."""
         return folded.goodput(self.present(runs))
 
     def plot(self, runs: Runs) -> Figure:
-        """Draw the graphs, and what could be."""
+        """Draw the sequence graphs and their bounds."""
         return folded.plot_sequences(self.lines(runs), self.first, "packet", "circuit")
 
 
@@ -124,14 +124,14 @@ class Occupancy(Weeks):
         return folded.queues(self.present(runs))
 
     def waiting(self, runs: Runs, part_us: tuple[float, float] = (0.0, float("inf"))) -> pd.DataFrame:
-        """Return the packets waiting in a part of each week by case; see `folded.waiting`."""
+        """Return by case the mean queue length in a part of each week; see `folded.waiting`."""
         return folded.waiting(self.lengths(runs), self.first, part_us)
 
     def longer(self, runs: Runs, case: str, part_us: tuple[float, float], than_us: tuple[float, float]) -> Measured:
-        """Measure how far a case's queue in one part of each week is above that in another, between intervals."""
+        """Measure the margin by which a case's queue in one part of each week is above that in another part."""
         in_part, in_other = self.waiting(runs, part_us), self.waiting(runs, than_us)
         return above(in_part[in_part.index == case], in_other[in_other.index == case])
 
     def plot(self, runs: Runs) -> Figure:
-        """Draw the lengths and the limit."""
+        """Draw the lengths of queues and their limit."""
         return folded.plot_queues(self.lengths(runs), self.first, "circuit")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Beyond the paper: congestion controls inside TDTCP's networks, and by themselves. Sec. 5.2 leaves it open."""
+"""Beyond the paper: congestion controls inside TDTCP, and without TDTCP. Sec. 5.2 leaves this open."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Inside(Throughput):
 
     @property
     def cases(self) -> tuple[str, ...]:
-        """Each congestion control, twice."""
+        """Names of the cases: each congestion control with TDTCP and without it."""
         return tuple(f"{kind} {name}" for name in self.cc for kind in _KINDS)
 
     def case(self, name: str, seed: int) -> Scenario:
@@ -47,7 +47,7 @@ class Inside(Throughput):
         return self.base("tdtcp" if kind == "tdtcp" else "cubic", seed).with_(cc=cc)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure how far each is above itself without TDTCP, and DCTCP inside against CUBIC inside."""
+        """Measure the gain of each congestion control from TDTCP, and compare DCTCP with CUBIC, both inside TDTCP."""
         goodput = self.goodput(runs)
         mean = goodput["mean"].to_dict()
         both = [name for name in self.cc if {f"tdtcp {name}", f"plain {name}"} <= set(mean)]
@@ -61,12 +61,12 @@ class Inside(Throughput):
         }
 
     def causes(self) -> list[Cause]:
-        """Return what more runs tell."""
+        """Return an experiment with more runs."""
         seeds = 10 if self.profile == "paper" else self.few
         return [Cause("each-gains", self.again(cc=("bbr",), profile=self.profile, seeds=seeds))]
 
     def plot(self, runs: Runs) -> Figure:
-        """Draw goodput with intervals, of each congestion control inside TDTCP and without it."""
+        """Draw the goodput of each congestion control inside TDTCP and without it, with intervals."""
         goodput = self.goodput(runs)
         with figures.single(4.6, 3.0) as (figure, ax):
             for (kind, label), shift in zip(_KINDS.items(), (-0.12, 0.12), strict=True):

@@ -20,7 +20,7 @@ from rdcnlab.scenario import Scenario
 
 
 class Networks(Throughput):
-    """Goodput by the number of networks, each a day of the week.
+    """Goodput by the number of networks. Each network has one day of the week.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Networks(Throughput):
 
     @property
     def cases(self) -> tuple[str, ...]:
-        """Variants by number of networks."""
+        """Names of the cases: each variant with each number of networks."""
         return tuple(f"{variant} {count}" for count in self.counts for variant in self.variants)
 
     def case(self, name: str, seed: int) -> Scenario:
@@ -46,7 +46,7 @@ class Networks(Throughput):
         return base.with_(**several_networks(base, int(count)))
 
     def shares(self, runs: Runs) -> pd.DataFrame:
-        """Return goodput as a share of optimal: ``mean``, ``low``, ``high``, ``variant`` and ``count`` by case."""
+        """Return by case the goodput as a share of the optimum: ``mean``, ``low``, ``high``, ``variant``, ``count``."""
         goodput = self.goodput(runs)
         optimal = {case.name: weeks.bound_gbps(case.scenario) for case in self.present(runs)}
         stats = goodput[["mean", "low", "high"]].div(goodput.index.map(optimal), axis=0)
@@ -54,7 +54,7 @@ class Networks(Throughput):
         return stats.assign(variant=named.str[0], count=named.str[1].astype(int))
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure how far TDTCP is above CUBIC, and its share of optimal."""
+        """Measure how far TDTCP is above CUBIC, and its share of the optimum."""
         shares = self.shares(runs)
         of = {name: shares[shares["variant"] == name].set_index("count") for name in self.variants}
         measured: dict[str, Measured] = {}
@@ -65,7 +65,7 @@ class Networks(Throughput):
         return measured
 
     def causes(self) -> list[Cause]:
-        """Return what the burst of a window that was kept costs."""
+        """Return an experiment that spreads the initial burst of a stored window."""
         return [Cause("near-optimal", self.again(variants=("tdtcp",), counts=self.counts, changes=PACED))]
 
     def plot(self, runs: Runs) -> Figure:
