@@ -10,10 +10,12 @@ import os
 import re
 import signal
 import subprocess
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any, Literal
 
 from rdcnlab.engines.kernel.build import HERE, Kernel
@@ -163,22 +165,50 @@ def boot(
     # the guest must not see the user's environment or an unusual TMPDIR
     environment = {"TMPDIR": str(room), "HOME": str(directory), "PATH": "/usr/bin:/bin"}
     begun = time.monotonic()
+    process: subprocess.Popen[bytes] | None = None
     with log.open("wb") as console:
-        process = subprocess.Popen(
-            command, cwd=directory, env=environment, stdin=subprocess.DEVNULL, stdout=console,
-            stderr=subprocess.STDOUT, start_new_session=True,
-        )  # fmt: skip
         try:
+            # Ctrl-C within Popen would leave a process that nobody knows
+            with _signals_wait():
+                process = subprocess.Popen(
+                    command, cwd=directory, env=environment, stdin=subprocess.DEVNULL, stdout=console,
+                    stderr=subprocess.STDOUT, start_new_session=True,
+                )  # fmt: skip
             limits = watchdog.Limits(wall_limit_s, stall_s, virtual_limit_ns)
             reason = watchdog.wait(process, clock, log, limits, watch)
         finally:
-            # in every case, also after Ctrl-C, no process of the guest may stay
-            end(process)
+            # whatever happened, also after Ctrl-C: no process of the guest stays
+            if process is not None:
+                end(process)
     if reason is None:
         reason = _verdict(directory, log, process.returncode)
     if reason is not None:
         raise RunError(reason, log)
     return Report(time.monotonic() - begun, watchdog.read(clock), need, sandbox.kind(kernel.launch))
+
+
+@contextlib.contextmanager
+def _signals_wait() -> Iterator[None]:
+    """Deliver signals that end this process only after the block."""
+    if threading.current_thread() is not threading.main_thread():
+        # Python handles signals in the main thread only
+        yield
+        return
+    came: list[tuple[int, FrameType | None]] = []
+    handlers = {
+        number: signal.signal(number, lambda *which: came.append(which)) for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    for which, frame in came[:1]:
+        handler = handlers[signal.Signals(which)]
+        if callable(handler):
+            handler(which, frame)
+        else:
+            signal.raise_signal(which)
 
 
 def arguments(kernel: Kernel, directory: Path, clock: Path, need: int, python: str, inside: str) -> list[str]:

@@ -12,6 +12,8 @@ from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import DARK, Scenario
 
 CPU, DARK_PORT, FIRST_LINK = 255, 254, 256
+#: Values of ``way`` in a report, as in ``p4/parts/headers.p4``.
+WAY_LINK, WAY_DARK = 1, 2
 #: The scenario's start in us of the switch's clock, or a time relative to it; known only when the switch runs.
 _START = re.compile(r"start_us(?:([+-])([0-9]+))?")
 

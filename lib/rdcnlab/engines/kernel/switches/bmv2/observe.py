@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdcnlab.engines.kernel.switches.bmv2.entries import FIRST_LINK
-from rdcnlab.engines.kernel.switches.bmv2.plan import WAY_DARK, WAY_LINK
+from rdcnlab.engines.kernel.switches.bmv2.entries import FIRST_LINK, WAY_DARK, WAY_LINK
 from rdcnlab.engines.kernel.trace import records
 from rdcnlab.engines.kernel.wiring.numbers import FIRST_PORT, START_NS, TARGET
 from rdcnlab.scenario import BYPASS, DARK, Scenario

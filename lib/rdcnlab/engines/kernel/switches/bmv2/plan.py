@@ -27,8 +27,6 @@ from rdcnlab.system import places
 MAX_HOSTS, MAX_LINKS = 250, 128
 #: Size of the table ``slots`` of ``p4/ocs.p4``.
 SLOTS = 4096
-#: Values of ``way`` in a report, as in ``p4/parts/headers.p4``.
-WAY_LINK, WAY_DARK = 1, 2
 _US = 1000
 #: Bytes of a captured packet in ``inside/capture.py``, and memory of the switch and its control in kB.
 CAPTURE, PROCESSES_KB = 256, 300_000
