@@ -22,7 +22,7 @@ def later_by_timeouts(runs: Mapping[str, Runs]) -> Measured:
             fit = stats.linregress(more.astype(float), behind)
             told.append(f"{case}: {fit.intercept:.3g} s and {fit.slope:.3g} s a timeout (r = {fit.rvalue:.2f})")
         else:
-            told.append(f"{case}: {behind.mean():.3g} s, all alike in timeouts")
+            told.append(f"{case}: {behind.mean():.3g} s, the same number of timeouts")
     return Measured(note=", ".join(told))
 
 

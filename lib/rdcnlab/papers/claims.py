@@ -188,7 +188,7 @@ def row(
         "paper": paper_name,
         "item": item,
         "claim": claim.id,
-        "text": claim.text + (f" [by this was set: {claim.calibrates}]" if claim.calibrates else ""),
+        "text": claim.text + (f" [used to calibrate {claim.calibrates}]" if claim.calibrates else ""),
         "verdict": str(judge(claim, measured)),
         "expected": claim.expect.text(claim.unit),
         "measured": measured.text(claim.unit) if measured is not None else "",

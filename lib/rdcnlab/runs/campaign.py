@@ -117,7 +117,7 @@ def campaign(
                 if error is None:
                     found[scenario.hash] = lookup([scenario], store)[0]
                     if found[scenario.hash] is None:
-                        error = RunError("the engine was changed while the campaign ran")
+                        error = RunError("the engine changed during the campaign; start it again")
                 if error is not None:
                     failures.append(Failure(scenario, error))
                     bar.set_postfix(failed=len(failures))

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING
 
+from rdcnlab.scenario.draws import draw
 from rdcnlab.scenario.routes import NoWay, Route, Timetable, backwards, hashed
 from rdcnlab.scenario.timetable import BYPASS, DARK, ECMP, SAME, Path, Schedule
 
@@ -129,7 +129,7 @@ def timetable(scenario: Scenario, route: Route, switch: str, *, every: bool = Fa
     before, instant = 0, phase - node.late
     for duration in durations * changes:
         instant += duration
-        after = _draw(scenario, f"update {switch} {instant}", node.jitter)
+        after = draw(scenario.seed, f"update {switch} {instant}", node.jitter)
         drawn.append(duration + after - before)
         before = after
     drawn[-1] += _LONG
@@ -162,8 +162,3 @@ def _merged(
         else:
             kept.append((target, duration, place))
     return tuple(k[0] for k in kept), tuple(k[1] for k in kept), tuple(k[2] for k in kept)
-
-
-def _draw(scenario: Scenario, purpose: str, upper: int) -> int:
-    digest = hashlib.sha256(f"{scenario.seed} {purpose}".encode()).digest()
-    return int.from_bytes(digest[:16], "big") % (upper + 1)

@@ -13,21 +13,19 @@ import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from rdcnlab.fields.errors import InputError
-from rdcnlab.fields.quantities import EVERY, TEXT, Frozen, Later, Limit, Listed, Misfit, unique, whole
-from rdcnlab.fields.units import DURATION, SIZE
-from rdcnlab.scenario import display, edit, forwarding
+from rdcnlab.fields.quantities import EVERY, TEXT, Frozen, Later, Limit, Listed, Misfit, whole
+from rdcnlab.scenario import consistency, display, edit, forwarding
 from rdcnlab.scenario.check import input_error
-from rdcnlab.scenario.fabrics import FABRICS, fabric
-from rdcnlab.scenario.flow import UDP_HEADERS, Flow
-from rdcnlab.scenario.mptcp import MOST_SUBFLOWS, Mptcp
+from rdcnlab.scenario.defaults import with_defaults
+from rdcnlab.scenario.draws import draw
+from rdcnlab.scenario.flow import Flow
+from rdcnlab.scenario.mptcp import Mptcp
 from rdcnlab.scenario.network import Network
 from rdcnlab.scenario.p4 import DIRECTORY
-from rdcnlab.scenario.presets import Preset, preset, presets
-from rdcnlab.scenario.quic import QUIC_MTU, Quic
-from rdcnlab.scenario.ranges import expanded, expanded_network
-from rdcnlab.scenario.routes import NoWay
+from rdcnlab.scenario.presets import preset, presets
+from rdcnlab.scenario.quic import Quic
 from rdcnlab.scenario.settings import EngineSettings, Jitter, Notify, Probes, Switch, Transport
-from rdcnlab.scenario.timetable import BYPASS, DARK, ECMP, RESERVED, SAME, Path, Schedule, Slot
+from rdcnlab.scenario.timetable import Schedule, Slot
 
 MOST_SEED = 2**32 - 1
 
@@ -79,48 +77,7 @@ class Scenario(Frozen):
 
     @model_validator(mode="after")
     def _consistent(self) -> Scenario:
-        unique("flows", (flow.name for flow in self.flows))
-        hosts = [host.name for host in self.network.hosts]
-        for flow in self.flows:
-            place = f"flows.{flow.name}"
-            for field in ("src", "dst"):
-                if getattr(flow, field) not in hosts:
-                    raise Misfit(f"{place}.{field}", getattr(flow, field), f"one of {', '.join(hosts)}")
-            if flow.src == flow.dst:
-                raise Misfit(f"{place}.dst", flow.dst, f"another host than src ({flow.src})")
-            if self.network.switches:
-                self._check_ways(place, flow)
-            else:
-                self._check_path(f"{place}.path", flow.path)
-                self._check_path(f"{place}.back", flow.back)
-            if flow.phase and (self.schedule(flow) or self.schedule(flow, back=True)):
-                raise Misfit(
-                    f"{place}.phase", DURATION.format(flow.phase), "0, because a schedule has a phase of its own"
-                )
-            if flow.start + self.jitter.start >= self.limit:
-                allowed = f"together with jitter.start less than limit ({DURATION.format(self.limit)})"
-                raise Misfit(f"{place}.start", DURATION.format(flow.start), allowed)
-            if flow.packet is not None and flow.packet > self.network.mtu:
-                allowed = f"at most the network's mtu ({SIZE.format(self.network.mtu)})"
-                raise Misfit(f"{place}.packet", SIZE.format(flow.packet), allowed)
-            if flow.protocol == "udp":
-                payload = (flow.packet or self.network.mtu) - UDP_HEADERS
-                if flow.size % payload:
-                    allowed = f"a whole number of datagrams of {payload} B"
-                    raise Misfit(f"{place}.size", SIZE.format(flow.size), allowed)
-            if flow.protocol == "mptcp":
-                self._check_subflows(place, flow)
-            if flow.protocol == "quic" and self.network.mtu < QUIC_MTU:
-                allowed = f"at least {QUIC_MTU} B, with quic (RFC 9000, sec. 14)"
-                raise Misfit("network.mtu", SIZE.format(self.network.mtu), allowed)
-        if all(flow.protocol == "udp" for flow in self.flows):
-            raise Misfit("flows", "udp only", "at least one flow of another protocol, whose end ends the run")
-        if self.transport.ecn is False and any(flow.cc == "dctcp" for flow in self.flows):
-            raise Misfit("transport.ecn", False, "true or auto, because without ECN dctcp would silently be reno")
-        self._check_notify(hosts)
-        if self.probes.fold is not None and self.spans < 1:
-            allowed = f"at least one span of probes.fold ({DURATION.format(self.probes.fold)}) after probes.fold_from"
-            raise Misfit("limit", DURATION.format(self.limit), allowed)
+        consistency.check(self)
         return self
 
     @property
@@ -129,99 +86,16 @@ class Scenario(Frozen):
         probes = self.probes
         return 1 if probes.fold is None else (self.limit - probes.fold_from) // probes.fold
 
-    def _check_path(self, place: str, path: Path) -> None:
-        """Raise Misfit if a path, forward or back, names a target that does not exist or that flows cannot use."""
-        if self.network.schedule(path) is not None:
-            return
-        links = [link.name for link in self.network.links]
-        slots = () if isinstance(path, str) else path
-        named = [path] if isinstance(path, str) else [slot.link for slot in path]
-        for target in named:
-            if target not in (*links, *RESERVED):
-                schedules = [] if slots else [schedule.name for schedule in self.network.schedules]
-                raise Misfit(place, target, f"one of {', '.join([*links, *RESERVED, *schedules])}")
-            if target in self.network.bare:
-                raise Misfit(place, target, "a link with a buffer or a pool, or a schedule with a queue")
-        for number, slot in enumerate(slots):
-            if slot.queue is not None or slot.ecn_threshold is not None:
-                raise Misfit(f"{place}[{number}]", slot.link, "no queue and no threshold, which only schedules have")
-        if set(named) == {DARK}:
-            raise Misfit(place, DARK, "a path with at least one slot that is not dark")
-
-    def _check_ways(self, place: str, flow: Flow) -> None:
-        """Raise Misfit if a path through several switches is impossible, or uses a link without a queue."""
-        if flow.protocol == "mptcp":
-            raise Misfit(f"{place}.protocol", flow.protocol, "tcp, udp or quic, in a network of several switches")
-        for field, back in (("path", False), ("back", True)):
-            path = flow.back if back else flow.path
-            slots = () if isinstance(path, str) else path
-            named = [path] if isinstance(path, str) else [slot.link for slot in path]
-            if set(named) == {DARK}:
-                raise Misfit(f"{place}.{field}", DARK, "a path with at least one slot that is not dark")
-            for number, slot in enumerate(slots):
-                if slot.queue is not None or slot.ecn_threshold is not None:
-                    allowed = "no queue and no threshold, which only schedules have"
-                    raise Misfit(f"{place}.{field}[{number}]", slot.link, allowed)
-            if SAME in named and (not back or slots):
-                raise Misfit(f"{place}.{field}", SAME, f"a link, a switch or {ECMP}; {SAME} is for the way back only")
-            schedule = self.schedule(flow, back=back)
-            try:
-                route = forwarding.route_of(self, flow, back=back)
-                for switch in route.switches:
-                    forwarding.timetable(self, route, switch)
-            except NoWay as error:
-                raise Misfit(f"{place}.{field}", named[0] if len(named) == 1 else named, str(error)) from None
-            for way in route.ways:
-                for hop in way or ():
-                    waits = schedule is not None and schedule.queues and hop.switch == route.first
-                    if hop.link in self.network.bare and not waits and not self.network.node(hop.switch).optical:
-                        allowed = f"a buffer or a pool, because flow {flow.name} takes it from {hop.switch}"
-                        raise Misfit(f"network.links.{hop.link}.buffer", None, allowed)
-
     def schedule(self, flow: Flow, *, back: bool = False) -> Schedule | None:
         """Return the schedule that a flow follows, forward or on its way back; None if it follows no schedule."""
         if self.network.switches:
             return forwarding.schedule_of(self, flow, back=back)
         return self.network.schedule(flow.back if back else flow.path)
 
-    def _check_subflows(self, place: str, flow: Flow) -> None:
-        """Raise Misfit if the schedules of an MPTCP flow do not provide one network per subflow."""
-        path, back = self.network.schedule(flow.path), self.network.schedule(flow.back)
-        if path is None or path.tdns != tuple(range(len(path.tdns))) or not 2 <= len(path.tdns) <= MOST_SUBFLOWS:
-            allowed = f"a schedule whose slots have 2 to {MOST_SUBFLOWS} networks, tdn 0, 1 and so on, with mptcp"
-            raise Misfit(f"{place}.path", str(flow.path), allowed)
-        if self.mptcp.isolation != "none" and (back is None or back.tdns != path.tdns):
-            allowed = f"a schedule with the networks of the path, with mptcp.isolation {self.mptcp.isolation}"
-            raise Misfit(f"{place}.back", str(flow.back), allowed)
-        if self.mptcp.scheduler == "tdm" and self.notify is None:
-            raise Misfit("notify", None, "given, with mptcp, whose scheduler follows what hosts are told")
-
     def subflows(self, flow: Flow) -> int:
         """Return the number of subflows of a flow; 1 unless its protocol is mptcp."""
         path = self.network.schedule(flow.path)
         return len(path.tdns) if flow.protocol == "mptcp" and path is not None else 1
-
-    def _check_notify(self, hosts: list[str]) -> None:
-        offers = self.offers()
-        if self.notify is None:
-            if self.transport.tdtcp:
-                raise Misfit("transport.tdtcp", True, "false, without notify: there would be one network only")
-            for flow in self.flows:
-                if flow.tdtcp:
-                    allowed = "false, without notify: there would be one network only"
-                    raise Misfit(f"flows.{flow.name}.tdtcp", True, allowed)
-            return
-        for flow in self.flows:
-            # The receiver must support TDTCP too, which transport.tdtcp sets; otherwise the connection does not use it.
-            if flow.tdtcp and not self.transport.tdtcp:
-                raise Misfit(f"flows.{flow.name}.tdtcp", True, "false or none, without transport.tdtcp")
-            if flow.protocol == "tcp" and offers[flow.src] != self.offered(flow):
-                allowed = f"{offers[flow.src]}, as another flow of the host {flow.src} has it"
-                raise Misfit(f"flows.{flow.name}.tdtcp", self.offered(flow), allowed)
-        for host in self.notify.hosts:
-            if host.name not in hosts:
-                raise Misfit(f"notify.hosts.{host.name}.name", host.name, f"one of {', '.join(hosts)}")
-        self.listening()
 
     def offered(self, flow: Flow) -> bool:
         """Return whether a flow's sender offers time-division TCP."""
@@ -253,7 +127,7 @@ class Scenario(Frozen):
 
     def start_times(self) -> tuple[int, ...]:
         """Return the start time of each flow in ns after the scenario's start, jitter included."""
-        return tuple(flow.start + self._draw(f"start {flow.name}", self.jitter.start) for flow in self.flows)
+        return tuple(flow.start + draw(self.seed, f"start {flow.name}", self.jitter.start) for flow in self.flows)
 
     def phases(self) -> tuple[int, ...]:
         """Return by how many ns each flow's timetable starts later than the scenario, jitter included.
@@ -264,7 +138,7 @@ class Scenario(Frozen):
 
     def phase(self, of: Flow | Schedule) -> int:
         """Return by how many ns the timetable of a flow or a schedule starts later, jitter included."""
-        return of.phase + self._draw("phase", self.jitter.phase)
+        return of.phase + draw(self.seed, "phase", self.jitter.phase)
 
     def timetable(self, flow: Flow, *, back: bool = False) -> tuple[tuple[Slot, ...], str, int]:
         """Return a flow's slots (empty if it stays on one target), its first target, and its phase in ns.
@@ -281,12 +155,6 @@ class Scenario(Frozen):
         if schedule is not None:
             return schedule.slots, schedule.slots[0].link, self.phase(schedule)
         return ((), path, 0) if isinstance(path, str) else (path, path[0].link, self.phase(flow))
-
-    def _draw(self, purpose: str, upper: int) -> int:
-        # This uses a hash instead of a random generator. A hash gives equal values in every version of every library,
-        # and a flow's value does not depend on the number of flows before it.
-        digest = hashlib.sha256(f"{self.seed} {purpose}".encode()).digest()
-        return int.from_bytes(digest[:16], "big") % (upper + 1)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> display.Bundle | None:  # noqa: ARG002
         """Return the picture that notebooks show of a scenario; see `rdcnlab.analysis.show`."""
@@ -338,7 +206,7 @@ class Scenario(Frozen):
         if not isinstance(data, dict):
             raise InputError.of("scenario", data, f"a mapping with the fields {', '.join(cls.model_fields)}")
         try:
-            return cls.model_validate(_with_defaults(data, text=text), context={TEXT: text, DIRECTORY: directory})
+            return cls.model_validate(with_defaults(data, text=text), context={TEXT: text, DIRECTORY: directory})
         except ValidationError as error:
             raise input_error(error, cls) from None
         except RecursionError:
@@ -445,52 +313,3 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "item"):
         return value.item()  # a numpy scalar
     raise TypeError(type(value).__name__)
-
-
-def _with_defaults(data: dict[str, Any], *, text: bool) -> dict[str, Any]:
-    """Fill in values that depend on other fields: the settings of a preset, and the default path of flows."""
-    data = _with_preset(data, text=text)
-    switch, network = data.get("switch"), data.get("network")
-    # With several switches the default is the shortest way. A P4 program of the user decides itself where packets go.
-    graph = bool(
-        network.switches if isinstance(network, Network) else isinstance(network, dict) and network.get("switches")
-    )
-    own = isinstance(switch, dict) and switch.get("program") is not None
-    if not (own or graph) or not isinstance(data.get("flows"), list | tuple):
-        return data
-    path = ECMP if graph else BYPASS
-    return {**data, "flows": [{"path": path, **flow} if isinstance(flow, dict) else flow for flow in data["flows"]]}
-
-
-def _with_preset(data: dict[str, Any], *, text: bool) -> dict[str, Any]:
-    """Replace the name of a network by the network, and fill in the preset's values for flows and settings."""
-    if "flows" in data:
-        data = {**data, "flows": expanded(data["flows"], "flows")}
-    network = data.get("network")
-    if isinstance(network, str) and network in FABRICS:
-        network = {"fabric": network}
-    if isinstance(network, dict):
-        network = fabric(network, text=text) if "fabric" in network else expanded_network(network)
-        data = {**data, "network": network}
-    if isinstance(network, str):
-        known = preset(network)
-        data = {**data, "network": known.network}
-        for name, settings in known.scenario.items():
-            given = data.get(name)
-            if name not in data:
-                data[name] = settings
-            elif isinstance(settings, dict) and isinstance(given, dict):
-                data[name] = {**settings, **given}
-    elif isinstance(network, dict) and isinstance(network.get("name"), str) and network["name"] in presets():
-        known = preset(network["name"])
-    else:
-        return data
-    if isinstance(data.get("flows"), list | tuple):
-        data = {**data, "flows": [_routed(flow, known) for flow in data["flows"]]}
-    return data
-
-
-def _routed(flow: Any, known: Preset) -> Any:
-    if isinstance(flow, dict) and isinstance(flow.get("name"), str):
-        return {**known.route(flow["name"]), **flow}
-    return flow

@@ -106,7 +106,8 @@ def reproduce(
     profile: ProfileName = "quick",
     workers: Workers = None,
     parameter: Annotated[
-        list[str] | None, typer.Option("--parameter", "-p", metavar="NAME=VALUE", help="Another one of the notebook.")
+        list[str] | None,
+        typer.Option("--parameter", "-p", metavar="NAME=VALUE", help="Change a parameter."),
     ] = None,
     output: Output = Path("out"),
     as_json: Json = False,
@@ -210,7 +211,7 @@ def predict_seconds(
 @app.command()
 def verify(
     sample: Annotated[int, typer.Option(min=1, help="How many stored runs to run again.")] = 3,
-    seed: Annotated[int, typer.Option(help="Another seed chooses others.")] = 0,
+    seed: Annotated[int, typer.Option(help="A different seed chooses different runs.")] = 0,
     workers: Workers = None,
     as_json: Json = False,
 ) -> None:
@@ -239,10 +240,9 @@ def report(names: Names = None, output: Output = Path("out")) -> None:
 
 @app.command(hidden=True)
 def ship(names: Annotated[list[str], typer.Argument(metavar="PAPER[/ITEM]...", help="As in aykurt/fig4.")]) -> None:
-    """Write the stored runs of items (paper profile) and of their causes, and models, as shipped. For maintainers.
+    """Ship the stored runs of items (paper profile), the runs of their causes, and models. For maintainers.
 
-    What was shipped before stays, unless it was run anew. An item of which something is missing is not scored, but a
-    campaign goes on from there.
+    A shipped run stays, unless there is a newer one. An item with missing runs gets no verdict.
     """
     from rdcnlab.app import shipping
     from rdcnlab.papers import select
@@ -293,7 +293,7 @@ def main() -> None:
         typer.echo(f"rdcnlab: {error}", err=True)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
-        typer.echo("rdcnlab: interrupted; what had ended is kept", err=True)
+        typer.echo("rdcnlab: interrupted; finished runs are kept", err=True)
         sys.exit(130)
 
 

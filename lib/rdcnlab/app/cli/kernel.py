@@ -40,7 +40,7 @@ def build(
 
 @app.command("soak")
 def soak(
-    seeds: Annotated[str, typer.Option(help="As in 0-99 or 1,4,7; each is a case of its own.")] = "0-19",
+    seeds: Annotated[str, typer.Option(help="Seeds, such as 0-99 or 1,4,7. Each seed is one case.")] = "0-19",
     kind: Annotated[str | None, typer.Option(help="Only this: tdtcp, mptcp, retcp or tcp.")] = None,
     fault: Annotated[str | None, typer.Option(help="Make an error on purpose, to see it found.")] = None,
     plain: Annotated[bool, typer.Option(help="On the ordinary build: quicker, and blind for much.")] = False,
@@ -82,7 +82,7 @@ def selftest(
     output: Output = Path("out/selftest"),
     as_json: Json = False,
 ) -> None:
-    """Run the kernel's own tests of TCP and MPTCP; what fails is run without our features too, to say whose it is."""
+    """Run the kernel's own tests of TCP and MPTCP. Failed tests run again without our features."""
     from rdcnlab.engines.kernel import cores
     from rdcnlab.engines.kernel.checks import selftests
 

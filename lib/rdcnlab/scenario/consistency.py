@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the parts of a scenario must have in common: names that exist, ways that lead somewhere, settings that agree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rdcnlab.fields.quantities import Misfit, unique
+from rdcnlab.fields.units import DURATION, SIZE
+from rdcnlab.scenario import forwarding
+from rdcnlab.scenario.flow import UDP_HEADERS, Flow
+from rdcnlab.scenario.mptcp import MOST_SUBFLOWS
+from rdcnlab.scenario.quic import QUIC_MTU
+from rdcnlab.scenario.routes import NoWay
+from rdcnlab.scenario.timetable import DARK, ECMP, RESERVED, SAME, Path
+
+if TYPE_CHECKING:
+    from rdcnlab.scenario.model import Scenario
+
+
+def check(scenario: Scenario) -> None:
+    """Raise Misfit for the first parts of a scenario that do not fit together."""
+    unique("flows", (flow.name for flow in scenario.flows))
+    hosts = [host.name for host in scenario.network.hosts]
+    for flow in scenario.flows:
+        place = f"flows.{flow.name}"
+        for field in ("src", "dst"):
+            if getattr(flow, field) not in hosts:
+                raise Misfit(f"{place}.{field}", getattr(flow, field), f"one of {', '.join(hosts)}")
+        if flow.src == flow.dst:
+            raise Misfit(f"{place}.dst", flow.dst, f"another host than src ({flow.src})")
+        if scenario.network.switches:
+            _check_ways(scenario, place, flow)
+        else:
+            _check_path(scenario, f"{place}.path", flow.path)
+            _check_path(scenario, f"{place}.back", flow.back)
+        if flow.phase and (scenario.schedule(flow) or scenario.schedule(flow, back=True)):
+            raise Misfit(f"{place}.phase", DURATION.format(flow.phase), "0, because a schedule has a phase of its own")
+        if flow.start + scenario.jitter.start >= scenario.limit:
+            allowed = f"together with jitter.start less than limit ({DURATION.format(scenario.limit)})"
+            raise Misfit(f"{place}.start", DURATION.format(flow.start), allowed)
+        if flow.packet is not None and flow.packet > scenario.network.mtu:
+            allowed = f"at most the network's mtu ({SIZE.format(scenario.network.mtu)})"
+            raise Misfit(f"{place}.packet", SIZE.format(flow.packet), allowed)
+        if flow.protocol == "udp":
+            payload = (flow.packet or scenario.network.mtu) - UDP_HEADERS
+            if flow.size % payload:
+                allowed = f"a whole number of datagrams of {payload} B"
+                raise Misfit(f"{place}.size", SIZE.format(flow.size), allowed)
+        if flow.protocol == "mptcp":
+            _check_subflows(scenario, place, flow)
+        if flow.protocol == "quic" and scenario.network.mtu < QUIC_MTU:
+            allowed = f"at least {QUIC_MTU} B, with quic (RFC 9000, sec. 14)"
+            raise Misfit("network.mtu", SIZE.format(scenario.network.mtu), allowed)
+    if all(flow.protocol == "udp" for flow in scenario.flows):
+        raise Misfit("flows", "udp only", "at least one flow of another protocol: the end of those flows ends the run")
+    if scenario.transport.ecn is False and any(flow.cc == "dctcp" for flow in scenario.flows):
+        raise Misfit("transport.ecn", False, "true or auto, because without ECN dctcp would silently be reno")
+    _check_notify(scenario, hosts)
+    if scenario.probes.fold is not None and scenario.spans < 1:
+        allowed = f"at least one span of probes.fold ({DURATION.format(scenario.probes.fold)}) after probes.fold_from"
+        raise Misfit("limit", DURATION.format(scenario.limit), allowed)
+
+
+def _check_path(scenario: Scenario, place: str, path: Path) -> None:
+    """Raise Misfit if a path, forward or back, names a target that does not exist or that flows cannot use."""
+    if scenario.network.schedule(path) is not None:
+        return
+    links = [link.name for link in scenario.network.links]
+    slots = () if isinstance(path, str) else path
+    named = [path] if isinstance(path, str) else [slot.link for slot in path]
+    for target in named:
+        if target not in (*links, *RESERVED):
+            schedules = [] if slots else [schedule.name for schedule in scenario.network.schedules]
+            raise Misfit(place, target, f"one of {', '.join([*links, *RESERVED, *schedules])}")
+        if target in scenario.network.bare:
+            raise Misfit(place, target, "a link with a buffer or a pool, or a schedule with a queue")
+    for number, slot in enumerate(slots):
+        if slot.queue is not None or slot.ecn_threshold is not None:
+            raise Misfit(f"{place}[{number}]", slot.link, "no queue and no threshold, which only schedules have")
+    if set(named) == {DARK}:
+        raise Misfit(place, DARK, "a path with at least one slot that is not dark")
+
+
+def _check_ways(scenario: Scenario, place: str, flow: Flow) -> None:
+    """Raise Misfit if a path through several switches is impossible, or uses a link without a queue."""
+    if flow.protocol == "mptcp":
+        raise Misfit(f"{place}.protocol", flow.protocol, "tcp, udp or quic, in a network of several switches")
+    for field, back in (("path", False), ("back", True)):
+        path = flow.back if back else flow.path
+        slots = () if isinstance(path, str) else path
+        named = [path] if isinstance(path, str) else [slot.link for slot in path]
+        if set(named) == {DARK}:
+            raise Misfit(f"{place}.{field}", DARK, "a path with at least one slot that is not dark")
+        for number, slot in enumerate(slots):
+            if slot.queue is not None or slot.ecn_threshold is not None:
+                allowed = "no queue and no threshold, which only schedules have"
+                raise Misfit(f"{place}.{field}[{number}]", slot.link, allowed)
+        if SAME in named and (not back or slots):
+            raise Misfit(f"{place}.{field}", SAME, f"a link, a switch or {ECMP}; {SAME} is for the way back only")
+        schedule = scenario.schedule(flow, back=back)
+        try:
+            route = forwarding.route_of(scenario, flow, back=back)
+            for switch in route.switches:
+                forwarding.timetable(scenario, route, switch)
+        except NoWay as error:
+            raise Misfit(f"{place}.{field}", named[0] if len(named) == 1 else named, str(error)) from None
+        for way in route.ways:
+            for hop in way or ():
+                waits = schedule is not None and schedule.queues and hop.switch == route.first
+                if hop.link in scenario.network.bare and not waits and not scenario.network.node(hop.switch).optical:
+                    allowed = f"a buffer or a pool, because flow {flow.name} takes it from {hop.switch}"
+                    raise Misfit(f"network.links.{hop.link}.buffer", None, allowed)
+
+
+def _check_subflows(scenario: Scenario, place: str, flow: Flow) -> None:
+    """Raise Misfit if the schedules of an MPTCP flow do not provide one network per subflow."""
+    path, back = scenario.network.schedule(flow.path), scenario.network.schedule(flow.back)
+    if path is None or path.tdns != tuple(range(len(path.tdns))) or not 2 <= len(path.tdns) <= MOST_SUBFLOWS:
+        allowed = f"a schedule whose slots have 2 to {MOST_SUBFLOWS} networks, tdn 0, 1 and so on, with mptcp"
+        raise Misfit(f"{place}.path", str(flow.path), allowed)
+    if scenario.mptcp.isolation != "none" and (back is None or back.tdns != path.tdns):
+        allowed = f"a schedule with the networks of the path, with mptcp.isolation {scenario.mptcp.isolation}"
+        raise Misfit(f"{place}.back", str(flow.back), allowed)
+    if scenario.mptcp.scheduler == "tdm" and scenario.notify is None:
+        raise Misfit("notify", None, "given, with mptcp, whose scheduler follows what hosts are told")
+
+
+def _check_notify(scenario: Scenario, hosts: list[str]) -> None:
+    offers = scenario.offers()
+    if scenario.notify is None:
+        if scenario.transport.tdtcp:
+            raise Misfit("transport.tdtcp", True, "false, without notify: there would be one network only")
+        for flow in scenario.flows:
+            if flow.tdtcp:
+                allowed = "false, without notify: there would be one network only"
+                raise Misfit(f"flows.{flow.name}.tdtcp", True, allowed)
+        return
+    for flow in scenario.flows:
+        # The receiver must support TDTCP too, which transport.tdtcp sets; otherwise the connection does not use it.
+        if flow.tdtcp and not scenario.transport.tdtcp:
+            raise Misfit(f"flows.{flow.name}.tdtcp", True, "false or none, without transport.tdtcp")
+        if flow.protocol == "tcp" and offers[flow.src] != scenario.offered(flow):
+            allowed = f"{offers[flow.src]}, as another flow of the host {flow.src} has it"
+            raise Misfit(f"flows.{flow.name}.tdtcp", scenario.offered(flow), allowed)
+    for host in scenario.notify.hosts:
+        if host.name not in hosts:
+            raise Misfit(f"notify.hosts.{host.name}.name", host.name, f"one of {', '.join(hosts)}")
+    scenario.listening()
