@@ -26,6 +26,8 @@ this span: bytes, packets, drops and marks are sums over all spans, ``mean_B`` i
     lost (``link`` is the link, the schedule if its queue did not accept the packet, or ``dark``; ``value`` is its
     bytes).
     ``retransmit``: a flow sends a segment again; ``value`` is 1.
+    ``discard``, with ``probes.discards`` only: a receiver discards a segment with an old timestamp (PAWS); ``flow`` is
+    null, because the kernel does not say whose it is, and ``value`` is 1.
     ``duplicates``, with ``probes.acks`` only: start of a run of ``value`` ACKs that acknowledge nothing new.
     ``enqueue``, ``dequeue``, ``mark`` of each packet, with ``probes.packets`` only (``link`` is a link, or ``receiver``
     for the line to the receiver; ``value`` is the packet's bytes).

@@ -168,6 +168,9 @@ class Probes(Frozen):
     acks : bool
         Whether to record what ACKs acknowledge: the payload by bin, at the place ``sender`` of the table
         ``throughput``, and runs of ACKs that acknowledge nothing new, as events.
+    discards : bool
+        Whether to record segments that a receiver discards because they carry an old timestamp (PAWS, RFC 7323,
+        Sec. 5.3), as events.
     fold : int or None
         Span in ns. If given, the bins of throughput and queues are counted modulo this span. The count covers all whole
         spans from `fold_from` to the limit. This keeps tables small for behaviour that repeats every few hundred
@@ -180,6 +183,7 @@ class Probes(Frozen):
     tcp: Literal["none", "bin", "ack"] = "bin"
     packets: bool = False
     acks: Annotated[bool, Later] = False
+    discards: Annotated[bool, Later] = False
     fold: Annotated[Bin | None, Later] = None
     fold_from: Annotated[Duration, Later] = 0
 

@@ -74,6 +74,7 @@ def table(scenario: Scenario, view: View, records: Records) -> pd.DataFrame:
                 "value": 1,
             }
         ),
+        pd.DataFrame({"t_ns": records.discarded["time"], "event": "discard", "link": None, "flow": None, "value": 1}),
     ]
     if scenario.probes.acks:
         parts.append(_repeats(scenario, acked(scenario, view, records.acks)))

@@ -90,6 +90,8 @@ class Records:
         ACKs at senders: ``dport``, ``snd_una``, ``snd_cwnd``, ``ssthresh``, ``srtt``; with mptcp ``sock_cookie``.
     again : ndarray
         Retransmissions: ``dport``.
+    discarded : ndarray
+        Segments that a receiver discarded because of their timestamps.
     """
 
     slots: NDArray[Any]
@@ -99,3 +101,4 @@ class Records:
     marked: NDArray[Any]
     acks: NDArray[Any]
     again: NDArray[Any]
+    discarded: NDArray[Any]

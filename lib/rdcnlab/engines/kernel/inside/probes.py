@@ -54,8 +54,19 @@ def start(probes: list[dict[str, Any]]) -> None:
         write(f"{instance}/buffer_size_kb", str(probe["buffer_kB"]))
         event = f"{instance}/events/{probe['event']}"
         if probe["filter"]:
-            write(f"{event}/filter", probe["filter"])
+            write(f"{event}/filter", numbered(event, probe["filter"]))
         write(f"{event}/enable", "1")
+
+
+def numbered(event: str, condition: str) -> str:
+    """Return a filter with a number in place of each ``{NAME}`` of an enum, which differs between kernels."""
+    for name in re.findall(r"\{(\w+)\}", condition):
+        with open(f"{event}/format") as file:
+            found = re.search(rf'\{{ (\d+), "{name}" \}}', file.read())
+        if found is None:
+            raise RuntimeError(f"{event}: this kernel has no '{name}'")
+        condition = condition.replace(f"{{{name}}}", found[1])
+    return condition
 
 
 def lost(instance: str) -> int:

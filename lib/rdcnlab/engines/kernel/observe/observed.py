@@ -48,6 +48,7 @@ def tables(scenario: Scenario, directory: Path) -> dict[str, pa.Table]:
         marked=seen["ocs_mark"],
         acks=seen["tcp_probe"],
         again=seen["tcp_retransmit_skb"],
+        discarded=seen["kfree_skb"],
     )
     if quic.flows(scenario) and "ocs_dequeue" in kind_of(scenario).events:
         _check_programs(scenario, flows, counted, directory)

@@ -14,6 +14,8 @@ from rdcnlab.scenario import BYPASS, DARK, Scenario
 
 #: Trace filter for events in the queue of a class, which a link serves, or no link in the dark.
 IN_CLASS = f"(link <= 1023 || link == {TARGET[DARK]})"
+#: Subsystem of an event, if its name does not begin with it.
+SUBSYSTEM = {"kfree_skb": "skb"}
 #: Size of every buffer in addition to its expected records, so that no buffer is empty.
 SPARE_KB = 256
 
@@ -49,13 +51,15 @@ def probes(scenario: Scenario, wiring: Wiring, kind: Kind) -> list[dict[str, Any
         wanted["ocs_enqueue"] = (36, packets * 3 // 2 * places, seen)
     elif waiting:
         wanted["ocs_enqueue"] = (36, packets * (5 if _queues_acks(scenario) else 3) // 2, waiting)
+    if scenario.probes.discards:
+        wanted["kfree_skb"] = (24, lossy, "reason == {TCP_RFC7323_PAWS}")
     if scenario.probes.tcp != "none":
         # data_len == 0: the packet that arrives is an ACK
         wanted["tcp_probe"] = (132, packets * 5 // 4, f"data_len == 0 && {ours}")
     return [
         {
             "name": name,
-            "event": f"{name.partition('_')[0]}/{name}",
+            "event": f"{SUBSYSTEM.get(name) or name.partition('_')[0]}/{name}",
             "filter": only,
             "fields": fields(scenario, name),
             "buffer_kB": SPARE_KB + size * count // 1000,

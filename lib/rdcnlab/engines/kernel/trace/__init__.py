@@ -9,6 +9,7 @@ from rdcnlab.scenario import Scenario
 #: Recorded fields of each event that the kernel can trace, with the names of its ``format`` file.
 FIELDS = {
     "tcp_retransmit_skb": ("dport",),
+    "kfree_skb": ("reason",),
     "tcp_probe": ("dport", "snd_una", "snd_cwnd", "ssthresh", "srtt"),
     "ocs_enqueue": ("link", "class", "len", "dport"),
     "ocs_dequeue": ("link", "class", "len", "qlen", "dport"),
