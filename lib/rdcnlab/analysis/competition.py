@@ -256,18 +256,54 @@ def share(rates: pd.Series[float], flow: str) -> float:
     return 100 * float(rates[flow] / rates.sum())
 
 
-def late_rates(cases: Mapping[str, Runs], name: str, flow: str = "migrated") -> pd.DataFrame:
+def rates_on_one_link(cases: Mapping[str, Runs], name: str, flow: str = "migrated") -> pd.DataFrame:
     """Return a flow's mean rate while both run and are on one link: `name` (the case), ``run``, ``gbps``.
 
-    Only the last fifth of each slot counts: after a move the queue of the old link still drains, and until it is empty
-    the flow also gets the rate of that link.
+    Whole slots count. In the begin of a slot the queue of the old link still drains, so that the moved flow also gets
+    the rate of that link.
     """
     parts = []
     for case, runs in cases.items():
         seen = on_one_link(runs)
-        rates = seen[seen["late"] & (seen["flow"] == flow)].groupby("run")["gbps"].mean()
+        rates = seen[seen["flow"] == flow].groupby("run")["gbps"].mean()
         parts.append(rates.reset_index().assign(**{name: case}))
     return pd.concat(parts, ignore_index=True)
+
+
+def shares(seen: pd.DataFrame, flow: str, *, late: bool = False) -> pd.DataFrame:
+    """Return a flow's share of the link by run, while both run and are on one link: ``run``, ``percent``.
+
+    Parameters
+    ----------
+    seen : DataFrame
+        Rates, as `phases` returns them.
+    flow : str
+        Name of the flow.
+    late : bool
+        Count only the last fifth of each slot, when the queues of the old link are empty and the rates have settled.
+    """
+    rows = seen[seen["both_run"] & (seen["phase"] == "shared")]
+    if late:
+        rows = rows[rows["late"]]
+    rates = rows.groupby(["run", "flow"], observed=True)["gbps"].mean().unstack("flow")
+    return (100 * rates[flow] / rates.sum(axis=1)).rename("percent").reset_index()
+
+
+def fairness(seen: pd.DataFrame) -> pd.DataFrame:
+    """Return Jain's index of the flows' mean rates in each whole slot on one link, averaged over slots: ``run``, ``jain``.
+
+    Parameters
+    ----------
+    seen : DataFrame
+        Rates, as `phases` returns them. Slots in which a flow ends do not count.
+    """
+    rows = seen[seen["both_run"] & (seen["phase"] == "shared")]
+    begin = (rows["t_s"] * 1000).round().astype(np.int64) - rows["since_ms"]
+    slots = rows.assign(begin=begin).groupby(["run", "begin", "flow"], observed=True)["gbps"].agg(["mean", "size"])
+    rates, lengths = slots["mean"].unstack("flow"), slots["size"].unstack("flow").min(axis=1)
+    whole = rates[lengths == lengths.max()]
+    of_slots = whole.apply(tables.jain, axis=1).rename("jain")
+    return of_slots.groupby("run").mean().reset_index()
 
 
 def times(cases: Mapping[Any, Runs], name: str) -> pd.DataFrame:

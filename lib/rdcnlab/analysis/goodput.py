@@ -6,7 +6,9 @@ The group of a flow is the first part of its name, see `rdcnlab.analysis.tables.
 
 from __future__ import annotations
 
-from typing import Literal
+import itertools
+from collections.abc import Mapping
+from typing import Literal, get_args
 
 import pandas as pd
 
@@ -17,6 +19,7 @@ from rdcnlab.runs.frame import Runs
 #: The weights in a group's mean: ``flow`` weights all flows equally, ``time`` weights all seconds of flows equally
 #: (all bytes divided by the sum of all flows' times).
 Average = Literal["flow", "time"]
+_AVERAGES: tuple[Average, ...] = get_args(Average)
 #: Largest size in MB of a short flow: a few round trips of slow start carry it.
 _SHORT_MB = 4
 
@@ -30,18 +33,61 @@ def of_groups(runs: Runs, average: Average = "flow") -> pd.DataFrame:
     return (8e-9 * sums["size_B"] / sums["fct_s"]).rename("gbps").reset_index()
 
 
-def changes(runs: Runs, average: Average = "flow") -> Measured:
-    """Measure the difference between each group's mean at every period and its mean at the longest period.
+def deviations(runs: Runs, stated: Mapping[tuple[str, float], float]) -> pd.DataFrame:
+    """Return by how many % the groups' means differ from stated values, for both kinds of average.
+
+    Parameters
+    ----------
+    runs : Runs
+        Runs of all periods.
+    stated : dict of (str, float) to float
+        Stated mean [Gb/s] by group and period in ms.
+
+    Returns
+    -------
+    DataFrame
+        Rows are the stated values, columns the kinds of `Average`; all deviations are positive.
+    """
+    of_average = {
+        average: means(of_groups(runs, average), ["group", "period_ms"], "gbps")["mean"] for average in _AVERAGES
+    }
+    rows = {
+        key: {average: 100 * abs(mean[key] / value - 1) for average, mean in of_average.items()}
+        for key, value in stated.items()
+    }
+    return pd.DataFrame(rows).T
+
+
+def one_fits(deviations: pd.DataFrame) -> Measured:
+    """Measure how well averages fit stated values; `deviations` comes from the function of that name.
+
+    The cases are the largest deviation [%] of the kind of average that fits best, and the largest one if each value may
+    take the kind that fits it best.
+    """
+    best = deviations.max().idxmin()
+    cases = {f"one average ({best})": deviations[best].max(), "an average for each": deviations.min(axis=1).max()}
+    return Measured({name: float(value) for name, value in cases.items()})
+
+
+def changes(runs: Runs, group: str, average: Average = "flow") -> pd.DataFrame:
+    """Return the changes [%] of a group's mean from each period to each shorter one, with intervals.
 
     Runs of equal seeds are compared, because a seed gives the same volumes at every period.
+
+    Returns
+    -------
+    DataFrame
+        The columns of `means`; the index names the two periods, such as ``50 to 25 ms``.
     """
     seeds = {place: run.scenario.seed for place, run in enumerate(runs)}
     rates = of_groups(runs, average).assign(seed=lambda frame: frame["run"].map(seeds))
-    table = rates.pivot_table(index=["group", "seed"], columns="period_ms", values="gbps")
-    longest = table.columns.max()
-    more = table.drop(columns=longest).sub(table[longest], axis=0)
-    more = more.melt(var_name="period_ms", value_name="gbps", ignore_index=False).reset_index()
-    return Measured(note=tables.listed(means(more, ["group", "period_ms"], "gbps"), "", "{}, {:g} ms"))
+    table = rates[rates["group"] == group].pivot_table(index="seed", columns="period_ms", values="gbps")
+    pairs = itertools.combinations(sorted(table.columns, reverse=True), 2)
+    parts = [
+        pd.DataFrame({"step": f"{long:g} to {short:g} ms", "percent": 100 * (table[short] / table[long] - 1)})
+        for long, short in pairs
+    ]
+    return means(pd.concat(parts), "step", "percent")
 
 
 def by_volume(runs: Runs) -> Measured:

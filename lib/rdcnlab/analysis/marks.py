@@ -37,6 +37,28 @@ def trends(table: pd.DataFrame) -> pd.Series[float]:
     return table.apply(lambda row: tables.spearman(row.index, row), axis=1)
 
 
+def against_retransmissions(rows: pd.DataFrame) -> pd.DataFrame:
+    """Correlate marks with retransmissions over all thresholds and periods together (Spearman), with interval.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        One row for each run, as `counted` returns them, with a column ``seed``. A point is the mean over runs of a
+        threshold and period.
+
+    Returns
+    -------
+    DataFrame
+        One row, with the interval of `tables.jackknife`.
+    """
+
+    def coefficient(part: pd.DataFrame) -> float:
+        points = part.groupby(["period_ms", "threshold_kB"])[["marked", "retransmits"]].mean()
+        return tables.spearman(points["marked"], points["retransmits"])
+
+    return tables.jackknife(rows, coefficient)
+
+
 def soon_after_moves(runs: Runs) -> Measured:
     """Measure the share of marks, in %, in the first 15 ms after a move; the note has the longest queue."""
     sums = _since_moves(runs, "marks")

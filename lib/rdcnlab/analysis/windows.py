@@ -42,14 +42,17 @@ def together(windows: pd.DataFrame, runs: Runs) -> pd.DataFrame:
     return windows[windows["t_s"] < windows["run"].map(both)]
 
 
-def largest_before_fall(windows: pd.DataFrame) -> float:
-    """Return the largest window [B] of single flows before their first fall; without a fall, the whole flow counts."""
-    found = []
-    for _, of_run in tables.groups(windows[windows["flow"] == "single"], ["run"]):
+def largest_of_runs(windows: pd.DataFrame) -> pd.DataFrame:
+    """Return the largest window of each single flow before its first fall: ``run``, ``cwnd_B``.
+
+    Without a fall the whole flow counts.
+    """
+    rows = []
+    for (run,), of_run in tables.groups(windows[windows["flow"] == "single"], ["run"]):
         fallen = tables.falls(of_run["t_s"].to_numpy(), of_run["cwnd_B"].to_numpy(), _FALL)
         before = of_run[of_run["t_s"] < fallen[0]] if fallen.size else of_run
-        found.append(float(before["cwnd_B"].max()))
-    return float(np.mean(found))
+        rows.append({"run": run, "cwnd_B": float(before["cwnd_B"].max())})
+    return pd.DataFrame(rows, columns=["run", "cwnd_B"])
 
 
 def teeth(inside: pd.DataFrame) -> pd.DataFrame:
@@ -62,17 +65,38 @@ def teeth(inside: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def growth(windows: pd.DataFrame, runs: Runs) -> pd.Series[float]:
-    """Return by period the percentage of runs in which the migrated window grows after the main flow's end.
+def mean_growth(windows: pd.DataFrame, ends: pd.DataFrame, skip_ms: float) -> pd.DataFrame:
+    """Compare the largest values of the migrated flow's mean window after and before the main flow's end.
 
-    It grows if it is larger after the end of the main flow than at any time before.
+    The mean is over runs, at each instant. Instants count if the flow still runs in at least half of the runs.
+
+    Parameters
+    ----------
+    windows : DataFrame
+        Windows of one period, as `sampled` returns them, with a column ``seed``.
+    ends : DataFrame
+        Ends of the flows in s by ``run``, with columns ``main`` and ``seed``. The main flow's end is the mean over runs.
+    skip_ms : float
+        Begin of the runs that does not count.
+
+    Returns
+    -------
+    DataFrame
+        One row: the ratio of the largest value after the end to the largest before, with the interval of
+        `tables.jackknife`. The ratio is 0 if the migrated flow ends first.
     """
-    migrated = windows[windows["flow"] == "migrated"]
-    after = migrated["t_s"] > migrated["run"].map(ends(runs)["main"].droplevel("period_ms"))
-    largest = migrated.groupby(["period_ms", "run", after.rename("after")])["cwnd_B"].max().unstack("after")
-    # if the migrated flow ends first, it has no window afterwards, and counts as not grown
-    largest = largest.reindex(columns=[False, True])
-    return (largest[True] > largest[False]).groupby("period_ms").mean() * 100
+    migrated = windows[(windows["flow"] == "migrated") & (windows["t_s"] >= skip_ms / 1000)]
+    grouped = migrated.groupby([migrated["t_s"].round(6), "seed"])["cwnd_B"].mean()
+    curves = grouped.unstack("seed")
+    end = ends.groupby("seed")["main"].mean()
+
+    def ratio(seeds: pd.DataFrame) -> float:
+        chosen = curves[seeds["seed"]]
+        mean = chosen.mean(axis=1)[chosen.notna().sum(axis=1) * 2 >= len(seeds)]
+        after = mean.index > end[seeds["seed"]].mean()
+        return float(mean[after].max() / mean[~after].max()) if after.any() else 0.0
+
+    return tables.jackknife(pd.DataFrame({"seed": list(curves.columns)}), ratio)
 
 
 def falls(runs: Runs, windows: pd.DataFrame) -> pd.DataFrame:
@@ -89,6 +113,11 @@ def falls(runs: Runs, windows: pd.DataFrame) -> pd.DataFrame:
         following |= tables.together(scenario, "main", "migrated", t_ns - _NOTICE_NS)
         parts.append(pd.DataFrame({"run": run, "flow": flow, "t_ns": t_ns, "following": following}))
     return pd.concat(parts, ignore_index=True)
+
+
+def following_share(found: pd.DataFrame) -> pd.DataFrame:
+    """Return by run the share of falls in % that follow a move: ``run``, ``percent``; `found` comes from `falls`."""
+    return (100 * found.groupby("run")["following"].mean()).rename("percent").reset_index()
 
 
 def timeouts(runs: Runs, period_ms: int) -> Measured:

@@ -34,6 +34,8 @@ class Exam:
         Number of test traces that are drawn at random.
     epochs : int
         Passes over the training data.
+    form : {'wide', 'plain'}
+        The network; see `rdcnlab.models.variant`.
     """
 
     runs: Runs
@@ -41,6 +43,7 @@ class Exam:
     variants: tuple[str, ...]
     count: int
     epochs: int
+    form: variant.Form = "wide"
 
     def data(self, names: Sequence[str] | None = None) -> tuple[Traces, Traces]:
         """Return the training traces of some variants, and the test traces that are drawn at random.
@@ -53,7 +56,7 @@ class Exam:
 
     def trained(self, training: Traces) -> variant.Classifier:
         """Return a classifier that was trained on some traces."""
-        return variant.trained(training, epochs=self.epochs)
+        return variant.trained(training, epochs=self.epochs, form=self.form)
 
     def confusion(self, names: Sequence[str] | None = None, *, drawn: bool = True) -> pd.DataFrame:
         """Return the confusion matrix: test traces by their variant (rows) and by the predicted variant (columns).
