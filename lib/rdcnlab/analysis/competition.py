@@ -16,7 +16,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from rdcnlab.analysis import figures, tables
-from rdcnlab.analysis.measured import Measured
+from rdcnlab.analysis.intervals import Estimate, over_seeds
+from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import DARK
@@ -61,8 +62,8 @@ def bins_apart(curves: pd.DataFrame, period_ms: int) -> float:
 
 def bins_below(curves: pd.DataFrame, period_ms: int) -> float:
     """Return the percentage of bins in which the migrated flow's mean is below the main flow's."""
-    means = curves[curves["period_ms"] == period_ms].pivot_table(index="t_s", columns="flow", values="mean")
-    return 100 * float((means["migrated"] < means["main"]).mean())
+    drawn = curves[curves["period_ms"] == period_ms].pivot_table(index="t_s", columns="flow", values="mean")
+    return 100 * float((drawn["migrated"] < drawn["main"]).mean())
 
 
 def cycles_below(runs: Runs, cycle_ms: int) -> float:
@@ -76,14 +77,13 @@ def cycles_below(runs: Runs, cycle_ms: int) -> float:
 
 def trend(times: pd.DataFrame) -> float:
     """Return Spearman's coefficient of mean prolongation over period; `times` comes from `tables.completion`."""
-    means = times.groupby("period_ms")["prolongation_s"].mean()
-    return tables.spearman(means.index, means)
+    of_periods = times.groupby("period_ms")["prolongation_s"].mean()
+    return tables.spearman(of_periods.index, of_periods)
 
 
 def prolongations(runs: Runs) -> Measured:
     """Measure the mean prolongation by period."""
-    means = tables.completion(runs.flows).groupby("period_ms")["prolongation_s"].mean()
-    return Measured.each(means, "{:g} ms", "s")
+    return Measured.each(means(tables.completion(runs.flows), "period_ms", "prolongation_s"), "{:g} ms", "s")
 
 
 def bin_ms(period_ms: int) -> int:
@@ -226,52 +226,69 @@ def _phases(runs: Runs, base_ns: int, names: Sequence[str]) -> dict[str, np.ndar
 
 def on_one_link(runs: Runs) -> pd.DataFrame:
     """Return the rows of `phases` while both flows run and are on one link."""
-    seen = phases(runs)
-    return seen[seen["both_run"] & (seen["phase"] == "shared")]
+    return _on_one_link(phases(runs), late=False)
 
 
-def shared(seen: pd.DataFrame) -> pd.Series[float]:
-    """Return the mean rate of each flow [Gb/s] while both run and are on one link; `seen` comes from `phases`."""
-    return seen[seen["both_run"] & (seen["phase"] == "shared")].groupby("flow")["gbps"].mean()
+def shared(seen: pd.DataFrame, *, late: bool = False) -> pd.DataFrame:
+    """Return the rate of each flow [Gb/s] while both run and are on one link: mean and interval over runs.
 
-
-def peaks(seen: pd.DataFrame) -> pd.Series[float]:
-    """Return the mean rate of each flow [Gb/s] at the end of slots on different links, while both flows run.
-
-    The argument `seen` comes from `phases`.
+    Parameters
+    ----------
+    seen : DataFrame
+        Rates, as `phases` returns them.
+    late : bool
+        Count only the last fifth of each slot.
     """
-    apart = seen["both_run"] & (seen["phase"] == "apart") & seen["late"]
-    return seen[apart].groupby("flow")["gbps"].mean()
+    return _of_runs(_on_one_link(seen, late=late))
 
 
-def alone(seen: pd.DataFrame, flow: str) -> float:
-    """Return the mean rate of a flow [Gb/s] after the other flow has ended; NaN if the flow is never alone."""
+def peaks(seen: pd.DataFrame) -> pd.DataFrame:
+    """Return the rate of each flow [Gb/s] at the end of slots on different links, while both flows run.
+
+    It has mean and interval over runs. The argument `seen` comes from `phases`.
+    """
+    return _of_runs(seen[seen["both_run"] & (seen["phase"] == "apart") & seen["late"]])
+
+
+def alone(seen: pd.DataFrame, flow: str) -> Estimate:
+    """Return the rate of a flow [Gb/s] after the other flow has ended, as a mean over runs.
+
+    It is NaN if the flow is never alone. The argument `seen` comes from `phases`.
+    """
     (other,) = (each for each in FLOWS if each != flow)
     rows = (seen["flow"] == flow) & seen[f"{flow}_runs"] & ~seen[f"{other}_runs"]
-    return float(seen.loc[rows, "gbps"].mean())
+    return over_seeds(seen[rows].groupby("run")["gbps"].mean())
 
 
-def share(rates: pd.Series[float], flow: str) -> float:
-    """Return the rate of one flow as a percentage of the sum of all rates."""
-    return 100 * float(rates[flow] / rates.sum())
+def _on_one_link(seen: pd.DataFrame, *, late: bool) -> pd.DataFrame:
+    chosen = seen["both_run"] & (seen["phase"] == "shared")
+    return seen[chosen & seen["late"] if late else chosen]
 
 
-def rates_on_one_link(cases: Mapping[str, Runs], name: str, flow: str = "migrated") -> pd.DataFrame:
+def _of_runs(rows: pd.DataFrame) -> pd.DataFrame:
+    """Average rates by flow: first in each run, then over runs."""
+    of_runs = rows.groupby(["run", "flow"], observed=True)["gbps"].mean().reset_index()
+    return means(of_runs.astype({"flow": str}), "flow", "gbps")
+
+
+def rates_on_one_link(
+    cases: Mapping[str, Runs], name: str, flow: str = "migrated", *, late: bool = False
+) -> pd.DataFrame:
     """Return a flow's mean rate while both run and are on one link: `name` (the case), ``run``, ``gbps``.
 
-    Whole slots count. In the begin of a slot the queue of the old link still drains, so that the moved flow also gets
-    the rate of that link.
+    In the begin of a slot the queue of the old link still drains, so that the moved flow also gets the rate of that
+    link. With `late` only the last fifth of each slot counts.
     """
     parts = []
     for case, runs in cases.items():
-        seen = on_one_link(runs)
+        seen = _on_one_link(phases(runs), late=late)
         rates = seen[seen["flow"] == flow].groupby("run")["gbps"].mean()
         parts.append(rates.reset_index().assign(**{name: case}))
     return pd.concat(parts, ignore_index=True)
 
 
-def shares(seen: pd.DataFrame, flow: str, *, late: bool = False) -> pd.DataFrame:
-    """Return a flow's share of the link by run, while both run and are on one link: ``run``, ``percent``.
+def shares(seen: pd.DataFrame, flow: str, *, late: bool = False) -> Estimate:
+    """Return a flow's share of the link [%] while both run and are on one link, as a mean over runs.
 
     Parameters
     ----------
@@ -282,28 +299,21 @@ def shares(seen: pd.DataFrame, flow: str, *, late: bool = False) -> pd.DataFrame
     late : bool
         Count only the last fifth of each slot, when the queues of the old link are empty and the rates have settled.
     """
-    rows = seen[seen["both_run"] & (seen["phase"] == "shared")]
-    if late:
-        rows = rows[rows["late"]]
-    rates = rows.groupby(["run", "flow"], observed=True)["gbps"].mean().unstack("flow")
-    return (100 * rates[flow] / rates.sum(axis=1)).rename("percent").reset_index()
+    rates = _on_one_link(seen, late=late).groupby(["run", "flow"], observed=True)["gbps"].mean().unstack("flow")
+    return over_seeds(100 * rates[flow] / rates.sum(axis=1))
 
 
-def fairness(seen: pd.DataFrame) -> pd.DataFrame:
-    """Return Jain's index of the flows' mean rates in each whole slot on one link, averaged over slots: ``run``, ``jain``.
+def fairness(seen: pd.DataFrame) -> Estimate:
+    """Return Jain's index of the flows' rates in a slot on one link: the mean over a run's slots, then over runs.
 
-    Parameters
-    ----------
-    seen : DataFrame
-        Rates, as `phases` returns them. Slots in which a flow ends do not count.
+    The argument `seen` comes from `phases`. Slots in which a flow ends do not count.
     """
-    rows = seen[seen["both_run"] & (seen["phase"] == "shared")]
+    rows = _on_one_link(seen, late=False)
     begin = (rows["t_s"] * 1000).round().astype(np.int64) - rows["since_ms"]
     slots = rows.assign(begin=begin).groupby(["run", "begin", "flow"], observed=True)["gbps"].agg(["mean", "size"])
     rates, lengths = slots["mean"].unstack("flow"), slots["size"].unstack("flow").min(axis=1)
-    whole = rates[lengths == lengths.max()]
-    of_slots = whole.apply(tables.jain, axis=1).rename("jain")
-    return of_slots.groupby("run").mean().reset_index()
+    whole = rates[lengths == lengths.max()].dropna()
+    return over_seeds(whole.apply(tables.jain, axis=1).groupby("run").mean())
 
 
 def times(cases: Mapping[Any, Runs], name: str) -> pd.DataFrame:

@@ -13,6 +13,7 @@ from typing import Literal, get_args
 import pandas as pd
 
 from rdcnlab.analysis import tables
+from rdcnlab.analysis.intervals import jackknife
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.runs.frame import Runs
 
@@ -20,6 +21,7 @@ from rdcnlab.runs.frame import Runs
 #: (all bytes divided by the sum of all flows' times).
 Average = Literal["flow", "time"]
 _AVERAGES: tuple[Average, ...] = get_args(Average)
+_AVERAGED: dict[Average, str] = {"flow": "mean of rates", "time": "volume over summed time"}
 #: Largest size in MB of a short flow: a few round trips of slow start carry it.
 _SHORT_MB = 4
 
@@ -33,40 +35,40 @@ def of_groups(runs: Runs, average: Average = "flow") -> pd.DataFrame:
     return (8e-9 * sums["size_B"] / sums["fct_s"]).rename("gbps").reset_index()
 
 
-def deviations(runs: Runs, stated: Mapping[tuple[str, float], float]) -> pd.DataFrame:
-    """Return by how many % the groups' means differ from stated values, for both kinds of average.
+def one_fits(runs: Runs, stated: Mapping[tuple[str, int], float]) -> Measured:
+    """Measure how well the two kinds of average fit stated means of groups.
 
     Parameters
     ----------
     runs : Runs
         Runs of all periods.
-    stated : dict of (str, float) to float
+    stated : dict of (str, int) to float
         Stated mean [Gb/s] by group and period in ms.
 
     Returns
     -------
-    DataFrame
-        Rows are the stated values, columns the kinds of `Average`; all deviations are positive.
+    Measured
+        Two numbers in %: the largest deviation from a stated mean with the average that fits best, and the largest one
+        if each stated mean may take the average that fits it best. The note has all means.
     """
-    of_average = {
-        average: means(of_groups(runs, average), ["group", "period_ms"], "gbps")["mean"] for average in _AVERAGES
+    rates = {average: tables.with_seeds(of_groups(runs, average), runs.scenarios) for average in _AVERAGES}
+    both = pd.concat([of.assign(average=average) for average, of in rates.items()])
+
+    def deviations(of: pd.DataFrame) -> pd.DataFrame:
+        mean = of.groupby(["average", "group", "period_ms"])["gbps"].mean()
+        rows = {key: {each: 100 * abs(mean[each, *key] / value - 1) for each in _AVERAGES} for key, value in stated.items()}
+        return pd.DataFrame(rows).T
+
+    best = deviations(both).max().idxmin()
+    cases = {
+        f"by one average ({_AVERAGED[best]})": jackknife(both, lambda of: float(deviations(of)[best].max())),
+        "each by some average": jackknife(both, lambda of: float(deviations(of).min(axis=1).max())),
     }
-    rows = {
-        key: {average: 100 * abs(mean[key] / value - 1) for average, mean in of_average.items()}
-        for key, value in stated.items()
-    }
-    return pd.DataFrame(rows).T
-
-
-def one_fits(deviations: pd.DataFrame) -> Measured:
-    """Measure how well averages fit stated values; `deviations` comes from the function of that name.
-
-    The cases are the largest deviation [%] of the kind of average that fits best, and the largest one if each value may
-    take the kind that fits it best.
-    """
-    best = deviations.max().idxmin()
-    cases = {f"one average ({best})": deviations[best].max(), "an average for each": deviations.min(axis=1).max()}
-    return Measured({name: float(value) for name, value in cases.items()})
+    listed = [
+        f"{_AVERAGED[average]}: {tables.listed(means(of, ['group', 'period_ms'], 'gbps'), 'Gb/s', '{} at {:g} ms')}"
+        for average, of in rates.items()
+    ]
+    return Measured(cases, "; ".join(listed))
 
 
 def changes(runs: Runs, group: str, average: Average = "flow") -> pd.DataFrame:

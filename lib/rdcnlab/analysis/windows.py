@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from rdcnlab.analysis import tables
+from rdcnlab.analysis.intervals import Estimate, jackknife
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.runs.frame import Runs
@@ -65,38 +66,54 @@ def teeth(inside: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def mean_growth(windows: pd.DataFrame, ends: pd.DataFrame, skip_ms: float) -> pd.DataFrame:
-    """Compare the largest values of the migrated flow's mean window after and before the main flow's end.
+def growth(windows: pd.DataFrame, runs: Runs) -> pd.Series[float]:
+    """Return by period the percentage of runs in which the migrated window grows after the main flow's end.
 
-    The mean is over runs, at each instant. Instants count if the flow still runs in at least half of the runs.
+    It grows if it is larger after the end of the main flow than at any time before.
+    """
+    migrated = windows[windows["flow"] == "migrated"]
+    after = migrated["t_s"] > migrated["run"].map(ends(runs)["main"].droplevel("period_ms"))
+    largest = migrated.groupby(["period_ms", "run", after.rename("after")])["cwnd_B"].max().unstack("after")
+    # if the migrated flow ends first, it has no window afterwards, and counts as not grown
+    largest = largest.reindex(columns=[False, True])
+    return (largest[True] > largest[False]).groupby("period_ms").mean() * 100
+
+
+def mean_growth(windows: pd.DataFrame, ended: pd.DataFrame) -> dict[float, Estimate]:
+    """Compare the largest values of the migrated flow's mean window after and before the main flow's end, by period.
+
+    The mean is over runs, at each instant. The first cycle does not count, and an instant counts if the flow still runs
+    in at least half of the runs. The main flow's end is the mean over runs.
 
     Parameters
     ----------
     windows : DataFrame
-        Windows of one period, as `sampled` returns them, with a column ``seed``.
-    ends : DataFrame
-        Ends of the flows in s by ``run``, with columns ``main`` and ``seed``. The main flow's end is the mean over runs.
-    skip_ms : float
-        Begin of the runs that does not count.
+        Windows as `sampled` returns them, with a column ``seed``.
+    ended : DataFrame
+        Ends of the flows in s, with columns ``period_ms``, ``main`` and ``seed``.
 
     Returns
     -------
-    DataFrame
-        One row: the ratio of the largest value after the end to the largest before, with the interval of
-        `tables.jackknife`. The ratio is 0 if the migrated flow ends first.
+    dict of float to Estimate
+        Ratio of the largest value after the end to the largest before, by period in ms. It is 0 if the migrated flow
+        ends first.
     """
-    migrated = windows[(windows["flow"] == "migrated") & (windows["t_s"] >= skip_ms / 1000)]
-    grouped = migrated.groupby([migrated["t_s"].round(6), "seed"])["cwnd_B"].mean()
-    curves = grouped.unstack("seed")
-    end = ends.groupby("seed")["main"].mean()
+    return {float(period): _growth(of, ended, float(period)) for (period,), of in tables.groups(windows, ["period_ms"])}
 
-    def ratio(seeds: pd.DataFrame) -> float:
-        chosen = curves[seeds["seed"]]
-        mean = chosen.mean(axis=1)[chosen.notna().sum(axis=1) * 2 >= len(seeds)]
-        after = mean.index > end[seeds["seed"]].mean()
+
+def _growth(windows: pd.DataFrame, ended: pd.DataFrame, period_ms: float) -> Estimate:
+    late = windows[(windows["flow"] == "migrated") & (windows["t_s"] >= 2 * period_ms / 1000)]
+    curves = late.pivot_table(index=late["t_s"].round(6), columns="seed", values="cwnd_B")
+    end = ended[ended["period_ms"] == period_ms].groupby("seed")["main"].mean()
+
+    def ratio(chosen: pd.DataFrame) -> float:
+        seeds = list(chosen["seed"])
+        running = curves[seeds].notna().sum(axis=1) * 2 >= len(seeds)
+        mean = curves[seeds].mean(axis=1)[running]
+        after = mean.index > end[seeds].mean()
         return float(mean[after].max() / mean[~after].max()) if after.any() else 0.0
 
-    return tables.jackknife(pd.DataFrame({"seed": list(curves.columns)}), ratio)
+    return jackknife(pd.DataFrame({"seed": list(curves.columns)}), ratio)
 
 
 def falls(runs: Runs, windows: pd.DataFrame) -> pd.DataFrame:
