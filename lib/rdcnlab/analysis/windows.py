@@ -17,8 +17,6 @@ from rdcnlab.runs.frame import Runs
 
 #: A step down of the window by more than this share is a fall. CUBIC reduces it by 0.3; PRR spreads that over one RTT.
 _FALL = 0.05
-#: Shortest retransmission timeout of Linux.
-_RTO_MIN_NS = 200 * NS_PER_MS
 #: The sender notices a loss up to this time after the flows shared a link: largest queueing delay plus RTT.
 _NOTICE_NS = 5 * NS_PER_MS
 
@@ -57,12 +55,12 @@ def largest_of_runs(windows: pd.DataFrame) -> pd.DataFrame:
 
 
 def teeth(inside: pd.DataFrame) -> pd.DataFrame:
-    """Return ``peak`` and ``height`` of the window in every whole cycle (two periods) except the first."""
+    """Return ``peak`` and ``height`` of the window in every whole cycle (two periods) but the first, by run and flow."""
     parts = []
-    for (_, flow, period), of_flow in tables.groups(inside, ["run", "flow", "period_ms"]):
+    for (run, flow, period), of_flow in tables.groups(inside, ["run", "flow", "period_ms"]):
         cycle = 2 * period / 1000
         found = tables.cycles(of_flow["t_s"].to_numpy() + 1e-9, of_flow["cwnd_B"].to_numpy(), cycle).iloc[1:-1]
-        parts.append(found.assign(flow=flow, period_ms=period, height=found["peak"] - found["valley"]))
+        parts.append(found.assign(run=run, flow=flow, period_ms=period, height=found["peak"] - found["valley"]))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -135,22 +133,6 @@ def falls(runs: Runs, windows: pd.DataFrame) -> pd.DataFrame:
 def following_share(found: pd.DataFrame) -> pd.DataFrame:
     """Return by run the share of falls in % that follow a move: ``run``, ``percent``; `found` comes from `falls`."""
     return (100 * found.groupby("run")["following"].mean()).rename("percent").reset_index()
-
-
-def timeouts(runs: Runs, period_ms: int) -> Measured:
-    """Count the falls at a period that do not follow a move, and those of them after a silence as long as a timeout."""
-    windows = together(sampled(runs), runs)
-    found = falls(runs, windows[windows["period_ms"] == period_ms])
-    others = found[~found["following"]]
-    acks = runs.tcp.set_index(["run", "flow"]).sort_index()
-    silent = 0
-    for run, flow, t_ns in others[["run", "flow", "t_ns"]].itertuples(index=False):
-        seen = acks.loc[(run, flow), "t_ns"].to_numpy()
-        seen = seen[seen <= t_ns]
-        # the timer counts jiffies; when it is set, the current jiffy may be nearly over
-        jiffy = 10**9 // runs[run].scenario.engine.hz
-        silent += seen[-1] - seen[-2] > _RTO_MIN_NS - jiffy
-    return Measured({"falls": len(found), "others": len(others), "after a timeout": int(silent)})
 
 
 def first_and_last(runs: Runs) -> Measured:

@@ -170,8 +170,8 @@ def row(
         "runs": runs,
         "holds": judgement.holds,
         "remark": judgement.remark,
-        "own": own,
-        "counted": not (claim.not_counted or own),
+        "own": own or claim.own,
+        "counted": not (claim.not_counted or own or claim.own),
         "was": None
         if was is None
         else {

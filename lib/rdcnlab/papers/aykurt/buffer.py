@@ -14,8 +14,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 from pydantic import Field
 
-from rdcnlab.analysis import calibration, meetings, windows
+from rdcnlab.analysis import calibration, meetings, tables, windows
 from rdcnlab.analysis.calibration import Bounds
+from rdcnlab.analysis.intervals import Estimate, estimates
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.papers import claims
@@ -86,7 +87,18 @@ class Buffer(Item):
         chosen = states[[name for name in states.columns if name in calibration.varying(stats)]]
         found = calibration.together(chosen)
         inside = calibration.interval(found)
-        return {"satisfied": Measured.one(float((found == "holds").sum()), _words(found, inside, chosen))}
+        alone = tables.listed(stats.loc["alone"], "kB", "in {:g} kB")
+        words = f"{_words(found, inside, chosen)}; the window of a single flow is {alone}"
+        own, shared = (self._peaks(runs, shared=shared) for shared in (False, True))
+        apart = {key: abs(own[key] - peak) for key, peak in shared.items() if key in own}
+        return {
+            "satisfied": Measured.one(float((found == "holds").sum()), words),
+            "shared-alike": Measured.each(apart, "{}, {:g} kB"),
+        }
+
+    def _peaks(self, runs: Runs, *, shared: bool) -> dict[Any, Estimate]:
+        stats = self.stats(runs, shared=shared)
+        return estimates(stats[stats.index.get_level_values("name").str.startswith("peaks")])
 
     @property
     def bounds(self) -> dict[str, Bounds]:
