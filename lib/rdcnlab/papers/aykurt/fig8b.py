@@ -22,7 +22,7 @@ class Fig8b(Fig8a):
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure CUBIC's share while both are on one link."""
         seen = {period: competition.phases(moved_every(runs, period)) for period in self.periods_ms}
-        shares = {f"{ms} ms": competition.share(competition.shared(of), "migrated") for ms, of in seen.items()}
+        shares = {f"{ms} ms": competition.share(of, "migrated") for ms, of in seen.items()}
         return {"cubic-takes-over": Measured(shares)}
 
     def causes(self) -> list[Cause]:
