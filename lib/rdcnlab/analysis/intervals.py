@@ -52,6 +52,7 @@ class Estimate(float):
     __array_ufunc__ = None
 
     def __new__(cls, value: float, low: float = math.nan, high: float = math.nan) -> Self:
+        """Make a number with an interval, or without one."""
         made = super().__new__(cls, value)
         made.low, made.high = float(low), float(high)
         return made

@@ -49,6 +49,7 @@ class Tab3(Item):
     # a resolution of 1 ns: training on rounded times would give another classifier
     parts: ClassVar[dict[str, Part]] = {"tcp": Part(("t_ns", "flow", "cwnd_B", "srtt_us"))}
     extras: ClassVar[tuple[str, ...]] = ("models",)
+    undivided: ClassVar[str] = "the classifiers are trained on some seeds and tested with the others"
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 2, "paper": 12}
 
     cc: Annotated[tuple[Variant, ...], Field(min_length=2), Listed] = COMPARED
