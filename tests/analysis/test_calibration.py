@@ -31,20 +31,13 @@ def test_a_statement_holds_only_with_its_whole_interval() -> None:
     together = calibration.together(states)
     assert together.tolist() == ["fails", "open", "holds", "fails"]
     assert calibration.interval(together) == (3, 3)
-    assert calibration.bracket(together, (3, 3)) == (1, 4)
     assert calibration.failures(states) == {"peaks": [1], "loss": [4]}
 
 
 def test_the_interval_is_the_longest_row_of_neighbours() -> None:
     states = pd.Series(["holds", "fails", "holds", "holds", "open", "holds"], index=[1, 2, 3, 4, 5, 6])
     assert calibration.interval(states) == (3, 4)
-    assert calibration.bracket(states, (3, 4)) == (2, np.inf)
     assert calibration.interval(states.replace("holds", "open")) is None
-
-
-def test_a_statement_whose_number_is_always_the_same_selects_nothing() -> None:
-    found = stats(peaks={1: (0.5, 0.6), 2: (0.6, 0.7)}, loss={1: (97, 99), 2: (97, 99)})
-    assert calibration.varying(found) == ["peaks"]
 
 
 def test_a_value_without_interval_is_never_satisfied() -> None:

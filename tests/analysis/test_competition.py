@@ -144,6 +144,12 @@ def test_a_meeting_with_a_drop_is_one_in_which_the_shared_link_drops(two_flows: 
     assert meetings.with_drops(elsewhere)["percent"].tolist() == [0]
 
 
+def test_a_meeting_with_a_fall_is_one_in_which_or_just_after_which_a_window_falls(two_flows: Scenario) -> None:
+    """Of three meetings (50, 150 and 250 ms) one has a fall 4 ms after it, one a fall 6 ms after it, one none."""
+    falls = pd.DataFrame({"run": 0, "flow": "main", "t_ns": [104 * MS, 206 * MS]})
+    assert meetings.with_falls(pair(two_flows, [], 0.31), falls)["percent"].tolist() == pytest.approx([100 / 3])
+
+
 def test_shares_of_falls_are_those_of_each_run() -> None:
     falls = pd.DataFrame({"run": [0, 0, 0, 0, 1], "following": [True, True, True, False, True]})
     assert windows.following_share(falls)["percent"].tolist() == [75, 100]

@@ -18,7 +18,7 @@ from rdcnlab.runs.frame import Runs
 #: A step down of the window by more than this share is a fall. CUBIC reduces it by 0.3; PRR spreads that over one RTT.
 _FALL = 0.05
 #: The sender notices a loss up to this time after the flows shared a link: largest queueing delay plus RTT.
-_NOTICE_NS = 5 * NS_PER_MS
+NOTICE_NS = 5 * NS_PER_MS
 
 
 def sampled(runs: Runs, bin_ns: int = NS_PER_MS) -> pd.DataFrame:
@@ -117,7 +117,7 @@ def _growth(windows: pd.DataFrame, ended: pd.DataFrame, period_ms: float) -> Est
 def falls(runs: Runs, windows: pd.DataFrame) -> pd.DataFrame:
     """Return all falls: ``run``, ``flow``, ``t_ns``, and whether they are ``following`` a move onto the shared link.
 
-    A fall counts as such if the flows share a link at that instant, or did so `_NOTICE_NS` before.
+    A fall counts as such if the flows share a link at that instant, or did so `NOTICE_NS` before.
     """
     parts = []
     for (run, flow), of_flow in tables.groups(windows, ["run", "flow"]):
@@ -125,7 +125,7 @@ def falls(runs: Runs, windows: pd.DataFrame) -> pd.DataFrame:
         t_ns = np.rint(fallen * 1e9).astype(np.int64)
         scenario = runs[run].scenario
         following = tables.together(scenario, "main", "migrated", t_ns)
-        following |= tables.together(scenario, "main", "migrated", t_ns - _NOTICE_NS)
+        following |= tables.together(scenario, "main", "migrated", t_ns - NOTICE_NS)
         parts.append(pd.DataFrame({"run": run, "flow": flow, "t_ns": t_ns, "following": following}))
     return pd.concat(parts, ignore_index=True)
 
