@@ -133,28 +133,3 @@ def falls(runs: Runs, windows: pd.DataFrame) -> pd.DataFrame:
 def following_share(found: pd.DataFrame) -> pd.DataFrame:
     """Return by run the share of falls in % that follow a move: ``run``, ``percent``; `found` comes from `falls`."""
     return (100 * found.groupby("run")["following"].mean()).rename("percent").reset_index()
-
-
-def first_and_last(runs: Runs) -> Measured:
-    """Measure, by period, the migrated flow's largest window in its first slot, and after the main flow has ended.
-
-    The numbers are means over the runs with two flows.
-    """
-    main = runs.flows[runs.flows["flow"] == "main"].set_index("run")
-    windows = runs.tcp[(runs.tcp["flow"] == "migrated") & runs.tcp["run"].isin(main.index)]
-    windows = windows.assign(period_ms=windows["run"].map(main["period_ms"]))
-    t_s = windows["t_ns"] / 1e9
-    parts = {
-        "first slot": t_s < windows["period_ms"] / 1000,
-        "after the main flow": t_s > windows["run"].map(main["end_s"]),
-    }
-    largest = {name: windows[part].groupby(["period_ms", "run"])["cwnd_B"].max() for name, part in parts.items()}
-    return Measured(
-        {
-            f"{period:g} ms, {name}": float(value) / 1e3
-            for period in sorted(windows["period_ms"].unique(), reverse=True)
-            for name, of_runs in largest.items()
-            for value in [of_runs.loc[period].mean()]
-        },
-        "kB",
-    )
