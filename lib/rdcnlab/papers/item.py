@@ -4,17 +4,20 @@
 from __future__ import annotations
 
 import abc
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import pandas as pd
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, field_validator
 
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.quantities import Frozen, whole
-from rdcnlab.papers import claims
+from rdcnlab.papers import claims, verdicts
+from rdcnlab.papers.claims import Claim
+from rdcnlab.papers.expectation import Expectation
 from rdcnlab.runs.campaign import campaign, lookup
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import CARRIED, WHOLE, WINDOWS, Part
@@ -36,7 +39,8 @@ class Cause:
     Parameters
     ----------
     claim : str
-        Id of the claim. The causes of a claim have the same order as the sentences of its ``because``.
+        Id of the claim. The causes of a claim have the same order as the sentences of its ``because``, and after them
+        those of its ``ruled_out``: an experiment may also show that something is not the cause.
     shown_by : Item
         The item, changed so that the cause is removed or added; `Item.again` makes such an item.
     look : callable, optional
@@ -62,6 +66,9 @@ class Item(Frozen, abc.ABC):
         Number of runs of each scenario. None takes the number of the profile.
     changes : dict
         Changes to every scenario, in the form that `Scenario.with_` takes: ``{"transport.rmem": ...}``.
+    column : str
+        The testbed, one of the paper's columns. By default it is the first in which the item is scored; see
+        `rdcnlab.papers.claims.Column`.
 
     Raises
     ------
@@ -81,9 +88,13 @@ class Item(Frozen, abc.ABC):
     #: Number of runs of each scenario, by profile.
     runs_of_profile: ClassVar[Mapping[str, int]] = {"quick": 3, "paper": 30}
 
+    #: Why claims are not judged again on halves of the seeds; empty if they are.
+    undivided: ClassVar[str] = ""
+
     profile: Profile = "quick"
     seeds: Annotated[int, whole(1, 10_000)] | None = None
     changes: dict[str, Any] = Field(default_factory=dict)
+    column: Annotated[str, Field(validate_default=True)] = ""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **arguments: Any) -> None:
@@ -97,13 +108,32 @@ class Item(Frozen, abc.ABC):
         except ValidationError as error:
             raise input_error(error, type(self)) from None
 
+    @field_validator("column")
+    @classmethod
+    def _one_of_the_papers(cls, value: str) -> str:
+        known = [column.id for column in cls.columns()]
+        if value and value not in known:
+            raise ValueError(", ".join(known))
+        return value or known[0]
+
+    @classmethod
+    def columns(cls) -> tuple[claims.Column, ...]:
+        """Return the columns in which the item is run and scored. The first is the default."""
+        return claims.paper(cls.paper).columns_of(cls.id)
+
+    @property
+    def testbed(self) -> claims.Column:
+        """The item's column, with its title and its changes."""
+        return next(column for column in self.columns() if column.id == self.column)
+
     @abc.abstractmethod
     def points(self) -> list[Scenario]:
-        """Return all scenarios that must be run, with the paper's settings."""
+        """Return all scenarios that must be run, with the paper's settings, before the changes of the column."""
 
     def scenarios(self) -> list[Scenario]:
-        """Return all scenarios that must be run, with the item's `changes` applied."""
-        return [scenario.with_(**self.changes) for scenario in self.points()]
+        """Return all scenarios that must be run, with the changes of the column and the item's `changes` applied."""
+        changes = {**self.testbed.changes, **self.changes}
+        return [scenario.with_(**changes) for scenario in self.points()]
 
     @abc.abstractmethod
     def plot(self, runs: Runs) -> Figure:
@@ -130,15 +160,18 @@ class Item(Frozen, abc.ABC):
         return []
 
     def again(self, **parameters: Any) -> Self:
-        """Return this item with other parameters, for the experiment of a cause. It has few runs by default."""
-        return type(self)(**{"seeds": self.few, **parameters})
+        """Return this item with other parameters, for the experiment of a cause.
+
+        By default it has few runs, and the same column.
+        """
+        return type(self)(**{"seeds": self.few, "column": self.column, **parameters})
 
     @property
     def count(self) -> int:
         """Number of runs of each scenario."""
         return self.runs_of_profile[self.profile] if self.seeds is None else self.seeds
 
-    def expected(self, claim: str) -> claims.Expectation | None:
+    def expected(self, claim: str) -> Expectation | None:
         """Return the expectation of a claim, to draw it into the figure; None if there is no such claim."""
         return next((each.expect for each in self.claims.claims if each.id == claim), None)
 
@@ -188,11 +221,34 @@ class Item(Frozen, abc.ABC):
     def rows(self, runs: Runs | None) -> list[dict[str, Any]]:
         """Return the scorecard: one row for each claim. Without runs every verdict is ``not run``."""
         measured = {} if runs is None else self.measure(runs)
-        count = 0 if runs is None else len(runs)
+        halves = [] if runs is None else [self.measure(half) for half in self.halves(runs)]
         return [
-            claims.row(self.paper, self.id, claim, measured.get(claim.id), profile=self.profile, runs=count)
+            verdicts.row(
+                self.paper,
+                self.id,
+                self.column,
+                claim,
+                measured.get(claim.id),
+                first=measured.get(f"{claim.id} was", measured.get(claim.id)),
+                halves=[half[claim.id] for half in halves if claim.id in half],
+                own=self.claims.own,
+                profile=self.profile,
+                runs=0 if runs is None else len(runs),
+            )
             for claim in self.claims.claims
         ]
+
+    def halves(self, runs: Runs) -> list[Runs]:
+        """Return the runs of every other seed, and the runs of the other seeds; empty if they cannot be halved.
+
+        They cannot be if there is only one seed, if scenarios have different numbers of seeds, or if the item is
+        `undivided`.
+        """
+        counts = Counter(run.scenario.seed for run in runs)
+        if self.undivided or len(counts) < 2 or len(set(counts.values())) > 1:
+            return []
+        seeds = sorted(counts)
+        return [runs.select(lambda scenario, half=half: scenario.seed in half) for half in (seeds[::2], seeds[1::2])]  # type: ignore[misc]
 
     def score(self, runs: Runs) -> pd.DataFrame:
         """Return the scorecard as a table for readers: claim, expected, measured, verdict."""
@@ -200,22 +256,33 @@ class Item(Frozen, abc.ABC):
         return frame[["text", "expected", "measured", "verdict"]]
 
     def explain(self, *, workers: int | None = None, store: Store | None = None, progress: bool = True) -> pd.DataFrame:
-        """Run the experiments of the causes, and return the measurement and the verdict of each."""
+        """Run the experiments of the causes, and return the measurement and the verdict of each.
+
+        An experiment that rules something out says so in the column ``because``.
+        """
         rows = []
-        words = {claim.id: iter(claim.because) for claim in self.claims.claims}
+        known = {claim.id: claim for claim in self.claims.claims}
+        words = {name: iter(self._sentences(claim)) for name, claim in known.items()}
         for cause in self.causes():
             runs = cause.shown_by.run(workers=workers, store=store, progress=progress)
-            claim = next(claim for claim in self.claims.claims if claim.id == cause.claim)
+            claim = known[cause.claim]
             there = cause.shown_by.measure(runs)[claim.id] if cause.look is None else cause.look(runs)
             rows.append(
                 {
                     "claim": claim.id,
                     "because": next(words[claim.id]),
                     "there": there.text(claim.unit if cause.look is None else ""),
-                    "verdict there": str(claims.judge(claim, there)) if cause.look is None else "",
+                    "verdict there": str(verdicts.judge(claim, there).verdict) if cause.look is None else "",
                 }
             )
         return pd.DataFrame(rows, columns=["claim", "because", "there", "verdict there"]).set_index("claim")
+
+    def _sentences(self, claim: Claim) -> list[str]:
+        """Return what is known of the cause, one sentence for each experiment."""
+        return [
+            *claim.causes(self.column),
+            *(f"cause unknown; ruled out: {sentence}" for sentence in claim.excluded(self.column)),
+        ]
 
     def provenance(self, runs: Runs) -> str:
         """Describe in one line where the runs come from."""
@@ -223,6 +290,6 @@ class Item(Frozen, abc.ABC):
         engines = sorted({str(run.provenance.get("identity", "?"))[:12] for run in runs})
         seconds = sum(float(run.provenance.get("wall_s", 0.0)) for run in runs)
         return (
-            f"{self.paper}/{self.id}, profile {self.profile}: {len(runs)} runs ({shipped} shipped) by engine "
-            f"{', '.join(engines)}; {seconds:.0f} s of one core."
+            f"{self.paper}/{self.id}, column {self.column}, profile {self.profile}: {len(runs)} runs "
+            f"({shipped} shipped) by engine {', '.join(engines)}; {seconds:.0f} s of one core."
         )

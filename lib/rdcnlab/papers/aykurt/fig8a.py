@@ -55,7 +55,8 @@ class Fig8a(Item):
         seen = {case: competition.phases(of) for case, of in found.items()}
         full = {case: competition.peaks(of).items() for case, of in seen.items()}
         return {
-            "fair": Measured({case: tables.jain(competition.shared(of)) for case, of in seen.items()}),
+            "fair": Measured({case: competition.fairness(of) for case, of in seen.items()}),
+            "fair was": Measured({case: tables.jain(list(competition.shared(of).values())) for case, of in seen.items()}),
             "full-rate": Measured({f"{case}, {flow}": rate for case, of in full.items() for flow, rate in of}),
             "equal": Measured({c: competition.unequal(tables.completion(of.flows)) for c, of in found.items()}),
         }

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import figures, folded, weeks
+from rdcnlab.analysis.intervals import estimates
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.papers.item import Cause
@@ -60,7 +61,7 @@ class Fairness(Throughput):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Compare TDTCP flows with CUBIC flows of the same run, and these with CUBIC flows in runs without TDTCP."""
-        mean = self.shares(runs)["mean"].to_dict()
+        mean = estimates(self.shares(runs))
         mixed = [count for count in self.counts if {(count, "tdtcp"), (count, "cubic")} <= set(mean)]
         measured = {"alike": Measured({f"{n}": mean[n, "tdtcp"] / mean[n, "cubic"] for n in mixed})}
         if (0, "cubic") in mean:

@@ -109,6 +109,10 @@ class Throughput(Weeks):
         """Return by case the total goodput of all flows; see `folded.goodput`."""
         return folded.goodput(self.present(runs))
 
+    def goodput_of_runs(self, runs: Runs) -> pd.DataFrame:
+        """Return by case and seed the total goodput of all flows; see `folded.goodput_of_runs`."""
+        return folded.goodput_of_runs(self.present(runs))
+
     def plot(self, runs: Runs) -> Figure:
         """Draw the sequence graphs and their bounds."""
         return folded.plot_sequences(self.lines(runs), self.first, "packet", "circuit")
