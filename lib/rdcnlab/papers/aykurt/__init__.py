@@ -9,6 +9,7 @@ from rdcnlab.papers.lazy import Package
 
 if TYPE_CHECKING:
     from rdcnlab.papers.aykurt.buffer import Buffer as buffer
+    from rdcnlab.papers.aykurt.discards import Discards as discards
     from rdcnlab.papers.aykurt.fig3 import Fig3 as fig3
     from rdcnlab.papers.aykurt.fig4 import Fig4 as fig4
     from rdcnlab.papers.aykurt.fig5 import Fig5 as fig5
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ITEMS",
     "buffer",
+    "discards",
     "fig3",
     "fig4",
     "fig5",
@@ -72,6 +74,7 @@ ITEMS = (
     "tab3",
     "general",
     "buffer",
+    "discards",
 )
 
 sys.modules[__name__].__class__ = Package
