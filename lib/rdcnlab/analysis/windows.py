@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from rdcnlab.analysis import tables
+from rdcnlab.analysis.intervals import Estimate, jackknife
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.runs.frame import Runs
@@ -42,14 +43,17 @@ def together(windows: pd.DataFrame, runs: Runs) -> pd.DataFrame:
     return windows[windows["t_s"] < windows["run"].map(both)]
 
 
-def largest_before_fall(windows: pd.DataFrame) -> float:
-    """Return the largest window [B] of single flows before their first fall; without a fall, the whole flow counts."""
-    found = []
-    for _, of_run in tables.groups(windows[windows["flow"] == "single"], ["run"]):
+def largest_of_runs(windows: pd.DataFrame) -> pd.DataFrame:
+    """Return the largest window of each single flow before its first fall: ``run``, ``cwnd_B``.
+
+    Without a fall the whole flow counts.
+    """
+    rows = []
+    for (run,), of_run in tables.groups(windows[windows["flow"] == "single"], ["run"]):
         fallen = tables.falls(of_run["t_s"].to_numpy(), of_run["cwnd_B"].to_numpy(), _FALL)
         before = of_run[of_run["t_s"] < fallen[0]] if fallen.size else of_run
-        found.append(float(before["cwnd_B"].max()))
-    return float(np.mean(found))
+        rows.append({"run": run, "cwnd_B": float(before["cwnd_B"].max())})
+    return pd.DataFrame(rows, columns=["run", "cwnd_B"])
 
 
 def teeth(inside: pd.DataFrame) -> pd.DataFrame:
@@ -75,6 +79,43 @@ def growth(windows: pd.DataFrame, runs: Runs) -> pd.Series[float]:
     return (largest[True] > largest[False]).groupby("period_ms").mean() * 100
 
 
+def mean_growth(windows: pd.DataFrame, ended: pd.DataFrame) -> dict[float, Estimate]:
+    """Compare the largest values of the migrated flow's mean window after and before the main flow's end, by period.
+
+    The mean is over runs, at each instant. The first cycle does not count, and an instant counts if the flow still runs
+    in at least half of the runs. The main flow's end is the mean over runs.
+
+    Parameters
+    ----------
+    windows : DataFrame
+        Windows as `sampled` returns them, with a column ``seed``.
+    ended : DataFrame
+        Ends of the flows in s, with columns ``period_ms``, ``main`` and ``seed``.
+
+    Returns
+    -------
+    dict of float to Estimate
+        Ratio of the largest value after the end to the largest before, by period in ms. It is 0 if the migrated flow
+        ends first.
+    """
+    return {float(period): _growth(of, ended, float(period)) for (period,), of in tables.groups(windows, ["period_ms"])}
+
+
+def _growth(windows: pd.DataFrame, ended: pd.DataFrame, period_ms: float) -> Estimate:
+    late = windows[(windows["flow"] == "migrated") & (windows["t_s"] >= 2 * period_ms / 1000)]
+    curves = late.pivot_table(index=late["t_s"].round(6), columns="seed", values="cwnd_B")
+    end = ended[ended["period_ms"] == period_ms].groupby("seed")["main"].mean()
+
+    def ratio(chosen: pd.DataFrame) -> float:
+        seeds = list(chosen["seed"])
+        running = curves[seeds].notna().sum(axis=1) * 2 >= len(seeds)
+        mean = curves[seeds].mean(axis=1)[running]
+        after = mean.index > end[seeds].mean()
+        return float(mean[after].max() / mean[~after].max()) if after.any() else 0.0
+
+    return jackknife(pd.DataFrame({"seed": list(curves.columns)}), ratio)
+
+
 def falls(runs: Runs, windows: pd.DataFrame) -> pd.DataFrame:
     """Return all falls: ``run``, ``flow``, ``t_ns``, and whether they are ``following`` a move onto the shared link.
 
@@ -89,6 +130,11 @@ def falls(runs: Runs, windows: pd.DataFrame) -> pd.DataFrame:
         following |= tables.together(scenario, "main", "migrated", t_ns - _NOTICE_NS)
         parts.append(pd.DataFrame({"run": run, "flow": flow, "t_ns": t_ns, "following": following}))
     return pd.concat(parts, ignore_index=True)
+
+
+def following_share(found: pd.DataFrame) -> pd.DataFrame:
+    """Return by run the share of falls in % that follow a move: ``run``, ``percent``; `found` comes from `falls`."""
+    return (100 * found.groupby("run")["following"].mean()).rename("percent").reset_index()
 
 
 def timeouts(runs: Runs, period_ms: int) -> Measured:
