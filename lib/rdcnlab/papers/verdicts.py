@@ -187,8 +187,10 @@ def row(
         "runs": runs,
         "holds": judgement.holds,
         "remark": judgement.remark,
-        "own": own,
-        "counted": not (claim.not_counted or own),
+        "because": list(claim.causes(column)),
+        "ruled_out": list(claim.excluded(column)),
+        "own": own or claim.own,
+        "counted": not (claim.not_counted or own or claim.own),
         "was": None
         if was is None
         else {
