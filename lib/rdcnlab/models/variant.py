@@ -150,9 +150,7 @@ def _features(samples: Floats, form: Form = "wide") -> Floats:
     return features
 
 
-def trained(
-    data: Traces, *, epochs: int = EPOCHS, seed: int = 0, show: bool = True, form: Form = "wide"
-) -> Classifier:
+def trained(data: Traces, *, epochs: int = EPOCHS, seed: int = 0, show: bool = True, form: Form = "wide") -> Classifier:
     """Return the classifier for some traces: the saved one if there is one, otherwise a new one, which is saved.
 
     The runs of the last seed are validation data: the pass of the training with the best result on them is kept. If
