@@ -7,7 +7,7 @@ whole interval lies outside. Otherwise it is *open*: more seeds would tell.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import numpy as np
@@ -44,12 +44,6 @@ def judged(stats: pd.DataFrame, bounds: Mapping[str, Bounds]) -> pd.DataFrame:
     return states.unstack(0).reindex(columns=list(bounds)).sort_index()
 
 
-def varying(stats: pd.DataFrame) -> list[str]:
-    """Return the names of the statements whose number depends on the value; the others cannot select a value."""
-    means = stats["mean"].groupby(level=0, sort=False)
-    return [str(name) for name, of in means if of.max() > of.min()]
-
-
 def together(states: pd.DataFrame) -> pd.Series[str]:
     """Return for each value whether all statements hold; if one fails, the value fails."""
     found = np.where(
@@ -67,22 +61,23 @@ def interval(states: pd.Series[str]) -> tuple[float, float] | None:
     return None if longest is None else (float(longest[0]), float(longest[-1]))
 
 
-def bracket(states: pd.Series[str], inside: tuple[float, float]) -> tuple[float, float]:
-    """Return the nearest failing values below and above an interval, or infinity where none fails."""
-    failing = states.index[states == "fails"].to_numpy(dtype=float)
-    below, above = failing[failing < inside[0]], failing[failing > inside[1]]
-    return (float(below.max()) if below.size else -np.inf, float(above.min()) if above.size else np.inf)
-
-
 def failures(states: pd.DataFrame) -> dict[str, list[float]]:
     """Return for each statement the values at which it fails."""
     return {str(name): [float(value) for value in states.index[states[name] == "fails"]] for name in states.columns}
 
 
 def plot(
-    stats: Mapping[str, pd.DataFrame], bounds: Mapping[str, Bounds], labels: Mapping[str, str], xlabel: str, mark: float
+    stats: Mapping[str, pd.DataFrame],
+    bounds: Mapping[str, Bounds],
+    labels: Mapping[str, str],
+    xlabel: str,
+    mark: float,
+    chosen: Sequence[str],
 ) -> Figure:
-    """Draw each statement over the values, with its bounds, and shade the values at which all hold.
+    """Draw each statement over the values, with its bounds.
+
+    The values at which the `chosen` statements all hold are shaded, and those at which none of them fails are shaded
+    more lightly.
 
     Parameters
     ----------
@@ -95,9 +90,11 @@ def plot(
         Label of the horizontal axis.
     mark : float
         A value to draw as a line.
+    chosen : sequence of str
+        Names of the statements that decide what is shaded.
     """
-    first = next(iter(stats.values()))
-    inside = interval(together(judged(first, bounds)[[name for name in bounds if name in varying(first)]]))
+    states = together(judged(next(iter(stats.values())), bounds)[list(chosen)])
+    spans = [interval(states), interval(states.replace("open", "holds"))]
     with figures.style():
         figure = figures.Drawing(figsize=(2.7 * len(bounds), 2.6), layout="constrained")
         axes = figure.subplots(1, len(bounds), sharex=True, squeeze=False)[0]
@@ -115,7 +112,7 @@ def plot(
             for bound in (low, high):
                 if np.isfinite(bound):
                     ax.axhline(bound, color=figures.REFERENCE, linewidth=0.8, linestyle=":")
-            figures.shade(ax, [] if inside is None else [inside])
+            figures.shade(ax, [span for span in spans if span is not None])
             figures.reference(ax, mark, "preset", along="x")
             ax.set(xscale="log", xlabel=xlabel, ylabel=labels[name], ylim=(0, None))
         figures.legend(figure, axes[0])

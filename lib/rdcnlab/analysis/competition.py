@@ -389,14 +389,6 @@ def takeover(runs: Runs) -> Measured:
     return Measured(times)
 
 
-def as_slots_age(runs: Runs) -> Measured:
-    """Measure the migrated flow's share of the link, in %, in the first 10 ms of shared slots and afterwards."""
-    rows = on_one_link(runs)
-    age = (rows["since_ms"] < 10).map({True: "first 10 ms", False: "afterwards"})
-    rates = rows.groupby([age, "flow"])["gbps"].mean().unstack()
-    return Measured.each(100 * rates["migrated"] / rates.sum(axis=1))
-
-
 def moved_every(runs: Runs, period_ms: int) -> Runs:
     """Return the runs whose migrated flows move once every `period_ms`, dark time included."""
     cycle = 2 * period_ms * NS_PER_MS

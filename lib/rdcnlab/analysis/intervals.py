@@ -139,13 +139,6 @@ def greatest(numbers: Iterable[float]) -> Estimate:
     return Estimate(max(map(float, known)), *(max(ends) for ends in zip(*map(_ends, known), strict=True)))
 
 
-def apart(first: Estimate, second: Estimate) -> float:
-    """Return the distance between two intervals; it is negative if they overlap. It is itself exact."""
-    if not (first.known and second.known):
-        return abs(float(first) - float(second))
-    return max(first.low - second.high, second.low - first.high)
-
-
 def same_sign(first: Estimate, second: Estimate) -> Estimate:
     """Return the smaller of two numbers, counted positive in the direction of the larger one (by absolute value).
 

@@ -80,13 +80,6 @@ def soon_after_moves(runs: Runs) -> Measured:
     return Measured.each(100 * sums["soon"] / sums["all"], _POINT, f"the longest queue was {longest:.0f} kB")
 
 
-def dropped_soon(runs: Runs) -> Measured:
-    """Measure the share of drops, in %, in the first 15 ms after a move; the note has the number of all drops."""
-    sums = _since_moves(runs, "drops")
-    listed = ", ".join(f"{name}: {number:g}" for name, number in tables.cases(sums["all"], _POINT).items())
-    return Measured.each(100 * sums["soon"] / sums["all"], _POINT, f"drops {listed}")
-
-
 def marks_a_meeting(runs: Runs) -> Measured:
     """Measure thousands of marks in the first 15 ms after a move onto the shared link, by threshold and period."""
     soon = _since_moves(runs, "marks")["soon"]

@@ -30,12 +30,28 @@ def meetings(runs: Runs) -> pd.DataFrame:
 
 def with_drops(runs: Runs) -> pd.DataFrame:
     """Return by run the share of meetings, in %, in which the shared link drops a packet: ``run``, ``percent``."""
-    met = meetings(runs)
     drops = runs.queues[runs.queues["drops"] > 0]
     widths = {run: each.scenario.probes.bin for run, each in enumerate(runs)}
     t_ns = drops["bin"].to_numpy() * drops["run"].map(widths).to_numpy()
+    return _shares(meetings(runs), drops.assign(t_ns=t_ns), 0)
+
+
+def with_falls(runs: Runs, falls: pd.DataFrame) -> pd.DataFrame:
+    """Return by run the share of meetings, in %, in which the window of a flow falls: ``run``, ``percent``.
+
+    A sender notices a loss a little later, so the first `windows.NOTICE_NS` after a meeting count, too. The argument
+    `falls` comes from `windows.falls`.
+    """
+    return _shares(meetings(runs), falls, windows.NOTICE_NS)
+
+
+def _shares(met: pd.DataFrame, seen: pd.DataFrame, after_ns: int) -> pd.DataFrame:
+    """Return by run the share of meetings in which something is seen, on the meeting's link if it has a link."""
+    of_runs = dict(list(seen.groupby("run")))
     hit = []
     for run, link, begin, end in met.itertuples(index=False):
-        here = ((drops["run"] == run) & (drops["link"] == link)).to_numpy()
-        hit.append(bool((here & (t_ns >= begin) & (t_ns < end)).any()))
+        of = of_runs.get(run, seen[:0])
+        here = of["link"].to_numpy() == link if "link" in of else True
+        t_ns = of["t_ns"].to_numpy()
+        hit.append(bool(np.any(here & (t_ns >= begin) & (t_ns < end + after_ns))))
     return (100 * pd.Series(hit, dtype=float).groupby(met["run"]).mean()).rename("percent").reset_index()

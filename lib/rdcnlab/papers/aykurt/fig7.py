@@ -90,6 +90,5 @@ class Fig7(Item):
             Cause("marked-at-5", moved, marks.marks_a_meeting),
             Cause("marks-fall", moved, marks.soon_after_moves),
             Cause("marks-fall", never_moved, marks.marked_by_threshold),
-            Cause("marks-against-retransmissions", moved, marks.dropped_soon),
             Cause("fewest-at-5", never_moved, marks.again_by_threshold),
         ]

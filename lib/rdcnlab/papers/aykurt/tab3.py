@@ -80,15 +80,17 @@ class Tab3(Item):
         return Exam(runs, self.count - max(self.count // 4, 1), self.cc, _TESTS, self.epochs, form)
 
     def plot(self, runs: Runs) -> Figure:
-        """Draw the confusion matrices of the test traces: for the paper's variants, and for all variants."""
-        matrices = [self.exam(runs).confusion(names) for names in self.sets]
+        """Draw the confusion matrices of the test traces: of the paper's network, and of the better one for each set."""
+        matrices = [self.exam(runs, "plain").confusion(self.cc)]
+        matrices += [self.exam(runs).confusion(names) for names in self.sets]
         expected = self.expected("accuracy")
         with figures.style():
             figure = figures.Drawing(figsize=(3.8 * len(matrices), 3.2), layout="constrained")
             for ax, counts in zip(np.atleast_1d(figure.subplots(1, len(matrices))), matrices, strict=True):
                 figures.confusion(ax, counts)
-                right = f"{variant.accuracy(counts):.1f} % of {counts.to_numpy().sum()}"
-                if expected and tuple(counts.index) == tuple(sorted(self.cc)):
+                network = "plain network" if counts is matrices[0] else "better network"
+                right = f"{network}: {variant.accuracy(counts):.1f} % of {counts.to_numpy().sum()}"
+                if expected and counts is matrices[0]:
                     right += f" (paper: {expected.at_least:g} % of {_TESTS})"
                 ax.set(xlabel="predicted", ylabel="actual", title=right)
         return figure
