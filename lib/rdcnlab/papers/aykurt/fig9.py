@@ -5,13 +5,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-import pandas as pd
 from matplotlib.figure import Figure
 from pydantic import Field
 
-from rdcnlab.analysis import competition, tables
-from rdcnlab.analysis.intervals import jackknife
-from rdcnlab.analysis.measured import Measured, margins, means
+from rdcnlab.analysis import competition
+from rdcnlab.analysis.measured import Measured, margins, means, trend
 from rdcnlab.fields.quantities import Listed
 from rdcnlab.papers.aykurt.space import Downtime, Variant, Volume, grid
 from rdcnlab.papers.item import Item
@@ -70,7 +68,7 @@ class Fig9(Item):
         gains = margins(means(bright, "of_ms", "main_s"), means(times, "of_ms", "main_s"), self.periods_ms, "{} ms")
         measured = {
             "drops": Measured({f"{ms} ms": float((of == "drop_dark").sum()) for ms, of in events.items()}),
-            "prolongation": Measured.one(jackknife(times, _trend)),
+            "prolongation": Measured.one(trend(times, "of_ms", "migrated_s")),
             "main-gains": Measured(gains),
         }
         if 100 in dark:
@@ -85,12 +83,6 @@ class Fig9(Item):
         """Return the runs of each period, with downtime or without."""
         chosen = runs.select(lambda scenario: _is_dark(scenario) == dark)
         return {period: competition.moved_every(chosen, period) for period in self.periods_ms}
-
-
-def _trend(times: pd.DataFrame) -> float:
-    """Return Spearman's coefficient of the migrated flow's mean completion time over the period."""
-    of_periods = times.groupby("of_ms")["migrated_s"].mean()
-    return tables.spearman(of_periods.index, of_periods)
 
 
 def _is_dark(scenario: Scenario) -> bool:
