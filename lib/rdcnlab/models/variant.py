@@ -137,8 +137,9 @@ def plain(length_ms: int, classes: int) -> Any:
 def _features(samples: Floats, form: Form = "wide") -> Floats:
     """Return the features for a network, shape (n, ms, channels).
 
-    The plain form has two: the logarithms of window and RTT. The wide form has `_CHANNELS`. The features are: the logarithms of window and RTT, which range over three decades; their changes from one ms to the
-    next; and the growth of the window per RTT, in units of 9 kB. Changes are compressed symmetrically around zero.
+    The plain form has two: the logarithms of window and RTT, which range over three decades. The wide form has
+    `_CHANNELS`: these, their changes from one ms to the next, and the growth of the window per RTT, in units of 9 kB.
+    Changes are compressed symmetrically around zero.
     """
     logs = np.log1p(samples)
     if form == "plain":
