@@ -36,7 +36,7 @@ def seen(slots: list[list[tuple[float, float]]], runs: int = 1) -> pd.DataFrame:
 def test_fairness_is_that_of_each_slot_and_not_of_the_means() -> None:
     """Each flow takes every other slot: the mean rates are equal (Jain 1), but no slot is fair (Jain 0.5)."""
     slots = [[(10.0, 0.0)] * 5, [(0.0, 10.0)] * 5]
-    assert competition.shared(seen(slots)) == {"main": 5, "migrated": 5}
+    assert competition.shared(seen(slots))["mean"].tolist() == [5, 5]
     found = competition.fairness(seen(slots, runs=2))
     assert (found, found.low, found.high) == (0.5, 0.5, 0.5)
     # 8 and 2 of 10: 100 / (2 * 68)
@@ -50,18 +50,20 @@ def test_a_slot_that_a_flow_does_not_finish_has_no_fairness() -> None:
 def test_a_share_is_that_of_whole_slots_or_of_their_last_fifth() -> None:
     """The migrated flow gets all of the link in the last of five ms and half before."""
     slots = [[*[(5.0, 5.0)] * 4, (0.0, 10.0)]]
-    assert competition.share(seen(slots), "migrated") == pytest.approx(60)
-    assert competition.share(seen(slots), "migrated", late=True) == pytest.approx(100)
+    assert competition.shares(seen(slots), "migrated") == pytest.approx(60)
+    assert competition.shares(seen(slots), "migrated", late=True) == pytest.approx(100)
     two = pd.concat([seen(slots), seen([[(5.0, 5.0)] * 5]).assign(run=1)])
-    found = competition.share(two, "migrated")
+    found = competition.shares(two, "migrated")
     # 60 and 50 %: t(0.975, 1) = 12.706, s = 7.071
     assert (found, found.high) == (pytest.approx(55), pytest.approx(55 + 12.706 * 5, abs=0.01))
 
 
 def test_rates_on_a_link_are_means_of_runs() -> None:
     two = pd.concat([seen([[(4.0, 6.0)] * 5]), seen([[(6.0, 4.0)] * 5]).assign(run=1)])
-    assert competition.shared(two) == {"main": 5, "migrated": 5}
-    assert competition.peaks(two.assign(phase="apart")) == {"main": 5, "migrated": 5}
+    stats = competition.shared(two)
+    assert stats["mean"].to_dict() == {"main": 5, "migrated": 5}
+    assert (stats["n"] == 2).all()
+    assert competition.peaks(two.assign(phase="apart"))["mean"].to_dict() == {"main": 5, "migrated": 5}
     after = two.assign(migrated_runs=False, both_run=False)
     assert competition.alone(after, "main") == 5
 

@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from rdcnlab.app.cli import ship
+from rdcnlab.app.report import judged, page
 from rdcnlab.fields.errors import InputError
 from rdcnlab.papers import aykurt
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store
+from tests.papers.test_claims import two_columns
 
 
 @pytest.mark.usefixtures("fake_engine")
@@ -66,3 +68,28 @@ def test_shipped_results_serve_their_items(
     # figures 4 and 5 have the same runs, so the completion times are stored only once
     assert kept == {"fig4": {"runs", "flows", "throughput"}, "fig5": {"runs", "flows", "tcp"}}
     assert list(Store()) == []
+
+
+@pytest.mark.usefixtures("fake_engine")
+def test_runs_of_all_columns_are_shipped_and_scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RDCNLAB_RESULTS", str(tmp_path / "results"))
+    monkeypatch.setenv("RDCNLAB_STORE", str(tmp_path / "runs"))
+    two_columns(monkeypatch)
+    kind = aykurt.fig8a
+    monkeypatch.setattr(kind, "runs_of_profile", {"quick": 1, "paper": 2})
+    for column in kind.columns():
+        kind(profile="paper", column=column.id).run(progress=False)
+    ship(["aykurt/fig8a"])
+    shipped = list(Shipped())
+    assert len(shipped) == 2 * 2 * 2  # columns, periods, seeds
+    assert {row.data["transport"]["sack"] for row in shipped} == {True, False}
+    # on another machine
+    monkeypatch.setenv("RDCNLAB_STORE", str(tmp_path / "empty"))
+    monkeypatch.setenv("FAKE_IDENTITY", "another")
+    rows = judged(kind, Store())
+    assert [row["column"] for row in rows] == ["a"] * 3 + ["b"] * 3
+    assert {row["verdict"] for row in rows} == {"reproduced"}
+    assert {row["runs"] for row in rows} == {4}
+    text = page([kind], Store())
+    assert text.count("<img") == 2
+    assert "aykurt, column b: 3 of 3 counted claims reproduced (100 %)" in text

@@ -100,9 +100,8 @@ def test_causes_are_of_every_column_or_of_one() -> None:
     assert (claim.excluded("a"), claim.excluded("b")) == (("r",), ())
 
 
-@pytest.fixture
 def two_columns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two columns for figure 4 of aykurt; the scenarios of the second have another transport."""
+    """Give all items of aykurt two columns; the scenarios of the second have another transport."""
     paper = claims.paper("aykurt")
     columns = tuple(claims.Column.model_validate(column) for column in TWO_COLUMNS["columns"])
     items = tuple(item.model_copy(update={"columns": ("a", "b")}) for item in paper.items)
@@ -110,8 +109,8 @@ def two_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(claims, "paper", lambda name: changed)
 
 
-@pytest.mark.usefixtures("two_columns")
-def test_a_column_changes_every_scenario() -> None:
+def test_a_column_changes_every_scenario(monkeypatch: pytest.MonkeyPatch) -> None:
+    two_columns(monkeypatch)
     first, second = (aykurt.fig4(**column) for column in ({}, {"column": "b"}))
     assert (first.column, second.column) == ("a", "b")
     assert {scenario.transport.sack for scenario in first.scenarios()} == {True}

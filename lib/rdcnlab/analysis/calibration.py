@@ -46,7 +46,9 @@ def judged(stats: pd.DataFrame, bounds: Mapping[str, Bounds]) -> pd.DataFrame:
 
 def together(states: pd.DataFrame) -> pd.Series[str]:
     """Return for each value whether all statements hold; if one fails, the value fails."""
-    found = np.where((states == "fails").any(axis=1), "fails", np.where((states == "holds").all(axis=1), "holds", "open"))
+    found = np.where(
+        (states == "fails").any(axis=1), "fails", np.where((states == "holds").all(axis=1), "holds", "open")
+    )
     return pd.Series(found, index=states.index)
 
 

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from rdcnlab.analysis import figures, tables
 from rdcnlab.analysis.intervals import Estimate, jackknife, over_seeds
-from rdcnlab.analysis.measured import Measured
+from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import DARK
@@ -101,20 +101,15 @@ def _below(rates: pd.DataFrame, at: str, value: str, weight: str | None = None) 
     return 100 * float((means["migrated"] < means["main"]).mean()) if len(means) else float("nan")
 
 
-def trend(times: pd.DataFrame) -> Estimate:
+def trend(times: pd.DataFrame) -> float:
     """Return Spearman's coefficient of mean prolongation over period; `times` comes from `tables.completion`."""
-
-    def coefficient(part: pd.DataFrame) -> float:
-        means = part.groupby("period_ms")["prolongation_s"].mean()
-        return tables.spearman(means.index, means)
-
-    return jackknife(times, coefficient).within(-1, 1)
+    of_periods = times.groupby("period_ms")["prolongation_s"].mean()
+    return tables.spearman(of_periods.index, of_periods)
 
 
 def prolongations(runs: Runs) -> Measured:
     """Measure the mean prolongation by period."""
-    means = tables.completion(runs.flows).groupby("period_ms")["prolongation_s"].mean()
-    return Measured.each(means, "{:g} ms", "s")
+    return Measured.each(means(tables.completion(runs.flows), "period_ms", "prolongation_s"), "{:g} ms", "s")
 
 
 def bin_ms(period_ms: int) -> int:
@@ -255,66 +250,51 @@ def _phases(runs: Runs, base_ns: int, names: Sequence[str]) -> dict[str, np.ndar
     }
 
 
-def on_one_link(seen: pd.DataFrame, *, late: bool = False) -> pd.DataFrame:
-    """Return the rows of `phases` while both flows run and are on one link.
+def on_one_link(runs: Runs) -> pd.DataFrame:
+    """Return the rows of `phases` while both flows run and are on one link."""
+    return _on_one_link(phases(runs), late=False)
 
-    With `late` only the last fifth of each slot counts: after a move the queue of the old link still drains, and until
-    it is empty the moved flow also gets the rate of that link.
+
+def shared(seen: pd.DataFrame, *, late: bool = False) -> pd.DataFrame:
+    """Return the rate of each flow [Gb/s] while both run and are on one link: mean and interval over runs.
+
+    Parameters
+    ----------
+    seen : DataFrame
+        Rates, as `phases` returns them.
+    late : bool
+        Count only the last fifth of each slot.
     """
+    return _of_runs(_on_one_link(seen, late=late))
+
+
+def peaks(seen: pd.DataFrame) -> pd.DataFrame:
+    """Return the rate of each flow [Gb/s] at the end of slots on different links, while both flows run.
+
+    It has mean and interval over runs. The argument `seen` comes from `phases`.
+    """
+    return _of_runs(seen[seen["both_run"] & (seen["phase"] == "apart") & seen["late"]])
+
+
+def alone(seen: pd.DataFrame, flow: str) -> Estimate:
+    """Return the rate of a flow [Gb/s] after the other flow has ended, as a mean over runs.
+
+    It is NaN if the flow is never alone. The argument `seen` comes from `phases`.
+    """
+    (other,) = (each for each in FLOWS if each != flow)
+    rows = (seen["flow"] == flow) & seen[f"{flow}_runs"] & ~seen[f"{other}_runs"]
+    return over_seeds(seen[rows].groupby("run")["gbps"].mean())
+
+
+def _on_one_link(seen: pd.DataFrame, *, late: bool) -> pd.DataFrame:
     chosen = seen["both_run"] & (seen["phase"] == "shared")
     return seen[chosen & seen["late"] if late else chosen]
 
 
-def shared(seen: pd.DataFrame) -> dict[str, Estimate]:
-    """Return the mean rate of each flow [Gb/s] while both run and are on one link.
-
-    The argument `seen` comes from `phases`, for runs of one scenario with different seeds. The mean of each run counts
-    equally. This holds for the following functions, too.
-    """
-    return _of_flows(on_one_link(seen))
-
-
-def peaks(seen: pd.DataFrame) -> dict[str, Estimate]:
-    """Return the mean rate of each flow [Gb/s] at the end of slots on different links, while both flows run."""
-    return _of_flows(seen[seen["both_run"] & (seen["phase"] == "apart") & seen["late"]])
-
-
-def alone(seen: pd.DataFrame, flow: str) -> Estimate:
-    """Return the mean rate of a flow [Gb/s] after the other flow has ended; NaN if the flow is never alone."""
-    (other,) = (each for each in FLOWS if each != flow)
-    rows = seen[f"{flow}_runs"] & ~seen[f"{other}_runs"]
-    return _of_flows(seen[rows]).get(flow, Estimate(float("nan")))
-
-
-def share(seen: pd.DataFrame, flow: str, *, late: bool = False) -> Estimate:
-    """Return the rate of one flow as a percentage of the sum of all rates, while both run and are on one link.
-
-    With `late` only the last fifth of each slot counts.
-    """
-    rates = _of_runs(on_one_link(seen, late=late))
-    return over_seeds(100 * rates[flow] / rates.sum(axis=1))
-
-
-def fairness(seen: pd.DataFrame) -> Estimate:
-    """Return Jain's index of the flows' mean rates in a slot on one link: the mean over slots, then over runs.
-
-    Slots in which a flow ends do not count.
-    """
-    rows = on_one_link(seen)
-    begin = (rows["t_s"] * 1000).round().astype(np.int64) - rows["since_ms"]
-    slots = rows.assign(begin=begin).groupby(["run", "begin", "flow"], observed=True)["gbps"].agg(["mean", "size"])
-    rates, lengths = slots["mean"].unstack("flow"), slots["size"].unstack("flow").min(axis=1)
-    whole = rates[lengths == lengths.max()]
-    return over_seeds(whole.apply(tables.jain, axis=1).groupby("run").mean())
-
-
 def _of_runs(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean rate in some rows of `phases`: one row for each run, one column for each flow."""
-    return rows.groupby(["run", "flow"], observed=True)["gbps"].mean().unstack("flow")
-
-
-def _of_flows(rows: pd.DataFrame) -> dict[str, Estimate]:
-    return {str(flow): over_seeds(rates) for flow, rates in _of_runs(rows).items()}
+    """Average rates by flow: first in each run, then over runs."""
+    of_runs = rows.groupby(["run", "flow"], observed=True)["gbps"].mean().reset_index()
+    return means(of_runs.astype({"flow": str}), "flow", "gbps")
 
 
 def rates_on_one_link(
@@ -322,14 +302,44 @@ def rates_on_one_link(
 ) -> pd.DataFrame:
     """Return a flow's mean rate while both run and are on one link: `name` (the case), ``run``, ``gbps``.
 
-    With `late` only the last fifth of each slot counts; see `on_one_link`.
+    In the begin of a slot the queue of the old link still drains, so that the moved flow also gets the rate of that
+    link. With `late` only the last fifth of each slot counts.
     """
     parts = []
     for case, runs in cases.items():
-        seen = on_one_link(phases(runs), late=late)
+        seen = _on_one_link(phases(runs), late=late)
         rates = seen[seen["flow"] == flow].groupby("run")["gbps"].mean()
         parts.append(rates.reset_index().assign(**{name: case}))
     return pd.concat(parts, ignore_index=True)
+
+
+def shares(seen: pd.DataFrame, flow: str, *, late: bool = False) -> Estimate:
+    """Return a flow's share of the link [%] while both run and are on one link, as a mean over runs.
+
+    Parameters
+    ----------
+    seen : DataFrame
+        Rates, as `phases` returns them.
+    flow : str
+        Name of the flow.
+    late : bool
+        Count only the last fifth of each slot, when the queues of the old link are empty and the rates have settled.
+    """
+    rates = _on_one_link(seen, late=late).groupby(["run", "flow"], observed=True)["gbps"].mean().unstack("flow")
+    return over_seeds(100 * rates[flow] / rates.sum(axis=1))
+
+
+def fairness(seen: pd.DataFrame) -> Estimate:
+    """Return Jain's index of the flows' rates in a slot on one link: the mean over a run's slots, then over runs.
+
+    The argument `seen` comes from `phases`. Slots in which a flow ends do not count.
+    """
+    rows = _on_one_link(seen, late=False)
+    begin = (rows["t_s"] * 1000).round().astype(np.int64) - rows["since_ms"]
+    slots = rows.assign(begin=begin).groupby(["run", "begin", "flow"], observed=True)["gbps"].agg(["mean", "size"])
+    rates, lengths = slots["mean"].unstack("flow"), slots["size"].unstack("flow").min(axis=1)
+    whole = rates[lengths == lengths.max()].dropna()
+    return over_seeds(whole.apply(tables.jain, axis=1).groupby("run").mean())
 
 
 def times(cases: Mapping[Any, Runs], name: str) -> pd.DataFrame:
@@ -348,14 +358,10 @@ def times(cases: Mapping[Any, Runs], name: str) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def unequal(times: pd.DataFrame) -> Estimate:
+def unequal(times: pd.DataFrame) -> float:
     """Return the difference in % of the flows' mean completion times; `times` comes from `tables.completion`."""
-
-    def percent(part: pd.DataFrame) -> float:
-        mean = part[["main_s", "migrated_s"]].mean()
-        return 100 * (float(mean["migrated_s"] / mean["main_s"]) - 1)
-
-    return abs(jackknife(times, percent))
+    mean = times[["main_s", "migrated_s"]].mean()
+    return 100 * abs(float(mean["migrated_s"] / mean["main_s"]) - 1)
 
 
 def regularity(runs: Runs, cycle_ms: int) -> pd.DataFrame:
@@ -376,7 +382,7 @@ def takeover(runs: Runs) -> Measured:
     """
     times = {}
     for period in sorted({int(period) for period in runs.scenarios["period_ms"]}, reverse=True):
-        chosen = on_one_link(phases(moved_every(runs, period)))
+        chosen = on_one_link(moved_every(runs, period))
         rates = chosen.pivot_table(index="since_ms", columns="flow", values="gbps")
         there = rates.index[rates["migrated"] >= 9 * rates["main"]]
         times[f"{period} ms"] = float(there[0]) if len(there) else float("nan")

@@ -106,11 +106,18 @@ def waiting(
     lengths: dict[str, pd.DataFrame], scenario: Scenario, part_us: tuple[float, float] = (0.0, float("inf"))
 ) -> pd.DataFrame:
     """Return by case the mean queue length in each week, or in a part of it: ``mean``, ``low``, ``high`` over runs."""
+    return means(waiting_of_runs(lengths, scenario, part_us), "case", "mean")
+
+
+def waiting_of_runs(
+    lengths: dict[str, pd.DataFrame], scenario: Scenario, part_us: tuple[float, float] = (0.0, float("inf"))
+) -> pd.DataFrame:
+    """Return by case and run the mean queue length in each week, or in a part of it: ``case``, ``run``, ``mean``."""
     parts = [of.assign(case=name) for name, of in lengths.items()]
     every = pd.concat([pd.DataFrame({"case": [], "run": [], "t_us": [], "mean": []}), *parts])
     into = into_week(every["t_us"], scenario)
-    of_run = every[(into >= part_us[0]) & (into < part_us[1])].groupby(["case", "run"])["mean"].mean().reset_index()
-    return means(of_run, "case", "mean")
+    chosen = every[(into >= part_us[0]) & (into < part_us[1])]
+    return chosen.groupby(["case", "run"])["mean"].mean().reset_index()
 
 
 def limit(scenario: Scenario) -> int | None:

@@ -56,7 +56,9 @@ def one_fits(runs: Runs, stated: Mapping[tuple[str, int], float]) -> Measured:
 
     def deviations(of: pd.DataFrame) -> pd.DataFrame:
         mean = of.groupby(["average", "group", "period_ms"])["gbps"].mean()
-        rows = {key: {each: 100 * abs(mean[each, *key] / value - 1) for each in _AVERAGES} for key, value in stated.items()}
+        rows = {
+            key: {each: 100 * abs(mean[each, *key] / value - 1) for each in _AVERAGES} for key, value in stated.items()
+        }
         return pd.DataFrame(rows).T
 
     best = deviations(both).max().idxmin()

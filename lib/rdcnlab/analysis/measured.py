@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from rdcnlab.analysis import tables
-from rdcnlab.analysis.intervals import Estimate, estimates, greatest, least
+from rdcnlab.analysis.intervals import Estimate, estimates, greatest, jackknife, least
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,16 @@ def means(frame: pd.DataFrame, by: str | Sequence[str], value: str) -> pd.DataFr
 def means_of_seeds(frame: pd.DataFrame, by: str, value: str) -> pd.DataFrame:
     """Average a column by case, as `means` does, if a seed has several rows of a case: its mean is one observation."""
     return means(frame.groupby([by, "seed"], observed=True)[value].mean().reset_index(), by, value)
+
+
+def trend(frame: pd.DataFrame, over: str, value: str) -> Estimate:
+    """Return Spearman's coefficient of the mean of a column over another column; `frame` has the ``seed`` of each row."""
+
+    def coefficient(part: pd.DataFrame) -> float:
+        mean = part.groupby(over)[value].mean()
+        return tables.spearman(mean.index, mean)
+
+    return jackknife(frame, coefficient).within(-1, 1)
 
 
 def over(stats: pd.DataFrame, more: str, less: str) -> Measured:

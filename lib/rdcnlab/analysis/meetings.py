@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Meetings: the slots in which a main and a migrated flow are on one link, from the move onto it until the move away.
 
-The flows have the names of `rdcnlab.analysis.competition`. Only whole meetings count: those that end before a flow ends.
+The flows have the names of `rdcnlab.analysis.competition`. Only whole meetings count: they end before a flow ends.
 """
 
 from __future__ import annotations

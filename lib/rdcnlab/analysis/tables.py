@@ -305,18 +305,16 @@ def completion(flows: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     flows : DataFrame
-        Columns ``run``, ``period_ms``, ``flow``, ``fct_s``, ``end_s``, and perhaps ``seed``.
+        Columns ``run``, ``period_ms``, ``flow``, ``fct_s``, ``end_s``.
 
     Returns
     -------
     DataFrame
-        ``run``, ``seed`` (if the flows have it), ``period_ms``, ``main_s`` and ``migrated_s`` (mean completion time of
-        the group), ``prolongation_s`` (their difference), ``both_s`` (end of the time in which flows of both groups
-        run).
+        ``run``, ``period_ms``, ``main_s`` and ``migrated_s`` (mean completion time of the group), ``prolongation_s``
+        (their difference), ``both_s`` (end of the time in which flows of both groups run).
     """
     by_role = flows.assign(role=flows["flow"].map(role))
-    of_run = [name for name in ("run", "seed", "period_ms") if name in flows]
-    grouped = by_role.groupby([*of_run, "role"], dropna=False)
+    grouped = by_role.groupby(["run", "period_ms", "role"], dropna=False)
     fct = grouped["fct_s"].mean().unstack("role")
     both = grouped["end_s"].max().unstack("role").min(axis=1)
     result = pd.DataFrame({"main_s": fct["main"], "migrated_s": fct["migrated"]})

@@ -11,7 +11,6 @@ import pandas as pd
 
 from rdcnlab.analysis import tables
 from rdcnlab.analysis.intervals import Estimate, jackknife
-from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.runs.frame import Runs
 
@@ -55,7 +54,7 @@ def largest_of_runs(windows: pd.DataFrame) -> pd.DataFrame:
 
 
 def teeth(inside: pd.DataFrame) -> pd.DataFrame:
-    """Return ``peak`` and ``height`` of the window in every whole cycle (two periods) but the first, by run and flow."""
+    """Return ``peak`` and ``height`` of each flow's window in every whole cycle (two periods) except the first."""
     parts = []
     for (run, flow, period), of_flow in tables.groups(inside, ["run", "flow", "period_ms"]):
         cycle = 2 * period / 1000

@@ -30,7 +30,8 @@ def judged(data: pd.DataFrame, hardest: tuple[float, float]) -> dict[str, Measur
     -------
     dict of str to Measured
         ``r2`` and ``mse`` (the notes have them for held-out scenarios), ``hardest`` (the ranks of this day and night by
-        residual and by prolongation, if the data have them) and ``important``. Empty if there are fewer rows than folds.
+        residual and by prolongation, if the data have them) and ``important``. Empty if there are fewer rows than
+        folds.
     """
     if len(data) < fct.FOLDS:
         return {}

@@ -137,8 +137,9 @@ def plain(length_ms: int, classes: int) -> Any:
 def _features(samples: Floats, form: Form = "wide") -> Floats:
     """Return the features for a network, shape (n, ms, channels).
 
-    The plain form has two: the logarithms of window and RTT. The wide form has `_CHANNELS`. The features are: the logarithms of window and RTT, which range over three decades; their changes from one ms to the
-    next; and the growth of the window per RTT, in units of 9 kB. Changes are compressed symmetrically around zero.
+    The plain form has two: the logarithms of window and RTT, which range over three decades. The wide form has
+    `_CHANNELS`: these, their changes from one ms to the next, and the growth of the window per RTT, in units of 9 kB.
+    Changes are compressed symmetrically around zero.
     """
     logs = np.log1p(samples)
     if form == "plain":
@@ -150,9 +151,7 @@ def _features(samples: Floats, form: Form = "wide") -> Floats:
     return features
 
 
-def trained(
-    data: Traces, *, epochs: int = EPOCHS, seed: int = 0, show: bool = True, form: Form = "wide"
-) -> Classifier:
+def trained(data: Traces, *, epochs: int = EPOCHS, seed: int = 0, show: bool = True, form: Form = "wide") -> Classifier:
     """Return the classifier for some traces: the saved one if there is one, otherwise a new one, which is saved.
 
     The runs of the last seed are validation data: the pass of the training with the best result on them is kept. If

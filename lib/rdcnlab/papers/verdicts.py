@@ -187,6 +187,8 @@ def row(
         "runs": runs,
         "holds": judgement.holds,
         "remark": judgement.remark,
+        "because": list(claim.causes(column)),
+        "ruled_out": list(claim.excluded(column)),
         "own": own or claim.own,
         "counted": not (claim.not_counted or own or claim.own),
         "was": None

@@ -16,7 +16,6 @@ from pydantic import Field
 
 from rdcnlab.analysis import calibration, meetings, tables, windows
 from rdcnlab.analysis.calibration import Bounds
-from rdcnlab.analysis.intervals import Estimate, estimates
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.papers import claims
@@ -97,17 +96,19 @@ class Buffer(Item):
         stats = self.stats(runs, shared=False)
         states = calibration.judged(stats, self.bounds)
         alone = tables.listed(stats.loc["alone"], "kB", "in {:g} kB")
-        own, shared = (self._peaks(runs, shared=shared) for shared in (False, True))
-        apart = {key: abs(own[key] - peak) for key, peak in shared.items() if key in own}
         return {
             "satisfied": _satisfied(states[[*_WINDOWS, _LOSS]], f"the window of a single flow is {alone}"),
             "satisfied-by-windows": _satisfied(states[list(_WINDOWS)]),
-            "shared-alike": Measured.each(apart, "{}, {:g} kB"),
+            "shared-alike": Measured.each(self._apart(runs), "{}, {:g} kB"),
         }
 
-    def _peaks(self, runs: Runs, *, shared: bool) -> dict[Any, Estimate]:
-        stats = self.stats(runs, shared=shared)
-        return estimates(stats[stats.index.get_level_values("name").str.startswith("peaks")])
+    def _apart(self, runs: Runs) -> pd.DataFrame:
+        """Compare the peaks in a shared buffer with those in an own one of the same size, seed by seed."""
+        key = ["name", "kB", "seed"]
+        own, shared = (self.numbers(runs, shared=shared) for shared in (False, True))
+        both = own.merge(shared, on=key, suffixes=("", "_shared"))
+        both = both[both["name"].str.startswith("peaks")]
+        return means(both.assign(apart=(both["value"] - both["value_shared"]).abs()), ["name", "kB"], "apart")
 
     def _seeds(self, size_kB: int) -> int:  # noqa: N803  (unit)
         more = self.profile == "paper" and self.seeds is None and size_kB in _CLOSE_KB
@@ -116,40 +117,37 @@ class Buffer(Item):
     @property
     def bounds(self) -> dict[str, Bounds]:
         """The bounds of figure 5's statements, from its claims."""
-        figure5 = {claim.id: claim.expect for claim in claims.paper(self.paper).item("fig5").claims}
-        peaks, alone = (
-            (float(of.near or 0) - of.slack, float(of.near or 0) + of.slack)
-            for of in (figure5["peaks-at-50"], figure5["largest-window"])
-        )
+        figure5 = {claim.id: claim.expect.bounds for claim in claims.paper(self.paper).item("fig5").claims}
+        peaks, alone = figure5["peaks-at-50"], figure5["largest-window"]
         return {_WINDOWS[0]: peaks, _WINDOWS[1]: peaks, _WINDOWS[2]: _EACH, _LOSS: _EACH, "alone": alone}
 
     def stats(self, runs: Runs, *, shared: bool) -> pd.DataFrame:
         """Return mean and interval over seeds of each statement's number, by statement and size in kB."""
+        return means(self.numbers(runs, shared=shared), ["name", "kB"], "value")
+
+    def numbers(self, runs: Runs, *, shared: bool) -> pd.DataFrame:
+        """Return each statement's number (``value``) in each run, by ``name``, size (``kB``) and ``seed``."""
         single = runs.select(lambda scenario: len(scenario.flows) == 1)
         pairs = runs.select(lambda scenario: len(scenario.flows) == 2 and bool(scenario.network.pools) == shared)
         alone = windows.largest_of_runs(windows.sampled(single))
         inside = windows.together(windows.sampled(pairs), pairs)
         peaks = windows.teeth(inside).groupby(["run", "flow"])["peak"].mean() / alone["cwnd_B"].mean()
-        numbers = [
+        found = [
             *(peaks.xs(flow, level="flow").reset_index(name="value").assign(name=f"peaks, {flow}") for flow in _PEAKS),
             meetings.with_falls(pairs, windows.falls(pairs, inside)).assign(name=_WINDOWS[2]),
             meetings.with_drops(pairs).assign(name=_LOSS),
         ]
-        numbers = [each.rename(columns={"percent": "value"}) for each in numbers]
-        table = pd.concat([each.assign(kB=each["run"].map(_sizes(pairs))) for each in numbers])
+        parts = [_placed(each.rename(columns={"percent": "value"}), pairs) for each in found]
         if not shared:
-            kilobytes = alone.assign(kB=alone["run"].map(_sizes(single)), value=alone["cwnd_B"] / 1e3, name="alone")
-            table = pd.concat([table, kilobytes])
-        return means(table, ["name", "kB"], "value")
+            parts.append(_placed(alone.assign(value=alone["cwnd_B"] / 1e3, name="alone"), single))
+        return pd.concat(parts)[["name", "kB", "seed", "value"]]
 
 
-def _sizes(runs: Runs) -> dict[int, float]:
-    """Return the size of the links' buffer in kB, by the number of the run."""
+def _placed(numbers: pd.DataFrame, runs: Runs) -> pd.DataFrame:
+    """Add the seed of each row's run, and the size of its links' buffer in kB."""
     networks = [run.scenario.network for run in runs]
-    return {
-        place: (network.pools[0].size if network.pools else network.links[0].buffer or 0) / 1000
-        for place, network in enumerate(networks)
-    }
+    sizes = [(network.pools[0].size if network.pools else network.links[0].buffer or 0) / 1000 for network in networks]
+    return tables.with_seeds(numbers, runs.scenarios).assign(kB=numbers["run"].map(dict(enumerate(sizes))))
 
 
 def _satisfied(states: pd.DataFrame, note: str = "") -> Measured:

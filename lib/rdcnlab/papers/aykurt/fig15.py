@@ -77,8 +77,10 @@ class Fig15(Item):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure the range of prolongations, the quality of predictions, the hardest case, and important inputs."""
-        times = tables.completion(runs.flows.assign(period_ms=0))
-        ends = {name: jackknife(times, lambda of, end=end: of["prolongation_s"].agg(end)) for name, end in _ENDS.items()}
+        times = tables.with_seeds(tables.completion(runs.flows.assign(period_ms=0)), runs.scenarios)
+        ends = {
+            name: jackknife(times, lambda of, end=end: of["prolongation_s"].agg(end)) for name, end in _ENDS.items()
+        }
         return {
             **held_out.judged(fct.dataset(runs), _HARDEST),
             **{name: Measured.one(value) for name, value in ends.items()},

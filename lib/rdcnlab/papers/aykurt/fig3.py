@@ -66,22 +66,23 @@ class Fig3(Item):
         """Measure completion time, ramp-up, drops and RTT."""
         flows = runs.flows.fillna({"period_ms": 0})
         fct = means(flows, ["cc", "period_ms"], "fct_s")
-        named = fct.rename(index=lambda ms: f"{ms:g} ms" if ms else "static", level="period_ms")
         of_runs = runs.tcp.groupby(["cc", "seed", "run"], observed=True)["srtt_us"].mean().reset_index()
-        rtt_us = estimates(means_of_seeds(of_runs, "cc", "srtt_us"))
-        smallest = min(rtt_us, key=lambda cc: float(rtt_us[cc]))
-        bbr = {"": rtt_us["bbr"] if smallest == "bbr" else np.nan} if "bbr" in rtt_us else {}
+        rtt_us = means_of_seeds(of_runs.astype({"cc": str}), "cc", "srtt_us")
+        smallest = rtt_us["mean"].idxmin()
+        bbr = estimates(rtt_us).get("bbr")
         return {
-            "fct": Measured.each(named, "{}, {}"),
+            "fct": Measured.each(fct.rename(lambda ms: f"{ms:g} ms" if ms else "static", level="period_ms"), "{}, {}"),
             "ramp-up": Measured.each(means_of_seeds(ramp_up_ms(runs), "cc", "ms")),
-            "no-effect": Measured.each(jackknives(flows, _spreads)),
+            "no-effect": Measured.each(jackknives(flows, _spread)),
             "no-drops": Measured.one(sum(drops_by_moves(run.scenario, runs.frame(run, "events")) for run in runs)),
-            "rtt-bbr": Measured(bbr, f"smallest: {smallest}"),
-            "rtt-others": Measured({cc: rtt / 1000 for cc, rtt in rtt_us.items() if cc != "bbr"}),
+            "rtt-bbr": Measured(
+                {} if bbr is None else {"": bbr if smallest == "bbr" else np.nan}, f"smallest: {smallest}"
+            ),
+            "rtt-others": Measured.each(rtt_us.drop("bbr", errors="ignore")[["mean", "low", "high"]] / 1000),
         }
 
 
-def _spreads(flows: pd.DataFrame) -> pd.Series[float]:
-    """Return by variant the difference in % of the largest and the smallest mean completion time of its periods."""
-    fct = flows.groupby(["cc", "period_ms"])["fct_s"].mean().groupby("cc")
-    return 100 * (fct.max() / fct.min() - 1)
+def _spread(flows: pd.DataFrame) -> pd.Series[float]:
+    """Return by variant how much the longest mean FCT of a period is above the shortest, in %."""
+    of_periods = flows.groupby(["cc", "period_ms"])["fct_s"].mean().groupby("cc")
+    return 100 * (of_periods.max() / of_periods.min() - 1)

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from rdcnlab.analysis import competition, tables
 from rdcnlab.analysis.competition import moved_every
-from rdcnlab.analysis.intervals import over_seeds
+from rdcnlab.analysis.intervals import jackknife, over_seeds
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.quantities import Listed
 from rdcnlab.fields.units import NS_PER_MS
@@ -63,20 +63,23 @@ class Fig4(Item):
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure completion times, the sawtooth, and the difference between the two flows."""
         drawn = runs.select(self._draws)
-        pairs = tables.completion(drawn.flows)
-        others = tables.groups(runs.flows[runs.flows["cc"] != self.cc], ["cc"])
+        pairs = tables.with_seeds(tables.completion(drawn.flows), drawn.scenarios)
+        others = {
+            cc: tables.with_seeds(tables.completion(of), runs.scenarios)
+            for (cc,), of in tables.groups(runs.flows[runs.flows["cc"] != self.cc], ["cc"])
+        }
         measured = {
-            "prolongation": Measured.one(competition.trend(pairs)),
-            "other-variants": Measured({cc: competition.trend(tables.completion(of)) for (cc,), of in others}),
+            "prolongation": Measured.one(jackknife(pairs, competition.trend)),
+            "other-variants": Measured({cc: jackknife(of, competition.trend) for cc, of in others.items()}),
         }
         if 50 in self.periods_ms:
             seen = competition.phases(moved_every(drawn, 50))
             shared = competition.shared(seen)
-            measured["equal-at-50"] = Measured.one(competition.unequal(pairs[pairs["period_ms"] == 50]))
+            measured["equal-at-50"] = Measured.one(jackknife(pairs[pairs["period_ms"] == 50], competition.unequal))
             measured["saw-tooth-peak"] = Measured.each(competition.peaks(seen))
             measured["saw-tooth-valley"] = Measured.each(shared)
             measured["fair-at-50"] = Measured.one(competition.fairness(seen))
-            measured["fair-at-50 was"] = Measured.one(tables.jain(list(shared.values())))
+            measured["fair-at-50 was"] = Measured.one(tables.jain(shared["mean"]))
         if 25 in self.periods_ms:
             behind = pairs[pairs["period_ms"] == 25]["prolongation_s"]
             measured["behind-at-25"] = Measured.one(over_seeds(behind))
@@ -86,7 +89,7 @@ class Fig4(Item):
             rates = competition.rates_together(drawn, 100 * NS_PER_MS)
             measured["apart-below-10"] = Measured({f"{p} ms": competition.bins_apart(rates, p) for p in short})
         if 1 in self.periods_ms:
-            rates = competition.rates_together(competition.moved_every(drawn, 1), 10 * NS_PER_MS)
+            rates = competition.rates_together(moved_every(drawn, 1), 10 * NS_PER_MS)
             measured["below-at-1"] = Measured.one(competition.bins_below(rates, 1))
         return measured
 

@@ -92,7 +92,7 @@ class Fig6a(Item):
             ratio = _by_pair(rates["of_migrated"] / rates["of_main"]).loc[[("cubic", "bbr")]]
             after = competition.alone(bbr, "main")
             measured["cubic-over-bbr"] = Measured.one(estimates(ratio)["cubic", "bbr"])
-            measured["bbr-alone"] = Measured.one(competition.peaks(bbr)["main"])
+            measured["bbr-alone"] = Measured.one(estimates(competition.peaks(bbr))["main"])
             measured["bbr-after"] = Measured.one(after, "it ended first" if math.isnan(after) else "")
         if ("cubic", "reno") in drawn and len(drawn) > 1:
             fair = _by_pair(rates.apply(tables.jain, axis=1)).loc[drawn]

@@ -23,7 +23,7 @@ class Fig8b(Fig8a):
         """Measure CUBIC's share while both are on one link."""
         seen = {period: competition.phases(moved_every(runs, period)) for period in self.periods_ms}
         late, whole = (
-            {f"{ms} ms": competition.share(of, "migrated", late=late) for ms, of in seen.items()}
+            {f"{ms} ms": competition.shares(of, "migrated", late=late) for ms, of in seen.items()}
             for late in (True, False)
         )
         listed = ", ".join(f"{case}: {share} %" for case, share in whole.items())

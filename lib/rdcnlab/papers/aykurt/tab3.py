@@ -80,7 +80,7 @@ class Tab3(Item):
         return Exam(runs, self.count - max(self.count // 4, 1), self.cc, _TESTS, self.epochs, form)
 
     def plot(self, runs: Runs) -> Figure:
-        """Draw the confusion matrices of the test traces: of the paper's network, and of the better one for each set."""
+        """Draw the confusion matrices of test traces: of the paper's network, and of the better one for each set."""
         matrices = [self.exam(runs, "plain").confusion(self.cc)]
         matrices += [self.exam(runs).confusion(names) for names in self.sets]
         expected = self.expected("accuracy")

@@ -5,13 +5,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import pandas as pd
 from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import figures, tables
-from rdcnlab.analysis.intervals import jackknife
-from rdcnlab.analysis.measured import Measured, means, over
+from rdcnlab.analysis.measured import Measured, means, over, trend
 from rdcnlab.fields.quantities import Listed
 from rdcnlab.papers.tdtcp.graphs import Throughput, Variants
 from rdcnlab.runs.frame import Runs
@@ -53,7 +51,7 @@ class Fig11(Throughput):
         told = of_runs.assign(delay=of_runs["case"].map(delays)).dropna()
         falls = Measured()
         if told["delay"].nunique() > 2:
-            falls = Measured.one(jackknife(told, _trend).within(-1, 1), tables.listed(goodput, "Gb/s"))
+            falls = Measured.one(trend(told, "delay", "gbps"), tables.listed(goodput, "Gb/s"))
         return {"all-over-none": over(goodput, "0 us", "none"), "falls-with-delay": falls}
 
     def plot(self, runs: Runs) -> Figure:
@@ -67,9 +65,3 @@ class Fig11(Throughput):
                 figures.reference(ax, without, "no optimisation")
             ax.set(xlabel="delay of notifications [us]", ylabel="goodput [Gb/s]", ylim=(0, None))
         return figure
-
-
-def _trend(told: pd.DataFrame) -> float:
-    """Return Spearman's coefficient of mean goodput over the delay."""
-    goodput = told.groupby("delay")["gbps"].mean()
-    return tables.spearman(goodput.index, goodput)
