@@ -35,7 +35,11 @@ def filter_line(block: int, index: int, entry: dict[str, Any]) -> str:
     entry : dict
         ``prio``, ``in_if``, ``dst``, ``proto``, ``field``, ``port`` and ``ports``.
     """
-    keys = [f"dst_ip {entry['dst']}", f"ip_proto {PROTOCOL[entry['proto']]}", f"{FIELD[entry['field']]} {entry['port']}"]
+    keys = [
+        f"dst_ip {entry['dst']}",
+        f"ip_proto {PROTOCOL[entry['proto']]}",
+        f"{FIELD[entry['field']]} {entry['port']}",
+    ]
     if entry["in_if"] is not None:
         keys.append(f"indev {entry['in_if']}")
     action = f"action mirred egress redirect dev {entry['ports'][0]} index {index}"

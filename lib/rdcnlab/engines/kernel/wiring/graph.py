@@ -101,7 +101,9 @@ def wire(scenario: Scenario) -> Wiring:
         plain = all(scenario.kind_at(end) == "ocs" for end in link.between)
         key: tuple[object, ...] = tuple(sorted(ends)) if plain else (link.name,)
         trunk = trunks.setdefault(key, Trunk(ends, (f"t{len(trunks)}a", f"t{len(trunks)}b")))
-        ports |= {(link.name, network.switches[end].name): port for end, port in zip(trunk.switches, trunk.ports, strict=True)}
+        ports |= {
+            (link.name, network.switches[end].name): port for end, port in zip(trunk.switches, trunk.ports, strict=True)
+        }
     lines: list[Line] = []
     for link in network.links:
         if link.between is None:

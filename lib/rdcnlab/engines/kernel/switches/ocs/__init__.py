@@ -61,5 +61,4 @@ def _device(scenario: Scenario, wiring: Wiring, switch: int) -> dict[str, Any]:
     }
 
 
-
 KIND = Ocs()
