@@ -154,11 +154,16 @@ def test_of_two_packets_that_arrive_at_one_instant_the_one_that_was_sent_first_g
     network = {
         "name": "star",
         "switches": [{"name": name} for name in ("a", "b", "middle")],
-        "hosts": [{"name": f"h{name}", "at": at, "rate": "1 Gb/s"} for name, at in zip("abc", ("a", "b", "middle"), strict=True)],
+        "hosts": [
+            {"name": f"h{name}", "at": at, "rate": "1 Gb/s"}
+            for name, at in zip("abc", ("a", "b", "middle"), strict=True)
+        ],
         "links": [{**link, "name": f"l{name}", "between": [name, "middle"], "delay": delays[name]} for name in "ab"],
     }
     flows = [flow(f"f{name}", f"h{name}", "hc", size="1 kB", start=30_000 - delays[name]) for name in "ab"]
-    events = run_guest(Scenario.from_dict({"network": network, "flows": flows, "probes": {"packets": True}})).tables["events"]
+    events = run_guest(Scenario.from_dict({"network": network, "flows": flows, "probes": {"packets": True}})).tables[
+        "events"
+    ]
     sent = events[events["event"] == "dequeue"].groupby(["flow", "link"], observed=True)["t_ns"].min()
     # a SYN has 98 B on the wire
     arrived = {name: sent[f"f{name}", f"l{name}@{name}"] + 98 * 8 + delays[name] for name in "ab"}

@@ -23,7 +23,8 @@ def flow(**more: Any) -> dict[str, Any]:
 
 def network(a: dict[str, Any] | str, b: dict[str, Any] | str = "ocs", **more: Any) -> dict[str, Any]:
     """Return two switches, given by their kinds or all of their fields, with a host each and two links."""
-    nodes = [{"name": name, **({"kind": kind} if isinstance(kind, str) else kind)} for name, kind in zip("ab", (a, b))]
+    given = {name: {"kind": kind} if isinstance(kind, str) else kind for name, kind in (("a", a), ("b", b))}
+    nodes = [{"name": name, **fields} for name, fields in given.items()]
     links = [{"name": n, "between": ["a", "b"], "rate": "1 Gb/s", "buffer": "1 MB"} for n in ("l", "m")]
     hosts = [{"name": f"h{n}", "at": at, "rate": "1 Gb/s"} for n, at in ((1, "a"), (2, "b"))]
     return {"name": "two", "switches": nodes, "hosts": hosts, "links": links, **more}

@@ -93,10 +93,7 @@ def slots(
     entries = list(forwarding.entries(scenario, wiring, number))
     own = panel.lines_at(wiring, number)
     for since_us, local, _, way, port, place in counters["slots"]:
-        if way == WAY_LINK:
-            target = own[port - FIRST_LINK].number
-        else:
-            target = TARGET[DARK if way == WAY_DARK else BYPASS]
+        target = own[port - FIRST_LINK].number if way == WAY_LINK else TARGET[DARK if way == WAY_DARK else BYPASS]
         yield since_us * US, entries[local - 1].number, place, target
 
 
