@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 
 from rdcnlab.engines.kernel.switches.bmv2 import install as bmv2_install
+from rdcnlab.fields.errors import RunError
 from rdcnlab.scenario import Scenario
 from tests.engines.conftest import RunGuest
 
@@ -108,11 +109,36 @@ def test_every_mix_of_kinds_gives_equal_tables(
         reference[case] = run_guest(of_kinds(CASES[case], "ocs", "ocs")).tables
     tables = run_guest(of_kinds(CASES[case], *kinds)).tables
     assert set(tables["events"]["event"]) >= SEEN[case]
-    last_ns = reference[case]["flows"]["end_s"].max() * 1e9
-    for name, expected in reference[case].items():
-        # the guest goes on for a moment after the last flow has ended, and slots go on changing
-        found = [table[table["t_ns"] <= last_ns] if name == "events" else table for table in (tables[name], expected)]
+    assert_equal(tables, reference[case])
+
+
+def assert_equal(tables: Tables, expected: Tables) -> None:
+    """Compare all tables; events until the last flow has ended, as the guest and its timetables go on for a moment."""
+    last_ns = expected["flows"]["end_s"].max() * 1e9
+    for name in expected:
+        found = [
+            table[table["t_ns"] <= last_ns] if name == "events" else table for table in (tables[name], expected[name])
+        ]
         pd.testing.assert_frame_equal(*(table.reset_index(drop=True) for table in found))
+
+
+@pytest.mark.bmv2
+@pytest.mark.slow
+@with_bmv2[1]
+def test_managers_in_the_control_planes_of_two_switches_do_the_same(run_guest: RunGuest) -> None:
+    """Before its time comes, the first slot is in force, also at the switch that is late."""
+    both = of_kinds(CASES["timetable"], "bmv2", "bmv2")
+    managed = both.with_(**{"switch.kind": "bmv2", "switch.control": "control-plane"})
+    assert_equal(run_guest(managed).tables, run_guest(both).tables)
+
+
+@pytest.mark.bmv2
+@with_bmv2[1]
+def test_any_of_several_switches_that_dies_ends_the_run(run_guest: RunGuest) -> None:
+    scenario = of_kinds(two(flow("f", "s1", "r1", size="1 GB")), "bmv2", "bmv2")
+    line = "(sleep $(awk '{print 60.02 - $1}' /proc/uptime) && kill -9 $(pgrep -n simple_switch)) >/dev/null 2>&1 &"
+    with pytest.raises(RunError, match="simple_switch was ended by SIGKILL"):
+        run_guest(scenario, before=[("s1", line)])
 
 
 @pytest.mark.parametrize("kind", ["linux", pytest.param("bmv2", marks=with_bmv2)])

@@ -60,6 +60,11 @@ class Manager(threading.Thread):
         self.socket.bind((f"{plan.get('cpu', 'cpu')}-m", REPORT))
         self.waiting = select.poll()
         self.waiting.register(self.socket, select.POLLIN)
+        for number, entry in self.classes.items() if self.rewrites else ():
+            # the first slot is in force before its time, as with a timetable in the data plane
+            action = entry["slots"][0][1]
+            words = f"{action[0]} {number} => {' '.join(action[1:])}"
+            entry["handle"] = control.tell(f"table_add {entry['table']} {words}").split()[-1]
 
     def run(self) -> None:
         """Wait for each change and send its tick; after `stop` this ends at the next change."""
@@ -87,14 +92,10 @@ class Manager(threading.Thread):
     def _change(self, number: int, count: int) -> None:
         entry = self.classes[number]
         place = count % len(entry["slots"])
-        if self.rewrites:
+        if self.rewrites and count:
             action = entry["slots"][place][1]
-            if count:
-                self.control.tell(f"table_modify {entry['table']} {action[0]} {entry['handle']} {' '.join(action[1:])}")
-                self.control.tell(f"register_write {entry['version']} {number} {count % 16}")
-            else:
-                words = f"{action[0]} {number} => {' '.join(action[1:])}"
-                entry["handle"] = self.control.tell(f"table_add {entry['table']} {words}").split()[-1]
+            self.control.tell(f"table_modify {entry['table']} {action[0]} {entry['handle']} {' '.join(action[1:])}")
+            self.control.tell(f"register_write {entry['version']} {number} {count % 16}")
         if len(entry["slots"]) == 1:
             return  # a single slot is set once and never changes
         self.asked.append((number, place))
