@@ -116,10 +116,11 @@ def assert_equal(tables: Tables, expected: Tables) -> None:
     """Compare all tables; events until the last flow has ended, as the guest and its timetables go on for a moment."""
     last_ns = expected["flows"]["end_s"].max() * 1e9
     for name in expected:
-        found = [
-            table[table["t_ns"] <= last_ns] if name == "events" else table for table in (tables[name], expected[name])
-        ]
-        pd.testing.assert_frame_equal(*(table.reset_index(drop=True) for table in found))
+        one, other = (
+            (table[table["t_ns"] <= last_ns] if name == "events" else table).reset_index(drop=True)
+            for table in (tables[name], expected[name])
+        )
+        pd.testing.assert_frame_equal(one, other)
 
 
 @pytest.mark.bmv2
