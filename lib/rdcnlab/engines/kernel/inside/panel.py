@@ -38,21 +38,20 @@ class Panel:
 
     def _lay(self, node: Any, *, checksums: bool) -> None:
         """Make the device and its ports, and the cables to the switch."""
-        from topology import command
+        from topology import batch, command
 
         device, mtu = self.plan["device"], self.plan["mtu"]
-        lines = [f"ip link add {device} type ocs"]
         outside = [f"sw-{port['host']}" for port in self.plan["ports"]] + self.plan["trunks"]
+        lines = [f"link add {device} type ocs"]
         for ours, switch in self.plan["pairs"]:
             ends = f"{ours} mtu {mtu} gso_max_segs 1 type veth peer name {switch} mtu {mtu} gso_max_segs 1"
-            lines.append(f"ip link add {ends}")
-            if checksums:
-                lines.append(f"ethtool -K {ours} tx off")
-            lines.append(f"ip link set {switch} up")
+            lines += [f"link add {ends}", f"link set {switch} up"]
             outside.append(ours)
-        lines += [f"ip link set {port} master {device} up" for port in outside]
-        for line in [*lines, f"ip link set {device} up"]:
-            command(node, line)
+        lines += [f"link set {port} master {device} up" for port in outside]
+        batch(node, "ip", [*lines, f"link set {device} up"])
+        if checksums:
+            for ours, _ in self.plan["pairs"]:
+                command(node, f"ethtool -K {ours} tx off")
         self.outside = outside
 
     def _configure(self) -> None:

@@ -59,24 +59,20 @@ class Hop(Switch):
     def start(self, controllers: list[Any]) -> None:  # noqa: ARG002  (Mininet's signature)
         """Make the panel, the bridge and the filters."""
         from panel import Panel
-        from topology import command
+        from topology import batch
 
         self.panel = Panel(self, self.plan["panel"])
         number = self.plan["number"]
-        bridge, block = f"br{number}", number + 1
-        command(self, f"ip link add {bridge} type bridge mcast_snooping 0 stp_state 0 && ip link set {bridge} up")
-        for _, port in self.plan["panel"]["pairs"]:
-            # A packet may leave where it came in. What the bridge does not know, it does not send anywhere.
-            options = "learning off flood off mcast_flood off bcast_flood off hairpin on"
-            lines = [
-                f"ip link set {port} master {bridge}",
-                f"bridge link set dev {port} {options}",
-                f"tc qdisc add dev {port} ingress_block {block} ingress",
-            ]
-            command(self, " && ".join(lines))
-        for mac, port in self.plan["fdb"]:
-            command(self, f"bridge fdb replace {mac} dev {port} master static")
-        self._filter(block)
+        name, block = f"br{number}", number + 1
+        ports = [port for _, port in self.plan["panel"]["pairs"]]
+        bridge = [f"link add {name} type bridge mcast_snooping 0 stp_state 0", f"link set {name} up"]
+        batch(self, "ip", [*bridge, *(f"link set {port} master {name}" for port in ports)])
+        # A packet may leave where it came in. What the bridge does not know, it does not send anywhere.
+        options = "learning off flood off mcast_flood off bcast_flood off hairpin on"
+        known = [f"fdb replace {mac} dev {port} master static" for mac, port in self.plan["fdb"]]
+        batch(self, "bridge", [*(f"link set dev {port} {options}" for port in ports), *known])
+        blocks = [f"qdisc add dev {port} ingress_block {block} ingress" for port in ports]
+        batch(self, "tc", [*blocks, *self._filters(block)])
 
     def start_timetable(self, epoch_ns: int) -> None:
         """Start all timetables at an instant of CLOCK_MONOTONIC (ns)."""
@@ -91,22 +87,21 @@ class Hop(Switch):
         self.redirects.stop()
         return {"slots": self.redirects.slots, "panel": self.panel.counters()}
 
-    def _filter(self, block: int) -> None:
-        """Make the filters, and the requests that will change them."""
+    def _filters(self, block: int) -> list[str]:
+        """Return the commands that make the filters, and prepare the requests that will change them."""
         from mirred import filter_line, replacement
-        from topology import command
 
-        # actions of all switches are in one namespace
-        index = block << 16
-        self.entries = []
+        index = block << 16  # actions of all switches are in one namespace
+        self.entries, lines = [], []
         for entry in self.plan["entries"]:
             requests: list[list[bytes]] = [[] for _ in entry["durations"]]
             for one in entry["filters"]:
                 index += 1
-                command(self, f"tc {filter_line(block, index, one)}")
+                lines.append(filter_line(block, index, one))
                 for place, port in enumerate(one["ports"]):
                     requests[place].append(replacement(index, port))
             self.entries.append({**entry, "requests": requests})
+        return lines
 
 
 def switch(name: str, plan: dict[str, Any], **params: Any) -> Switch:
