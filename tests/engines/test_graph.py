@@ -142,3 +142,32 @@ def test_a_detour_may_lead_away_from_the_receiver(run_guest: RunGuest) -> None:
     tables = run_guest(Scenario.from_dict({"network": network, "flows": flows})).tables
     assert tables["flows"]["finished"].all()
     assert set(tables["throughput"]["where"]) == {"da@a", "cd@d", "bc@c", "receiver"}
+
+
+@pytest.mark.parametrize("farther", ["a", "b"])
+def test_of_two_packets_that_arrive_at_one_instant_the_one_that_was_sent_first_goes_first(
+    run_guest: RunGuest, farther: str
+) -> None:
+    """The order of the switches in the network does not matter: timers of one instant fire in the order of setting."""
+    delays = {name: 20_000 if name == farther else 10_000 for name in "ab"}
+    link = {"rate": "1 Gb/s", "buffer": "1 MB"}
+    network = {
+        "name": "star",
+        "switches": [{"name": name} for name in ("a", "b", "middle")],
+        "hosts": [
+            {"name": f"h{name}", "at": at, "rate": "1 Gb/s"}
+            for name, at in zip("abc", ("a", "b", "middle"), strict=True)
+        ],
+        "links": [{**link, "name": f"l{name}", "between": [name, "middle"], "delay": delays[name]} for name in "ab"],
+    }
+    flows = [flow(f"f{name}", f"h{name}", "hc", size="1 kB", start=30_000 - delays[name]) for name in "ab"]
+    events = run_guest(Scenario.from_dict({"network": network, "flows": flows, "probes": {"packets": True}})).tables[
+        "events"
+    ]
+    sent = events[events["event"] == "dequeue"].groupby(["flow", "link"], observed=True)["t_ns"].min()
+    # a SYN has 98 B on the wire
+    arrived = {name: sent[f"f{name}", f"l{name}@{name}"] + 98 * 8 + delays[name] for name in "ab"}
+    assert arrived["a"] == arrived["b"]
+    nearer = "b" if farther == "a" else "a"
+    assert sent[f"f{farther}", "receiver"] == arrived[farther]
+    assert sent[f"f{nearer}", "receiver"] == arrived[nearer] + 98 * 8

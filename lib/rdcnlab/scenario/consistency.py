@@ -102,7 +102,8 @@ def _check_ways(scenario: Scenario, place: str, flow: Flow) -> None:
         try:
             route = forwarding.route_of(scenario, flow, back=back)
             for switch in route.switches:
-                forwarding.timetable(scenario, route, switch)
+                every = schedule is not None and switch == route.first
+                forwarding.timetable(scenario, route, switch, every=every)
         except NoWay as error:
             raise Misfit(f"{place}.{field}", named[0] if len(named) == 1 else named, str(error)) from None
         for way in route.ways:

@@ -19,6 +19,7 @@ from rdcnlab.scenario.check import input_error
 from rdcnlab.scenario.defaults import with_defaults
 from rdcnlab.scenario.draws import draw
 from rdcnlab.scenario.flow import Flow
+from rdcnlab.scenario.kinds import SwitchKind
 from rdcnlab.scenario.mptcp import Mptcp
 from rdcnlab.scenario.network import Network
 from rdcnlab.scenario.p4 import DIRECTORY
@@ -85,6 +86,10 @@ class Scenario(Frozen):
         """Number of whole spans of `Probes.fold` before the limit; 1 if `Probes.fold` is not set."""
         probes = self.probes
         return 1 if probes.fold is None else (self.limit - probes.fold_from) // probes.fold
+
+    def kind_at(self, switch: str) -> SwitchKind:
+        """Return the kind of a switch of a network of several: its own, or else that of `Switch`."""
+        return self.network.node(switch).kind or self.switch.kind
 
     def schedule(self, flow: Flow, *, back: bool = False) -> Schedule | None:
         """Return the schedule that a flow follows, forward or on its way back; None if it follows no schedule."""

@@ -32,6 +32,9 @@ from rdcnlab.scenario.timetable import BYPASS, DARK, ECMP, RESERVED, SAME, Sched
 
 __all__ = ["BYPASS", "DARK", "ECMP", "RESERVED", "SAME", "Host", "Link", "Network", "Node", "Pool", "Queue", "Red"]
 
+#: Number of shared buffers that a switch can have, as the kernel's ``OCS_POOL_MAX``.
+MOST_POOLS = 64
+
 
 class Node(Frozen):
     """A switch of a network with several switches.
@@ -41,7 +44,7 @@ class Node(Frozen):
     name : str
         Name that hosts, links and paths use.
     kind : {'ocs', 'bmv2', 'ovs', 'linux'} or None
-        Kind of the switch; None: the value of `Switch.kind`.
+        Kind of the switch; None: the value of `Switch.kind`. Switches of several kinds can be joined.
     late : int
         Delay in ns between an instant of the timetable and the moment when the change takes effect at this switch.
     jitter : int
@@ -203,7 +206,7 @@ class Network(Frozen):
     overhead: Overhead = 38
     hosts: Annotated[tuple[Host, ...], Field(min_length=2, max_length=250), Listed]
     links: Annotated[tuple[Link, ...], Field(max_length=1024), Listed] = ()
-    pools: Annotated[tuple[Pool, ...], Field(max_length=1024), Listed] = ()
+    pools: Annotated[tuple[Pool, ...], Field(max_length=MOST_POOLS), Listed] = ()
     schedules: Annotated[tuple[Schedule, ...], Field(max_length=4096), Listed, Later] = ()
     switches: Annotated[tuple[Node, ...], Field(max_length=256), Listed, Later] = ()
 

@@ -11,7 +11,7 @@ from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import BYPASS, DARK, Flow, Scenario, Schedule, preset, presets
 from rdcnlab.scenario.fabrics import FABRICS
 from rdcnlab.scenario.forwarding import route_of, route_of_schedule, timetable
-from rdcnlab.scenario.routes import Hop, Route
+from rdcnlab.scenario.routes import Hop, NoWay, Route
 
 #: Name of the switch in a network with a single switch.
 SWITCH = "switch"
@@ -150,7 +150,13 @@ def _ends(name: str, routes: dict[str, dict[str, str]]) -> dict[str, str]:
 
 
 def ways_of(shown: Shown) -> tuple[Way, ...]:
-    """Return the ways of flows in both directions, and then the ways of schedules that no flow follows."""
+    """Return the ways of flows in both directions, and then the ways of schedules that no flow follows.
+
+    Raises
+    ------
+    InputError
+        A schedule that no flow follows leads nowhere.
+    """
     scenario = shown.scenario
     make = _through if scenario.network.switches else _inside
     found: dict[object, Way] = {}
@@ -165,7 +171,12 @@ def ways_of(shown: Shown) -> tuple[Way, ...]:
             found[key] = make(scenario, flow, schedule, back)
     for schedule in scenario.network.schedules:
         if schedule.name not in found and (schedule.pair is not None or not scenario.network.switches):
-            found[schedule.name] = make(scenario, None, schedule, False)
+            try:
+                found[schedule.name] = make(scenario, None, schedule, False)
+            except NoWay as error:
+                # a scenario checks only the schedules that its flows follow
+                field = f"network.schedules.{schedule.name}.slots"
+                raise InputError.of(field, [slot.link for slot in schedule.slots], str(error)) from None
     return tuple(found.values())
 
 

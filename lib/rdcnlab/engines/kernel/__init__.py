@@ -15,7 +15,7 @@ from rdcnlab.engines.kernel import build, guest, identity, plan
 from rdcnlab.engines.kernel.build import source, toolchain
 from rdcnlab.engines.kernel.guest import watchdog
 from rdcnlab.engines.kernel.observe import observed
-from rdcnlab.engines.kernel.switches import kind_of
+from rdcnlab.engines.kernel.switches.together import switches_of
 from rdcnlab.engines.kernel.traffic import quic
 from rdcnlab.engines.kernel.wiring.numbers import START_NS
 from rdcnlab.fields.errors import RunError
@@ -48,7 +48,7 @@ class KernelEngine:
         """Raise an error if the scenario cannot run, and build the kernel if it is missing."""
         plan.check(scenario)
         toolchain.require(guest_only=True)
-        kind_of(scenario).require(scenario)
+        switches_of(scenario).require()
         if quic.flows(scenario):
             for role in quic.ROLES:
                 quic.program(scenario, role)
@@ -80,7 +80,7 @@ class KernelEngine:
             )
             tables = observed.tables(scenario, directory)
         except RunError as error:
-            raise kind_of(scenario).explained(error, scenario, directory) from None
+            raise switches_of(scenario).explained(error, directory) from None
         provenance: dict[str, Any] = {
             "engine": self.name,
             "kernel": kernel.version,
@@ -94,7 +94,7 @@ class KernelEngine:
             "virtual_s": (report.virtual_ns - START_NS) / 1e9,
         }
         counters = json.loads((directory / "switch.json").read_text())
-        provenance |= kind_of(scenario).provenance(counters, scenario, directory)
+        provenance |= switches_of(scenario).provenance(counters, directory)
         if quic.flows(scenario):
             provenance["quic"] = quic.identity(scenario)
         for trace in directory.glob("*.trace"):

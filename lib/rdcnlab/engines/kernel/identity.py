@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rdcnlab.engines.kernel import build, guest
 from rdcnlab.engines.kernel.plan import compile_plan
-from rdcnlab.engines.kernel.switches import kind_of
+from rdcnlab.engines.kernel.switches.together import switches_of
 from rdcnlab.engines.kernel.traffic import quic
 from rdcnlab.scenario import Scenario, canonical_json
 
@@ -35,16 +35,16 @@ def identity(scenario: Scenario, *, stock: bool) -> str:
     stock : bool
         Whether the kernel has the patches for time and randomness only.
     """
-    kind = kind_of(scenario)
+    switches = switches_of(scenario)
     parts = [
         build.identity(hz=scenario.engine.hz, stock=stock),
         build.tools_identity(),
         canonical_json(compile_plan(scenario, here=False)),
         *(f"{name} {digest}" for name, digest in sorted(quic.identity(scenario).items())),
-        *kind.identity(scenario),
+        *switches.identity(),
         " ".join(guest.arguments(build.Kernel("", Path(), Path()), Path(), Path(), 0, "", "")),
-        guest_code(kind.name),
-        reader_code(kind.reader),
+        *(guest_code(kind.name) for kind in switches.kinds),
+        *(reader_code(kind.reader) for kind in switches.kinds),
     ]
     digest = hashlib.sha256()
     for part in parts:

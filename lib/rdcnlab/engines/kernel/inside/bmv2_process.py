@@ -14,8 +14,8 @@ from typing import Any
 from bmv2_control import Control
 from clock import be_exact, sleep_until
 
+#: Thrift port of the first switch of a network; the others have the following ports.
 THRIFT_PORT = 9090
-LOG = "/run/bmv2.log"
 #: Level of BMv2's own log. As distributed, BMv2 formats a log line at each step of a packet, even if nobody reads it;
 #: this is most of the cost of a packet. Errors when it loads a program are printed even with this level.
 LEVEL = "off"
@@ -35,6 +35,8 @@ class SimpleSwitch:
         Path of the compiled program.
     interfaces : iterable of (str, int)
         Names of interfaces and their port numbers.
+    number : int
+        Number of the switch in the network.
 
     Raises
     ------
@@ -42,19 +44,25 @@ class SimpleSwitch:
         The switch does not start. The message has the switch's own output.
     """
 
-    def __init__(self, install: dict[str, Any], program: str, interfaces: Iterable[tuple[str, int]]) -> None:
-        words = [install["switch"], "--thrift-port", str(THRIFT_PORT), "--log-level", LEVEL]
+    def __init__(
+        self, install: dict[str, Any], program: str, interfaces: Iterable[tuple[str, int]], number: int = 0
+    ) -> None:
+        self.thrift_port, self.log = THRIFT_PORT + number, f"/run/bmv2-{number}.log"
+        words = [install["switch"], "--thrift-port", str(self.thrift_port), "--log-level", LEVEL]
+        if number:
+            # switches with one id would share the socket of their notifications
+            words += ["--device-id", str(number)]
         environment = {**os.environ, **install["environment"]}
         for interface, number in interfaces:
             words += ["-i", f"{number}@{interface}"]
         be_exact()
         _sleep_to_whole_us()
-        with open(LOG, "wb") as log:
+        with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
                 [*words, program], env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log
             )
         self._wait()
-        self.control = Control(install["cli"], environment, THRIFT_PORT, self.check)
+        self.control = Control(install["cli"], environment, self.thrift_port, self.check)
 
     def check(self) -> None:
         """Raise RuntimeError with the switch's own output if it is not running."""
@@ -62,7 +70,7 @@ class SimpleSwitch:
         if status is None:
             return
         how = f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
-        with open(LOG, errors="replace") as file:
+        with open(self.log, errors="replace") as file:
             words = [line.strip() for line in file if line.strip() and not line.startswith("Calling target")]
         raise RuntimeError(f"simple_switch {how}" + (f": {' / '.join(words[-5:])}" if words else ""))
 
@@ -98,7 +106,7 @@ class SimpleSwitch:
         while True:
             self.check()
             with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", THRIFT_PORT)) == 0:
+                if probe.connect_ex(("127.0.0.1", self.thrift_port)) == 0:
                     return
             if time.monotonic() > deadline:
                 self.process.kill()

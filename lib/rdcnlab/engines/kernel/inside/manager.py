@@ -8,7 +8,6 @@ class, as the manager of Aykurt et al. does.
 
 from __future__ import annotations
 
-import heapq
 import select
 import socket
 import struct
@@ -16,6 +15,7 @@ import threading
 from typing import Any
 
 from clock import be_exact, sleep_until
+from instants import changes
 
 TICK, REPORT = 0x88B5, 0x88B6
 _ETHERNET = struct.pack("!6s6sH", b"\xff" * 6, b"\x02" + b"\0" * 5, TICK)
@@ -31,7 +31,7 @@ class Manager(threading.Thread):
     ----------
     plan : dict
         Plan of the switch: ``classes`` with ``id``, ``phase_ns``, ``slots`` of (duration in ns, action), and
-        ``control``.
+        ``control``; if it is one of several, also ``cpu``, the name of its CPU port.
     epoch_ns : int
         Start of all timetables in ns of CLOCK_MONOTONIC.
     epoch_us : int
@@ -57,25 +57,28 @@ class Manager(threading.Thread):
         self.ended = threading.Event()
         self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(REPORT))
         self.socket.setsockopt(socket.SOL_SOCKET, 33, 1 << 24)  # SO_RCVBUFFORCE
-        self.socket.bind(("cpu-m", REPORT))
+        self.socket.bind((f"{plan.get('cpu', 'cpu')}-m", REPORT))
         self.waiting = select.poll()
         self.waiting.register(self.socket, select.POLLIN)
+        for number, entry in self.classes.items() if self.rewrites else ():
+            # the first slot is in force before its time, as with a timetable in the data plane
+            action = entry["slots"][0][1]
+            words = f"{action[0]} {number} => {' '.join(action[1:])}"
+            entry["handle"] = control.tell(f"table_add {entry['table']} {words}").split()[-1]
 
     def run(self) -> None:
         """Wait for each change and send its tick; after `stop` this ends at the next change."""
         be_exact()
-        changes = [(self.epoch_ns + entry["phase_ns"], number, 0) for number, entry in self.classes.items()]
-        heapq.heapify(changes)
+        timetables = {
+            number: (self.epoch_ns + entry["phase_ns"], [duration for duration, _ in entry["slots"]])
+            for number, entry in self.classes.items()
+        }
         try:
-            while changes:
-                instant, number, count = heapq.heappop(changes)
+            for instant, number, count in changes(timetables):
                 sleep_until(instant)
                 if self.ended.is_set():
                     return
                 self._change(number, count)
-                slots = self.classes[number]["slots"]
-                if len(slots) > 1:
-                    heapq.heappush(changes, (instant + slots[count % len(slots)][0], number, count + 1))
         except BaseException as error:  # noqa: BLE001  `stop` raises it in the main thread
             self.error = error
 
@@ -89,14 +92,10 @@ class Manager(threading.Thread):
     def _change(self, number: int, count: int) -> None:
         entry = self.classes[number]
         place = count % len(entry["slots"])
-        if self.rewrites:
+        if self.rewrites and count:
             action = entry["slots"][place][1]
-            if count:
-                self.control.tell(f"table_modify {entry['table']} {action[0]} {entry['handle']} {' '.join(action[1:])}")
-                self.control.tell(f"register_write {entry['version']} {number} {count % 16}")
-            else:
-                words = f"{action[0]} {number} => {' '.join(action[1:])}"
-                entry["handle"] = self.control.tell(f"table_add {entry['table']} {words}").split()[-1]
+            self.control.tell(f"table_modify {entry['table']} {action[0]} {entry['handle']} {' '.join(action[1:])}")
+            self.control.tell(f"register_write {entry['version']} {number} {count % 16}")
         if len(entry["slots"]) == 1:
             return  # a single slot is set once and never changes
         self.asked.append((number, place))

@@ -51,17 +51,7 @@ class Bmv2(Switch):
 
     def start_timetable(self, epoch_ns: int) -> None:
         """Start all timetables at an instant of CLOCK_MONOTONIC (ns)."""
-        began = self.running.began()
-        ahead = epoch_ns - began
-        if ahead % 1000:
-            raise RuntimeError(f"simple_switch counts us from {began} ns, which is no multiple of 1 us")
-        for register, index, offset_us in self.plan["begins"]:
-            self.control.tell(f"register_write {register} {index} {ahead // 1000 + offset_us}")
-        for pieces in self.plan["timed"]:
-            words = (str(ahead // 1000 + piece) if isinstance(piece, int) else piece for piece in pieces)
-            self.control.tell("".join(words))
-        self.manager = Manager(self.plan, epoch_ns, ahead // 1000, self.control)
-        self.manager.start()
+        self.manager = started(self.running, self.plan, epoch_ns)
 
     def counters(self) -> dict[str, Any]:
         """Return the records of marks, dark packets and slots for ``switch.json``."""
@@ -129,4 +119,62 @@ class Bmv2(Switch):
         return found
 
 
-KIND = Bmv2
+class Hop(Switch):
+    """BMv2 as one of several switches, behind its panel."""
+
+    def __init__(self, name: str, plan: dict[str, Any], **params: Any) -> None:
+        Switch.__init__(self, name, **params)
+        self.plan = plan
+        self.manager: Manager | None = None
+
+    def start(self, controllers: list[Any]) -> None:  # noqa: ARG002  (Mininet's signature)
+        """Make the panel, start ``simple_switch`` with its program, and write its entries."""
+        from panel import Panel
+        from topology import command
+
+        self.panel = Panel(self, self.plan["panel"], checksums=True)
+        mtu, cpu = self.plan["panel"]["mtu"], self.plan["cpu"]
+        lines = [f"ip link add {cpu}-m mtu {mtu} type veth peer name {cpu} mtu {mtu}"]
+        lines += [f"ethtool -K {cpu}-m tx off", f"ip link set {cpu} up", f"ip link set {cpu}-m up"]
+        command(self, " && ".join(["ip link set lo up", *lines]))
+        program, interfaces = self.plan["program"], self.plan["interfaces"]
+        self.running = SimpleSwitch(self.plan["bmv2"], program, interfaces, self.plan["number"])
+        self.control = self.running.control
+        for line in self.plan["commands"]:
+            self.control.tell(line)
+
+    def start_timetable(self, epoch_ns: int) -> None:
+        """Start all timetables at an instant of CLOCK_MONOTONIC (ns)."""
+        self.panel.start(epoch_ns)
+        self.manager = started(self.running, self.plan, epoch_ns)
+
+    def counters(self) -> dict[str, Any]:
+        """Return the reports of slots, and the counters of the panel."""
+        assert self.manager is not None
+        self.manager.stop()
+        self.running.check()
+        return {"slots": self.manager.slots, "panel": self.panel.counters()}
+
+
+def started(running: SimpleSwitch, plan: dict[str, Any], epoch_ns: int) -> Manager:
+    """Write what needs the switch's clock, and return its manager, which has started."""
+    began = running.began()
+    ahead = epoch_ns - began
+    if ahead % 1000:
+        raise RuntimeError(f"simple_switch counts us from {began} ns, which is no multiple of 1 us")
+    for register, index, offset_us in plan["begins"]:
+        running.control.tell(f"register_write {register} {index} {ahead // 1000 + offset_us}")
+    for pieces in plan["timed"]:
+        words = (str(ahead // 1000 + piece) if isinstance(piece, int) else piece for piece in pieces)
+        running.control.tell("".join(words))
+    manager = Manager(plan, epoch_ns, ahead // 1000, running.control)
+    manager.start()
+    return manager
+
+
+def switch(name: str, plan: dict[str, Any], **params: Any) -> Switch:
+    """Return the only switch of a network, or one of several."""
+    return (Hop if "panel" in plan else Bmv2)(name, plan=plan, **params)
+
+
+KIND = switch

@@ -144,6 +144,14 @@ def qdisc(spec: dict[str, Any], overhead: int) -> str:
     return f"tbf rate {spec['rate']}bit burst {burst} limit {limit} overhead {overhead - ETHERNET_HEADER}"
 
 
+def batch(node: Any, tool: str, lines: list[str]) -> None:
+    """Give commands to one process of ``ip``, ``bridge`` or ``tc``, as processes are slow."""
+    path = f"/run/{node.name}.{tool}"
+    with open(path, "w") as file:
+        file.write("".join(f"{line}\n" for line in lines))
+    command(node, f"{tool} -batch {path}")
+
+
 def command(node: Any, line: str) -> None:
     """Run a shell line in a node; raise RuntimeError with its output if it fails."""
     answer = node.cmd(f"({line}) && echo @ok").strip()

@@ -33,25 +33,27 @@ def run(plan: dict[str, Any], testbed: Any, directory: str) -> None:
     # a random name would use random numbers and so change those that the kernel draws later.
     with open(os.path.join(directory, "traffic.log"), "w+") as log:
         tool = subprocess.Popen([TOOL, "traffic", path, os.path.join(directory, "flows.jsonl")], stderr=log)
-        wait(tool, testbed.switches[0])
+        wait(tool, testbed.switches)
         if tool.returncode:
             log.seek(0)
             raise RuntimeError(log.read().strip() or f"the traffic tool ended with status {tool.returncode}")
 
 
-def wait(tool: subprocess.Popen[bytes], switch: Any) -> None:
+def wait(tool: subprocess.Popen[bytes], switches: list[Any]) -> None:
     """Wait for the traffic tool; raise an error with the switch's output if a switch that is a process ends before."""
-    running = getattr(switch, "running", None)
-    if running is None:
+    running = [switch.running for switch in switches if hasattr(switch, "running")]
+    if not running:
         tool.wait()
         return
-    done, died = os.pidfd_open(tool.pid), os.pidfd_open(running.process.pid)
+    done = os.pidfd_open(tool.pid)
+    died = {os.pidfd_open(each.process.pid): each for each in running}
     poll = select.poll()
-    poll.register(done, select.POLLIN)
-    poll.register(died, select.POLLIN)
+    for descriptor in (done, *died):
+        poll.register(descriptor, select.POLLIN)
     ready = [descriptor for descriptor, _ in poll.poll()]
     if done not in ready:
         tool.kill()
     tool.wait()
     if done not in ready:
-        running.check()
+        for descriptor in ready:
+            died[descriptor].check()

@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 
 from rdcnlab.engines import observation
-from rdcnlab.engines.kernel.switches import kind_of
+from rdcnlab.engines.kernel.switches.together import switches_of
 from rdcnlab.engines.kernel.trace import FIELDS, fields, records
 from rdcnlab.engines.kernel.traffic import quic
 from rdcnlab.engines.kernel.wiring import wire
@@ -39,7 +39,7 @@ def tables(scenario: Scenario, directory: Path) -> dict[str, pa.Table]:
         else records.rows(name)
         for name in FIELDS
     }
-    seen = kind_of(scenario).observed(scenario, directory, seen)
+    seen = switches_of(scenario).observed(directory, seen)
     counted = Records(
         slots=seen["ocs_slot"],
         came=seen["ocs_enqueue"],
@@ -50,7 +50,7 @@ def tables(scenario: Scenario, directory: Path) -> dict[str, pa.Table]:
         again=seen["tcp_retransmit_skb"],
         discarded=seen["kfree_skb"],
     )
-    if quic.flows(scenario) and "ocs_dequeue" in kind_of(scenario).events:
+    if quic.flows(scenario) and "ocs_dequeue" in switches_of(scenario).events:
         _check_programs(scenario, flows, counted, directory)
     return observation.tables(scenario, view(scenario), counted, flows)
 

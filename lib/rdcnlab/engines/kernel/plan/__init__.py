@@ -8,7 +8,7 @@ from typing import Any
 from rdcnlab.engines.kernel.plan.flows import line
 from rdcnlab.engines.kernel.plan.hosts import MEMORY_SYSCTLS, host, sysctls
 from rdcnlab.engines.kernel.plan.probes import probes
-from rdcnlab.engines.kernel.switches import kind_of
+from rdcnlab.engines.kernel.switches.together import switches_of
 from rdcnlab.engines.kernel.traffic import quic
 from rdcnlab.engines.kernel.wiring import mptcp, wire
 from rdcnlab.engines.kernel.wiring.numbers import START_NS
@@ -36,19 +36,16 @@ def compile_plan(scenario: Scenario, *, here: bool = True) -> dict[str, Any]:
     InputError
         The scenario asks for something that this engine cannot do.
     """
-    kind, wiring = kind_of(scenario), wire(scenario)
-    switches = kind.devices(scenario, wiring)
-    if here:
-        switches = [switch | kind.programs(scenario) for switch in switches]
+    switches, wiring = switches_of(scenario), wire(scenario)
     starts = zip(scenario.flows, scenario.start_times(), strict=True)
     return {
         "hosts": [host(scenario, station) for station in wiring.stations.values()],
         "overhead": scenario.network.overhead,
-        "sysctls": sysctls(scenario) | kind.sysctls(scenario) | mptcp.sysctls(scenario),
+        "sysctls": sysctls(scenario) | switches.sysctls() | mptcp.sysctls(scenario),
         "memory_sysctls": MEMORY_SYSCTLS,
-        "switches": switches,
+        "switches": switches.devices(here=here),
         "trunks": [trunk.ports for trunk in wiring.trunks],
-        "probes": probes(scenario, wiring, kind),
+        "probes": probes(scenario, wiring, switches),
         "seed": str(scenario.seed),
         "epoch_ns": START_NS,
         "ready_ns": quic.ready_ns(scenario),
@@ -72,6 +69,6 @@ def compile_plan(scenario: Scenario, *, here: bool = True) -> dict[str, Any]:
 
 def check(scenario: Scenario) -> None:
     """Raise InputError if the scenario asks for something that this engine cannot do."""
-    kind_of(scenario).check(scenario)
+    switches_of(scenario).check()
     quic.check(scenario)
     wire(scenario)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from rdcnlab.engines.kernel.plan.flows import payload
-from rdcnlab.engines.kernel.switches.kind import Kind
+from rdcnlab.engines.kernel.switches.together import Switches
 from rdcnlab.engines.kernel.trace import fields
 from rdcnlab.engines.kernel.wiring import Wiring, graph
 from rdcnlab.engines.kernel.wiring.numbers import FIRST_PORT, TARGET
@@ -20,7 +20,7 @@ SUBSYSTEM = {"kfree_skb": "skb"}
 SPARE_KB = 256
 
 
-def probes(scenario: Scenario, wiring: Wiring, kind: Kind) -> list[dict[str, Any]]:
+def probes(scenario: Scenario, wiring: Wiring, switches: Switches) -> list[dict[str, Any]]:
     """Return the trace buffers: which events to record, with room for as many as the flows can cause.
 
     A flow of `size` bytes has ``size / mss`` packets; half as many are added for retransmissions. An event in the ring
@@ -34,7 +34,7 @@ def probes(scenario: Scenario, wiring: Wiring, kind: Kind) -> list[dict[str, Any
     queued = sorted(wiring.queued)
     # packets that wait in the queue of a class, including ACKs
     waiting = f"class >= {queued[0]} && class <= {queued[-1]} && {IN_CLASS}" if queued else ""
-    passing = f"{ours} && {kind.places}"
+    passing = f"{ours} && {switches.places}"
     seen = f"({passing}) || ({waiting})" if waiting else passing
     # in a queue of a few packets, BBR retransmits every fourth packet
     lossy = packets // 2 + 20_000
@@ -65,7 +65,7 @@ def probes(scenario: Scenario, wiring: Wiring, kind: Kind) -> list[dict[str, Any
             "buffer_kB": SPARE_KB + size * count // 1000,
         }
         for name, (size, count, only) in wanted.items()
-        if not name.startswith("ocs_") or name in kind.events
+        if not name.startswith("ocs_") or name in switches.events
     ]
 
 

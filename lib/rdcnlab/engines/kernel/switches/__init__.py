@@ -17,16 +17,23 @@ KINDS = {
 }
 
 
-def kind_of(scenario: Scenario) -> Kind:
-    """Return the kind of a scenario's switches.
+def kinds_of(scenario: Scenario) -> tuple[Kind, ...]:
+    """Return the kind of each switch of a scenario, by the switch's number.
 
     Raises
     ------
     InputError
-        This engine does not have this kind.
+        This engine does not have a kind.
     """
-    name = scenario.switch.kind
+    nodes = scenario.network.switches
+    if not nodes:
+        return (_kind(scenario.switch.kind, "switch.kind"),)
+    fields = ("switch.kind" if node.kind is None else f"network.switches.{node.name}.kind" for node in nodes)
+    return tuple(_kind(scenario.kind_at(node.name), field) for node, field in zip(nodes, fields, strict=True))
+
+
+def _kind(name: str, field: str) -> Kind:
     if name not in KINDS:
-        raise InputError.of("switch.kind", name, " or ".join(repr(known) for known in KINDS))
+        raise InputError.of(field, name, " or ".join(repr(known) for known in KINDS))
     found: Kind = importlib.import_module(KINDS[name]).KIND
     return found

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -24,23 +24,20 @@ class Kind(ABC):
     Attributes
     ----------
     name : str
-        Name in `Switch.kind`.
-    graphs : bool
-        Whether several switches of this kind can form a network.
+        Name in `Switch.kind` and `Node.kind`.
     schedules : bool
         Whether it supports schedules that flows share, timetables for ways back, and notifications of hosts.
     protocols : tuple of str or None
-        Protocols of flows that it can carry; None: all.
+        Protocols of flows that it can carry alone; None: all.
     reader : str or None
         The module that reads what the switch itself saw, if there is one.
     events : tuple of str
-        The kernel events ``ocs_*`` that occur with it.
+        The kernel events ``ocs_*`` that occur with it, if it is the network's only switch.
     places : str
-        Trace filter for the lines inside the network and the line to the receiver.
+        Trace filter for the lines inside the network and the line to the receiver, if it is the only switch.
     """
 
     name: ClassVar[str]
-    graphs: ClassVar[bool] = False
     schedules: ClassVar[bool] = False
     protocols: ClassVar[tuple[str, ...] | None] = None
     reader: ClassVar[str | None] = None
@@ -51,14 +48,8 @@ class Kind(ABC):
         """Raise RunError or InputError if something is missing on this machine; the message says how to get it."""
 
     def check(self, scenario: Scenario) -> None:
-        """Raise InputError if a scenario asks for something that this kind cannot do."""
+        """Raise InputError if a scenario asks for something that this kind, as the only switch, cannot do."""
         network = scenario.network
-        if network.switches and not self.graphs:
-            raise InputError.of("switch.kind", self.name, "ocs, in a network of several switches")
-        for node in network.switches:
-            if node.kind not in (None, self.name):
-                allowed = f"{self.name} as switch.kind, because switches of several kinds cannot be joined yet"
-                raise InputError.of(f"network.switches.{node.name}.kind", node.kind, allowed)
         if scenario.notify is not None and not self.schedules:
             raise InputError.of("notify", "given", "nothing, with another switch than ocs")
         for place, flow in enumerate(scenario.flows):
@@ -73,9 +64,12 @@ class Kind(ABC):
                     allowed = f"{'bypass' if field == 'back' else 'no schedule'}, with another switch than ocs"
                     raise InputError.of(f"flows[{place}].{field}", str(path), allowed)
 
+    def check_hop(self, scenario: Scenario, wiring: Wiring, switch: int) -> None:  # noqa: B027
+        """Raise InputError if a scenario asks for something that this kind, as one of several, cannot do there."""
+
     @abstractmethod
-    def devices(self, scenario: Scenario, wiring: Wiring) -> list[dict[str, Any]]:
-        """Return the plan of each switch of a network, for this kind's module in the guest; in ns, bit/s and bytes."""
+    def device(self, scenario: Scenario, wiring: Wiring, switch: int) -> dict[str, Any]:
+        """Return the plan of one switch, by its number, for this kind's module in the guest; in ns, bit/s and bytes."""
 
     def programs(self, scenario: Scenario) -> dict[str, Any]:  # noqa: ARG002  (most kinds need none)
         """Return the paths of its programs on this machine, which become part of each switch's plan."""
@@ -93,9 +87,26 @@ class Kind(ABC):
         """Return the records of a run; a kind adds here what its switch recorded and kernel events do not contain."""
         return seen
 
+    def slots(
+        self,
+        scenario: Scenario,  # noqa: ARG002
+        wiring: Wiring,  # noqa: ARG002
+        switch: int,  # noqa: ARG002
+        counters: Mapping[str, Any],  # noqa: ARG002
+    ) -> Sequence[tuple[int, int, int, int]]:
+        """Return the slot changes at one of several switches that kernel events do not contain.
+
+        They come from the switch's counters. Each has the ns since the start, class, slot and target.
+        """
+        return ()
+
     def provenance(self, counters: Mapping[str, Any], scenario: Scenario, directory: Path) -> dict[str, Any]:  # noqa: ARG002
         """Return its counters and hints, which are stored beside the tables."""
         return {"switch": counters}
+
+    def programs_used(self, scenario: Scenario) -> dict[str, str]:  # noqa: ARG002
+        """Return the versions of its programs, with several switches; they are stored beside the tables."""
+        return {}
 
     def explained(self, error: RunError, scenario: Scenario, directory: Path) -> RunError:  # noqa: ARG002
         """Return the error of a run, completed with the cause if the kind knows it."""

@@ -6,9 +6,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rdcnlab.engines.kernel.wiring import Station
+from rdcnlab.engines.kernel.wiring import Line, Station
+from rdcnlab.engines.kernel.wiring.numbers import PORT_LINK
 from rdcnlab.scenario import Link, Scenario
 from rdcnlab.scenario.queue import ETHERNET_HEADER
+
+#: The kernel events of lines, and of switches of the kind ``ocs``.
+EVENTS = ("ocs_dequeue", "ocs_drop", "ocs_mark", "ocs_slot", "ocs_enqueue")
+#: Trace filter for lines inside the network and lines to hosts. The line from a host matches neither condition; a port
+#: without a rate, as to another switch, has no events.
+PLACES = f"(link <= 1023 || link >= {PORT_LINK})"
 
 
 def overhead(scenario: Scenario) -> int:
@@ -41,3 +48,21 @@ def queue(link: Link, threshold: int | None, pools: Mapping[str, int]) -> dict[s
         # the kernel counts the probability in units of 1e-9
         words |= {"red_min": link.red.min, "red_max": link.red.max, "red_prob": link.red.probability * 1000}
     return words
+
+
+def pools(scenario: Scenario) -> dict[str, int]:
+    """Return the numbers of the shared buffers by name; every switch has its own copy of each."""
+    return {pool.name: number for number, pool in enumerate(scenario.network.pools)}
+
+
+def line(scenario: Scenario, which: Line) -> dict[str, Any]:
+    """Return a line inside the network; one that leads to another switch ends at the port of its trunk."""
+    link = which.link
+    words: dict[str, Any] = {
+        "id": which.number,
+        "rate": 0 if which.optical else link.rate,
+        "delay": link.delay,
+        "overhead": overhead(scenario),
+        "queue": {} if which.optical else queue(link, scenario.switch.ecn_threshold, pools(scenario)),
+    }
+    return words if which.trunk is None else words | {"port": which.trunk}

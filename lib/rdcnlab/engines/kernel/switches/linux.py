@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``linux``: a bridge with queues of ``tc``; it shows a scenario without our switch."""
+"""``linux``: a bridge of Linux; it shows a scenario without our switch."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rdcnlab.engines.kernel.switches import lines
+from rdcnlab.engines.kernel.switches import forwarding, lines, panel
+from rdcnlab.engines.kernel.switches.forwarding import Entry, Match
 from rdcnlab.engines.kernel.switches.kind import Kind
 from rdcnlab.engines.kernel.wiring import Wiring
 from rdcnlab.fields.errors import InputError
@@ -13,7 +15,7 @@ from rdcnlab.scenario import BYPASS, Scenario
 
 
 class Linux(Kind):
-    """A Linux bridge as the switch."""
+    """A Linux bridge: alone with queues of ``tc``, or as one of several switches, where filters of ``tc`` know ways."""
 
     name = "linux"
 
@@ -24,21 +26,74 @@ class Linux(Kind):
             if flow.path != BYPASS:
                 raise InputError.of(f"flows[{number}].path", flow.path, "bypass, with a Linux bridge as switch")
 
-    def devices(self, scenario: Scenario, wiring: Wiring) -> list[dict[str, Any]]:
-        """Return each host's line and its queue; the receiver's line has the delay of both cables."""
-        network = scenario.network
-        ports = [
-            {
-                "host": host.name,
-                "mac": wiring.stations[host.name].mac,
-                "rate": host.rate,
-                "delay_ns": 2 * host.delay,
-                "overhead": lines.overhead(scenario),
-                "queue_packets": host.queue.packets or max(1, (host.queue.bytes or 0) // network.mtu),
-            }
-            for host in network.hosts
+    def check_hop(self, scenario: Scenario, wiring: Wiring, switch: int) -> None:
+        """Raise InputError if the scenario asks for something that only ``ocs`` can do; see `Kind`."""
+        panel.check(scenario, wiring, switch, self.name)
+
+    def device(self, scenario: Scenario, wiring: Wiring, switch: int) -> dict[str, Any]:
+        """Return the plan of a bridge; see `Kind`."""
+        return _hop(scenario, wiring, switch) if scenario.network.switches else _alone(scenario, wiring)
+
+    def slots(
+        self, scenario: Scenario, wiring: Wiring, switch: int, counters: Mapping[str, Any]
+    ) -> Sequence[tuple[int, int, int, int]]:
+        """Return when the bridge changed its filters; see `Kind`."""
+        entries = list(forwarding.entries(scenario, wiring, switch))
+        return [
+            (since, entries[entry].number, place, entries[entry].targets[place])
+            for since, entry, place in counters["slots"]
         ]
-        return [{"kind": "linux", "name": wiring.switches[0], "ports": ports}]
+
+
+def _alone(scenario: Scenario, wiring: Wiring) -> dict[str, Any]:
+    """Return each host's line and its queue; the receiver's line has the delay of both cables."""
+    network = scenario.network
+    ports = [
+        {
+            "host": host.name,
+            "mac": wiring.stations[host.name].mac,
+            "rate": host.rate,
+            "delay_ns": 2 * host.delay,
+            "overhead": lines.overhead(scenario),
+            "queue_packets": host.queue.packets or max(1, (host.queue.bytes or 0) // network.mtu),
+        }
+        for host in network.hosts
+    ]
+    return {"kind": "linux", "name": wiring.switches[0], "ports": ports}
+
+
+def _hop(scenario: Scenario, wiring: Wiring, switch: int) -> dict[str, Any]:
+    """Return the plan of a bridge that is one of several switches."""
+    around = panel.plan(scenario, wiring, switch)
+    return {
+        "kind": "linux",
+        "name": wiring.switches[switch],
+        "number": switch,
+        "ports": around["ports"],
+        "panel": around,
+        "fdb": panel.addresses(scenario, wiring, switch),
+        "entries": [
+            {
+                "durations": entry.durations,
+                "phase_ns": entry.phase,
+                "filters": [_filter(switch, entry, match) for match in entry.matches],
+            }
+            for entry in forwarding.entries(scenario, wiring, switch)
+        ],
+    }
+
+
+def _filter(switch: int, entry: Entry, match: Match) -> dict[str, Any]:
+    """Return the packets of a flow, and the port of each slot."""
+    return {
+        "prio": match.flow + 1,
+        "in_if": None if match.source is None else panel.host_port(match.source),
+        "dst": match.receiver.ip,
+        "proto": match.protocol,
+        "field": match.field,
+        "port": match.port,
+        "ports": panel.ports(switch, entry.targets, match.receiver),
+    }
 
 
 KIND = Linux()

@@ -66,7 +66,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Trunk:
-    """The cable between two switches, by their numbers and ports; rates and delays are in the lines, not here."""
+    """A cable between two switches, by their numbers and ports; rates and delays are in the lines, not here."""
 
     switches: tuple[int, int]
     ports: tuple[str, str]
@@ -85,7 +85,7 @@ class Wiring:
     lines : tuple of Line
         Lines by number.
     trunks : tuple of Trunk
-        One trunk for each pair of neighbouring switches.
+        One trunk for each pair of neighbouring switches; if one of them is not ``ocs``, one for each of their links.
     ports : mapping of str to int
         The TCP or UDP port of a flow, by its name.
     schedules : mapping of int to Schedule

@@ -91,24 +91,27 @@ def wire(scenario: Scenario) -> Wiring:
     """Return the numbers of all parts; the name of a line is its link and the switch where packets enter it."""
     network = scenario.network
     number = {node.name: place for place, node in enumerate(network.switches)}
-    trunks: dict[tuple[int, int], Trunk] = {}
+    trunks: dict[tuple[object, ...], Trunk] = {}
+    ports: dict[tuple[str, str], str] = {}
     for link in network.links:
         if link.between is None:
             continue
-        pair = (number[link.between[0]], number[link.between[1]])
-        if pair not in trunks and pair[::-1] not in trunks:
-            trunks[pair] = Trunk(pair, (f"t{len(trunks)}a", f"t{len(trunks)}b"))
-    ports = {pair: trunk.ports[0] for pair, trunk in trunks.items()}
-    ports |= {pair[::-1]: trunk.ports[1] for pair, trunk in trunks.items()}
+        ends = (number[link.between[0]], number[link.between[1]])
+        # a switch of another kind than ocs has a port for each of its links, so a link has a cable of its own
+        plain = all(scenario.kind_at(end) == "ocs" for end in link.between)
+        key: tuple[object, ...] = tuple(sorted(ends)) if plain else (link.name,)
+        trunk = trunks.setdefault(key, Trunk(ends, (f"t{len(trunks)}a", f"t{len(trunks)}b")))
+        ports |= {
+            (link.name, network.switches[end].name): port for end, port in zip(trunk.switches, trunk.ports, strict=True)
+        }
     lines: list[Line] = []
     for link in network.links:
         if link.between is None:
             lines.append(Line(len(lines), link.name, number[link.at or ""], link))
             continue
-        for one, other in (link.between, link.between[::-1]):
+        for one in link.between:
             optical = network.node(one).optical
-            port = ports[number[one], number[other]]
-            lines.append(Line(len(lines), f"{link.name}@{one}", number[one], link, port, optical))
+            lines.append(Line(len(lines), f"{link.name}@{one}", number[one], link, ports[link.name, one], optical))
     free = itertools.count(FIRST_CLASS)
     static = {line.number: next(free) for line in lines}
     lost = {number[node.name]: next(free) for node in network.switches if node.optical}

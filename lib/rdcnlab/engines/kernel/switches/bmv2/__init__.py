@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rdcnlab.engines.kernel.switches.bmv2 import hints, install, observe, plan
+from rdcnlab.engines.kernel.switches.bmv2 import hints, hop, install, observe, plan
 from rdcnlab.engines.kernel.switches.kind import Kind, Records
 from rdcnlab.engines.kernel.wiring import Wiring
 from rdcnlab.engines.kernel.wiring.numbers import PORT_LINK
@@ -30,9 +30,13 @@ class Bmv2(Kind):
         install.install()
         plan.program_of(scenario)
 
-    def devices(self, scenario: Scenario, wiring: Wiring) -> list[dict[str, Any]]:
+    def check_hop(self, scenario: Scenario, wiring: Wiring, switch: int) -> None:
+        """Raise InputError if the scenario asks for something that this switch cannot do; see `Kind`."""
+        hop.check(scenario, wiring, switch)
+
+    def device(self, scenario: Scenario, wiring: Wiring, switch: int) -> dict[str, Any]:
         """Return the plan of the switch; see `Kind`."""
-        return [plan.switch(scenario, wiring)]
+        return hop.switch(scenario, wiring, switch) if scenario.network.switches else plan.switch(scenario, wiring)
 
     def programs(self, scenario: Scenario) -> dict[str, Any]:
         """Return where BMv2 and the program are; see `Kind`."""
@@ -47,6 +51,16 @@ class Bmv2(Kind):
         slots, dark, marked = observe.read(scenario, directory)
         dropped = observe.joined(seen["ocs_drop"], dark)
         return {**seen, "ocs_slot": slots, "ocs_drop": dropped, "ocs_mark": marked}
+
+    def slots(
+        self, scenario: Scenario, wiring: Wiring, switch: int, counters: Mapping[str, Any]
+    ) -> Sequence[tuple[int, int, int, int]]:
+        """Return the slot changes that the program reported; see `Kind`."""
+        return list(hop.slots(scenario, wiring, switch, counters))
+
+    def programs_used(self, scenario: Scenario) -> dict[str, str]:  # noqa: ARG002
+        """Return the version of BMv2; see `Kind`."""
+        return {"bmv2": install.install().version}
 
     def provenance(self, counters: Mapping[str, Any], scenario: Scenario, directory: Path) -> dict[str, Any]:
         """Return counters that the tables do not contain; see `Kind`."""

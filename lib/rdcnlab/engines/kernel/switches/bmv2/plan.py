@@ -27,7 +27,8 @@ from rdcnlab.system import places
 MAX_HOSTS, MAX_LINKS = 250, 128
 #: Size of the table ``slots`` of ``p4/ocs.p4``.
 SLOTS = 4096
-_US = 1000
+#: ns in a microsecond, the resolution of BMv2's clock.
+US = 1000
 #: Bytes of a captured packet in ``inside/capture.py``, and memory of the switch and its control in kB.
 CAPTURE, PROCESSES_KB = 256, 300_000
 #: Largest line rate in bit/s. The program stores rates in 32 bits, as bytes per 2**16 us.
@@ -164,7 +165,7 @@ def check(scenario: Scenario) -> None:
             raise InputError.of(f"network.links.{link.name}.rate", link.rate, allowed)
     for number, flow in enumerate(scenario.flows):
         for slot in flow.slots:
-            if slot.duration % _US:
+            if slot.duration % US:
                 allowed = "whole microseconds with a P4 switch, which has no finer clock"
                 raise InputError.of(f"flows[{number}].path", f"{slot.duration} ns", allowed)
 
@@ -178,23 +179,27 @@ def _action(target: str, numbers: dict[str, int]) -> list[str]:
 def _class(flow: Flow, number: int, phase: int, numbers: dict[str, int]) -> dict[str, Any]:
     """Return one flow's class: its timetable as in the scenario, and in the form that the program needs."""
     given = [(slot.duration, slot.link) for slot in flow.slots] or [(0, flow.targets[0])]
-    up, down, targets = _regular(given)
+    up, down, targets = regular(given)
     if len(targets) > SLOTS:
         allowed = f"a timetable that is no more than {SLOTS} slots of one length (the table slots of the P4 program)"
         raise InputError.of(f"flows.{flow.name}.path", f"{len(targets)} slots of {up} ns", allowed)
     return {
         "id": number,
-        "phase_ns": round(phase / _US) * _US,
+        "phase_ns": round(phase / US) * US,
         "slots": [[duration, _action(target, numbers)] for duration, target in given],
-        "day": up // _US,
-        "night": down // _US,
+        "day": up // US,
+        "night": down // US,
         "targets": targets,
-        "table": "OcsIngress.timetable.circuits",
-        "version": "OcsIngress.version.managed",
+        **managed_names(),
     }
 
 
-def _regular(slots: list[tuple[int, str]]) -> tuple[int, int, list[str]]:
+def managed_names() -> dict[str, str]:
+    """Return the table and the register of the program that a manager in the control plane writes."""
+    return {"table": "OcsIngress.timetable.circuits", "version": "OcsIngress.version.managed"}
+
+
+def regular(slots: list[tuple[int, str]]) -> tuple[int, int, list[str]]:
     """Return day, night (ns) and the targets of a timetable; split an irregular one into slots of equal length."""
     if len(slots) == 1:
         return 0, 0, [slots[0][1]]
@@ -241,7 +246,7 @@ def _entries(
             "per_slots": inverse(len(entry["targets"])),
         }
         lines += [f"register_write OcsIngress.timetable.{name} {number} {value}" for name, value in values.items()]
-        begins.append(("OcsIngress.timetable.begin", number, entry["phase_ns"] // _US))
+        begins.append(("OcsIngress.timetable.begin", number, entry["phase_ns"] // US))
     for link in scenario.network.links:
         threshold = link.ecn_threshold if scenario.switch.ecn_threshold is None else scenario.switch.ecn_threshold
         values = _mark(link, threshold, scenario.network.mtu, scenario.network.overhead)

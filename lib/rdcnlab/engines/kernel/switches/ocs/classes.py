@@ -51,7 +51,12 @@ def own_of(scenario: Scenario, wiring: Wiring, switch: int, schedule: Schedule) 
         shared = {name: number for (place, name), number in wiring.shared.items() if place == switch}
         there = {name: number for name, number in shared.items() if first.get(name, here) == here}
         if echo.of not in there:
-            allowed = f"a schedule that flows follow and that begins at the same switch: {', '.join(there)}"
+            others = ", ".join(known for known in there if known != schedule.name) or "there is none"
+            allowed = (
+                f"a schedule that flows follow and that begins at {here}, as {schedule.name} does ({others}): the "
+                "switch that sets the flag must know the circuit. A schedule of flows in the other direction with the "
+                "same slots will do"
+            )
             raise InputError.of(f"network.schedules.{schedule.name}.echo.of", echo.of, allowed)
         words["echo"] = {"class": there[echo.of], "tdn": echo.tdn, "in_advance": echo.in_advance}
     return words

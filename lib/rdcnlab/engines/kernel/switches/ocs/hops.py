@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from rdcnlab.engines.kernel.switches import forwarding
 from rdcnlab.engines.kernel.switches.ocs.classes import own_of, slot_words
 from rdcnlab.engines.kernel.wiring import Wiring
-from rdcnlab.engines.kernel.wiring.graph import Way, all_ways, default_line
-from rdcnlab.engines.kernel.wiring.numbers import IP_PROTOCOL, TARGET
-from rdcnlab.scenario import BYPASS, DARK, Scenario
+from rdcnlab.engines.kernel.wiring.graph import Way, all_ways
+from rdcnlab.engines.kernel.wiring.numbers import TARGET
+from rdcnlab.scenario import DARK, Scenario
 from rdcnlab.scenario.routes import Timetable
 
 #: Priority of the rules for packets of no flow; the rules of flows come before.
@@ -36,32 +37,26 @@ def rules(scenario: Scenario, wiring: Wiring, switch: int) -> list[dict[str, Any
     for way in all_ways(scenario):
         if name not in way.steps:
             continue
-        for place, back in way.flows:
-            flow = scenario.flows[place]
-            first, last = (flow.dst, flow.src) if back else (flow.src, flow.dst)
+        for match in forwarding.matches(scenario, wiring, switch, way):
             rule = {
-                "class_id": _number(wiring, switch, way),
-                "prio": place,
-                "dst": wiring.stations[last].ip,
-                "proto": IP_PROTOCOL[flow.protocol],
-                "sport" if back else "dport": wiring.ports[flow.name],
+                "class_id": forwarding.class_of(wiring, switch, way),
+                "prio": match.flow,
+                "dst": match.receiver.ip,
+                "proto": match.protocol,
+                match.field: match.port,
             }
-            if wiring.stations[first].switch == switch:
-                rule["in_if"] = wiring.stations[first].interface
+            if match.source is not None:
+                rule["in_if"] = match.source.interface
             found.append(rule)
     return found + list(_rest(scenario, wiring, switch))
 
 
 def addresses(scenario: Scenario, wiring: Wiring, switch: int) -> list[list[str]]:
     """Return the port for each host's address: the host's own, or the trunk on the way to the host's switch."""
-    found = []
-    for station in wiring.stations.values():
-        if station.switch == switch:
-            found.append([station.mac, station.interface])
-        elif scenario.network.graph.distance(wiring.switches[switch], wiring.switches[station.switch]) is not None:
-            line = default_line(scenario, wiring, switch, wiring.switches[station.switch])
-            found.append([station.mac, line.trunk or ""])
-    return found
+    return [
+        [station.mac, station.interface if line is None else wiring.lines[line].trunk or ""]
+        for station, line in forwarding.addresses(scenario, wiring, switch)
+    ]
 
 
 def _rest(scenario: Scenario, wiring: Wiring, switch: int) -> Iterator[dict[str, Any]]:
@@ -69,28 +64,9 @@ def _rest(scenario: Scenario, wiring: Wiring, switch: int) -> Iterator[dict[str,
     if switch in wiring.lost:
         yield {"class_id": wiring.lost[switch], "prio": REST}
         return
-    for mac, _ in addresses(scenario, wiring, switch):
-        station = next(each for each in wiring.stations.values() if each.mac == mac)
-        if station.switch != switch:
-            line = default_line(scenario, wiring, switch, wiring.switches[station.switch])
-            yield {"class_id": wiring.static[line.number], "prio": REST, "dst": station.ip}
-
-
-def _number(wiring: Wiring, switch: int, way: Way) -> int:
-    name = wiring.switches[switch]
-    if not way.needs_class(name):
-        link = way.steps[name].targets[0]
-        return wiring.static[wiring.line(switch, link or "").number]
-    if way.schedule is not None:
-        return wiring.shared[switch, way.schedule.name]
-    place, back = way.flows[0]
-    return wiring.own[switch, place, back]
-
-
-def _target(wiring: Wiring, switch: int, target: str | None) -> int:
-    if not target:
-        return TARGET[DARK if target is None else BYPASS]
-    return wiring.line(switch, target).number
+    for station, line in forwarding.addresses(scenario, wiring, switch):
+        if line is not None:
+            yield {"class_id": wiring.static[line], "prio": REST, "dst": station.ip}
 
 
 def _static(number: int, target: int) -> dict[str, Any]:
@@ -103,14 +79,14 @@ def _timed(scenario: Scenario, wiring: Wiring, switch: int, way: Way, step: Time
     first = name == way.route.first
     slots = []
     for target, duration, place in zip(step.targets, step.durations, step.places, strict=True):
-        number = _target(wiring, switch, target)
+        number = forwarding.target_of(wiring, switch, target)
         if way.schedule is not None and first:
             slots.append(slot_words(way.schedule.slots[place], number, duration, scenario.network.mtu))
         else:
             slots.append({"duration": duration, "target": number})
     if len(slots) == 1:
         slots[0]["duration"] = 0  # the class never changes
-    entry = {"id": _number(wiring, switch, way), "slots": slots, "phase": step.phase}
+    entry = {"id": forwarding.class_of(wiring, switch, way), "slots": slots, "phase": step.phase}
     if way.schedule is not None and first:
         return entry | own_of(scenario, wiring, switch, way.schedule)
     return entry | {"hold": first and scenario.switch.dark == "hold"}

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What one of several switches does with packets, in terms that all kinds share: matches, lines and times.
+
+A kind translates an `Entry` into its own form: a rule and a class, entries of a P4 table, filters of ``tc``. Packets of
+no flow follow `addresses`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rdcnlab.engines.kernel.wiring import Station, Wiring
+from rdcnlab.engines.kernel.wiring.graph import Way, all_ways, default_line
+from rdcnlab.engines.kernel.wiring.numbers import IP_PROTOCOL, TARGET
+from rdcnlab.scenario import BYPASS, DARK, Scenario
+
+
+@dataclass(frozen=True)
+class Match:
+    """The packets of a flow in one direction.
+
+    Parameters
+    ----------
+    flow : int
+        Index of the flow. A smaller number has priority.
+    source : Station or None
+        The sender, if it is at this switch: packets must come from it. None: they come from another switch.
+    receiver : Station
+        The receiver, here or elsewhere.
+    protocol : int
+        Protocol number of IP.
+    field : {'sport', 'dport'}
+        The port that is the flow's own: that of the destination for data, that of the source for ACKs.
+    port : int
+        Its value.
+    """
+
+    flow: int
+    source: Station | None
+    receiver: Station
+    protocol: int
+    field: str
+    port: int
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a switch does with the packets of one way.
+
+    Parameters
+    ----------
+    number : int
+        Number of the class in tables.
+    way : Way
+        The way.
+    matches : tuple of Match
+        Its packets: one match for each flow.
+    targets : tuple of int
+        Where packets go in each slot: a line by its number, or one of `TARGET`.
+    durations : tuple of int
+        ns of each slot. The slots repeat for ever; a single slot never ends.
+    phase : int
+        ns after the scenario's start at which the first slot begins. It is in force before, too.
+    """
+
+    number: int
+    way: Way
+    matches: tuple[Match, ...]
+    targets: tuple[int, ...]
+    durations: tuple[int, ...]
+    phase: int
+
+
+def entries(scenario: Scenario, wiring: Wiring, switch: int) -> Iterator[Entry]:
+    """Yield what a switch does, for each way that it chooses something for."""
+    name = wiring.switches[switch]
+    for way in all_ways(scenario):
+        if name not in way.steps:
+            continue
+        step = way.steps[name]
+        targets = tuple(target_of(wiring, switch, target) for target in step.targets)
+        durations = step.durations
+        if not way.needs_class(name):
+            targets, durations = targets[:1], (0,)
+        matched = tuple(matches(scenario, wiring, switch, way))
+        yield Entry(class_of(wiring, switch, way), way, matched, targets, durations, step.phase)
+
+
+def matches(scenario: Scenario, wiring: Wiring, switch: int, way: Way) -> Iterator[Match]:
+    """Yield the packets of a way, as a switch sees them."""
+    for place, back in way.flows:
+        flow = scenario.flows[place]
+        first, last = (flow.dst, flow.src) if back else (flow.src, flow.dst)
+        source = wiring.stations[first]
+        yield Match(
+            flow=place,
+            source=source if source.switch == switch else None,
+            receiver=wiring.stations[last],
+            protocol=IP_PROTOCOL[flow.protocol],
+            field="sport" if back else "dport",
+            port=wiring.ports[flow.name],
+        )
+
+
+def class_of(wiring: Wiring, switch: int, way: Way) -> int:
+    """Return the number of the class of a way at a switch."""
+    name = wiring.switches[switch]
+    if not way.needs_class(name):
+        link = way.steps[name].targets[0]
+        return wiring.static[wiring.line(switch, link or "").number]
+    if way.schedule is not None:
+        return wiring.shared[switch, way.schedule.name]
+    place, back = way.flows[0]
+    return wiring.own[switch, place, back]
+
+
+def target_of(wiring: Wiring, switch: int, target: str | None) -> int:
+    """Return the number of a target at a switch: a link, "" for the receiver, None for the dark."""
+    if not target:
+        return TARGET[DARK if target is None else BYPASS]
+    return wiring.line(switch, target).number
+
+
+def addresses(scenario: Scenario, wiring: Wiring, switch: int) -> Iterator[tuple[Station, int | None]]:
+    """Yield each host that a switch can reach, with the line of the shortest way to it; None if the host is here."""
+    for station in wiring.stations.values():
+        if station.switch == switch:
+            yield station, None
+        elif scenario.network.graph.distance(wiring.switches[switch], wiring.switches[station.switch]) is not None:
+            yield station, default_line(scenario, wiring, switch, wiring.switches[station.switch]).number

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lines of a switch that only forwards: one of several switches, of another kind than ``ocs``.
+
+::
+
+    host s1 ===veth=== sw-s1 |       | x-s1 ===veth=== p-s1 |
+                             | panel |                      | switch
+    neighbour  ===veth=== t0 |       | n0x  ===veth=== n0   |
+                             |       | d0x  ===veth=== d0   |  (the dark)
+
+A line is the kernel's, whatever the switch. So rate, delay, queue and marking are those of an ``ocs`` device between
+the switch and the world, the panel. It does not choose: what comes from a host or a neighbour goes to the switch, and
+what the switch sends from a port takes the line of this port. What it sends to the dark is counted and lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from rdcnlab.engines.kernel.switches import forwarding, lines
+from rdcnlab.engines.kernel.wiring import Line, Station, Wiring
+from rdcnlab.engines.kernel.wiring.numbers import LAST_CLASS, LAST_LINK, TARGET
+from rdcnlab.fields.errors import InputError
+from rdcnlab.scenario import BYPASS, DARK, Scenario
+
+
+def host_port(station: Station) -> str:
+    """Return the port of a host at its switch, behind the panel."""
+    return f"p-{station.name}"
+
+
+def line_port(line: int) -> str:
+    """Return the port of a line at its switch, behind the panel."""
+    return f"n{line}"
+
+
+def dark_port(switch: int) -> str:
+    """Return the port from which a switch sends what is to be lost."""
+    return f"d{switch}"
+
+
+def hosts_at(wiring: Wiring, switch: int) -> list[Station]:
+    """Return the hosts at a switch."""
+    return [station for station in wiring.stations.values() if station.switch == switch]
+
+
+def lines_at(wiring: Wiring, switch: int) -> list[Line]:
+    """Return the lines that begin at a switch."""
+    return [line for line in wiring.lines if line.switch == switch]
+
+
+def ports(switch: int, targets: Iterable[int], receiver: Station) -> list[str]:
+    """Return the port of each target, for packets to a receiver."""
+    known = {TARGET[DARK]: dark_port(switch), TARGET[BYPASS]: host_port(receiver)}
+    return [known.get(target) or line_port(target) for target in targets]
+
+
+def addresses(scenario: Scenario, wiring: Wiring, switch: int) -> list[list[str]]:
+    """Return the port for each host's address, for packets of no flow: they take the shortest way."""
+    return [
+        [station.mac, host_port(station) if line is None else line_port(line)]
+        for station, line in forwarding.addresses(scenario, wiring, switch)
+    ]
+
+
+def plan(scenario: Scenario, wiring: Wiring, switch: int) -> dict[str, Any]:
+    """Return the plan of a switch's panel, for the guest.
+
+    Keys beside those of an ``ocs`` switch: ``pairs`` are the cables to the switch; ``inward`` and ``outward`` say which
+    port leads where.
+    """
+    hosts, own = hosts_at(wiring, switch), lines_at(wiring, switch)
+    # they have no rate, so no record has their numbers, which may be those of lines elsewhere
+    links = iter(sorted(set(range(LAST_LINK + 1)) - {line.number for line in own}, reverse=True))
+    classes = iter(sorted(set(range(1, LAST_CLASS + 1)) - set(wiring.static.values()), reverse=True))
+    outside = [station.interface for station in hosts]
+    inside = [host_port(station) for station in hosts]
+    trunks = [line for line in own if line.trunk is not None]
+    outside += [line.trunk or "" for line in trunks]
+    inside += [line_port(line.number) for line in trunks]
+    if len(own) + len(outside) > LAST_LINK + 1:
+        allowed = f"fewer at {wiring.switches[switch]}: a switch of another kind than ocs has {LAST_LINK + 1} at most"
+        raise InputError.of("network.links", f"{len(own) + len(outside)} lines and ports", allowed)
+    pools = lines.pools(scenario)
+    return {
+        "device": f"ocs{switch}",
+        "mtu": scenario.network.mtu,
+        "links": [lines.line(scenario, line) for line in own],
+        "pools": [{"id": pools[pool.name], "bytes": pool.size} for pool in scenario.network.pools],
+        "ports": [lines.port(scenario, station) for station in hosts],
+        "pairs": [
+            [f"{port}x", port]
+            for port in [*map(host_port, hosts), *(line_port(line.number) for line in own), dark_port(switch)]
+        ],
+        "inward": [
+            {"from": port, "to": f"{inner}x", "link": next(links), "class": next(classes)}
+            for port, inner in zip(outside, inside, strict=True)
+        ],
+        "outward": [
+            *({"from": f"{line_port(line.number)}x", "target": line.number, "class": wiring.static[line.number]}
+              for line in own),
+            {"from": f"{dark_port(switch)}x", "target": TARGET[DARK], "class": next(classes)},
+        ],
+        "trunks": [line.trunk for line in trunks],
+        "fdb": [
+            [station.mac, station.interface if line is None else wiring.lines[line].trunk or ""]
+            for station, line in forwarding.addresses(scenario, wiring, switch)
+        ],
+        "seed": scenario.seed,
+    }  # fmt: skip
+
+
+def check(scenario: Scenario, wiring: Wiring, switch: int, kind: str) -> None:
+    """Raise InputError if a scenario asks something of a switch that only a switch ``ocs`` does.
+
+    Raises
+    ------
+    InputError
+        A way that begins there waits in the dark or in the queue of a schedule, or a host there would be notified.
+    """
+    name = wiring.switches[switch]
+    for entry in forwarding.entries(scenario, wiring, switch):
+        schedule = entry.way.schedule
+        if entry.way.route.first != name:
+            continue
+        allowed = f"{{}}; it begins at {name}, which is {kind}, and only a switch ocs {{}}"
+        if schedule is None:
+            if scenario.switch.dark == "hold" and TARGET[DARK] in entry.targets:
+                raise InputError.of("switch.dark", "hold", allowed.format("drop", "holds packets back"))
+            continue
+        field = f"network.schedules.{schedule.name}"
+        if schedule.queue is not None:
+            raise InputError.of(f"{field}.queue", "given", allowed.format("nothing", "has queues of schedules"))
+        if schedule.queues:
+            raise InputError.of(f"{field}.dark", schedule.dark, allowed.format("drop", "holds packets back"))
+        if schedule.echo is not None:
+            raise InputError.of(f"{field}.echo", "given", allowed.format("nothing", "sets the flag of reTCP"))
+    told = () if scenario.notify is None else scenario.listening()
+    for host in told:
+        if wiring.stations[host].switch == switch:
+            raise InputError.of("notify", host, f"hosts at switches ocs only; {host} is at {name}, which is {kind}")

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All switches of a scenario, whatever their kinds: what plan, observation and identity ask of them."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rdcnlab.engines.kernel.switches import kinds_of, lines
+from rdcnlab.engines.kernel.switches.kind import Kind, Records
+from rdcnlab.engines.kernel.trace import records
+from rdcnlab.engines.kernel.wiring import wire
+from rdcnlab.fields.errors import InputError, RunError
+from rdcnlab.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class Switches:
+    """The switches of a scenario.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    at : tuple of Kind
+        The kind of each switch, by the switch's number.
+    """
+
+    scenario: Scenario
+    at: tuple[Kind, ...]
+
+    @functools.cached_property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kinds, each once, in the order of the network."""
+        return tuple(dict.fromkeys(self.at))
+
+    @property
+    def several(self) -> bool:
+        """Whether the network has a graph; a graph may consist of one switch."""
+        return bool(self.scenario.network.switches)
+
+    @property
+    def events(self) -> tuple[str, ...]:
+        """The kernel events ``ocs_*`` that occur."""
+        return lines.EVENTS if self.several else self.at[0].events
+
+    @property
+    def places(self) -> str:
+        """Trace filter for the lines inside the network and the line to the receiver."""
+        return lines.PLACES if self.several else self.at[0].places
+
+    def check(self) -> None:
+        """Raise InputError if a switch cannot do what the scenario asks of it."""
+        if not self.several:
+            self.at[0].check(self.scenario)
+            return
+        for node, kind in zip(self.scenario.network.switches, self.at, strict=True):
+            if node.optical and kind.name != "ocs":
+                raise InputError.of(f"network.switches.{node.name}.kind", kind.name, "ocs, because it is optical")
+        wiring = wire(self.scenario)
+        for number, kind in enumerate(self.at):
+            kind.check_hop(self.scenario, wiring, number)
+
+    def require(self) -> None:
+        """Raise RunError or InputError if something is missing on this machine."""
+        for kind in self.kinds:
+            kind.require(self.scenario)
+
+    def devices(self, *, here: bool) -> list[dict[str, Any]]:
+        """Return the plan of each switch, with the paths of programs on this machine if `here`."""
+        wiring = wire(self.scenario)
+        found = [kind.device(self.scenario, wiring, number) for number, kind in enumerate(self.at)]
+        if not here:
+            return found
+        return [device | kind.programs(self.scenario) for kind, device in zip(self.at, found, strict=True)]
+
+    def identity(self) -> list[str]:
+        """Return the texts that identify the switches' programs."""
+        return [text for kind in self.kinds for text in kind.identity(self.scenario)]
+
+    def sysctls(self) -> dict[str, str]:
+        """Return the sysctls that hosts need."""
+        return {name: value for kind in self.kinds for name, value in kind.sysctls(self.scenario).items()}
+
+    def observed(self, directory: Path, seen: Records) -> Records:
+        """Return the records of a run, with those that the switches made themselves."""
+        if not self.several:
+            return self.at[0].observed(self.scenario, directory, seen)
+        wiring = wire(self.scenario)
+        counters = self._counters(json.loads((directory / "switch.json").read_text()))
+        rows = [
+            row
+            for number, kind in enumerate(self.at)
+            for row in kind.slots(self.scenario, wiring, number, counters[wiring.switches[number]])
+        ]
+        if not rows:
+            return seen
+        own = records.rows("ocs_slot", [(time, number, place, target) for time, number, place, target in rows])
+        both = np.concatenate([seen["ocs_slot"].astype(own.dtype), own])
+        return {**seen, "ocs_slot": both[np.argsort(both["time"], kind="stable")]}
+
+    def provenance(self, counters: Mapping[str, Any], directory: Path) -> dict[str, Any]:
+        """Return counters and hints, which are stored beside the tables."""
+        if not self.several:
+            return self.at[0].provenance(counters, self.scenario, directory)
+        found: dict[str, Any] = {"switch": counters}
+        for kind in self.kinds:
+            found |= kind.programs_used(self.scenario)
+        return found
+
+    def explained(self, error: RunError, directory: Path) -> RunError:
+        """Return the error of a run, completed with the cause if a kind knows it."""
+        for kind in self.kinds:
+            error = kind.explained(error, self.scenario, directory)
+        return error
+
+    def _counters(self, found: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the counters by the names of switches; the guest leaves the name out if there is one switch."""
+        names = [node.name for node in self.scenario.network.switches]
+        return found if len(names) > 1 else {names[0]: found}
+
+
+def switches_of(scenario: Scenario) -> Switches:
+    """Return the switches of a scenario.
+
+    Raises
+    ------
+    InputError
+        This engine does not have one of their kinds.
+    """
+    return Switches(scenario, kinds_of(scenario))
