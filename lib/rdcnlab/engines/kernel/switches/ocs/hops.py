@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from rdcnlab.engines.kernel.switches.ocs.classes import own_of, slot_words
-from rdcnlab.engines.kernel.wiring import Wiring
+from rdcnlab.engines.kernel.switches.ocs.classes import echo_of, own_of, slot_words
+from rdcnlab.engines.kernel.wiring import Wiring, mptcp
 from rdcnlab.engines.kernel.wiring.graph import Way, all_ways, default_line
 from rdcnlab.engines.kernel.wiring.numbers import IP_PROTOCOL, TARGET
 from rdcnlab.scenario import BYPASS, DARK, Scenario
@@ -48,7 +48,13 @@ def rules(scenario: Scenario, wiring: Wiring, switch: int) -> list[dict[str, Any
             }
             if wiring.stations[first].switch == switch:
                 rule["in_if"] = wiring.stations[first].interface
-            found.append(rule)
+            if flow.protocol != "mptcp":
+                found.append(rule)
+                continue
+            # only the receiver has an address for each subflow
+            number = wiring.stations[flow.dst].number
+            subflows = range(scenario.subflows(flow)) if way.part is None else (way.part,)
+            found += [rule | {"src" if back else "dst": mptcp.address(number, subflow)} for subflow in subflows]
     return found + list(_rest(scenario, wiring, switch))
 
 
@@ -111,6 +117,7 @@ def _timed(scenario: Scenario, wiring: Wiring, switch: int, way: Way, step: Time
     if len(slots) == 1:
         slots[0]["duration"] = 0  # the class never changes
     entry = {"id": _number(wiring, switch, way), "slots": slots, "phase": step.phase}
+    echo = echo_of(wiring, switch, way.schedule) if way.schedule is not None and name == way.echo else {}
     if way.schedule is not None and first:
-        return entry | own_of(scenario, wiring, switch, way.schedule)
-    return entry | {"hold": first and scenario.switch.dark == "hold"}
+        return entry | own_of(scenario, way.schedule) | echo
+    return entry | {"hold": first and scenario.switch.dark == "hold"} | echo
