@@ -61,7 +61,7 @@ class Weeks(Item):
     def base(self, variant: str, seed: int) -> Scenario:
         """Return the scenario of a variant, in network time."""
         duration = self.duration or self.of_profile[self.profile]
-        return scenario(variant, self.difference, duration=duration, seed=seed)
+        return scenario(self.column, variant, self.difference, duration=duration, seed=seed)
 
     def case(self, name: str, seed: int) -> Scenario:
         """Return the scenario of a case, in network time."""
