@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.errors import InputError
-from rdcnlab.papers import claims, select
-from rdcnlab.papers.claims import Claim, Expectation, Verdict, judge
+from rdcnlab.papers import aykurt, claims, select
+from rdcnlab.papers.claims import Claim, Paper
+from rdcnlab.papers.expectation import Expectation
 from rdcnlab.papers.item import Item
 
 
@@ -42,17 +42,13 @@ def test_exactly_one_relation(wrong: dict[str, Any]) -> None:
         Expectation.model_validate(wrong)
 
 
-def test_verdicts() -> None:
-    claim = Claim(id="x", text="x", expect=Expectation(below=10), unit="ms")
-    assert judge(claim, None) is Verdict.NOT_RUN
-    assert judge(claim, Measured()) is Verdict.NOT_RUN
-    assert judge(claim, Measured({"a": 1, "b": 2})) is Verdict.REPRODUCED
-    assert judge(claim, Measured({"a": 1, "b": 20})) is Verdict.PARTLY
-    assert judge(claim, Measured({"a": math.nan, "b": 20})) is Verdict.DIFFERS
-    row = claims.row("p", "i", claim, Measured({"a": 1, "b": 20}, "why"), profile="quick", runs=3)
-    assert row["verdict"] == "partly"
-    assert row["expected"] == "< 10 ms"
-    assert row["measured"] == "a: 1 ms, b: 20 ms; why"
+def test_the_direction_of_an_expectation() -> None:
+    assert Expectation(near=24, tolerance="25 %").direction(0) == 1
+    assert Expectation(at_most=-0.9).direction(0) == -1
+    assert Expectation(between=(-10, 0)).direction(0) == -1
+    assert Expectation(between=(-5, 5)).direction(0) == 0
+    with pytest.raises(ValueError, match="'none' outside"):
+        Claim(id="x", text="x", expect=Expectation(between=(-5, 5)), none=0)
 
 
 def test_papers_are_read() -> None:
@@ -68,10 +64,64 @@ def test_papers_are_read() -> None:
 
 @pytest.mark.parametrize("kind", select(), ids=lambda kind: f"{kind.paper}-{kind.id}")
 def test_each_cause_has_its_words(kind: type[Item]) -> None:
-    """A claim has one sentence for each of its causes, if all parameters have their defaults."""
-    item = kind(profile="paper")
-    shown = Counter(cause.claim for cause in item.causes())
-    assert shown == {claim.id: len(claim.because) for claim in item.claims.claims if claim.because}
+    """A claim has one sentence for each of its causes in each column, if all parameters have their defaults."""
+    for column in kind.columns():
+        item = kind(profile="paper", column=column.id)
+        shown = Counter(cause.claim for cause in item.causes())
+        words = {each.id: len(each.causes(column.id)) + len(each.excluded(column.id)) for each in item.claims.claims}
+        assert shown == {claim: count for claim, count in words.items() if count}
+
+
+TWO_COLUMNS: dict[str, Any] = {
+    "paper": "x", "authors": "x", "title": "x", "testbed": "x",
+    "columns": [{"id": "a", "title": "x"}, {"id": "b", "title": "y", "changes": {"transport.sack": False}}],
+    "items": [
+        {"id": "fig1", "title": "x", "says": "x", "claims": []},
+        {"id": "fig2", "title": "x", "says": "x", "columns": ["b", "a"], "claims": []},
+        {"id": "fig3", "title": "x", "says": "x", "columns": ["b"], "claims": []},
+    ],
+}  # fmt: skip
+
+
+def test_an_item_is_scored_in_the_papers_first_column_or_in_those_that_it_lists() -> None:
+    paper = Paper.model_validate(TWO_COLUMNS)
+    columns = {item.id: [column.id for column in paper.columns_of(item.id)] for item in paper.items}
+    assert columns == {"fig1": ["a"], "fig2": ["a", "b"], "fig3": ["b"]}
+    wrong = {**TWO_COLUMNS, "items": [{**TWO_COLUMNS["items"][0], "columns": ["c"]}]}
+    with pytest.raises(ValueError, match="columns of the paper in fig1"):
+        Paper.model_validate(wrong)
+
+
+def test_causes_are_of_every_column_or_of_one() -> None:
+    claim = Claim.model_validate(
+        {"id": "x", "text": "x", "expect": {"above": 0}, "because": ["p", "q"], "ruled_out": {"a": ["r"]}}
+    )
+    assert claim.causes("a") == claim.causes("b") == ("p", "q")
+    assert (claim.excluded("a"), claim.excluded("b")) == (("r",), ())
+
+
+@pytest.fixture
+def two_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two columns for figure 4 of aykurt; the scenarios of the second have another transport."""
+    paper = claims.paper("aykurt")
+    columns = tuple(claims.Column.model_validate(column) for column in TWO_COLUMNS["columns"])
+    items = tuple(item.model_copy(update={"columns": ("a", "b")}) for item in paper.items)
+    changed = paper.model_copy(update={"columns": columns, "items": items})
+    monkeypatch.setattr(claims, "paper", lambda name: changed)
+
+
+@pytest.mark.usefixtures("two_columns")
+def test_a_column_changes_every_scenario() -> None:
+    first, second = (aykurt.fig4(**column) for column in ({}, {"column": "b"}))
+    assert (first.column, second.column) == ("a", "b")
+    assert {scenario.transport.sack for scenario in first.scenarios()} == {True}
+    assert {scenario.transport.sack for scenario in second.scenarios()} == {False}
+    assert {cause.shown_by.column for cause in second.causes()} == {"b"}
+    # the item's own changes come after those of its column
+    assert aykurt.fig4(column="b", changes={"transport.sack": True}).scenarios()[0].transport.sack
+    assert [row["column"] for row in second.rows(None)] == ["b"] * len(second.claims.claims)
+    with pytest.raises(InputError, match="column: 'c' is not allowed; allowed: a, b"):
+        aykurt.fig4(column="c")
 
 
 def test_a_broken_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

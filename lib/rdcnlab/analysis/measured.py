@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`Measured`, the measurement for a claim, and functions that compute it: means by case, ratios, and margins.
+"""`Measured`, the measurement for a claim, and functions that compute it: means by case, ratios, and differences.
 
 The argument `stats` is a frame with ``mean``, ``low`` and ``high``, as `means` returns it. It has one row for each
-case. Its index names the cases.
+case. Its index names the cases. Results that are statistics over seeds are `Estimate`s, so that they keep their
+intervals; see `rdcnlab.analysis.intervals`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from rdcnlab.analysis import tables
+from rdcnlab.analysis.intervals import Estimate, estimates, greatest, least
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,8 @@ class Measured:
     Parameters
     ----------
     cases : dict of str to float
-        One number for each case of the claim; NaN if it cannot be determined. No case means: not run.
+        One number for each case of the claim; NaN if it cannot be determined. No case means: not run. A number that is
+        a statistic over seeds is an `Estimate`, which has an interval.
     note : str
         A remark for readers, such as why there is no number.
     """
@@ -33,20 +36,43 @@ class Measured:
     @classmethod
     def one(cls, value: float, note: str = "") -> Measured:
         """Return the measurement of a claim about a single number."""
-        return cls({"": float(value)}, note)
+        return cls({"": _number(value)}, note)
 
     @classmethod
-    def each(cls, values: pd.Series[float], template: str = "{}", note: str = "") -> Measured:
-        """Return the measurement of a claim with one case for each row of a series; see `tables.cases`."""
-        return cls(tables.cases(values, template), note)
+    def each(
+        cls, values: pd.Series[float] | pd.DataFrame | Mapping[Hashable, float], template: str = "{}", note: str = ""
+    ) -> Measured:
+        """Return the measurement of a claim with one case for each of several numbers.
+
+        Parameters
+        ----------
+        values : Series, DataFrame or dict
+            Numbers by case. A frame has ``mean``, ``low`` and ``high``, and gives numbers with intervals.
+        template : str
+            Gives the name of a case from its key, such as ``{:g} ms``; see `tables.cases`.
+        note : str
+            A remark for readers.
+        """
+        numbers = estimates(values) if isinstance(values, pd.DataFrame) else dict(values.items())
+        keys = {key: key if isinstance(key, tuple) else (key,) for key in numbers}
+        return cls({template.format(*keys[key]): _number(value) for key, value in numbers.items()}, note)
 
     def text(self, unit: str) -> str:
-        """Return the numbers in words."""
+        """Return the numbers in words, with their intervals."""
         after = f" {unit}" if unit else ""
         listed = ", ".join(
-            f"{case}: {value:.4g}{after}" if case else f"{value:.4g}{after}" for case, value in self.cases.items()
+            f"{case}: {_words(value, after)}" if case else _words(value, after) for case, value in self.cases.items()
         )
         return "; ".join(part for part in (listed, self.note) if part)
+
+
+def _number(value: float) -> float:
+    return value if isinstance(value, Estimate) else float(value)
+
+
+def _words(value: float, after: str) -> str:
+    ends = f" ({value.low:.3g} to {value.high:.3g})" if isinstance(value, Estimate) and value.known else ""
+    return f"{value:.4g}{after}{ends}"
 
 
 def means(frame: pd.DataFrame, by: str | Sequence[str], value: str) -> pd.DataFrame:
@@ -58,47 +84,53 @@ def means(frame: pd.DataFrame, by: str | Sequence[str], value: str) -> pd.DataFr
 
 def over(stats: pd.DataFrame, more: str, less: str) -> Measured:
     """Measure by how many % the mean of one case is above the mean of another; not run if one is missing."""
-    mean = stats["mean"].to_dict()
+    mean = estimates(stats)
     if not {more, less} <= set(mean):
         return Measured()
     return Measured.one(100 * (mean[more] / mean[less] - 1), tables.listed(stats))
 
 
 def above(greater: pd.DataFrame, lesser: pd.DataFrame) -> Measured:
-    """Measure the margin between the intervals of some cases and of others; not run if there is nothing to compare.
+    """Measure by how much some cases are above others; not run if there is nothing to compare.
 
-    See `tables.margin`: the margin is positive if all intervals of `greater` are above those of `lesser`.
+    It is the smallest mean of `greater` minus the largest mean of `lesser`. Its interval is above zero if all intervals
+    of `greater` are above those of `lesser`.
     """
     if not len(greater) or not len(lesser):
         return Measured()
     note = f"{tables.listed(greater)}; against {tables.listed(lesser)}"
-    return Measured.one(tables.margin(greater, lesser), note)
+    return Measured.one(difference(greater, lesser), note)
+
+
+def difference(greater: pd.DataFrame, lesser: pd.DataFrame) -> Estimate:
+    """Return the smallest mean of some cases minus the largest mean of others, with its interval."""
+    return least(estimates(greater).values()) - greatest(estimates(lesser).values())
 
 
 def ahead(stats: pd.DataFrame, first: str, second: str) -> Measured:
-    """Measure the margin by which the interval of one case is above another's; not run if one is missing."""
+    """Measure by how much one case is above another; not run if one is missing."""
     return above(stats[stats.index == first], stats[stats.index == second])
 
 
 def lowest(stats: pd.DataFrame, name: str) -> Measured:
-    """Measure the margin by which the intervals of all other cases are above the interval of one case."""
+    """Measure by how much all other cases are above one case."""
     return above(stats.drop(index=name, errors="ignore"), stats[stats.index == name])
 
 
 def highest(stats: pd.DataFrame, names: Sequence[Hashable], note: str) -> Measured:
-    """Measure the margin by which the intervals of some cases are above all others; no number if a case is missing."""
+    """Measure by how much some cases are above all others; no number if a case is missing."""
     others = [name for name in stats.index if name not in names]
     if not others or not set(names) <= set(stats.index):
         return Measured(note="not all variants ran")
-    return Measured.one(tables.margin(stats.loc[list(names)], stats.loc[others]), note)
+    return Measured.one(difference(stats.loc[list(names)], stats.loc[others]), note)
 
 
 def margins(
     greater: pd.DataFrame, lesser: pd.DataFrame, cases: Iterable[Hashable] | None = None, template: str = "{}"
 ) -> dict[str, float]:
-    """Return for each case the margin by which its interval in `greater` is above its interval in `lesser`.
+    """Return for each case by how much it is higher in `greater` than in `lesser`, with its interval.
 
     By default these are the cases that both frames have.
     """
     chosen = greater.index.intersection(lesser.index) if cases is None else list(cases)
-    return {template.format(case): tables.margin(greater.loc[[case]], lesser.loc[[case]]) for case in chosen}
+    return {template.format(case): difference(greater.loc[[case]], lesser.loc[[case]]) for case in chosen}

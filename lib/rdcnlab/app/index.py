@@ -97,10 +97,11 @@ def table(kinds: Iterable[type[Item]]) -> str:
     lines = ["| figure | notebook | runs, paper profile | core-minutes |", "|---|---|---|---|"]
     known: set[str] = set()
     for kind in kinds:
-        item = kind(profile="paper")
-        asked = {scenario.hash for scenario in item.scenarios()}
+        items = [kind(profile="paper", column=column.id) for column in kind.columns()]
+        asked = {scenario.hash for item in items for scenario in item.scenarios()}
+        causes = [(item, cause.shown_by) for item in items for cause in item.causes()]
         # only causes whose experiments have runs of their own
-        others = {id(cause.shown_by): cause.shown_by for cause in item.causes() if cause.shown_by is not item}
+        others = {id(shown): shown for item, shown in causes if shown is not item}
         explain = {scenario.hash for other in others.values() for scenario in other.scenarios()} - known - asked
         counts = {"": len(asked - known), " of figures above": len(asked & known), " that explain": len(explain)}
         parts = [f"{count}{words}" for words, count in counts.items() if count]
@@ -108,7 +109,7 @@ def table(kinds: Iterable[type[Item]]) -> str:
         known |= asked
         path = f"notebooks/{kind.paper}/{kind.id}.ipynb"
         lines.append(
-            f"| {kind.paper} {kind.id}, {item.claims.title} | [`{kind.id}.ipynb`]({path}) | {', '.join(parts)} "
+            f"| {kind.paper} {kind.id}, {items[0].claims.title} | [`{kind.id}.ipynb`]({path}) | {', '.join(parts)} "
             f"| {minutes:.0f} |"
         )
     return "\n".join(lines) + "\n"

@@ -28,25 +28,27 @@ td, th { border-bottom: 1px solid #ddd; padding: 0.3rem 0.6rem; text-align: left
 """
 
 
-def best(kind: type[Item], store: Store) -> tuple[Item, Runs | None]:
-    """Return an item and its runs, in the largest profile whose runs are all stored.
+def best(kind: type[Item], store: Store, column: str = "") -> tuple[Item, Runs | None]:
+    """Return an item and its runs in a column, in the largest profile whose runs are all stored.
 
     If no profile has all its runs, return the item in the quick profile, and None.
     """
     for profile in _PROFILES:
-        item = kind(profile=profile)
+        item = kind(profile=profile, column=column)
         runs = item.stored(store)
         if runs is not None:
             return item, runs
-    return kind(profile="quick"), None
+    return kind(profile="quick", column=column), None
 
 
 def judged(kind: type[Item], store: Store) -> list[dict[str, Any]]:
-    """Return an item's scorecard, and free its tables: the tables of all papers together would fill the memory."""
-    item, runs = best(kind, store)
-    rows = item.rows(runs)
-    del runs
-    pa.default_memory_pool().release_unused()
+    """Return an item's scorecard in all its columns, and free its tables: those of all papers would fill the memory."""
+    rows = []
+    for column in kind.columns():
+        item, runs = best(kind, store, column.id)
+        rows += item.rows(runs)
+        del runs
+        pa.default_memory_pool().release_unused()
     return rows
 
 
@@ -59,7 +61,7 @@ def page(kinds: Iterable[type[Item]], store: Store) -> str:
             seen.add(kind.paper)
             paper = claims.paper(kind.paper)
             sections.append(f"<h1>{escape(paper.paper)}: {escape(paper.title)}</h1><p>{escape(paper.testbed)}</p>")
-        sections.append(_section(*best(kind, store)))
+        sections.append(_section(kind, store))
     return (
         "<!DOCTYPE html><html lang='en'><meta charset='utf-8'><title>rdcnlab report</title>"
         f"<meta name='viewport' content='width=device-width'><style>{_STYLE}</style>{''.join(sections)}</html>\n"
@@ -72,15 +74,21 @@ def write(kinds: Iterable[type[Item]], store: Store, path: Path) -> None:
     path.write_text(page(kinds, store), encoding="utf-8")
 
 
-def _section(item: Item, runs: Runs | None) -> str:
+def _section(kind: type[Item], store: Store) -> str:
+    """Return the section of an item: its figure and its table in each column."""
+    parts = []
+    for column in kind.columns():
+        item, runs = best(kind, store, column.id)
+        title = f"<h3>{escape(column.title)}</h3>" if len(kind.columns()) > 1 else ""
+        picture = "<p><em>Not run on this machine, and not shipped.</em></p>"
+        provenance = ""
+        if runs is not None:
+            picture = f"<img alt='{escape(item.claims.title)}' src='data:image/png;base64,{_png(item.plot(runs))}'>"
+            provenance = f"<p class='provenance'>{escape(item.provenance(runs))}</p>"
+        parts.append(title + picture + _table(item.rows(runs)) + provenance)
     said = item.claims
     head = f"<h2 id='{item.id}'>{escape(item.id)}: {escape(said.title)}</h2><p>{escape(said.says)}</p>"
-    picture = "<p><em>Not run on this machine, and not shipped.</em></p>"
-    provenance = ""
-    if runs is not None:
-        picture = f"<img alt='{escape(said.title)}' src='data:image/png;base64,{_png(item.plot(runs))}'>"
-        provenance = f"<p class='provenance'>{escape(item.provenance(runs))}</p>"
-    return head + picture + _table(item.rows(runs)) + provenance
+    return head + "".join(parts)
 
 
 def _table(rows: list[dict[str, Any]]) -> str:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ship an item: its stored runs of the paper profile, those of its causes, and its models."""
+"""Ship an item: its stored runs of the paper profile in all columns, those of its causes, and its models."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,15 +39,15 @@ def ship(kind: type[Item], store: Store) -> Done:
         The store with its runs; shipped runs count, too.
     """
     folder = places.results() / kind.paper / kind.id
-    item = kind(profile="paper")
+    items = [kind(profile="paper", column=column.id) for column in kind.columns()]
     asked: dict[Run, list[dict[str, Part]]] = {}
     left = []
-    for shown, words in ((item, ""), *((cause.shown_by, f", why {cause.claim}") for cause in item.causes())):
+    for item, shown, words in _shown(items):
         scenarios = list(dict.fromkeys(shown.scenarios()))
         runs = [run for run in lookup(scenarios, store, shown.parts_of) if run is not None]
         if len(runs) < len(scenarios):
             left.append(f"{len(runs)} of {len(scenarios)} of {kind.paper}/{kind.id}{words}")
-        elif not words:
+        elif shown is item:
             saved.ship(item.models(Runs(runs, item.parts)))
         for run in runs:
             asked.setdefault(run, []).append(shown.parts_of(run.scenario))
@@ -56,6 +57,15 @@ def ship(kind: type[Item], store: Store) -> Done:
     if written:
         write(written, folder)
     return Done(folder, len(wanted), len(written), tuple(left))
+
+
+def _shown(items: list[Item]) -> Iterator[tuple[Item, Item, str]]:
+    """Iterate over an item's columns: the item itself and the items of its causes, with words that tell them apart."""
+    for item in items:
+        column = f" in column {item.column}" if len(items) > 1 else ""
+        yield item, item, column
+        for cause in item.causes():
+            yield item, cause.shown_by, f"{column}, why {cause.claim}"
 
 
 def _not_elsewhere(run: Run, parts: dict[str, Part], folder: Path, shipped: Shipped) -> dict[str, Part]:

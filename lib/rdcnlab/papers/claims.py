@@ -1,98 +1,59 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The claims of a paper, and the verdict on each of them.
-
-The claims are in ``data/papers/<paper>.yaml``. A claim is about one or several cases, such as variants or periods. Its
-measurement has one number for each case. The verdict depends on how many cases satisfy the claim: ``reproduced`` if all
-do, ``partly`` if some do, ``differs`` if none does.
-"""
+"""The claims of a paper. They are in ``data/papers/<paper>.yaml``; `rdcnlab.papers.verdicts` judges them."""
 
 from __future__ import annotations
 
-import enum
 import functools
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import ValidationError, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.quantities import Frozen, Listed
+from rdcnlab.papers.expectation import Expectation
 from rdcnlab.scenario.check import input_error
 from rdcnlab.system import places
 
 
-class Verdict(enum.StrEnum):
-    """The verdict on a claim."""
-
-    REPRODUCED = "reproduced"
-    PARTLY = "partly"
-    DIFFERS = "differs"
-    NOT_RUN = "not run"
+def _by_column(value: Any) -> Any:
+    """Read a list as the sentences of every column, and the lists of a mapping as those of one column each."""
+    lists = value if isinstance(value, dict) else {"": value}
+    return {column: tuple(each) if isinstance(each, list) else each for column, each in lists.items()}
 
 
-class Expectation(Frozen):
-    """The numbers that satisfy a claim. Exactly one field is given, and `tolerance` together with `near`.
+#: Sentences by column; those of the column "" are for every column that has none of its own.
+Sentences = Annotated[dict[str, tuple[str, ...]], BeforeValidator(_by_column)]
+
+
+class Column(Frozen):
+    """A testbed on which the claims of a paper are judged.
 
     Parameters
     ----------
-    near : float
-        The measured number differs from this value by at most `tolerance`.
-    below, above, at_most, at_least, equals : float
-        The measured number has the relation of that name to this value.
-    between : tuple of float
-        Lower and upper bound; both are included.
-    tolerance : str or float
-        Allowed difference from `near`: a share of it, such as ``1 %``, or a plain number. Only given with `near`.
+    id : str
+        The value of an item's parameter `column`.
+    title : str
+        The testbed, in our words.
+    changes : dict
+        Changes to every scenario, in the form that `Scenario.with_` takes. An item may depend on its column in other
+        ways.
     """
 
-    near: float | None = None
-    tolerance: str | float | None = None
-    below: float | None = None
-    above: float | None = None
-    at_most: float | None = None
-    at_least: float | None = None
-    equals: float | None = None
-    between: Annotated[tuple[float, float], Listed] | None = None
+    id: str
+    title: str
+    changes: dict[str, Any] = Field(default_factory=dict)
 
-    @model_validator(mode="after")
-    def _one(self) -> Expectation:
-        given = [name for name in type(self).model_fields if getattr(self, name) is not None and name != "tolerance"]
-        if len(given) != 1 or (given == ["near"]) != (self.tolerance is not None):
-            raise ValueError("one of near (with tolerance), below, above, at_most, at_least, equals, between")
-        return self
 
-    @property
-    def slack(self) -> float:
-        """The tolerance as an absolute number."""
-        if isinstance(self.tolerance, str):
-            return abs(self.near or 0.0) * float(self.tolerance.rstrip(" %")) / 100
-        return float(self.tolerance or 0.0)
+class FirstWording(Frozen):
+    """What a claim was before it was restated; it is shown beside the claim for one release.
 
-    def holds(self, value: float) -> bool:
-        """Return whether a number satisfies the claim; NaN never does."""
-        return any(
-            (
-                self.near is not None and abs(value - self.near) <= self.slack * (1 + 1e-9),
-                self.below is not None and value < self.below,
-                self.above is not None and value > self.above,
-                self.at_most is not None and value <= self.at_most,
-                self.at_least is not None and value >= self.at_least,
-                self.equals is not None and value == self.equals,
-                self.between is not None and self.between[0] <= value <= self.between[1],
-            )
-        )
+    The measurement for it has the key ``<claim> was``. Without this key it is the measurement for the claim.
+    """
 
-    def text(self, unit: str) -> str:
-        """Return the expectation in words."""
-        after = f" {unit}" if unit else ""
-        if self.near is not None:
-            return f"{self.near:g}{after} ± {self.tolerance}"
-        if self.between is not None:
-            return f"{self.between[0]:g} to {self.between[1]:g}{after}"
-        words = {"below": "<", "above": ">", "at_most": "≤", "at_least": "≥", "equals": "="}
-        name = next(name for name in words if getattr(self, name) is not None)
-        return f"{words[name]} {getattr(self, name):g}{after}"
+    text: str
+    expect: Expectation
+    unit: str | None = None
 
 
 class Claim(Frozen):
@@ -108,39 +69,106 @@ class Claim(Frozen):
         The numbers that satisfy the claim.
     unit : str
         Unit of the measured number.
+    none : float, optional
+        The number that means "no effect", such as 0 for a gain and 1 for a ratio. It gives the claim a direction.
+        Without it the verdict ``partly`` is not possible.
+    some : {'partly', 'reproduced'}, optional
+        The verdict if some cases satisfy the claim and others do not. By default it is the worst verdict of a case.
     calibrates : str
         The setting of the testbed that was chosen with the help of this statement, if there is one. The claim then
-        shows only that the setting fits.
+        shows only that the setting fits, and is not counted.
+    by_construction : str
+        Why the statement follows from the timetable or from the emulator's definition. It is not counted.
+    input : str
+        Which inputs of ours decide the result. The claim is not counted.
+    was : FirstWording, optional
+        The first wording of a claim that was restated.
     because : tuple of str
-        Why the claim does not hold here, if the cause is known or was searched for without success. There is one
-        sentence for each of the item's causes, in their order; see `rdcnlab.papers.item.Item.causes`.
+        Why the claim does not hold here: one sentence for each of the item's causes of this claim, in their order; see
+        `rdcnlab.papers.item.Item.causes`. Either one list, or one list for each column.
+    ruled_out : tuple of str
+        What is not the cause, if the cause is unknown: one sentence for each of the item's causes after those of
+        `because`.
     """
 
     id: str
     text: str
     expect: Expectation
     unit: str = ""
+    none: float | None = None
+    some: Literal["partly", "reproduced"] | None = None
     calibrates: str = ""
-    because: Annotated[tuple[str, ...], Listed] = ()
+    by_construction: str = ""
+    input: str = ""
+    was: FirstWording | None = None
+    because: Sentences = Field(default_factory=dict)
+    ruled_out: Sentences = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _has_a_direction(self) -> Claim:
+        if self.none is not None and not self.expect.direction(self.none):
+            raise ValueError("'none' outside of the expected numbers, because it gives the claim a direction")
+        return self
+
+    @property
+    def not_counted(self) -> str:
+        """Why the claim is not counted; empty if it is."""
+        reasons = {
+            "used to calibrate": self.calibrates,
+            "by construction": self.by_construction,
+            "depends on our inputs": self.input,
+        }
+        return "; ".join(f"{kind}: {reason}" for kind, reason in reasons.items() if reason)
+
+    def causes(self, column: str) -> tuple[str, ...]:
+        """Return the sentences of `because` for a column."""
+        return self.because.get(column, self.because.get("", ()))
+
+    def excluded(self, column: str) -> tuple[str, ...]:
+        """Return the sentences of `ruled_out` for a column."""
+        return self.ruled_out.get(column, self.ruled_out.get("", ()))
 
 
 class ItemClaims(Frozen):
-    """The claims of one figure or table."""
+    """The claims of one figure or table.
+
+    Parameters
+    ----------
+    own : bool
+        Whether the expectations are our goals, and not the paper's statements.
+    columns : tuple of str
+        The columns of the paper in which the item is run and scored. By default it is only the first.
+    """
 
     id: str
     title: str
     says: str
+    own: bool = False
+    columns: Annotated[tuple[str, ...], Listed] = ()
     claims: Annotated[tuple[Claim, ...], Listed]
 
 
 class Paper(Frozen):
-    """A paper: its testbed in our words, and its items. Every list shows the items in this order."""
+    """A paper: its testbed in our words, its columns, and its items. Every list shows the items in this order."""
 
     paper: str
     authors: str
     title: str
     testbed: str
+    columns: Annotated[tuple[Column, ...], Listed, Field(min_length=1)] = (
+        Column(id="paper", title="the paper's testbed"),
+    )
     items: Annotated[tuple[ItemClaims, ...], Listed]
+
+    @model_validator(mode="after")
+    def _known_columns(self) -> Paper:
+        known = {column.id for column in self.columns}
+        for item in self.items:
+            reasons = [by for claim in item.claims for by in (claim.because, claim.ruled_out)]
+            for name in (*item.columns, *(column for by in reasons for column in by if column)):
+                if name not in known:
+                    raise ValueError(f"columns of the paper in {item.id} ({', '.join(sorted(known))}), not '{name}'")
+        return self
 
     def item(self, identifier: str) -> ItemClaims:
         """Return the claims of one item."""
@@ -148,6 +176,11 @@ class Paper(Frozen):
             if item.id == identifier:
                 return item
         raise InputError.of("item", identifier, ", ".join(item.id for item in self.items))
+
+    def columns_of(self, identifier: str) -> tuple[Column, ...]:
+        """Return the columns in which an item is run and scored, in the paper's order. The first is the default."""
+        names = self.item(identifier).columns
+        return tuple(column for column in self.columns if column.id in names) or self.columns[:1]
 
 
 @functools.cache
@@ -168,30 +201,3 @@ def paper(name: str) -> Paper:
         return Paper.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
     except ValidationError as error:
         raise input_error(error, Paper) from None
-
-
-def judge(claim: Claim, measured: Measured | None) -> Verdict:
-    """Return the verdict on a claim."""
-    if measured is None or not measured.cases:
-        return Verdict.NOT_RUN
-    holding = sum(claim.expect.holds(value) for value in measured.cases.values())
-    if holding == len(measured.cases):
-        return Verdict.REPRODUCED
-    return Verdict.PARTLY if holding else Verdict.DIFFERS
-
-
-def row(
-    paper_name: str, item: str, claim: Claim, measured: Measured | None, *, profile: str, runs: int
-) -> dict[str, Any]:
-    """Return the row of a claim in the scorecard."""
-    return {
-        "paper": paper_name,
-        "item": item,
-        "claim": claim.id,
-        "text": claim.text + (f" [used to calibrate {claim.calibrates}]" if claim.calibrates else ""),
-        "verdict": str(judge(claim, measured)),
-        "expected": claim.expect.text(claim.unit),
-        "measured": measured.text(claim.unit) if measured is not None else "",
-        "profile": profile,
-        "runs": runs,
-    }

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import pandas as pd
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, field_validator
 
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.quantities import Frozen, whole
-from rdcnlab.papers import claims
+from rdcnlab.papers import claims, verdicts
+from rdcnlab.papers.expectation import Expectation
 from rdcnlab.runs.campaign import campaign, lookup
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import CARRIED, WHOLE, WINDOWS, Part
@@ -36,7 +37,8 @@ class Cause:
     Parameters
     ----------
     claim : str
-        Id of the claim. The causes of a claim have the same order as the sentences of its ``because``.
+        Id of the claim. The causes of a claim have the same order as the sentences of its ``because``, and after them
+        those of its ``ruled_out``: an experiment may also show that something is not the cause.
     shown_by : Item
         The item, changed so that the cause is removed or added; `Item.again` makes such an item.
     look : callable, optional
@@ -62,6 +64,9 @@ class Item(Frozen, abc.ABC):
         Number of runs of each scenario. None takes the number of the profile.
     changes : dict
         Changes to every scenario, in the form that `Scenario.with_` takes: ``{"transport.rmem": ...}``.
+    column : str
+        The testbed, one of the paper's columns. By default it is the first in which the item is scored; see
+        `rdcnlab.papers.claims.Column`.
 
     Raises
     ------
@@ -84,6 +89,7 @@ class Item(Frozen, abc.ABC):
     profile: Profile = "quick"
     seeds: Annotated[int, whole(1, 10_000)] | None = None
     changes: dict[str, Any] = Field(default_factory=dict)
+    column: Annotated[str, Field(validate_default=True)] = ""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **arguments: Any) -> None:
@@ -97,13 +103,32 @@ class Item(Frozen, abc.ABC):
         except ValidationError as error:
             raise input_error(error, type(self)) from None
 
+    @field_validator("column")
+    @classmethod
+    def _one_of_the_papers(cls, value: str) -> str:
+        known = [column.id for column in cls.columns()]
+        if value and value not in known:
+            raise ValueError(", ".join(known))
+        return value or known[0]
+
+    @classmethod
+    def columns(cls) -> tuple[claims.Column, ...]:
+        """Return the columns in which the item is run and scored. The first is the default."""
+        return claims.paper(cls.paper).columns_of(cls.id)
+
+    @property
+    def testbed(self) -> claims.Column:
+        """The item's column, with its title and its changes."""
+        return next(column for column in self.columns() if column.id == self.column)
+
     @abc.abstractmethod
     def points(self) -> list[Scenario]:
-        """Return all scenarios that must be run, with the paper's settings."""
+        """Return all scenarios that must be run, with the paper's settings, before the changes of the column."""
 
     def scenarios(self) -> list[Scenario]:
-        """Return all scenarios that must be run, with the item's `changes` applied."""
-        return [scenario.with_(**self.changes) for scenario in self.points()]
+        """Return all scenarios that must be run, with the changes of the column and the item's `changes` applied."""
+        changes = {**self.testbed.changes, **self.changes}
+        return [scenario.with_(**changes) for scenario in self.points()]
 
     @abc.abstractmethod
     def plot(self, runs: Runs) -> Figure:
@@ -130,15 +155,18 @@ class Item(Frozen, abc.ABC):
         return []
 
     def again(self, **parameters: Any) -> Self:
-        """Return this item with other parameters, for the experiment of a cause. It has few runs by default."""
-        return type(self)(**{"seeds": self.few, **parameters})
+        """Return this item with other parameters, for the experiment of a cause.
+
+        By default it has few runs, and the same column.
+        """
+        return type(self)(**{"seeds": self.few, "column": self.column, **parameters})
 
     @property
     def count(self) -> int:
         """Number of runs of each scenario."""
         return self.runs_of_profile[self.profile] if self.seeds is None else self.seeds
 
-    def expected(self, claim: str) -> claims.Expectation | None:
+    def expected(self, claim: str) -> Expectation | None:
         """Return the expectation of a claim, to draw it into the figure; None if there is no such claim."""
         return next((each.expect for each in self.claims.claims if each.id == claim), None)
 
@@ -189,8 +217,17 @@ class Item(Frozen, abc.ABC):
         """Return the scorecard: one row for each claim. Without runs every verdict is ``not run``."""
         measured = {} if runs is None else self.measure(runs)
         count = 0 if runs is None else len(runs)
+        of = {"own": self.claims.own, "profile": self.profile, "runs": count}
         return [
-            claims.row(self.paper, self.id, claim, measured.get(claim.id), profile=self.profile, runs=count)
+            verdicts.row(
+                self.paper,
+                self.id,
+                self.column,
+                claim,
+                measured.get(claim.id),
+                first=measured.get(f"{claim.id} was", measured.get(claim.id)),
+                **of,
+            )
             for claim in self.claims.claims
         ]
 
@@ -200,22 +237,33 @@ class Item(Frozen, abc.ABC):
         return frame[["text", "expected", "measured", "verdict"]]
 
     def explain(self, *, workers: int | None = None, store: Store | None = None, progress: bool = True) -> pd.DataFrame:
-        """Run the experiments of the causes, and return the measurement and the verdict of each."""
+        """Run the experiments of the causes, and return the measurement and the verdict of each.
+
+        An experiment that rules something out says so in the column ``because``.
+        """
         rows = []
-        words = {claim.id: iter(claim.because) for claim in self.claims.claims}
+        known = {claim.id: claim for claim in self.claims.claims}
+        words = {name: iter(self._sentences(claim)) for name, claim in known.items()}
         for cause in self.causes():
             runs = cause.shown_by.run(workers=workers, store=store, progress=progress)
-            claim = next(claim for claim in self.claims.claims if claim.id == cause.claim)
+            claim = known[cause.claim]
             there = cause.shown_by.measure(runs)[claim.id] if cause.look is None else cause.look(runs)
             rows.append(
                 {
                     "claim": claim.id,
                     "because": next(words[claim.id]),
                     "there": there.text(claim.unit if cause.look is None else ""),
-                    "verdict there": str(claims.judge(claim, there)) if cause.look is None else "",
+                    "verdict there": str(verdicts.judge(claim, there).verdict) if cause.look is None else "",
                 }
             )
         return pd.DataFrame(rows, columns=["claim", "because", "there", "verdict there"]).set_index("claim")
+
+    def _sentences(self, claim: claims.Claim) -> list[str]:
+        """Return what is known of the cause, one sentence for each experiment."""
+        return [
+            *claim.causes(self.column),
+            *(f"cause unknown; ruled out: {sentence}" for sentence in claim.excluded(self.column)),
+        ]
 
     def provenance(self, runs: Runs) -> str:
         """Describe in one line where the runs come from."""
@@ -223,6 +271,6 @@ class Item(Frozen, abc.ABC):
         engines = sorted({str(run.provenance.get("identity", "?"))[:12] for run in runs})
         seconds = sum(float(run.provenance.get("wall_s", 0.0)) for run in runs)
         return (
-            f"{self.paper}/{self.id}, profile {self.profile}: {len(runs)} runs ({shipped} shipped) by engine "
+            f"{self.paper}/{self.id}, column {self.column}, profile {self.profile}: {len(runs)} runs ({shipped} shipped) by engine "
             f"{', '.join(engines)}; {seconds:.0f} s of one core."
         )

@@ -152,7 +152,10 @@ def score(names: Names = None, as_json: Json = False) -> None:
 
     store = Store()
     rows = [row for kind in select(names or []) for row in judged(kind, store)]
-    show(rows if as_json else [{name: row[name] for name in ("item", *_CARD, "profile")} for row in rows], as_json)
+    show(
+        rows if as_json else [{name: row[name] for name in ("item", "column", *_CARD, "profile")} for row in rows],
+        as_json,
+    )
 
 
 @predict_app.command("variant")

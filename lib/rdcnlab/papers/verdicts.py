@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verdict on a claim, from its measurement and the intervals over seeds; `docs/verdicts.md` describes it.
+
+A number has one of three verdicts: it satisfies the claim (``reproduced``), it is only on the right side of "no effect"
+(``partly``), or neither (``differs``). A measurement with an interval has a verdict only if all numbers of the interval
+have the same one; otherwise it is ``undecided``. A claim about several cases has the verdict of its worst case.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from rdcnlab.analysis.intervals import Estimate
+from rdcnlab.analysis.measured import Measured
+from rdcnlab.papers.claims import Claim, FirstWording
+
+#: The remark of a verdict that another half of the seeds would change.
+FLIPS = "flips on halves of the seeds; more seeds needed"
+
+
+class Verdict(enum.StrEnum):
+    """The verdict on a claim."""
+
+    REPRODUCED = "reproduced"
+    PARTLY = "partly"
+    UNDECIDED = "undecided"
+    DIFFERS = "differs"
+    NOT_RUN = "not run"
+
+
+#: The verdicts that a number can have, from the worst to the best.
+_RANK = (Verdict.DIFFERS, Verdict.PARTLY, Verdict.REPRODUCED)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The verdict on a claim, and how it came about.
+
+    Parameters
+    ----------
+    verdict : Verdict
+        The verdict.
+    holding, cases : int
+        Number of cases that are reproduced, and number of all cases.
+    remark : str
+        A remark for readers, such as that there is no interval.
+    """
+
+    verdict: Verdict
+    holding: int = 0
+    cases: int = 0
+    remark: str = ""
+
+    @property
+    def holds(self) -> str:
+        """How many of several cases hold, in words; empty for a single case."""
+        return f"{self.holding} of {self.cases} hold" if self.cases > 1 else ""
+
+
+def judge(claim: Claim, measured: Measured | None) -> Judgement:
+    """Judge a claim by the measurement for it."""
+    if measured is None or not measured.cases:
+        return Judgement(Verdict.NOT_RUN)
+    possible = [_possible(claim, value) for value in measured.cases.values()]
+    worst, best = (_of_cases(claim, [case[end] for case in possible]) for end in (0, 1))
+    known = sum(isinstance(value, Estimate) and value.known for value in measured.cases.values())
+    missing = len(possible) - known
+    remark = "" if not missing else "no interval" if not known else f"no interval in {missing} of {len(possible)} cases"
+    return Judgement(
+        worst if worst is best else Verdict.UNDECIDED,
+        sum(low is Verdict.REPRODUCED for low, _ in possible),
+        len(possible),
+        remark,
+    )
+
+
+def judge_numbers(claim: Claim, measured: Measured | None) -> Verdict:
+    """Return the verdict on a claim by the measured numbers alone, without their intervals."""
+    if measured is None or not measured.cases:
+        return Verdict.NOT_RUN
+    return _of_cases(claim, [_of_number(claim, value) for value in measured.cases.values()])
+
+
+def judge_first(was: FirstWording, measured: Measured | None) -> Verdict:
+    """Return the verdict on the first wording of a claim, by the rule of that time.
+
+    It was ``reproduced`` if all cases satisfied the claim, ``partly`` if some did, and ``differs`` if none did.
+    """
+    if measured is None or not measured.cases:
+        return Verdict.NOT_RUN
+    holding = sum(was.expect.holds(value) for value in measured.cases.values())
+    if holding == len(measured.cases):
+        return Verdict.REPRODUCED
+    return Verdict.PARTLY if holding else Verdict.DIFFERS
+
+
+def _of_number(claim: Claim, value: float) -> Verdict:
+    """Return the verdict on a claim if the measured number is exactly `value`."""
+    if claim.expect.holds(value):
+        return Verdict.REPRODUCED
+    if claim.none is not None and (value - claim.none) * claim.expect.direction(claim.none) > 0:
+        return Verdict.PARTLY
+    return Verdict.DIFFERS
+
+
+def _possible(claim: Claim, value: float) -> tuple[Verdict, Verdict]:
+    """Return the worst and the best verdict among all numbers of an interval."""
+    numbers = [float(value)]
+    if isinstance(value, Estimate) and value.known:
+        # on each side of the expected numbers the verdict gets worse with the distance, so these are enough
+        nearest = [min(max(bound, value.low), value.high) for bound in claim.expect.bounds]
+        numbers += [value.low, value.high, *nearest]
+    ranks = [_RANK.index(_of_number(claim, number)) for number in numbers]
+    return _RANK[min(ranks)], _RANK[max(ranks)]
+
+
+def _of_cases(claim: Claim, verdicts: Iterable[Verdict]) -> Verdict:
+    """Return the verdict on a claim from the verdicts on its cases."""
+    ranks = [_RANK.index(verdict) for verdict in verdicts]
+    worst = _RANK[min(ranks)]
+    if claim.some and worst is not Verdict.REPRODUCED and max(ranks) == _RANK.index(Verdict.REPRODUCED):
+        return Verdict(claim.some)
+    return worst
+
+
+def row(
+    paper: str,
+    item: str,
+    column: str,
+    claim: Claim,
+    measured: Measured | None,
+    *,
+    first: Measured | None,
+    own: bool,
+    profile: str,
+    runs: int,
+) -> dict[str, Any]:
+    """Return the row of a claim in the scorecard.
+
+    Parameters
+    ----------
+    paper, item, column : str
+        Where the claim is judged.
+    claim : Claim
+        The claim.
+    measured, first : Measured or None
+        The measurement for the claim, and for its first wording. None if it was not run.
+    own : bool
+        Whether the item's expectations are our goals.
+    profile : str
+        Profile of the runs.
+    runs : int
+        Number of runs.
+    """
+    judgement = judge(claim, measured)
+    was = claim.was
+    return {
+        "paper": paper,
+        "item": item,
+        "claim": claim.id,
+        "column": column,
+        "text": claim.text + (f" [{claim.not_counted}]" if claim.not_counted else ""),
+        "verdict": str(judgement.verdict),
+        "expected": claim.expect.text(claim.unit),
+        "measured": measured.text(claim.unit) if measured is not None else "",
+        "profile": profile,
+        "runs": runs,
+        "holds": judgement.holds,
+        "remark": judgement.remark,
+        "own": own,
+        "counted": not (claim.not_counted or own),
+        "was": None
+        if was is None
+        else {
+            "text": was.text,
+            "expected": was.expect.text(claim.unit if was.unit is None else was.unit),
+            "measured": first.text(claim.unit if was.unit is None else was.unit) if first is not None else "",
+            "verdict": str(judge_first(was, first)),
+        },
+    }

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verdicts from numbers and their intervals."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from rdcnlab.analysis.intervals import Estimate
+from rdcnlab.analysis.measured import Measured
+from rdcnlab.papers.claims import Claim
+from rdcnlab.papers.verdicts import Verdict, judge, judge_numbers, row
+
+GAIN: dict[str, Any] = {"expect": {"near": 24, "tolerance": "25 %"}, "none": 0, "unit": "%"}
+SMALL: dict[str, Any] = {"expect": {"below": 10}, "unit": "ms"}
+
+
+def claim(**fields: Any) -> Claim:
+    return Claim.model_validate({"id": "x", "text": "x", **fields})
+
+
+@pytest.mark.parametrize(
+    ("number", "verdict"),
+    [
+        (Estimate(24, 20, 28), "reproduced"),
+        (Estimate(24, 17.9, 30), "undecided"),  # reaches out of the expected numbers
+        (Estimate(17, 15, 19), "undecided"),  # reaches into them
+        (Estimate(15, 12, 17.9), "partly"),
+        (Estimate(60, 50, 70), "partly"),
+        (Estimate(5, -1, 11), "undecided"),  # contains "no effect"
+        (Estimate(-5, -9, -1), "differs"),
+        (Estimate(20, -10, 50), "undecided"),
+        (24.0, "reproduced"),
+        (15.0, "partly"),
+        (-1.0, "differs"),
+        (math.nan, "differs"),
+        (Estimate(24), "reproduced"),
+    ],
+)
+def test_a_verdict_is_that_of_every_number_of_the_interval(number: float, verdict: str) -> None:
+    assert judge(claim(**GAIN), Measured.one(number)).verdict == verdict
+
+
+def test_without_none_a_claim_has_no_direction() -> None:
+    without = claim(expect=GAIN["expect"])
+    assert judge(without, Measured.one(Estimate(15, 12, 17))).verdict is Verdict.DIFFERS
+    assert judge(claim(**SMALL), Measured.one(Estimate(9, 8, 10))).verdict is Verdict.UNDECIDED
+    assert judge(claim(**SMALL), Measured.one(Estimate(9, 8, 9.9))).verdict is Verdict.REPRODUCED
+
+
+def test_the_worst_case_decides_and_the_row_counts() -> None:
+    def of(**numbers: float) -> tuple[str, str]:
+        found = judge(claim(**GAIN), Measured(numbers))
+        return str(found.verdict), found.holds
+
+    good, small, bad, unsure = Estimate(24, 23, 25), Estimate(9, 8, 10), Estimate(-9, -10, -8), Estimate(18, 17, 19)
+    assert of(a=good, b=good) == ("reproduced", "2 of 2 hold")
+    assert of(a=good, b=small) == ("partly", "1 of 2 hold")
+    assert of(a=good, b=unsure) == ("undecided", "1 of 2 hold")
+    # the other cases cannot mend a case that differs
+    assert of(a=unsure, b=bad) == ("differs", "0 of 2 hold")
+    assert of(a=good) == ("reproduced", "")
+
+
+@pytest.mark.parametrize(("some", "one", "with_unsure"), [("partly", "partly", "undecided"), ("reproduced",) * 3])
+def test_a_claim_may_say_what_some_cases_are_worth(some: str, one: str, with_unsure: str) -> None:
+    good, bad, unsure = Estimate(24, 23, 25), Estimate(-9, -10, -8), Estimate(18, 17, 19)
+    asked = claim(**GAIN, some=some)
+    assert judge(asked, Measured({"a": good, "b": bad})).verdict == one
+    assert judge(asked, Measured({"a": good, "b": unsure})).verdict == with_unsure
+    assert judge(asked, Measured({"a": bad, "b": bad})).verdict is Verdict.DIFFERS
+
+
+def test_numbers_alone() -> None:
+    assert judge_numbers(claim(**GAIN), Measured.one(Estimate(24, -100, 100))) is Verdict.REPRODUCED
+    assert judge_numbers(claim(**GAIN), None) is Verdict.NOT_RUN
+
+
+def test_a_row() -> None:
+    first = {"text": "y", "expect": {"below": 5}}
+    asked = claim(**SMALL, was=first, calibrates="z")
+    known = {"own": False, "profile": "quick", "runs": 3}
+    found = row("p", "i", "c", asked, Measured({"a": Estimate(1, 0.5, 1.5), "b": 20}, "why"), first=None, **known)
+    assert found["measured"] == "a: 1 ms (0.5 to 1.5), b: 20 ms; why"
+    assert (found["verdict"], found["holds"]) == ("differs", "1 of 2 hold")
+    assert found["remark"] == "no interval in 1 of 2 cases"
+    assert found["text"] == "x [used to calibrate: z]"
+    assert not found["counted"]
+    assert found["was"] == {"text": "y", "expected": "< 5 ms", "measured": "", "verdict": "not run"}
+    for missing in (None, Measured(), Measured(note="not all variants ran")):
+        assert row("p", "i", "c", asked, missing, first=missing, **known)["verdict"] == "not run"
+    # the first wording is judged by the rule of its time: partly if some cases satisfied it
+    partly = row("p", "i", "c", asked, None, first=Measured({"a": 1, "b": 20}), **known)
+    assert partly["was"]["verdict"] == "partly"
