@@ -11,7 +11,16 @@ import pandas as pd
 import pytest
 
 from rdcnlab.analysis import tables
-from rdcnlab.analysis.intervals import Estimate, estimates, greatest, jackknife, jackknives, least, over_seeds
+from rdcnlab.analysis.intervals import (
+    Estimate,
+    estimates,
+    greatest,
+    jackknife,
+    jackknives,
+    least,
+    over_seeds,
+    same_sign,
+)
 from rdcnlab.analysis.measured import Measured, means
 
 
@@ -95,3 +104,9 @@ def test_estimates_of_means() -> None:
     assert not found["b"].known
     measured = Measured.each(means(frame, "case", "x"), "case {}")
     assert measured.text("s") == "case a: 2 s (-10.7 to 14.7), case b: 5 s"
+
+
+def test_two_numbers_have_one_sign_if_the_smaller_is_surely_on_the_side_of_the_larger() -> None:
+    assert ends(same_sign(Estimate(-6, -7, -5), Estimate(-3, -4, -2))) == (3, 2, 4)
+    assert ends(same_sign(Estimate(1, -1, 3), Estimate(6, 5, 7))) == (1, -1, 3)
+    assert ends(same_sign(Estimate(-1, -2, -0.5), Estimate(6, 5, 7))) == (-1, -2, -0.5)

@@ -130,7 +130,12 @@ def test_score_and_report_without_any_run(here: Path, rdcnlab: Run) -> None:
     rows = json.loads(done.stdout)
     assert {row["verdict"] for row in rows} == {"not run"}
     assert {row["item"] for row in rows} == set(aykurt.ITEMS)
-    assert list(rows[0]) == ["paper", "item", "claim", "text", "verdict", "expected", "measured", "profile", "runs"]
+    assert list(rows[0])[:7] == ["paper", "item", "claim", "column", "text", "verdict", "expected"]
+    assert list(rows[0])[7:11] == ["measured", "profile", "runs", "holds"]
+    assert list(rows[0])[11:] == ["remark", "because", "ruled_out", "own", "counted", "was"]
+    told = rdcnlab("score", "aykurt").stdout
+    assert "Our own goals" in told
+    assert "aykurt, column 6.12: 0 of 0 counted claims reproduced; " in told
     assert rdcnlab("report", "aykurt").returncode == 0
     assert "not shipped" in (here / "out" / "report.html").read_text()
 

@@ -90,13 +90,26 @@ def test_a_model_is_trained_once_and_its_file_says_what_it_is_of(monkeypatch: py
     assert b"optimizer" not in zipfile.ZipFile(trained.path).read("model.weights.h5")
 
 
-def test_a_file_answers_without_keras_as_it_does_with_it() -> None:
+@pytest.mark.parametrize("form", ["wide", "plain"])
+def test_a_file_answers_without_keras_as_it_does_with_it(form: variant.Form) -> None:
     data = saw_teeth(2)
-    classifier = variant.trained(data, epochs=2, show=False)
-    asked = variant._features(data.samples)
+    classifier = variant.trained(data, epochs=2, show=False, form=form)
+    asked = variant._features(data.samples, form)
     theirs = variant._keras().models.load_model(classifier.path, compile=False).predict(asked, verbose=0)
     assert classifier.model.length_ms == 100
     assert classifier.model.predict(asked) == pytest.approx(theirs, abs=1e-5)
+
+
+def test_the_plain_form_learns_from_window_and_rtt_alone_and_is_never_the_best() -> None:
+    data = saw_teeth(12)
+    training, tests = data.where(data.about["seed"] < 9), data.where(data.about["seed"] >= 9)
+    plain = variant.trained(training, epochs=60, show=False, form="plain")
+    assert plain.model.mean.shape == (2,)
+    assert variant.accuracy(plain.confusion(tests)) > 80
+    wide = variant.trained(training, epochs=1, show=False)
+    found = variant.best(100)
+    assert found is not None
+    assert found.path == wide.path
 
 
 def test_what_a_classifier_cannot_do() -> None:

@@ -16,7 +16,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from rdcnlab.analysis import figures, tables
-from rdcnlab.analysis.measured import Measured
+from rdcnlab.analysis.intervals import Estimate, jackknife, over_seeds
+from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import DARK
@@ -45,45 +46,70 @@ def mean_curves(runs: Runs, bin_ns: int, of: str = "flow") -> pd.DataFrame:
     return tables.mean_ci(rates.fillna({"period_ms": 0}), ["period_ms", of, "t_s"], "rate_bps")
 
 
-def curves_together(runs: Runs, bin_ns: int) -> pd.DataFrame:
-    """Return those bins of `mean_curves` in which both flows run in every run of the period."""
-    curves = mean_curves(runs, bin_ns)
-    until = curves["period_ms"].map(tables.completion(runs.flows).groupby("period_ms")["both_s"].min())
-    return curves[curves["t_s"] + bin_ns / 1e9 <= until]
+def rates_together(runs: Runs, bin_ns: int) -> pd.DataFrame:
+    """Return the rates in those bins in which both flows run in every run of the period.
+
+    Returns
+    -------
+    DataFrame
+        ``seed``, ``period_ms``, ``flow``, ``t_s``, ``rate_bps``.
+    """
+    rates = tables.with_fields(tables.rates(runs.throughput, _counted_bin(runs), bin_ns), runs.scenarios)
+    until = rates["period_ms"].map(tables.completion(runs.flows).groupby("period_ms")["both_s"].min())
+    return rates.loc[rates["t_s"] + bin_ns / 1e9 <= until, ["seed", "period_ms", "flow", "t_s", "rate_bps"]]
 
 
-def bins_apart(curves: pd.DataFrame, period_ms: int) -> float:
-    """Return the percentage of bins in which the intervals of the two flows do not overlap."""
-    of_period = curves[curves["period_ms"] == period_ms]
-    main, migrated = (of_period[of_period["flow"] == flow].sort_values("t_s") for flow in FLOWS)
-    return 100 * float(1 - tables.overlap(main, migrated).mean()) if len(main) else float("nan")
+def bins_apart(rates: pd.DataFrame, period_ms: int) -> Estimate:
+    """Return the percentage of bins in which the intervals of the two flows do not overlap.
+
+    The argument `rates` comes from `rates_together`.
+    """
+
+    def share(part: pd.DataFrame) -> float:
+        stats = tables.mean_ci(part, ["flow", "t_s"], "rate_bps")
+        main, migrated = (stats[stats["flow"] == flow] for flow in FLOWS)
+        return 100 * float(1 - tables.overlap(main, migrated).mean()) if len(main) else float("nan")
+
+    return jackknife(rates[rates["period_ms"] == period_ms], share).within(0, 100)
 
 
-def bins_below(curves: pd.DataFrame, period_ms: int) -> float:
-    """Return the percentage of bins in which the migrated flow's mean is below the main flow's."""
-    means = curves[curves["period_ms"] == period_ms].pivot_table(index="t_s", columns="flow", values="mean")
-    return 100 * float((means["migrated"] < means["main"]).mean())
+def bins_below(rates: pd.DataFrame, period_ms: int) -> Estimate:
+    """Return the percentage of bins in which the migrated flow's mean is below the main flow's.
+
+    The argument `rates` comes from `rates_together`.
+    """
+    return jackknife(rates[rates["period_ms"] == period_ms], lambda part: _below(part, "t_s", "rate_bps")).within(
+        0, 100
+    )
 
 
-def cycles_below(runs: Runs, cycle_ms: int) -> float:
+def cycles_below(runs: Runs, cycle_ms: int) -> Estimate:
     """Return the percentage of whole cycles in which the migrated flow's mean rate is lower, while both flows run."""
     seen = phases(runs)
     both = seen[seen["both_run"]]
     cycles = (both["t_s"] * 1000 // cycle_ms).rename("cycle")
-    rates = both.groupby([cycles, "flow"])["gbps"].mean().unstack("flow").iloc[:-1]
-    return 100 * float((rates["migrated"] < rates["main"]).mean())
+    counted = both.groupby([cycles, "flow", "run"], observed=True)["gbps"].agg(["sum", "size"]).reset_index()
+    whole = counted[counted["cycle"] < counted["cycle"].max()]
+    return jackknife(whole, lambda part: _below(part, "cycle", "sum", "size"), by="run").within(0, 100)
+
+
+def _below(rates: pd.DataFrame, at: str, value: str, weight: str | None = None) -> float:
+    """Return the percentage of instants at which the migrated flow's mean over runs is below the main flow's."""
+    columns = [value] if weight is None else [value, weight]
+    sums = rates.assign(one=1).groupby(["flow", at], observed=True)[[*columns, "one"]].sum()
+    means = (sums[value] / sums[weight or "one"]).unstack("flow")
+    return 100 * float((means["migrated"] < means["main"]).mean()) if len(means) else float("nan")
 
 
 def trend(times: pd.DataFrame) -> float:
     """Return Spearman's coefficient of mean prolongation over period; `times` comes from `tables.completion`."""
-    means = times.groupby("period_ms")["prolongation_s"].mean()
-    return tables.spearman(means.index, means)
+    of_periods = times.groupby("period_ms")["prolongation_s"].mean()
+    return tables.spearman(of_periods.index, of_periods)
 
 
 def prolongations(runs: Runs) -> Measured:
     """Measure the mean prolongation by period."""
-    means = tables.completion(runs.flows).groupby("period_ms")["prolongation_s"].mean()
-    return Measured.each(means, "{:g} ms", "s")
+    return Measured.each(means(tables.completion(runs.flows), "period_ms", "prolongation_s"), "{:g} ms", "s")
 
 
 def bin_ms(period_ms: int) -> int:
@@ -226,48 +252,94 @@ def _phases(runs: Runs, base_ns: int, names: Sequence[str]) -> dict[str, np.ndar
 
 def on_one_link(runs: Runs) -> pd.DataFrame:
     """Return the rows of `phases` while both flows run and are on one link."""
-    seen = phases(runs)
-    return seen[seen["both_run"] & (seen["phase"] == "shared")]
+    return _on_one_link(phases(runs), late=False)
 
 
-def shared(seen: pd.DataFrame) -> pd.Series[float]:
-    """Return the mean rate of each flow [Gb/s] while both run and are on one link; `seen` comes from `phases`."""
-    return seen[seen["both_run"] & (seen["phase"] == "shared")].groupby("flow")["gbps"].mean()
+def shared(seen: pd.DataFrame, *, late: bool = False) -> pd.DataFrame:
+    """Return the rate of each flow [Gb/s] while both run and are on one link: mean and interval over runs.
 
-
-def peaks(seen: pd.DataFrame) -> pd.Series[float]:
-    """Return the mean rate of each flow [Gb/s] at the end of slots on different links, while both flows run.
-
-    The argument `seen` comes from `phases`.
+    Parameters
+    ----------
+    seen : DataFrame
+        Rates, as `phases` returns them.
+    late : bool
+        Count only the last fifth of each slot.
     """
-    apart = seen["both_run"] & (seen["phase"] == "apart") & seen["late"]
-    return seen[apart].groupby("flow")["gbps"].mean()
+    return _of_runs(_on_one_link(seen, late=late))
 
 
-def alone(seen: pd.DataFrame, flow: str) -> float:
-    """Return the mean rate of a flow [Gb/s] after the other flow has ended; NaN if the flow is never alone."""
+def peaks(seen: pd.DataFrame) -> pd.DataFrame:
+    """Return the rate of each flow [Gb/s] at the end of slots on different links, while both flows run.
+
+    It has mean and interval over runs. The argument `seen` comes from `phases`.
+    """
+    return _of_runs(seen[seen["both_run"] & (seen["phase"] == "apart") & seen["late"]])
+
+
+def alone(seen: pd.DataFrame, flow: str) -> Estimate:
+    """Return the rate of a flow [Gb/s] after the other flow has ended, as a mean over runs.
+
+    It is NaN if the flow is never alone. The argument `seen` comes from `phases`.
+    """
     (other,) = (each for each in FLOWS if each != flow)
     rows = (seen["flow"] == flow) & seen[f"{flow}_runs"] & ~seen[f"{other}_runs"]
-    return float(seen.loc[rows, "gbps"].mean())
+    return over_seeds(seen[rows].groupby("run")["gbps"].mean())
 
 
-def share(rates: pd.Series[float], flow: str) -> float:
-    """Return the rate of one flow as a percentage of the sum of all rates."""
-    return 100 * float(rates[flow] / rates.sum())
+def _on_one_link(seen: pd.DataFrame, *, late: bool) -> pd.DataFrame:
+    chosen = seen["both_run"] & (seen["phase"] == "shared")
+    return seen[chosen & seen["late"] if late else chosen]
 
 
-def late_rates(cases: Mapping[str, Runs], name: str, flow: str = "migrated") -> pd.DataFrame:
+def _of_runs(rows: pd.DataFrame) -> pd.DataFrame:
+    """Average rates by flow: first in each run, then over runs."""
+    of_runs = rows.groupby(["run", "flow"], observed=True)["gbps"].mean().reset_index()
+    return means(of_runs.astype({"flow": str}), "flow", "gbps")
+
+
+def rates_on_one_link(
+    cases: Mapping[str, Runs], name: str, flow: str = "migrated", *, late: bool = False
+) -> pd.DataFrame:
     """Return a flow's mean rate while both run and are on one link: `name` (the case), ``run``, ``gbps``.
 
-    Only the last fifth of each slot counts: after a move the queue of the old link still drains, and until it is empty
-    the flow also gets the rate of that link.
+    In the begin of a slot the queue of the old link still drains, so that the moved flow also gets the rate of that
+    link. With `late` only the last fifth of each slot counts.
     """
     parts = []
     for case, runs in cases.items():
-        seen = on_one_link(runs)
-        rates = seen[seen["late"] & (seen["flow"] == flow)].groupby("run")["gbps"].mean()
+        seen = _on_one_link(phases(runs), late=late)
+        rates = seen[seen["flow"] == flow].groupby("run")["gbps"].mean()
         parts.append(rates.reset_index().assign(**{name: case}))
     return pd.concat(parts, ignore_index=True)
+
+
+def shares(seen: pd.DataFrame, flow: str, *, late: bool = False) -> Estimate:
+    """Return a flow's share of the link [%] while both run and are on one link, as a mean over runs.
+
+    Parameters
+    ----------
+    seen : DataFrame
+        Rates, as `phases` returns them.
+    flow : str
+        Name of the flow.
+    late : bool
+        Count only the last fifth of each slot, when the queues of the old link are empty and the rates have settled.
+    """
+    rates = _on_one_link(seen, late=late).groupby(["run", "flow"], observed=True)["gbps"].mean().unstack("flow")
+    return over_seeds(100 * rates[flow] / rates.sum(axis=1))
+
+
+def fairness(seen: pd.DataFrame) -> Estimate:
+    """Return Jain's index of the flows' rates in a slot on one link: the mean over a run's slots, then over runs.
+
+    The argument `seen` comes from `phases`. Slots in which a flow ends do not count.
+    """
+    rows = _on_one_link(seen, late=False)
+    begin = (rows["t_s"] * 1000).round().astype(np.int64) - rows["since_ms"]
+    slots = rows.assign(begin=begin).groupby(["run", "begin", "flow"], observed=True)["gbps"].agg(["mean", "size"])
+    rates, lengths = slots["mean"].unstack("flow"), slots["size"].unstack("flow").min(axis=1)
+    whole = rates[lengths == lengths.max()].dropna()
+    return over_seeds(whole.apply(tables.jain, axis=1).groupby("run").mean())
 
 
 def times(cases: Mapping[Any, Runs], name: str) -> pd.DataFrame:
@@ -315,14 +387,6 @@ def takeover(runs: Runs) -> Measured:
         there = rates.index[rates["migrated"] >= 9 * rates["main"]]
         times[f"{period} ms"] = float(there[0]) if len(there) else float("nan")
     return Measured(times)
-
-
-def as_slots_age(runs: Runs) -> Measured:
-    """Measure the migrated flow's share of the link, in %, in the first 10 ms of shared slots and afterwards."""
-    rows = on_one_link(runs)
-    age = (rows["since_ms"] < 10).map({True: "first 10 ms", False: "afterwards"})
-    rates = rows.groupby([age, "flow"])["gbps"].mean().unstack()
-    return Measured.each(100 * rates["migrated"] / rates.sum(axis=1))
 
 
 def moved_every(runs: Runs, period_ms: int) -> Runs:

@@ -15,6 +15,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from rdcnlab.analysis import figures, tables, weeks
+from rdcnlab.analysis.intervals import Estimate, over_seeds
 from rdcnlab.analysis.measured import means
 from rdcnlab.fields.units import NS_PER_US
 from rdcnlab.runs.frame import Runs
@@ -55,10 +56,17 @@ def rates(line: pd.DataFrame, flows: int = 1) -> pd.DataFrame:
 
 def goodput(cases: Iterable[Case]) -> pd.DataFrame:
     """Return by case the total goodput of all flows in Gb/s: ``mean``, ``low``, ``high`` over runs."""
+    return means(goodput_of_runs(cases), "case", "gbps")
+
+
+def goodput_of_runs(cases: Iterable[Case]) -> pd.DataFrame:
+    """Return by case and run the total goodput of all flows: ``case``, ``seed``, ``gbps``."""
     present = list(cases)
     flows = {case.name: len(case.scenario.flows) for case in present}
-    parts = [rates(line, flows[name]).assign(case=name) for name, line in sequences(present).items()]
-    return means(pd.concat([pd.DataFrame({"case": [], "gbps": []}), *parts]), "case", "gbps")
+    seeds = {case.name: dict(enumerate(run.scenario.seed for run in case.runs)) for case in present}
+    found = {name: rates(line, flows[name]) for name, line in sequences(present).items()}
+    parts = [of.assign(case=name, seed=of["run"].map(seeds[name])) for name, of in found.items()]
+    return pd.concat([pd.DataFrame({"case": [], "seed": [], "gbps": []}), *parts])
 
 
 def rtt_us(scenario: Scenario, link: str) -> float:
@@ -67,13 +75,16 @@ def rtt_us(scenario: Scenario, link: str) -> float:
     return scenario.network.rtt_ns(flow.src, flow.dst, mtu, TCP_HEADERS, link=link, link_back=link) / NS_PER_US
 
 
-def slopes(lines: dict[str, pd.DataFrame], scenario: Scenario, link: str) -> dict[str, float]:
+def slopes(lines: dict[str, pd.DataFrame], scenario: Scenario, link: str) -> dict[str, Estimate]:
     """Return the slope of each sequence graph during the days of a link, as a share of the link's payload rate."""
     rate = weeks.bound_gbps(scenario, only=link) / len(scenario.flows)
     rtt = rtt_us(scenario, link)
     # a shorter span is a night, not a day
     spans = [span for span in weeks.spans_us(scenario, link) if span[1] - span[0] > rtt * 1.5]
-    return {name: weeks.slope_gbps(line, spans, rtt) / rate for name, line in lines.items()}
+    return {
+        name: over_seeds([weeks.slope_gbps(of_run, spans, rtt) / rate for _, of_run in line.groupby("run")])
+        for name, line in lines.items()
+    }
 
 
 def queues(cases: Iterable[Case]) -> dict[str, pd.DataFrame]:
@@ -95,11 +106,18 @@ def waiting(
     lengths: dict[str, pd.DataFrame], scenario: Scenario, part_us: tuple[float, float] = (0.0, float("inf"))
 ) -> pd.DataFrame:
     """Return by case the mean queue length in each week, or in a part of it: ``mean``, ``low``, ``high`` over runs."""
+    return means(waiting_of_runs(lengths, scenario, part_us), "case", "mean")
+
+
+def waiting_of_runs(
+    lengths: dict[str, pd.DataFrame], scenario: Scenario, part_us: tuple[float, float] = (0.0, float("inf"))
+) -> pd.DataFrame:
+    """Return by case and run the mean queue length in each week, or in a part of it: ``case``, ``run``, ``mean``."""
     parts = [of.assign(case=name) for name, of in lengths.items()]
     every = pd.concat([pd.DataFrame({"case": [], "run": [], "t_us": [], "mean": []}), *parts])
     into = into_week(every["t_us"], scenario)
-    of_run = every[(into >= part_us[0]) & (into < part_us[1])].groupby(["case", "run"])["mean"].mean().reset_index()
-    return means(of_run, "case", "mean")
+    chosen = every[(into >= part_us[0]) & (into < part_us[1])]
+    return chosen.groupby(["case", "run"])["mean"].mean().reset_index()
 
 
 def limit(scenario: Scenario) -> int | None:

@@ -6,17 +6,22 @@ The group of a flow is the first part of its name, see `rdcnlab.analysis.tables.
 
 from __future__ import annotations
 
-from typing import Literal
+import itertools
+from collections.abc import Mapping
+from typing import Literal, get_args
 
 import pandas as pd
 
 from rdcnlab.analysis import tables
+from rdcnlab.analysis.intervals import jackknife
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.runs.frame import Runs
 
 #: The weights in a group's mean: ``flow`` weights all flows equally, ``time`` weights all seconds of flows equally
 #: (all bytes divided by the sum of all flows' times).
 Average = Literal["flow", "time"]
+_AVERAGES: tuple[Average, ...] = get_args(Average)
+_AVERAGED: dict[Average, str] = {"flow": "mean of rates", "time": "volume over summed time"}
 #: Largest size in MB of a short flow: a few round trips of slow start carry it.
 _SHORT_MB = 4
 
@@ -30,18 +35,63 @@ def of_groups(runs: Runs, average: Average = "flow") -> pd.DataFrame:
     return (8e-9 * sums["size_B"] / sums["fct_s"]).rename("gbps").reset_index()
 
 
-def changes(runs: Runs, average: Average = "flow") -> Measured:
-    """Measure the difference between each group's mean at every period and its mean at the longest period.
+def one_fits(runs: Runs, stated: Mapping[tuple[str, int], float]) -> Measured:
+    """Measure how well the two kinds of average fit stated means of groups.
+
+    Parameters
+    ----------
+    runs : Runs
+        Runs of all periods.
+    stated : dict of (str, int) to float
+        Stated mean [Gb/s] by group and period in ms.
+
+    Returns
+    -------
+    Measured
+        Two numbers in %: the largest deviation from a stated mean with the average that fits best, and the largest one
+        if each stated mean may take the average that fits it best. The note has all means.
+    """
+    rates = {average: tables.with_seeds(of_groups(runs, average), runs.scenarios) for average in _AVERAGES}
+    both = pd.concat([of.assign(average=average) for average, of in rates.items()])
+
+    def deviations(of: pd.DataFrame) -> pd.DataFrame:
+        mean = of.groupby(["average", "group", "period_ms"])["gbps"].mean()
+        rows = {
+            key: {each: 100 * abs(mean[each, *key] / value - 1) for each in _AVERAGES} for key, value in stated.items()
+        }
+        return pd.DataFrame(rows).T
+
+    best = deviations(both).max().idxmin()
+    cases = {
+        f"by one average ({_AVERAGED[best]})": jackknife(both, lambda of: float(deviations(of)[best].max())),
+        "each by some average": jackknife(both, lambda of: float(deviations(of).min(axis=1).max())),
+    }
+    listed = [
+        f"{_AVERAGED[average]}: {tables.listed(means(of, ['group', 'period_ms'], 'gbps'), 'Gb/s', '{} at {:g} ms')}"
+        for average, of in rates.items()
+    ]
+    return Measured(cases, "; ".join(listed))
+
+
+def changes(runs: Runs, group: str, average: Average = "flow") -> pd.DataFrame:
+    """Return the changes [%] of a group's mean from each period to each shorter one, with intervals.
 
     Runs of equal seeds are compared, because a seed gives the same volumes at every period.
+
+    Returns
+    -------
+    DataFrame
+        The columns of `means`; the index names the two periods, such as ``50 to 25 ms``.
     """
     seeds = {place: run.scenario.seed for place, run in enumerate(runs)}
     rates = of_groups(runs, average).assign(seed=lambda frame: frame["run"].map(seeds))
-    table = rates.pivot_table(index=["group", "seed"], columns="period_ms", values="gbps")
-    longest = table.columns.max()
-    more = table.drop(columns=longest).sub(table[longest], axis=0)
-    more = more.melt(var_name="period_ms", value_name="gbps", ignore_index=False).reset_index()
-    return Measured(note=tables.listed(means(more, ["group", "period_ms"], "gbps"), "", "{}, {:g} ms"))
+    table = rates[rates["group"] == group].pivot_table(index="seed", columns="period_ms", values="gbps")
+    pairs = itertools.combinations(sorted(table.columns, reverse=True), 2)
+    parts = [
+        pd.DataFrame({"step": f"{long:g} to {short:g} ms", "percent": 100 * (table[short] / table[long] - 1)})
+        for long, short in pairs
+    ]
+    return means(pd.concat(parts), "step", "percent")
 
 
 def by_volume(runs: Runs) -> Measured:

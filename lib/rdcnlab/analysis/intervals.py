@@ -52,6 +52,7 @@ class Estimate(float):
     __array_ufunc__ = None
 
     def __new__(cls, value: float, low: float = math.nan, high: float = math.nan) -> Self:
+        """Make a number with an interval, or without one."""
         made = super().__new__(cls, value)
         made.low, made.high = float(low), float(high)
         return made
@@ -136,6 +137,15 @@ def greatest(numbers: Iterable[float]) -> Estimate:
     """Return the largest of some numbers; the ends of its interval are the largest ends."""
     known = list(numbers)
     return Estimate(max(map(float, known)), *(max(ends) for ends in zip(*map(_ends, known), strict=True)))
+
+
+def same_sign(first: Estimate, second: Estimate) -> Estimate:
+    """Return the smaller of two numbers, counted positive in the direction of the larger one (by absolute value).
+
+    It is above zero if both numbers have the same sign.
+    """
+    smaller, larger = sorted((first, second), key=lambda number: abs(float(number)))
+    return -smaller if larger < 0 else smaller
 
 
 def half_width(deviation: npt.ArrayLike, count: npt.ArrayLike, level: float = LEVEL) -> npt.NDArray[np.float64]:

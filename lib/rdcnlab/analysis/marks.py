@@ -32,9 +32,45 @@ def counted(runs: Runs) -> pd.DataFrame:
     return frame.reset_index(names="run")
 
 
-def trends(table: pd.DataFrame) -> pd.Series[float]:
+def over_thresholds(rows: pd.DataFrame) -> pd.Series[float]:
+    """Return Spearman's coefficient of marked packets over thresholds, by period; `rows` comes from `counted`."""
+    return _trends(_table(rows, "marked"))
+
+
+def over_periods(rows: pd.DataFrame) -> pd.Series[float]:
+    """Return Spearman's coefficient of marked packets over periods, by threshold; `rows` comes from `counted`."""
+    return _trends(_table(rows, "marked").T)
+
+
+def more_at_5(rows: pd.DataFrame) -> pd.Series[float]:
+    """Return by period how many more retransmissions there are at 5 kB than at the best other threshold."""
+    again = _table(rows, "retransmits")
+    return again[5] - again.drop(columns=5).min(axis=1)
+
+
+def against_by_period(rows: pd.DataFrame) -> pd.Series[float]:
+    """Correlate marks with retransmissions over the thresholds, by period (Spearman); `rows` comes from `counted`."""
+    marked, again = _table(rows, "marked"), _table(rows, "retransmits")
+    return marked.apply(lambda row: tables.spearman(row, again.loc[row.name]), axis=1)
+
+
+def _table(rows: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Average a column over runs: one row for each period, one column for each threshold."""
+    return rows.groupby(["period_ms", "threshold_kB"])[column].mean().unstack()
+
+
+def _trends(table: pd.DataFrame) -> pd.Series[float]:
     """Return Spearman's coefficient of each row over the columns."""
     return table.apply(lambda row: tables.spearman(row.index, row), axis=1)
+
+
+def against_retransmissions(rows: pd.DataFrame) -> float:
+    """Correlate marks with retransmissions over all thresholds and periods together (Spearman).
+
+    A point is the mean over runs of one threshold and period; `rows` comes from `counted`.
+    """
+    points = rows.groupby(["period_ms", "threshold_kB"])[["marked", "retransmits"]].mean()
+    return tables.spearman(points["marked"], points["retransmits"])
 
 
 def soon_after_moves(runs: Runs) -> Measured:
@@ -42,13 +78,6 @@ def soon_after_moves(runs: Runs) -> Measured:
     sums = _since_moves(runs, "marks")
     longest = runs.queues["max_B"].max() / 1000
     return Measured.each(100 * sums["soon"] / sums["all"], _POINT, f"the longest queue was {longest:.0f} kB")
-
-
-def dropped_soon(runs: Runs) -> Measured:
-    """Measure the share of drops, in %, in the first 15 ms after a move; the note has the number of all drops."""
-    sums = _since_moves(runs, "drops")
-    listed = ", ".join(f"{name}: {number:g}" for name, number in tables.cases(sums["all"], _POINT).items())
-    return Measured.each(100 * sums["soon"] / sums["all"], _POINT, f"drops {listed}")
 
 
 def marks_a_meeting(runs: Runs) -> Measured:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pandas as pd
 
@@ -40,7 +41,7 @@ class Measured:
 
     @classmethod
     def each(
-        cls, values: pd.Series[float] | pd.DataFrame | Mapping[Hashable, float], template: str = "{}", note: str = ""
+        cls, values: pd.Series[float] | pd.DataFrame | Mapping[Any, float], template: str = "{}", note: str = ""
     ) -> Measured:
         """Return the measurement of a claim with one case for each of several numbers.
 
@@ -80,6 +81,11 @@ def means(frame: pd.DataFrame, by: str | Sequence[str], value: str) -> pd.DataFr
     columns = [by] if isinstance(by, str) else list(by)
     stats = tables.mean_ci(frame, columns, value)
     return stats.set_index(columns[0] if isinstance(by, str) else columns)
+
+
+def means_of_seeds(frame: pd.DataFrame, by: str, value: str) -> pd.DataFrame:
+    """Average a column by case, as `means` does, if a seed has several rows of a case: its mean is one observation."""
+    return means(frame.groupby([by, "seed"], observed=True)[value].mean().reset_index(), by, value)
 
 
 def over(stats: pd.DataFrame, more: str, less: str) -> Measured:

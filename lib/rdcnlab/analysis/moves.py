@@ -24,7 +24,7 @@ def ramp_up_ms(runs: Runs) -> pd.DataFrame:
     line_rate = runs[0].scenario.network.links[0].rate
     first = rates[rates["rate_bps"] >= 0.95 * line_rate].groupby("run")["t_s"].min()
     flows = runs.flows.set_index("run")
-    return pd.DataFrame({"cc": flows["cc"], "ms": (first + 0.001 - flows["start_s"]) * 1000})
+    return pd.DataFrame({"cc": flows["cc"], "seed": flows["seed"], "ms": (first + 0.001 - flows["start_s"]) * 1000})
 
 
 def drops_by_moves(scenario: Scenario, events: pd.DataFrame) -> int:

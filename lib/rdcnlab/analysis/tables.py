@@ -294,6 +294,11 @@ def with_fields(frame: pd.DataFrame, scenarios: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(**more)
 
 
+def with_seeds(frame: pd.DataFrame, scenarios: pd.DataFrame) -> pd.DataFrame:
+    """Add to each row the ``seed`` of its ``run``; `scenarios` is `Runs.scenarios`."""
+    return frame.assign(seed=frame["run"].map(scenarios.set_index("run")["seed"]))
+
+
 def completion(flows: pd.DataFrame) -> pd.DataFrame:
     """Compare the main and migrated flows of each run.
 

@@ -10,16 +10,15 @@ import numpy as np
 import pandas as pd
 
 from rdcnlab.analysis import tables
+from rdcnlab.analysis.intervals import Estimate, jackknife
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.runs.frame import Runs
 
 #: A step down of the window by more than this share is a fall. CUBIC reduces it by 0.3; PRR spreads that over one RTT.
 _FALL = 0.05
-#: Shortest retransmission timeout of Linux.
-_RTO_MIN_NS = 200 * NS_PER_MS
 #: The sender notices a loss up to this time after the flows shared a link: largest queueing delay plus RTT.
-_NOTICE_NS = 5 * NS_PER_MS
+NOTICE_NS = 5 * NS_PER_MS
 
 
 def sampled(runs: Runs, bin_ns: int = NS_PER_MS) -> pd.DataFrame:
@@ -42,23 +41,26 @@ def together(windows: pd.DataFrame, runs: Runs) -> pd.DataFrame:
     return windows[windows["t_s"] < windows["run"].map(both)]
 
 
-def largest_before_fall(windows: pd.DataFrame) -> float:
-    """Return the largest window [B] of single flows before their first fall; without a fall, the whole flow counts."""
-    found = []
-    for _, of_run in tables.groups(windows[windows["flow"] == "single"], ["run"]):
+def largest_of_runs(windows: pd.DataFrame) -> pd.DataFrame:
+    """Return the largest window of each single flow before its first fall: ``run``, ``cwnd_B``.
+
+    Without a fall the whole flow counts.
+    """
+    rows = []
+    for (run,), of_run in tables.groups(windows[windows["flow"] == "single"], ["run"]):
         fallen = tables.falls(of_run["t_s"].to_numpy(), of_run["cwnd_B"].to_numpy(), _FALL)
         before = of_run[of_run["t_s"] < fallen[0]] if fallen.size else of_run
-        found.append(float(before["cwnd_B"].max()))
-    return float(np.mean(found))
+        rows.append({"run": run, "cwnd_B": float(before["cwnd_B"].max())})
+    return pd.DataFrame(rows, columns=["run", "cwnd_B"])
 
 
 def teeth(inside: pd.DataFrame) -> pd.DataFrame:
-    """Return ``peak`` and ``height`` of the window in every whole cycle (two periods) except the first."""
+    """Return ``peak`` and ``height`` of the window in every whole cycle (two periods) but the first, by run and flow."""
     parts = []
-    for (_, flow, period), of_flow in tables.groups(inside, ["run", "flow", "period_ms"]):
+    for (run, flow, period), of_flow in tables.groups(inside, ["run", "flow", "period_ms"]):
         cycle = 2 * period / 1000
         found = tables.cycles(of_flow["t_s"].to_numpy() + 1e-9, of_flow["cwnd_B"].to_numpy(), cycle).iloc[1:-1]
-        parts.append(found.assign(flow=flow, period_ms=period, height=found["peak"] - found["valley"]))
+        parts.append(found.assign(run=run, flow=flow, period_ms=period, height=found["peak"] - found["valley"]))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -75,10 +77,47 @@ def growth(windows: pd.DataFrame, runs: Runs) -> pd.Series[float]:
     return (largest[True] > largest[False]).groupby("period_ms").mean() * 100
 
 
+def mean_growth(windows: pd.DataFrame, ended: pd.DataFrame) -> dict[float, Estimate]:
+    """Compare the largest values of the migrated flow's mean window after and before the main flow's end, by period.
+
+    The mean is over runs, at each instant. The first cycle does not count, and an instant counts if the flow still runs
+    in at least half of the runs. The main flow's end is the mean over runs.
+
+    Parameters
+    ----------
+    windows : DataFrame
+        Windows as `sampled` returns them, with a column ``seed``.
+    ended : DataFrame
+        Ends of the flows in s, with columns ``period_ms``, ``main`` and ``seed``.
+
+    Returns
+    -------
+    dict of float to Estimate
+        Ratio of the largest value after the end to the largest before, by period in ms. It is 0 if the migrated flow
+        ends first.
+    """
+    return {float(period): _growth(of, ended, float(period)) for (period,), of in tables.groups(windows, ["period_ms"])}
+
+
+def _growth(windows: pd.DataFrame, ended: pd.DataFrame, period_ms: float) -> Estimate:
+    late = windows[(windows["flow"] == "migrated") & (windows["t_s"] >= 2 * period_ms / 1000)]
+    curves = late.pivot_table(index=late["t_s"].round(6), columns="seed", values="cwnd_B")
+    end = ended[ended["period_ms"] == period_ms].groupby("seed")["main"].mean()
+
+    def ratio(chosen: pd.DataFrame) -> float:
+        seeds = list(chosen["seed"])
+        running = curves[seeds].notna().sum(axis=1) * 2 >= len(seeds)
+        mean = curves[seeds].mean(axis=1)[running]
+        after = mean.index > end[seeds].mean()
+        return float(mean[after].max() / mean[~after].max()) if after.any() else 0.0
+
+    return jackknife(pd.DataFrame({"seed": list(curves.columns)}), ratio)
+
+
 def falls(runs: Runs, windows: pd.DataFrame) -> pd.DataFrame:
     """Return all falls: ``run``, ``flow``, ``t_ns``, and whether they are ``following`` a move onto the shared link.
 
-    A fall counts as such if the flows share a link at that instant, or did so `_NOTICE_NS` before.
+    A fall counts as such if the flows share a link at that instant, or did so `NOTICE_NS` before.
     """
     parts = []
     for (run, flow), of_flow in tables.groups(windows, ["run", "flow"]):
@@ -86,47 +125,11 @@ def falls(runs: Runs, windows: pd.DataFrame) -> pd.DataFrame:
         t_ns = np.rint(fallen * 1e9).astype(np.int64)
         scenario = runs[run].scenario
         following = tables.together(scenario, "main", "migrated", t_ns)
-        following |= tables.together(scenario, "main", "migrated", t_ns - _NOTICE_NS)
+        following |= tables.together(scenario, "main", "migrated", t_ns - NOTICE_NS)
         parts.append(pd.DataFrame({"run": run, "flow": flow, "t_ns": t_ns, "following": following}))
     return pd.concat(parts, ignore_index=True)
 
 
-def timeouts(runs: Runs, period_ms: int) -> Measured:
-    """Count the falls at a period that do not follow a move, and those of them after a silence as long as a timeout."""
-    windows = together(sampled(runs), runs)
-    found = falls(runs, windows[windows["period_ms"] == period_ms])
-    others = found[~found["following"]]
-    acks = runs.tcp.set_index(["run", "flow"]).sort_index()
-    silent = 0
-    for run, flow, t_ns in others[["run", "flow", "t_ns"]].itertuples(index=False):
-        seen = acks.loc[(run, flow), "t_ns"].to_numpy()
-        seen = seen[seen <= t_ns]
-        # the timer counts jiffies; when it is set, the current jiffy may be nearly over
-        jiffy = 10**9 // runs[run].scenario.engine.hz
-        silent += seen[-1] - seen[-2] > _RTO_MIN_NS - jiffy
-    return Measured({"falls": len(found), "others": len(others), "after a timeout": int(silent)})
-
-
-def first_and_last(runs: Runs) -> Measured:
-    """Measure, by period, the migrated flow's largest window in its first slot, and after the main flow has ended.
-
-    The numbers are means over the runs with two flows.
-    """
-    main = runs.flows[runs.flows["flow"] == "main"].set_index("run")
-    windows = runs.tcp[(runs.tcp["flow"] == "migrated") & runs.tcp["run"].isin(main.index)]
-    windows = windows.assign(period_ms=windows["run"].map(main["period_ms"]))
-    t_s = windows["t_ns"] / 1e9
-    parts = {
-        "first slot": t_s < windows["period_ms"] / 1000,
-        "after the main flow": t_s > windows["run"].map(main["end_s"]),
-    }
-    largest = {name: windows[part].groupby(["period_ms", "run"])["cwnd_B"].max() for name, part in parts.items()}
-    return Measured(
-        {
-            f"{period:g} ms, {name}": float(value) / 1e3
-            for period in sorted(windows["period_ms"].unique(), reverse=True)
-            for name, of_runs in largest.items()
-            for value in [of_runs.loc[period].mean()]
-        },
-        "kB",
-    )
+def following_share(found: pd.DataFrame) -> pd.DataFrame:
+    """Return by run the share of falls in % that follow a move: ``run``, ``percent``; `found` comes from `falls`."""
+    return (100 * found.groupby("run")["following"].mean()).rename("percent").reset_index()

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from weakref import WeakKeyDictionary
 
 import pandas as pd
 
+from rdcnlab.analysis.intervals import Estimate, jackknife
 from rdcnlab.models import variant
 from rdcnlab.models.traces import LENGTH_MS, Traces, traces, twins
 from rdcnlab.runs.frame import Runs
@@ -34,6 +35,8 @@ class Exam:
         Number of test traces that are drawn at random.
     epochs : int
         Passes over the training data.
+    form : {'wide', 'plain'}
+        The network; see `rdcnlab.models.variant`.
     """
 
     runs: Runs
@@ -41,6 +44,7 @@ class Exam:
     variants: tuple[str, ...]
     count: int
     epochs: int
+    form: variant.Form = "wide"
 
     def data(self, names: Sequence[str] | None = None) -> tuple[Traces, Traces]:
         """Return the training traces of some variants, and the test traces that are drawn at random.
@@ -53,7 +57,7 @@ class Exam:
 
     def trained(self, training: Traces) -> variant.Classifier:
         """Return a classifier that was trained on some traces."""
-        return variant.trained(training, epochs=self.epochs)
+        return variant.trained(training, epochs=self.epochs, form=self.form)
 
     def confusion(self, names: Sequence[str] | None = None, *, drawn: bool = True) -> pd.DataFrame:
         """Return the confusion matrix: test traces by their variant (rows) and by the predicted variant (columns).
@@ -62,6 +66,28 @@ class Exam:
         """
         training, tests = self.data(names)
         return self.trained(training).confusion(tests if drawn else self._tests(names))
+
+    def judged(
+        self, statistic: Callable[[pd.DataFrame], float], names: Sequence[str] | None = None, *, drawn: bool = True
+    ) -> Estimate:
+        """Return a number that is computed from the confusion matrix, with its interval over the seeds of the tests."""
+        training, tests = self.data(names)
+        chosen = tests if drawn else self._tests(names)
+        classifier = self.trained(training)
+        told = pd.DataFrame(
+            {
+                "actual": chosen.about["variant"].to_numpy(dtype=str),
+                "predicted": classifier.predict(chosen.samples).to_numpy(),
+                "seed": chosen.about["seed"].to_numpy(),
+            }
+        )
+        known = list(classifier.variants)
+        return jackknife(
+            told,
+            lambda of: statistic(
+                pd.crosstab(of["actual"], of["predicted"]).reindex(index=known, columns=known, fill_value=0)
+            ),
+        )
 
     def by_length(self, lengths_ms: tuple[int, ...] = (50, 100, 200, 350, 500)) -> pd.DataFrame:
         """Return the accuracy [%] of classifiers that get only the begin of each trace: ``length_ms``, ``accuracy``."""
@@ -114,6 +140,12 @@ def errors(counts: pd.DataFrame) -> pd.Series[float]:
     return pd.Series(
         {f"{actual} as {taken}": float(counts[taken][actual]) for actual, taken in permutations(counts.index, 2)}
     )
+
+
+def most_common(counts: pd.DataFrame, error: str) -> float:
+    """Return how many more test traces have one error than the next one; see `errors`."""
+    wrong = errors(counts)
+    return float(wrong[error] - wrong.drop(error).max())
 
 
 _known: WeakKeyDictionary[Runs, Traces] = WeakKeyDictionary()

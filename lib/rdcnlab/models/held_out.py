@@ -29,9 +29,8 @@ def judged(data: pd.DataFrame, hardest: tuple[float, float]) -> dict[str, Measur
     Returns
     -------
     dict of str to Measured
-        ``r2`` and ``mse`` (the notes have them for held-out scenarios), ``range``, ``hardest`` (the ranks of this day
-        and night by residual and by prolongation, if the data have them) and ``important``. Empty if there are fewer
-        rows than folds.
+        ``r2`` and ``mse`` (the notes have them for held-out scenarios), ``hardest`` (the ranks of this day and night by
+        residual and by prolongation, if the data have them) and ``important``. Empty if there are fewer rows than folds.
     """
     if len(data) < fct.FOLDS:
         return {}
@@ -42,7 +41,6 @@ def judged(data: pd.DataFrame, hardest: tuple[float, float]) -> dict[str, Measur
     measured = {
         "r2": Measured.one(scores.r2, f"{harder} {grouped.r2:.3f}" if grouped else ""),
         "mse": Measured.one(scores.mse, f"{harder} {grouped.mse:.3g} s^2" if grouped else ""),
-        "range": Measured({"longest": float(target.max())}, f"shortest: {target.min():.3g} s"),
         "important": important(held.lost),
     }
     off = data.assign(residual=(target - scores.predictions).abs(), prolongation=target).groupby(_AT)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -98,6 +99,48 @@ def _sigmoid(values: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
+class Plain:
+    """The network of `rdcnlab.models.variant.plain`, with its weights.
+
+    Parameters
+    ----------
+    length_ms : int
+        Length in ms of the training traces.
+    mean, deviation : ndarray, shape (channels,)
+        Mean and standard deviation of the features, for normalisation.
+    embedding : ndarray, shape (ms, channels, units)
+        Weights of the embedding. It maps each block of so many samples to one input of the LSTM.
+    shift : ndarray, shape (units,)
+        Constants of the embedding.
+    lstm : Lstm
+        The layer that reads these inputs. Only its last output is used.
+    kernel, bias : ndarray, shapes (units, variants) and (variants,)
+        Weights and constants of the dense output layer, which has one output for each variant.
+    """
+
+    length_ms: int
+    mean: Floats
+    deviation: Floats
+    embedding: Floats
+    shift: Floats
+    lstm: Lstm
+    kernel: Floats
+    bias: Floats
+
+    def predict(self, features: Floats) -> Floats:
+        """Return the probability of each variant, shape (n, variants), for features of shape (n, ms, channels)."""
+        return _in_batches(self._batch, features, len(self.bias))
+
+    def _batch(self, features: Floats) -> Floats:
+        normal = (features - self.mean) / self.deviation
+        block, channels, units = self.embedding.shape
+        steps = normal.shape[1] // block
+        blocks = normal[:, : steps * block].reshape(len(normal) * steps, block * channels)
+        embedded = (blocks @ self.embedding.reshape(block * channels, units) + self.shift).reshape(-1, steps, units)
+        return _shares(self.lstm(embedded)[:, -1] @ self.kernel + self.bias)
+
+
+@dataclass(frozen=True)
 class Network:
     """The network of `rdcnlab.models.variant.network`, with its weights.
 
@@ -128,10 +171,7 @@ class Network:
 
     def predict(self, features: Floats) -> Floats:
         """Return the probability of each variant, shape (n, variants), for features of shape (n, ms, channels)."""
-        # on one core: the matrices are so small that threads would mostly wait for each other
-        with threadpool_limits(1, "blas"):
-            parts = [self._batch(features[begin : begin + _BATCH]) for begin in range(0, len(features), _BATCH)]
-        return np.concatenate([np.empty((0, len(self.bias)), dtype=np.float32), *parts])
+        return _in_batches(self._batch, features, len(self.bias))
 
     def _batch(self, features: Floats) -> Floats:
         normal = (features - self.mean) / self.deviation
@@ -139,14 +179,26 @@ class Network:
         steps = wide.shape[1] // self.stride_ms
         cut = wide[:, : steps * self.stride_ms].reshape(len(wide), steps, self.stride_ms, -1)
         said = self.lstm(cut.mean(axis=2))
-        answer = np.concatenate([said.mean(axis=1), said.max(axis=1)], axis=1) @ self.kernel + self.bias
-        odds = np.exp(answer - answer.max(axis=1, keepdims=True))
-        shares: Floats = odds / odds.sum(axis=1, keepdims=True)
-        return shares
+        return _shares(np.concatenate([said.mean(axis=1), said.max(axis=1)], axis=1) @ self.kernel + self.bias)
 
 
-def read(path: Path) -> Network:
-    """Read such a network from a file that Keras wrote."""
+def _in_batches(predict: Callable[[Floats], Floats], features: Floats, variants: int) -> Floats:
+    """Return the predictions for all features, computed batch by batch."""
+    # on one core: the matrices are so small that threads would mostly wait for each other
+    with threadpool_limits(1, "blas"):
+        parts = [predict(features[begin : begin + _BATCH]) for begin in range(0, len(features), _BATCH)]
+    return np.concatenate([np.empty((0, variants), dtype=np.float32), *parts])
+
+
+def _shares(answer: Floats) -> Floats:
+    """Return the softmax of the outputs of the dense layer."""
+    odds = np.exp(answer - answer.max(axis=1, keepdims=True))
+    shares: Floats = odds / odds.sum(axis=1, keepdims=True)
+    return shares
+
+
+def read(path: Path) -> Network | Plain:
+    """Read one of the two networks from a file that Keras wrote."""
     import h5py  # type: ignore[import-untyped]  # comes with Keras
 
     with zipfile.ZipFile(path) as archive:
@@ -159,6 +211,18 @@ def read(path: Path) -> Network:
 
     settings = {kind: [layer["config"] for layer in layers if layer["class_name"] == kind] for kind in _KINDS}
     mean, variance, _ = variables("normalization")
+    lstm = weights["layers"]["lstm"]["cell"]["vars"]
+    common = {
+        "length_ms": settings["InputLayer"][0]["batch_shape"][1],
+        "mean": mean,
+        "deviation": np.maximum(np.sqrt(variance), _EPSILON),
+        "lstm": Lstm(*(np.asarray(lstm[name], dtype=np.float32) for name in "012")),
+        "kernel": variables("dense")[0],
+        "bias": variables("dense")[1],
+    }
+    if not settings["AveragePooling1D"]:
+        embedding, shift = variables("conv1d")
+        return Plain(embedding=embedding, shift=shift, **common)
     # in the file a layer has the name of its kind; from the second layer of a kind on, a number follows
     names = ["conv1d" if number == 0 else f"conv1d_{number}" for number in range(len(settings["Conv1D"]))]
     widths = [
@@ -166,17 +230,7 @@ def read(path: Path) -> Network:
         for name, of in zip(names, settings["Conv1D"], strict=True)
         for kernel, bias in [variables(name)]
     ]
-    lstm = weights["layers"]["lstm"]["cell"]["vars"]
-    return Network(
-        length_ms=settings["InputLayer"][0]["batch_shape"][1],
-        mean=mean,
-        deviation=np.maximum(np.sqrt(variance), _EPSILON),
-        widths=tuple(widths),
-        stride_ms=settings["AveragePooling1D"][0]["pool_size"][0],
-        lstm=Lstm(*(np.asarray(lstm[name], dtype=np.float32) for name in "012")),
-        kernel=variables("dense")[0],
-        bias=variables("dense")[1],
-    )
+    return Network(widths=tuple(widths), stride_ms=settings["AveragePooling1D"][0]["pool_size"][0], **common)
 
 
 _KINDS = ("InputLayer", "Conv1D", "AveragePooling1D")

@@ -6,6 +6,9 @@ the variant. Variants differ in the growth of the window from RTT to RTT, and in
 features are computed from window and RTT. A typical pattern can take 1 ms or be a curve of 100 ms, and it can be
 anywhere in a trace. So the first layer has convolutions of several widths, and the dense layer reads the mean and the
 maximum of all outputs of the LSTM, instead of the last one.
+
+The network of the paper is there, too, for comparison. This `plain` form has only what the paper names: window and RTT
+as inputs, an embedding that reduces them, an LSTM, and a dense layer that reads its last output.
 """
 
 from __future__ import annotations
@@ -17,13 +20,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from rdcnlab.models import saved
-from rdcnlab.models.network import Network, read
+from rdcnlab.models.network import Network, Plain, read
 from rdcnlab.models.traces import Floats, Traces, cut, series
 from rdcnlab.system import extras, progress
 
@@ -44,7 +47,14 @@ _CHANNELS = 5
 _SEGMENT_KB = 9
 _NORMAL = "normal"
 _KIND = "variant"
+#: Width of the plain form's embedding, and version number of `plain`.
+_EMBEDDED, _PLAIN_FORM = 16, 1
+#: A name of its own, because `best` must not find the plain form.
+_PLAIN_KIND = "plain-variant"
 _LIBRARIES = ("tensorflow-cpu", "keras", "numpy")
+
+#: The network: ``wide`` has convolutions of several widths and more features, ``plain`` is that of the paper.
+Form = Literal["wide", "plain"]
 
 
 @dataclass(frozen=True)
@@ -53,7 +63,7 @@ class Classifier:
 
     Parameters
     ----------
-    model : Network
+    model : Network or Plain
         Takes the features of traces (see `_features`), and gives a probability for each variant.
     variants : tuple of str
         Variants in the order of the probabilities.
@@ -61,7 +71,7 @@ class Classifier:
         File of the network.
     """
 
-    model: Network
+    model: Network | Plain
     variants: tuple[str, ...]
     path: Path
 
@@ -69,7 +79,8 @@ class Classifier:
         """Return the probability of each variant, one row per trace; `samples` has the shape of `Traces.samples`."""
         if not len(samples):
             return pd.DataFrame(columns=list(self.variants), dtype=float)
-        return pd.DataFrame(self.model.predict(_features(samples)), columns=self.variants)
+        form: Form = "plain" if isinstance(self.model, Plain) else "wide"
+        return pd.DataFrame(self.model.predict(_features(samples, form)), columns=self.variants)
 
     def predict(self, samples: Floats) -> pd.Series[str]:
         """Return the most likely variant of each trace."""
@@ -113,13 +124,25 @@ def network(length_ms: int, classes: int) -> Any:
     return keras.Model(trace, layers.Dense(classes, activation="softmax")(layers.Dropout(_DROPOUT)(said)))
 
 
-def _features(samples: Floats) -> Floats:
-    """Return the features for a network, shape (n, ms, `_CHANNELS`).
+def plain(length_ms: int, classes: int) -> Any:
+    """Return an untrained network of the plain form for traces of a length."""
+    keras = _keras()
+    layers = keras.layers
+    trace = keras.Input((length_ms, 2))
+    normal = layers.Normalization(name=_NORMAL)(trace)
+    embedded = layers.Conv1D(_EMBEDDED, _STRIDE_MS, strides=_STRIDE_MS)(normal)
+    return keras.Model(trace, layers.Dense(classes, activation="softmax")(layers.LSTM(_UNITS)(embedded)))
 
-    The features are: the logarithms of window and RTT, which range over three decades; their changes from one ms to the
+
+def _features(samples: Floats, form: Form = "wide") -> Floats:
+    """Return the features for a network, shape (n, ms, channels).
+
+    The plain form has two: the logarithms of window and RTT. The wide form has `_CHANNELS`. The features are: the logarithms of window and RTT, which range over three decades; their changes from one ms to the
     next; and the growth of the window per RTT, in units of 9 kB. Changes are compressed symmetrically around zero.
     """
     logs = np.log1p(samples)
+    if form == "plain":
+        return logs
     changes = np.diff(logs, axis=1, prepend=logs[:, :1])
     window, rtt_ms = samples[:, :, :1], samples[:, :, 1:] / 1000
     growth = np.diff(window, axis=1, prepend=window[:, :1]) * rtt_ms / _SEGMENT_KB
@@ -127,7 +150,7 @@ def _features(samples: Floats) -> Floats:
     return features
 
 
-def trained(data: Traces, *, epochs: int = EPOCHS, seed: int = 0, show: bool = True) -> Classifier:
+def trained(data: Traces, *, epochs: int = EPOCHS, seed: int = 0, show: bool = True, form: Form = "wide") -> Classifier:
     """Return the classifier for some traces: the saved one if there is one, otherwise a new one, which is saved.
 
     The runs of the last seed are validation data: the pass of the training with the best result on them is kept. If
@@ -143,6 +166,8 @@ def trained(data: Traces, *, epochs: int = EPOCHS, seed: int = 0, show: bool = T
         Seed for the initial weights and for the order of traces.
     show : bool
         Show a progress bar during the training.
+    form : {'wide', 'plain'}
+        The network.
 
     Raises
     ------
@@ -151,16 +176,21 @@ def trained(data: Traces, *, epochs: int = EPOCHS, seed: int = 0, show: bool = T
     """
     if len(data.variants) < 2:
         raise ValueError(f"traces of at least two variants are needed, not {len(data.variants)}")
-    settings = {
+    settings: dict[str, Any] = {
         "variants": list(data.variants), "length_ms": data.samples.shape[1], "epochs": epochs, "rate": _RATE,
-        "stride_ms": _STRIDE_MS, "filters": _FILTERS, "taps": _TAPS, "apart_ms": list(_APART), "units": _UNITS,
-        "dropout": _DROPOUT, "decay": _DECAY, "batch": _BATCH, "seed": seed, "form": _FORM,
+        "stride_ms": _STRIDE_MS, "units": _UNITS, "decay": _DECAY, "batch": _BATCH, "seed": seed,
     }  # fmt: skip
+    if form == "plain":
+        settings |= {"embedded": _EMBEDDED, "form": _PLAIN_FORM}
+    else:
+        settings |= {
+            "filters": _FILTERS, "taps": _TAPS, "apart_ms": list(_APART), "dropout": _DROPOUT, "form": _FORM,
+        }  # fmt: skip
     content = saved.digest(data.samples, data.about["variant"], data.about["seed"])
-    recipe = saved.Recipe(_KIND, ".keras", settings, content)
+    recipe = saved.Recipe(_PLAIN_KIND if form == "plain" else _KIND, ".keras", settings, content)
     with saved.alone(recipe):
         path = saved.find(recipe)
-        return load(_train(data, recipe, show) if path is None else path)
+        return load(_train(data, recipe, show, form) if path is None else path)
 
 
 @functools.lru_cache(maxsize=32)
@@ -221,16 +251,17 @@ def classify(acks: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def _train(data: Traces, recipe: saved.Recipe, show: bool) -> Path:
+def _train(data: Traces, recipe: saved.Recipe, show: bool, form: Form) -> Path:
     keras = _keras()
     epochs = int(recipe.settings["epochs"])
     seeds = sorted(set(data.about["seed"]))
     aside = (data.about["seed"] == seeds[-1]).to_numpy() if len(seeds) > 1 else np.zeros(len(data), dtype=bool)
     numbers = np.searchsorted(np.array(data.variants), data.about["variant"].to_numpy(dtype=str))
-    ready = _features(data.samples)
+    ready = _features(data.samples, form)
+    build = plain if form == "plain" else network
     watched = "val_loss" if aside.any() else "loss"
     with _repeatable(int(recipe.settings["seed"])), progress.bar(epochs, "epoch", shown=show) as bar:
-        model = network(data.samples.shape[1], len(data.variants))
+        model = build(data.samples.shape[1], len(data.variants))
         model.get_layer(_NORMAL).adapt(ready[~aside])
         steps = epochs * -(-int((~aside).sum()) // _BATCH)
         rate = keras.optimizers.schedules.CosineDecay(_RATE, steps)
@@ -258,9 +289,9 @@ def _train(data: Traces, recipe: saved.Recipe, show: bool) -> Path:
         "best": {name: float(of[int(np.argmin(history[watched]))]) for name, of in history.items()},
     }
     # a compiled model is saved together with its optimizer, which is twice as large as the network
-    plain = network(data.samples.shape[1], len(data.variants))
-    plain.set_weights(model.get_weights())
-    return saved.keep(recipe, plain.save, about, _LIBRARIES)
+    uncompiled = build(data.samples.shape[1], len(data.variants))
+    uncompiled.set_weights(model.get_weights())
+    return saved.keep(recipe, uncompiled.save, about, _LIBRARIES)
 
 
 def _keras() -> Any:

@@ -81,6 +81,9 @@ class Claim(Frozen):
         Why the statement follows from the timetable or from the emulator's definition. It is not counted.
     input : str
         Which inputs of ours decide the result. The claim is not counted.
+    own : bool
+        Whether the claim is a finding or a goal of ours, in an item whose other claims are the paper's. It is not
+        counted.
     was : FirstWording, optional
         The first wording of a claim that was restated.
     because : tuple of str
@@ -100,6 +103,7 @@ class Claim(Frozen):
     calibrates: str = ""
     by_construction: str = ""
     input: str = ""
+    own: bool = False
     was: FirstWording | None = None
     because: Sentences = Field(default_factory=dict)
     ruled_out: Sentences = Field(default_factory=dict)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import abc
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from pydantic import Field, ValidationError, field_validator
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.quantities import Frozen, whole
 from rdcnlab.papers import claims, verdicts
+from rdcnlab.papers.claims import Claim
 from rdcnlab.papers.expectation import Expectation
 from rdcnlab.runs.campaign import campaign, lookup
 from rdcnlab.runs.frame import Runs
@@ -85,6 +87,9 @@ class Item(Frozen, abc.ABC):
     parts: ClassVar[Mapping[str, Part]] = {"throughput": CARRIED, "tcp": WINDOWS}
     #: Number of runs of each scenario, by profile.
     runs_of_profile: ClassVar[Mapping[str, int]] = {"quick": 3, "paper": 30}
+
+    #: Why claims are not judged again on halves of the seeds; empty if they are.
+    undivided: ClassVar[str] = ""
 
     profile: Profile = "quick"
     seeds: Annotated[int, whole(1, 10_000)] | None = None
@@ -216,8 +221,7 @@ class Item(Frozen, abc.ABC):
     def rows(self, runs: Runs | None) -> list[dict[str, Any]]:
         """Return the scorecard: one row for each claim. Without runs every verdict is ``not run``."""
         measured = {} if runs is None else self.measure(runs)
-        count = 0 if runs is None else len(runs)
-        of = {"own": self.claims.own, "profile": self.profile, "runs": count}
+        halves = [] if runs is None else [self.measure(half) for half in self.halves(runs)]
         return [
             verdicts.row(
                 self.paper,
@@ -226,10 +230,25 @@ class Item(Frozen, abc.ABC):
                 claim,
                 measured.get(claim.id),
                 first=measured.get(f"{claim.id} was", measured.get(claim.id)),
-                **of,
+                halves=[half[claim.id] for half in halves if claim.id in half],
+                own=self.claims.own,
+                profile=self.profile,
+                runs=0 if runs is None else len(runs),
             )
             for claim in self.claims.claims
         ]
+
+    def halves(self, runs: Runs) -> list[Runs]:
+        """Return the runs of every other seed, and the runs of the other seeds; empty if they cannot be halved.
+
+        They cannot be if there is only one seed, if scenarios have different numbers of seeds, or if the item is
+        `undivided`.
+        """
+        counts = Counter(run.scenario.seed for run in runs)
+        if self.undivided or len(counts) < 2 or len(set(counts.values())) > 1:
+            return []
+        seeds = sorted(counts)
+        return [runs.select(lambda scenario, half=half: scenario.seed in half) for half in (seeds[::2], seeds[1::2])]  # type: ignore[misc]
 
     def score(self, runs: Runs) -> pd.DataFrame:
         """Return the scorecard as a table for readers: claim, expected, measured, verdict."""
@@ -258,7 +277,7 @@ class Item(Frozen, abc.ABC):
             )
         return pd.DataFrame(rows, columns=["claim", "because", "there", "verdict there"]).set_index("claim")
 
-    def _sentences(self, claim: claims.Claim) -> list[str]:
+    def _sentences(self, claim: Claim) -> list[str]:
         """Return what is known of the cause, one sentence for each experiment."""
         return [
             *claim.causes(self.column),
@@ -271,6 +290,6 @@ class Item(Frozen, abc.ABC):
         engines = sorted({str(run.provenance.get("identity", "?"))[:12] for run in runs})
         seconds = sum(float(run.provenance.get("wall_s", 0.0)) for run in runs)
         return (
-            f"{self.paper}/{self.id}, column {self.column}, profile {self.profile}: {len(runs)} runs ({shipped} shipped) by engine "
-            f"{', '.join(engines)}; {seconds:.0f} s of one core."
+            f"{self.paper}/{self.id}, column {self.column}, profile {self.profile}: {len(runs)} runs "
+            f"({shipped} shipped) by engine {', '.join(engines)}; {seconds:.0f} s of one core."
         )

@@ -9,7 +9,7 @@ have the same one; otherwise it is ``undecided``. A claim about several cases ha
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,8 +60,19 @@ class Judgement:
         return f"{self.holding} of {self.cases} hold" if self.cases > 1 else ""
 
 
-def judge(claim: Claim, measured: Measured | None) -> Judgement:
-    """Judge a claim by the measurement for it."""
+def judge(claim: Claim, measured: Measured | None, halves: Sequence[Measured] = ()) -> Judgement:
+    """Judge a claim by the measurement for it.
+
+    Parameters
+    ----------
+    claim : Claim
+        The claim.
+    measured : Measured or None
+        The measurement; None if it was not run.
+    halves : sequence of Measured
+        The same measurement on halves of the seeds. If the numbers of one half alone would give another verdict, the
+        claim is undecided. Their intervals do not matter: with half of the seeds they are wider.
+    """
     if measured is None or not measured.cases:
         return Judgement(Verdict.NOT_RUN)
     possible = [_possible(claim, value) for value in measured.cases.values()]
@@ -69,12 +80,15 @@ def judge(claim: Claim, measured: Measured | None) -> Judgement:
     known = sum(isinstance(value, Estimate) and value.known for value in measured.cases.values())
     missing = len(possible) - known
     remark = "" if not missing else "no interval" if not known else f"no interval in {missing} of {len(possible)} cases"
-    return Judgement(
-        worst if worst is best else Verdict.UNDECIDED,
-        sum(low is Verdict.REPRODUCED for low, _ in possible),
-        len(possible),
-        remark,
-    )
+    verdict = worst if worst is best else Verdict.UNDECIDED
+    if verdict is not Verdict.UNDECIDED and any(_contradicts(claim, half, verdict) for half in halves):
+        verdict, remark = Verdict.UNDECIDED, FLIPS
+    return Judgement(verdict, sum(low is Verdict.REPRODUCED for low, _ in possible), len(possible), remark)
+
+
+def _contradicts(claim: Claim, half: Measured, verdict: Verdict) -> bool:
+    """Return whether the numbers of one half of the seeds give another verdict."""
+    return judge_numbers(claim, half) not in (verdict, Verdict.NOT_RUN)
 
 
 def judge_numbers(claim: Claim, measured: Measured | None) -> Verdict:
@@ -134,6 +148,7 @@ def row(
     measured: Measured | None,
     *,
     first: Measured | None,
+    halves: Sequence[Measured] = (),
     own: bool,
     profile: str,
     runs: int,
@@ -148,6 +163,8 @@ def row(
         The claim.
     measured, first : Measured or None
         The measurement for the claim, and for its first wording. None if it was not run.
+    halves : sequence of Measured
+        The measurement for the claim on halves of the seeds; see `judge`.
     own : bool
         Whether the item's expectations are our goals.
     profile : str
@@ -155,7 +172,7 @@ def row(
     runs : int
         Number of runs.
     """
-    judgement = judge(claim, measured)
+    judgement = judge(claim, measured, halves)
     was = claim.was
     return {
         "paper": paper,
@@ -170,8 +187,10 @@ def row(
         "runs": runs,
         "holds": judgement.holds,
         "remark": judgement.remark,
-        "own": own,
-        "counted": not (claim.not_counted or own),
+        "because": list(claim.causes(column)),
+        "ruled_out": list(claim.excluded(column)),
+        "own": own or claim.own,
+        "counted": not (claim.not_counted or own or claim.own),
         "was": None
         if was is None
         else {

@@ -145,17 +145,31 @@ _CARD = ("text", "expected", "measured", "verdict")
 
 
 @app.command()
-def score(names: Names = None, as_json: Json = False) -> None:
-    """Judge every claim from stored runs, in the fullest profile that is there."""
+def score(
+    names: Names = None,
+    restated: Annotated[
+        bool, typer.Option("--restated", help="Only restated claims, with the verdict on the first wording.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Judge every claim from stored runs, in the fullest profile that is there, in every column."""
+    from rdcnlab.app import scorecard
     from rdcnlab.app.report import judged
     from rdcnlab.papers import select
 
     store = Store()
     rows = [row for kind in select(names or []) for row in judged(kind, store)]
-    show(
-        rows if as_json else [{name: row[name] for name in ("item", "column", *_CARD, "profile")} for row in rows],
-        as_json,
-    )
+    if restated:
+        show(scorecard.restated(rows), as_json)
+        return
+    if as_json:
+        show(rows, as_json)
+        return
+    for title, own in (("Claims of the papers", False), ("Our own goals", True)):
+        chosen = [row for row in rows if row["own"] == own]
+        if chosen:
+            show(scorecard.card(chosen), as_json, title)
+    typer.echo("\n".join(scorecard.summary(rows)))
 
 
 @predict_app.command("variant")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rdcnlab.papers.lazy import Package
 
 if TYPE_CHECKING:
+    from rdcnlab.papers.aykurt.buffer import Buffer as buffer
     from rdcnlab.papers.aykurt.fig3 import Fig3 as fig3
     from rdcnlab.papers.aykurt.fig4 import Fig4 as fig4
     from rdcnlab.papers.aykurt.fig5 import Fig5 as fig5
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ITEMS",
+    "buffer",
     "fig3",
     "fig4",
     "fig5",
@@ -69,6 +71,7 @@ ITEMS = (
     "fig15",
     "tab3",
     "general",
+    "buffer",
 )
 
 sys.modules[__name__].__class__ = Package

@@ -61,7 +61,8 @@ class Fig10(Item):
         regular = pd.concat([competition.regularity(of, cycle).assign(cc=cc) for cc, of in with_bursts.items()])
         regular = means(regular, "cc", "correlation")
         return {
-            "main-later": Measured.each(behind["low"], note=tables.listed(behind, "s")),
+            "main-later": Measured.each(behind),
+            "main-later was": Measured.each(behind["low"]),
             "loss-based-lose-most": highest(lost, ["cubic", "reno"], tables.listed(lost, "%")),
             "bbr-most-regular": highest(regular, ["bbr"], tables.listed(regular)),
             "westwood-most-even": highest(

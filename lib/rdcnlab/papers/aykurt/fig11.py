@@ -12,7 +12,8 @@ from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import competition, figures, tables
-from rdcnlab.analysis.measured import Measured, means
+from rdcnlab.analysis.intervals import jackknife
+from rdcnlab.analysis.measured import Measured, difference, means
 from rdcnlab.fields.quantities import Listed
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.papers.aykurt.space import NO_ACKS, Periods, Variant, buffers, grid
@@ -71,12 +72,12 @@ class Fig11(Item):
         """Measure the groups' completion times at 50 ms, and their throughput at 10 ms."""
         measured = {}
         if 50 in self.periods_ms:
-            times = {flows: tables.completion(_of(runs, flows, 50).flows) for flows in self.flows}
-            ratios = {f"{n} flows": float(of["migrated_s"].mean() / of["main_s"].mean()) for n, of in times.items()}
-            measured["equal-at-50"] = Measured(ratios)
+            found = {flows: _of(runs, flows, 50) for flows in self.flows}
+            times = {n: tables.with_seeds(tables.completion(of.flows), of.scenarios) for n, of in found.items()}
+            measured["equal-at-50"] = Measured({f"{n} flows": jackknife(of, _ratio) for n, of in times.items()})
         if 10 in self.periods_ms:
             rates = {flows: _group_rates(_of(runs, flows, 10)) for flows in self.flows}
-            gaps = {f"{n} flows": tables.margin(of.loc[["main"]], of.loc[["migrated"]]) for n, of in rates.items()}
+            gaps = {f"{n} flows": difference(of.loc[["main"]], of.loc[["migrated"]]) for n, of in rates.items()}
             measured["lower-at-10"] = Measured(gaps)
         return measured
 
@@ -88,6 +89,10 @@ class Fig11(Item):
 def _of(runs: Runs, flows: int, period_ms: int) -> Runs:
     """Return the runs with `flows` flows at a period."""
     return competition.moved_every(runs.select(lambda scenario: len(scenario.flows) == flows), period_ms)
+
+
+def _ratio(times: pd.DataFrame) -> float:
+    return float(times["migrated_s"].mean() / times["main_s"].mean())
 
 
 def _group_rates(runs: Runs) -> pd.DataFrame:

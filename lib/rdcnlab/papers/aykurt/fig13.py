@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import competition, figures, tables
-from rdcnlab.analysis.measured import Measured, means
+from rdcnlab.analysis.measured import Measured, difference, means
 from rdcnlab.fields.quantities import Listed
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.papers.aykurt.space import NO_ACKS, Period, Volume, delays, grid
@@ -83,19 +84,23 @@ class Fig13(Item):
         loss_based = [cc for cc in self.cc if cc in LOSS_BASED]
         of = self.of(runs, 50)
         times = competition.times(of, "cc")
-        ratio = (times["migrated_s"] / times["main_s"]).groupby(times["cc"]).mean()
-        shared = competition.late_rates(of, "cc")
+        ratio = means(times.assign(ratio=times["migrated_s"] / times["main_s"]), "cc", "ratio")
+        measured = {"far-behind": Measured.each(ratio.loc[loss_based])}
+        for late, key in ((False, "{}"), (True, "{} was")):
+            found = self._rates(competition.rates_on_one_link(of, "cc", late=late), loss_based)
+            measured |= {key.format(claim): value for claim, value in found.items()}
+        return measured
+
+    def _rates(self, shared: pd.DataFrame, loss_based: list[Mover]) -> dict[str, Measured]:
+        """Measure the rates of TCP on the shared link, from its rate in each run."""
         rates = means(shared, "cc", "gbps").reindex(self.cc)
         off = means(shared.assign(off=(shared["gbps"] - _HALF).abs()), "cc", "off").reindex(self.cc)
         listed = tables.listed(rates, "Gb/s")
-        measured = {
-            "far-behind": Measured.each(ratio[loss_based]),
-            "below-half": Measured.each(rates["high"][loss_based], note=listed),
-        }
+        measured = {"below-half": Measured.each(rates.loc[loss_based], note=listed)}
         if "bbr" in self.cc and loss_based:
-            measured["bbr-gets-more"] = Measured.one(tables.margin(rates.loc[["bbr"]], rates.loc[loss_based]), listed)
+            measured["bbr-gets-more"] = Measured.one(difference(rates.loc[["bbr"]], rates.loc[loss_based]), listed)
         if "westwood" in self.cc and len(self.cc) > 1:
-            nearer = tables.margin(off.drop("westwood"), off.loc[["westwood"]])
+            nearer = difference(off.drop("westwood"), off.loc[["westwood"]])
             measured["westwood-competes"] = Measured.one(nearer, listed)
         return measured
 

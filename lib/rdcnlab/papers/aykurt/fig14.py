@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rdcnlab.analysis import competition
+from rdcnlab.analysis.intervals import estimates
 from rdcnlab.analysis.measured import Measured, margins, means
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.papers.aykurt.fig13 import FAR, LOSS_BASED, Fig13
@@ -36,7 +37,7 @@ class Fig14(Fig13):
         others = [cc for cc in self.cc if cc not in LOSS_BASED]
         return {
             "suffer-more": Measured(margins(at_25, at_50, loss_based)),
-            "others-stay": Measured.each((at_25["mean"] / at_50["mean"])[others]),
+            "others-stay": Measured({cc: estimates(at_25)[cc] / estimates(at_50)[cc] for cc in others}),
         }
 
     def causes(self) -> list[Cause]:

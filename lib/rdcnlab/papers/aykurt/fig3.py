@@ -6,11 +6,13 @@ from __future__ import annotations
 from typing import Annotated, ClassVar
 
 import numpy as np
+import pandas as pd
 from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import competition, figures
-from rdcnlab.analysis.measured import Measured
+from rdcnlab.analysis.intervals import estimates, jackknives
+from rdcnlab.analysis.measured import Measured, means, means_of_seeds
 from rdcnlab.analysis.moves import drops_by_moves, ramp_up_ms
 from rdcnlab.fields.quantities import Listed
 from rdcnlab.fields.units import NS_PER_MS
@@ -62,15 +64,25 @@ class Fig3(Item):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure completion time, ramp-up, drops and RTT."""
-        fct = runs.flows.fillna({"period_ms": 0}).groupby(["cc", "period_ms"])["fct_s"].mean()
-        spread = fct.groupby("cc").agg(lambda of_cc: 100 * (of_cc.max() / of_cc.min() - 1))
-        rtt_us = runs.tcp.groupby(["cc", "run"])["srtt_us"].mean().groupby("cc").mean()
-        bbr = {"": rtt_us["bbr"] if rtt_us.idxmin() == "bbr" else np.nan} if "bbr" in rtt_us else {}
+        flows = runs.flows.fillna({"period_ms": 0})
+        fct = means(flows, ["cc", "period_ms"], "fct_s")
+        of_runs = runs.tcp.groupby(["cc", "seed", "run"], observed=True)["srtt_us"].mean().reset_index()
+        rtt_us = means_of_seeds(of_runs.astype({"cc": str}), "cc", "srtt_us")
+        smallest = rtt_us["mean"].idxmin()
+        bbr = estimates(rtt_us).get("bbr")
         return {
             "fct": Measured.each(fct.rename(lambda ms: f"{ms:g} ms" if ms else "static", level="period_ms"), "{}, {}"),
-            "ramp-up": Measured.each(ramp_up_ms(runs).groupby("cc")["ms"].mean()),
-            "no-effect": Measured.each(spread),
+            "ramp-up": Measured.each(means_of_seeds(ramp_up_ms(runs), "cc", "ms")),
+            "no-effect": Measured.each(jackknives(flows, _spread)),
             "no-drops": Measured.one(sum(drops_by_moves(run.scenario, runs.frame(run, "events")) for run in runs)),
-            "rtt-bbr": Measured(bbr, f"smallest: {rtt_us.idxmin()}"),
-            "rtt-others": Measured.each(rtt_us.drop("bbr", errors="ignore") / 1000),
+            "rtt-bbr": Measured(
+                {} if bbr is None else {"": bbr if smallest == "bbr" else np.nan}, f"smallest: {smallest}"
+            ),
+            "rtt-others": Measured.each(rtt_us.drop("bbr", errors="ignore")[["mean", "low", "high"]] / 1000),
         }
+
+
+def _spread(flows: pd.DataFrame) -> pd.Series[float]:
+    """Return by variant how much the longest mean FCT of a period is above the shortest, in %."""
+    of_periods = flows.groupby(["cc", "period_ms"])["fct_s"].mean().groupby("cc")
+    return 100 * (of_periods.max() / of_periods.min() - 1)

@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 
 from rdcnlab.analysis import competition, tables
 from rdcnlab.analysis.competition import moved_every
-from rdcnlab.analysis.measured import Measured, means
+from rdcnlab.analysis.intervals import jackknife, over_seeds
+from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.quantities import Listed
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.papers.aykurt.space import NO_ACKS, Periods, Variant, Volume, buffers, grid
@@ -62,30 +63,34 @@ class Fig4(Item):
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure completion times, the sawtooth, and the difference between the two flows."""
         drawn = runs.select(self._draws)
-        pairs = tables.completion(drawn.flows)
-        others = tables.groups(runs.flows[runs.flows["cc"] != self.cc], ["cc"])
+        pairs = tables.with_seeds(tables.completion(drawn.flows), drawn.scenarios)
+        others = {
+            cc: tables.with_seeds(tables.completion(of), runs.scenarios)
+            for (cc,), of in tables.groups(runs.flows[runs.flows["cc"] != self.cc], ["cc"])
+        }
         measured = {
-            "prolongation": Measured.one(competition.trend(pairs)),
-            "other-variants": Measured({cc: competition.trend(tables.completion(of)) for (cc,), of in others}),
+            "prolongation": Measured.one(jackknife(pairs, competition.trend)),
+            "other-variants": Measured({cc: jackknife(of, competition.trend) for cc, of in others.items()}),
         }
         if 50 in self.periods_ms:
             seen = competition.phases(moved_every(drawn, 50))
             shared = competition.shared(seen)
-            measured["equal-at-50"] = Measured.one(competition.unequal(pairs[pairs["period_ms"] == 50]))
+            measured["equal-at-50"] = Measured.one(jackknife(pairs[pairs["period_ms"] == 50], competition.unequal))
             measured["saw-tooth-peak"] = Measured.each(competition.peaks(seen))
             measured["saw-tooth-valley"] = Measured.each(shared)
-            measured["fair-at-50"] = Measured.one(tables.jain(shared))
+            measured["fair-at-50"] = Measured.one(competition.fairness(seen))
+            measured["fair-at-50 was"] = Measured.one(tables.jain(shared["mean"]))
         if 25 in self.periods_ms:
-            behind = means(pairs[pairs["period_ms"] == 25], "period_ms", "prolongation_s").iloc[0]
-            measured["behind-at-25"] = Measured({"mean": behind["mean"], "95 % from": behind["low"]})
+            behind = pairs[pairs["period_ms"] == 25]["prolongation_s"]
+            measured["behind-at-25"] = Measured.one(over_seeds(behind))
         short = [period for period in self.periods_ms if period <= 10]
         if short:
             # 100 ms is a whole number of cycles for every period of the figure except one
-            curves = competition.curves_together(drawn, 100 * NS_PER_MS)
-            measured["apart-below-10"] = Measured({f"{p} ms": competition.bins_apart(curves, p) for p in short})
+            rates = competition.rates_together(drawn, 100 * NS_PER_MS)
+            measured["apart-below-10"] = Measured({f"{p} ms": competition.bins_apart(rates, p) for p in short})
         if 1 in self.periods_ms:
-            curves = competition.curves_together(drawn, 10 * NS_PER_MS)
-            measured["below-at-1"] = Measured.one(competition.bins_below(curves, 1))
+            rates = competition.rates_together(moved_every(drawn, 1), 10 * NS_PER_MS)
+            measured["below-at-1"] = Measured.one(competition.bins_below(rates, 1))
         return measured
 
     def causes(self) -> list[Cause]:

@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import pairwise
 from typing import ClassVar
 
+import pandas as pd
 from matplotlib.figure import Figure
 
 from rdcnlab.analysis import competition, figures, tables, windows
-from rdcnlab.analysis.measured import Measured
+from rdcnlab.analysis.intervals import estimates, over_seeds
+from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.papers.aykurt.space import Periods, Variant, Volume, grid
 from rdcnlab.papers.item import Cause, Item
@@ -66,32 +67,35 @@ class Fig5(Item):
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure peaks, falls and growth of the windows."""
         seen = windows.sampled(runs)
-        single = windows.largest_before_fall(seen)
+        single = over_seeds(windows.largest_of_runs(seen)["cwnd_B"])
         inside = windows.together(seen, runs)
         teeth = windows.teeth(inside)
-        heights = teeth[teeth["flow"] == "migrated"].groupby("period_ms")["height"].mean()
-        steps = pairwise(sorted(heights.index, reverse=True))
+        of_runs = teeth.groupby(["period_ms", "flow", "run"])[["height", "peak"]].mean().reset_index()
+        heights = estimates(means(of_runs[of_runs["flow"] == "migrated"], "period_ms", "height"))
+        steps = pairwise(sorted(heights, reverse=True))
+        ended = tables.with_seeds(windows.ends(runs).reset_index(), runs.scenarios)
+        pairs = tables.with_seeds(seen[seen["flow"] != "single"], runs.scenarios)
         measured = {
             "largest-window": Measured.one(single / 1e3),
             "teeth-shrink": Measured({f"{b:g} over {a:g} ms": heights[b] / heights[a] for a, b in steps}),
-            "growth-after-main": Measured.each(windows.growth(seen, runs), "{:g} ms"),
-            "main-finishes": Measured.each(windows.ends(runs).groupby("period_ms")["main"].mean(), "{:g} ms"),
+            "growth-after-main": Measured.each(windows.mean_growth(pairs, ended), "{:g} ms"),
+            "growth-after-main was": Measured.each(windows.growth(seen, runs), "{:g} ms"),
+            "main-finishes": Measured.one(over_seeds(ended.groupby("seed")["main"].mean()), _ends(ended)),
+            "main-finishes was": Measured.each(means(ended, "period_ms", "main"), "{:g} ms"),
         }
         if 50 in self.periods_ms:
-            peaks = teeth[teeth["period_ms"] == 50].groupby("flow")["peak"].mean() / single
-            measured["peaks-at-50"] = Measured.each(peaks)
-            following = windows.falls(runs, inside[inside["period_ms"] == 50])["following"]
-            share = 100 * following.mean() if len(following) else float("nan")
-            measured["falls-follow-moves"] = Measured.one(share, f"{len(following)} falls")
+            peaks = estimates(means(of_runs[of_runs["period_ms"] == 50], "flow", "peak"))
+            measured["peaks-at-50"] = Measured({flow: peak / single for flow, peak in peaks.items()})
+            found = windows.falls(runs, inside[inside["period_ms"] == 50])
+            share = over_seeds(windows.following_share(found)["percent"])
+            measured["falls-follow-moves"] = Measured.one(share, f"{len(found)} falls")
         return measured
 
     def causes(self) -> list[Cause]:
-        """Return experiments on falls that follow no move, on a period of 50 ms, and on the most equal sharing."""
-        at_50 = Fig5(cc=self.cc, periods_ms=(50,), size=self.size, profile=self.profile, seeds=self.seeds)
+        """Return an experiment in which the migrated flow has more to send."""
         longer = self.again(periods_ms=(50, 25), changes={"flows.migrated.size": "4 GiB"})
-        even = self.again(cc="dctcp", periods_ms=(50,), changes={"switch.ecn_threshold": "65 kB"})
-        return [
-            Cause("falls-follow-moves", at_50, partial(windows.timeouts, period_ms=50)),
-            Cause("growth-after-main", longer, windows.first_and_last),
-            Cause("main-finishes", even),
-        ]
+        return [Cause("growth-after-main", longer)]
+
+
+def _ends(ended: pd.DataFrame) -> str:
+    return tables.listed(means(ended, "period_ms", "main"), "s", "{:g} ms")

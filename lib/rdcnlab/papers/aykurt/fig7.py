@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import figures, marks, tables
-from rdcnlab.analysis.measured import Measured
+from rdcnlab.analysis.intervals import jackknife, jackknives
+from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.papers.aykurt.space import WIDE_BINS, Periods, Volume, grid
 from rdcnlab.papers.item import Cause, Item
@@ -66,18 +67,18 @@ class Fig7(Item):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure shares of marked packets, retransmissions, and their correlation."""
-        mean = marks.counted(runs).groupby(["period_ms", "threshold_kB"])[["marked", "retransmits"]].mean()
-        marked, again = mean["marked"].unstack(), mean["retransmits"].unstack()
-        against = marked.apply(lambda row: tables.spearman(row, again.loc[row.name]), axis=1)
+        rows = tables.with_seeds(marks.counted(runs), runs.scenarios)
         measured = {
-            "marks-fall": Measured.each(marks.trends(marked), "{:g} ms"),
-            "marks-rise": Measured.each(marks.trends(marked.T), "{:g} kB"),
-            "marks-against-retransmissions": Measured.each(against, "{:g} ms"),
+            "marks-fall": Measured.each(jackknives(rows, marks.over_thresholds), "{:g} ms"),
+            "marks-rise": Measured.each(jackknives(rows, marks.over_periods), "{:g} kB"),
+            "marks-against-retransmissions": Measured.one(jackknife(rows, marks.against_retransmissions)),
+            "marks-against-retransmissions was": Measured.each(marks.against_by_period(rows), "{:g} ms"),
         }
-        if 5 in marked.columns:
-            measured["marked-at-5"] = Measured.each(marked[5], "{:g} ms")
-            if len(again.columns) > 1:
-                measured["fewest-at-5"] = Measured.each(again[5] - again.drop(columns=5).min(axis=1), "{:g} ms")
+        if 5 in self.thresholds_kB:
+            at_5 = rows[rows["threshold_kB"] == 5]
+            measured["marked-at-5"] = Measured.each(means(at_5, "period_ms", "marked"), "{:g} ms")
+            if len(self.thresholds_kB) > 1:
+                measured["fewest-at-5"] = Measured.each(jackknives(rows, marks.more_at_5), "{:g} ms")
         return measured
 
     def causes(self) -> list[Cause]:
@@ -89,6 +90,5 @@ class Fig7(Item):
             Cause("marked-at-5", moved, marks.marks_a_meeting),
             Cause("marks-fall", moved, marks.soon_after_moves),
             Cause("marks-fall", never_moved, marks.marked_by_threshold),
-            Cause("marks-against-retransmissions", moved, marks.dropped_soon),
             Cause("fewest-at-5", never_moved, marks.again_by_threshold),
         ]

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from rdcnlab.analysis import competition, figures, tables
 from rdcnlab.analysis.competition import moved_every
+from rdcnlab.analysis.intervals import estimates, jackknife
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.quantities import whole
 from rdcnlab.papers.aykurt.space import NO_ACKS, Periods, Variant, Volume, grid
@@ -53,9 +54,11 @@ class Fig8a(Item):
         """Measure fairness on one link, rates on different links, and completion times."""
         found = {f"{period} ms": moved_every(runs, period) for period in self.periods_ms}
         seen = {case: competition.phases(of) for case, of in found.items()}
-        full = {case: competition.peaks(of).items() for case, of in seen.items()}
+        full = {case: estimates(competition.peaks(of)).items() for case, of in seen.items()}
+        times = {case: tables.with_seeds(tables.completion(of.flows), of.scenarios) for case, of in found.items()}
         return {
-            "fair": Measured({case: tables.jain(competition.shared(of)) for case, of in seen.items()}),
+            "fair": Measured({case: competition.fairness(of) for case, of in seen.items()}),
+            "fair was": Measured({case: tables.jain(competition.shared(of)["mean"]) for case, of in seen.items()}),
             "full-rate": Measured({f"{case}, {flow}": rate for case, of in full.items() for flow, rate in of}),
-            "equal": Measured({c: competition.unequal(tables.completion(of.flows)) for c, of in found.items()}),
+            "equal": Measured({case: jackknife(of, competition.unequal) for case, of in times.items()}),
         }

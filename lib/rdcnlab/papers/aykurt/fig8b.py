@@ -22,8 +22,15 @@ class Fig8b(Fig8a):
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure CUBIC's share while both are on one link."""
         seen = {period: competition.phases(moved_every(runs, period)) for period in self.periods_ms}
-        shares = {f"{ms} ms": competition.share(competition.shared(of), "migrated") for ms, of in seen.items()}
-        return {"cubic-takes-over": Measured(shares)}
+        late, whole = (
+            {f"{ms} ms": competition.shares(of, "migrated", late=late) for ms, of in seen.items()}
+            for late in (True, False)
+        )
+        listed = ", ".join(f"{case}: {share} %" for case, share in whole.items())
+        return {
+            "cubic-takes-over": Measured(late, f"in whole slots {listed}"),
+            "cubic-takes-over was": Measured(whole),
+        }
 
     def causes(self) -> list[Cause]:
         """Return the time after which CUBIC has taken over the link."""

@@ -38,6 +38,7 @@ class General(Item):
         Number of scenarios. None means 64 in the quick profile and 1024 in the paper profile.
     """
 
+    undivided: ClassVar[str] = "every scenario has one run"
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 1}
 
     cc: Variants = ("bbr", "cubic", "dctcp", "reno", "westwood")

@@ -35,6 +35,8 @@ WIDE_BINS: dict[str, Any] = {**NO_ACKS, "probes.bin": "100 ms"}
 #: The bursts of Sec. V-G: number of datagrams of 9000 B, interval, and number of bursts (10 s in total).
 BURST, BURSTS_EVERY, BURSTS = 128, "25 ms", 400
 _DATAGRAM_PAYLOAD = 8972
+#: A link takes its buffer from the shared one.
+_FROM_POOL = {"buffer": None, "pool": "shared"}
 
 
 class Point(Frozen):
@@ -152,6 +154,12 @@ def _alike(point: Point, changes: str) -> Scenario:
 def buffers(size: str) -> dict[str, Any]:
     """Return the changes that give both links a buffer of another size, for `Scenario.with_`."""
     return {f"network.links.{link}.buffer": size for link in ("green", "blue")}
+
+
+def shared_buffer(size: str) -> dict[str, Any]:
+    """Return the changes that make both links share one buffer, for `Scenario.with_`."""
+    links = {f"network.links.{link}.{key}": to for link in ("green", "blue") for key, to in _FROM_POOL.items()}
+    return {"network.pools": [{"name": "shared", "size": size}], **links}
 
 
 def delays(delay: str) -> dict[str, Any]:

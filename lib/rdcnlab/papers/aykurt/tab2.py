@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from rdcnlab.analysis import competition, figures, goodput, tables
 from rdcnlab.analysis.goodput import Average
+from rdcnlab.analysis.intervals import estimates, jackknife
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.papers.aykurt.space import WIDE_BINS, Periods, Point, Variant
@@ -71,24 +72,34 @@ class Tab2(Item):
         return figure
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure the groups' mean throughput at each period, and how it changes with the period."""
-        mean = self._stats(runs)["mean"].unstack("group")
-        measured = {f"{g}-at-{p:g}": Measured.one(mean.loc[p, g]) for g, p in product(("migrated", "main"), mean.index)}
+        """Measure the groups' mean throughput at each period by both averages, and how it changes with the period."""
+        rates = goodput.of_groups(runs, self.average)
+        mean = rates.groupby(["period_ms", "group"])["gbps"].mean().unstack("group")
+        numbers = estimates(self._stats(runs))
+        stated = {key: self.stated(f"{key[0]}-at-{key[1]}") for key in _RATES if key[1] in self.periods_ms}
+        measured = {f"{g}-at-{p}": Measured.one(numbers[p, g]) for g, p in stated}
+        measured["means"] = goodput.one_fits(runs, stated)
         if len(mean) > 2:
-            measured["migrated-falls"] = Measured.one(tables.spearman(mean.index, mean["migrated"]))
-        measured["main-is-steady"] = Measured.one(100 * float(mean["main"].max() / mean["main"].min() - 1))
+            seeded = tables.with_seeds(rates[rates["group"] == "migrated"], runs.scenarios)
+            measured["migrated-falls"] = Measured.one(jackknife(seeded, _trend))
+        if len(mean) > 1:
+            measured["main-is-steady"] = Measured.each(goodput.changes(runs, "main", self.average))
+        measured["main-is-steady was"] = Measured.one(100 * float(mean["main"].max() / mean["main"].min() - 1))
         return measured
 
     def causes(self) -> list[Cause]:
-        """Return the result with the other kind of average, the flows that gain, and the random variation."""
-        by_time = self.model_copy(update={"average": "time"})
-        rates = [Cause(f"{group}-at-{period}", by_time) for group, period in _RATES if period in self.periods_ms]
-        changes = Cause("main-is-steady", self, lambda runs: goodput.changes(runs, self.average))
-        return [*rates, Cause("migrated-falls", self, goodput.by_volume), changes]
+        """Return the flows that gain as the period falls."""
+        return [Cause("migrated-falls", self, goodput.by_volume)]
 
     def _stats(self, runs: Runs) -> pd.DataFrame:
         """Average the throughput [Gb/s] of each group over runs, by ``period_ms`` and ``group``."""
         return means(goodput.of_groups(runs, self.average), ["period_ms", "group"], "gbps")
+
+
+def _trend(rates: pd.DataFrame) -> float:
+    """Return Spearman's coefficient of the mean throughput over the period."""
+    of_periods = rates.groupby("period_ms")["gbps"].mean()
+    return tables.spearman(of_periods.index, of_periods)
 
 
 def volumes(seed: int, group: str) -> list[int]:

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import figures, folded, weeks
+from rdcnlab.analysis.intervals import estimates, over_seeds
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.papers.item import Cause
@@ -50,19 +51,27 @@ class Fairness(Throughput):
 
     def shares(self, runs: Runs) -> pd.DataFrame:
         """Return the goodput per flow in Gb/s: ``mean``, ``low``, ``high``, by number of TDTCP flows and ``kind``."""
+        return means(self._of_runs(runs), ["ours", "kind"], "gbps")
+
+    def _of_runs(self, runs: Runs) -> pd.DataFrame:
         parts = [pd.DataFrame({"ours": [], "kind": [], "gbps": []})]
         for case in self.present(runs):
             ours = {case.scenario.flows[n].name for n in _spread(int(case.name))}
             for kind, flows in (("tdtcp", ours), ("cubic", {flow.name for flow in case.scenario.flows} - ours)):
                 lines = folded.sequences([case], flows) if flows else {}
                 parts += [folded.rates(line).assign(ours=int(case.name), kind=kind) for line in lines.values()]
-        return means(pd.concat(parts), ["ours", "kind"], "gbps")
+        return pd.concat(parts)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Compare TDTCP flows with CUBIC flows of the same run, and these with CUBIC flows in runs without TDTCP."""
-        mean = self.shares(runs)["mean"].to_dict()
+        mean = estimates(self.shares(runs))
         mixed = [count for count in self.counts if {(count, "tdtcp"), (count, "cubic")} <= set(mean)]
-        measured = {"alike": Measured({f"{n}": mean[n, "tdtcp"] / mean[n, "cubic"] for n in mixed})}
+        of_runs = self._of_runs(runs).pivot_table(index=["ours", "run"], columns="kind", values="gbps")
+        # in a run what one kind gains the other loses, so the ratio is computed for each run
+        ratios = of_runs["tdtcp"] / of_runs["cubic"]
+        measured = {
+            "alike": Measured({f"{n}": over_seeds(ratios[ratios.index.get_level_values(0) == n]) for n in mixed})
+        }
         if (0, "cubic") in mean:
             measured["no-harm"] = Measured({f"{n}": mean[n, "cubic"] / mean[0, "cubic"] for n in mixed})
         return measured

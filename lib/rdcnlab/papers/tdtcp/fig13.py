@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import pandas as pd
+
 from rdcnlab.analysis import folded
+from rdcnlab.analysis.intervals import estimates, jackknife
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.papers.tdtcp.graphs import Occupancy, Variants
 from rdcnlab.papers.tdtcp.space import CIRCUIT, STEADY
@@ -24,7 +27,14 @@ class Fig13(Occupancy):
             # one RTT after the circuit's day the queue is again as in packet days
             begin = 2 * folded.rtt_us(self.first, "packet")
             into = folded.into_week(lengths["cubic"]["t_us"], self.first)
-            settled = lengths["cubic"].loc[(into >= begin) & (into < STEADY[1]), "mean"]
-            measured["cubic-stable"] = Measured.one(float((settled - settled.mean()).abs().max()) / room)
-            measured["cubic-empty"] = Measured.one(self.waiting(runs, CIRCUIT)["mean"].to_dict()["cubic"] / room)
+            settled = lengths["cubic"][(into >= begin) & (into < STEADY[1])]
+            empty = estimates(self.waiting(runs, CIRCUIT))["cubic"]
+            measured["cubic-stable"] = Measured.one(jackknife(settled, _largest_distance, by="run") / room)
+            measured["cubic-empty"] = Measured.one(empty / room)
         return measured
+
+
+def _largest_distance(lengths: pd.DataFrame) -> float:
+    """Return the largest distance in packets of a queue, as a mean over runs, from its mean over time."""
+    curve = lengths.groupby("t_us")["mean"].mean()
+    return float((curve - curve.mean()).abs().max())

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from rdcnlab.analysis.intervals import estimates
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.papers.tdtcp.graphs import FEWER, SHORTER, Occupancy
 from rdcnlab.papers.tdtcp.space import AHEAD, BEFORE, Difference
@@ -20,7 +21,7 @@ class Fig14(Occupancy):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Compare TDTCP's mean queue with those of other variants, and measure reTCPdyn's queue before the circuit."""
-        mean = self.waiting(runs)["mean"].to_dict()
+        mean = estimates(self.waiting(runs))
         others = [name for name in ("cubic", "dctcp", "mptcp") if {name, "tdtcp"} <= set(mean)]
         return {
             "tdtcp-in-line": Measured({name: mean["tdtcp"] - mean[name] for name in others}),

@@ -13,7 +13,8 @@ from pydantic import Field
 
 from rdcnlab.analysis import folded
 from rdcnlab.analysis.folded import Case
-from rdcnlab.analysis.measured import Measured, above
+from rdcnlab.analysis.intervals import over_seeds
+from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.quantities import Listed
 from rdcnlab.papers.item import Item
 from rdcnlab.papers.tdtcp.space import Difference, Variant, scenario
@@ -109,6 +110,10 @@ class Throughput(Weeks):
         """Return by case the total goodput of all flows; see `folded.goodput`."""
         return folded.goodput(self.present(runs))
 
+    def goodput_of_runs(self, runs: Runs) -> pd.DataFrame:
+        """Return by case and seed the total goodput of all flows; see `folded.goodput_of_runs`."""
+        return folded.goodput_of_runs(self.present(runs))
+
     def plot(self, runs: Runs) -> Figure:
         """Draw the sequence graphs and their bounds."""
         return folded.plot_sequences(self.lines(runs), self.first, "packet", "circuit")
@@ -128,9 +133,18 @@ class Occupancy(Weeks):
         return folded.waiting(self.lengths(runs), self.first, part_us)
 
     def longer(self, runs: Runs, case: str, part_us: tuple[float, float], than_us: tuple[float, float]) -> Measured:
-        """Measure the margin by which a case's queue in one part of each week is above that in another part."""
-        in_part, in_other = self.waiting(runs, part_us), self.waiting(runs, than_us)
-        return above(in_part[in_part.index == case], in_other[in_other.index == case])
+        """Measure by how many packets a case's queue in one part of each week is above that in another part.
+
+        The two parts of a run are compared.
+        """
+        lengths = {name: of for name, of in self.lengths(runs).items() if name == case}
+        if not lengths:
+            return Measured()
+        parts = [
+            folded.waiting_of_runs(lengths, self.first, part).set_index("run")["mean"] for part in (part_us, than_us)
+        ]
+        there, other = map(over_seeds, parts)
+        return Measured.one(over_seeds(parts[0] - parts[1]), f"{there} against {other}")
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the lengths of queues and their limit."""

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import figures, tables, weeks
+from rdcnlab.analysis.intervals import estimates
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.quantities import Listed
 from rdcnlab.papers.item import Cause
@@ -49,11 +50,9 @@ class Inside(Throughput):
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure the gain of each congestion control from TDTCP, and compare DCTCP with CUBIC, both inside TDTCP."""
         goodput = self.goodput(runs)
-        mean = goodput["mean"].to_dict()
+        mean = estimates(goodput)
         both = [name for name in self.cc if {f"tdtcp {name}", f"plain {name}"} <= set(mean)]
-        gains: dict[str, float] = {
-            name: tables.margin(goodput.loc[[f"tdtcp {name}"]], goodput.loc[[f"plain {name}"]]) for name in both
-        }
+        gains: dict[str, float] = {name: mean[f"tdtcp {name}"] - mean[f"plain {name}"] for name in both}
         known = {"tdtcp dctcp", "tdtcp cubic"} <= set(mean)
         return {
             "each-gains": Measured(gains, tables.listed(goodput, "Gb/s")),

@@ -51,7 +51,7 @@ class Networks(Throughput):
         optimal = {case.name: weeks.bound_gbps(case.scenario) for case in self.present(runs)}
         stats = goodput[["mean", "low", "high"]].div(goodput.index.map(optimal), axis=0)
         named = stats.index.str.split()
-        return stats.assign(variant=named.str[0], count=named.str[1].astype(int))
+        return stats.assign(n=goodput["n"], variant=named.str[0], count=named.str[1].astype(int))
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure how far TDTCP is above CUBIC, and its share of the optimum."""
@@ -59,7 +59,7 @@ class Networks(Throughput):
         of = {name: shares[shares["variant"] == name].set_index("count") for name in self.variants}
         measured: dict[str, Measured] = {}
         if "tdtcp" in of:
-            measured["near-optimal"] = Measured.each(of["tdtcp"]["mean"])
+            measured["near-optimal"] = Measured.each(of["tdtcp"])
         if {"tdtcp", "cubic"} <= set(of):
             measured["gains"] = Measured(margins(of["tdtcp"], of["cubic"]), tables.listed(shares))
         return measured

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Meetings: the slots in which a main and a migrated flow are on one link, from the move onto it until the move away.
+
+The flows have the names of `rdcnlab.analysis.competition`. Only whole meetings count: those that end before a flow ends.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from rdcnlab.analysis import tables, windows
+from rdcnlab.runs.frame import Runs
+
+
+def meetings(runs: Runs) -> pd.DataFrame:
+    """Return all meetings: ``run``, ``link``, ``begin_ns``, ``end_ns``."""
+    parts = []
+    for run, until_s in windows.ends(runs).min(axis=1).droplevel("period_ms").items():
+        scenario, until_ns = runs[int(run)].scenario, until_s * 1e9
+        slots, _, phase = scenario.timetable(next(flow for flow in scenario.flows if flow.name == "migrated"))
+        lengths = [slot.duration for slot in slots] * (int(until_ns // sum(slot.duration for slot in slots)) + 1)
+        at = phase + np.cumsum([0, *lengths], dtype=np.int64)
+        begins, ends = at[:-1], at[1:]
+        chosen = tables.together(scenario, "main", "migrated", begins) & (ends <= until_ns)
+        links = tables.targets(scenario, "main", begins[chosen])
+        parts.append(pd.DataFrame({"run": run, "link": links, "begin_ns": begins[chosen], "end_ns": ends[chosen]}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def with_drops(runs: Runs) -> pd.DataFrame:
+    """Return by run the share of meetings, in %, in which the shared link drops a packet: ``run``, ``percent``."""
+    drops = runs.queues[runs.queues["drops"] > 0]
+    widths = {run: each.scenario.probes.bin for run, each in enumerate(runs)}
+    t_ns = drops["bin"].to_numpy() * drops["run"].map(widths).to_numpy()
+    return _shares(meetings(runs), drops.assign(t_ns=t_ns), 0)
+
+
+def with_falls(runs: Runs, falls: pd.DataFrame) -> pd.DataFrame:
+    """Return by run the share of meetings, in %, in which the window of a flow falls: ``run``, ``percent``.
+
+    A sender notices a loss a little later, so the first `windows.NOTICE_NS` after a meeting count, too. The argument
+    `falls` comes from `windows.falls`.
+    """
+    return _shares(meetings(runs), falls, windows.NOTICE_NS)
+
+
+def _shares(met: pd.DataFrame, seen: pd.DataFrame, after_ns: int) -> pd.DataFrame:
+    """Return by run the share of meetings in which something is seen, on the meeting's link if it has a link."""
+    of_runs = dict(list(seen.groupby("run")))
+    hit = []
+    for run, link, begin, end in met.itertuples(index=False):
+        of = of_runs.get(run, seen[:0])
+        here = of["link"].to_numpy() == link if "link" in of else True
+        t_ns = of["t_ns"].to_numpy()
+        hit.append(bool(np.any(here & (t_ns >= begin) & (t_ns < end + after_ns))))
+    return (100 * pd.Series(hit, dtype=float).groupby(met["run"]).mean()).rename("percent").reset_index()

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The buffer of a loopback link, determined from figure 5's statements alone. Sec. IV-B and V-B.
+
+The paper does not state the buffer. Its figure 5 restricts it: by the peaks of the windows, by their fall at each move
+onto the shared link, and by the largest window of a single flow. The receive window is that of the paper's Linux 4.15,
+3 MiB.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+import pandas as pd
+from matplotlib.figure import Figure
+from pydantic import Field
+
+from rdcnlab.analysis import calibration, meetings, tables, windows
+from rdcnlab.analysis.calibration import Bounds
+from rdcnlab.analysis.intervals import Estimate, estimates
+from rdcnlab.analysis.measured import Measured, means
+from rdcnlab.fields.quantities import Listed, whole
+from rdcnlab.papers import claims
+from rdcnlab.papers.aykurt.space import Volume, buffers, grid, shared_buffer
+from rdcnlab.papers.item import Item
+from rdcnlab.runs.frame import Runs
+from rdcnlab.scenario import Scenario
+
+#: Sizes in kB. A link's own buffer has all of them; a shared buffer has every third, to show that it is the same.
+_SIZES_KB = (700, 1000, 1500, 2000, 2250, 2500, 2750, 3000, 3500, 4000, 4500, 5000, 6000, 7000, 10_000)
+_SHARED_KB = (1000, 2500, 4000, 7000)
+#: Sizes that six seeds leave open, and the number of seeds that they have in the paper profile.
+_CLOSE_KB, _CLOSE = (2500, 2750, 3000, 3500), 20
+#: A single flow finds no queue on its link, so a few sizes show that its window does not depend on them.
+_SINGLE_KB = (700, 2500, 10_000)
+#: Half of the largest receive buffer, as Linux 4.15 offers it: 6.12 offers 91 % of 3450 kB with frames of 9000 B.
+_WINDOW: dict[str, Any] = {"transport.rmem": ["4096 B", "131072 B", "3450 kB"]}
+#: The share of moves that is taken for "each", as in figure 5's claim about falls.
+_EACH = (95.0, float("inf"))
+_PEAKS = ("main", "migrated")
+#: The statements about windows that depend on the buffer. The paper infers from the falls that packets are lost.
+_WINDOWS = ("peaks, main", "peaks, migrated", "fall at each move")
+_LOSS = "loss at each move"
+Sizes = Annotated[tuple[Annotated[int, whole(100, 100_000)], ...], Field(min_length=1), Listed]
+
+
+class Buffer(Item):
+    """Figure 5's flows at a move every 50 ms, and a single flow, in buffers of many sizes.
+
+    Parameters
+    ----------
+    sizes_kB : tuple of int
+        Sizes of each link's own buffer, kB of 1000 B.
+    shared_kB : tuple of int
+        Sizes of one buffer that both links share without a limit of their own.
+    single_kB : tuple of int
+        Sizes of a link's own buffer for the single flow.
+    size, single_size : str
+        Volume of each of the two flows, and of the single flow.
+    """
+
+    reads: ClassVar[tuple[str, ...]] = ("flows", "tcp", "queues")
+    runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 6}
+
+    sizes_kB: Sizes = _SIZES_KB  # noqa: N815  (unit)
+    shared_kB: Sizes = _SHARED_KB  # noqa: N815  (unit)
+    single_kB: Sizes = _SINGLE_KB  # noqa: N815  (unit)
+    size: Volume = "2 GB"
+    single_size: Volume = "4 GB"
+
+    def points(self) -> list[Scenario]:
+        """Return the pair with own and with shared buffers, and the single flow, for each size and seed."""
+        pair, single = {"period_ms": 50, "size": self.size}, {"flows": 1, "size": self.single_size}
+        cases = [
+            *((self._seeds(kB), buffers(f"{kB} kB"), pair) for kB in self.sizes_kB),
+            *((self.count, shared_buffer(f"{kB} kB"), pair) for kB in self.shared_kB),
+            *((self.count, buffers(f"{kB} kB"), single) for kB in self.single_kB),
+        ]
+        return [
+            scenario
+            for seeds, buffer, flows in cases
+            for scenario in grid({**_WINDOW, **buffer}, cc="cubic", **flows, seed=range(seeds))
+        ]
+
+    def plot(self, runs: Runs) -> Figure:
+        """Draw figure 5's numbers over the size of the buffer, with the bounds of its statements."""
+        labels = {
+            "peaks, main": "peaks, main / single", "peaks, migrated": "peaks, migrated / single",
+            "fall at each move": "moves with a fall [%]", _LOSS: "moves with a loss [%]",
+            "alone": "largest window, single [kB]",
+        }  # fmt: skip
+        stats = {"own buffer": self.stats(runs, shared=False), "shared buffer": self.stats(runs, shared=True)}
+        preset = grid(cc="cubic", flows=2)[0].network.links[0].buffer or 0
+        return calibration.plot(stats, self.bounds, labels, "buffer [kB]", preset / 1000, chosen=_WINDOWS)
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Measure at how many sizes statements hold, and whether a shared buffer behaves otherwise."""
+        stats = self.stats(runs, shared=False)
+        states = calibration.judged(stats, self.bounds)
+        alone = tables.listed(stats.loc["alone"], "kB", "in {:g} kB")
+        own, shared = (self._peaks(runs, shared=shared) for shared in (False, True))
+        apart = {key: abs(own[key] - peak) for key, peak in shared.items() if key in own}
+        return {
+            "satisfied": _satisfied(states[[*_WINDOWS, _LOSS]], f"the window of a single flow is {alone}"),
+            "satisfied-by-windows": _satisfied(states[list(_WINDOWS)]),
+            "shared-alike": Measured.each(apart, "{}, {:g} kB"),
+        }
+
+    def _peaks(self, runs: Runs, *, shared: bool) -> dict[Any, Estimate]:
+        stats = self.stats(runs, shared=shared)
+        return estimates(stats[stats.index.get_level_values("name").str.startswith("peaks")])
+
+    def _seeds(self, size_kB: int) -> int:  # noqa: N803  (unit)
+        more = self.profile == "paper" and self.seeds is None and size_kB in _CLOSE_KB
+        return _CLOSE if more else self.count
+
+    @property
+    def bounds(self) -> dict[str, Bounds]:
+        """The bounds of figure 5's statements, from its claims."""
+        figure5 = {claim.id: claim.expect for claim in claims.paper(self.paper).item("fig5").claims}
+        peaks, alone = (
+            (float(of.near or 0) - of.slack, float(of.near or 0) + of.slack)
+            for of in (figure5["peaks-at-50"], figure5["largest-window"])
+        )
+        return {_WINDOWS[0]: peaks, _WINDOWS[1]: peaks, _WINDOWS[2]: _EACH, _LOSS: _EACH, "alone": alone}
+
+    def stats(self, runs: Runs, *, shared: bool) -> pd.DataFrame:
+        """Return mean and interval over seeds of each statement's number, by statement and size in kB."""
+        single = runs.select(lambda scenario: len(scenario.flows) == 1)
+        pairs = runs.select(lambda scenario: len(scenario.flows) == 2 and bool(scenario.network.pools) == shared)
+        alone = windows.largest_of_runs(windows.sampled(single))
+        inside = windows.together(windows.sampled(pairs), pairs)
+        peaks = windows.teeth(inside).groupby(["run", "flow"])["peak"].mean() / alone["cwnd_B"].mean()
+        numbers = [
+            *(peaks.xs(flow, level="flow").reset_index(name="value").assign(name=f"peaks, {flow}") for flow in _PEAKS),
+            meetings.with_falls(pairs, windows.falls(pairs, inside)).assign(name=_WINDOWS[2]),
+            meetings.with_drops(pairs).assign(name=_LOSS),
+        ]
+        numbers = [each.rename(columns={"percent": "value"}) for each in numbers]
+        table = pd.concat([each.assign(kB=each["run"].map(_sizes(pairs))) for each in numbers])
+        if not shared:
+            kilobytes = alone.assign(kB=alone["run"].map(_sizes(single)), value=alone["cwnd_B"] / 1e3, name="alone")
+            table = pd.concat([table, kilobytes])
+        return means(table, ["name", "kB"], "value")
+
+
+def _sizes(runs: Runs) -> dict[int, float]:
+    """Return the size of the links' buffer in kB, by the number of the run."""
+    networks = [run.scenario.network for run in runs]
+    return {
+        place: (network.pools[0].size if network.pools else network.links[0].buffer or 0) / 1000
+        for place, network in enumerate(networks)
+    }
+
+
+def _satisfied(states: pd.DataFrame, note: str = "") -> Measured:
+    """Measure the number of sizes at which all statements hold, and say which they are and what fails where."""
+    found = calibration.together(states)
+    inside = calibration.interval(found)
+    within = "no size" if inside is None else f"{inside[0]:g} to {inside[1]:g} kB"
+    open_at = [float(size) for size in found.index[found == "open"]]
+    failing = "; ".join(f"{name} fails at {at} kB" for name, at in calibration.failures(states).items() if at)
+    words = [f"{within} for sure", f"open at {open_at} kB" if open_at else "", failing, note]
+    return Measured.one(float((found == "holds").sum()), "; ".join(word for word in words if word))
