@@ -10,12 +10,16 @@ from typing import Any, Literal
 from rdcnlab.fields.units import DURATION, NS_PER_US
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.flow import TCP_HEADERS
+from rdcnlab.scenario.presets import preset
 from rdcnlab.scenario.rotor import rotation, week
 
 Variant = Literal["tdtcp", "cubic", "dctcp", "mptcp", "retcp", "retcpdyn"]
 #: The two testbeds: what the paper's text says, and what its published artefact ran.
 Column = Literal["text", "artefact"]
 NETWORKS: dict[Column, str] = {"text": "tdtcp", "artefact": "tdtcp-artefact"}
+#: What of the artefact's testbed is not that of the text: the rate of hosts, the days of the reverse pair, the isolation of
+#: MPTCP's subflows, and the time at which reTCP hears of a circuit.
+Parameter = Literal["hosts", "reverse", "isolation", "notice"]
 #: Sec. 5.2: the queue grows from 16 to 50 packets 150 us before the circuit, and the sender is notified at that time.
 _GROWN = {
     "network.schedules.forward.slots": week(
@@ -54,11 +58,11 @@ _LINKS: dict[Difference, dict[str, tuple[int, int]]] = {
 CROSSING: dict[str, Any] = {"mptcp.isolation": "none"}
 #: The initial burst of Sec. 5.2 is spread over a round trip.
 PACED: dict[str, Any] = {"transport.tdtcp_pace": True}
-#: ACKs have their circuit on another day, as in the paper's public artefact.
-ACKS_APART: dict[str, Any] = {"network.schedules.reverse.phase": "600 us"}
 #: Parts of a week in us: steady queues on the packet network; the times before and during the growth of reTCPdyn's
 #: queue; the circuit's day without its first microseconds; and the rest until the next week begins.
 STEADY, BEFORE, AHEAD, CIRCUIT, AFTER = (300, 1180), (300, 1050), (1150, 1200), (1220, 1380), (1380, 1400)
+#: The end of the circuit's day; and 100 to 300 us after it, which is in the next week.
+CIRCUIT_END, LATER = (1340, 1380), (80, 280)
 #: Length of the fold, three weeks, and begin of the fold: the first hundred weeks are left out (Sec. 2.2: to remove
 #: startup and transient effects).
 FOLD, FOLD_FROM = "4.2 ms", "140 ms"
@@ -107,6 +111,24 @@ def delay_ns(base: Scenario, rate: int, rtt_us: float) -> int:
     first, mtu = base.flows[0], base.network.mtu
     rtt_ns = round(rtt_us * NS_PER_US)
     return base.network.delay_ns(first.src, first.dst, mtu, TCP_HEADERS, rate=rate, rtt_ns=rtt_ns)
+
+
+def parameter(name: Parameter, base: Scenario) -> dict[str, Any]:
+    """Return the changes, for `Scenario.with_`, that give the text's testbed one parameter of the artefact's testbed.
+
+    With other rates of the hosts, links have other delays, so that RTTs are as before.
+    """
+    other = preset(NETWORKS["artefact"]).network
+    if name == "isolation":
+        return dict(CROSSING)
+    if name == "notice":
+        return dict(_NOTICE)
+    if name == "reverse":
+        schedule = other.schedule("reverse")
+        slots = () if schedule is None else schedule.slots
+        return {"network.schedules.reverse.slots": [slot.model_dump(mode="json") for slot in slots]}
+    changes: dict[str, Any] = {f"network.hosts.{host.name}.rate": host.rate for host in other.hosts}
+    return changes | {f"network.links.{link.name}.delay": link.delay for link in other.links}
 
 
 def several_networks(base: Scenario, count: int) -> dict[str, Any]:
