@@ -134,7 +134,7 @@ def test_a_switch_keeps_its_rule_where_a_way_leaves_it_out() -> None:
         ("leaf-spine", [flow("a", "h1", "h4", path="same")], "flows.a.path", "for the way back only"),
         ("leaf-spine", [flow("a", "h1", "h4", path="leaf2+leaf1")], "flows.a.path", "no switch twice"),
         ("leaf-spine", [flow("a", "h1", "h4", path=[["1 ms", "dark"]])], "flows.a.path", "not dark"),
-        ("leaf-spine", [flow("a", "h1", "h4", protocol="mptcp")], "flows.a.protocol", "tcp, udp or quic"),
+        ("leaf-spine", [flow("a", "h1", "h4", protocol="mptcp")], "flows.a.path", "a schedule whose slots"),
     ],
 )
 def test_what_cannot_be_is_named(network: Any, flows: list[Any], field: str, allowed: str) -> None:
@@ -336,12 +336,18 @@ def test_ranges_go_along_in_lists() -> None:
         Scenario.from_dict({"network": {**network, "links": wrong}, "flows": flows})
 
 
-def test_an_echo_is_of_a_schedule_that_begins_at_the_same_switch() -> None:
-    """Elsewhere nobody knows of its networks, even where packets wait for its slots."""
+def test_an_echo_is_set_where_the_schedule_begins_that_it_is_about() -> None:
+    """Elsewhere nobody knows of its networks. ACKs pass that switch, the sender's, and other schedules may not."""
     loop = {"name": "o", "at": "b", "rate": "1 Gb/s", "buffer": "1 MB"}
     data = {"name": "s", "pair": ["a", "b"], "slots": [["1 ms", "l"], {"duration": "1 ms", "link": "o", "tdn": 1}]}
     acks = {"name": "r", "pair": ["b", "a"], "slots": [["1 ms", "l"], ["1 ms", "dark"]], "echo": {"of": "s"}}
     network = {**WRITTEN, "links": [*WRITTEN["links"], loop], "schedules": [data, acks]}
     scenario = Scenario.from_dict({"network": network, "flows": [flow("f", "h1", "h2", cc="retcp")]})
-    with pytest.raises(InputError, match=r"schedules\.r\.echo\.of: 's' .* begins at b, as r does"):
-        compile_plan(scenario)
+    one, other = compile_plan(scenario)["switches"]
+    echoes = [entry for entry in one["classes"] if "echo" in entry]
+    assert [entry["slots"] for entry in echoes] == [[{"duration": 0, "target": 0xFFFE}]]
+    assert echoes[0]["echo"]["class"] in {entry["id"] for entry in one["classes"]}
+    assert [rule["sport"] for rule in one["rules"] if rule["class_id"] == echoes[0]["id"]] == [5001]
+    assert not any("echo" in entry for entry in other["classes"])
+    with pytest.raises(InputError, match=r"schedules\.r\.echo\.of: 't' .* begins at a switch on this way: s, r"):
+        compile_plan(scenario.with_(**{"network.schedules.r.echo": {"of": "t"}}))

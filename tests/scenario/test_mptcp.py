@@ -11,9 +11,10 @@ import pytest
 from rdcnlab.engines.kernel import plan
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Scenario
+from tests.hybrid import hybrid
 
-FLOW = {"name": "flow-1", "size": "1 GiB", "protocol": "mptcp"}
-HYBRID = {"network": "tdtcp", "flows": [FLOW], "notify": {}}
+HYBRID = {**hybrid(name="flow-1", protocol="mptcp"), "notify": {}}
+FLOW = HYBRID["flows"][0]
 
 
 @pytest.mark.parametrize("isolation", ["acks", "all", "none"])
@@ -87,6 +88,33 @@ def test_hosts_have_an_address_for_each_subflow_they_receive() -> None:
 
 
 def test_others_do_not_know_of_it() -> None:
-    plain = Scenario.from_dict({"network": "tdtcp", "flows": [{"name": "flow-1", "size": "1 GiB"}]})
+    plain = Scenario.from_dict(hybrid(name="flow-1"))
     assert "mptcp" not in plain.to_dict()
     assert "net.mptcp.scheduler" not in plan.compile_plan(plain)["sysctls"]
+
+
+@pytest.mark.parametrize(("isolation", "there", "back"), [("acks", 1, 2), ("all", 2, 2), ("none", 1, 1)])
+def test_each_subflow_has_its_class_in_a_graph(isolation: str, there: int, back: int) -> None:
+    """Data have rules at the sender's switch, ACKs at the receiver's; there hosts are told of the whole schedule."""
+    flow = {"name": "flow-1", "size": "1 GiB", "protocol": "mptcp"}
+    data = {"network": "tdtcp", "flows": [flow], "notify": {}, "mptcp": {"isolation": isolation}}
+    switches = plan.compile_plan(Scenario.from_dict(data))["switches"]
+    ways = [[rule for rule in switch["rules"] if rule["prio"] < 65_000] for switch in switches]
+    assert [len({rule["class_id"] for rule in rules}) for rules in ways] == [there, back]
+    assert [rule["dst"] for rule in ways[0]] == ["10.0.0.17", "10.1.0.17"]
+    assert [(rule["src"], rule["dst"]) for rule in ways[1]] == [("10.0.0.17", "10.0.0.1"), ("10.1.0.17", "10.0.0.1")]
+    for switch in switches:
+        classes = {entry["id"]: entry for entry in switch["classes"]}
+        told = {entry["class"] for entry in switch["notify"]}
+        assert {slot.get("tdn", 0) for number in told for slot in classes[number]["slots"]} == {0, 1}
+        for rule in switch["rules"]:
+            entry = classes[rule["class_id"]]
+            lit = {slot.get("tdn", 0) for slot in entry["slots"] if slot["target"] != 0xFFFF}
+            parts = isolation == "all" or (isolation == "acks" and switch is switches[1])
+            assert rule["prio"] >= 65_000 or (len(lit) == (1 if parts else 2) and entry["hold"])
+
+
+def test_a_pair_of_switches_gives_its_schedule_to_mptcp_too() -> None:
+    flow = {"name": "x", "size": "1 GiB", "protocol": "mptcp", "src": "a1", "dst": "b1"}
+    scenario = Scenario.from_dict({"network": "tdtcp", "flows": [flow], "notify": {}})
+    assert scenario.subflows(scenario.flows[0]) == 2

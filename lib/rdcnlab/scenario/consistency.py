@@ -84,8 +84,6 @@ def _check_path(scenario: Scenario, place: str, path: Path) -> None:
 
 def _check_ways(scenario: Scenario, place: str, flow: Flow) -> None:
     """Raise Misfit if a path through several switches is impossible, or uses a link without a queue."""
-    if flow.protocol == "mptcp":
-        raise Misfit(f"{place}.protocol", flow.protocol, "tcp, udp or quic, in a network of several switches")
     for field, back in (("path", False), ("back", True)):
         path = flow.back if back else flow.path
         slots = () if isinstance(path, str) else path
@@ -116,7 +114,7 @@ def _check_ways(scenario: Scenario, place: str, flow: Flow) -> None:
 
 def _check_subflows(scenario: Scenario, place: str, flow: Flow) -> None:
     """Raise Misfit if the schedules of an MPTCP flow do not provide one network per subflow."""
-    path, back = scenario.network.schedule(flow.path), scenario.network.schedule(flow.back)
+    path, back = scenario.schedule(flow), scenario.schedule(flow, back=True)
     if path is None or path.tdns != tuple(range(len(path.tdns))) or not 2 <= len(path.tdns) <= MOST_SUBFLOWS:
         allowed = f"a schedule whose slots have 2 to {MOST_SUBFLOWS} networks, tdn 0, 1 and so on, with mptcp"
         raise Misfit(f"{place}.path", str(flow.path), allowed)

@@ -60,6 +60,12 @@ class Flow(Frozen):
     initiator : {'src', 'dst'}
         Which host opens the connection: the sender, or the receiver, which requests the data as an HTTP client does.
         The flow's completion time is counted from this moment.
+    connect : {'start', 'ahead'}
+        When the connection is opened. ``start``: at `start`; data follow a round trip later. ``ahead``: before the
+        scenario starts, while no flow sends; the data, or the receiver's request, follow at `start`. All timetables
+        are then in their first slot. A flow whose connection is not established at `start` starts when it is, and
+        its ``start_s`` says so. With ``mptcp`` this is the connection of the first subflow. Only with ``tcp`` and
+        ``mptcp``.
     burst : int or None
         Datagrams per burst. ``udp`` needs both this and `interval`.
     interval : int or None
@@ -81,6 +87,7 @@ class Flow(Frozen):
     dst: HostName
     start: Duration = 0
     initiator: Annotated[Literal["src", "dst"], Later] = "src"
+    connect: Annotated[Literal["start", "ahead"], Later] = "start"
     burst: Annotated[int | None, Later] = None
     interval: Annotated[SlotDuration | None, Later] = None
     packet: Annotated[Datagram | None, Later] = None
@@ -96,6 +103,9 @@ class Flow(Frozen):
     def _as_its_protocol_needs(self) -> Flow:
         if self.tdtcp is not None and self.protocol != "tcp":
             raise Misfit("tdtcp", self.tdtcp, "nothing, with another protocol than tcp")
+        if self.connect != "start" and not self.is_tcp:
+            reason = "udp has no connection" if self.protocol == "udp" else "programs of quic connect when they start"
+            raise Misfit("connect", self.connect, f"start, because {reason}")
         if self.protocol != "udp":
             for field in ("burst", "interval", "packet"):
                 if getattr(self, field) is not None:

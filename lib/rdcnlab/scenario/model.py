@@ -99,8 +99,8 @@ class Scenario(Frozen):
 
     def subflows(self, flow: Flow) -> int:
         """Return the number of subflows of a flow; 1 unless its protocol is mptcp."""
-        path = self.network.schedule(flow.path)
-        return len(path.tdns) if flow.protocol == "mptcp" and path is not None else 1
+        path = self.schedule(flow) if flow.protocol == "mptcp" else None
+        return 1 if path is None else len(path.tdns)
 
     def offered(self, flow: Flow) -> bool:
         """Return whether a flow's sender offers time-division TCP."""

@@ -346,6 +346,9 @@ class Network(Frozen):
     ) -> float:
         """Return the RTT in ns between two hosts on an otherwise empty network.
 
+        The line of a host that sends takes time only if its card has a buffer. Otherwise the host's kernel keeps the
+        rate, and a single packet leaves at once.
+
         Parameters
         ----------
         src, dst : str
@@ -360,11 +363,11 @@ class Network(Frozen):
         """
         ends = [host for host in self.hosts if host.name in (src, dst)]
         cables = sum(host.delay for host in ends)
-        lines = [host.rate for host in ends]
         first = next(each for each in self.links if link in (None, each.name))
         second = [each for each in self.links if each.name == link_back]
-        time = sum(8e9 * (there + self.overhead) / rate for rate in [*lines, first.rate])
-        time += sum(8e9 * (back + self.overhead) / rate for rate in [*lines, *(each.rate for each in second)])
+        time = sum(8e9 * (there + self.overhead) / rate for rate in [*self._lines(src, dst), first.rate])
+        rates = [*self._lines(dst, src), *(each.rate for each in second)]
+        time += sum(8e9 * (back + self.overhead) / rate for rate in rates)
         return 2 * cables + first.delay + sum(each.delay for each in second) + time
 
     def delay_ns(self, src: str, dst: str, there: int, back: int, *, rate: int, rtt_ns: float) -> int:
@@ -380,6 +383,11 @@ class Network(Frozen):
             The RTT in ns on an otherwise empty network.
         """
         ends = [host for host in self.hosts if host.name in (src, dst)]
-        lines = [*(host.rate for host in ends), rate]
-        time = sum(8e9 * (size + self.overhead) / line for size in (there, back) for line in lines)
+        ways = ((there, self._lines(src, dst)), (back, self._lines(dst, src)))
+        time = sum(8e9 * (size + self.overhead) / line for size, lines in ways for line in (*lines, rate))
         return round((rtt_ns - 2 * sum(host.delay for host in ends) - time) / 2)
+
+    def _lines(self, first: str, last: str) -> list[int]:
+        """Return the rates of the cables that a single packet between two hosts waits for."""
+        sender, receiver = self.host(first), self.host(last)
+        return [*([sender.rate] if sender.nic_buffer else []), receiver.rate]

@@ -16,7 +16,7 @@ from rdcnlab.engines.kernel.build import source, toolchain
 from rdcnlab.engines.kernel.guest import watchdog
 from rdcnlab.engines.kernel.observe import observed
 from rdcnlab.engines.kernel.switches.together import switches_of
-from rdcnlab.engines.kernel.traffic import quic
+from rdcnlab.engines.kernel.traffic import instants, quic
 from rdcnlab.engines.kernel.wiring.numbers import START_NS
 from rdcnlab.fields.errors import RunError
 from rdcnlab.scenario import Scenario
@@ -93,6 +93,9 @@ class KernelEngine:
             "wall_s": round(report.wall_s, 3),
             "virtual_s": (report.virtual_ns - START_NS) / 1e9,
         }
+        late = instants.late(scenario, tables["flows"].column("start_s").to_pylist())
+        if late:
+            provenance["connected_late"] = late
         counters = json.loads((directory / "switch.json").read_text())
         provenance |= switches_of(scenario).provenance(counters, directory)
         if quic.flows(scenario):

@@ -35,6 +35,7 @@ def table(scenario: Scenario, view: View, records: Records) -> pd.DataFrame:
     if not parts:
         return pd.DataFrame({name: [] for name in SCHEMAS["queues"].names})
     frame = pd.concat(parts, ignore_index=True)
+    frame = frame[frame["bin"] >= 0]  # packets may come before the start and wait
     return frame.astype({"max_B": "int64", "drops": "int64", "marks": "int64", "bin": "int64"})
 
 

@@ -18,6 +18,7 @@ def table(scenario: Scenario, view: View, acks: NDArray[Any], flows: pd.DataFram
     frame = pd.DataFrame(
         {name: acks[name].astype(np.int64) for name in ("time", "dport", "snd_cwnd", "ssthresh", "srtt")}
     )
+    frame = frame[frame["time"] >= 0]
     if scenario.probes.tcp == "bin":
         # Records are ordered by time, so the last record of each flow and bin is kept.
         key = frame["time"] // scenario.probes.bin * 65536 + frame["dport"]

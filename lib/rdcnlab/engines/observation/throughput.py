@@ -36,6 +36,8 @@ def acked(scenario: Scenario, view: View, acks: NDArray[Any]) -> NDArray[Any]:
 
 def table(scenario: Scenario, view: View, dequeued: NDArray[Any], acked: NDArray[Any]) -> pd.DataFrame:
     """Return the table ``throughput`` of `rdcnlab.engines.schema`, from records of data packets that leave lines."""
+    # handshakes of connections that are opened ahead come before the start
+    dequeued, acked = dequeued[dequeued["time"] >= 0], acked[acked["time"] >= 0]
     inside = dequeued["link"] < view.ports
     framed = dequeued["len"].astype(np.int64) + scenario.network.overhead - ETHERNET_HEADER
     flow = view.flow(dequeued)

@@ -14,7 +14,7 @@ from rdcnlab.analysis.intervals import estimates, over_seeds
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.papers.item import Cause
-from rdcnlab.papers.tdtcp.graphs import FEWER, SHORTER, Throughput, Variants
+from rdcnlab.papers.tdtcp.graphs import FEWER, Throughput, Variants
 from rdcnlab.papers.tdtcp.space import PACED
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
@@ -33,7 +33,6 @@ class Fairness(Throughput):
     """
 
     runs_of_profile: ClassVar[dict[str, int]] = FEWER
-    of_profile: ClassVar[dict[str, str]] = SHORTER
 
     variants: Variants = ("tdtcp", "cubic")
     counts: Counts = (0, 4, 8, 12, 16)
@@ -78,6 +77,8 @@ class Fairness(Throughput):
 
     def causes(self) -> list[Cause]:
         """Return an experiment that spreads the initial burst of a stored window, to show which flows it harms."""
+        if self.column != "text":
+            return []
         mixed = tuple(count for count in self.counts if 0 < count < _FLOWS)
         return [Cause("alike", self.again(counts=mixed, changes=PACED))]
 
@@ -90,7 +91,7 @@ class Fairness(Throughput):
             figures.reference(ax, weeks.bound_gbps(self.first) / _FLOWS, "optimal")
             ax.set_xticks(self.counts)
             ax.set(xlabel=f"flows of TDTCP among {_FLOWS}", ylabel="goodput of a flow [Gb/s]", ylim=(0, None))
-        return figure
+        return self.captioned(figure, runs)
 
 
 def _spread(count: int) -> set[int]:

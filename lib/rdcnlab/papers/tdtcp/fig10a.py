@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from rdcnlab.analysis import figures, folded
+from rdcnlab.analysis.intervals import Estimate, over_seeds
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.papers.item import Cause
 from rdcnlab.papers.tdtcp.graphs import Variants, Weeks
@@ -22,7 +23,7 @@ class Fig10a(Weeks):
     """Reordering events in every day of the circuit.
 
     An event is a sequence of ACKs that acknowledge nothing new, because later data arrived before earlier data. Events
-    of all flows count, until a round trip after the day.
+    of all flows count, if they are inside the day.
     """
 
     reads: ClassVar[tuple[str, ...]] = ("flows", "events")
@@ -32,9 +33,14 @@ class Fig10a(Weeks):
 
     variants: Variants = ("cubic", "mptcp", "tdtcp")
 
-    def counts(self, runs: Runs, *names: str, by_flow: bool = False) -> dict[str, pd.DataFrame]:
-        """Return ``run``, ``begin_ns`` and ``count`` of the named events for each variant, or for each of its flows."""
-        after = int(folded.rtt_us(self.first, "packet"))
+    def counts(
+        self, runs: Runs, *names: str, by_flow: bool = False, until_later: bool = False
+    ) -> dict[str, pd.DataFrame]:
+        """Return ``run``, ``begin_ns`` and ``count`` of the named events for each variant, or for each of its flows.
+
+        With `until_later`, events up to a round trip after the day count, too.
+        """
+        after = int(folded.rtt_us(self.first, "packet")) if until_later else 0
         options: dict[str, Any] = {"dilation": self.dilation, "after_us": after, "by_flow": by_flow}
         return {case.name: folded.events_by_day(case, names, "circuit", **options) for case in self.present(runs)}
 
@@ -45,7 +51,7 @@ class Fig10a(Weeks):
                 figures.distribution(ax, counted["count"], name)
             self.mark(ax)
             ax.set(xlabel=self.label, ylabel="share of days")
-        return figure
+        return self.captioned(figure, runs)
 
     def mark(self, ax: Axes) -> None:
         """Mark the paper's share of days without reordering and without retransmission."""
@@ -55,12 +61,12 @@ class Fig10a(Weeks):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure the share of days without reordering and without retransmission with TDTCP."""
-        quiet = self._quiet(runs)
-        note = ", ".join(f"{name}: {share:.3g} %" for name, share in quiet.items())
-        return {"quiet-days": Measured.one(quiet["tdtcp"], note) if "tdtcp" in quiet else Measured()}
+        return {"quiet-days": self._quietness(runs), "quiet-days was": self._quietness(runs, until_later=True)}
 
     def causes(self) -> list[Cause]:
         """Return the share of days for single flows, also in an experiment that spreads a stored window's burst."""
+        if self.column != "text":
+            return []
         paced = self.again(variants=("tdtcp",), changes=PACED)
         return [Cause("quiet-days", item, item.quiet_flows) for item in (self, paced)]
 
@@ -68,7 +74,13 @@ class Fig10a(Weeks):
         """Measure the share in % of a single flow's days without reordering and without retransmission."""
         return Measured(self._quiet(runs, by_flow=True))
 
-    def _quiet(self, runs: Runs, *, by_flow: bool = False) -> dict[str, float]:
+    def _quietness(self, runs: Runs, *, until_later: bool = False) -> Measured:
+        quiet = self._quiet(runs, until_later=until_later)
+        note = ", ".join(f"{name}: {share} %" for name, share in quiet.items())
+        return Measured.one(quiet["tdtcp"], note) if "tdtcp" in quiet else Measured()
+
+    def _quiet(self, runs: Runs, *, by_flow: bool = False, until_later: bool = False) -> dict[str, Estimate]:
         """Return the share of days, in %, without reordering and without retransmission."""
-        counted = self.counts(runs, "duplicates", "retransmit", by_flow=by_flow)
-        return {name: 100 * float((of["count"] == 0).mean()) for name, of in counted.items()}
+        counted = self.counts(runs, "duplicates", "retransmit", by_flow=by_flow, until_later=until_later)
+        shares = {name: of.assign(quiet=of["count"] == 0).groupby("run")["quiet"].mean() for name, of in counted.items()}
+        return {name: (100 * over_seeds(share)).within(0, 100) for name, share in shares.items()}

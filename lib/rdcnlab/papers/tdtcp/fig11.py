@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from matplotlib.figure import Figure
 from pydantic import Field
@@ -30,6 +30,8 @@ class Fig11(Throughput):
     delays_us : tuple of int
         Delays in us; 0 means all optimisations.
     """
+
+    runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 5}
 
     variants: Variants = ("tdtcp",)
     delays_us: Annotated[tuple[int, ...], Field(min_length=2), Listed] = (0, 5, 10, 20, 40, 80, 180)
@@ -64,4 +66,4 @@ class Fig11(Throughput):
             for without in goodput.loc[goodput["case"] == "none", "mean"]:
                 figures.reference(ax, without, "no optimisation")
             ax.set(xlabel="delay of notifications [us]", ylabel="goodput [Gb/s]", ylim=(0, None))
-        return figure
+        return self.captioned(figure, runs)

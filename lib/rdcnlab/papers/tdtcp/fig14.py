@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from rdcnlab.analysis.intervals import estimates
 from rdcnlab.analysis.measured import Measured
-from rdcnlab.papers.tdtcp.graphs import FEWER, SHORTER, Occupancy
+from rdcnlab.papers.tdtcp.graphs import FEWER, Occupancy
 from rdcnlab.papers.tdtcp.space import AHEAD, BEFORE, Difference
 from rdcnlab.runs.frame import Runs
 
@@ -17,7 +17,6 @@ class Fig14(Occupancy):
 
     difference: ClassVar[Difference] = "latency"
     runs_of_profile: ClassVar[dict[str, int]] = FEWER
-    of_profile: ClassVar[dict[str, str]] = SHORTER
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Compare TDTCP's mean queue with those of other variants, and measure reTCPdyn's queue before the circuit."""

@@ -7,7 +7,7 @@ from rdcnlab.analysis import folded
 from rdcnlab.analysis.measured import Measured, ahead
 from rdcnlab.papers.item import Cause
 from rdcnlab.papers.tdtcp.graphs import Throughput, Variants
-from rdcnlab.papers.tdtcp.space import ACKS_APART, CROSSING
+from rdcnlab.papers.tdtcp.space import CROSSING, parameter
 from rdcnlab.runs.frame import Runs
 
 
@@ -26,10 +26,11 @@ class Fig2(Throughput):
         }
 
     def causes(self) -> list[Cause]:
-        """Return experiments on the effects of the reverse direction's circuit and of MPTCP's isolation."""
-        crossing = self.again(changes=CROSSING)
+        """Return experiments on the effects of the reverse pair's circuit and of MPTCP's isolation."""
+        if self.column != "text":
+            return []
+        apart = parameter("reverse", self.first)
         return [
-            Cause("shallow-in-circuit-days", self.again(variants=("cubic",), changes=ACKS_APART)),
-            Cause("parallel-in-packet-days", crossing),
-            Cause("mptcp-less", crossing),
+            Cause("shallow-in-circuit-days", self.again(variants=("cubic",), changes=apart)),
+            Cause("parallel-in-packet-days", self.again(changes=CROSSING)),
         ]

@@ -3,45 +3,96 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from rdcnlab.analysis import weeks
+import pandas as pd
+from matplotlib.figure import Figure
+from pydantic import Field
+
+from rdcnlab.analysis import figures, folded, weeks
 from rdcnlab.analysis.intervals import estimates
 from rdcnlab.analysis.measured import Measured, lowest, over
+from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.papers.item import Cause
 from rdcnlab.papers.tdtcp.graphs import Throughput
-from rdcnlab.papers.tdtcp.space import CROSSING, Difference
+from rdcnlab.papers.tdtcp.space import CROSSING, Difference, with_rtts
 from rdcnlab.runs.frame import Runs
+from rdcnlab.scenario import Scenario
 
-#: The circuit's RTT in both networks, from networks/tdtcp.yaml. The paper does not say which of the two RTTs it used.
-_SHORT: dict[str, Any] = {"network.links.packet.delay": "16257 ns", "network.links.circuit.delay": "19544 ns"}
 #: The delay after which hosts are notified of each change of the network.
 _LATER: dict[str, Any] = {"notify": {"delay": "40 us"}}
+_SWEPT = "retcpdyn"
+#: RTT of the other cases in us, that of the packet network.
+_RTT = 100
 
 
 class Fig8a(Throughput):
-    """Sequence graphs."""
+    """Sequence graphs, and reTCPdyn by the RTT that both networks have, which the paper does not state.
+
+    Parameters
+    ----------
+    rtts_us : tuple of int
+        RTTs of both networks with reTCPdyn, beside 100 us, that of all variants.
+    """
 
     difference: ClassVar[Difference] = "bandwidth"
 
+    rtts_us: Annotated[tuple[Annotated[int, whole(30, 99)], ...], Listed, Field()] = (40, 55, 70, 85)
+
+    @property
+    def cases(self) -> tuple[str, ...]:
+        """Names of the cases: the variants, and reTCPdyn with each RTT."""
+        swept = self.rtts_us if _SWEPT in self.variants else ()
+        return (*self.variants, *(f"{_SWEPT} {rtt} us" for rtt in swept))
+
+    def case(self, name: str, seed: int) -> Scenario:
+        """Return the scenario of a case."""
+        variant, *rtt = name.split()
+        base = self.base(variant, seed)
+        return base.with_(**with_rtts(base, {"packet": (int(rtt[0]), 10), "circuit": (int(rtt[0]), 100)})) if rtt else base
+
+    def swept(self, runs: Runs) -> pd.DataFrame:
+        """Return reTCPdyn's goodput as a share of the optimum: ``rtt_us``, ``mean``, ``low``, ``high``, ``n``."""
+        goodput = self.goodput(runs)
+        chosen = goodput[goodput.index.str.split().str[0] == _SWEPT]
+        rtts = [int(name.split()[1]) if " " in name else _RTT for name in chosen.index]
+        share = chosen[["mean", "low", "high"]] / weeks.bound_gbps(self.first)
+        return share.assign(n=chosen["n"], rtt_us=rtts).sort_values("rtt_us").set_index("rtt_us", drop=False)
+
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure how far other variants are below TDTCP, and how near reTCPdyn is to the optimum."""
-        goodput = self.goodput(runs)
+        every = self.goodput(runs)
+        goodput = every[every.index.isin(self.variants)]
         below = {name: over(goodput, name, "tdtcp") for name in ("cubic", "dctcp")}
-        mean = estimates(goodput)
+        shares = estimates(self.swept(runs))
+        note = ", ".join(f"{rtt} us: {share}" for rtt, share in shares.items())
+        near = {rtt: Measured.one(share, note) for rtt, share in shares.items()}
         return {
             "slightly-below": Measured({name: each.cases[""] for name, each in below.items() if each.cases}),
             "mptcp-last": lowest(goodput, "mptcp"),
-            "retcpdyn-optimal": Measured.one(mean["retcpdyn"] / weeks.bound_gbps(self.first))
-            if "retcpdyn" in mean
-            else Measured(),
+            "retcpdyn-optimal": near.get(min(self.rtts_us, default=_RTT), Measured()),
+            "retcpdyn-optimal was": near.get(_RTT, Measured()),
             "retcp-as-cubic": over(goodput, "retcp", "cubic"),
         }
 
     def causes(self) -> list[Cause]:
-        """Return experiments on the effects of the assumed RTT, of late notifications and of MPTCP's isolation."""
+        """Return experiments on the effects of late notifications and of MPTCP's isolation."""
+        if self.column != "text":
+            return []
         return [
-            Cause("retcpdyn-optimal", self.again(variants=("retcpdyn",), changes=_SHORT)),
             Cause("slightly-below", self.again(variants=("tdtcp", "cubic", "dctcp"), changes=_LATER)),
             Cause("mptcp-last", self.again(variants=("cubic", "dctcp", "mptcp"), changes=CROSSING)),
         ]
+
+    def plot(self, runs: Runs) -> Figure:
+        """Draw the sequence graphs of the variants, and in a corner reTCPdyn's share of the optimum by RTT."""
+        lines = {name: line for name, line in self.lines(runs).items() if name in self.variants}
+        figure = folded.plot_sequences(lines, self.first, "packet", "circuit")
+        swept = self.swept(runs)
+        if len(swept) > 1:
+            inside = figure.axes[0].inset_axes((0.72, 0.12, 0.26, 0.3))
+            figures.band(inside, swept.reset_index(drop=True), "rtt_us", _SWEPT)
+            inside.set_xlabel("RTT [us]", fontsize="x-small")
+            inside.set_ylabel("of optimal", fontsize="x-small")
+            inside.tick_params(labelsize="x-small")
+        return self.captioned(figure, runs)

@@ -23,5 +23,7 @@ class Fig8b(Occupancy):
 
     def causes(self) -> list[Cause]:
         """Return an experiment on the effect of late notifications on TDTCP's queue."""
+        if self.column != "text":
+            return []
         alone = tuple(name for name in self.variants if name != "mptcp")
         return [Cause("tdtcp-lowest", self.again(variants=alone, changes={"notify": {"delay": "20 us"}}))]

@@ -13,7 +13,7 @@ from rdcnlab.analysis import figures, tables, weeks
 from rdcnlab.analysis.measured import Measured, margins
 from rdcnlab.fields.quantities import Listed
 from rdcnlab.papers.item import Cause
-from rdcnlab.papers.tdtcp.graphs import FEWER, SHORTER, Throughput, Variants
+from rdcnlab.papers.tdtcp.graphs import FEWER, Throughput, Variants
 from rdcnlab.papers.tdtcp.space import PACED, several_networks
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
@@ -29,7 +29,6 @@ class Networks(Throughput):
     """
 
     runs_of_profile: ClassVar[dict[str, int]] = FEWER
-    of_profile: ClassVar[dict[str, str]] = SHORTER
 
     variants: Variants = ("tdtcp", "cubic")
     counts: Annotated[tuple[Literal[2, 3, 4, 5, 6, 7, 8], ...], Field(min_length=1), Listed] = (2, 3, 4, 6, 8)
@@ -66,6 +65,8 @@ class Networks(Throughput):
 
     def causes(self) -> list[Cause]:
         """Return an experiment that spreads the initial burst of a stored window."""
+        if self.column != "text":
+            return []
         return [Cause("near-optimal", self.again(variants=("tdtcp",), counts=self.counts, changes=PACED))]
 
     def plot(self, runs: Runs) -> Figure:
@@ -77,4 +78,4 @@ class Networks(Throughput):
             figures.reference(ax, 1.0, "optimal")
             ax.set_xticks(self.counts)
             ax.set(xlabel="networks", ylabel="goodput, share of optimal", ylim=(0, 1.05))
-        return figure
+        return self.captioned(figure, runs)

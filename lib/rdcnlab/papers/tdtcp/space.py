@@ -4,14 +4,22 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from rdcnlab.fields.units import DURATION, NS_PER_US
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.flow import TCP_HEADERS
+from rdcnlab.scenario.presets import preset
 from rdcnlab.scenario.rotor import rotation, week
 
 Variant = Literal["tdtcp", "cubic", "dctcp", "mptcp", "retcp", "retcpdyn"]
+#: The two testbeds: what the paper's text says, and what its published artefact ran.
+Column = Literal["text", "artefact"]
+NETWORKS: dict[Column, str] = {"text": "tdtcp", "artefact": "tdtcp-artefact"}
+#: What of the artefact's testbed is not that of the text: the rate of hosts, the days of the reverse pair, the isolation of
+#: MPTCP's subflows, and the time at which reTCP hears of a circuit.
+Parameter = Literal["hosts", "reverse", "isolation", "notice"]
 #: Sec. 5.2: the queue grows from 16 to 50 packets 150 us before the circuit, and the sender is notified at that time.
 _GROWN = {
     "network.schedules.forward.slots": week(
@@ -31,28 +39,30 @@ _VARIANTS: dict[str, dict[str, Any]] = {
         **_GROWN,
     },
 }
+#: What the artefact's variants have in addition. Its reTCP hears of a circuit 600 us ahead also where no queue grows.
+_NOTICE: dict[str, Any] = {"network.schedules.reverse.echo": {"of": "forward", "in_advance": 600_000}}
+_IN_ARTEFACT: dict[Variant, dict[str, Any]] = {"retcp": _NOTICE}
+# LIKE: kernels of the artefact's variants, through `transport.like`, which is not there yet. Once it is, add
+# {"transport.like": "4.15"} to _IN_ARTEFACT for cubic, dctcp, retcp and retcpdyn.
 #: The networks differ in latency and bandwidth, or in one of them.
 Difference = Literal["both", "bandwidth", "latency"]
-_DIFFERENCES: dict[str, dict[str, Any]] = {
+#: RTTs [us] of the packet network and of the circuit for a full frame and its ACK, and their rates [Gb/s]. In the second
+#: both have the latency of the packet network; the paper does not say which latency it used. The third are the RTTs of
+#: figure 14 at the rate of figure 9.
+_LINKS: dict[Difference, dict[str, tuple[int, int]]] = {
     "both": {},
-    # both networks have the latency of the packet network; the paper does not say which latency it used
-    "bandwidth": {"network.links.circuit.delay": "46257 ns"},
-    # RTTs of 20 and 10 us (fig. 14) for a full frame and its ACK at 100 Gb/s (fig. 9), as in networks/tdtcp.yaml
-    "latency": {
-        "network.links.packet.rate": "100 Gb/s",
-        "network.links.packet.delay": "9544 ns",
-        "network.links.circuit.delay": "4544 ns",
-    },
+    "bandwidth": {"circuit": (100, 100)},
+    "latency": {"packet": (20, 100), "circuit": (10, 100)},
 }
 #: MPTCP without isolation: packets do not wait for the network of their subflow, but cross into the other network.
 CROSSING: dict[str, Any] = {"mptcp.isolation": "none"}
 #: The initial burst of Sec. 5.2 is spread over a round trip.
 PACED: dict[str, Any] = {"transport.tdtcp_pace": True}
-#: ACKs have their circuit on another day, as in the paper's public artefact.
-ACKS_APART: dict[str, Any] = {"network.schedules.reverse.phase": "600 us"}
 #: Parts of a week in us: steady queues on the packet network; the times before and during the growth of reTCPdyn's
 #: queue; the circuit's day without its first microseconds; and the rest until the next week begins.
 STEADY, BEFORE, AHEAD, CIRCUIT, AFTER = (300, 1180), (300, 1050), (1150, 1200), (1220, 1380), (1380, 1400)
+#: The end of the circuit's day; and 100 to 300 us after it, which is in the next week.
+CIRCUIT_END, LATER = (1340, 1380), (80, 280)
 #: Length of the fold, three weeks, and begin of the fold: the first hundred weeks are left out (Sec. 2.2: to remove
 #: startup and transient effects).
 FOLD, FOLD_FROM = "4.2 ms", "140 ms"
@@ -66,37 +76,70 @@ _DAY, _NIGHT = 180 * NS_PER_US, 20 * NS_PER_US
 _RATES, _RTTS = (100, 10), (40, 100)
 
 
-def scenario(variant: str, difference: Difference, *, duration: str, seed: int) -> Scenario:
+def scenario(column: Column, variant: Variant, difference: Difference, *, duration: str, seed: int) -> Scenario:
     """Return 16 flows of a variant, from one rack to the other, for `duration`."""
-    return _alike(variant, difference, duration).with_(seed=seed)
+    return _alike(column, variant, difference, duration).with_(seed=seed)
 
 
 @functools.cache
-def _alike(variant: Variant, difference: Difference, duration: str) -> Scenario:
+def _alike(column: Column, variant: Variant, difference: Difference, duration: str) -> Scenario:
     """Return the scenario that all seeds share. It takes much longer to make than a change of the seed."""
-    return Scenario.from_dict(
+    base = Scenario.from_dict(
         {
-            "network": "tdtcp",
+            "network": NETWORKS[column],
             "flows": [{"name": "flow-[1-16]", "size": ENDLESS}],
             "limit": duration,
             "probes": {"bin": "20 us", "acks": True, "fold": FOLD, "fold_from": FOLD_FROM},
         }
-    ).with_(**_DIFFERENCES[difference], **_VARIANTS[variant])
+    )
+    own = _IN_ARTEFACT.get(variant, {}) if column == "artefact" else {}
+    return base.with_(**with_rtts(base, _LINKS[difference]), **{**_VARIANTS[variant], **own})
+
+
+def with_rtts(base: Scenario, links: Mapping[str, tuple[float, float]]) -> dict[str, Any]:
+    """Return the changes, for `Scenario.with_`, that give links an RTT [us] and a rate [Gb/s]."""
+    changes: dict[str, Any] = {}
+    for name, (rtt_us, gbps) in links.items():
+        rate = round(gbps * 10**9)
+        changes[f"network.links.{name}.rate"] = rate
+        changes[f"network.links.{name}.delay"] = delay_ns(base, rate, rtt_us)
+    return changes
+
+
+def delay_ns(base: Scenario, rate: int, rtt_us: float) -> int:
+    """Return the delay of a link of some rate [bit/s] that gives a full frame and its ACK an RTT [us]."""
+    first, mtu = base.flows[0], base.network.mtu
+    rtt_ns = round(rtt_us * NS_PER_US)
+    return base.network.delay_ns(first.src, first.dst, mtu, TCP_HEADERS, rate=rate, rtt_ns=rtt_ns)
+
+
+def parameter(name: Parameter, base: Scenario) -> dict[str, Any]:
+    """Return the changes, for `Scenario.with_`, that give the text's testbed one parameter of the artefact's testbed.
+
+    With other rates of the hosts, links have other delays, so that RTTs are as before.
+    """
+    other = preset(NETWORKS["artefact"]).network
+    if name == "isolation":
+        return dict(CROSSING)
+    if name == "notice":
+        return dict(_NOTICE)
+    if name == "reverse":
+        schedule = other.schedule("reverse")
+        slots = () if schedule is None else schedule.slots
+        return {"network.schedules.reverse.slots": [slot.model_dump(mode="json") for slot in slots]}
+    changes: dict[str, Any] = {f"network.hosts.{host.name}.rate": host.rate for host in other.hosts}
+    return changes | {f"network.links.{link.name}.delay": link.delay for link in other.links}
 
 
 def several_networks(base: Scenario, count: int) -> dict[str, Any]:
     """Return the changes, for `Scenario.with_`, that give a scenario `count` networks, each with its own circuit."""
     parts = [number / (count - 1) for number in range(count)]
     rates = [round(_RATES[0] + (_RATES[1] - _RATES[0]) * part) * 10**9 for part in parts]
-    rtts = [round((_RTTS[0] + (_RTTS[1] - _RTTS[0]) * part) * NS_PER_US) for part in parts]
+    rtts = [_RTTS[0] + (_RTTS[1] - _RTTS[0]) * part for part in parts]
     names = [f"net{number}" for number in range(count)]
-    first = base.flows[0]
+    ends = base.network.links[0].between
     links = [
-        {
-            "name": name,
-            "rate": rate,
-            "delay": base.network.delay_ns(first.src, first.dst, base.network.mtu, TCP_HEADERS, rate=rate, rtt_ns=rtt),
-        }
+        {"name": name, "between": ends, "rate": rate, "delay": delay_ns(base, rate, rtt)}
         for name, rate, rtt in zip(names, rates, rtts, strict=True)
     ]
     slots = rotation(names, day=_DAY, night=_NIGHT)

@@ -12,7 +12,7 @@ import pyarrow as pa
 from rdcnlab.engines import observation
 from rdcnlab.engines.kernel.switches.together import switches_of
 from rdcnlab.engines.kernel.trace import FIELDS, fields, records
-from rdcnlab.engines.kernel.traffic import quic
+from rdcnlab.engines.kernel.traffic import instants, quic
 from rdcnlab.engines.kernel.wiring import wire
 from rdcnlab.engines.kernel.wiring.numbers import FIRST_PORT, LAST_LINK, PORT_LINK, START_NS, TARGET
 from rdcnlab.engines.observation import Records, View, throughput
@@ -31,7 +31,7 @@ def tables(scenario: Scenario, directory: Path) -> dict[str, pa.Table]:
         A flow failed, or a file has unexpected content.
     """
     flows = _flows(scenario, directory)
-    offset = records.trace_offset(directory, quic.ready_ns(scenario), START_NS)
+    offset = records.trace_offset(directory, instants.ready_ns(scenario), START_NS)
     seen = {
         # which of the traces exist depends on the switch and on the scenario's probes
         name: records.read(directory, name, offset, fields(scenario, name))

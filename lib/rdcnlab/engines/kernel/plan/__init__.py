@@ -9,7 +9,7 @@ from rdcnlab.engines.kernel.plan.flows import line
 from rdcnlab.engines.kernel.plan.hosts import MEMORY_SYSCTLS, host, sysctls
 from rdcnlab.engines.kernel.plan.probes import probes
 from rdcnlab.engines.kernel.switches.together import switches_of
-from rdcnlab.engines.kernel.traffic import quic
+from rdcnlab.engines.kernel.traffic import instants, quic
 from rdcnlab.engines.kernel.wiring import mptcp, wire
 from rdcnlab.engines.kernel.wiring.numbers import START_NS
 from rdcnlab.scenario import Scenario
@@ -48,7 +48,7 @@ def compile_plan(scenario: Scenario, *, here: bool = True) -> dict[str, Any]:
         "probes": probes(scenario, wiring, switches),
         "seed": str(scenario.seed),
         "epoch_ns": START_NS,
-        "ready_ns": quic.ready_ns(scenario),
+        "ready_ns": instants.ready_ns(scenario),
         "limit_ns": START_NS + scenario.limit,
         "flows": [
             {

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from rdcnlab.engines.kernel.traffic import quic
+from rdcnlab.engines.kernel.traffic import instants, quic
 from rdcnlab.engines.kernel.wiring import Wiring
 from rdcnlab.scenario import Flow, Scenario
 from rdcnlab.scenario.flow import TCP_HEADERS, UDP_HEADERS
@@ -30,7 +30,8 @@ def _words(scenario: Scenario, flow: Flow, address: str, port: int, *, here: boo
         return [str(payload(flow, scenario.network.mtu)), str(flow.burst), str(flow.interval)]
     if flow.protocol == "quic":
         return quic.words(scenario, flow, address, port) if here else []  # the scenario contains the command lines
-    return [str(flow.cc), flow.initiator]
+    ahead = instants.connect_ns(scenario).get(flow.name)
+    return [str(flow.cc), flow.initiator, *([] if ahead is None else [str(ahead)])]
 
 
 def payload(flow: Flow, mtu: int) -> int:

@@ -7,10 +7,11 @@ no flow follow `addresses`.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rdcnlab.engines.kernel.wiring import Station, Wiring
+from rdcnlab.engines.kernel.wiring import Station, Wiring, mptcp
 from rdcnlab.engines.kernel.wiring.graph import Way, all_ways, default_line
 from rdcnlab.engines.kernel.wiring.numbers import IP_PROTOCOL, TARGET
 from rdcnlab.scenario import BYPASS, DARK, Scenario
@@ -34,6 +35,8 @@ class Match:
         The port that is the flow's own: that of the destination for data, that of the source for ACKs.
     port : int
         Its value.
+    subflow : str or None
+        With MPTCP, the address of the flow's receiver that names the subflow: data go to it, ACKs come from it.
     """
 
     flow: int
@@ -42,6 +45,7 @@ class Match:
     protocol: int
     field: str
     port: int
+    subflow: str | None = None
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,7 @@ def matches(scenario: Scenario, wiring: Wiring, switch: int, way: Way) -> Iterat
         flow = scenario.flows[place]
         first, last = (flow.dst, flow.src) if back else (flow.src, flow.dst)
         source = wiring.stations[first]
-        yield Match(
+        match = Match(
             flow=place,
             source=source if source.switch == switch else None,
             receiver=wiring.stations[last],
@@ -101,6 +105,12 @@ def matches(scenario: Scenario, wiring: Wiring, switch: int, way: Way) -> Iterat
             field="sport" if back else "dport",
             port=wiring.ports[flow.name],
         )
+        if flow.protocol != "mptcp":
+            yield match
+            continue
+        number = wiring.stations[flow.dst].number
+        for subflow in range(scenario.subflows(flow)) if way.part is None else (way.part,):
+            yield dataclasses.replace(match, subflow=mptcp.address(number, subflow))
 
 
 def class_of(wiring: Wiring, switch: int, way: Way) -> int:

@@ -122,6 +122,14 @@ def check(scenario: Scenario, wiring: Wiring, switch: int, kind: str) -> None:
     name = wiring.switches[switch]
     for entry in forwarding.entries(scenario, wiring, switch):
         schedule = entry.way.schedule
+        for place, _ in entry.way.flows:
+            flow = scenario.flows[place]
+            if flow.protocol == "mptcp":
+                words = f"another protocol: it passes {name}, which is {kind}, and only a switch ocs tells subflows apart"
+                raise InputError.of(f"flows.{flow.name}.protocol", flow.protocol, words)
+        if schedule is not None and schedule.echo is not None and name in (entry.way.route.first, entry.way.echo):
+            words = f"nothing; {name} is {kind}, and only a switch ocs sets the flag of reTCP"
+            raise InputError.of(f"network.schedules.{schedule.name}.echo", "given", words)
         if entry.way.route.first != name:
             continue
         allowed = f"{{}}; it begins at {name}, which is {kind}, and only a switch ocs {{}}"
@@ -134,8 +142,6 @@ def check(scenario: Scenario, wiring: Wiring, switch: int, kind: str) -> None:
             raise InputError.of(f"{field}.queue", "given", allowed.format("nothing", "has queues of schedules"))
         if schedule.queues:
             raise InputError.of(f"{field}.dark", schedule.dark, allowed.format("drop", "holds packets back"))
-        if schedule.echo is not None:
-            raise InputError.of(f"{field}.echo", "given", allowed.format("nothing", "sets the flag of reTCP"))
     told = () if scenario.notify is None else scenario.listening()
     for host in told:
         if wiring.stations[host].switch == switch:

@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 from dataclasses import dataclass
 
-from rdcnlab.engines.kernel.wiring import Line, Trunk, Wiring, stations
+from rdcnlab.engines.kernel.wiring import Line, Trunk, Wiring, mptcp, stations
 from rdcnlab.engines.kernel.wiring.numbers import FIRST_CLASS, FIRST_PORT
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Scenario, Schedule
-from rdcnlab.scenario.forwarding import route_of, timetable
+from rdcnlab.scenario.forwarding import route_of, route_of_schedule, timetable
 from rdcnlab.scenario.routes import Route, Timetable
 
 
@@ -22,23 +23,31 @@ class Way:
     Parameters
     ----------
     flows : tuple of (int, bool)
-        Index of each flow, and whether the route is its way back.
+        Index of each flow, and whether the route is its way back. It may be empty: hosts are notified of a schedule
+        although subflows follow parts of it only.
     schedule : Schedule or None
         The schedule that the flows share; None for the timetable, or the static path, of a single flow.
     route : Route
         The ways and times of the route.
     steps : dict of str to Timetable
         What each switch does; switches that only deliver to their own host are left out.
+    part : int or None
+        The only subflow of its flows that follows the route; None: all subflows do.
+    echo : str or None
+        The switch that sets flags in packets on this route (`Schedule.echo`).
     """
 
     flows: tuple[tuple[int, bool], ...]
     schedule: Schedule | None
     route: Route
     steps: dict[str, Timetable]
+    part: int | None = None
+    echo: str | None = None
 
     def needs_class(self, switch: str) -> bool:
         """Return whether the route needs its own class at a switch; static traffic uses the class of its line."""
-        return (self.schedule is not None and switch == self.route.first) or not self.steps[switch].static
+        own = self.schedule is not None and switch in (self.route.first, self.echo)
+        return own or not self.steps[switch].static
 
     def queues_data(self, switch: str) -> bool:
         """Return whether data of the route waits in a queue of its schedule at a switch."""
@@ -53,28 +62,64 @@ def all_ways(scenario: Scenario) -> tuple[Way, ...]:
     Raises
     ------
     InputError
-        Flows of one schedule begin or end at different switches.
+        Flows of one schedule begin or end at different switches, or a switch that packets do not pass would have to
+        set flags in them.
     """
     found: dict[object, Way] = {}
     for back, (place, flow) in itertools.product((False, True), enumerate(scenario.flows)):
         schedule = scenario.schedule(flow, back=back)
         route = route_of(scenario, flow, back=back)
-        key = (place, back) if schedule is None else schedule.name
-        if key not in found:
-            steps = {
-                switch: timetable(scenario, route, switch, every=schedule is not None and switch == route.first)
-                for switch in route.switches
-                if route.chooses(switch)
-            }
-            found[key] = Way(((place, back),), schedule, route, steps)
+        if schedule is None:
+            found[place, back] = _way(scenario, None, route, ((place, back),))
             continue
-        known = found[key]
+        parts = mptcp.followed(scenario, flow, schedule, back=back)
+        if schedule.name not in found:
+            found[schedule.name] = _way(scenario, schedule, route)
+        known = found[schedule.name]
         if (known.route.first, known.route.last) != (route.first, route.last):
             field = f"flows.{flow.name}.{'back' if back else 'path'}"
             allowed = f"flows from {known.route.first} to {known.route.last}, as others of this schedule"
-            raise InputError.of(field, str(key), allowed)
-        found[key] = Way((*known.flows, (place, back)), schedule, route, known.steps)
-    return tuple(found.values())
+            raise InputError.of(field, schedule.name, allowed)
+        for number, part in enumerate(parts):
+            if part.name not in found:
+                ends = (route.first, route.last)
+                found[part.name] = _way(scenario, part, route_of_schedule(scenario, part, ends), part=number)
+            followed = found[part.name]
+            found[part.name] = dataclasses.replace(followed, flows=(*followed.flows, (place, back)))
+    return _echoing(scenario, tuple(found.values()))
+
+
+def _way(
+    scenario: Scenario,
+    schedule: Schedule | None,
+    route: Route,
+    flows: tuple[tuple[int, bool], ...] = (),
+    part: int | None = None,
+) -> Way:
+    steps = {
+        switch: timetable(scenario, route, switch, every=schedule is not None and switch == route.first)
+        for switch in route.switches
+        if route.chooses(switch)
+    }
+    return Way(flows, schedule, route, steps, part)
+
+
+def _echoing(scenario: Scenario, ways: tuple[Way, ...]) -> tuple[Way, ...]:
+    """Return the ways with the switches that set flags: those where the schedules begin that the flags are about."""
+    first = {way.schedule.name: way.route.first for way in ways if way.schedule is not None}
+    found = []
+    for way in ways:
+        if way.schedule is None or way.schedule.echo is None:
+            found.append(way)
+            continue
+        here = first.get(way.schedule.echo.of)
+        if here not in way.route.switches:
+            known = [name for name, switch in first.items() if switch in way.route.switches]
+            allowed = f"a schedule that flows follow and that begins at a switch on this way: {', '.join(known)}"
+            raise InputError.of(f"network.schedules.{way.schedule.name}.echo.of", way.schedule.echo.of, allowed)
+        step = timetable(scenario, way.route, here, every=here == way.route.first)
+        found.append(dataclasses.replace(way, steps={**way.steps, here: step}, echo=here))
+    return tuple(found)
 
 
 def begins(scenario: Scenario) -> dict[str, str]:

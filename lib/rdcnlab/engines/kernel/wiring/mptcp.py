@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from rdcnlab.scenario import BYPASS, Flow, Scenario, Schedule
+from rdcnlab.scenario import Flow, Scenario, Schedule
 
 
 def address(number: int, subflow: int = 0) -> str:
@@ -48,13 +48,22 @@ def parts(scenario: Scenario) -> list[Schedule]:
             whole = scenario.network.schedule(flow.back if back else flow.path)
             if whole is None or not _isolated(scenario, flow, back=back):
                 continue
-            for subflow in range(scenario.subflows(flow)):
-                # ACKs wait in the host, which has memory for all of them
-                found.setdefault(way(scenario, flow, subflow, back=back), whole.only(subflow, queue=not back))
+            for part in _parts(scenario, flow, whole, back=back):
+                found.setdefault(part.name, part)
     return list(found.values())
 
 
+def followed(scenario: Scenario, flow: Flow, schedule: Schedule, *, back: bool) -> tuple[Schedule, ...]:
+    """Return the schedule that each subflow of a flow follows; one schedule if all subflows follow the same."""
+    return _parts(scenario, flow, schedule, back=back) if _isolated(scenario, flow, back=back) else (schedule,)
+
+
+def _parts(scenario: Scenario, flow: Flow, whole: Schedule, *, back: bool) -> tuple[Schedule, ...]:
+    # ACKs wait in the host, which has memory for all of them
+    return tuple(whole.only(subflow, queue=not back) for subflow in range(scenario.subflows(flow)))
+
+
 def _isolated(scenario: Scenario, flow: Flow, *, back: bool) -> bool:
-    if flow.protocol != "mptcp" or (back and flow.back == BYPASS):
+    if flow.protocol != "mptcp" or (back and scenario.schedule(flow, back=True) is None):
         return False
     return scenario.mptcp.isolation == "all" or (back and scenario.mptcp.isolation == "acks")

@@ -12,6 +12,12 @@ START_NS = 60 * 10**9
 READY_NS = START_NS - 10**6
 #: The same instant for scenarios with programs: their start takes virtual time, because they read the clock.
 READY_FOR_PROGRAMS_NS = START_NS - 10**9
+#: Time before the start until which all connections that are opened ahead are opened, one after the other. It is longer
+#: than the round trips of data centres, also with a dilation of 20, and much shorter than an idle time that would make
+#: TCP forget its window (the retransmission timeout).
+AHEAD_NS = 100 * 10**6
+#: Time between two connections that are opened ahead. A queue of a few packets must not lose their segments.
+AHEAD_EACH_NS = 10**6
 
 #: TCP or UDP port of the first flow.
 FIRST_PORT = 5001

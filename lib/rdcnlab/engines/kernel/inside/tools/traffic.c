@@ -13,8 +13,8 @@
  *   limit NS                when what has not finished is given up; its counts are those
  *                           of this instant
  *   PROTOCOL NAME SRC_PID DST_PID SRC_IPV4 DST_IPV4 PORT SIZE START_NS ...   (per flow)
- *     tcp ... CC (src|dst)                    who connects
- *     mptcp ... CC src
+ *     tcp ... CC (src|dst) [CONNECT_NS]       who connects, and when if ahead of START_NS
+ *     mptcp ... CC src [CONNECT_NS]
  *     udp ... PACKET BURST INTERVAL_NS        payload bytes, datagrams
  *     program ... SERVER ARGUMENT... :: CLIENT ARGUMENT...
  * SRC_PID and DST_PID are processes in the hosts' namespaces, instants are of

@@ -34,6 +34,7 @@ struct flow {
 	char name[64], cc[16], src[16], dst[16];	/* addresses */
 	int src_pid, dst_pid, port;
 	uint64_t size, start;
+	uint64_t connect;		/* when its connection is opened, 0: at start */
 	bool asked_for;			/* by its receiver, which connects */
 	unsigned int packet, burst;	/* payload of a datagram, datagrams of a burst */
 	uint64_t interval;		/* ns from burst to burst */

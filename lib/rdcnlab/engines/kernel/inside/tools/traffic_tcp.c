@@ -11,6 +11,7 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/mptcp.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
@@ -45,7 +46,7 @@ static bool parse(struct flow *f, const char *words)
 {
 	char who[4];
 
-	if (sscanf(words, "%15s %3s", f->cc, who) != 2)
+	if (sscanf(words, "%15s %3s %" SCNu64, f->cc, who, &f->connect) < 2)
 		return false;
 	f->asked_for = !strcmp(who, "dst");
 	return true;
@@ -95,16 +96,33 @@ static void prepare(struct flow *f)
 		die("traffic: flow %s: listen: %s", f->name, strerror(errno));
 }
 
-/* Wait for the start and connect; the clock of the flow runs from here on. */
+/*
+ * With a connection that is opened ahead: wait for the start.  If that is over, the
+ * flow starts now.
+ */
+static void await_start(struct flow *f)
+{
+	uint64_t now = now_ns();
+
+	if (now < f->start)
+		sleep_until_ns(f->start);
+	else
+		f->start = now;
+}
+
+/* Connect, at the start or ahead of it; at the start the flow's clock begins to run. */
 static bool open_connection(struct flow *f, int fd, const char *address, int port)
 {
 	struct sockaddr_in to = at(address, port);
 
-	sleep_until_ns(f->start);
-	if (!connect(fd, (struct sockaddr *)&to, sizeof(to)))
-		return true;
-	give_up(f, "connect");
-	return false;
+	sleep_until_ns(f->connect ? f->connect : f->start);
+	if (connect(fd, (struct sockaddr *)&to, sizeof(to))) {
+		give_up(f, "connect");
+		return false;
+	}
+	if (f->connect)
+		await_start(f);
+	return true;
 }
 
 static void sink(struct flow *f)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from rdcnlab.engines.kernel.wiring import Wiring, mptcp, ways
-from rdcnlab.engines.kernel.wiring.graph import begins
 from rdcnlab.engines.kernel.wiring.numbers import IP_PROTOCOL, TARGET
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import BYPASS, Scenario, Schedule, Slot
@@ -37,29 +36,27 @@ def _follows(scenario: Scenario, wiring: Wiring, number: int, schedule: Schedule
     entry = _class(scenario, wiring, number, slots, slots[0].link, scenario.phase(schedule))
     if len(slots) == 1:
         entry["slots"][0]["duration"] = 0  # the class never changes
-    return entry | own_of(scenario, wiring, 0, schedule)
+    return entry | own_of(scenario, schedule) | echo_of(wiring, 0, schedule)
 
 
-def own_of(scenario: Scenario, wiring: Wiring, switch: int, schedule: Schedule) -> dict[str, Any]:
-    """Return the schedule-specific settings of a class: what it does in the dark, its queue, its echo."""
+def own_of(scenario: Scenario, schedule: Schedule) -> dict[str, Any]:
+    """Return the schedule-specific settings of a class: what it does in the dark, and its queue."""
     words: dict[str, Any] = {"hold": schedule.dark == "hold"}
     if schedule.queue is not None:
         words["voq"] = _own_queue(schedule, scenario)
-    if schedule.echo is not None:
-        echo = schedule.echo
-        here, first = wiring.switches[switch], begins(scenario)
-        shared = {name: number for (place, name), number in wiring.shared.items() if place == switch}
-        there = {name: number for name, number in shared.items() if first.get(name, here) == here}
-        if echo.of not in there:
-            others = ", ".join(known for known in there if known != schedule.name) or "there is none"
-            allowed = (
-                f"a schedule that flows follow and that begins at {here}, as {schedule.name} does ({others}): the "
-                "switch that sets the flag must know the circuit. A schedule of flows in the other direction with the "
-                "same slots will do"
-            )
-            raise InputError.of(f"network.schedules.{schedule.name}.echo.of", echo.of, allowed)
-        words["echo"] = {"class": there[echo.of], "tdn": echo.tdn, "in_advance": echo.in_advance}
     return words
+
+
+def echo_of(wiring: Wiring, switch: int, schedule: Schedule) -> dict[str, Any]:
+    """Return the echo of a class, if its schedule has one; the class that it echoes must be at the same switch."""
+    echo = schedule.echo
+    if echo is None:
+        return {}
+    there = {name: number for (place, name), number in wiring.shared.items() if place == switch}
+    if echo.of not in there:
+        allowed = f"a schedule that flows follow: {', '.join(there)}"
+        raise InputError.of(f"network.schedules.{schedule.name}.echo.of", echo.of, allowed)
+    return {"echo": {"class": there[echo.of], "tdn": echo.tdn, "in_advance": echo.in_advance}}
 
 
 def _rules(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rdcnlab.engines.kernel.switches import forwarding
-from rdcnlab.engines.kernel.switches.ocs.classes import own_of, slot_words
+from rdcnlab.engines.kernel.switches.ocs.classes import echo_of, own_of, slot_words
 from rdcnlab.engines.kernel.wiring import Wiring
 from rdcnlab.engines.kernel.wiring.graph import Way, all_ways
 from rdcnlab.engines.kernel.wiring.numbers import TARGET
@@ -47,6 +47,9 @@ def rules(scenario: Scenario, wiring: Wiring, switch: int) -> list[dict[str, Any
             }
             if match.source is not None:
                 rule["in_if"] = match.source.interface
+            if match.subflow is not None:
+                # only the flow's receiver has an address for each subflow; ACKs come from it
+                rule["dst" if match.field == "dport" else "src"] = match.subflow
             found.append(rule)
     return found + list(_rest(scenario, wiring, switch))
 
@@ -87,6 +90,7 @@ def _timed(scenario: Scenario, wiring: Wiring, switch: int, way: Way, step: Time
     if len(slots) == 1:
         slots[0]["duration"] = 0  # the class never changes
     entry = {"id": forwarding.class_of(wiring, switch, way), "slots": slots, "phase": step.phase}
+    echo = echo_of(wiring, switch, way.schedule) if way.schedule is not None and name == way.echo else {}
     if way.schedule is not None and first:
-        return entry | own_of(scenario, wiring, switch, way.schedule)
-    return entry | {"hold": first and scenario.switch.dark == "hold"}
+        return entry | own_of(scenario, way.schedule) | echo
+    return entry | {"hold": first and scenario.switch.dark == "hold"} | echo

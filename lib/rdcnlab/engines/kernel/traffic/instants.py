@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What happens before the start of a scenario, and when: listeners, the seed, connections that are opened ahead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rdcnlab.engines.kernel.traffic import quic
+from rdcnlab.engines.kernel.wiring.numbers import AHEAD_EACH_NS, AHEAD_NS, READY_NS, START_NS
+from rdcnlab.scenario import Scenario
+
+
+def connect_ns(scenario: Scenario) -> dict[str, int]:
+    """Return the instant at which each flow with `Flow.connect` ``ahead`` opens its connection, by the flow's name.
+
+    They open one after the other, in the order of the flows. The last one opens `AHEAD_NS` before the start.
+    """
+    ahead = [flow.name for flow in scenario.flows if flow.connect == "ahead"]
+    last = START_NS - AHEAD_NS
+    return {name: last - AHEAD_EACH_NS * (len(ahead) - 1 - place) for place, name in enumerate(ahead)}
+
+
+def ready_ns(scenario: Scenario) -> int:
+    """Return the instant at which all listeners must be ready and the RNG is seeded; nothing opens before it."""
+    first = min(connect_ns(scenario).values(), default=START_NS)
+    return min(quic.ready_ns(scenario), first - (START_NS - READY_NS))
+
+
+def late(scenario: Scenario, starts_s: Iterable[float]) -> list[str]:
+    """Return the flows whose connection was not established at their start, from the start times in their table."""
+    asked = zip(scenario.flows, scenario.start_times(), starts_s, strict=True)
+    return [flow.name for flow, start, seen in asked if flow.connect == "ahead" and seen > start / 1e9]
