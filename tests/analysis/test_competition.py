@@ -164,3 +164,12 @@ def test_seeds_are_those_of_the_rows_runs() -> None:
 
 def test_estimates_are_kept() -> None:
     assert isinstance(competition.fairness(seen([[(5.0, 5.0)] * 5], runs=3)), Estimate)
+
+
+def test_the_migrated_flow_ends_first_in_a_share_of_the_runs_of_each_pair(two_flows: Scenario) -> None:
+    runs = Counted([SimpleNamespace(scenario=two_flows)] * 4)
+    runs.flows = pd.DataFrame(
+        {"run": [0, 0, 1, 1, 2, 2, 3, 3], "flow": ["main", "migrated"] * 4,
+         "fct_s": [2, 1, 1, 2, 1, 3, 1, 1], "end_s": [2, 1, 1, 2, 1, 3, 1, 1]}
+    )  # fmt: skip
+    assert competition.ends_first(cast(Runs, runs)).cases == {"cubic, cubic": 25}

@@ -43,7 +43,7 @@ def test_items_run_draw_and_judge_every_claim(kind: type[Item], store: Store) ->
     assert stored is not None
     assert item.rows(stored) == rows
     assert f"{len(runs)} runs" in item.provenance(runs)
-    assert list(item.score(runs).columns) == ["text", "expected", "measured", "verdict"]
+    assert list(item.score(runs).columns) == ["text", "expected", "measured", "verdict", "remark"]
 
 
 @pytest.mark.usefixtures("fake_engine")

@@ -112,6 +112,14 @@ def prolongations(runs: Runs) -> Measured:
     return Measured.each(means(tables.completion(runs.flows), "period_ms", "prolongation_s"), "{:g} ms", "s")
 
 
+def ends_first(runs: Runs) -> Measured:
+    """Measure the share of runs, in %, in which the migrated flow ends first, by migrated and main variant."""
+    pairs = variants(runs).astype(dict.fromkeys(FLOWS, str))
+    times = tables.completion(runs.flows.assign(period_ms=0)).merge(pairs, on="run")
+    first = times.assign(percent=100.0 * (times["prolongation_s"] < 0))
+    return Measured.each(first.groupby(["migrated", "main"])["percent"].mean(), "{}, {}")
+
+
 def bin_ms(period_ms: int) -> int:
     """Return the width in ms of the bins of a drawn curve.
 

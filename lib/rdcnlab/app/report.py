@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from rdcnlab.app import scorecard
 from rdcnlab.papers import claims
 from rdcnlab.papers.item import Item, Profile
+from rdcnlab.papers.verdicts import remarks
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.store import Store
 
@@ -122,7 +123,7 @@ def _row(row: dict[str, Any]) -> str:
         escape(row["expected"]),
         escape(row["measured"]),
     )
-    verdict = escape(row["verdict"]) + _aside(scorecard.remark(row), "" if row["counted"] else "not counted")
+    verdict = escape(row["verdict"]) + _aside(remarks(row), "" if row["counted"] else "not counted")
     kind = row["verdict"].replace(" ", "-")
     return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}<td class='verdict {kind}'>{verdict}</td></tr>"
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from rdcnlab.papers.verdicts import Verdict
+from rdcnlab.papers.verdicts import Verdict, remarks
 
 Rows = Sequence[dict[str, Any]]
 
@@ -20,16 +20,11 @@ def card(rows: Rows) -> list[dict[str, Any]]:
     return [
         {
             **{name: row[name] for name in ("item", "column", "text", "expected", "measured", "verdict")},
-            "remark": remark(row),
+            "remark": remarks(row),
             "profile": row["profile"],
         }
         for row in rows
     ]
-
-
-def remark(row: dict[str, Any]) -> str:
-    """Return how many cases hold, and the remark on the verdict."""
-    return "; ".join(part for part in (row["holds"], row["remark"]) if part)
 
 
 def restated(rows: Rows) -> list[dict[str, Any]]:

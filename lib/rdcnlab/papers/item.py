@@ -251,9 +251,9 @@ class Item(Frozen, abc.ABC):
         return [runs.select(lambda scenario, half=half: scenario.seed in half) for half in (seeds[::2], seeds[1::2])]  # type: ignore[misc]
 
     def score(self, runs: Runs) -> pd.DataFrame:
-        """Return the scorecard as a table for readers: claim, expected, measured, verdict."""
-        frame = pd.DataFrame(self.rows(runs)).set_index("claim")
-        return frame[["text", "expected", "measured", "verdict"]]
+        """Return the scorecard as a table for readers: claim, expected, measured, verdict, remark."""
+        rows = [{**row, "remark": verdicts.remarks(row)} for row in self.rows(runs)]
+        return pd.DataFrame(rows).set_index("claim")[["text", "expected", "measured", "verdict", "remark"]]
 
     def explain(self, *, workers: int | None = None, store: Store | None = None, progress: bool = True) -> pd.DataFrame:
         """Run the experiments of the causes, and return the measurement and the verdict of each.

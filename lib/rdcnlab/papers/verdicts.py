@@ -140,6 +140,11 @@ def _of_cases(claim: Claim, verdicts: Iterable[Verdict]) -> Verdict:
     return worst
 
 
+def remarks(row: dict[str, Any]) -> str:
+    """Return how many cases of a row hold, and the remark on its verdict."""
+    return "; ".join(part for part in (row["holds"], row["remark"]) if part)
+
+
 def row(
     paper: str,
     item: str,

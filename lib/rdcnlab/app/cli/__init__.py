@@ -113,6 +113,7 @@ def reproduce(
     as_json: Json = False,
 ) -> None:
     """Execute notebooks: run what is missing, draw, score."""
+    from rdcnlab.app import scorecard
     from rdcnlab.app.reproduce import reproduce as execute
     from rdcnlab.papers import select
 
@@ -131,7 +132,7 @@ def reproduce(
             continue
         rows += done.rows
         if not as_json:
-            show([{name: row[name] for name in _CARD} for row in done.rows], False, f"{kind.paper}/{kind.id}")
+            show(scorecard.card(done.rows), False, f"{kind.paper}/{kind.id}")
             typer.echo("\n".join(str(path) for path in (done.notebook, *done.figures)) + "\n")
     if as_json:
         show(rows, True)
@@ -139,9 +140,6 @@ def reproduce(
         typer.echo(str(failure), err=True)
     if failures:
         raise typer.Exit(1)
-
-
-_CARD = ("text", "expected", "measured", "verdict")
 
 
 @app.command()

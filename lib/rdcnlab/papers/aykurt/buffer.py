@@ -20,7 +20,7 @@ from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.papers import claims
 from rdcnlab.papers.aykurt.space import Volume, buffers, grid, shared_buffer
-from rdcnlab.papers.item import Item
+from rdcnlab.papers.item import Cause, Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 
@@ -101,6 +101,10 @@ class Buffer(Item):
             "satisfied-by-windows": _satisfied(states[list(_WINDOWS)]),
             "shared-alike": Measured.each(self._apart(runs), "{}, {:g} kB"),
         }
+
+    def causes(self) -> list[Cause]:
+        """Return the comparison of a shared buffer with own buffers."""
+        return [Cause("satisfied", self, lambda runs: Measured.each(self._apart(runs), "{}, {:g} kB"))]
 
     def _apart(self, runs: Runs) -> pd.DataFrame:
         """Compare the peaks in a shared buffer with those in an own one of the same size, seed by seed."""

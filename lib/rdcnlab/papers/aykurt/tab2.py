@@ -88,8 +88,13 @@ class Tab2(Item):
         return measured
 
     def causes(self) -> list[Cause]:
-        """Return the flows that gain as the period falls."""
-        return [Cause("migrated-falls", self, goodput.by_volume)]
+        """Return the result with the other kind of average, and the flows that gain as the period falls."""
+        by_time = self.model_copy(update={"average": "time"})
+        rates = [f"{group}-at-{period}" for group, period in _RATES if period in self.periods_ms]
+        return [
+            *(Cause(claim, by_time) for claim in ("means", *rates)),
+            Cause("migrated-falls", self, goodput.by_volume),
+        ]
 
     def _stats(self, runs: Runs) -> pd.DataFrame:
         """Average the throughput [Gb/s] of each group over runs, by ``period_ms`` and ``group``."""
