@@ -46,7 +46,7 @@ def two(*flows: dict[str, Any], late: str = "0 s", **link: Any) -> Scenario:
     """Return two switches with two links.
 
     All cables differ in length, so that no two packets meet at one ns. The receive buffer has its full size from the
-    start: how fast it grows depends on the memory that a packet takes, which BMv2 changes, as it sends packets anew.
+    start: how fast it grows depends on the memory that packets take, which is another if BMv2 has sent them anew.
     """
     hosts = [
         {"name": name, "at": "left" if name[0] == "s" else "right", "rate": "10 Gb/s", "delay": f"{1000 + 37 * n} ns"}

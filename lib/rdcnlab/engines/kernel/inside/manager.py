@@ -94,7 +94,9 @@ class Manager(threading.Thread):
         place = count % len(entry["slots"])
         if self.rewrites and count:
             action = entry["slots"][place][1]
-            self.control.tell(f"table_modify {entry['table']} {action[0]} {entry['handle']} {' '.join(action[1:])}")
+            # without the arrow, the client fails if an action has no parameters, as dark has none
+            words = f"{action[0]} {entry['handle']} => {' '.join(action[1:])}"
+            self.control.tell(f"table_modify {entry['table']} {words}")
             self.control.tell(f"register_write {entry['version']} {number} {count % 16}")
         if len(entry["slots"]) == 1:
             return  # a single slot is set once and never changes

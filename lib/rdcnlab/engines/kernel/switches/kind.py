@@ -104,7 +104,7 @@ class Kind(ABC):
         """Return its counters and hints, which are stored beside the tables."""
         return {"switch": counters}
 
-    def programs_used(self, scenario: Scenario) -> dict[str, str]:  # noqa: ARG002
+    def versions(self, scenario: Scenario) -> dict[str, str]:  # noqa: ARG002
         """Return the versions of its programs, with several switches; they are stored beside the tables."""
         return {}
 

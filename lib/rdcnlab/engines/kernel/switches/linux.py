@@ -18,6 +18,7 @@ class Linux(Kind):
     """A Linux bridge: alone with queues of ``tc``, or as one of several switches, where filters of ``tc`` know ways."""
 
     name = "linux"
+    reader = "rdcnlab.engines.kernel.switches.linux"
 
     def check(self, scenario: Scenario) -> None:
         """Raise InputError if the scenario asks for something that a bridge cannot do; see `Kind`."""

@@ -111,7 +111,7 @@ class Switches:
             return self.at[0].provenance(counters, self.scenario, directory)
         found: dict[str, Any] = {"switch": counters}
         for kind in self.kinds:
-            found |= kind.programs_used(self.scenario)
+            found |= kind.versions(self.scenario)
         return found
 
     def explained(self, error: RunError, directory: Path) -> RunError:

@@ -56,9 +56,9 @@ class Bmv2(Kind):
         self, scenario: Scenario, wiring: Wiring, switch: int, counters: Mapping[str, Any]
     ) -> Sequence[tuple[int, int, int, int]]:
         """Return the slot changes that the program reported; see `Kind`."""
-        return list(hop.slots(scenario, wiring, switch, counters))
+        return list(observe.slots(scenario, wiring, switch, counters))
 
-    def programs_used(self, scenario: Scenario) -> dict[str, str]:  # noqa: ARG002
+    def versions(self, scenario: Scenario) -> dict[str, str]:  # noqa: ARG002
         """Return the version of BMv2; see `Kind`."""
         return {"bmv2": install.install().version}
 

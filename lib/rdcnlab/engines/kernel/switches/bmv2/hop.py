@@ -8,11 +8,10 @@ port. What leaves by port 254 is lost in the dark.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rdcnlab.engines.kernel.switches import forwarding, panel
-from rdcnlab.engines.kernel.switches.bmv2.entries import CPU, DARK_PORT, FIRST_LINK, WAY_DARK, WAY_LINK
+from rdcnlab.engines.kernel.switches.bmv2.entries import CPU, DARK_PORT, FIRST_LINK
 from rdcnlab.engines.kernel.switches.bmv2.plan import PROCESSES_KB, SLOTS, US, inverse, managed_names, regular
 from rdcnlab.engines.kernel.switches.forwarding import Entry
 from rdcnlab.engines.kernel.wiring import Wiring
@@ -84,17 +83,6 @@ def check(scenario: Scenario, wiring: Wiring, number: int) -> None:
     for count, most, what in limits:
         if count > most:
             raise InputError.of("flows", f"{count} {what}", f"at most {most} at {name}, which is bmv2")
-
-
-def slots(
-    scenario: Scenario, wiring: Wiring, number: int, counters: Mapping[str, Any]
-) -> Iterator[tuple[int, int, int, int]]:
-    """Yield the slot changes that the program reported; see `rdcnlab.engines.kernel.switches.kind.Kind`."""
-    entries = list(forwarding.entries(scenario, wiring, number))
-    own = panel.lines_at(wiring, number)
-    for since_us, local, _, way, port, place in counters["slots"]:
-        target = own[port - FIRST_LINK].number if way == WAY_LINK else TARGET[DARK if way == WAY_DARK else BYPASS]
-        yield since_us * US, entries[local - 1].number, place, target
 
 
 def _field(scenario: Scenario, entry: Entry) -> str:

@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rdcnlab.engines.kernel.switches import forwarding, panel
 from rdcnlab.engines.kernel.switches.bmv2.entries import FIRST_LINK, WAY_DARK, WAY_LINK
 from rdcnlab.engines.kernel.trace import records
+from rdcnlab.engines.kernel.wiring import Wiring
 from rdcnlab.engines.kernel.wiring.numbers import FIRST_PORT, START_NS, TARGET
 from rdcnlab.scenario import BYPASS, DARK, Scenario
 
@@ -38,6 +41,17 @@ def read(scenario: Scenario, directory: Path) -> tuple[NDArray[Any], NDArray[Any
     names = [link.name for link in scenario.network.links]
     marked = _packets(scenario, [(names.index(name), row) for name, found in seen["marks"].items() for row in found])
     return records.rows("ocs_slot", rows), records.rows("ocs_drop", dark), records.rows("ocs_mark", marked)
+
+
+def slots(
+    scenario: Scenario, wiring: Wiring, number: int, counters: Mapping[str, Any]
+) -> Iterator[tuple[int, int, int, int]]:
+    """Yield the slot changes that the program of one of several switches reported; see `Kind.slots`."""
+    entries = list(forwarding.entries(scenario, wiring, number))
+    own = panel.lines_at(wiring, number)
+    for since_us, local, _, way, port, place in counters["slots"]:
+        target = own[port - FIRST_LINK].number if way == WAY_LINK else TARGET[DARK if way == WAY_DARK else BYPASS]
+        yield since_us * 1000, entries[local - 1].number, place, target
 
 
 def joined(some: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:
