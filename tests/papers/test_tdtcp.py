@@ -9,8 +9,8 @@ from rdcnlab.analysis import weeks
 from rdcnlab.engines.kernel import plan
 from rdcnlab.fields.errors import InputError
 from rdcnlab.papers import tdtcp
-from rdcnlab.papers.tdtcp import space
 from rdcnlab.papers.item import Item
+from rdcnlab.papers.tdtcp import space
 from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store
 
