@@ -80,7 +80,7 @@ def test_data_leave_at_the_start_if_the_connection_was_opened_ahead(run_guest: R
     flows = [{"name": "flow-[1-16]", "size": "1 MB"}]
     scenario = Scenario.from_dict({"network": "tdtcp", "flows": flows, "limit": "20 ms", "probes": {"packets": True}})
     at_start = {f"flows.flow-{number}.connect": "start" for number in range(1, 17)}
-    for asked, later in ((scenario, 0), (scenario.with_(**at_start), 99)):
+    for asked, later in ((scenario, 0), (scenario.with_(**at_start), 92)):
         tables = run_guest(asked).tables
         events = tables["events"]
         # 16 first windows are more than the queue takes

@@ -10,6 +10,7 @@ from rdcnlab.engines.kernel import plan
 from rdcnlab.fields.errors import InputError
 from rdcnlab.papers import tdtcp
 from rdcnlab.papers.item import Item
+from rdcnlab.papers.tdtcp import space
 from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store
 
@@ -26,6 +27,9 @@ WAITS = (
     "quiet-days",
     "falls-with",
     "dctcp-as",
+    "reverse-widens",
+    "isolation-costs",
+    "notice-costs",
 )
 
 
@@ -39,6 +43,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 #: Parameters of an item, and the number of runs that they need. Other items run one variant.
 ASKED: dict[type[Item], tuple[dict[str, object], int]] = {
     tdtcp.fig11: ({"delays_us": [0, 10]}, 3),
+    tdtcp.testbeds: ({"variants": ["cubic"], "parameters": ["hosts", "reverse"]}, 3),
     tdtcp.inside: ({"cc": ["cubic"]}, 2),
     tdtcp.networks: ({"counts": [2, 3]}, 4),
     tdtcp.fairness: ({"counts": [0, 8]}, 2),
@@ -46,15 +51,18 @@ ASKED: dict[type[Item], tuple[dict[str, object], int]] = {
 
 
 @pytest.mark.usefixtures("fake_engine")
-@pytest.mark.parametrize("kind", tdtcp.items(), ids=lambda kind: kind.id)
-def test_items_run_draw_and_judge_what_can_be_judged(kind: type[Item], store: Store) -> None:
+@pytest.mark.parametrize(
+    ("kind", "column"), [(kind, column.id) for kind in tdtcp.items() for column in kind.columns()], ids=str
+)
+def test_items_run_draw_and_judge_what_can_be_judged(kind: type[Item], column: str, store: Store) -> None:
     given, count = ASKED.get(kind, ({"variants": ["cubic"]}, 1))
-    item = kind(**given, seeds=1, changes=WIDE)
+    item = kind(**given, seeds=1, changes=WIDE, column=column)
     assert {row["verdict"] for row in item.rows(None)} == {"not run"}
     runs = item.run(store=store, progress=False)
     assert len(runs) == count
     assert item.plot(runs)._repr_png_().startswith(b"\x89PNG")
     rows = item.rows(runs)
+    assert all("starved flows: 0 of" in row["measured"] for row in rows if row["measured"])
     assert [row["claim"] for row in rows] == [claim.id for claim in item.claims.claims]
     waiting = [row for row in rows if any(word in row["claim"] for word in WAITS)]
     judged = [row for row in rows if row not in waiting and row["claim"] != "dctcp-below"]
@@ -73,6 +81,22 @@ def test_networks_have_the_rtts_and_the_capacity_that_they_state() -> None:
         # the days carry the mean of the rates, the nights carry nothing
         mean = sum(link.rate for link in links) / count / 1e9
         assert weeks.bound_gbps(asked) == pytest.approx(mean * 0.9 * 8948 / 9038)
+
+
+def test_the_columns_are_the_two_testbeds() -> None:
+    """Both have all connections before data; the artefact differs in four parameters and in what reTCP hears."""
+    for variant in ("cubic", "mptcp", "retcp", "retcpdyn"):
+        text, artefact = (tdtcp.fig7a(variants=[variant], column=name).pairs[0][0] for name in ("text", "artefact"))
+        assert {flow.connect for each in (text, artefact) for flow in each.flows} == {"ahead"}
+        made = text
+        for name in ("hosts", "reverse"):
+            made = made.with_(**space.parameter(name, text))
+        made = made.with_(**{"mptcp.isolation": "none"})
+        if variant == "retcp":
+            made = made.with_(**space.parameter("notice", text))
+        assert made == artefact
+    isolated = tdtcp.testbeds(variants=["mptcp"], parameters=["isolation", "notice"])
+    assert isolated.cases == ("mptcp", "mptcp isolation")
 
 
 def test_flows_of_tdtcp_are_spread_and_others_do_not_offer_it() -> None:

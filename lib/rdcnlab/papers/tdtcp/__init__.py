@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rdcnlab.papers.tdtcp.fig14 import Fig14 as fig14
     from rdcnlab.papers.tdtcp.inside import Inside as inside
     from rdcnlab.papers.tdtcp.networks import Networks as networks
+    from rdcnlab.papers.tdtcp.testbeds import Testbeds as testbeds
 
 __all__ = [
     "ITEMS",
@@ -39,6 +40,7 @@ __all__ = [
     "fig14",
     "inside",
     "networks",
+    "testbeds",
 ]
 
 #: All items, in the order of the paper. Each is imported when it is first asked for.
@@ -54,6 +56,7 @@ ITEMS = (
     "fig11",
     "fig13",
     "fig14",
+    "testbeds",
     "inside",
     "networks",
     "fairness",

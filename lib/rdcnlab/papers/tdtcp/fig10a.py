@@ -82,5 +82,7 @@ class Fig10a(Weeks):
     def _quiet(self, runs: Runs, *, by_flow: bool = False, until_later: bool = False) -> dict[str, Estimate]:
         """Return the share of days, in %, without reordering and without retransmission."""
         counted = self.counts(runs, "duplicates", "retransmit", by_flow=by_flow, until_later=until_later)
-        shares = {name: of.assign(quiet=of["count"] == 0).groupby("run")["quiet"].mean() for name, of in counted.items()}
+        shares = {
+            name: of.assign(quiet=of["count"] == 0).groupby("run")["quiet"].mean() for name, of in counted.items()
+        }
         return {name: (100 * over_seeds(share)).within(0, 100) for name, share in shares.items()}

@@ -44,7 +44,9 @@ class Fig10b(Fig10a):
         for name in {"cubic", "tdtcp"} & set(counted):
             p90, most = _p90(lost[name]), lost[name]["count"].max()
             measured[f"p90-{name}"] = Measured.one(_p90(counted[name]), f"sent again; lost in the queue: {p90}")
-            measured[f"most-{name}"] = Measured.one(counted[name]["count"].max(), f"sent again; lost in the queue: {most}")
+            measured[f"most-{name}"] = Measured.one(
+                counted[name]["count"].max(), f"sent again; lost in the queue: {most}"
+            )
             measured[f"p90-{name} was"] = Measured.one(_p90(later[name]))
             measured[f"most-{name} was"] = Measured.one(later[name]["count"].max())
         return measured

@@ -49,7 +49,8 @@ class Fig8a(Throughput):
         """Return the scenario of a case."""
         variant, *rtt = name.split()
         base = self.base(variant, seed)
-        return base.with_(**with_rtts(base, {"packet": (int(rtt[0]), 10), "circuit": (int(rtt[0]), 100)})) if rtt else base
+        rtts = {"packet": (int(each), 10) for each in rtt} | {"circuit": (int(each), 100) for each in rtt}
+        return base.with_(**with_rtts(base, rtts))
 
     def swept(self, runs: Runs) -> pd.DataFrame:
         """Return reTCPdyn's goodput as a share of the optimum: ``rtt_us``, ``mean``, ``low``, ``high``, ``n``."""

@@ -78,10 +78,13 @@ class Testbeds(Throughput):
     def plot(self, runs: Runs) -> Figure:
         """Draw for each parameter the goodput of the variants that it concerns, without it and with it."""
         goodput = self.goodput(runs)
-        with figures.panels(1, len(self.parameters), 2.6, 2.8) as (figure, axes):
-            for ax, name in zip(np.ravel(axes), self.parameters, strict=True):
+        with figures.style():
+            figure, axes = figures.panels(1, len(self.parameters), width=2.6, height=2.8)
+            for ax, name in zip(axes[0], self.parameters, strict=True):
                 self._panel(ax, goodput, name)
-            np.ravel(axes)[0].set_ylabel("goodput [Gb/s]")
+            axes[0][0].set_ylabel("goodput [Gb/s]")
+            shown = max(self.parameters, key=lambda name: len(self.concerned(name)))
+            figures.legend(figure, axes[0][self.parameters.index(shown)])
         return self.captioned(figure, runs)
 
     def _panel(self, ax: Axes, goodput: pd.DataFrame, name: Parameter) -> None:
@@ -89,7 +92,7 @@ class Testbeds(Throughput):
             drawn = figures.look(variant)
             stats = goodput.reindex([variant, f"{variant} {name}"])
             error = np.abs(stats[["low", "high"]].to_numpy().T - stats["mean"].to_numpy())
-            look: dict[str, Any] = {"color": drawn.color, "marker": drawn.marker, "linestyle": drawn.line, "capsize": 3}
+            look: dict[str, Any] = {"color": drawn.color, "marker": drawn.marker, "capsize": 3}
             ax.errorbar([0, 1], stats["mean"], yerr=error, label=drawn.label, **look)
         ax.set_xticks([0, 1], ["text", "artefact"])
         ax.set(title=_TITLES[name], xlim=(-0.3, 1.3), ylim=(0, None))
