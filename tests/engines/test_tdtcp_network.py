@@ -41,7 +41,7 @@ def single(network: str, start: str = "0 us", **more: Any) -> Scenario:
 def test_a_frame_and_its_ack_take_the_rtt(
     run_guest: RunGuest, network: str, start_us: int, there: str, back: str, rtt_ns: int
 ) -> None:
-    """The RTT is the sum of what lines take. Each line rounds to whole nanoseconds, and data leave 1 ns after a start."""
+    """The RTT is the sum of what lines take. Each line rounds to whole nanoseconds; data leave 1 ns after the start."""
     scenario = single(network, f"{start_us} us")
     tables = run_guest(scenario).tables
     host = scenario.network.hosts[0].rate
@@ -131,7 +131,7 @@ def test_subflows_of_a_graph_keep_to_their_networks(run_guest: RunGuest, isolati
 
 @pytest.mark.slow
 def test_the_echo_is_set_at_the_senders_switch(run_guest: RunGuest) -> None:
-    """The window doubles with the first ACK that passes the sender's switch in the time of the echo, and halves after."""
+    """The window doubles with the first ACK that passes the switch in the time of the echo, and halves after it."""
     ahead = 150 * US
     echo = {"network.schedules.reverse.echo": {"of": "forward", "in_advance": ahead}}
     flow = [{"name": "flow-1", "size": "100 GiB", "cc": "retcp"}]

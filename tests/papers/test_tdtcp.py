@@ -90,10 +90,10 @@ def test_the_columns_are_the_two_testbeds() -> None:
         assert {flow.connect for each in (text, artefact) for flow in each.flows} == {"ahead"}
         made = text
         for name in ("hosts", "reverse"):
-            made = made.with_(**space.parameter(name, text))
+            made = made.with_(**space.parameter(name))
         made = made.with_(**{"mptcp.isolation": "none"})
         if variant == "retcp":
-            made = made.with_(**space.parameter("notice", text))
+            made = made.with_(**space.parameter("notice"))
         assert made == artefact
     isolated = tdtcp.testbeds(variants=["mptcp"], parameters=["isolation", "notice"])
     assert isolated.cases == ("mptcp", "mptcp isolation")

@@ -42,11 +42,10 @@ class Fig10b(Fig10a):
         later = self.counts(runs, self.event, until_later=True)
         measured = {}
         for name in {"cubic", "tdtcp"} & set(counted):
+            words = "sent again; lost in the queue"
             p90, most = _p90(lost[name]), lost[name]["count"].max()
-            measured[f"p90-{name}"] = Measured.one(_p90(counted[name]), f"sent again; lost in the queue: {p90}")
-            measured[f"most-{name}"] = Measured.one(
-                counted[name]["count"].max(), f"sent again; lost in the queue: {most}"
-            )
+            measured[f"p90-{name}"] = Measured.one(_p90(counted[name]), f"{words}: {p90}")
+            measured[f"most-{name}"] = Measured.one(counted[name]["count"].max(), f"{words}: {most}")
             measured[f"p90-{name} was"] = Measured.one(_p90(later[name]))
             measured[f"most-{name} was"] = Measured.one(later[name]["count"].max())
         return measured

@@ -29,7 +29,7 @@ class Fig2(Throughput):
         """Return experiments on the effects of the reverse pair's circuit and of MPTCP's isolation."""
         if self.column != "text":
             return []
-        apart = parameter("reverse", self.first)
+        apart = parameter("reverse")
         return [
             Cause("shallow-in-circuit-days", self.again(variants=("cubic",), changes=apart)),
             Cause("parallel-in-packet-days", self.again(changes=CROSSING)),

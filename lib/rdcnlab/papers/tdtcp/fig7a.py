@@ -23,7 +23,7 @@ class Fig7a(Throughput):
         """Return experiments on the effects of the initial burst, of MPTCP's isolation and of the ACKs' circuit."""
         if self.column != "text":
             return []
-        apart = parameter("reverse", self.first)
+        apart = parameter("reverse")
         return [
             Cause("over-dctcp", self.again(variants=("tdtcp", "cubic", "dctcp"), changes=PACED)),
             Cause("over-mptcp", self.again(variants=("tdtcp", "mptcp"), changes=CROSSING)),

@@ -49,8 +49,9 @@ class Fig8a(Throughput):
         """Return the scenario of a case."""
         variant, *rtt = name.split()
         base = self.base(variant, seed)
-        rtts = {"packet": (int(each), 10) for each in rtt} | {"circuit": (int(each), 100) for each in rtt}
-        return base.with_(**with_rtts(base, rtts))
+        if not rtt:
+            return base
+        return base.with_(**with_rtts(base, {"packet": (int(rtt[0]), 10), "circuit": (int(rtt[0]), 100)}))
 
     def swept(self, runs: Runs) -> pd.DataFrame:
         """Return reTCPdyn's goodput as a share of the optimum: ``rtt_us``, ``mean``, ``low``, ``high``, ``n``."""
@@ -87,7 +88,8 @@ class Fig8a(Throughput):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the sequence graphs of the variants, and in a corner reTCPdyn's share of the optimum by RTT."""
-        lines = {name: line for name, line in self.lines(runs).items() if name in self.variants}
+        every = self.lines(runs)
+        lines = {name: every[name] for name in map(str, self.variants) if name in every}
         figure = folded.plot_sequences(lines, self.first, "packet", "circuit")
         swept = self.swept(runs)
         if len(swept) > 1:

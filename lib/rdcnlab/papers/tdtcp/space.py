@@ -14,11 +14,10 @@ from rdcnlab.scenario.presets import preset
 from rdcnlab.scenario.rotor import rotation, week
 
 Variant = Literal["tdtcp", "cubic", "dctcp", "mptcp", "retcp", "retcpdyn"]
-#: The two testbeds: what the paper's text says, and what its published artefact ran.
-Column = Literal["text", "artefact"]
-NETWORKS: dict[Column, str] = {"text": "tdtcp", "artefact": "tdtcp-artefact"}
-#: What of the artefact's testbed is not that of the text: the rate of hosts, the days of the reverse pair, the isolation of
-#: MPTCP's subflows, and the time at which reTCP hears of a circuit.
+#: The presets of the two testbeds by column: what the paper's text says, and what its published artefact ran.
+NETWORKS: dict[str, str] = {"text": "tdtcp", "artefact": "tdtcp-artefact"}
+#: What of the artefact's testbed is not that of the text: the rate of hosts, the days of the reverse pair, isolation
+#: of MPTCP's subflows, and the time at which reTCP hears of a circuit.
 Parameter = Literal["hosts", "reverse", "isolation", "notice"]
 #: Sec. 5.2: the queue grows from 16 to 50 packets 150 us before the circuit, and the sender is notified at that time.
 _GROWN = {
@@ -41,14 +40,14 @@ _VARIANTS: dict[str, dict[str, Any]] = {
 }
 #: What the artefact's variants have in addition. Its reTCP hears of a circuit 600 us ahead also where no queue grows.
 _NOTICE: dict[str, Any] = {"network.schedules.reverse.echo": {"of": "forward", "in_advance": 600_000}}
-_IN_ARTEFACT: dict[Variant, dict[str, Any]] = {"retcp": _NOTICE}
+_IN_ARTEFACT: dict[str, dict[str, Any]] = {"retcp": _NOTICE}
 # LIKE: kernels of the artefact's variants, through `transport.like`, which is not there yet. Once it is, add
 # {"transport.like": "4.15"} to _IN_ARTEFACT for cubic, dctcp, retcp and retcpdyn.
 #: The networks differ in latency and bandwidth, or in one of them.
 Difference = Literal["both", "bandwidth", "latency"]
-#: RTTs [us] of the packet network and of the circuit for a full frame and its ACK, and their rates [Gb/s]. In the second
-#: both have the latency of the packet network; the paper does not say which latency it used. The third are the RTTs of
-#: figure 14 at the rate of figure 9.
+#: RTTs [us] of the packet network and of the circuit for a full frame and its ACK, and their rates [Gb/s]. In the
+#: second both have the latency of the packet network; the paper does not say which latency it used. The third are the
+#: RTTs of figure 14 at the rate of figure 9.
 _LINKS: dict[Difference, dict[str, tuple[int, int]]] = {
     "both": {},
     "bandwidth": {"circuit": (100, 100)},
@@ -76,13 +75,13 @@ _DAY, _NIGHT = 180 * NS_PER_US, 20 * NS_PER_US
 _RATES, _RTTS = (100, 10), (40, 100)
 
 
-def scenario(column: Column, variant: Variant, difference: Difference, *, duration: str, seed: int) -> Scenario:
+def scenario(column: str, variant: str, difference: Difference, *, duration: str, seed: int) -> Scenario:
     """Return 16 flows of a variant, from one rack to the other, for `duration`."""
     return _alike(column, variant, difference, duration).with_(seed=seed)
 
 
 @functools.cache
-def _alike(column: Column, variant: Variant, difference: Difference, duration: str) -> Scenario:
+def _alike(column: str, variant: str, difference: Difference, duration: str) -> Scenario:
     """Return the scenario that all seeds share. It takes much longer to make than a change of the seed."""
     base = Scenario.from_dict(
         {
@@ -113,8 +112,8 @@ def delay_ns(base: Scenario, rate: int, rtt_us: float) -> int:
     return base.network.delay_ns(first.src, first.dst, mtu, TCP_HEADERS, rate=rate, rtt_ns=rtt_ns)
 
 
-def parameter(name: Parameter, base: Scenario) -> dict[str, Any]:
-    """Return the changes, for `Scenario.with_`, that give the text's testbed one parameter of the artefact's testbed.
+def parameter(name: str) -> dict[str, Any]:
+    """Return the changes, for `Scenario.with_`, that give the text's testbed one `Parameter` of the artefact's testbed.
 
     With other rates of the hosts, links have other delays, so that RTTs are as before.
     """

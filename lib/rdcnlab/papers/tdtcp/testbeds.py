@@ -58,7 +58,7 @@ class Testbeds(Throughput):
         """Return the scenario of a case."""
         variant, *changed = name.split()
         base = self.base(variant, seed)
-        return base.with_(**parameter(changed[0], base)) if changed else base  # type: ignore[arg-type]  (a case's name)
+        return base.with_(**parameter(changed[0])) if changed else base
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure what each parameter changes."""
