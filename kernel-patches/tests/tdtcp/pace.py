@@ -2,7 +2,8 @@
 """Each network has its own time at which the next paced segment may leave.
 
 A segment of 9000 B at 100 Mb/s holds back the next one for about 600 us. On the circuit of 100 Gb/s it would have
-taken 1 us. So after a change to the circuit a segment leaves at once, whatever the packet network would have waited for.
+taken 1 us. So after a change to the circuit a segment leaves at once, whatever the packet network would still have
+waited for.
 """
 
 import itertools
