@@ -153,16 +153,18 @@ class Rack:
 
 def info(sock: socket.socket) -> dict:
     """Return what a socket says of its networks: count, active, switches, and a path for each."""
-    # Python's own getsockopt takes 1024 bytes at most
-    buffer = ctypes.create_string_buffer(12 + 255 * PATH.size)
+    # Python's own getsockopt takes 1024 bytes at most; an entry may be longer than what is read of it here
+    buffer = ctypes.create_string_buffer(12 + 255 * 256)
     length = ctypes.c_uint32(len(buffer))
     if LIBC.getsockopt(sock.fileno(), socket.SOL_TCP, TCP_TDTCP, buffer, ctypes.byref(length)):
         raise OSError(ctypes.get_errno(), "getsockopt(TCP_TDTCP)")
     raw = buffer.raw[: length.value]
-    count, active, _, switches, change = struct.unpack_from("<BBHII", raw)
+    count, active, stride, switches, change = struct.unpack_from("<BBHII", raw)
+    if count and stride < PATH.size:
+        raise AssertionError(f"entries of {stride} B are shorter than the {PATH.size} B of the first version")
     paths = []
     for i in range(count):
-        values = PATH.unpack_from(raw, 12 + i * PATH.size)
+        values = PATH.unpack_from(raw, 12 + i * stride)
         path = dict(zip(FIELDS, values, strict=True))
         path["ca"] = path["ca"].rstrip(b"\0").decode()
         paths.append(path)
@@ -170,12 +172,15 @@ def info(sock: socket.socket) -> dict:
 
 
 class Capture:
-    """TCP segments that go through the switch's port of h0 within a block: both directions, as dictionaries."""
+    """TCP segments that go through a port of the switch within a block: both directions, as dictionaries."""
+
+    def __init__(self, port: str = "p0") -> None:
+        self.port = port
 
     def __enter__(self) -> list[dict]:
         self.sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
         self.sock.setsockopt(socket.SOL_SOCKET, 33, 1 << 28)  # SO_RCVBUFFORCE
-        self.sock.bind(("p0", 0))
+        self.sock.bind((self.port, 0))
         self.rows: list[dict] = []
         return self.rows
 
@@ -207,6 +212,7 @@ def segment(frame: bytes) -> list[dict]:
     return [
         {
             "src": ip[15],
+            "ce": ip[1] & 3 == 3,
             "flags": tcp[13],
             "seq": struct.unpack_from(">I", tcp, 4)[0],
             "ack": struct.unpack_from(">I", tcp, 8)[0],

@@ -5,9 +5,10 @@ import socket
 import struct
 import time
 
-from lab import Trace, Transfer, counter, equal, main, until
-from rack import CIRCUIT, MS, PACKET, TCP_TDTCP_CONGESTION, US, Rack, info
+from lab import Trace, Transfer, counter, equal, inside, main, until
+from rack import CIRCUIT, MS, PACKET, TCP_TDTCP, TCP_TDTCP_CONGESTION, US, Rack, info
 
+INET_DIAG_TDTCP = 1024
 WEEK = ((180 * US, PACKET),) * 6 + ((180 * US, CIRCUIT),)
 
 
@@ -148,6 +149,46 @@ def case_syn_is_in_network_0() -> str:
         equal(seen["active"], CIRCUIT, "active network")
         equal(seen["path"][0]["delivered"], 1, "delivered in network 0: the SYN")
         return ""
+
+
+def networks_in_sock_diag(host: str) -> dict[int, bytes]:
+    """Return struct tcp_td_info of the TCP sockets in a host that sock_diag gives one for, by their local port."""
+    with inside(host):
+        sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 4)
+    request = struct.pack("<BBBBI48s", socket.AF_INET, socket.IPPROTO_TCP, 0, 0, 0xFFFFFFFF, b"")
+    sock.send(struct.pack("<IHHII", 16 + len(request), 20, 0x301, 1, 0) + request)
+    networks: dict[int, bytes] = {}
+    while True:
+        answer, at = sock.recv(1 << 20), 0
+        while at < len(answer):
+            length, kind = struct.unpack_from("<IH", answer, at)
+            if kind == 3:  # NLMSG_DONE
+                sock.close()
+                return networks
+            (port,) = struct.unpack_from(">H", answer, at + 16 + 4)
+            attribute = at + 16 + 72
+            while attribute < at + length:
+                size, which = struct.unpack_from("<HH", answer, attribute)
+                if which == INET_DIAG_TDTCP:
+                    networks[port] = answer[attribute + 4 : attribute + size]
+                attribute += (size + 3) & ~3
+            at += (length + 3) & ~3
+
+
+def case_sock_diag_shows_networks_of_tdtcp_alone() -> str:
+    """A connection that is plain TCP has no attribute; that of another says how long an entry is."""
+    with Rack() as rack:
+        client, server = rack.connect(port=5001)
+        plain, other = rack.connect(port=5002)
+        plain.setsockopt(socket.SOL_TCP, TCP_TDTCP, 0)
+        Transfer(client, server, 100_000).wait()
+        Transfer(plain, other, 100_000).wait()
+        seen = networks_in_sock_diag("h0")
+        equal(list(seen), [client.getsockname()[1]], "ports with the attribute")
+        count, active, stride = struct.unpack_from("<BBH", *seen.values())
+        equal((count, active), (2, PACKET), "networks and the active one")
+        equal(len(*seen.values()), 12 + 2 * stride, "length of the attribute")
+        return f"{stride} B a network"
 
 
 def case_push() -> str:

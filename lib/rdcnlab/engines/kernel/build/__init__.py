@@ -89,13 +89,14 @@ def cache_root() -> Path:
 
 def config(*, hz: int, stock: bool = False, debug: bool = False) -> str:
     """Return the configuration fragment of a build; with `debug` the kernel checks itself."""
-    lines = (patches.root() / "config").read_text().splitlines()
+    lines: list[str] = []
+    for name in ("config", "config.debug") if debug else ("config",):
+        part = (patches.root() / name).read_text().splitlines()
+        if stock:
+            # features, and checks of them, come last in each file
+            part = part[: next(n for n, line in enumerate(part) if line.startswith("# -- ours"))]
+        lines += part
     lines = [line for line in lines if not line.startswith("CONFIG_HZ_")]
-    if stock:
-        feature = lines.index("# -- ours")
-        lines = lines[:feature]
-    if debug:
-        lines += (patches.root() / "config.debug").read_text().splitlines()
     return "\n".join([*lines, f"CONFIG_HZ_{hz}=y", ""])
 
 
