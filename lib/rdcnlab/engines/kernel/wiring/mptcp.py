@@ -3,12 +3,8 @@
 
 from __future__ import annotations
 
+from rdcnlab.engines.kernel.wiring.addresses import address
 from rdcnlab.scenario import BYPASS, Flow, Scenario, Schedule
-
-
-def address(number: int, subflow: int = 0) -> str:
-    """Return a host's address for a subflow; the switch distinguishes subflows by this address."""
-    return f"10.{subflow}.{(number + 1) >> 8}.{(number + 1) & 255}"
 
 
 def flows(scenario: Scenario) -> list[Flow]:

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rdcnlab.engines.kernel.wiring import Wiring, mptcp, ways
+from rdcnlab.engines.kernel.wiring import Wiring, ways
+from rdcnlab.engines.kernel.wiring.addresses import address
 from rdcnlab.engines.kernel.wiring.graph import begins
 from rdcnlab.engines.kernel.wiring.numbers import IP_PROTOCOL, TARGET
 from rdcnlab.fields.errors import InputError
@@ -72,7 +73,7 @@ def _rules(
             "sport" if back else "dport": wiring.ports[flow.name],
         }
         if len(followed) > 1:
-            rule["src" if back else "dst"] = mptcp.address(wiring.stations[flow.dst].number, subflow)
+            rule["src" if back else "dst"] = address(wiring.stations[flow.dst].number, subflow)
         found.append(rule)
     return found
 
