@@ -43,7 +43,7 @@ control Report(inout headers_t hdr, inout metadata_t meta, inout standard_metada
         hdr.ipv4.identification = 0;
         hdr.ipv4.flags = 0;
         hdr.ipv4.offset = 0;
-        hdr.ipv4.ttl = 64;
+        hdr.ipv4.ttl = 255;   // hosts refuse what came through a router (RFC 5082)
         hdr.ipv4.protocol = PROTO_ICMP;
         hdr.ipv4.src = 0x0afffffe;   // 10.255.255.254
         hdr.ipv4.dst = dst;

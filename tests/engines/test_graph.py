@@ -95,7 +95,7 @@ def test_equal_ways_share_the_load_and_named_ones_are_taken(run_guest: RunGuest)
 def test_an_unknown_way_is_the_shortest(run_guest: RunGuest) -> None:
     """Packets that belong to no flow arrive, too. They also take the lines."""
     scenario = joined("50 us", several=True)
-    seen = run_guest(scenario, commands=[("h1", "ping -c 1 -W 1 10.0.0.2 || true")])
+    seen = run_guest(scenario, commands=[("h1", "ping -c 1 -W 1 10.1.0.2 || true")])
     assert "1 received" in seen.answers[0]
     # a frame of 98 B has 24 B more on the wire; it crosses lines of 10 and 1 Gb/s, plus propagation, in both directions
     frame = (98 + 24) * 8

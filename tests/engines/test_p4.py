@@ -220,7 +220,7 @@ def test_notify(bench: Bench) -> None:
         assert [one.t_ns for one in notes] == [1_500 * US, 2_500 * US]
         for one, tdn in zip(notes, (1, 0), strict=True):
             assert one.packet.dst == mac
-            assert one.packet[scapy.IP].dst == f"10.0.0.{port}"
+            assert (one.packet[scapy.IP].dst, one.packet[scapy.IP].ttl) == (f"10.0.0.{port}", 255)
             assert checked(one.packet)
             message = bytes(one.packet)[34:42]
             assert (message[0], message[1], message[4], message[5:]) == (7, 0, tdn, b"\0\0\0")

@@ -12,6 +12,6 @@ from tests.engines.protocols import check
 pytestmark = [pytest.mark.guest, pytest.mark.slow]
 
 
-@pytest.mark.parametrize("name", ["handshake", "state", "loss", "pace", "ecn"])
+@pytest.mark.parametrize("name", ["handshake", "state", "destinations", "loss", "pace", "ecn"])
 def test_in_the_guest(run_guest: RunGuest, two_hosts: Scenario, name: str) -> None:
     check(run_guest, two_hosts, "tdtcp", name)

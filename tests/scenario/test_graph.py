@@ -305,6 +305,71 @@ def test_only_where_a_schedule_begins_hosts_are_told_of_it() -> None:
         compile_plan(one_way)
 
 
+def rotor(*flows: dict[str, Any], **more: Any) -> Scenario:
+    """Return eight racks of two hosts, joined by a rotor and a packet switch, whose hosts are notified."""
+    network = {"fabric": "rotor", "packet_rate": "10 Gb/s", **more}
+    data = {"network": network, "flows": list(flows), "notify": {"delay": "3 us"}, "transport": {"tdtcp": True}}
+    return Scenario.from_dict(data)
+
+
+def told(scenario: Scenario) -> dict[str, list[tuple[str, str]]]:
+    """Return by switch which hosts are notified, and of which prefix."""
+    switches = compile_plan(scenario)["switches"]
+    found = {each["name"]: [(one["host"], one["prefix"]) for one in each["notify"]] for each in switches}
+    return {name: each for name, each in found.items() if each}
+
+
+def test_all_hosts_of_a_rack_are_told_of_the_racks_that_flows_lead_to() -> None:
+    scenario = rotor(flow("near", "h1", "h3"), flow("far", "h1", "h9"))
+    assert told(scenario) == {
+        "rack1": [("h1", "10.1.0.0/16"), ("h2", "10.1.0.0/16"), ("h1", "10.4.0.0/16"), ("h2", "10.4.0.0/16")],
+        "rack2": [("h3", "10.0.0.0/16"), ("h4", "10.0.0.0/16")],
+        "rack5": [("h9", "10.0.0.0/16"), ("h10", "10.0.0.0/16")],
+    }
+    plan = compile_plan(scenario)
+    assert plan["sysctls"]["net.ipv4.tdn_count"] == "2"
+    assert [host["ip"] for host in plan["hosts"][:4]] == ["10.0.0.1", "10.0.0.2", "10.1.0.3", "10.1.0.4"]
+    everyone = rotor(*(flow(f"f{a}-{b}", f"h{a}", f"h{b}") for a in range(1, 17, 2) for b in range(2, 18, 2)))
+    assert {len(each) for each in told(everyone).values()} == {14}
+
+
+def test_each_prefix_is_told_of_by_the_class_of_its_pair_of_racks() -> None:
+    plan = compile_plan(rotor(flow("near", "h1", "h3"), flow("far", "h1", "h9")))
+    switch = plan["switches"][0]
+    classes = {each["id"]: each["slots"] for each in switch["classes"]}
+    circuits = {}
+    for each in switch["notify"]:
+        assert (each["dst"], each["delay"]) == (f"10.0.0.{each['host'][1:]}", 3000)
+        slots, at = classes[each["class"]], 0
+        for slot in slots:
+            if slot.get("tdn"):
+                circuits[each["prefix"]] = at // 200_000
+            at += slot["duration"]
+    days = {frozenset(pair): day for day, pairs in enumerate(matchings(8)) for pair in pairs}
+    assert circuits == {f"10.{other}.0.0/16": days[frozenset((0, other))] for other in (1, 4)}
+
+
+def test_a_rotor_with_a_packet_switch_is_never_dark() -> None:
+    network = rotor(flow("near", "h1", "h3")).network
+    assert all(slot.link != "dark" for schedule in network.schedules for slot in schedule.slots)
+    assert {schedule.tdns for schedule in network.schedules} == {(0, 1)}
+    assert [link.rate for link in network.links if link.name == "packet8"] == [10_000_000_000]
+
+
+def test_a_host_can_follow_one_schedule_to_each_rack() -> None:
+    slots = [["1 ms", "packet"], {"duration": "1 ms", "link": "packet", "tdn": 1}]
+    network = rotor(flow("f", "h1", "h3")).to_dict()["network"]
+    network["schedules"] += [{"name": "own", "slots": slots}]
+    flows = [flow("one", "h1", "h3", path="own"), flow("two", "h2", "h3")]
+    data = {"network": network, "flows": flows, "notify": {}, "transport": {"tdtcp": True}}
+    with pytest.raises(InputError, match=r"notify: 'h1' .* whose flows to rack2 all follow one schedule"):
+        Scenario.from_dict(data)
+    elsewhere = {**data, "flows": [flows[0], flow("two", "h1", "h9")]}
+    assert told(Scenario.from_dict(elsewhere))["rack1"] == [
+        ("h1", "10.1.0.0/16"), ("h1", "10.4.0.0/16"), ("h2", "10.4.0.0/16"),
+    ]  # fmt: skip
+
+
 def test_there_is_room_for_acks_that_wait_with_data() -> None:
     """Between racks that send to each other, every packet of data may bring an ACK into the queue of the other way."""
 

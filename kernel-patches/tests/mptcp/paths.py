@@ -14,6 +14,7 @@ scheduler put on it.
 
 import re
 import socket
+import struct
 import time
 from pathlib import Path
 
@@ -66,6 +67,18 @@ class Paths:
         for ns in namespaces:
             with inside(ns):
                 Path("/proc/sys/net/ipv4/tdn_current").write_text(str(tdn))
+
+    def active_towards(self, prefix: str, tdn: int) -> None:
+        """Tell a by a message from b which network is active on the way to some destinations."""
+        address, _, length = prefix.partition("/")
+        body = struct.pack("BBH4s", tdn, int(length), 0, socket.inet_aton(address))
+        total = sum(struct.unpack(">4H", body)) + 0x0700
+        total = (total & 0xFFFF) + (total >> 16)
+        with inside("b"):
+            sock = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
+        with sock:
+            sock.setsockopt(socket.SOL_IP, socket.IP_TTL, 255)
+            sock.sendto(struct.pack(">BBH", 7, 0, ~total & 0xFFFF) + body, ("10.0.0.1", 0))
 
     def connect(self, plain: bool = False) -> tuple[socket.socket, socket.socket]:
         """Return both ends of a connection whose second subflow is there; `plain`: b has no MPTCP."""

@@ -52,6 +52,20 @@ def case_only_the_active_one() -> str:
         return f"{transfer.wait():.3f} s"
 
 
+def case_the_network_of_the_destination() -> str:
+    """The address that the connection was made to decides for both subflows; a change of the default is not its own."""
+    with Paths() as paths:
+        transfer = Transfer(*paths.connect(), 40 << 20)
+        for prefix, tdn, link in (("10.0.0.2/32", 1, 1), ("10.0.1.2/32", 0, 1), ("10.0.0.2/32", 0, 0)):
+            paths.active_towards(prefix, tdn)
+            time.sleep(0.3)
+            only(during(paths, 0.3), link, 0.3)
+        paths.active(1, "a")
+        time.sleep(0.3)
+        only(during(paths, 0.3), 0, 0.3)
+        return f"{transfer.wait():.3f} s"
+
+
 def case_active_from_the_beginning() -> None:
     """A subflow that is made while its network is active is used as soon as it is there, and none before."""
     with Paths() as paths:

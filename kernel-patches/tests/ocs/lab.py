@@ -33,7 +33,7 @@ FIELDS = {
     "ocs_mark": ("IHHIIHH", "dev link cls len qlen sport dport"),
     "ocs_drop": ("IHHIIHHB", "dev link cls len qlen sport dport reason"),
     "ocs_slot": ("IHHHB", "dev cls slot target tdn"),
-    "ocs_notify": ("IHB", "dev port tdn"),
+    "ocs_notify": ("IHBB4s", "dev port tdn prefix_len prefix"),
 }
 HEADERS = 14 + 20 + 8  # Ethernet, IPv4, UDP
 

@@ -134,12 +134,101 @@ def case_the_frame() -> str:
         ):
             equal(len(frame), FRAME, "length")
             equal(frame[:14], bytes.fromhex(mac) + own + b"\x08\x00", "Ethernet header")
-            expected = bytes.fromhex("45c0001c00004000400100 00".replace(" ", ""))
+            expected = bytes.fromhex("45c0001c00004000ff0100 00".replace(" ", ""))
             expected = expected[:10] + frame[24:26] + socket.inet_aton(src) + socket.inet_aton(dst)
             equal(frame[14:34], expected, "IPv4 header")
             equal(ones(frame[14:34]), 0xFFFF, "its checksum")
             equal(frame[34:36] + frame[38:], bytes([7, 0, 7, 0, 0, 0]), "ICMP message")
             equal(ones(frame[34:]), 0xFFFF, "its checksum")
+        return ""
+
+
+def case_prefixes() -> str:
+    """A port follows a class for each prefix, and one for the rest; each message names its prefix and nothing else."""
+    slots = [slot(180 * US, BYPASS, tdn=0), slot(20 * US, BYPASS, tdn=1), slot(50 * US, BYPASS, tdn=3)]
+    rest = [slot(70 * US, BYPASS, tdn=5), slot(30 * US, BYPASS, tdn=6)]
+    with Net(2) as net:
+        net.ocs.class_set(0, slots)
+        net.ocs.class_set(1, slots, phase=33 * US)
+        net.ocs.class_set(2, rest)
+        follows = (("10.1.0.0/16", 0, 0), ("10.2.3.0/24", 1, 7 * US), (None, 2, 0))
+        for prefix, cls, delay in follows:
+            follow(net, 0, cls, delay=delay, **({"prefix": prefix} if prefix else {}))
+        socket_ = tap("eth0", 0)
+        epoch = soon()
+        with Trace("ocs_notify") as rows:
+            net.ocs.start(epoch)
+            until(epoch + 10 * MS)
+            for prefix, _, _ in follows:
+                net.ocs.port_set("p0", notify={"class": NO_CLASS, **({"prefix": prefix} if prefix else {})})
+        frames = drain(socket_)
+        for (prefix, cls, delay), table in zip(follows, (slots, slots, rest), strict=True):
+            address, _, length = (prefix or "0.0.0.0/0").partition("/")
+            told_of = (int(length), socket.inet_aton(address))
+            seen = [(r["t"], r["tdn"]) for r in rows if (r["prefix_len"], r["prefix"]) == told_of]
+            if len(seen) < 100:
+                raise AssertionError(f"{len(seen)} messages only about {prefix}")
+            phase = 33 * US if cls == 1 else 0
+            expected = [(t + delay, tdn) for t, tdn in boundaries(epoch + phase, table, len(seen))]
+            equal(seen, expected, f"messages about {prefix}")
+            bodies = [f[38:] for f in frames if f[39] == told_of[0] and f[42:46] == (told_of[1] if prefix else b"")]
+            equal([body[0] for body in bodies], [tdn for _, tdn in seen], f"networks in the frames about {prefix}")
+            equal({body[1:] for body in bodies}, {bytes([told_of[0], 0, 0]) + (told_of[1] if prefix else b"")}, "rest")
+        equal(
+            {(len(f), ones(f[14:34]), ones(f[34:])) for f in frames},
+            {(42, 0xFFFF, 0xFFFF), (46, 0xFFFF, 0xFFFF)},
+            "sums",
+        )
+        equal({f[22] for f in frames}, {255}, "TTL")
+        return f"{len(frames)} frames"
+
+
+def case_prefixes_read_back() -> str:
+    """Each prefix has settings and counters of its own, which a dump shows; there is a limit, and room after it."""
+    with Net(2) as net:
+        net.ocs.class_set(0, [slot(0, BYPASS, tdn=1)])
+        net.ocs.class_set(1, [slot(0, BYPASS, tdn=2)])
+
+        def seen() -> dict:
+            return net.ocs.stats()["ports"]["p0"]
+
+        follow(net, 0, prefix="10.1.0.0/16", delay=5)
+        equal("notify" in seen(), False, "nothing about the rest")
+        follow(net, 0, 1, prefix="10.2.0.0/16", inband=1)
+        follow(net, 0)
+        net.ocs.start(soon())
+        time.sleep(0.03)
+        net.ocs.port_set("p0", notify={"prefix": "10.1.0.0/16", "delay": 6})  # tells again
+        time.sleep(0.001)
+        fixed = {"dst": "10.0.0.1", "mac": "02:00:00:00:00:01", "src": "192.0.0.8", "drops": 0}
+        equal(
+            seen()["prefixes"],
+            {
+                "10.1.0.0/16": {**fixed, "class": 0, "delay": 6, "inband": 0, "tdn": 1, "sent": 2},
+                "10.2.0.0/16": {**fixed, "class": 1, "delay": 0, "inband": 1, "tdn": 2, "sent": 1},
+            },
+            "prefixes",
+        )
+        equal(seen()["notify"]["sent"], 1, "messages about the rest")
+        words = refused(net.ocs.class_del, 1)
+        equal("the notification of a port" in words, True, f"a class that is told of: {words}")
+        net.ocs.port_set("p0", notify={"class": NO_CLASS, "prefix": "10.2.0.0/16"})
+        net.ocs.class_del(1)
+        equal(list(seen()["prefixes"]), ["10.1.0.0/16"], "prefixes that are left")
+        for number in range(254):
+            follow(net, 0, prefix=f"10.9.{number}.0/24")
+        equal(len(seen()["prefixes"]), 255, "prefixes, beside the rest")
+        words = refused(net.ocs.port_set, "p0", notify={"class": 0, "dst": "10.0.0.1", "prefix": "10.10.0.0/16"})
+        equal(words, "port_set: port.notify: the port tells of 256 prefixes already", "one more")
+        net.ocs.port_set("p0", notify={"class": NO_CLASS, "prefix": "10.9.7.0/24"})
+        follow(net, 0, prefix="10.10.0.0/16")
+        time.sleep(0.001)
+        equal(seen()["prefixes"]["10.10.0.0/16"]["sent"], 1, "messages about one that took the room of another")
+        for prefix, words in (
+            ("10.1.0.1/16", "port_set: port.notify.prefix: PREFIX 10.1.0.1 has more bits than PREFIX_LEN 16"),
+            ("10.1.0.0/33", "port_set: port.notify.prefix_len: integer out of range (allowed 0..32)"),
+        ):
+            equal(refused(net.ocs.port_set, "p0", notify={"class": 0, "prefix": prefix}), words, prefix)
         return ""
 
 

@@ -127,14 +127,22 @@ class Field:
             self.ocs.port_set(f"p{host}", notify=told)
 
     def icmp(self, host: int, tdn: int, cut: int, flip: int) -> None:
-        """Send a host a message from the other one: right, or cut short, or with a wrong word."""
-        body = bytearray(struct.pack(">BBHBBBB", ICMP_TDN, 0, 0, tdn, 0, 0, 0))
+        """Send a host a message from the other one: right, or cut short, or with a wrong word.
+
+        Some are about the other host alone, and some say that they came through a router.
+        """
+        length = (0, 0, 32, 31, 8, 33)[tdn % 6]
+        body = bytearray(struct.pack(">BBHBBBB", ICMP_TDN, 0, 0, tdn, length, 0, 0))
+        if length:
+            body += (0x0A000002 - host & -1 << max(32 - length, 0) & 0xFFFFFFFF).to_bytes(4, "big")
         if flip:
             body[(1, 5, 7)[flip - 1]] ^= 1
-        sums = sum(struct.unpack(">4H", body))
+        sums = sum(struct.unpack(f">{len(body) // 2}H", body))
+        sums = (sums & 0xFFFF) + (sums >> 16)
         struct.pack_into(">H", body, 2, ~(sums + (sums >> 16)) & 0xFFFF)
         with inside(f"h{1 - host}"):
             sock = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
+        sock.setsockopt(socket.SOL_IP, socket.IP_TTL, 64 if tdn % 16 == 7 else 255)
         with sock, contextlib.suppress(OSError):  # no carrier just now
             sock.sendto(body[: len(body) - cut], (f"10.0.0.{host + 1}", 0))
 

@@ -2,12 +2,11 @@
 """Who speaks time-division TCP with whom, and what it looks like on the wire."""
 
 import socket
-import struct
 import time
 from pathlib import Path
 
 from lab import Transfer, counter, equal, inside, main, sh
-from rack import CIRCUIT, PACKET, TCP_TDTCP, Capture, Rack, info
+from rack import CIRCUIT, PACKET, TCP_TDTCP, Capture, Rack, icmp, info
 
 SYN, ACK = 0x02, 0x10
 
@@ -105,19 +104,6 @@ def case_back_to_plain() -> str:
         return f"{seconds:.4f} s"
 
 
-def icmp(host: int, body: bytes, code: int = 0) -> None:
-    """Send a host an ICMP message of type 7 from the other one."""
-    with inside(f"h{1 - host}"):
-        sock = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
-    message = struct.pack(">BBH", 7, code, 0) + body
-    total = sum(struct.unpack(f">{len(message) // 2}H", message))
-    total = (total & 0xFFFF) + (total >> 16)
-    message = struct.pack(">BBH", 7, code, ~total & 0xFFFF) + body
-    sock.sendto(message, (f"10.0.0.{host + 1}", 0))
-    sock.close()
-    time.sleep(0.001)
-
-
 def current(host: int) -> int:
     """Return the active network of a host."""
     with inside(f"h{host}"):
@@ -133,7 +119,10 @@ def case_notification() -> str:
         for body, code in ((b"\4\0\0\0", 0), (b"\xff\0\0\0", 0), (b"\2\0\0\1", 0), (b"\2\0\0\0", 1)):
             icmp(1, body, code)
             equal(current(1), 3, f"after {body!r}, code {code}")
-        equal(counter("h1", "Icmp", "InErrors") - before, 4, "errors counted")
+        for ttl in (64, 254):  # a router was on its way
+            icmp(1, b"\2\0\0\0", ttl=ttl)
+            equal(current(1), 3, f"after a message with TTL {ttl}")
+        equal(counter("h1", "Icmp", "InErrors") - before, 6, "errors counted")
         for value in ("4", "-1", "x"):
             try:
                 rack.sysctl(1, "tdn_current", value)

@@ -171,6 +171,20 @@ def info(sock: socket.socket) -> dict:
     return {"count": count, "active": active, "switches": switches, "change_seq": change, "path": paths}
 
 
+def icmp(host: int, body: bytes, code: int = 0, ttl: int = 255) -> None:
+    """Send a host an ICMP message of type 7, with what follows its checksum, from the host beside it."""
+    with inside(f"h{host ^ 1}"):
+        sock = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
+    sock.setsockopt(socket.SOL_IP, socket.IP_TTL, ttl)
+    message = struct.pack(">BBH", 7, code, 0) + body
+    total = sum(struct.unpack(f">{len(message) // 2}H", message))
+    total = (total & 0xFFFF) + (total >> 16)
+    message = struct.pack(">BBH", 7, code, ~total & 0xFFFF) + body
+    sock.sendto(message, (f"10.0.0.{host + 1}", 0))
+    sock.close()
+    time.sleep(0.001)
+
+
 class Capture:
     """TCP segments that go through a port of the switch within a block: both directions, as dictionaries."""
 

@@ -145,4 +145,4 @@ def _check_notify(scenario: Scenario, hosts: list[str]) -> None:
     for host in scenario.notify.hosts:
         if host.name not in hosts:
             raise Misfit(f"notify.hosts.{host.name}.name", host.name, f"one of {', '.join(hosts)}")
-    scenario.listening()
+    scenario.notifications()

@@ -34,6 +34,10 @@ MOST_HOSTS = 250
 MOST_LINKS = 512
 
 
+#: Name of the packet switch of a rotor fabric, and of its links before the number of the rack.
+PACKET = "packet"
+
+
 class Fabric(Frozen):
     """Parameters that all fabrics have.
 
@@ -154,6 +158,14 @@ class Rotor(Fabric):
         ns for which a circuit is up, and ns after it in which all is dark while the rotors turn.
     queue, ecn_threshold : Queue
         Limit and marking threshold of the queue of packets that wait in one rack for another one.
+    packet_rate : int or None
+        Rate in bit/s of a link from each rack to a packet switch, ``packet``. Packets take it while their pair has no
+        circuit: network 0 is the packet network, network 1 is the circuit. None: there is no packet switch, and packets
+        wait for the circuit.
+    packet_delay : int
+        Propagation delay of these links in ns.
+    packet_buffer : int
+        Bytes that may wait at the packet switch for one rack.
     """
 
     mtu: Mtu = 9000
@@ -164,6 +176,9 @@ class Rotor(Fabric):
     night: SlotDuration = 20_000
     queue: QueueLimit = Queue(packets=50)
     ecn_threshold: MaybeQueueLimit = None
+    packet_rate: Rate | None = None
+    packet_delay: Duration = 20_000
+    packet_buffer: Bytes32 = 1_000_000
 
     @model_validator(mode="after")
     def _turns(self) -> Rotor:
@@ -191,11 +206,18 @@ class Rotor(Fabric):
         # Light reaches the rotor after `delay`. The guard is the time that the last frame of a day needs on the line.
         optics = [{"name": name, "optical": True, "late": self.delay, "guard": self._guard} for name in rotors]
         switches = [*({"name": rack} for rack in racks), *optics]
+        if self.packet_rate is not None:
+            links += [self._packet_link(rack, racks[rack]) for rack in range(self.racks)]
+            switches.append({"name": PACKET})
         network = self._network(switches, _hosts(racks, self.hosts), links)
         return {**network, "schedules": self._schedules(racks)}
 
     def _uplink(self, rack: int, rotor: int) -> str:
         return f"up{rack + 1}" if self.uplinks == 1 else f"up{rack + 1}-{rotor + 1}"
+
+    def _packet_link(self, rack: int, name: str) -> dict[str, Any]:
+        sizes = {"rate": self.packet_rate, "delay": self.packet_delay, "buffer": self.packet_buffer}
+        return {"name": f"{PACKET}{rack + 1}", "between": [name, PACKET], **sizes}
 
     def _schedules(self, racks: list[str]) -> list[dict[str, Any]]:
         turns = list(matchings(self.racks))
@@ -209,11 +231,11 @@ class Rotor(Fabric):
                     continue
                 day, rotor = when[min(one, other), max(one, other)]
                 before, after = day * (self.day + self.night), (days - day - 1) * (self.day + self.night) + self.night
-                slots = [
-                    {"duration": before, "link": DARK},
-                    {"duration": self.day, "link": self._uplink(one, rotor)},
-                    {"duration": after, "link": DARK},
-                ]
+                circuit = {"duration": self.day, "link": self._uplink(one, rotor)}
+                rest = DARK
+                if self.packet_rate is not None:
+                    rest, circuit["tdn"] = PACKET, 1
+                slots = [{"duration": before, "link": rest}, circuit, {"duration": after, "link": rest}]
                 found.append(
                     {
                         "name": f"r{one + 1}-r{other + 1}",

@@ -13,7 +13,7 @@ import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from rdcnlab.fields.errors import InputError
-from rdcnlab.fields.quantities import EVERY, TEXT, Frozen, Later, Limit, Listed, Misfit, whole
+from rdcnlab.fields.quantities import EVERY, TEXT, Frozen, Later, Limit, Listed, whole
 from rdcnlab.scenario import consistency, display, edit, forwarding
 from rdcnlab.scenario.check import input_error
 from rdcnlab.scenario.defaults import with_defaults
@@ -22,6 +22,7 @@ from rdcnlab.scenario.flow import Flow
 from rdcnlab.scenario.kinds import SwitchKind
 from rdcnlab.scenario.mptcp import Mptcp
 from rdcnlab.scenario.network import Network
+from rdcnlab.scenario.notified import Notification, notifications
 from rdcnlab.scenario.p4 import DIRECTORY
 from rdcnlab.scenario.presets import preset, presets
 from rdcnlab.scenario.quic import Quic
@@ -114,21 +115,15 @@ class Scenario(Frozen):
                 found.setdefault(flow.src, self.offered(flow))
         return found
 
-    def listening(self) -> dict[str, Schedule]:
-        """Return, by host name, the schedule that each host is notified of; see `Notify`.
+    def notifications(self) -> tuple[Notification, ...]:
+        """Return which host is notified of which schedule; see `Notify`.
 
         Raises
         ------
         ValueError
-            The flows of one host follow several schedules.
+            Flows of one host to the same destinations follow several schedules.
         """
-        found: dict[str, Schedule] = {}
-        for flow in self.flows:
-            path, back = self.schedule(flow), self.schedule(flow, back=True)
-            for host, schedule in ((flow.src, path), (flow.dst, back or path)):
-                if schedule is not None and found.setdefault(host, schedule) is not schedule:
-                    raise Misfit("notify", host, "hosts whose flows all follow one schedule")
-        return found
+        return notifications(self)
 
     def start_times(self) -> tuple[int, ...]:
         """Return the start time of each flow in ns after the scenario's start, jitter included."""

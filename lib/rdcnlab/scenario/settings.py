@@ -225,7 +225,9 @@ class Notify(Frozen):
     """How hosts are notified of the active time-division network (TDN); slots of schedules contain its number.
 
     A sending host follows the schedule of its flows' ``path``. A receiving host follows the schedule of ``back``, or
-    that of ``path`` if ``back`` is not a schedule.
+    that of ``path`` if ``back`` is not a schedule. With several switches, a notification names the destinations that it
+    is about, the hosts at one switch: a host may see another active network on the way to each switch. The schedule of
+    a pair of switches is followed by all hosts at the first of them.
 
     Parameters
     ----------

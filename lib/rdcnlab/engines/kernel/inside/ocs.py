@@ -61,6 +61,14 @@ def _ipv4(where: str, text: str) -> bytes:
         raise ValueError(f"{where}: {text!r} is no IPv4 address") from None
 
 
+def _prefix(where: str, text: str) -> tuple[bytes, int]:
+    address, _, length = text.partition("/")
+    try:
+        return socket.inet_pton(socket.AF_INET, address), int(length or 32)
+    except (OSError, ValueError):
+        raise ValueError(f"{where}: {text!r} is no IPv4 address or prefix") from None
+
+
 def _port(index: int) -> str:
     """Return the name of a device; if it is gone, a text with its number; empty for number 0."""
     try:
@@ -77,12 +85,7 @@ def _rule(class_id: int, prio: int, in_if: str | None, proto: int | None, src: s
         rule["in_ifindex"] = socket.if_nametoindex(in_if)
     for name, text in (("src", src), ("dst", dst)):
         if text is not None:
-            address, _, length = text.partition("/")
-            try:
-                rule[name] = socket.inet_pton(socket.AF_INET, address)
-                rule[f"{name}_len"] = int(length or 32)
-            except (OSError, ValueError):
-                raise ValueError(f"rule.{name}: {text!r} is no IPv4 address or prefix") from None
+            rule[name], rule[f"{name}_len"] = _prefix(f"rule.{name}", text)
     return rule
 
 
@@ -193,7 +196,9 @@ class Ocs:
         notify : mapping, optional
             ``class``: the host is notified of the TDN in this class's slots (`NO_CLASS`: no notifications); ``dst``:
             IPv4 address of the host; ``src``: IPv4 address of the switch; ``mac``: MAC address of the host; ``delay``
-            (ns); ``inband`` (0 or 1). The first call needs ``class`` and ``dst``.
+            (ns); ``inband`` (0 or 1); ``prefix``: the destinations that the class is about, ``a.b.c.d[/len]``, by
+            default all that no other prefix has. A port has a notification for each prefix, which the other arguments
+            are about; the first call for it needs ``class`` and ``dst``.
         flood : bool, optional
             Whether frames to broadcast, multicast and unknown addresses leave through this port; True by default. If
             there are several ways between two switches, all but one must have False at both ends.
@@ -206,6 +211,8 @@ class Ocs:
                 told[name] = _ipv4(f"port.notify.{name}", str(told[name]))
         if told and told.get("mac") is not None:
             told["mac"] = _mac("port.notify.mac", str(told["mac"]))
+        if told and told.get("prefix") is not None:
+            told["prefix"], told["prefix_len"] = _prefix("port.notify.prefix", str(told["prefix"]))
         index = socket.if_nametoindex(ifname)
         floods = None if flood is None else int(flood)
         self._set(_PORT_SET, "port", ifindex=index, link=link, ingress=ingress, notify=told, flood=floods)
@@ -276,11 +283,19 @@ class Ocs:
         self._request(_START, {"epoch": epoch, "seed": seed}, "start")
 
     def stats(self) -> dict[str, dict[object, dict[str, object]]]:
-        """Return settings and counters: ``links``, ``pools`` and ``classes`` by id, ``ports`` by name."""
+        """Return settings and counters: ``links``, ``pools`` and ``classes`` by id, ``ports`` by name.
+
+        A port has ``notify`` and, by prefix, ``prefixes`` if its host is notified.
+        """
         out: dict[str, dict[object, dict[str, object]]] = {"links": {}, "pools": {}, "classes": {}, "ports": {}}
         plural = {"link": "links", "pool": "pools", "class": "classes", "port": "ports"}
         for name, value in self._dump():
-            if name in plural and "slots" not in value:
+            if name == "port" and "number" not in value:
+                notify = value["notify"]
+                prefix = f"{notify.pop('prefix')}/{notify.pop('prefix_len')}"
+                port = out["ports"][_port(value["ifindex"])]
+                port.setdefault("prefixes", {})[prefix] = notify  # type: ignore[index]
+            elif name in plural and "slots" not in value:
                 key = value.pop("id", None)
                 out[plural[name]][_port(value["ifindex"]) if key is None else key] = value
         return out

@@ -19,7 +19,7 @@ def host(scenario: Scenario, station: Station) -> dict[str, Any]:
         "name": given.name,
         "ip": station.ip,
         "prefix": 8,
-        "more": mptcp.addresses(scenario, given.name),
+        "more": mptcp.addresses(scenario, given.name, station.ip),
         "subflows": mptcp.subflows(scenario, given.name),
         "sysctls": _own_sysctls(scenario, given.name),
         "mac": station.mac,

@@ -108,9 +108,9 @@ def matches(scenario: Scenario, wiring: Wiring, switch: int, way: Way) -> Iterat
         if flow.protocol != "mptcp":
             yield match
             continue
-        number = wiring.stations[flow.dst].number
+        ip = wiring.stations[flow.dst].ip
         for subflow in range(scenario.subflows(flow)) if way.part is None else (way.part,):
-            yield dataclasses.replace(match, subflow=mptcp.address(number, subflow))
+            yield dataclasses.replace(match, subflow=mptcp.address(scenario, ip, subflow))
 
 
 def class_of(wiring: Wiring, switch: int, way: Way) -> int:

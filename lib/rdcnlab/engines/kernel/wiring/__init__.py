@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rdcnlab.engines.kernel.wiring import mptcp
+from rdcnlab.engines.kernel.wiring.addresses import address
 from rdcnlab.engines.kernel.wiring.numbers import FIRST_CLASS, FIRST_PORT, LAST_CLASS, LAST_LINK, TARGET
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import BYPASS, Flow, Link, Scenario, Schedule
@@ -167,7 +168,7 @@ def wire(scenario: Scenario) -> Wiring:
 def stations(scenario: Scenario, at: Mapping[str, int]) -> dict[str, Station]:
     """Return the stations by host name; `at` has the number of each host's switch."""
     return {
-        host.name: Station(host.name, number, mptcp.address(number), _mac(number + 1), at[host.name])
+        host.name: Station(host.name, number, address(number, at[host.name]), _mac(number + 1), at[host.name])
         for number, host in enumerate(scenario.network.hosts)
     }
 

@@ -3,12 +3,8 @@
 
 from __future__ import annotations
 
+from rdcnlab.engines.kernel.wiring.addresses import of_subflow
 from rdcnlab.scenario import Flow, Scenario, Schedule
-
-
-def address(number: int, subflow: int = 0) -> str:
-    """Return a host's address for a subflow; the switch distinguishes subflows by this address."""
-    return f"10.{subflow}.{(number + 1) >> 8}.{(number + 1) & 255}"
 
 
 def flows(scenario: Scenario) -> list[Flow]:
@@ -21,11 +17,15 @@ def subflows(scenario: Scenario, host: str) -> int:
     return max((scenario.subflows(flow) for flow in scenario.flows if host in (flow.src, flow.dst)), default=1)
 
 
-def addresses(scenario: Scenario, host: str) -> list[str]:
-    """Return the additional addresses of a host, which it announces to its peers."""
-    number = [each.name for each in scenario.network.hosts].index(host)
+def address(scenario: Scenario, ip: str, subflow: int) -> str:
+    """Return a host's address for a subflow, from its first address."""
+    return of_subflow(ip, subflow, graph=bool(scenario.network.switches))
+
+
+def addresses(scenario: Scenario, host: str, ip: str) -> list[str]:
+    """Return the additional addresses of a host, which it announces to its peers; `ip` is its first address."""
     most = max((scenario.subflows(flow) for flow in scenario.flows if flow.dst == host), default=1)
-    return [address(number, subflow) for subflow in range(1, most)]
+    return [address(scenario, ip, subflow) for subflow in range(1, most)]
 
 
 def sysctls(scenario: Scenario) -> dict[str, str]:

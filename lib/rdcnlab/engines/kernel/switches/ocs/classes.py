@@ -74,7 +74,7 @@ def _rules(
             "sport" if back else "dport": wiring.ports[flow.name],
         }
         if len(followed) > 1:
-            rule["src" if back else "dst"] = mptcp.address(wiring.stations[flow.dst].number, subflow)
+            rule["src" if back else "dst"] = mptcp.address(scenario, wiring.stations[flow.dst].ip, subflow)
         found.append(rule)
     return found
 

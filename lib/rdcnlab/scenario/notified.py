@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which host is notified of which schedule, and on the way to which destinations the schedule's networks are active."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rdcnlab.fields.quantities import Misfit
+from rdcnlab.scenario.timetable import Schedule
+
+if TYPE_CHECKING:
+    from rdcnlab.scenario.model import Scenario
+
+
+@dataclass(frozen=True)
+class Notification:
+    """A host that is notified of the changes of a schedule.
+
+    Parameters
+    ----------
+    host : str
+        Name of the host.
+    schedule : Schedule
+        The schedule.
+    towards : str or None
+        Name of the switch of the destinations that the schedule is about; None: all destinations, with one switch.
+    """
+
+    host: str
+    schedule: Schedule
+    towards: str | None = None
+
+
+def notifications(scenario: Scenario) -> tuple[Notification, ...]:
+    """Return all notifications of a scenario; see `rdcnlab.scenario.settings.Notify`.
+
+    Raises
+    ------
+    ValueError
+        Flows of one host to the same destinations follow several schedules.
+    """
+    found: dict[tuple[str, str | None], Schedule] = {}
+    for flow in scenario.flows:
+        path, back = scenario.schedule(flow), scenario.schedule(flow, back=True)
+        for src, dst, schedule in ((flow.src, flow.dst, path), (flow.dst, flow.src, back or path)):
+            if schedule is None:
+                continue
+            towards = scenario.network.host(dst).at
+            for host in _hosts(scenario, src, towards, schedule):
+                if found.setdefault((host, towards), schedule) is not schedule:
+                    where = "" if towards is None else f" to {towards}"
+                    raise Misfit("notify", host, f"hosts whose flows{where} all follow one schedule")
+    return tuple(Notification(host, schedule, towards) for (host, towards), schedule in found.items())
+
+
+def _hosts(scenario: Scenario, src: str, towards: str | None, schedule: Schedule) -> list[str]:
+    """Return the hosts that are notified: with the schedule of a pair of switches, all hosts at the first of them."""
+    at = scenario.network.host(src).at
+    if at is None or schedule.pair != (at, towards):
+        return [src]
+    return [host.name for host in scenario.network.hosts if host.at == at]
