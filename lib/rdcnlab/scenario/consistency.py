@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from rdcnlab.fields.quantities import Misfit, unique
 from rdcnlab.fields.units import DURATION, SIZE
-from rdcnlab.scenario import forwarding
-from rdcnlab.scenario.flow import UDP_HEADERS, Flow
+from rdcnlab.scenario import forwarding, older
+from rdcnlab.scenario.flow import UDP_HEADERS, VARIANTS, Flow
 from rdcnlab.scenario.mptcp import MOST_SUBFLOWS
 from rdcnlab.scenario.quic import QUIC_MTU
 from rdcnlab.scenario.routes import NoWay
@@ -56,10 +56,24 @@ def check(scenario: Scenario) -> None:
         raise Misfit("flows", "udp only", "at least one flow of another protocol: the end of those flows ends the run")
     if scenario.transport.ecn is False and any(flow.cc == "dctcp" for flow in scenario.flows):
         raise Misfit("transport.ecn", False, "true or auto, because without ECN dctcp would silently be reno")
+    _check_like(scenario)
     _check_notify(scenario, hosts)
     if scenario.probes.fold is not None and scenario.spans < 1:
         allowed = f"at least one span of probes.fold ({DURATION.format(scenario.probes.fold)}) after probes.fold_from"
         raise Misfit("limit", DURATION.format(scenario.limit), allowed)
+
+
+def _check_like(scenario: Scenario) -> None:
+    """Raise Misfit if a flow's congestion control is younger than the kernel that the transport is like."""
+    kernel = scenario.transport.like
+    for flow in scenario.flows:
+        if kernel is None or flow.cc is None or flow.protocol not in ("tcp", "mptcp"):
+            continue
+        reason = older.missing(kernel, flow.cc)
+        if reason is not None:
+            known = ", ".join(cc for cc in VARIANTS if older.missing(kernel, cc) is None)
+            allowed = f"with transport.like {kernel} one of {known}, because {reason}"
+            raise Misfit(f"flows.{flow.name}.cc", flow.cc, allowed)
 
 
 def _check_path(scenario: Scenario, place: str, path: Path) -> None:
