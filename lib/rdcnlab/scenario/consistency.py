@@ -66,13 +66,11 @@ def check(scenario: Scenario) -> None:
 def _check_like(scenario: Scenario) -> None:
     """Raise Misfit if a flow's congestion control is younger than the kernel that the transport is like."""
     kernel = scenario.transport.like
+    lacking = {} if kernel is None else older.lacking(kernel)
     for flow in scenario.flows:
-        if kernel is None or flow.cc is None or flow.protocol not in ("tcp", "mptcp"):
-            continue
-        reason = older.missing(kernel, flow.cc)
-        if reason is not None:
-            known = ", ".join(cc for cc in VARIANTS if older.missing(kernel, cc) is None)
-            allowed = f"with transport.like {kernel} one of {known}, because {reason}"
+        if flow.protocol in ("tcp", "mptcp") and flow.cc in lacking:
+            known = ", ".join(cc for cc in VARIANTS if cc not in lacking)
+            allowed = f"with transport.like {kernel} one of {known}, because {lacking[flow.cc]}"
             raise Misfit(f"flows.{flow.name}.cc", flow.cc, allowed)
 
 

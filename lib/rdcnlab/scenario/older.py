@@ -87,10 +87,10 @@ def settings(kernel: str) -> dict[str, Any]:
     return found
 
 
-def missing(kernel: str, cc: str) -> str | None:
-    """Return why an older kernel lacks a congestion control; None if it has it."""
-    reason: str | None = _data()["without"].get(kernel, {}).get(cc)
-    return reason
+def lacking(kernel: str) -> dict[str, str]:
+    """Return the congestion controls that an older kernel does not have, and why."""
+    found: dict[str, str] = _data()["without"].get(kernel, {})
+    return found
 
 
 def with_settings(given: dict[str, Any], preset: dict[str, Any]) -> dict[str, Any]:
