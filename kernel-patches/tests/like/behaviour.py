@@ -157,7 +157,7 @@ def bbr(**sysctls: object) -> tuple[float, int]:
                 seen = info(sock)
                 rows.append((seen["pacing"] / (low + (high << 32)), seen["cwnd"]))
 
-        course(sock, way.receiver, 5_000_000, {ms: look for ms in range(406, 700, 7)})
+        course(sock, way.receiver, 5_000_000, dict.fromkeys(range(406, 700, 7), look))
         return max(share for share, _ in rows), max(cwnd for _, cwnd in rows)
 
 

@@ -22,7 +22,7 @@ LOST = 0x20  # the TOS of segments that b never sees
 
 
 class Older(Way):
-    """The path, with sysctls ``net.ipv4.tcp_*`` at both ends; a drops a segment whose TOS is `LOST` before it leaves."""
+    """The path, with sysctls ``net.ipv4.tcp_*`` at both ends; b drops segments whose TOS is `LOST` on arrival."""
 
     def __init__(self, rtt_us: int = 800, **sysctls: object) -> None:
         self.rtt_us = rtt_us

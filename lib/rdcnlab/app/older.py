@@ -14,10 +14,10 @@ _HEAD = """\
 
 <!-- made by tools/older-kernels from lib/rdcnlab/scenario/older.yaml -->
 
-The papers' hosts ran Linux 4.15 and older; runs here are of Linux 6.12. `transport: {like: "4.15"}` sets what is known to
-differ and can be restored: by sysctls of Linux 6.12, and by those that patches 0028 to 0033 add, which are off by default
-and described in the patches' `ip-sysctl.rst`. Each setting is a field of `Transport` and can be given by itself. A
-setting that a scenario gives wins over the older kernel's, which wins over that of the network's preset.
+The papers' hosts ran Linux 4.15 and older; runs here are of Linux 6.12. `transport: {like: "4.15"}` sets what is known
+to differ and can be restored: by sysctls of Linux 6.12, and by those that patches 0028 to 0033 add, which are off by
+default and described in the patches' `ip-sysctl.rst`. Each setting is a field of `Transport` and can be given by
+itself. A setting that a scenario gives wins over the older kernel's, which wins over that of the network's preset.
 
 ```python
 late = scenario.with_(**{"transport.like": "4.15"})
@@ -29,9 +29,9 @@ Read were the sources of 4.15.0, 4.9.0 and 4.4.155, without the changes of distr
 corrections later, so a testbed's kernel of the same name may lie between the columns.
 
 Restored is behaviour, not code: the patches make Linux 6.12 decide as the older function did, and the tests in
-`kernel-patches/tests/like` compare each setting with its default. HZ is that of `engine.hz`. MPTCP and time-division TCP
-did not exist; their subflows and networks follow the settings where they use the same code, except that time-division TCP
-always uses RACK alone.
+`kernel-patches/tests/like` compare each setting with its default. HZ is that of `engine.hz`. These kernels had no MPTCP
+and no time-division TCP; subflows and networks follow the settings where they use the same code, except that
+time-division TCP always uses RACK alone.
 """
 
 

@@ -82,7 +82,7 @@ def _version(value: Any) -> Any:
 
 
 Triple = Annotated[tuple[Bytes31, Bytes31, Bytes31], Listed]
-#: A sysctl that stays as the kernel has it (None) unless a scenario, or the older kernel that it is like, says otherwise.
+#: A sysctl that keeps the kernel's own value (None) unless the scenario, or `like`, gives one.
 Switch01 = Annotated[Annotated[int, whole(0, 1)] | None, Later]
 Mode012 = Annotated[Annotated[int, whole(0, 2)] | None, Later]
 
