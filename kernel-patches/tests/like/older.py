@@ -39,6 +39,7 @@ class Older(Way):
         for _ in range(times):
             sock.send(bytes(MSS))
             time.sleep(0.05)
+            self.receiver.recv(MSS)  # a window that fills up would be another reason to wait
         return sock
 
     def setting(self, name: str) -> int:

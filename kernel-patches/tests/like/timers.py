@@ -99,7 +99,7 @@ def case_rack_timer() -> str:
 
 def limited_by_receiver(**sysctls: object) -> int:
     """Fill a small receive window of which the last segments are lost; return the number of probes."""
-    with Older(800, rmem="4096 8192 8192", **sysctls) as way:
+    with Older(800, rmem="4096 16384 16384", **sysctls) as way:
         sock = way.warm()
         lost(sock, True)
         sock.setblocking(False)
