@@ -121,7 +121,8 @@ def case_half_of_the_buffer() -> str:
 
 def dctcp_loss(**sysctls: object) -> int:
     """Lose a segment after round trips without marks; return ssthresh of a window of ten."""
-    with Older(2000, ecn=1, slow_start_after_idle=0, **sysctls) as way:
+    # both ends: a listener that does not need ECN refuses a SYN whose IP header has it (tcp_ecn_create_request())
+    with Older(2000, ecn=1, congestion_control="dctcp", slow_start_after_idle=0, **sysctls) as way:
         sock = way.warm("dctcp", 200)  # alpha sinks by a sixteenth each, from 1 to 0
         sock.send(bytes(MSS))
         time.sleep(0.05)
@@ -168,12 +169,10 @@ def case_bbr_without_margin() -> str:
 
 
 def slow_start(**sysctls: object) -> int:
-    """Return the window at which CUBIC's train of ACKs ends slow start."""
+    """Return the window at which slow start ends, huge if it does not within the transfer."""
     with Older(800, wmem="4096 4194304 16777216", rmem="4096 4194304 16777216", **sysctls) as way:
         sock = way.connect("cubic")
-        before = counter("a", "TcpExt", "TCPHystartTrainDetect")
         Transfer(sock, way.receiver, 3_000_000).wait()
-        equal(counter("a", "TcpExt", "TCPHystartTrainDetect") - before, 1, "trains")
         return info(sock)["ssthresh"]
 
 
@@ -181,7 +180,7 @@ def case_hystart_in_milliseconds() -> str:
     """With a round trip of 0.8 ms the first millisecond that ends ends slow start, from a window of 16 on."""
     now, older = slow_start(), slow_start(cubic_clock_ms=1)
     equal(16 <= older <= 64 < now, True, f"windows {older} and {now}")
-    return f"{older} instead of {now}"
+    return f"{older}"
 
 
 if __name__ == "__main__":
