@@ -15,8 +15,8 @@ LAB = patches.root() / "tests" / "ocs" / "lab.py"
 INSIDE = build.HERE / "inside"
 
 
-def check(run_guest: RunGuest, scenario: Scenario, suite: str, name: str) -> None:
-    """Run a file of a suite. Fail unless each of its cases reports ok."""
+def check(run_guest: RunGuest, scenario: Scenario, suite: str, name: str, *shared: str) -> None:
+    """Run a file of a suite, with shared files of other suites. Fail unless each of its cases reports ok."""
     line = (
         "nsenter -t 1 -n ip link del ocs0; "  # the scenario's own switch is not used
         "mount -t tracefs none /sys/kernel/tracing; "  # Mininet's hosts have their own /sys
@@ -25,6 +25,7 @@ def check(run_guest: RunGuest, scenario: Scenario, suite: str, name: str) -> Non
         "dmesg | grep -A 20 -E 'WARNING:|BUG:' | sed 's/^/not ok kernel: /'"
     )
     files = [*(patches.root() / "tests" / suite).glob("*.py"), LAB]
+    files += [patches.root() / "tests" / path for path in shared]
     files += [INSIDE / "ocs.py", INSIDE / "ocs_netlink.py"]
     answer = run_guest(scenario, commands=[("a", line)], files=files).answers[0]
     lines = [line.strip() for line in answer.splitlines()]

@@ -29,7 +29,7 @@ PARAMETERS = Path("/sys/module/tcp_retcp/parameters")
 class Way:
     """Two namespaces and the path between them; gone at the end of the block."""
 
-    def __init__(self, *options: str) -> None:
+    def __init__(self, *options: str, delay_s: float = DELAY_S) -> None:
         sh(
             "ip netns add a",
             "ip netns add b",
@@ -45,7 +45,7 @@ class Way:
                     "ip netns exec NS sysctl -qw net.ipv4.tcp_slow_start_after_idle=0",
                     "ip netns exec NS sysctl -qw net.ipv4.tcp_no_metrics_save=1",
                     "ip netns exec NS ethtool -K eth0 tso off gso off gro off tx off rx off sg off",
-                    f"tc -n NS qdisc add dev eth0 root netem delay {DELAY_S * 1000:g}ms limit 100000",
+                    f"tc -n NS qdisc add dev eth0 root netem delay {delay_s * 1000:g}ms limit 100000",
                     "tc -n NS qdisc add dev eth0 clsact",
                     "ip -n NS link set eth0 up",
                     *options,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from rdcnlab.fields.quantities import Misfit, unique
 from rdcnlab.fields.units import DURATION, SIZE
-from rdcnlab.scenario import forwarding
-from rdcnlab.scenario.flow import UDP_HEADERS, Flow
+from rdcnlab.scenario import forwarding, older
+from rdcnlab.scenario.flow import UDP_HEADERS, VARIANTS, Flow
 from rdcnlab.scenario.mptcp import MOST_SUBFLOWS
 from rdcnlab.scenario.quic import QUIC_MTU
 from rdcnlab.scenario.routes import NoWay
@@ -56,10 +56,22 @@ def check(scenario: Scenario) -> None:
         raise Misfit("flows", "udp only", "at least one flow of another protocol: the end of those flows ends the run")
     if scenario.transport.ecn is False and any(flow.cc == "dctcp" for flow in scenario.flows):
         raise Misfit("transport.ecn", False, "true or auto, because without ECN dctcp would silently be reno")
+    _check_like(scenario)
     _check_notify(scenario, hosts)
     if scenario.probes.fold is not None and scenario.spans < 1:
         allowed = f"at least one span of probes.fold ({DURATION.format(scenario.probes.fold)}) after probes.fold_from"
         raise Misfit("limit", DURATION.format(scenario.limit), allowed)
+
+
+def _check_like(scenario: Scenario) -> None:
+    """Raise Misfit if a flow's congestion control is younger than the kernel that the transport is like."""
+    kernel = scenario.transport.like
+    lacking = {} if kernel is None else older.lacking(kernel)
+    for flow in scenario.flows:
+        if flow.protocol in ("tcp", "mptcp") and flow.cc in lacking:
+            known = ", ".join(cc for cc in VARIANTS if cc not in lacking)
+            allowed = f"with transport.like {kernel} one of {known}, because {lacking[flow.cc]}"
+            raise Misfit(f"flows.{flow.name}.cc", flow.cc, allowed)
 
 
 def _check_path(scenario: Scenario, place: str, path: Path) -> None:

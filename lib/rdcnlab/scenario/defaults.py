@@ -5,16 +5,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from rdcnlab.fields.quantities import EVERY
+from rdcnlab.scenario import older
 from rdcnlab.scenario.fabrics import FABRICS, fabric
 from rdcnlab.scenario.network import Network
 from rdcnlab.scenario.presets import Preset, preset, presets
 from rdcnlab.scenario.ranges import expanded, expanded_network
+from rdcnlab.scenario.settings import Transport
 from rdcnlab.scenario.timetable import BYPASS, ECMP
 
 
 def with_defaults(data: dict[str, Any], *, text: bool) -> dict[str, Any]:
     """Fill in values that depend on other fields: the settings of a preset, and the default path of flows."""
     data = _with_preset(data, text=text)
+    if isinstance(data.get("transport"), dict):
+        data = {**data, "transport": older.with_settings(data["transport"], {})}
     switch, network = data.get("switch"), data.get("network")
     # With several switches the default is the shortest way. A P4 program of the user decides itself where packets go.
     graph = bool(
@@ -25,6 +30,23 @@ def with_defaults(data: dict[str, Any], *, text: bool) -> dict[str, Any]:
         return data
     path = ECMP if graph else BYPASS
     return {**data, "flows": [{"path": path, **flow} if isinstance(flow, dict) else flow for flow in data["flows"]]}
+
+
+def like(transport: Transport, network: Network, kernel: str | None) -> dict[str, Any]:
+    """Return a transport, as plain data with every field, that is like another kernel.
+
+    Fields that a scenario with this network has without saying anything take the kernel's values; others stay.
+    """
+    preset_of = preset(network.name).scenario.get("transport", {}) if network.name in presets() else {}
+
+    def plain(given: dict[str, Any]) -> dict[str, Any]:
+        made = Transport.model_validate(older.with_settings(given, preset_of))
+        data: dict[str, Any] = made.model_dump(mode="json", context={EVERY: True})
+        return data
+
+    usual = plain({"like": transport.like})
+    now = transport.model_dump(mode="json", context={EVERY: True})
+    return plain({**{name: value for name, value in now.items() if value != usual[name]}, "like": kernel})
 
 
 def _with_preset(data: dict[str, Any], *, text: bool) -> dict[str, Any]:
@@ -44,6 +66,8 @@ def _with_preset(data: dict[str, Any], *, text: bool) -> dict[str, Any]:
             given = data.get(name)
             if name not in data:
                 data[name] = settings
+            elif name == "transport" and isinstance(given, dict):
+                data[name] = older.with_settings(given, settings)
             elif isinstance(settings, dict) and isinstance(given, dict):
                 data[name] = {**settings, **given}
     elif isinstance(network, dict) and isinstance(network.get("name"), str) and network["name"] in presets():

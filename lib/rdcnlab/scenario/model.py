@@ -13,10 +13,10 @@ import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from rdcnlab.fields.errors import InputError
-from rdcnlab.fields.quantities import EVERY, TEXT, Frozen, Later, Limit, Listed, whole
-from rdcnlab.scenario import consistency, display, edit, forwarding
+from rdcnlab.fields.quantities import EVERY, TEXT, Frozen, Later, Limit, Listed, Misfit, whole
+from rdcnlab.scenario import consistency, display, edit, forwarding, older
 from rdcnlab.scenario.check import input_error
-from rdcnlab.scenario.defaults import with_defaults
+from rdcnlab.scenario.defaults import like, with_defaults
 from rdcnlab.scenario.draws import draw
 from rdcnlab.scenario.flow import Flow
 from rdcnlab.scenario.kinds import SwitchKind
@@ -231,6 +231,10 @@ class Scenario(Frozen):
         if changes.keys() == {"seed"} and type(changes["seed"]) is int and not self.network.switches:
             return self._with_seed(changes["seed"])
         data: dict[str, Any] = self.model_dump(mode="json", context={EVERY: True})
+        kernel = next((changes[name] for name in ("transport.like", "transport__like") if name in changes), ...)
+        if kernel is None or kernel in older.KERNELS:
+            # first, so that settings among the changes win
+            data["transport"] = like(self.transport, self.network, kernel)
         for name, value in changes.items():
             edit.apply(data, name, _as_data(name, value))
         return self.from_dict(data)
@@ -265,6 +269,9 @@ class Scenario(Frozen):
     def dump(self) -> str:
         """Return YAML with units, as `load` reads it; fields with their default value are left out."""
         data = self.model_dump(mode="json", context={TEXT: True}, exclude_defaults=True)
+        if self.transport.like is not None:
+            # `load` would fill in the older kernel's settings where a field has the default of Linux 6.12.
+            data["transport"] = self.transport.model_dump(mode="json", context={TEXT: True})
         data = {name: data[name] for name in type(self).model_fields if name in data}
         known = preset(self.network.name) if self.network.name in presets() else None
         if known is not None and known.network == self.network:

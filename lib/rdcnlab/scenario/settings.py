@@ -27,6 +27,7 @@ from rdcnlab.fields.quantities import (
     whole,
 )
 from rdcnlab.scenario.kinds import EngineKind, SwitchKind
+from rdcnlab.scenario.older import Kernel
 from rdcnlab.scenario.p4 import Entry, ProgramField
 
 
@@ -76,11 +77,18 @@ def _auto(value: Any) -> Any:
     return None if value == "auto" else value
 
 
+def _version(value: Any) -> Any:
+    return str(value) if isinstance(value, float) else value  # YAML reads 4.15 as a number
+
+
 Triple = Annotated[tuple[Bytes31, Bytes31, Bytes31], Listed]
+#: A sysctl that keeps the kernel's own value (None) unless the scenario, or `like`, gives one.
+Switch01 = Annotated[Annotated[int, whole(0, 1)] | None, Later]
+Mode012 = Annotated[Annotated[int, whole(0, 2)] | None, Later]
 
 
 class Transport(Frozen):
-    """Settings of TCP; each field is the sysctl ``net.ipv4.tcp_<name>`` of Linux 6.12 with our patches.
+    """Settings of TCP; each field but `like` is the sysctl ``net.ipv4.tcp_<name>`` of Linux 6.12 with our patches.
 
     Parameters
     ----------
@@ -108,6 +116,18 @@ class Transport(Frozen):
         Keep one congestion state for each time-division network that the switch announces; needs `Scenario.notify`.
     tdtcp_pace : bool
         Pace the window of a network that becomes active again: send it segment by segment over one round trip.
+    like : {'4.15', '4.9', '4.4'} or None
+        An older kernel that TCP behaves like. It sets the fields below, `rmem` and `limit_output_bytes`, except those
+        that the scenario gives itself. ``docs/older-kernels.md`` lists all differences with their sources.
+    loss_timers : {0, 1, 2} or None
+        Timers of the tail loss probe and of RACK: 0 counts microseconds, 1 adds 2 jiffies after rounding up (4.15), 2
+        waits for 10 ms at least (4.9).
+    loss_detection : {0, 1, 2} or None
+        0: RACK alone. 1: RACK beside RFC 6675 (4.15). 2: RACK during a recovery only (4.9).
+    tlp_limited, prr_conservative, half_rcvbuf, dctcp_loss_by_alpha, bbr_plain, cubic_clock_ms : {0, 1} or None
+        1: the behaviour of older kernels; ``Documentation/networking/ip-sysctl.rst`` of our patches describes each.
+    comp_sack_nr, backlog_ack_defer, syn_linear_timeouts, tso_rtt_log : int or None
+        Sysctls of Linux 6.12; None leaves them as they are.
     """
 
     ecn: Annotated[bool | None, BeforeValidator(_auto)] = None
@@ -129,6 +149,19 @@ class Transport(Frozen):
     pacing_ca_ratio: Annotated[int, whole(0, 1000)] = 120
     tdtcp: Annotated[bool, Later] = False
     tdtcp_pace: Annotated[bool, Later] = False
+    like: Annotated[Kernel | None, BeforeValidator(_version), Later] = None
+    loss_timers: Mode012 = None
+    tlp_limited: Switch01 = None
+    loss_detection: Mode012 = None
+    prr_conservative: Switch01 = None
+    half_rcvbuf: Switch01 = None
+    dctcp_loss_by_alpha: Switch01 = None
+    bbr_plain: Switch01 = None
+    cubic_clock_ms: Switch01 = None
+    comp_sack_nr: Annotated[Annotated[int, whole(0, 255)] | None, Later] = None
+    backlog_ack_defer: Switch01 = None
+    syn_linear_timeouts: Annotated[Annotated[int, whole(0, 127)] | None, Later] = None
+    tso_rtt_log: Annotated[Annotated[int, whole(0, 31)] | None, Later] = None
 
     @model_validator(mode="after")
     def _triples_rise(self) -> Transport:

@@ -45,6 +45,8 @@ def sysctls(scenario: Scenario) -> dict[str, str]:
         value = getattr(settings, name)
         if name.startswith("tdtcp") and not value:
             continue  # off is the default, and stock kernels do not have this setting
+        if name == "like" or (value is None and name != "ecn"):
+            continue  # the kernel's own value
         if name == "ecn":
             # 2: accept ECN, and request it only if the congestion control needs it, as DCTCP does
             value = 2 if value is None else int(value)
