@@ -136,8 +136,8 @@ class Plain:
         block, channels, units = self.embedding.shape
         steps = normal.shape[1] // block
         blocks = normal[:, : steps * block].reshape(len(normal) * steps, block * channels)
-        embedded = (blocks @ self.embedding.reshape(block * channels, units) + self.shift).reshape(-1, steps, units)
-        return _shares(self.lstm(embedded)[:, -1] @ self.kernel + self.bias)
+        embedded: Floats = blocks @ self.embedding.reshape(block * channels, units) + self.shift
+        return _shares(self.lstm(embedded.reshape(-1, steps, units))[:, -1] @ self.kernel + self.bias)
 
 
 @dataclass(frozen=True)
