@@ -72,7 +72,7 @@ def _number(value: float) -> float:
 
 
 def _words(value: float, after: str) -> str:
-    ends = f" ({value.low:.3g} to {value.high:.3g})" if isinstance(value, Estimate) and value.known else ""
+    ends = f" ({value.low:.4g} to {value.high:.4g})" if isinstance(value, Estimate) and value.known else ""
     return f"{value:.4g}{after}{ends}"
 
 
