@@ -10,8 +10,10 @@ import pytest
 
 from rdcnlab.analysis.intervals import Estimate
 from rdcnlab.analysis.measured import Measured
+from rdcnlab.papers import aykurt
 from rdcnlab.papers.claims import Claim
-from rdcnlab.papers.verdicts import Verdict, judge, judge_numbers, row
+from rdcnlab.papers.verdicts import FLIPS, Verdict, judge, judge_numbers, row
+from rdcnlab.runs.store import Store
 
 GAIN: dict[str, Any] = {"expect": {"near": 24, "tolerance": "25 %"}, "none": 0, "unit": "%"}
 SMALL: dict[str, Any] = {"expect": {"below": 10}, "unit": "ms"}
@@ -94,3 +96,31 @@ def test_a_row() -> None:
     # the first wording is judged by the rule of its time: partly if some cases satisfied it
     partly = row("p", "i", "c", asked, None, first=Measured({"a": 1, "b": 20}), **known)
     assert partly["was"]["verdict"] == "partly"
+
+
+def test_a_verdict_that_half_of_the_seeds_would_change_is_undecided() -> None:
+    asked, whole = claim(**SMALL), Measured.one(Estimate(9, 8.5, 9.5))
+    same, other = Measured.one(Estimate(9.4, 0, 20)), Measured.one(10.1)
+    assert judge(asked, whole, [same, same]).verdict is Verdict.REPRODUCED
+    found = judge(asked, whole, [same, other])
+    assert (found.verdict, found.remark) == (Verdict.UNDECIDED, FLIPS)
+    # a half that lacks the runs of a claim says nothing
+    assert judge(asked, whole, [same, Measured()]).verdict is Verdict.REPRODUCED
+    # the reason of what the interval leaves open is the interval
+    assert judge(asked, Measured.one(Estimate(9, 7, 11)), [other, other]).remark == ""
+
+
+@pytest.mark.usefixtures("fake_engine")
+def test_halves_have_every_other_seed(store: Store) -> None:
+    item = aykurt.fig8a(seeds=5, periods_ms=[50])
+    runs = item.run(store=store, progress=False)
+    seeds = [sorted(run.scenario.seed for run in half) for half in item.halves(runs)]
+    assert seeds == [[0, 2, 4], [1, 3]]
+    assert item.halves(runs.select(lambda scenario: scenario.seed == 0)) == []
+    # with fewer runs of some scenarios a half would lack cases
+    more = aykurt.fig8a(seeds=2, periods_ms=[50, 10]).run(store=store, progress=False)
+    assert len(item.halves(more)) == 2
+    assert item.halves(more.part(0, 3)) == []
+    for kind in (aykurt.fig15, aykurt.tab3, aykurt.general):
+        assert kind.undivided
+        assert kind().halves(runs) == []

@@ -49,7 +49,7 @@ def together(states: pd.DataFrame) -> pd.Series[str]:
     found = np.where(
         (states == "fails").any(axis=1), "fails", np.where((states == "holds").all(axis=1), "holds", "open")
     )
-    return pd.Series(found, index=states.index)
+    return pd.Series(found, index=states.index, dtype=str)
 
 
 def interval(states: pd.Series[str]) -> tuple[float, float] | None:

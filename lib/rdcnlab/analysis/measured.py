@@ -89,7 +89,7 @@ def means_of_seeds(frame: pd.DataFrame, by: str, value: str) -> pd.DataFrame:
 
 
 def trend(frame: pd.DataFrame, over: str, value: str) -> Estimate:
-    """Return Spearman's coefficient of the mean of a column over another column; `frame` has the ``seed`` of each row."""
+    """Return Spearman's coefficient of the mean of a column over another column; `frame` has a column ``seed``."""
 
     def coefficient(part: pd.DataFrame) -> float:
         mean = part.groupby(over)[value].mean()

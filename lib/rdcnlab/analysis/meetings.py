@@ -16,8 +16,9 @@ from rdcnlab.runs.frame import Runs
 def meetings(runs: Runs) -> pd.DataFrame:
     """Return all meetings: ``run``, ``link``, ``begin_ns``, ``end_ns``."""
     parts = []
-    for run, until_s in windows.ends(runs).min(axis=1).droplevel("period_ms").items():
-        scenario, until_ns = runs[int(run)].scenario, until_s * 1e9
+    both_s = windows.ends(runs).min(axis=1).droplevel("period_ms")
+    for run, until_s in zip(both_s.index.astype(int), both_s, strict=True):
+        scenario, until_ns = runs[run].scenario, until_s * 1e9
         slots, _, phase = scenario.timetable(next(flow for flow in scenario.flows if flow.name == "migrated"))
         lengths = [slot.duration for slot in slots] * (int(until_ns // sum(slot.duration for slot in slots)) + 1)
         at = phase + np.cumsum([0, *lengths], dtype=np.int64)

@@ -135,9 +135,9 @@ class Plain:
         normal = (features - self.mean) / self.deviation
         block, channels, units = self.embedding.shape
         steps = normal.shape[1] // block
-        blocks = normal[:, : steps * block].reshape(len(normal) * steps, block * channels)
-        embedded = (blocks @ self.embedding.reshape(block * channels, units) + self.shift).reshape(-1, steps, units)
-        return _shares(self.lstm(embedded)[:, -1] @ self.kernel + self.bias)
+        blocks = np.asarray(normal[:, : steps * block], dtype=np.float32).reshape(-1, block * channels)
+        embedded: Floats = blocks @ self.embedding.reshape(block * channels, units) + self.shift
+        return _shares(self.lstm(embedded.reshape(-1, steps, units))[:, -1] @ self.kernel + self.bias)
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,7 @@ class Buffer(Item):
         """Measure at how many sizes statements hold, and whether a shared buffer behaves otherwise."""
         stats = self.stats(runs, shared=False)
         states = calibration.judged(stats, self.bounds)
-        alone = tables.listed(stats.loc["alone"], "kB", "in {:g} kB")
+        alone = tables.listed(stats.loc[["alone"]].droplevel("name"), "kB", "in {:g} kB")
         return {
             "satisfied": _satisfied(states[[*_WINDOWS, _LOSS]], f"the window of a single flow is {alone}"),
             "satisfied-by-windows": _satisfied(states[list(_WINDOWS)]),

@@ -8,7 +8,7 @@ from typing import ClassVar
 import pandas as pd
 
 from rdcnlab.analysis import competition, tables
-from rdcnlab.analysis.intervals import estimates, jackknife, same_sign
+from rdcnlab.analysis.intervals import Estimate, estimates, jackknife, same_sign
 from rdcnlab.analysis.measured import Measured, margins, means
 from rdcnlab.papers.aykurt.fig6a import Fig6a
 from rdcnlab.papers.aykurt.space import Period
@@ -49,7 +49,7 @@ class Fig6b(Fig6a):
                 | {f"{main}, same sign": same_sign(*of) for main, of in pairs.items()},
                 listed,
             ),
-            "larger-differences was": Measured({main: gap.low for main, gap in larger.items()}, listed),
+            "larger-differences was": Measured({main: _low(gap) for main, gap in larger.items()}, listed),
         }
 
     def _order(self, times: pd.DataFrame) -> float:
@@ -59,3 +59,8 @@ class Fig6b(Fig6a):
     def causes(self) -> list[Cause]:
         """Return no experiments; figure 6(a) has those on BBR's limits."""
         return []
+
+
+def _low(number: float) -> float:
+    """Return the lower end of a number's interval; without an interval the number itself."""
+    return number.low if isinstance(number, Estimate) and number.known else number

@@ -109,7 +109,7 @@ class Tab3(Item):
         plain = self.exam(runs, form="plain")
         seen = plain.confusion(self.cc)
         notes.append(f"the paper's plain network {variant.accuracy(seen):.4g} %")
-        measured = {"accuracy": Measured.one(held.judged(variant.accuracy, self.cc), "; ".join(notes))}
+        measured = {"accuracy": Measured.one(held.judged(variant.accuracy, self.cc).within(0, 100), "; ".join(notes))}
         if "bbr" in counts.index:
             wrong, there = (errors(of).filter(like="bbr").sum() for of in (counts, seen))
             measured["bbr-never"] = Measured.one(wrong, f"by the plain network {there:g}")
