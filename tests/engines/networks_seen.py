@@ -16,13 +16,15 @@ from pathlib import Path
 
 SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST, NLM_F_DUMP, NLMSG_DONE = 20, 1, 0x300, 3
 ESTABLISHED = 1 << 1
+#: Ask for what a protocol adds: INET_DIAG_INFO, as a bit.
+INFO = 1 << (2 - 1)
 #: INET_DIAG_SOCKOPT is the last attribute of plain TCP. TDTCP's begins with two bytes: networks, and the active one.
 LAST_OF_TCP = 22
 
 
 def sockets() -> dict[str, int]:
     """Return the active network of each TDTCP connection by the address of its peer."""
-    body = struct.pack("=BBBxI48x", socket.AF_INET, socket.IPPROTO_TCP, 0, ESTABLISHED)
+    body = struct.pack("=BBBxI48x", socket.AF_INET, socket.IPPROTO_TCP, INFO, ESTABLISHED)
     head = struct.pack("=IHHII", 16 + len(body), SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST | NLM_F_DUMP, 1, 0)
     found: dict[str, int] = {}
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 4) as sock:

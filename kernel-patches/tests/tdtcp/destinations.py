@@ -14,7 +14,7 @@ import socket
 import time
 from pathlib import Path
 
-from lab import Net, counter, equal, inside, main
+from lab import Net, counter, equal, inside, main, sh
 from ocs import BYPASS, slot
 from rack import MS, icmp, info
 
@@ -40,7 +40,7 @@ def hosts(networks: int = 4, push: int = 0):
 
 
 def connect(server: int, port: int = 5001, client: int = 0) -> tuple[socket.socket, socket.socket]:
-    """Return both ends of a connection, the client's first."""
+    """Return both ends of a connection, the client's first; either closes when nobody has it any more."""
     with inside(f"h{server}"):
         listener = socket.create_server((f"10.0.0.{server + 1}", port))
     with inside(f"h{client}"):
@@ -48,6 +48,14 @@ def connect(server: int, port: int = 5001, client: int = 0) -> tuple[socket.sock
     far, _ = listener.accept()
     listener.close()
     return near, far
+
+
+class Clients(list):
+    """Clients of h0; the other ends of their connections stay open as long."""
+
+    def __init__(self, *servers: int, port: int = 5001) -> None:
+        self.ends = [connect(server, port + n) for n, server in enumerate(servers)]
+        super().__init__(near for near, _ in self.ends)
 
 
 def table(host: int = 0) -> dict[str, tuple[int, ...]]:
@@ -76,7 +84,7 @@ def active(*ends: socket.socket) -> list[int]:
 def case_the_longest_prefix() -> str:
     """Of all prefixes with a destination the longest counts, whenever it came; without any, the default does."""
     with hosts():
-        ends = [connect(server)[0] for server in (1, 2, 3)]
+        ends = Clients(1, 2, 3)
         equal(active(*ends), [0, 0, 0], "at first")
         tell(FAR, 3)
         equal(active(*ends), [0, 0, 3], "a prefix of 32 bits")
@@ -86,14 +94,14 @@ def case_the_longest_prefix() -> str:
         equal(active(*ends), [2, 2, 3], "one between them")
         tell(ALL, 3)
         equal(active(*ends), [2, 2, 3], "the default is for others")
-        ends += [connect(server, 5002)[0] for server in (1, 2, 3)]
-        equal(active(*ends), [2, 2, 3] * 2, "connections that came later")
+        later = Clients(1, 2, 3, port=5011)
+        equal(active(*later), [2, 2, 3], "connections that came later")
         tell("10.0.0.0/24", 0)
         tell(NEAR, 0)
-        equal(active(*ends), [0, 0, 3] * 2, "changes")
+        equal(active(*ends, *later), [0, 0, 3] * 2, "changes")
         equal(list(table()), [FAR, NEAR, "10.0.0.0/24", ALL], "order of the table")
         sysctl(0, "tdn_count", 4)
-        equal(active(*ends), [0] * 6, "after tdn_count was written")
+        equal(active(*ends, *later), [0] * 6, "after tdn_count was written")
         equal(list(table()), [ALL], "the table, then")
         return ""
 
@@ -105,7 +113,7 @@ def case_two_networks_at_one_instant() -> str:
         for number, prefix in enumerate((NEAR, FAR)):
             net.ocs.class_set(number, week, phase=-10 * MS * number)
             net.ocs.port_set("p0", notify={"class": number, "dst": "10.0.0.1", "prefix": prefix})
-        near, far = connect(1)[0], connect(3)[0]
+        near, far = clients = Clients(1, 3)
         epoch = (time.monotonic_ns() // MS + 20) * MS
         net.ocs.start(epoch)
         seen = []
@@ -113,13 +121,15 @@ def case_two_networks_at_one_instant() -> str:
             time.sleep((epoch + day * 10 * MS + 5 * MS - time.monotonic_ns()) / 1e9)
             seen.append((info(near)["active"], info(far)["active"]))
         equal(seen, [(0, 1), (1, 2), (2, 0)] * 2, "(network towards h1, network towards h3), a day each")
+        equal([info(end)["switches"] > 3 for end in clients], [True, True], "both have changed")
         return str(seen)
 
 
 def case_refused() -> str:
     """Messages from beyond a router, and prefixes that are none, change nothing and are counted."""
     with hosts():
-        far = connect(3)[0]
+        clients = Clients(3)
+        far = clients[0]
         tell(FAR, 1)
         before, seen = counter("h0", "Icmp", "InErrors"), table()
         for ttl in (1, 64, 254):
@@ -143,7 +153,8 @@ def case_refused() -> str:
 def case_bounded() -> str:
     """No more prefixes than tdn_prefix_max; those that are there are told of on."""
     with hosts():
-        far = connect(3)[0]
+        clients = Clients(3)
+        far = clients[0]
         sysctl(0, "tdn_prefix_max", 2)
         before = counter("h0", "Icmp", "InErrors")
         for prefix in ("10.1.0.0/16", FAR, "10.2.0.0/16", "10.2.3.0/24"):
@@ -173,14 +184,13 @@ def case_bounded() -> str:
 def case_push_tells_only_whom_it_concerns() -> str:
     """A push goes through the connections to the prefix and no others; each of them takes notice without sending."""
     with hosts(push=1):
-        near = [connect(server, 5001 + n)[0] for n in range(5) for server in (1, 2)]
-        far = [connect(3, 5001 + n)[0] for n in range(3)]
+        near, far = Clients(*[1, 2] * 5), Clients(3, 3, 3)
         tell(FAR, 1)
-        equal([info(end)["active"] for end in near + far], [0] * 10 + [1] * 3, "networks")
+        equal([info(end)["active"] for end in [*near, *far]], [0] * 10 + [1] * 3, "networks")
         equal(table(), {FAR: (1, 1, 3, 3), ALL: (0, 0, 10, 0)}, "(active, changes, sockets, told)")
         for n in range(10):
             tell(FAR, n % 2)
-        equal([info(end)["switches"] for end in near + far], [0] * 10 + [11] * 3, "changes that each has seen")
+        equal([info(end)["switches"] for end in [*near, *far]], [0] * 10 + [11] * 3, "changes that each has seen")
         equal(table(), {FAR: (1, 11, 3, 33), ALL: (0, 0, 10, 0)}, "after ten changes")
         tell(FAR, 1)
         equal(table()[FAR], (1, 11, 3, 33), "what is no change is no event")
@@ -189,7 +199,7 @@ def case_push_tells_only_whom_it_concerns() -> str:
         tell(ALL, 2)
         equal(table()[ALL], (2, 1, 0, 0), "nobody is at the default any more")
         tell(NEAR, 3)
-        equal([info(end)["active"] for end in near + far], [3] * 10 + [1] * 3, "networks, then")
+        equal([info(end)["active"] for end in [*near, *far]], [3] * 10 + [1] * 3, "networks, then")
         equal(table()[NEAR], (3, 1, 10, 10), "(active, changes, sockets, told) of the other prefix")
         return ""
 
@@ -197,7 +207,8 @@ def case_push_tells_only_whom_it_concerns() -> str:
 def case_pull_tells_nobody() -> str:
     """Without push a change is one byte, and a connection takes notice when it sends."""
     with hosts():
-        far = connect(3)[0]
+        clients = Clients(3)
+        far = clients[0]
         tell(FAR, 1)
         equal(table()[FAR], (1, 1, 1, 0), "(active, changes, sockets, told)")
         equal(info(far)["active"], 0, "before it sends")
@@ -235,7 +246,9 @@ def case_ipv6() -> str:
         end, _ = listener.accept()
         equal(active(mapped), [1], "mapped")
         with inside("h0"):
-            Path("/proc/sys/net/ipv6/conf/lo/disable_ipv6").write_text("0")
+            for name in ("all", "lo"):
+                Path(f"/proc/sys/net/ipv6/conf/{name}/disable_ipv6").write_text("0")
+            sh("ip link set lo up")
             there = socket.create_server(("::1", 5002), family=socket.AF_INET6)
             near = socket.create_connection(("::1", 5002))
         far, _ = there.accept()
