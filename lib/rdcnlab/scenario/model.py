@@ -13,7 +13,7 @@ import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from rdcnlab.fields.errors import InputError
-from rdcnlab.fields.quantities import EVERY, TEXT, Frozen, Later, Limit, Listed, Misfit, whole
+from rdcnlab.fields.quantities import EVERY, TEXT, Frozen, Later, Limit, Listed, whole
 from rdcnlab.scenario import consistency, display, edit, forwarding, older
 from rdcnlab.scenario.check import input_error
 from rdcnlab.scenario.defaults import like, with_defaults

@@ -19,8 +19,8 @@ from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario
 
-#: A receiver accepts a timestamp that is one tick old (TCP_PAWS_WINDOW of Linux). Two ticks of 1 ms begin more than 1 ms
-#: apart, and at most 2 ms: a shorter queue discards nothing, a longer one does whenever it is full.
+#: A receiver accepts a timestamp that is one tick old (TCP_PAWS_WINDOW of Linux). What is two ticks of 1 ms old was
+#: sent more than 1 ms before: a shorter queue discards nothing. After more than 2 ms it is two ticks old for sure.
 _NEVER_MS, _SURE_MS = 1.0, 2.0
 
 
@@ -63,11 +63,12 @@ class Discards(Item):
         return [scenario for changes in settings for scenario in grid(changes, **at)]
 
     def plot(self, runs: Runs) -> Figure:
-        """Draw discarded and needlessly repeated segments and the migrated flow's time, over the length of the queue."""
+        """Draw what is discarded, what is sent again needlessly, and the migrated flow's time, over the queue."""
         rows = {"discards": "discarded / move", "needless": "needless again / move", "fct_s": "migrated flow [s]"}
         counted = _counted(runs)
         with figures.style():
-            figure = figures.Drawing(figsize=(3.2 * len(self.periods_ms), 5.6), layout="constrained")
+            size = (3.2 * len(self.periods_ms), 5.6)
+            figure = figures.Drawing(figsize=size, layout="constrained")
             grid_of = figure.subplots(len(rows), len(self.periods_ms), sharex=True, sharey="row", squeeze=False)
             for column, period in enumerate(self.periods_ms):
                 here = counted[counted["period_ms"] == period]

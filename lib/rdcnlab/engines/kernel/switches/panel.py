@@ -125,7 +125,7 @@ def check(scenario: Scenario, wiring: Wiring, switch: int, kind: str) -> None:
         for place, _ in entry.way.flows:
             flow = scenario.flows[place]
             if flow.protocol == "mptcp":
-                words = f"another protocol: it passes {name}, which is {kind}, and only a switch ocs tells subflows apart"
+                words = f"another: it passes {name}, which is {kind}, and only a switch ocs tells subflows apart"
                 raise InputError.of(f"flows.{flow.name}.protocol", flow.protocol, words)
         if schedule is not None and schedule.echo is not None and name in (entry.way.route.first, entry.way.echo):
             words = f"nothing; {name} is {kind}, and only a switch ocs sets the flag of reTCP"
@@ -142,7 +142,7 @@ def check(scenario: Scenario, wiring: Wiring, switch: int, kind: str) -> None:
             raise InputError.of(f"{field}.queue", "given", allowed.format("nothing", "has queues of schedules"))
         if schedule.queues:
             raise InputError.of(f"{field}.dark", schedule.dark, allowed.format("drop", "holds packets back"))
-    told = () if scenario.notify is None else scenario.listening()
+    told = () if scenario.notify is None else [each.host for each in scenario.notifications()]
     for host in told:
         if wiring.stations[host].switch == switch:
             raise InputError.of("notify", host, f"hosts at switches ocs only; {host} is at {name}, which is {kind}")
