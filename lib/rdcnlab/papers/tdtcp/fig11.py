@@ -31,7 +31,7 @@ class Fig11(Throughput):
         Delays in us; 0 means all optimisations.
     """
 
-    runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 5}
+    runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 3}
 
     variants: Variants = ("tdtcp",)
     delays_us: Annotated[tuple[int, ...], Field(min_length=2), Listed] = (0, 5, 10, 20, 40, 80, 180)

@@ -44,7 +44,7 @@ class Weeks(Item):
     """
 
     difference: ClassVar[Difference] = "both"
-    runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 10}
+    runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 6}
     #: Duration of a run in network time. A quarter of the paper's 2 s has 257 weeks after the first hundred, and ten
     #: seeds together have more weeks than the paper's run; docs/decisions/tdtcp-network.md has the intervals.
     of_profile: ClassVar[dict[str, str]] = {"quick": "300 ms", "paper": "500 ms"}

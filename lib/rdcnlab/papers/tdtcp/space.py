@@ -40,9 +40,14 @@ _VARIANTS: dict[str, dict[str, Any]] = {
 }
 #: What the artefact's variants have in addition. Its reTCP hears of a circuit 600 us ahead also where no queue grows.
 _NOTICE: dict[str, Any] = {"network.schedules.reverse.echo": {"of": "forward", "in_advance": 600_000}}
-_IN_ARTEFACT: dict[str, dict[str, Any]] = {"retcp": _NOTICE}
-# LIKE: kernels of the artefact's variants, through `transport.like`, which is not there yet. Once it is, add
-# {"transport.like": "4.15"} to _IN_ARTEFACT for cubic, dctcp, retcp and retcpdyn.
+#: These variants ran on Linux 4.15 there. MPTCP ran on 4.19, and TDTCP on 5.8, whose differences are not restored.
+_OLDER: dict[str, Any] = {"transport.like": "4.15"}
+_IN_ARTEFACT: dict[str, dict[str, Any]] = {
+    "cubic": _OLDER,
+    "dctcp": _OLDER,
+    "retcp": {**_OLDER, **_NOTICE},
+    "retcpdyn": _OLDER,
+}
 #: The networks differ in latency and bandwidth, or in one of them.
 Difference = Literal["both", "bandwidth", "latency"]
 #: RTTs [us] of the packet network and of the circuit for a full frame and its ACK, and their rates [Gb/s]. In the
