@@ -8,7 +8,7 @@ import time
 from lab import Trace, Transfer, counter, equal, inside, main, until
 from rack import CIRCUIT, MS, PACKET, TCP_TDTCP, TCP_TDTCP_CONGESTION, US, Rack, info
 
-INET_DIAG_TDTCP = 1024
+INET_DIAG_INFO, INET_DIAG_TDTCP = 2, 1024
 WEEK = ((180 * US, PACKET),) * 6 + ((180 * US, CIRCUIT),)
 
 
@@ -155,7 +155,8 @@ def networks_in_sock_diag(host: str) -> dict[int, bytes]:
     """Return struct tcp_td_info of the TCP sockets in a host that sock_diag gives one for, by their local port."""
     with inside(host):
         sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 4)
-    request = struct.pack("<BBBBI48s", socket.AF_INET, socket.IPPROTO_TCP, 0, 0, 0xFFFFFFFF, b"")
+    extensions = 1 << (INET_DIAG_INFO - 1)  # attributes of a protocol's own come with tcp_info
+    request = struct.pack("<BBBBI48s", socket.AF_INET, socket.IPPROTO_TCP, extensions, 0, 0xFFFFFFFF, b"")
     sock.send(struct.pack("<IHHII", 16 + len(request), 20, 0x301, 1, 0) + request)
     networks: dict[int, bytes] = {}
     while True:
