@@ -5,8 +5,8 @@ import socket
 import struct
 import time
 
-from lab import Transfer, counter, equal, main
-from older import Older, departures, info, lost
+from lab import Transfer, counter, equal, main, sh
+from older import Older, aligned, departures, info, lost
 from path import RECOVERY, course
 
 DISORDER = 1
@@ -85,26 +85,45 @@ def case_three_duplicates() -> str:
     return ""
 
 
-def recovery(**sysctls: object) -> list:
-    """Return the course of a transfer through a short queue, which loses many segments."""
-    with Older(20_000, **sysctls) as way:
-        way.narrow()
-        sock = way.connect("reno")
-        return course(sock, way.receiver, 5_000_000, {})
+def recovery(**sysctls: object) -> int:
+    """Lose segments 0 and 21 to 37 of a window of 40; return how many leave in the round trip of their SACKs."""
+    rtt_us = 20_000
+    # each segment out of order is acknowledged by itself
+    with Older(rtt_us, early_retrans=0, comp_sack_nr=0, rmem="4096 4194304 16777216", **sysctls) as way:
+        sh("ip -n a route replace 10.0.0.0/24 dev eth0 src 10.0.0.1 initcwnd 40")
+        sock = way.warm()
+        equal(info(sock)["cwnd"], 40, "window")
+        with departures() as seen:
+            time.sleep(0.1)
+            for number in range(40):
+                lost(sock, number == 0 or 21 <= number < 38)
+                sock.send(bytes(MSS))
+            lost(sock, False)
+            time.sleep(3 * rtt_us / 1e6)
+        since = [instant - seen[0][0] for instant, _ in seen]
+        equal(len([ns for ns in since if ns < rtt_us * 500]), 40, "segments of the window")
+        return len([ns for ns in since if rtt_us * 500 <= ns < rtt_us * 1500])
 
 
 def case_recovery_by_delivery() -> str:
-    """Proportional rate reduction sends less after further losses: another course, with no larger a window in it."""
-    usual, conservative, again = recovery(), recovery(prr_conservative=1), recovery()
-    equal(again, usual, "the same course twice")
-    equal(conservative != usual, True, "another course")
-    ends = [max(row["retrans"] for row in rows) for rows in (usual, conservative)]
-    return f"{ends} segments sent again"
+    """After further losses proportional rate reduction sends as much as was delivered; conservatively 1 an ACK.
+
+    Recovery begins at the third SACK, with ssthresh 20, half of the window.  Only segment 0 is lost then and leaves.
+    The SACK of segment 38, the 19th in recovery, tells that 17 more are lost, so that 2 are in flight.  What was
+    delivered and not yet made up for is 19 - 1, so all 17 leave at once.  Conservatively 1 leaves now, and 1 at the
+    SACK of segment 39.
+    """
+    found = [recovery(prr_conservative=conservative) for conservative in (0, 1)]
+    equal(found, [18, 3], "segments in the round trip after the losses")
+    return ""
 
 
 def window(**sysctls: object) -> int:
     """Return the receive window at the end of a transfer whose receiver reads at once."""
     with Older(2000, rmem="4096 87380 6291456", wmem="4096 16384 16777216", **sysctls) as way:
+        # Segments of a line come one by one. If a whole window came at one instant, all but its first segment would
+        # wait unread whenever tcp_rcv_space_adjust() counts what was read, and the buffer would never grow.
+        way.narrow("10gbit", 100_000)
         sock = way.connect("reno")
         Transfer(sock, way.receiver, 60_000_000).wait()
         return info(sock)["snd_wnd"]
@@ -113,16 +132,17 @@ def window(**sysctls: object) -> int:
 def case_half_of_the_buffer() -> str:
     """Half of the largest buffer of 6 MiB is 3 MiB; the share of payload in segments of 1500 B is more."""
     half, share = window(half_rcvbuf=1), window()
-    # what is not read yet, and rounding to the window scale, are missing
-    equal(0.95 * 3 * 2**20 <= half <= 3 * 2**20, True, f"half {half}")
+    # the segment that arrives takes half of its memory, which is less than two segments' payload, from the window
+    equal(3 * 2**20 - MSS < half <= 3 * 2**20, True, f"half {half}")
     equal(share > 3.3 * 2**20, True, f"share {share}")
     return f"{half} and {share} B"
 
 
 def dctcp_loss(**sysctls: object) -> int:
     """Lose a segment after round trips without marks; return ssthresh of a window of ten."""
-    # both ends: a listener that does not need ECN refuses a SYN whose IP header has it (tcp_ecn_create_request())
-    with Older(2000, ecn=1, congestion_control="dctcp", slow_start_after_idle=0, **sysctls) as way:
+    with Older(2000, ecn=1, slow_start_after_idle=0, **sysctls) as way:
+        # b too: a listener that does not need ECN refuses a SYN whose IP header has it (tcp_ecn_create_request())
+        sh("ip -n b route replace 10.0.0.0/24 dev eth0 src 10.0.0.2 congctl dctcp")
         sock = way.warm("dctcp", 200)  # alpha sinks by a sixteenth each, from 1 to 0
         sock.send(bytes(MSS))
         time.sleep(0.05)
@@ -168,19 +188,31 @@ def case_bbr_without_margin() -> str:
     return f"windows {cwnd} and {plain_cwnd}"
 
 
-def slow_start(**sysctls: object) -> int:
-    """Return the window at which slow start ends, huge if it does not within the transfer."""
-    with Older(800, wmem="4096 4194304 16777216", rmem="4096 4194304 16777216", **sysctls) as way:
+def slow_start(phase: int, **sysctls: object) -> int:
+    """Start `phase` ns after a millisecond; return the window at which slow start ends, huge if it does not."""
+    with Older(1000, wmem="4096 4194304 16777216", rmem="4096 4194304 16777216", **sysctls) as way:
+        way.narrow("10gbit", 100_000)  # ACKs come one by one
         sock = way.connect("cubic")
+        aligned(phase)
         Transfer(sock, way.receiver, 3_000_000).wait()
         return info(sock)["ssthresh"]
 
 
 def case_hystart_in_milliseconds() -> str:
-    """With a round trip of 0.8 ms the first millisecond that ends ends slow start, from a window of 16 on."""
-    now, older = slow_start(), slow_start(cubic_clock_ms=1)
-    equal(16 <= older <= 64 < now, True, f"windows {older} and {now}")
-    return f"{older}"
+    """Half of a round trip of 1 ms is 0 ms, so a millisecond that ends among ACKs ends slow start; from 16 on.
+
+    ACKs come 1 ms after their segments, up to one in 1.2 us.  Those of the first window begin 10 us before a
+    millisecond ends, or 900 us before.  In microseconds their instant does not matter: ACKs must last for half of the
+    round trip and of what 256 KiB take, 1 ms at most; that is more than 800 segments while windows grow.
+    """
+    (late, early), (late_ms, early_ms) = (
+        [slow_start(phase, cubic_clock_ms=ms) for phase in (990_000, 100_000)] for ms in (0, 1)
+    )
+    equal(late, early, "windows by microseconds")
+    equal(late > 800, True, f"window {late}")
+    equal(16 <= late_ms <= 20, True, f"10 us before a millisecond: window {late_ms}")
+    equal(early_ms > 40, True, f"900 us before a millisecond: window {early_ms}")
+    return f"{late}, {late_ms}"
 
 
 if __name__ == "__main__":

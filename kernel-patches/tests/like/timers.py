@@ -3,7 +3,7 @@
 
 import time
 
-from lab import counter, equal, main
+from lab import counter, equal, main, sh
 from older import TICK, Older, aligned, departures, info, lost
 
 MS = 1_000_000
@@ -98,16 +98,25 @@ def case_rack_timer() -> str:
 
 
 def limited_by_receiver(**sysctls: object) -> int:
-    """Fill a small receive window of which the last segments are lost; return the number of probes."""
-    with Older(800, rmem="4096 16384 16384", **sysctls) as way:
-        sock = way.warm()
-        lost(sock, True)
+    """Lose what leaves when the receive window opens while data wait; return the number of probes.
+
+    What a socket call sends leaves segment by segment with nothing behind it, so the data have to wait before.
+    """
+    with Older(800, rmem="4096 65536 65536", **sysctls) as way:
+        sh("ip -n a route replace 10.0.0.0/24 dev eth0 src 10.0.0.1 initcwnd 60")
+        sock = way.warm(times=5)  # so few ACKs are not delayed
         sock.setblocking(False)
-        sock.send(bytes(40 * 1448))
-        time.sleep(0.1)
+        sock.send(bytes(80 * 1448))
+        time.sleep(0.1)  # a delayed ACK takes 40 ms
+        seen = info(sock)
+        equal((seen["unacked"], seen["snd_wnd"] < 1448), (0, True), f"the window is full: {seen}")
+        before = counter("a", "TcpExt", "TCPLossProbes")
+        lost(sock, True)
+        way.receiver.recv(1 << 20)
+        time.sleep(0.1)  # enough for a probe, too short for a timeout
         seen = info(sock)
         equal(0 < seen["unacked"] < seen["cwnd"], True, f"in flight, below the window: {seen}")
-        return counter("a", "TcpExt", "TCPLossProbes")
+        return counter("a", "TcpExt", "TCPLossProbes") - before
 
 
 def case_probes_when_limited() -> str:

@@ -91,12 +91,12 @@ class Way:
         else:
             sh(f"tc -n {ns} filter del dev eth0 egress pref 1")
 
-    def narrow(self) -> None:
-        """Give the way of the data 50 Mb/s and a queue of 60 packets, out of the sender's sight."""
+    def narrow(self, rate: str = "50mbit", packets: int = 60) -> None:
+        """Give the way of the data a rate and a queue, out of the sender's sight."""
         sh(
             "ip -n b link add ifb0 type ifb",
             "ip -n b link set ifb0 up",
-            "tc -n b qdisc add dev ifb0 root netem rate 50mbit limit 60",
+            f"tc -n b qdisc add dev ifb0 root netem rate {rate} limit {packets}",
             "tc -n b filter add dev eth0 ingress pref 3 matchall action mirred egress redirect dev ifb0",
         )
 
