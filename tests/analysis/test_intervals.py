@@ -103,7 +103,7 @@ def test_estimates_of_means() -> None:
     assert found["a"].known
     assert not found["b"].known
     measured = Measured.each(means(frame, "case", "x"), "case {}")
-    assert measured.text("s") == "case a: 2 s (-10.7 to 14.7), case b: 5 s"
+    assert measured.text("s") == "case a: 2 s (-10.71 to 14.71), case b: 5 s"
 
 
 def test_two_numbers_have_one_sign_if_the_smaller_is_surely_on_the_side_of_the_larger() -> None:
