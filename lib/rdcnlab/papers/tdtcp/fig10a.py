@@ -65,8 +65,6 @@ class Fig10a(Weeks):
 
     def causes(self) -> list[Cause]:
         """Return the share of days for single flows, also in an experiment that spreads a stored window's burst."""
-        if self.column != "text":
-            return []
         paced = self.again(variants=("tdtcp",), changes=PACED)
         return [Cause("quiet-days", item, item.quiet_flows) for item in (self, paced)]
 

@@ -53,9 +53,13 @@ class Fig10b(Fig10a):
     def causes(self) -> list[Cause]:
         """Return an experiment that spreads a stored window's burst, and CUBIC's retransmissions per lost packet."""
         if self.column != "text":
-            return []
+            return [Cause("most-cubic", self, self._for_each_lost), Cause("most-tdtcp", self, self._most_lost)]
         paced = self.again(variants=("tdtcp",), changes=PACED)
         return [Cause("p90-tdtcp", paced), Cause("most-cubic", self, self._for_each_lost)]
+
+    def _most_lost(self, runs: Runs) -> Measured:
+        """Measure how many packets the queue lost at most in a day."""
+        return Measured({name: of["count"].max() for name, of in self.counts(runs, "drop_tail").items()})
 
     def _for_each_lost(self, runs: Runs) -> Measured:
         found: dict[str, float] = {}

@@ -8,8 +8,9 @@ import pandas as pd
 from rdcnlab.analysis import folded
 from rdcnlab.analysis.intervals import estimates, jackknife
 from rdcnlab.analysis.measured import Measured
+from rdcnlab.papers.item import Cause
 from rdcnlab.papers.tdtcp.graphs import Occupancy, Variants
-from rdcnlab.papers.tdtcp.space import CIRCUIT, STEADY
+from rdcnlab.papers.tdtcp.space import CIRCUIT, CROSSING, STEADY
 from rdcnlab.runs.frame import Runs
 
 
@@ -32,6 +33,10 @@ class Fig13(Occupancy):
             measured["cubic-stable"] = Measured.one(jackknife(settled, _largest_distance, by="run") / room)
             measured["cubic-empty"] = Measured.one(empty / room)
         return measured
+
+    def causes(self) -> list[Cause]:
+        """Return an experiment on the effect of MPTCP's isolation."""
+        return [Cause("mptcp-dip", self.again(variants=("mptcp",), changes=CROSSING))] if self.column == "text" else []
 
 
 def _largest_distance(lengths: pd.DataFrame) -> float:

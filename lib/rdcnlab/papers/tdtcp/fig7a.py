@@ -6,7 +6,7 @@ from __future__ import annotations
 from rdcnlab.analysis.measured import Measured, over
 from rdcnlab.papers.item import Cause
 from rdcnlab.papers.tdtcp.graphs import Throughput
-from rdcnlab.papers.tdtcp.space import CROSSING, PACED, parameter
+from rdcnlab.papers.tdtcp.space import CROSSING, parameter
 from rdcnlab.runs.frame import Runs
 
 
@@ -20,12 +20,11 @@ class Fig7a(Throughput):
         return measured | {"retcp-as-cubic": over(goodput, "retcp", "cubic")}
 
     def causes(self) -> list[Cause]:
-        """Return experiments on the effects of the initial burst, of MPTCP's isolation and of the ACKs' circuit."""
+        """Return experiments on the effects of MPTCP's isolation and of the ACKs' circuit."""
         if self.column != "text":
             return []
         apart = parameter("reverse")
         return [
-            Cause("over-dctcp", self.again(variants=("tdtcp", "cubic", "dctcp"), changes=PACED)),
             Cause("over-mptcp", self.again(variants=("tdtcp", "mptcp"), changes=CROSSING)),
             Cause("retcp-as-cubic", self.again(variants=("cubic", "retcp"), changes=apart)),
         ]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from rdcnlab.analysis.measured import Measured, lowest
 from rdcnlab.papers.item import Cause
 from rdcnlab.papers.tdtcp.graphs import Occupancy
-from rdcnlab.papers.tdtcp.space import AFTER, AHEAD, BEFORE, CIRCUIT_END, LATER, PACED, STEADY
+from rdcnlab.papers.tdtcp.space import AFTER, AHEAD, BEFORE, CIRCUIT_END, LATER, PACED, STEADY, parameter
 from rdcnlab.runs.frame import Runs
 
 
@@ -30,8 +30,13 @@ class Fig7b(Occupancy):
         return Measured({words: each.cases[""] for words, each in found.items() if each.cases}, note)
 
     def causes(self) -> list[Cause]:
-        """Return an experiment that spreads the initial burst of a stored window."""
+        """Return an experiment that spreads the initial burst of a stored window; for the artefact, on the ACKs' days."""
         if self.column != "text":
-            return []
+            same_days = self.again(variants=("tdtcp",), changes=parameter("reverse", "text"))
+            return [Cause("tdtcp-lowest", self, self._without_mptcp), Cause("tdtcp-burst", same_days)]
         kept = {"profile": self.profile, "seeds": self.seeds}
         return [Cause("tdtcp-lowest", self.again(variants=("tdtcp", "retcp"), changes=PACED, **kept))]
+
+    def _without_mptcp(self, runs: Runs) -> Measured:
+        """Measure by how much the queues of all others but MPTCP are above that of TDTCP."""
+        return lowest(self.waiting(runs).drop(index="mptcp", errors="ignore"), "tdtcp")

@@ -117,12 +117,12 @@ def delay_ns(base: Scenario, rate: int, rtt_us: float) -> int:
     return base.network.delay_ns(first.src, first.dst, mtu, TCP_HEADERS, rate=rate, rtt_ns=rtt_ns)
 
 
-def parameter(name: str) -> dict[str, Any]:
-    """Return the changes, for `Scenario.with_`, that give the text's testbed one `Parameter` of the artefact's testbed.
+def parameter(name: str, column: str = "artefact") -> dict[str, Any]:
+    """Return the changes, for `Scenario.with_`, that give a testbed one `Parameter` of the testbed of another column.
 
-    With other rates of the hosts, links have other delays, so that RTTs are as before.
+    What ``isolation`` and ``notice`` change is always that of the artefact. With other rates of the hosts, links have other delays, so that RTTs are as before.
     """
-    other = preset(NETWORKS["artefact"]).network
+    other = preset(NETWORKS[column]).network
     if name == "isolation":
         return dict(CROSSING)
     if name == "notice":
