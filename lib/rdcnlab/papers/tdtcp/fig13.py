@@ -10,7 +10,7 @@ from rdcnlab.analysis.intervals import estimates, jackknife
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.papers.item import Cause
 from rdcnlab.papers.tdtcp.graphs import Occupancy, Variants
-from rdcnlab.papers.tdtcp.space import CIRCUIT, CROSSING, STEADY
+from rdcnlab.papers.tdtcp.space import CIRCUIT, STEADY
 from rdcnlab.runs.frame import Runs
 
 
@@ -35,8 +35,8 @@ class Fig13(Occupancy):
         return measured
 
     def causes(self) -> list[Cause]:
-        """Return an experiment on the effect of MPTCP's isolation."""
-        return [Cause("mptcp-dip", self.again(variants=("mptcp",), changes=CROSSING))] if self.column == "text" else []
+        """Return the other testbed, on which MPTCP's queue dips."""
+        return [Cause("mptcp-dip", self.as_run)] if self.column == "text" else []
 
 
 def _largest_distance(lengths: pd.DataFrame) -> float:

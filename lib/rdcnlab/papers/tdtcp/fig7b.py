@@ -30,7 +30,7 @@ class Fig7b(Occupancy):
         return Measured({words: each.cases[""] for words, each in found.items() if each.cases}, note)
 
     def causes(self) -> list[Cause]:
-        """Return an experiment that spreads the initial burst of a stored window; for the artefact, on the ACKs' days."""
+        """Return an experiment that spreads the initial burst; on the artefact's testbed one on the ACKs' days."""
         if self.column != "text":
             same_days = self.again(variants=("tdtcp",), changes=parameter("reverse", "text"))
             return [Cause("tdtcp-lowest", self, self._without_mptcp), Cause("tdtcp-burst", same_days)]

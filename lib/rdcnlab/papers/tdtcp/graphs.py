@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -57,6 +57,11 @@ class Weeks(Item):
     def cases(self) -> tuple[str, ...]:
         """Names of the cases to compare: the variants, unless a figure defines others."""
         return self.variants
+
+    @property
+    def as_run(self) -> Self:
+        """The same item on the testbed that the artefact ran, for causes that this testbed shows."""
+        return self.again(column="artefact", profile=self.profile, seeds=self.seeds)
 
     def base(self, variant: str, seed: int) -> Scenario:
         """Return the scenario of a variant, in network time."""

@@ -120,7 +120,8 @@ def delay_ns(base: Scenario, rate: int, rtt_us: float) -> int:
 def parameter(name: str, column: str = "artefact") -> dict[str, Any]:
     """Return the changes, for `Scenario.with_`, that give a testbed one `Parameter` of the testbed of another column.
 
-    What ``isolation`` and ``notice`` change is always that of the artefact. With other rates of the hosts, links have other delays, so that RTTs are as before.
+    What ``isolation`` and ``notice`` change is always that of the artefact. With other rates of the hosts, links have
+    other delays, so that RTTs are as before.
     """
     other = preset(NETWORKS[column]).network
     if name == "isolation":
