@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 
 from rdcnlab.engines.kernel.switches.bmv2 import install as bmv2_install
+from rdcnlab.engines.kernel.wiring import wire
 from rdcnlab.fields.errors import RunError
 from rdcnlab.scenario import Scenario
 from tests.engines.conftest import RunGuest
@@ -159,7 +160,8 @@ def test_packets_of_no_flow_take_the_shortest_way_through_any_kind(run_guest: Ru
     hosts = [{"name": f"h{name}", "at": name, "rate": "10 Gb/s"} for name in "ab"]
     network = {"name": "line", "switches": switches, "hosts": hosts, "links": links}
     scenario = Scenario.from_dict({"network": network, "flows": [flow("f", "ha", "hb", size="100 kB")]})
-    seen = run_guest(scenario, commands=[("ha", "ping -c 1 -W 1 10.0.0.2 || true")])
+    there = wire(scenario).stations["hb"].ip
+    seen = run_guest(scenario, commands=[("ha", f"ping -c 1 -W 1 {there} || true")])
     assert "1 received" in seen.answers[0]
     assert set(seen.tables["throughput"]["where"]) == {"l0@a", "l1@middle", "receiver"}
     counters = json.loads((seen.directory / "switch.json").read_text())["middle"]["panel"]
