@@ -39,7 +39,7 @@ class Discards(Item):
 
     reads: ClassVar[tuple[str, ...]] = ("flows", "events")
     parts: ClassVar[dict[str, Part]] = {"events": Part(("t_ns", "event", "flow"), tick=100_000)}
-    runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 5}
+    runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 3}
 
     cc: Variant = "cubic"
     buffers_kB: Annotated[tuple[Annotated[int, whole(100, 100_000)], ...], Field(min_length=1), Listed] = (  # noqa: N815  (unit)
