@@ -117,7 +117,7 @@ class Weeks(Item):
     def captioned(self, figure: Figure, runs: Runs) -> Figure:
         """Write below a figure which testbed it shows, and how many flows were starved."""
         text = f"{self.testbed.title}; {self.starved(runs)}"
-        figure.text(0.01, 0.0, text, fontsize="x-small", color=figures.REFERENCE, va="top")
+        figure.supxlabel(text, x=0.01, ha="left", fontsize="x-small", color=figures.REFERENCE)
         return figure
 
 
