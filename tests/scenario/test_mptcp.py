@@ -101,8 +101,8 @@ def test_each_subflow_has_its_class_in_a_graph(isolation: str, there: int, back:
     switches = plan.compile_plan(Scenario.from_dict(data))["switches"]
     ways = [[rule for rule in switch["rules"] if rule["prio"] < 65_000] for switch in switches]
     assert [len({rule["class_id"] for rule in rules}) for rules in ways] == [there, back]
-    assert [rule["dst"] for rule in ways[0]] == ["10.0.0.17", "10.1.0.17"]
-    assert [(rule["src"], rule["dst"]) for rule in ways[1]] == [("10.0.0.17", "10.0.0.1"), ("10.1.0.17", "10.0.0.1")]
+    assert [rule["dst"] for rule in ways[0]] == ["10.1.0.17", "10.1.1.17"]
+    assert [(rule["src"], rule["dst"]) for rule in ways[1]] == [("10.1.0.17", "10.0.0.1"), ("10.1.1.17", "10.0.0.1")]
     for switch in switches:
         classes = {entry["id"]: entry for entry in switch["classes"]}
         told = {entry["class"] for entry in switch["notify"]}
