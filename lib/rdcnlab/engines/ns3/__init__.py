@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ns3 engine: the network simulator ns-3 with our models of switches, hosts and sockets, in C++."""
+
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+from typing import Any
+
+from rdcnlab.engines import Outcome, Progress
+from rdcnlab.engines.ns3 import build, check, identity, observe, plan, process
+from rdcnlab.scenario import Scenario
+
+__all__ = ["Ns3Engine"]
+
+
+class Ns3Engine:
+    """An engine that runs scenarios on ns-3. It needs the extra ``ns3`` and a C++ compiler."""
+
+    name = "ns3"
+
+    def identity(self, scenario: Scenario) -> str:
+        """Return the hash of models, plan and the code that reads the results; see `rdcnlab.engines.Engine`."""
+        check.check(scenario)
+        return identity.identity(scenario)
+
+    def prepare(self, scenario: Scenario, progress: Progress | None = None) -> None:
+        """Raise an error if the scenario cannot run, and compile the models if they are missing."""
+        check.check(scenario)
+        build.make(progress)
+
+    def run(self, scenario: Scenario, directory: Path, *, core: int | None, wall_limit_s: float) -> Outcome:
+        """Run a scenario; see `rdcnlab.engines.Engine`."""
+        check.check(scenario)
+        models = build.make()
+        told = process.run(models, plan.compile_plan(scenario), directory, core=core, wall_limit_s=wall_limit_s)
+        tables = observe.tables(scenario, directory, told["flows"])
+        provenance: dict[str, Any] = {
+            "engine": self.name,
+            "ns3": models.wheel.version,
+            "models_id": models.id,
+            "compiler": build.compiler(),
+            "host": platform.release(),
+            "core": core,
+            **{name: told[name] for name in ("events", "virtual_s", "peak_B")},
+            **{name: round(told[name], 3) for name in ("wall_s", "simulated_s")},
+        }
+        lost = {name: count for name, count in told["lost"].items() if count}
+        if lost:
+            provenance["lost_in_hosts"] = lost
+        for trace in directory.glob("*.records"):
+            trace.unlink()  # the tables contain their data
+        return Outcome(tables, provenance)

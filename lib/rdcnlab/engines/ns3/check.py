@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a scenario may ask of ns-3, and what is refused because ns-3 lacks it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rdcnlab.engines.kernel.wiring import wire
+from rdcnlab.fields.errors import InputError
+from rdcnlab.scenario import Scenario, Transport
+
+#: Congestion controls by their names in scenarios, and their classes in ns-3.
+VARIANTS = {
+    "cubic": "ns3::TcpCubic",
+    "reno": "ns3::TcpLinuxReno",
+    "westwood": "ns3::TcpWestwoodPlus",
+    "bbr": "ns3::TcpBbr",
+    "dctcp": "ns3::TcpDctcp",
+}
+#: Settings of `Transport` that ns-3 follows.
+FOLLOWED = frozenset(
+    {
+        *("ecn", "rmem", "wmem", "sack", "timestamps", "window_scaling", "limit_output_bytes", "reordering"),
+        *("rto_min_us", "pacing_ss_ratio", "pacing_ca_ratio"),
+    }
+)
+#: Settings that ns-3 does not follow, with the value that describes what it does instead. This value and the default
+#: are accepted; ``docs/decisions/ns3.md`` says what differs with the default.
+FIXED: dict[str, Any] = {"dsack": False, "moderate_rcvbuf": False, "slow_start_after_idle": False}
+#: Protocols of flows.
+PROTOCOLS = ("tcp", "udp")
+
+
+def check(scenario: Scenario) -> None:
+    """Raise InputError for everything that a scenario asks and ns-3 lacks; each problem names its field."""
+    problems = [problem for error in _refused(scenario) for problem in error.problems]
+    if problems:
+        raise InputError(*problems)
+    wire(scenario)
+
+
+def _refused(scenario: Scenario) -> Iterator[InputError]:
+    network = scenario.network
+    for node in network.switches:
+        if scenario.kind_at(node.name) != "ocs":
+            yield InputError.of(f"network.switches.{node.name}.kind", scenario.kind_at(node.name), "ocs, with ns3")
+    if not network.switches and scenario.switch.kind != "ocs":
+        yield InputError.of("switch.kind", scenario.switch.kind, "ocs, with ns3")
+    for schedule in network.schedules:
+        if schedule.echo is not None:
+            allowed = "nothing, because ns-3 has no reTCP, which reads it"
+            yield InputError.of(f"network.schedules.{schedule.name}.echo", "given", allowed)
+    for place, flow in enumerate(scenario.flows):
+        if flow.protocol not in PROTOCOLS:
+            allowed = f"{' or '.join(PROTOCOLS)}, because ns-3 has no {flow.protocol}"
+            yield InputError.of(f"flows[{place}].protocol", flow.protocol, allowed)
+        elif flow.cc is not None and flow.cc not in VARIANTS:
+            yield InputError.of(f"flows[{place}].cc", flow.cc, f"one of {', '.join(VARIANTS)}, with ns3")
+        if flow.tdtcp:
+            yield InputError.of(f"flows[{place}].tdtcp", True, "false, because ns-3 has no TDTCP")
+    if scenario.notify is not None:
+        yield InputError.of("notify", "given", "nothing, because hosts of ns-3 know no time-division networks")
+    if scenario.probes.discards:
+        yield InputError.of("probes.discards", True, "false, because receivers of ns-3 discard no old timestamps")
+    if scenario.engine.hz != type(scenario.engine)().hz:
+        allowed = "its default, because timers of ns-3 count nanoseconds, not ticks"
+        yield InputError.of("engine.hz", scenario.engine.hz, allowed)
+    yield from _settings(scenario.transport)
+
+
+def _settings(given: Transport) -> Iterator[InputError]:
+    if given.like is not None:
+        # the settings that it brings need no complaint of their own
+        yield InputError.of("transport.like", given.like, "none, because ns-3 has its own TCP")
+        return
+    for name, field in type(given).model_fields.items():
+        value = getattr(given, name)
+        if name in FOLLOWED or value in (field.default, FIXED.get(name, field.default)):
+            continue
+        shown = str(field.default).lower() if isinstance(field.default, bool) else field.default
+        yield InputError.of(f"transport.{name}", value, f"{shown}, its default, because ns-3 has no such setting")

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Read the records of a run into the tables of `rdcnlab.engines.schema`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from rdcnlab.engines import observation
+from rdcnlab.engines.kernel.observe.observed import view
+from rdcnlab.engines.kernel.wiring.numbers import START_NS
+from rdcnlab.engines.ns3.plan import segment
+from rdcnlab.engines.observation import Records
+from rdcnlab.fields.errors import RunError
+from rdcnlab.scenario import Scenario
+
+SECOND = 1e9
+#: Fields of each file of records, as in ``models/records.h``.
+FIELDS = {
+    "slots": ("time", "class", "slot", "target"),
+    "came": ("time", "link", "class", "len", "dport"),
+    "left": ("time", "link", "class", "len", "qlen", "dport"),
+    "dropped": ("time", "link", "class", "len", "dport", "reason"),
+    "marked": ("time", "link", "class", "len", "dport"),
+    "acks": ("time", "dport", "snd_una", "snd_cwnd", "ssthresh", "srtt"),
+    "again": ("time", "dport"),
+}
+
+
+def tables(scenario: Scenario, directory: Path, found: Sequence[dict[str, int]]) -> dict[str, pa.Table]:
+    """Return the tables of a run from its directory and the results of its flows.
+
+    Raises
+    ------
+    RunError
+        A file has unexpected content.
+    """
+    seen = {name: read(directory / f"{name}.records", fields) for name, fields in FIELDS.items()}
+    discarded = np.empty(0, np.dtype([("time", "<i8")]))
+    records = Records(**{**seen, "discarded": discarded})  # type: ignore[arg-type]  # the names are those of FIELDS
+    return observation.tables(scenario, view(scenario), records, flows(scenario, found))
+
+
+def read(path: Path, fields: Sequence[str]) -> NDArray[Any]:
+    """Return the records of a file, as a structured array of integers."""
+    kind = np.dtype([(field, "<i8") for field in fields])
+    raw = path.read_bytes()
+    if len(raw) % kind.itemsize:
+        raise RunError(f"the records '{path.stem}' have {len(raw)} bytes, not records of {kind.itemsize}")
+    return np.frombuffer(raw, kind)
+
+
+def flows(scenario: Scenario, found: Sequence[dict[str, int]]) -> pd.DataFrame:
+    """Return the table ``flows``, with the payload of a segment as ``mss_B``."""
+    rows = []
+    for flow, row in zip(scenario.flows, found, strict=True):
+        tcp = flow.is_tcp
+        done = row["end_ns"] >= 0
+        start = row["start_ns"] - START_NS if row["start_ns"] >= 0 else None
+        end = row["end_ns"] - START_NS
+        rows.append(
+            {
+                "flow": flow.name,
+                "src": flow.src,
+                "dst": flow.dst,
+                "cc": flow.cc,
+                "size_B": flow.size,
+                "start_s": None if start is None else start / SECOND,
+                "end_s": end / SECOND if done else None,
+                "fct_s": (end - (start or 0)) / SECOND if done else None,
+                "finished": done if tcp else row["received_B"] == flow.size,
+                "received_B": row["received_B"],
+                "retransmits": row["retransmits"] if tcp else None,
+                "timeouts": row["timeouts"] if tcp else None,
+                "mss_B": segment(scenario),
+            }
+        )
+    return pd.DataFrame(rows)

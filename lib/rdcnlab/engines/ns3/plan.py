@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plan of a run, which the simulator's process reads: hosts, switches, TCP's settings, flows; plain numbers.
+
+Switches have the plan of ``ocs``, our kernel's switch. So graph, timetables, queues and numbers are those of the kernel
+engine, from the same code.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rdcnlab.engines.kernel.plan.flows import payload
+from rdcnlab.engines.kernel.switches.ocs import KIND as OCS
+from rdcnlab.engines.kernel.traffic import instants
+from rdcnlab.engines.kernel.wiring import Wiring, wire
+from rdcnlab.engines.kernel.wiring.numbers import FIRST_PORT, START_NS
+from rdcnlab.engines.ns3.check import VARIANTS
+from rdcnlab.scenario import Flow, Host, Scenario
+from rdcnlab.scenario.flow import TCP_HEADERS
+from rdcnlab.scenario.queue import ETHERNET_HEADER
+
+#: Bytes of TCP's option for time stamps.
+TIMESTAMPS = 12
+#: Bytes of memory that Linux takes for a received packet in addition to its payload, rounded. With frames of 9000 B,
+#: 91 % of a receive buffer is payload (measured on Linux 6.12: see the network ``aykurt``). Windows of Linux are that
+#: share of the buffer; buffers of ns-3 hold payload only.
+PACKET_MEMORY = 885
+
+
+def compile_plan(scenario: Scenario) -> dict[str, Any]:
+    """Translate a scenario that `rdcnlab.engines.ns3.check` accepts into a plan.
+
+    Returns
+    -------
+    dict
+        Plain data for JSON; in ns, bit/s and bytes. Times count from the simulator's own start.
+    """
+    wiring = wire(scenario)
+    network = scenario.network
+    return {
+        "start": START_NS,
+        "limit": START_NS + scenario.limit,
+        "seed": scenario.seed,
+        "mtu": network.mtu,
+        "ports": [FIRST_PORT, FIRST_PORT + len(scenario.flows) - 1],
+        "packets": scenario.probes.packets,
+        "acks": scenario.probes.tcp != "none",
+        "transport": _transport(scenario),
+        "hosts": [
+            {"name": host.name, "ip": wiring.stations[host.name].ip, **_line(host, network.mtu, network.overhead)}
+            for host in network.hosts
+        ],
+        "macs": {station.mac: station.ip for station in wiring.stations.values()},
+        "switches": [OCS.device(scenario, wiring, number) for number in range(len(wiring.switches))],
+        "cables": [{"switches": list(trunk.switches), "ports": list(trunk.ports)} for trunk in wiring.trunks],
+        "flows": _flows(scenario, wiring),
+    }
+
+
+def _line(host: Host, mtu: int, overhead: int) -> dict[str, int]:
+    """Return a host's own queue and token bucket, with the values of `inside.topology.qdisc` of the kernel engine."""
+    burst = mtu + overhead + host.nic_buffer + host.rate * 128 // (8 * 10**9) + 16
+    # tc keeps the depth as time, in ticks of 64 ns
+    depth = burst * 8 * 10**9 // host.rate // 64 * 64
+    limit = host.queue.bytes or (host.queue.packets or 0) * (mtu + ETHERNET_HEADER)
+    return {"rate": host.rate, "overhead": overhead - ETHERNET_HEADER, "depth": depth, "limit": limit}
+
+
+def segment(scenario: Scenario) -> int:
+    """Return the payload of a full packet of TCP in bytes."""
+    return scenario.network.mtu - TCP_HEADERS + (0 if scenario.transport.timestamps else TIMESTAMPS)
+
+
+def _transport(scenario: Scenario) -> dict[str, int]:
+    given, size = scenario.transport, segment(scenario)
+    return {
+        "segment": size,
+        "receive": max(given.rmem[2] * size // (size + PACKET_MEMORY), 2 * size),
+        "send": max(given.wmem[2], 2 * size),
+        "least": given.rto_min_us * 1000,
+        "reordering": given.reordering,
+        "sack": int(given.sack),
+        "timestamps": int(given.timestamps),
+        "scaling": int(given.window_scaling),
+        "early": given.pacing_ss_ratio,
+        "later": given.pacing_ca_ratio,
+        "most": given.limit_output_bytes,
+    }
+
+
+def _flows(scenario: Scenario, wiring: Wiring) -> list[dict[str, Any]]:
+    hosts = {host.name: number for number, host in enumerate(scenario.network.hosts)}
+    ahead = instants.connect_ns(scenario)
+    found = []
+    for flow, start in zip(scenario.flows, scenario.start_times(), strict=True):
+        one: dict[str, Any] = {
+            "protocol": flow.protocol,
+            "source": hosts[flow.src],
+            "sink": hosts[flow.dst],
+            "port": wiring.ports[flow.name],
+            "size": flow.size,
+            "start": START_NS + start,
+        }
+        if flow.protocol == "udp":
+            one |= {"payload": payload(flow, scenario.network.mtu), "burst": flow.burst, "interval": flow.interval}
+        else:
+            one |= {
+                "connect": ahead.get(flow.name, -1),
+                "requested": int(flow.initiator == "dst"),
+                "variant": VARIANTS[flow.cc or ""],
+                "ecn": int(_uses_ecn(scenario, flow)),
+            }
+        found.append(one)
+    return found
+
+
+def _uses_ecn(scenario: Scenario, flow: Flow) -> bool:
+    asked = scenario.transport.ecn
+    return flow.cc == "dctcp" if asked is None else asked
