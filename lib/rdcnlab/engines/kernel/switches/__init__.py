@@ -13,6 +13,7 @@ from rdcnlab.scenario import Scenario
 KINDS = {
     "ocs": "rdcnlab.engines.kernel.switches.ocs",
     "bmv2": "rdcnlab.engines.kernel.switches.bmv2",
+    "ovs": "rdcnlab.engines.kernel.switches.ovs",
     "linux": "rdcnlab.engines.kernel.switches.linux",
 }
 

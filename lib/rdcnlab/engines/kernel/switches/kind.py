@@ -100,6 +100,19 @@ class Kind(ABC):
         """
         return ()
 
+    def reports(
+        self,
+        scenario: Scenario,  # noqa: ARG002
+        wiring: Wiring,  # noqa: ARG002
+        switch: int,  # noqa: ARG002
+        counters: Mapping[str, Any],  # noqa: ARG002
+    ) -> Sequence[tuple[int, str, str | None, str | None, int]]:
+        """Return rows of the table ``events`` that come from the switch's counters.
+
+        Each has the ns since the start, event, link, flow and value.
+        """
+        return ()
+
     def provenance(self, counters: Mapping[str, Any], scenario: Scenario, directory: Path) -> dict[str, Any]:  # noqa: ARG002
         """Return its counters and hints, which are stored beside the tables."""
         return {"switch": counters}

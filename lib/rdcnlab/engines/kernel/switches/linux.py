@@ -67,11 +67,7 @@ def _hop(scenario: Scenario, wiring: Wiring, switch: int) -> dict[str, Any]:
     """Return the plan of a bridge that is one of several switches."""
     around = panel.plan(scenario, wiring, switch)
     return {
-        "kind": "linux",
-        "name": wiring.switches[switch],
-        "number": switch,
-        "ports": around["ports"],
-        "panel": around,
+        **panel.hop("linux", wiring, switch, around),
         "fdb": panel.addresses(scenario, wiring, switch),
         "entries": [
             {

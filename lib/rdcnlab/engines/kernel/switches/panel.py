@@ -64,6 +64,17 @@ def addresses(scenario: Scenario, wiring: Wiring, switch: int) -> list[list[str]
     ]
 
 
+def hop(kind: str, wiring: Wiring, switch: int, around: dict[str, Any]) -> dict[str, Any]:
+    """Return what the plans of all kinds of switches behind a panel share; `around` is the panel's plan."""
+    return {
+        "kind": kind,
+        "name": wiring.switches[switch],
+        "number": switch,
+        "ports": around["ports"],
+        "panel": around,
+    }
+
+
 def plan(scenario: Scenario, wiring: Wiring, switch: int) -> dict[str, Any]:
     """Return the plan of a switch's panel, for the guest.
 

@@ -16,6 +16,7 @@ from rdcnlab.engines.kernel.switches import kinds_of, lines
 from rdcnlab.engines.kernel.switches.kind import Kind, Records
 from rdcnlab.engines.kernel.trace import records
 from rdcnlab.engines.kernel.wiring import wire
+from rdcnlab.engines.kernel.wiring.numbers import START_NS
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.scenario import Scenario
 
@@ -105,6 +106,23 @@ class Switches:
         both = np.concatenate([seen["ocs_slot"].astype(own.dtype), own])
         return {**seen, "ocs_slot": both[np.argsort(both["time"], kind="stable")]}
 
+    def reports(self, directory: Path) -> list[tuple[int, str, str | None, str | None, int]]:
+        """Return the rows of the table ``events`` that the switches made themselves, ordered by time.
+
+        They end with the last flow: how long the guest runs on does not depend on the scenario alone.
+        """
+        if all(type(kind).reports is Kind.reports for kind in self.at):
+            return []  # most kinds report nothing, and the file may be large
+        wiring = wire(self.scenario)
+        counters = self._counters(json.loads((directory / "switch.json").read_text()))
+        rows = [
+            row
+            for number, kind in enumerate(self.at)
+            for row in kind.reports(self.scenario, wiring, number, counters[wiring.switches[number]])
+        ]
+        last = _end_ns(self.scenario, directory) if rows else 0
+        return sorted((row for row in rows if row[0] <= last), key=lambda row: row[0])
+
     def provenance(self, counters: Mapping[str, Any], directory: Path) -> dict[str, Any]:
         """Return counters and hints, which are stored beside the tables."""
         if not self.several:
@@ -122,8 +140,15 @@ class Switches:
 
     def _counters(self, found: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the counters by the names of switches; the guest leaves the name out if there is one switch."""
-        names = [node.name for node in self.scenario.network.switches]
+        names = [node.name for node in self.scenario.network.switches] or list(wire(self.scenario).switches)
         return found if len(names) > 1 else {names[0]: found}
+
+
+def _end_ns(scenario: Scenario, directory: Path) -> int:
+    """Return when the last flow ended, in ns since the start; bursts of datagrams do not count."""
+    rows = [json.loads(line) for line in (directory / "flows.jsonl").read_text().splitlines()]
+    ends: dict[str, int] = {row["flow"]: row["end_ns"] - START_NS for row in rows if row["finished"]}
+    return max(ends.get(flow.name, scenario.limit) for flow in scenario.flows if flow.protocol != "udp")
 
 
 def switches_of(scenario: Scenario) -> Switches:

@@ -32,11 +32,7 @@ def switch(scenario: Scenario, wiring: Wiring, number: int) -> dict[str, Any]:
     managed = scenario.switch.control == "control-plane"
     commands, begins = _commands(scenario, wiring, number, entries, classes)
     return {
-        "kind": "bmv2",
-        "name": wiring.switches[number],
-        "number": number,
-        "ports": around["ports"],
-        "panel": around,
+        **panel.hop("bmv2", wiring, number, around),
         "memory_kB": PROCESSES_KB,
         "control": scenario.switch.control,
         "interfaces": [*ports.items(), (f"cpu{number}", CPU)],

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the controller recorded: its decisions, the switches' confirmations, and when the data plane followed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rdcnlab.engines.kernel.switches import panel
+from rdcnlab.engines.kernel.switches.ovs import plan
+from rdcnlab.engines.kernel.wiring import Wiring
+from rdcnlab.scenario import BYPASS, DARK, Scenario
+
+
+def reports(
+    scenario: Scenario, wiring: Wiring, switch: int, rows: Sequence[Sequence[Any]]
+) -> Iterator[tuple[int, str, str | None, str | None, int]]:
+    """Yield the rows of the table ``events`` for one switch; see `Kind.reports`.
+
+    Parameters
+    ----------
+    rows : sequence of (str, int, int, int, str)
+        Event, ns since the start, entry, slot and port.
+    """
+    found = list(plan.entries(scenario, wiring, switch))
+    lines = {panel.line_port(line.number): line.name for line in panel.lines_at(wiring, switch)}
+    lines[panel.dark_port(switch)] = DARK
+    for event, since, entry, place, port in rows:
+        way = found[entry].way
+        if way.schedule is not None:
+            flow: str | None = way.schedule.name
+        else:
+            number, back = way.flows[0]
+            flow = None if back else scenario.flows[number].name
+        yield since, event, lines.get(port, BYPASS), flow, place

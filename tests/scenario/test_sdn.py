@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The settings of switches under an OpenFlow controller: what is refused, and what a scenario's hash contains."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rdcnlab.analysis.show.rows import kind
+from rdcnlab.engines.kernel.plan import check, compile_plan
+from rdcnlab.fields.errors import InputError
+from rdcnlab.scenario import Scenario
+
+
+def scenario(directory: Path | None = None, *, path: object = "green", **switch: Any) -> Scenario:
+    flows = [{"name": "main", "size": "1 MB", "path": path}]
+    data = {"network": "aykurt", "flows": flows, "switch": {"kind": "ovs", **switch}, "limit": "1 s"}
+    return Scenario.from_dict(data, directory=directory)
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Path:
+    (tmp_path / "mine.py").write_text("from sdn import Controller\n\n\nclass Mine(Controller):\n    pass\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("delay", "1 ms"), ("jitter", "1 ms"), ("table_size", 9), ("controller", "mine.py")]
+)
+def test_only_ovs_knows_a_controller(app: Path, field: str, value: object) -> None:
+    with pytest.raises(InputError, match=rf"switch\.{field}: .*only the switch ovs knows it"):
+        scenario(app, **{"kind": "ocs", field: value})
+
+
+@pytest.mark.parametrize(
+    ("name", "allowed"), [("mine.txt", r"an application of os-ken, \*\.py"), ("none.py", "a file that can be read")]
+)
+def test_a_controller_is_a_file_of_python(app: Path, name: str, allowed: str) -> None:
+    with pytest.raises(InputError, match=rf"switch\.controller: .*{allowed}"):
+        scenario(app, controller=name)
+
+
+def test_a_controller_counts_by_its_content(app: Path) -> None:
+    first = scenario(app, controller="mine.py")
+    (app / "other.py").write_bytes((app / "mine.py").read_bytes())
+    assert scenario(app, controller="other.py").hash == first.hash
+    assert scenario().hash != first.hash
+    (app / "mine.py").write_text("# another\n")
+    assert scenario(app, controller="mine.py").hash != first.hash
+    with pytest.raises(InputError, match=r"switch\.controller: .*the file the scenario was made with"):
+        compile_plan(first)
+
+
+@pytest.mark.parametrize("field", ["delay", "jitter"])
+def test_a_controller_of_ones_own_waits_itself(app: Path, field: str) -> None:
+    with pytest.raises(InputError, match=rf"switch\.{field}: .*a controller of your own waits itself"):
+        scenario(app, controller="mine.py", **{field: "1 ms"})
+
+
+SLOTS = [["1 ms", "green"], ["1 ms", "blue"]]
+
+
+@pytest.mark.parametrize(
+    ("more", "field", "allowed"),
+    [
+        ({"dark": "hold"}, "switch.dark", "drop, with ovs, which holds no packets back"),
+        ({"jitter": "1 ms", "path": SLOTS}, "switch.jitter", "less than the shortest slot"),
+        ({"controller": "mine.py", "path": SLOTS}, r"flows\[0\].path", "one link: mine.py moves flows"),
+    ],
+)
+def test_what_ovs_cannot_do_is_refused_by_the_name_of_the_field(
+    app: Path, more: dict[str, Any], field: str, allowed: str
+) -> None:
+    with pytest.raises(InputError, match=rf"{field}: .*{allowed}"):
+        check(scenario(app, **more))
+
+
+def test_another_seed_draws_other_delays_for_each_instant() -> None:
+    """The timetable has 1001 instants until the limit of 1 s, its first one included."""
+    drawn = [
+        compile_plan(scenario(path=SLOTS, jitter="500 us").with_(seed=seed), here=False)["switches"][0]["drawn_ns"]
+        for seed in (0, 0, 1)
+    ]
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert list(drawn[0]) == list(range(0, 10**9 + 1, 10**6))
+    assert 0 <= min(drawn[0].values()) < max(drawn[0].values()) <= 500_000
+
+
+def test_a_picture_says_what_controls_the_switch(app: Path) -> None:
+    from rdcnlab.scenario import Node
+
+    node = Node(name="switch")
+    assert kind(scenario(delay="2 ms", table_size=9), node) == "ovs, delay 2 ms, 9 entries"
+    assert kind(scenario(app, controller="mine.py"), node) == "ovs with mine.py"
