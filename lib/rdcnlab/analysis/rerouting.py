@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Effects of rerouting: the aggregate throughput before and after moves, and the throughput of single flows."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rdcnlab.analysis import tables
+from rdcnlab.analysis.intervals import Estimate, estimates
+from rdcnlab.analysis.measured import means
+from rdcnlab.fields.units import NS_PER_S
+from rdcnlab.runs.frame import Runs
+from rdcnlab.scenario import Scenario
+
+#: Span in s before a move, whose mean rate is the reference; and the span after it, whose mean rate is compared.
+BEFORE_S, AFTER_S = 20.0, 5.0
+#: The aggregate has recovered if it has this share of the rate before, in the mean over a span of so many s.
+RECOVERED, SMOOTH_S = 0.95, 2.0
+
+
+def aggregate(runs: Runs, bin_ns: int) -> pd.DataFrame:
+    """Add up the rates of all flows on all counted links: ``run``, ``t_s`` (start of the bin), ``mbps``."""
+    base_ns = runs[0].scenario.probes.bin
+    rates = tables.rates(runs.throughput, base_ns, bin_ns)
+    total = rates.groupby(["run", "t_s"])["rate_bps"].sum() / 1e6
+    return total.rename("mbps").reset_index()
+
+
+def moves(scenario: Scenario) -> Iterator[tuple[float, str]]:
+    """Yield the time in s, and the link, of each move of the first flow with a timetable before the limit."""
+    flow = next(flow for flow in scenario.flows if flow.slots)
+    links = [slot.link for slot in flow.slots]
+    at, number = scenario.phase(flow), 0
+    while True:
+        at += flow.slots[number % len(links)].duration
+        number += 1
+        if at >= scenario.limit:
+            return
+        yield at / NS_PER_S, links[number % len(links)]
+
+
+def drops(runs: Runs, bin_ns: int = NS_PER_S // 10) -> pd.DataFrame:
+    """Measure the fall of the aggregate throughput at each move.
+
+    Returns
+    -------
+    DataFrame
+        ``run``, ``seed``, ``t_s`` and ``to`` (the link) of the move; ``percent``, by which the mean rate of the
+        `AFTER_S` after the move is below that of the `BEFORE_S` before it; ``recovered_s``, the time after the move
+        until the mean of the next `SMOOTH_S` has `RECOVERED` of the rate before (NaN if the next move comes first).
+    """
+    rows = []
+    total = aggregate(runs, bin_ns)
+    for (run,), of_run in tables.groups(total, ["run"]):
+        scenario = runs[run].scenario
+        t_s, mbps = of_run["t_s"].to_numpy(dtype=float), of_run["mbps"].to_numpy(dtype=float)
+        at = [*moves(scenario)]
+        ends = [*(time for time, _ in at[1:]), scenario.limit / NS_PER_S]
+        for (time, link), end in zip(at, ends, strict=True):
+            before = mbps[(t_s >= time - BEFORE_S - 1e-9) & (t_s < time - 1e-9)].mean()
+            inside = (t_s >= time - 1e-9) & (t_s < end - 1e-9)
+            after = mbps[inside & (t_s < time + AFTER_S - 1e-9)].mean()
+            row = {"run": run, "seed": scenario.seed, "t_s": time, "to": link}
+            recovered = _recovery(mbps[inside], bin_ns / NS_PER_S, RECOVERED * before)
+            rows.append({**row, "percent": 100 * (1 - after / before), "recovered_s": recovered})
+    return pd.DataFrame(rows)
+
+
+def _recovery(mbps: np.ndarray[Any, np.dtype[np.float64]], bin_s: float, level: float) -> float:
+    """Return the first time in s at which the mean of the next `SMOOTH_S` reaches a level."""
+    width = max(round(SMOOTH_S / bin_s), 1)
+    if len(mbps) < width:
+        return float("nan")
+    smooth = np.convolve(mbps, np.ones(width) / width, mode="valid")
+    reached = np.flatnonzero(smooth >= level)
+    return float(reached[0] * bin_s) if reached.size else float("nan")
+
+
+def drops_of_cases(cases: Mapping[Any, Runs], over: str) -> pd.DataFrame:
+    """Return the drops of several cases, with the case in the column `over`; see `drops`.
+
+    A seed is one observation of a case and a link: moves of one run to the same link are averaged.
+    """
+    parts = [drops(runs).assign(**{over: case}) for case, runs in cases.items() if len(runs)]
+    columns = [over, "to", "seed"]
+    return pd.concat(parts).groupby(columns)[["percent", "recovered_s"]].mean().reset_index()
+
+
+def by_link(found: pd.DataFrame, over: str, link: str, value: str = "percent") -> pd.DataFrame:
+    """Return the mean of a column for the moves to one link, with intervals, by case; `found` as `drops_of_cases`."""
+    return means(found[found["to"] == link], over, value)
+
+
+def throughput(cases: Mapping[Any, Runs], over: str) -> pd.DataFrame:
+    """Return the mean throughput of each flow, the size divided by the completion time: `over`, ``seed``, ``mbps``.
+
+    A flow that did not finish counts with what it delivered until the limit.
+    """
+    parts = []
+    for case, runs in cases.items():
+        flows = runs.flows
+        limits = flows["run"].map(lambda run, of=runs: of[run].scenario.limit / NS_PER_S)
+        seconds = flows["fct_s"].fillna(limits - flows["start_s"])
+        mbps = 8e-6 * flows["received_B"] / seconds
+        parts.append(pd.DataFrame({over: case, "seed": flows["seed"], "mbps": mbps}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def ratios(found: pd.DataFrame, baseline: pd.DataFrame, over: str) -> dict[Hashable, Estimate]:
+    """Return the mean throughput of each case over that without rerouting, with intervals; see `throughput`."""
+    (reference,) = estimates(means(baseline, over, "mbps")).values()
+    return {case: mean / reference for case, mean in estimates(means(found, over, "mbps")).items()}

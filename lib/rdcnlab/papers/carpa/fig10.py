@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figure 10: the window with and without rerouting at an RTT of 170 ms. Sec. IV-D."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from rdcnlab.analysis import recoveries, reordering, tables
+from rdcnlab.analysis.intervals import over_seeds
+from rdcnlab.analysis.measured import Measured
+from rdcnlab.papers.carpa.curves import Traces
+from rdcnlab.papers.carpa.space import Periods, Rtts
+from rdcnlab.papers.item import Cause
+from rdcnlab.runs.frame import Runs
+
+#: Reductions before this time, in s after the flow's start, belong to slow start.
+_SLOW_START_S = 10.0
+
+
+class Fig10(Traces):
+    """Windows of a flow at an RTT of 170 ms: rerouted every 0.6 s, and not rerouted."""
+
+    rtts_ms: Rtts = (170,)
+    periods_s: Periods | None = (0.6,)
+
+    def reductions(self, runs: Runs) -> pd.DataFrame:
+        """Return the reductions after slow start, with ``seed``; see `recoveries.of_runs`."""
+        found = recoveries.of_runs(runs)
+        starts = runs.flows.set_index("run")["start_s"]
+        found = found[found["t_s"] >= found["run"].map(starts) + _SLOW_START_S]
+        return tables.with_seeds(found, runs.scenarios)
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Measure undone reductions and the deepest ones."""
+        (rtt,), (period,) = self.rtts_ms, self.periods
+        moved, still = self.moved(runs, rtt)[period], self.still(runs, rtt)
+        found = {"rerouted": self.reductions(moved), "not rerouted": self.reductions(still)}
+        undone = reordering.undone(moved)
+        deepest = {name: over_seeds(100 * of.groupby("seed")["share"].max()) for name, of in found.items() if len(of)}
+        steps = found["not rerouted"].assign(step=lambda of: of["step"] / (of["before"] - of["after"]))
+        return {
+            "undo": Measured.one(over_seeds(undone["undone"]), reordering.words(moved)),
+            "collapse": Measured({"": deepest["not rerouted"]}) if "not rerouted" in deepest else Measured(),
+            "no-collapse": Measured({"": deepest["rerouted"]}) if "rerouted" in deepest else Measured(),
+            "stepwise": Measured.one(over_seeds(steps.groupby("seed")["step"].mean())),
+        }
+
+    def causes(self) -> list[Cause]:
+        """Return an experiment with the difference of the two paths of Sec. IV-C."""
+        return [Cause("undo", self.changed(extra_ms=50, profile=self.profile))]

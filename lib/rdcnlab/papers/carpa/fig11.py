@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figure 11: the window with and without rerouting at an RTT of 480 ms. Sec. IV-D."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from rdcnlab.analysis import tables
+from rdcnlab.analysis.intervals import over_seeds
+from rdcnlab.analysis.measured import Measured, lowest, means
+from rdcnlab.papers.carpa.curves import Traces
+from rdcnlab.papers.carpa.space import Periods, Rtts
+from rdcnlab.runs.frame import Runs
+
+#: The part of a flow's time that counts as settled.
+_SETTLED = 2 / 3
+
+
+class Fig11(Traces):
+    """Windows of a flow at an RTT of 480 ms: rerouted every 0.6, 14 and 15 s, and not rerouted."""
+
+    rtts_ms: Rtts = (480,)
+    periods_s: Periods | None = (0.6, 6.0, 14.0, 15.0)
+
+    def settled(self, runs: Runs) -> pd.DataFrame:
+        """Return the windows in the last third of each flow's time: ``seed``, ``least``, ``mean``, ``most``."""
+        starts, ends = runs.flows.set_index("run")["start_s"], runs.flows.set_index("run")["end_s"]
+        t_s = runs.tcp["t_ns"] / 1e9
+        begin = runs.tcp["run"].map(starts + _SETTLED * (ends - starts)).astype(float)
+        last = runs.tcp[t_s >= begin]
+        stats = last.groupby("run")["cwnd"].agg(least="min", mean="mean", most="max").reset_index()
+        return tables.with_seeds(stats, runs.scenarios)
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Measure the window without rerouting, and compare throughput and windows with rerouting."""
+        (rtt,) = self.rtts_ms
+        still = self.settled(self.still(runs, rtt))
+        found, _ = self.throughput(runs, rtt)
+        measured = {
+            "constant": Measured.one(over_seeds(100 * (still["most"] - still["least"]) / still["mean"])),
+            "limited": Measured.one(over_seeds(still["mean"])),
+        }
+        if 14.0 in self.periods:
+            by_period = means(found, "period_s", "mbps")
+            measured["worst-at-14"] = lowest(by_period, 14.0)  # type: ignore[arg-type]
+        if 15.0 in self.periods:
+            moved = self.settled(self.moved(runs, rtt)[15.0])
+            measured["converges-at-15"] = Measured.one(over_seeds(moved["most"]) / over_seeds(still["mean"]))
+        return measured

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figure 6: 20 independent flows are rerouted together. Sec. IV-B."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from matplotlib.figure import Figure
+from pydantic import Field
+
+from rdcnlab.analysis import rerouting
+from rdcnlab.analysis.measured import Measured, margins, trend
+from rdcnlab.fields.quantities import Listed, whole
+from rdcnlab.papers.carpa.groups import Grouped
+from rdcnlab.papers.carpa.space import LONG, SHORT, Milliseconds
+from rdcnlab.runs.frame import Runs
+from rdcnlab.scenario import Scenario
+
+
+class Fig6(Grouped):
+    """Aggregate throughput of groups of flows that are rerouted together, by the extra delay of the longer path.
+
+    Parameters
+    ----------
+    extras_ms : tuple of int
+        By how much the RTT of the longer path is larger.
+    per_group : int
+        Number of flows of each group.
+    """
+
+    extras_ms: Annotated[tuple[Milliseconds, ...], Field(min_length=1), Listed] = (10, 30, 50, 70, 90)
+    per_group: Annotated[int, whole(1, 9)] = 1
+
+    over: ClassVar[str] = "extra_ms"
+    unit: ClassVar[str] = "extra delay {} ms"
+
+    def scenario(self, case: int, seed: int) -> Scenario:
+        """Return the scenario of an extra delay."""
+        return self.grouped(case, self.per_group, seed)
+
+    @property
+    def values(self) -> tuple[int, ...]:
+        """The extra delays."""
+        return self.extras_ms
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Measure the falls of the aggregate throughput at moves."""
+        found = self.drops(runs)
+        of = {link: rerouting.by_link(found, self.over, link) for link in (LONG, SHORT)}
+        to_long = found[found["to"] == LONG]
+        worst = {link: Measured.by_case(of[link][of[link].index == 10], "{} ms").cases for link in of}
+        return {
+            "drops-to-longer": Measured.by_case(of[LONG], "{} ms"),
+            "drops-to-shorter": Measured.by_case(of[SHORT], "{} ms"),
+            "marginal-at-10": Measured.by_case(of[SHORT][of[SHORT].index == 10], ""),
+            "marginal-at-10 was": Measured({f"to the {link} path": next(iter(worst[link].values())) for link in worst})
+            if 10 in self.extras_ms
+            else Measured(),
+            "grows-with-delay": Measured.one(trend(to_long, self.over, "percent")),
+            "shorter-less": Measured(margins(of[LONG], of[SHORT], template="{} ms")),
+        }
+
+    def plot(self, runs: Runs) -> Figure:
+        """Draw the aggregate throughput of all cases over time."""
+        return self.curves(runs)

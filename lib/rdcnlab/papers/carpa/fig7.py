@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figure 7: flows that share a bottleneck are rerouted together. Sec. IV-C."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from matplotlib.figure import Figure
+from pydantic import Field
+
+from rdcnlab.analysis import rerouting
+from rdcnlab.analysis.measured import Measured, distance_above, trend
+from rdcnlab.fields.quantities import Listed, whole
+from rdcnlab.papers.carpa.groups import Grouped
+from rdcnlab.papers.carpa.space import LONG, SHORT, Milliseconds
+from rdcnlab.runs.frame import Runs
+from rdcnlab.scenario import Scenario
+
+
+class Fig7(Grouped):
+    """Aggregate throughput of groups of flows that are rerouted together, by the number of flows of a group.
+
+    Parameters
+    ----------
+    counts : tuple of int
+        Numbers of flows of each group.
+    extra_ms : int
+        By how much the RTT of the longer path is larger.
+    """
+
+    counts: Annotated[tuple[Annotated[int, whole(1, 9)], ...], Field(min_length=2), Listed] = (1, 3, 5, 7, 9)
+    extra_ms: Milliseconds = 50
+
+    over: ClassVar[str] = "flows"
+    unit: ClassVar[str] = "{} flows a group"
+
+    def scenario(self, case: int, seed: int) -> Scenario:
+        """Return the scenario of a number of flows."""
+        return self.grouped(self.extra_ms, case, seed)
+
+    @property
+    def values(self) -> tuple[int, ...]:
+        """The numbers of flows."""
+        return self.counts
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Measure how the falls at moves depend on the number of flows."""
+        found = self.drops(runs)
+        fewest, most = min(self.counts), max(self.counts)
+        to_short = rerouting.by_link(found, self.over, SHORT)
+        slow = rerouting.by_link(found, self.over, LONG, "recovered_s")
+        return {
+            "insignificant": Measured.by_case(to_short[to_short.index == most], "{} flows"),
+            "falls-with-flows": Measured.one(trend(found[found["to"] == SHORT], self.over, "percent")),
+            "recovers-quicker": distance_above(slow[slow.index == fewest], slow[slow.index == most]),
+        }
+
+    def plot(self, runs: Runs) -> Figure:
+        """Draw the aggregate throughput of all cases over time."""
+        return self.curves(runs)

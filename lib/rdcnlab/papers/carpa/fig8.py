@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figure 8: throughput of a flow that is rerouted periodically, low RTT. Sec. IV-D."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from rdcnlab.analysis import cubic
+from rdcnlab.analysis.measured import Measured, trend
+from rdcnlab.papers.carpa.periods import Periodic
+from rdcnlab.papers.carpa.space import Rtts
+from rdcnlab.papers.carpa.tab1 import RATE
+from rdcnlab.papers.item import Cause
+from rdcnlab.runs.frame import Runs
+
+
+class Fig8(Periodic):
+    """Throughput of a single flow over the period, at low RTTs.
+
+    The paper does not say which RTT is low. These are the two smallest of Table I, and one of a machine room.
+    """
+
+    rtts_ms: Rtts = (1, 10, 50)
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Measure the throughput at two periods over that without rerouting, and how it grows."""
+        ratios = {rtt: self.ratios(runs, rtt) for rtt in self.rtts_ms}
+        at = {
+            period: Measured.by_case({rtt: of[period] for rtt, of in ratios.items() if period in of}, "{} ms")
+            for period in (0.1, 2.0)
+        }
+        grows = {rtt: self.beyond(runs, rtt) for rtt in self.rtts_ms}
+        return {
+            "at-0.1": at[0.1],
+            "at-2": at[2.0],
+            "grows-beyond": Measured.by_case(
+                {rtt: trend(of, "period_s", "mbps") for rtt, of in grows.items() if of["period_s"].nunique() > 2},
+                "{} ms",
+            ),
+        }
+
+    def beyond(self, runs: Runs, rtt_ms: int) -> pd.DataFrame:
+        """Return the throughput of runs whose period is longer than the recovery time of Table I."""
+        found, _ = self.throughput(runs, rtt_ms)
+        return found[found["period_s"] > cubic.recovery_time(cubic.full_window(RATE, rtt_ms / 1e3))]
+
+    def causes(self) -> list[Cause]:
+        """Return experiments with the difference of the two paths of Sec. IV-C."""
+        wider = self.changed(rtts_ms=self.rtts_ms, periods_s=(0.1, 2.0), extra_ms=50, profile=self.profile)
+        return [Cause("at-0.1", wider), Cause("at-2", wider)]

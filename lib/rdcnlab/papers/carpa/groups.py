@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What figures 6 and 7 share: groups of flows that are rerouted together, and their aggregate throughput."""
+
+from __future__ import annotations
+
+import abc
+import functools
+from typing import Annotated, ClassVar
+
+import pandas as pd
+
+from rdcnlab.analysis import figures, rerouting, tables
+from rdcnlab.fields.quantities import whole
+from rdcnlab.fields.units import NS_PER_S
+from rdcnlab.papers.carpa.space import grouped
+from rdcnlab.papers.item import Item
+from rdcnlab.runs.frame import Runs
+from rdcnlab.scenario import Scenario
+
+#: Number of groups, time before the first move and time between moves in s, by profile. The paper has 20 groups, and
+#: moves them every 200 s from 400 s on. docs/decisions/carpa.md says why runs are shorter here.
+_SIZES = {"quick": (3, 50, 45), "paper": (20, 120, 60)}
+_BIN_NS = NS_PER_S
+
+
+class Grouped(Item):
+    """Groups of flows that are rerouted together.
+
+    Parameters
+    ----------
+    groups : int or None
+        Number of groups; None: as the profile has, 20 in the paper's.
+    settle_s, every_s : int or None
+        Time before the first move and time between moves in s; None: as the profile has. The paper's are 400 and 200.
+    """
+
+    runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 5}
+    reads: ClassVar[tuple[str, ...]] = ("throughput",)
+    #: Name of what distinguishes the cases, and its text in legends.
+    over: ClassVar[str]
+    unit: ClassVar[str]
+
+    groups: Annotated[int, whole(1, 50)] | None = None
+    settle_s: Annotated[int, whole(35, 10_000)] | None = None
+    every_s: Annotated[int, whole(20, 10_000)] | None = None
+
+    @property
+    @abc.abstractmethod
+    def values(self) -> tuple[int, ...]:
+        """The values of the cases."""
+
+    @abc.abstractmethod
+    def scenario(self, case: int, seed: int) -> Scenario:
+        """Return the scenario of a case."""
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """Number of groups, time before the first move, and time between moves."""
+        given = (self.groups, self.settle_s, self.every_s)
+        groups, settle_s, every_s = (
+            usual if mine is None else mine for mine, usual in zip(given, _SIZES[self.profile], strict=True)
+        )
+        return groups, settle_s, every_s
+
+    def grouped(self, extra_ms: int, per_group: int, seed: int) -> Scenario:
+        """Return groups of flows with the item's sizes."""
+        groups, settle_s, every_s = self.sizes
+        return grouped(extra_ms, per_group, seed=seed, groups=groups, settle_s=settle_s, every_s=every_s)
+
+    def points(self) -> list[Scenario]:
+        """Return one scenario for each case and seed."""
+        return [self.scenario(case, seed) for case in self.values for seed in range(self.count)]
+
+    def cases(self, runs: Runs) -> dict[int, Runs]:
+        """Return the runs of each case."""
+        changes = {**self.testbed.changes, **self.changes}
+        seeds = sorted({run.scenario.seed for run in runs})
+        asked = {case: {self.scenario(case, seed).with_(**changes).hash for seed in seeds} for case in self.values}
+        return {case: runs.select(functools.partial(_is_one_of, hashes)) for case, hashes in asked.items()}
+
+    def drops(self, runs: Runs) -> pd.DataFrame:
+        """Return the falls of the aggregate throughput; see `rerouting.drops_of_cases`."""
+        return rerouting.drops_of_cases(self.cases(runs), self.over)
+
+    def curves(self, runs: Runs) -> figures.Drawing:
+        """Draw the mean aggregate throughput of each case over time, from shortly before the first move."""
+        _, settle_s, every_s = self.sizes
+        with figures.single(6.4, 3.2) as (figure, ax):
+            colors = figures.shades(len(self.values))
+            for (case, of_case), color in zip(self.cases(runs).items(), colors, strict=True):
+                total = rerouting.aggregate(of_case, _BIN_NS)
+                mean = tables.mean_ci(total, ["t_s"], "mbps")
+                shown = mean[mean["t_s"] >= settle_s - every_s / 2]
+                ax.plot(shown["t_s"], shown["mean"], color=color, label=self.unit.format(case), linewidth=1)
+                ax.fill_between(shown["t_s"], shown["low"], shown["high"], color=color, alpha=0.15, linewidth=0)
+            for time, _ in rerouting.moves(runs[0].scenario):
+                ax.axvline(time, color=figures.REFERENCE, linewidth=0.8, linestyle=":")
+            ax.set(xlabel="time [s]", ylabel="aggregate throughput [Mb/s]", ylim=(0, None))
+        return figure
+
+
+def _is_one_of(hashes: set[str], scenario: Scenario) -> bool:
+    return scenario.hash in hashes

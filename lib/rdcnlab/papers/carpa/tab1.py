@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Table I: the window that fills 100 Mb/s, and the time to recover it after a loss. Sec. III-A."""
+
+from __future__ import annotations
+
+from math import nan
+from typing import ClassVar
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from rdcnlab.analysis import cubic, figures, recoveries, tables
+from rdcnlab.analysis.measured import Measured, means
+from rdcnlab.fields.units import NS_PER_MS
+from rdcnlab.papers.carpa.space import ENDLESS, WINDOWS, Rtts, single
+from rdcnlab.papers.item import Cause, Item
+from rdcnlab.runs.frame import Runs
+from rdcnlab.runs.parts import Part
+from rdcnlab.scenario import Scenario
+
+#: What the table states, by RTT in ms: windows in segments, and times in s.
+STATED_WINDOWS = {10: 87.0, 50: 431.0, 180: 1550.0, 500: 4316.0}
+STATED_TIMES = {10: 3.5, 50: 6.0, 180: 9.2, 500: 13.0}
+#: Rate of the line in bit/s.
+RATE = 100e6
+#: RTT of the note below the table, and length of a run in s.
+_BUFFER_MS, _LIMIT_S = 500, 90
+
+
+class Tab1(Item):
+    """Windows and recovery times by the paper's equations, and recovery times of a flow without rerouting.
+
+    Parameters
+    ----------
+    rtts_ms : tuple of int
+        RTTs of the flows.
+    """
+
+    runs_of_profile: ClassVar[dict[str, int]] = {"quick": 2, "paper": 5}
+    reads: ClassVar[tuple[str, ...]] = ("flows", "tcp")
+    parts: ClassVar[dict[str, Part]] = {"tcp": Part(("t_ns", "flow", "cwnd", "srtt_us"), tick=1000)}
+
+    rtts_ms: Rtts = (10, 50, 180)
+
+    def points(self) -> list[Scenario]:
+        """Return one flow at each RTT, and at that of the note."""
+        rtts = dict.fromkeys((*self.rtts_ms, _BUFFER_MS))
+        return [self._endless(rtt, seed) for rtt in rtts for seed in range(self.count)]
+
+    def _endless(self, rtt_ms: int, seed: int) -> Scenario:
+        return single(rtt_ms, None, seed=seed, size=ENDLESS, limit=f"{_LIMIT_S} s", starts="1 s").with_(**WINDOWS)
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Compare the equations with the table, and measured recoveries with the equations."""
+        windows = {rtt: cubic.full_window(RATE, rtt / 1e3) for rtt in STATED_WINDOWS}
+        times = {rtt: cubic.recovery_time(windows[rtt]) / of for rtt, of in STATED_TIMES.items()}
+        limited = runs.select(lambda each: _rtt_ms(each) == _BUFFER_MS)
+        largest = tables.with_seeds(limited.tcp.groupby("run")["cwnd"].max().reset_index(), limited.scenarios)
+        of_seeds = self.recovered(runs).groupby(["rtt_ms", "seed"])["ratio"].mean().reset_index()
+        measured = Measured.by_case(means(of_seeds, "rtt_ms", "ratio"), "{:g} ms").cases
+        return {
+            "window": Measured.by_case({rtt: windows[rtt] / of for rtt, of in STATED_WINDOWS.items()}, "{} ms"),
+            "recovery-time": Measured.by_case(times, "{} ms"),
+            "measured-recovery": Measured(
+                {name: measured.get(name, nan) for name in map("{:g} ms".format, self.rtts_ms)}
+            ),
+            "kernel-buffer": Measured.by_case(means(largest.assign(rtt=_BUFFER_MS), "rtt", "cwnd"), "{:g} ms"),
+        }
+
+    def recovered(self, runs: Runs) -> pd.DataFrame:
+        """Return the reductions of windows that filled the path, after which the window recovered.
+
+        Columns are those of `recoveries.reductions`, ``run``, ``rtt_ms``, ``seed``, ``paper_s`` (K of the window before
+        the reduction, by the paper's equation) and ``ratio`` (of the measured time and K; see
+        `cubic.rest_of_recovery`).
+        """
+        found = tables.with_seeds(recoveries.of_runs(runs), runs.scenarios)
+        found["rtt_ms"] = found["run"].map(lambda run: _rtt_ms(runs[int(run)].scenario))
+        full = found["rtt_ms"].map(lambda rtt: 0.9 * cubic.full_window(RATE, rtt / 1e3))
+        found = found[(found["before"] >= full) & found["rtt_ms"].isin(self.rtts_ms)].dropna(subset=["recovered_s"])
+        found["paper_s"] = found["before"].map(cubic.recovery_time)
+        rest = found["before"].map(lambda window: cubic.rest_of_recovery(window, recoveries.RESTORED))
+        return found.assign(ratio=(found["recovered_s"] + rest) / found["paper_s"])
+
+    def causes(self) -> list[Cause]:
+        """Return experiments with the paper's reduction and without fast convergence, and without Reno's line."""
+        paper = {"transport.cubic_beta": 819, "transport.cubic_fast_convergence": 0}
+        without_line = {**paper, "transport.cubic_friendliness": 0}
+        return [
+            Cause("measured-recovery", self.changed(rtts_ms=(50,), changes=paper)),
+            Cause("measured-recovery", self.changed(rtts_ms=(10,), changes=without_line)),
+        ]
+
+    def plot(self, runs: Runs) -> Figure:
+        """Draw the window after a loss over the time, as shares of the window before and of K."""
+        found = self.recovered(runs).groupby("rtt_ms").first()
+        with figures.single(5.2, 3.2) as (figure, ax):
+            for rtt, color in zip(found.index, figures.shades(len(found)), strict=True):
+                row = found.loc[rtt]
+                of_run = runs.tcp[runs.tcp["run"] == row["run"]]
+                t_s, window = recoveries.between(of_run, row["t_s"], row["t_s"] + 2 * row["paper_s"])
+                ax.plot(
+                    (t_s - row["t_s"]) / row["paper_s"], window / row["before"], color=color, label=f"RTT {rtt:g} ms"
+                )
+            model = cubic.Cubic(1000.0)
+            times = pd.Series(range(101)) / 100 * 2 * model.recovery_s
+            shape = model.at(times) / model.window
+            ax.plot(times / model.recovery_s, shape, color=figures.REFERENCE, linestyle=":", label="paper's function")
+            ax.set(xlabel="time since the loss / K", ylabel="window / window before", ylim=(0.5, 1.15))
+        return figure
+
+
+def _rtt_ms(scenario: Scenario) -> float:
+    """Return the RTT of the shorter path in ms."""
+    return 2 * scenario.network.link("access1").delay / NS_PER_MS

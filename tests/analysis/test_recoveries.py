@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reductions of windows, waiting phases and falls of an aggregate, on traces whose answer is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rdcnlab.analysis import phases, recoveries
+from rdcnlab.analysis.rerouting import moves
+from rdcnlab.papers.carpa import space
+
+
+def trace(*parts: list[float]) -> tuple[np.ndarray, np.ndarray]:
+    window = np.concatenate(parts)
+    return np.arange(len(window)) * 0.01, window.astype(float)
+
+
+def test_a_stepwise_reduction_is_one_and_its_recovery_is_timed() -> None:
+    t_s, window = trace([100] * 10, [98, 98, 96, 90, 80, 70], list(range(71, 102)), [101] * 5)
+    (row,) = recoveries.reductions(t_s, window, 0.05).to_dict("records")
+    assert (row["before"], row["after"], row["step"]) == (100, 70, 10)
+    assert row["t_s"] == pytest.approx(0.10)
+    # the first fall is sample 10, and 98 segments are sample 43
+    assert row["recovered_s"] == pytest.approx(0.33)
+    assert not row["undone"]
+
+
+def test_a_window_that_one_ack_restores_is_undone() -> None:
+    t_s, window = trace([100] * 10, [90, 80, 70], [70] * 5, [100] * 5)
+    (row,) = recoveries.reductions(t_s, window, 0.05).to_dict("records")
+    assert row["undone"]
+    # the same falls, and growth of one segment an ACK: nothing is undone
+    t_s, window = trace([100] * 10, [90, 80, 70], list(range(70, 110)))
+    assert not recoveries.reductions(t_s, window, 0.05)["undone"].any()
+
+
+def test_a_restored_window_that_falls_again_is_two_reductions() -> None:
+    t_s, window = trace([100] * 10, [70] * 5, [100] * 3, [70] * 50, [100] * 3)
+    found = recoveries.reductions(t_s, window, 0.02)
+    assert list(found["before"]) == [100, 100]
+    assert list(found["undone"]) == [True, True]
+
+
+def test_small_falls_and_traces_without_falls_are_none() -> None:
+    assert recoveries.reductions(*trace([100] * 5, [97] * 5), 0.05).empty
+    assert recoveries.reductions(*trace(list(range(10))), 0.05).empty
+
+
+def test_waiting_is_the_share_of_long_gaps() -> None:
+    """150 packets, one every 0.121 ms, then nothing until the next round trip of 50 ms: 32 of 50 ms are waiting."""
+    times = np.concatenate([start + np.arange(150) * 0.121e-3 for start in np.arange(0, 1, 0.05)])
+    assert phases.waiting_share(times, 0.0, 1.0, 1e-3) == pytest.approx(1 - 149 * 0.121 / 50, abs=1e-3)
+    assert phases.waiting_share(np.arange(0, 1, 0.5e-3), 0.0, 1.0, 1e-3) == 0
+    assert phases.waiting_share(np.empty(0), 0.0, 1.0, 1e-3) == 1
+
+
+def test_the_second_is_the_one_with_the_nearest_mean_window() -> None:
+    tcp = pd.DataFrame({"t_ns": np.arange(0, 5 * 10**9, 10**8), "cwnd": np.repeat([100, 149, 152, 200, 148], 10)})
+    assert phases.nearest_second(tcp, 150, 0.0, 5.0) == (1.0, 149.0)
+    assert phases.nearest_second(tcp, 150, 2.0, 5.0)[0] in (2.0, 4.0)
+    assert phases.nearest_second(tcp, 150, 2.0, 3.0) == (2.0, 152.0)
+
+
+def test_groups_move_at_the_stated_times() -> None:
+    asked = space.grouped(50, 1, seed=3, groups=2, settle_s=400, every_s=200)
+    assert list(moves(asked)) == [(400.0, "long"), (600.0, "short"), (800.0, "long")]
+    assert asked.limit == 1000 * 10**9
