@@ -15,6 +15,8 @@ import pytest
 from rdcnlab.engines.kernel import build, guest, plan
 from rdcnlab.engines.kernel.build import toolchain
 from rdcnlab.engines.kernel.observe import observed
+from rdcnlab.engines.ns3 import build as ns3_build
+from rdcnlab.fields.errors import RunError
 from rdcnlab.runs.digest import digests
 from rdcnlab.scenario import Scenario
 
@@ -35,10 +37,13 @@ RunGuest = Callable[..., Seen]
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that boot the kernel, so that they can be left out."""
+    """Mark the tests that boot the kernel or need ns-3, so that they can be left out."""
     for item in items:
-        if {"kernel", "stock_kernel"} & set(getattr(item, "fixturenames", ())):
+        names = set(getattr(item, "fixturenames", ()))
+        if {"kernel", "stock_kernel"} & names:
             item.add_marker(pytest.mark.guest)
+        if "ns3_models" in names:
+            item.add_marker(pytest.mark.ns3)
 
 
 @pytest.fixture(scope="session")
@@ -54,6 +59,17 @@ def kernel() -> build.Kernel:
 def stock_kernel() -> build.Kernel:
     """The kernel with only the patches for time and randomness."""
     return build.build(stock=True)
+
+
+@pytest.fixture(scope="session")
+def ns3_models() -> ns3_build.Models:
+    """Our models of ns-3. They are compiled if necessary."""
+    try:
+        return ns3_build.make()
+    except RunError as error:
+        if error.log is not None:
+            raise  # it can be made, and was not
+        pytest.skip(error.reason)
 
 
 @pytest.fixture

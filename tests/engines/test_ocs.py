@@ -10,16 +10,18 @@ import pytest
 from rdcnlab.engines.kernel import build
 from rdcnlab.engines.kernel.build import patches
 from rdcnlab.scenario import Scenario
+from rdcnlab.system import places
 from tests.engines.conftest import RunGuest
 
 pytestmark = [pytest.mark.guest, pytest.mark.slow]
 
 HERE = patches.root() / "tests" / "ocs"
 INSIDE = build.HERE / "inside"
+CASES = places.tree() / "tests" / "queue_cases.json"
 
 
 @pytest.mark.parametrize(
-    "name", ["links", "fabric", "timetable", "queues", "notify", "retcp", "netlink", "life", "charge"]
+    "name", ["links", "fabric", "timetable", "queues", "cases", "notify", "retcp", "netlink", "life", "charge"]
 )
 def test_in_the_guest(run_guest: RunGuest, two_hosts: Scenario, name: str) -> None:
     line = (
@@ -27,7 +29,7 @@ def test_in_the_guest(run_guest: RunGuest, two_hosts: Scenario, name: str) -> No
         "mount -t tracefs none /sys/kernel/tracing; "  # Mininet's hosts have their own /sys
         f"PYTHONPATH=/run/rdcnlab /usr/bin/python3 -s /run/rdcnlab/{name}.py; echo status $?"
     )
-    files = [*HERE.glob("*.py"), INSIDE / "ocs.py", INSIDE / "ocs_netlink.py"]
+    files = [*HERE.glob("*.py"), INSIDE / "ocs.py", INSIDE / "ocs_netlink.py", CASES]
     answer = run_guest(two_hosts, commands=[("a", line)], files=files).answers[0]
     lines = [line.strip() for line in answer.splitlines()]
     assert "status 0" in lines, answer

@@ -45,7 +45,17 @@ ENTRY = "table_add OcsEgress.stamp.stamps set_dscp 1 => 1"
 @pytest.mark.parametrize(
     ("asked", "field", "allowed"),
     [
-        (scenario(network("ovs")), "network.switches.a.kind", "'ocs' or 'bmv2' or 'linux'"),
+        (scenario(network("ovs"), flow(path=DARK), switch={"dark": "hold"}), "switch.dark", "a, which is ovs"),
+        (
+            scenario(network("ovs", schedules=[pair(dark="drop", queue="1 MB")])),
+            "network.schedules.s.queue",
+            "a, which is ovs",
+        ),
+        (
+            scenario(network("ovs"), flow(path=SLOTS), switch={"kind": "ovs", "jitter": "1 ms"}),
+            "switch.jitter",
+            "less than the shortest slot at a",
+        ),
         (scenario(network("ocs", switches=OPTICAL)), "network.switches.o.kind", "ocs, because it is optical"),
         (scenario(network("bmv2"), flow(path=DARK), switch={"dark": "hold"}), "switch.dark", "a, which is bmv2"),
         (scenario(network("linux"), flow(path=DARK), switch={"dark": "hold"}), "switch.dark", "a, which is linux"),

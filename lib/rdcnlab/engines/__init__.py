@@ -33,10 +33,14 @@ class Outcome:
     provenance : dict
         Plain data about how the run was made (kernel release and identity, wall seconds, core...). No reader of the
         tables may need it, and it is not part of the run's digest.
+    files : dict of str to Path
+        Files of the run beside its tables, such as captures, by name. They are moved into the store; shipped results do
+        not have them.
     """
 
     tables: Mapping[str, pa.Table]
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    files: Mapping[str, Path] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if set(self.tables) != set(SCHEMAS):
@@ -106,7 +110,7 @@ class Engine(Protocol):
 
 #: Engines by ``engine.kind``: module and class. They are imported on use only, because stored runs can be read without
 #: an engine.
-ENGINES = {"kernel": "rdcnlab.engines.kernel:KernelEngine"}
+ENGINES = {"kernel": "rdcnlab.engines.kernel:KernelEngine", "ns3": "rdcnlab.engines.ns3:Ns3Engine"}
 
 
 def get_engine(scenario: Scenario) -> Engine:

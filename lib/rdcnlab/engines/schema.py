@@ -22,6 +22,9 @@ this span: bytes, packets, drops and marks are sums over all spans, ``mean_B`` i
     ``cwnd_B`` is ``cwnd`` times the MSS, ``srtt_us`` is the smoothed RTT.
 ``events``, one row per event
     ``slot``: a timetable enters a slot (``link`` is the target, ``flow`` the flow or schedule, ``value`` the index).
+    ``decision``, ``barrier``, with ``ovs`` only: the controller decides that a flow takes another link, and the switch
+    confirms that it has handled the message. Columns are those of ``slot``, which is then the instant at which a packet
+    took the new link for the first time.
     ``drop_tail``, ``drop_pool``, ``drop_red``, ``drop_dark``, ``drop_port``, ``drop_mtu``, ``drop_wire``: a packet is
     lost (``link`` is the link, the schedule if its queue did not accept the packet, or ``dark``; ``value`` is its
     bytes).
@@ -29,6 +32,9 @@ this span: bytes, packets, drops and marks are sums over all spans, ``mean_B`` i
     ``discard``, with ``probes.discards`` only: a receiver discards a segment with an old timestamp (PAWS); ``flow`` is
     null, because the kernel does not say whose it is, and ``value`` is 1.
     ``duplicates``, with ``probes.acks`` only: start of a run of ``value`` ACKs that acknowledge nothing new.
+    ``counter NAME``, with ``probes.counters`` only: a counter of TCP of a host (``link``) that is not zero at the end.
+    ``capture_out``, ``capture_in``, with ``probes.capture`` only: a packet of a flow leaves or reaches a host (``link``
+    is the host, ``value`` the bytes of the frame).
     ``enqueue``, ``dequeue``, ``mark`` of each packet, with ``probes.packets`` only (``link`` is a link, or ``receiver``
     for the line to the receiver; ``value`` is the packet's bytes).
 """

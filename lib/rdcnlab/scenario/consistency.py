@@ -58,6 +58,13 @@ def check(scenario: Scenario) -> None:
         raise Misfit("transport.ecn", False, "true or auto, because without ECN dctcp would silently be reno")
     _check_like(scenario)
     _check_notify(scenario, hosts)
+    links = [link.name for link in scenario.network.links]
+    for name in scenario.probes.count:
+        if name not in links:
+            raise Misfit("probes.count", name, f"links of the network: {', '.join(links)}")
+    for name in scenario.probes.capture:
+        if name not in hosts:
+            raise Misfit("probes.capture", name, f"hosts of the network: {', '.join(hosts)}")
     if scenario.probes.fold is not None and scenario.spans < 1:
         allowed = f"at least one span of probes.fold ({DURATION.format(scenario.probes.fold)}) after probes.fold_from"
         raise Misfit("limit", DURATION.format(scenario.limit), allowed)

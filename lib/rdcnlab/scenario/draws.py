@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
+from itertools import count
 
 
 def draw(seed: int, purpose: str, upper: int) -> int:
@@ -14,3 +16,33 @@ def draw(seed: int, purpose: str, upper: int) -> int:
     """
     digest = hashlib.sha256(f"{seed} {purpose}".encode()).digest()
     return int.from_bytes(digest[:16], "big") % (upper + 1)
+
+
+def values_with_sum(seed: int, purpose: str, values: Sequence[int], *, total: int, most: int) -> list[int]:
+    """Draw values with a given sum.
+
+    Each one is one of those that still fit, all equally likely. If `most` values do not reach the sum, all are drawn
+    anew.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the scenario.
+    purpose : str
+        What the values are for; another purpose has other values.
+    values : sequence of int
+        The values to draw from; the smallest one divides `total`.
+    total : int
+        Sum of the result.
+    most : int
+        Largest length of the result.
+    """
+    for attempt in count():
+        drawn: list[int] = []
+        while sum(drawn) < total and len(drawn) < most:
+            fitting = [value for value in values if value <= total - sum(drawn)]
+            digest = hashlib.sha256(f"{seed} {purpose} {attempt} {len(drawn)}".encode()).digest()
+            drawn.append(fitting[int.from_bytes(digest[:8], "big") % len(fitting)])
+        if sum(drawn) == total:
+            return drawn
+    raise AssertionError("unreachable")

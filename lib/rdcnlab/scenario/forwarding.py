@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rdcnlab.scenario.draws import draw
-from rdcnlab.scenario.routes import NoWay, Route, Timetable, backwards, hashed
+from rdcnlab.scenario.routes import Choice, NoWay, Route, Timetable, backwards, hashed
 from rdcnlab.scenario.timetable import BYPASS, DARK, ECMP, SAME, Path, Schedule
 
 if TYPE_CHECKING:
@@ -43,8 +44,38 @@ def _of_pair(scenario: Scenario, flow: Flow, *, back: bool) -> Schedule | None:
     )
 
 
-def route_of(scenario: Scenario, flow: Flow, *, back: bool = False) -> Route:
+def depend_on_seed(scenario: Scenario) -> bool:
+    """Return whether the seed can decide a flow's way (equal-cost multi-path) or its slots (the jitter of a switch).
+
+    If it cannot, ways that exist with one seed exist with every seed.
+    """
+    if any(node.jitter for node in scenario.network.switches):
+        return True
+    asked = []
+
+    def first(switch: str, links: Sequence[str]) -> str:
+        asked.append(switch)
+        return links[0]
+
+    for flow in scenario.flows:
+        for back in (False, True):
+            route_of(scenario, flow, back=back, choose=first)
+    return bool(asked)
+
+
+def route_of(scenario: Scenario, flow: Flow, *, back: bool = False, choose: Choice | None = None) -> Route:
     """Return the route of a flow: that of its schedule if it follows one, otherwise that of its path.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        A scenario with a network of several switches.
+    flow : Flow
+        One of the scenario's flows.
+    back : bool
+        Whether to return the route of the opposite direction.
+    choose : callable, optional
+        Chooses between links that begin equally short ways; by default the hash of equal-cost multi-path routing.
 
     Raises
     ------
@@ -55,20 +86,23 @@ def route_of(scenario: Scenario, flow: Flow, *, back: bool = False) -> Route:
     schedule = schedule_of(scenario, flow, back=back)
     ends = _ends(scenario, flow, back=back)
     if schedule is not None:
-        return route_of_schedule(scenario, schedule, ends)
+        return route_of_schedule(scenario, schedule, ends, choose)
     path = flow.back if back else flow.path
     if path == SAME:
-        there = route_of(scenario, flow)
+        there = route_of(scenario, flow, choose=choose)
         ways = tuple(None if way is None else backwards(way, network.graph) for way in there.ways)
         return Route(*ends, there.durations, ways, there.phase)
     number = [each.name for each in scenario.flows].index(flow.name)
     key = (scenario.seed, "ecmp", flow.dst if back else flow.src, flow.src if back else flow.dst, number)
-    return _route(scenario, ends, path, key, scenario.phase(flow))
+    return _route(scenario, ends, path, choose or hashed(*key), scenario.phase(flow))
 
 
-def route_of_schedule(scenario: Scenario, schedule: Schedule, ends: tuple[str, str]) -> Route:
-    """Return the route of all traffic that follows a schedule between two switches."""
-    return _route(scenario, ends, schedule.slots, (scenario.seed, "ecmp", schedule.name), scenario.phase(schedule))
+def route_of_schedule(
+    scenario: Scenario, schedule: Schedule, ends: tuple[str, str], choose: Choice | None = None
+) -> Route:
+    """Return the route of all traffic that follows a schedule between two switches; `choose` as in `route_of`."""
+    choose = choose or hashed(scenario.seed, "ecmp", schedule.name)
+    return _route(scenario, ends, schedule.slots, choose, scenario.phase(schedule))
 
 
 def _ends(scenario: Scenario, flow: Flow, *, back: bool) -> tuple[str, str]:
@@ -76,14 +110,14 @@ def _ends(scenario: Scenario, flow: Flow, *, back: bool) -> tuple[str, str]:
     return (last, first) if back else (first, last)
 
 
-def _route(scenario: Scenario, ends: tuple[str, str], path: Path, key: tuple[object, ...], phase: int) -> Route:
+def _route(scenario: Scenario, ends: tuple[str, str], path: Path, choose: Choice, phase: int) -> Route:
     graph = scenario.network.graph
     named = [path] if isinstance(path, str) else [slot.link for slot in path]
     durations = (0,) if isinstance(path, str) else tuple(slot.duration for slot in path)
     ways = []
     for name in named:
         via = () if name in (BYPASS, ECMP) else name.split("+")
-        ways.append(None if name == DARK else graph.way(*ends, via, hashed(*key)))
+        ways.append(None if name == DARK else graph.way(*ends, via, choose))
     return Route(*ends, durations, tuple(ways), phase)
 
 

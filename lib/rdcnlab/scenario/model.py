@@ -228,7 +228,7 @@ class Scenario(Frozen):
         """
         if not changes:
             return self
-        if changes.keys() == {"seed"} and type(changes["seed"]) is int and not self.network.switches:
+        if changes.keys() == {"seed"} and type(changes["seed"]) is int and not self._depends_on_seed:
             return self._with_seed(changes["seed"])
         data: dict[str, Any] = self.model_dump(mode="json", context={EVERY: True})
         kernel = next((changes[name] for name in ("transport.like", "transport__like") if name in changes), ...)
@@ -243,7 +243,7 @@ class Scenario(Frozen):
         """Return the scenario with another seed; the copy shares all other parts.
 
         Items have up to a hundred seeds of each scenario. Making each scenario from plain data would take a hundred
-        times as long. No check depends on the seed, unless there are several switches: there ECMP depends on the seed.
+        times as long. No check depends on the seed, unless the seed decides a way or a slot.
         """
         if not 0 <= seed <= MOST_SEED:
             return self.from_dict({**self.to_dict(), "seed": seed})  # raises the error that names the field
@@ -251,6 +251,11 @@ class Scenario(Frozen):
         other.__dict__.pop("hash", None)
         other.__dict__["canonical"] = {**self.canonical, "seed": seed}
         return other
+
+    @functools.cached_property
+    def _depends_on_seed(self) -> bool:
+        """Whether another seed may not fit, because it decides ways or slots between several switches."""
+        return bool(self.network.switches) and forwarding.depend_on_seed(self)
 
     @functools.cached_property
     def canonical(self) -> dict[str, Any]:
@@ -289,11 +294,14 @@ class Scenario(Frozen):
 
     @functools.cached_property
     def hash(self) -> str:
-        """SHA-256 of the canonical JSON in hexadecimal; the network's label and the path of a program do not count."""
+        """SHA-256 of the canonical JSON in hexadecimal; labels of networks and paths of programs do not count."""
         data = {**self.canonical, "network": _without(self.canonical["network"], "name")}
         if self.switch.program is not None:
             program = _without(data["switch"]["program"], "path")
             data["switch"] = {**data["switch"], "program": program}
+        if self.switch.controller is not None:
+            controller = _without(data["switch"]["controller"], "path")
+            data["switch"] = {**data["switch"], "controller": controller}
         return hashlib.sha256(canonical_json(data).encode()).hexdigest()
 
 

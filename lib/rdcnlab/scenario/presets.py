@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.quantities import TEXT
 from rdcnlab.scenario.check import input_error
-from rdcnlab.scenario.fabrics import FABRICS
+from rdcnlab.scenario.fabrics import FABRICS, fabric
 from rdcnlab.scenario.network import Network
 from rdcnlab.scenario.ranges import expanded, expanded_network
 
@@ -27,6 +27,8 @@ class Preset:
     ----------
     network : Network
         Hosts, links and pools.
+    fabric : dict
+        The parameters of the fabric that the network is made of, as written in the file; empty if it is written out.
     routes : dict of str to dict
         Default fields of flows, such as ``src`` and ``dst``. They apply if the name of the flow starts with the key.
     scenario : dict
@@ -35,6 +37,7 @@ class Preset:
     """
 
     network: Network
+    fabric: dict[str, Any]
     routes: dict[str, dict[str, str]]
     scenario: dict[str, Any]
 
@@ -66,14 +69,15 @@ def preset(name: str) -> Preset:
     text = (resources.files("rdcnlab") / "networks" / f"{name}.yaml").read_text(encoding="utf-8")
     data = _without_sources(yaml.safe_load(text))
     routes, scenario = data.pop("routes", {}), data.pop("scenario", {})
-    data = expanded_network(data)
     named = expanded([{"name": key, **fields} for key, fields in routes.items()], "routes")
     routes = {fields.pop("name"): fields for fields in named}
+    if "fabric" in data:
+        return Preset(fabric(data, text=True), data, routes, scenario)
     try:
-        network = Network.model_validate(data, context={TEXT: True})
+        network = Network.model_validate(expanded_network(data), context={TEXT: True})
     except ValidationError as error:
         raise input_error(error, Network) from None
-    return Preset(network, routes, scenario)
+    return Preset(network, {}, routes, scenario)
 
 
 def _without_sources(value: Any) -> Any:

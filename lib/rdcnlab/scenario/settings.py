@@ -20,6 +20,7 @@ from rdcnlab.fields.quantities import (
     Frozen,
     HostName,
     Later,
+    LinkName,
     Listed,
     Misfit,
     Size,
@@ -29,6 +30,13 @@ from rdcnlab.fields.quantities import (
 from rdcnlab.scenario.kinds import EngineKind, SwitchKind
 from rdcnlab.scenario.older import Kernel
 from rdcnlab.scenario.p4 import Entry, ProgramField
+from rdcnlab.scenario.sdn import ControllerField
+
+#: Settings that only one kind of switch knows, and their values when they are not used.
+_ONLY_WITH: dict[str, dict[str, object]] = {
+    "bmv2": {"program": None, "entries": (), "control": "data-plane"},
+    "ovs": {"controller": None, "delay": 0, "jitter": 0, "table_size": None},
+}
 
 
 class Switch(Frozen):
@@ -54,6 +62,17 @@ class Switch(Frozen):
     control : {'data-plane', 'control-plane'}
         With ``bmv2``: where the timetable is stored. ``data-plane``: in registers of the program. ``control-plane``: in
         a local manager that rewrites table entries.
+    controller : SdnController or None
+        With ``ovs``: an application of os-ken that replaces rdcnlab's own. It decides where packets go, so flows have
+        no timetables.
+    delay : int
+        With ``ovs``: ns from a decision of the controller until it tells the switch.
+    jitter : int
+        With ``ovs``: largest additional random delay of a decision in ns, drawn for each switch and each instant; less
+        than the shortest slot.
+    table_size : int or None
+        With ``ovs``: number of entries that a switch has room for: one for each host, and one for each flow and
+        direction. None: there is no limit.
     """
 
     kind: SwitchKind = "ocs"
@@ -62,14 +81,23 @@ class Switch(Frozen):
     program: Annotated[ProgramField, Later] = None
     entries: Annotated[tuple[Entry, ...], Listed, Later] = ()
     control: Annotated[Literal["data-plane", "control-plane"], Later] = "data-plane"
+    controller: Annotated[ControllerField, Later] = None
+    delay: Annotated[Duration, Later] = 0
+    jitter: Annotated[Duration, Later] = 0
+    table_size: Annotated[Annotated[int, whole(0, 1_000_000)] | None, Later] = None
 
     @model_validator(mode="after")
-    def _only_with_p4(self) -> Switch:
-        for field, unused in (("program", None), ("entries", ()), ("control", "data-plane")):
-            if self.kind != "bmv2" and getattr(self, field) != unused:
-                raise Misfit(field, getattr(self, field), "nothing, because only the switch bmv2 knows it")
+    def _only_with_kind(self) -> Switch:
+        for kind, fields in _ONLY_WITH.items():
+            for field, unused in fields.items():
+                if self.kind != kind and getattr(self, field) != unused:
+                    raise Misfit(field, getattr(self, field), f"nothing, because only the switch {kind} knows it")
         if self.program is not None and self.control != "data-plane":
             raise Misfit("control", self.control, "data-plane, because the local manager knows p4/ocs.p4 only")
+        for field in ("delay", "jitter"):
+            if self.controller is not None and getattr(self, field):
+                allowed = "0 ns, because a controller of your own waits itself"
+                raise Misfit(field, f"{getattr(self, field)} ns", allowed)
         return self
 
 
@@ -88,7 +116,9 @@ Mode012 = Annotated[Annotated[int, whole(0, 2)] | None, Later]
 
 
 class Transport(Frozen):
-    """Settings of TCP; each field but `like` is the sysctl ``net.ipv4.tcp_<name>`` of Linux 6.12 with our patches.
+    """Settings of TCP; each field is the sysctl ``net.ipv4.tcp_<name>`` of Linux 6.12 with our patches.
+
+    The exceptions are `like`, and four parameters of CUBIC's module.
 
     Parameters
     ----------
@@ -126,8 +156,14 @@ class Transport(Frozen):
         0: RACK alone. 1: RACK beside RFC 6675 (4.15). 2: RACK during a recovery only (4.9).
     tlp_limited, prr_conservative, half_rcvbuf, dctcp_loss_by_alpha, bbr_plain, cubic_clock_ms : {0, 1} or None
         1: the behaviour of older kernels; ``Documentation/networking/ip-sysctl.rst`` of our patches describes each.
-    comp_sack_nr, backlog_ack_defer, syn_linear_timeouts, tso_rtt_log : int or None
-        Sysctls of Linux 6.12; None leaves them as they are.
+    comp_sack_nr, backlog_ack_defer, syn_linear_timeouts, tso_rtt_log, early_retrans : int or None
+        Sysctls of Linux 6.12; None leaves them as they are. With ``early_retrans`` 0 there are no tail loss probes.
+    cubic_beta : int or None
+        What a loss leaves of CUBIC's window, in 1024ths: 717 in Linux, 819 in the first paper on CUBIC. This and the
+        following are parameters of the module ``tcp_cubic``, not sysctls. None: as in Linux.
+    cubic_friendliness, cubic_fast_convergence, cubic_hystart : {0, 1} or None
+        CUBIC: whether a window grows at least as Reno's would; whether a flow whose window became smaller leaves room
+        for others; and whether slow start ends before a loss if delays grow.
     """
 
     ecn: Annotated[bool | None, BeforeValidator(_auto)] = None
@@ -162,6 +198,12 @@ class Transport(Frozen):
     backlog_ack_defer: Switch01 = None
     syn_linear_timeouts: Annotated[Annotated[int, whole(0, 127)] | None, Later] = None
     tso_rtt_log: Annotated[Annotated[int, whole(0, 31)] | None, Later] = None
+    early_retrans: Annotated[Annotated[int, whole(0, 4)] | None, Later] = None
+
+    cubic_beta: Annotated[Annotated[int, whole(512, 1023)] | None, Later] = None
+    cubic_friendliness: Switch01 = None
+    cubic_fast_convergence: Switch01 = None
+    cubic_hystart: Switch01 = None
 
     @model_validator(mode="after")
     def _triples_rise(self) -> Transport:
@@ -204,6 +246,17 @@ class Probes(Frozen):
     discards : bool
         Whether to record segments that a receiver discards because they carry an old timestamp (PAWS, RFC 7323,
         Sec. 5.3), as events.
+    capture : tuple of str
+        Names of hosts. The first 96 bytes of every IPv4 packet that a host sends or receives are stored in the run's
+        file ``<host>.pcapng``, which Wireshark opens; the events ``capture_out`` and ``capture_in`` have the same
+        packets.
+    count : tuple of str
+        Names of links. Packets are counted there while the run goes on, instead of being recorded one by one: the table
+        ``throughput`` has these links only, and ``queues`` has no lengths of queues. For long runs, whose records would
+        not fit into memory. The limit of such a run is a million losses, and a million retransmissions.
+    counters : bool
+        Whether to record the kernel's counters of TCP at each host at the end (TcpExt in ``/proc/net/netstat``), as
+        events such as ``counter TCPDSACKUndo``. They tell what the kernel took for reordering, and what it undid.
     fold : int or None
         Span in ns. If given, the bins of throughput and queues are counted modulo this span. The count covers all whole
         spans from `fold_from` to the limit. This keeps tables small for behaviour that repeats every few hundred
@@ -217,6 +270,9 @@ class Probes(Frozen):
     packets: bool = False
     acks: Annotated[bool, Later] = False
     discards: Annotated[bool, Later] = False
+    counters: Annotated[bool, Later] = False
+    capture: Annotated[tuple[HostName, ...], Listed, Later] = ()
+    count: Annotated[tuple[LinkName, ...], Listed, Later] = ()
     fold: Annotated[Bin | None, Later] = None
     fold_from: Annotated[Duration, Later] = 0
 
@@ -224,6 +280,10 @@ class Probes(Frozen):
     def _consistent(self) -> Probes:
         if self.acks and self.tcp == "none":
             raise Misfit("acks", self.acks, "false, with tcp 'none'")
+        unique("count", self.count)
+        unique("capture", self.capture)
+        if self.count and self.packets:
+            raise Misfit("count", self.count, "nothing, with packets: true, which records every packet")
         if self.fold is None and self.fold_from:
             raise Misfit("fold_from", self.fold_from, "0, without fold")
         for field in ("fold", "fold_from"):

@@ -14,7 +14,7 @@ from rdcnlab.engines import Outcome
 from rdcnlab.engines.kernel import build, guest, identity, plan
 from rdcnlab.engines.kernel.build import source, toolchain
 from rdcnlab.engines.kernel.guest import watchdog
-from rdcnlab.engines.kernel.observe import observed
+from rdcnlab.engines.kernel.observe import captures, observed
 from rdcnlab.engines.kernel.switches.together import switches_of
 from rdcnlab.engines.kernel.traffic import instants, quic
 from rdcnlab.engines.kernel.wiring.numbers import START_NS
@@ -100,9 +100,9 @@ class KernelEngine:
         provenance |= switches_of(scenario).provenance(counters, directory)
         if quic.flows(scenario):
             provenance["quic"] = quic.identity(scenario)
-        for trace in directory.glob("*.trace"):
+        for trace in [*directory.glob("*.trace"), *directory.glob("*.tally")]:
             trace.unlink()  # the file is large, and the tables contain its data
-        return Outcome(tables, provenance)
+        return Outcome(tables, provenance, captures.files(scenario, directory))
 
 
 def cores() -> list[int]:

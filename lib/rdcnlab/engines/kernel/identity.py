@@ -60,6 +60,11 @@ def guest_code(kind: str) -> str:
     return _hashed([_INSIDE / "main.py", _INSIDE / f"switch_{kind}.py", *packages], _beside)
 
 
+def code_of(module: str, *more: Path) -> str:
+    """Return the hash of a module of an engine, of what it imports from engines, and of some files."""
+    return _hashed([_file(module), *more], _below)
+
+
 @functools.cache
 def reader_code(kind: str | None) -> str:
     """Return the hash of the code that makes tables of what a guest left; `kind` is a module of the kind of switch."""

@@ -29,9 +29,12 @@ def tables(scenario: Scenario, view: View, records: Records, flows: pd.DataFrame
         The table ``flows``.
     """
     acked = throughput.acked(scenario, view, records.acks)
+    passed = throughput.table(scenario, view, view.ours(scenario, records.left), acked)
+    if len(records.counted):
+        passed = pd.concat([passed, throughput.counted(scenario, view, records.counted)], ignore_index=True)
     frames = {
         "flows": flows,
-        "throughput": throughput.table(scenario, view, view.ours(scenario, records.left), acked),
+        "throughput": passed,
         "queues": queues.table(scenario, view, records),
         "tcp": tcp.table(scenario, view, records.acks, flows),
         "events": events.table(scenario, view, records),

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -75,15 +76,53 @@ def table(scenario: Scenario, view: View, records: Records) -> pd.DataFrame:
             }
         ),
         pd.DataFrame({"t_ns": records.discarded["time"], "event": "discard", "link": None, "flow": None, "value": 1}),
+        pd.DataFrame(list(records.reports), columns=["t_ns", "event", "link", "flow", "value"]),
     ]
     if scenario.probes.acks:
         parts.append(_repeats(scenario, acked(scenario, view, records.acks)))
+    if records.counters:
+        parts.append(_counters(scenario, records.counters))
+    if len(records.captured):
+        parts.append(_captured(view, scenario, records.captured))
     if scenario.probes.packets:
         packets = {"enqueue": records.came, "dequeue": records.left, "mark": records.marked}
         parts += [_packets(view, scenario, event, found) for event, found in packets.items()]
     frame = pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
     frame = frame[frame["t_ns"] >= 0]
     return frame.sort_values(["t_ns", "event", "flow", "value"], kind="stable")
+
+
+def _counters(scenario: Scenario, counters: Mapping[str, Mapping[str, int]]) -> pd.DataFrame:
+    """Return one event for each counter of each host, at the limit of the scenario."""
+    rows = [(host, name, value) for host, of in counters.items() for name, value in sorted(of.items())]
+    return pd.DataFrame(
+        {
+            "t_ns": scenario.limit,
+            "event": [f"counter {name}" for _, name, _ in rows],
+            "link": [host for host, _, _ in rows],
+            "flow": None,
+            "value": [value for _, _, value in rows],
+        }
+    )
+
+
+def _captured(view: View, scenario: Scenario, found: NDArray[Any]) -> pd.DataFrame:
+    """Return one event for each captured packet of a flow; the port of the flow is that of its receiver."""
+    flows = [flow.name for flow in scenario.flows]
+    numbers = np.column_stack([found[port].astype(np.int64) - view.first_port for port in ("dport", "sport")])
+    ours = (numbers >= 0) & (numbers < len(flows))
+    flow = np.where(ours[:, 0], numbers[:, 0], numbers[:, 1])
+    frame = pd.DataFrame(
+        {
+            "t_ns": found["time"],
+            "event": np.where(found["leaves"], "capture_out", "capture_in"),
+            "link": np.array(scenario.probes.capture, dtype=object)[found["host"]],
+            "flow": np.array(flows, dtype=object)[np.clip(flow, 0, len(flows) - 1)],
+            "value": found["len"].astype(np.int64),
+        }
+    )
+    ours_only: pd.DataFrame = frame[pd.Series(ours.any(axis=1))]
+    return ours_only
 
 
 def _packets(view: View, scenario: Scenario, event: str, found: NDArray[Any]) -> pd.DataFrame:

@@ -34,6 +34,25 @@ def acked(scenario: Scenario, view: View, acks: NDArray[Any]) -> NDArray[Any]:
     return found[np.argsort(found["time"], kind="stable")]
 
 
+def counted(scenario: Scenario, view: View, counts: NDArray[Any]) -> pd.DataFrame:
+    """Return the table ``throughput`` from counts of packets on lines inside the network; see `Records.counted`."""
+    framing = scenario.network.overhead - ETHERNET_HEADER
+    frame = pd.DataFrame(
+        {
+            "bin": counts["bin"].astype(np.int64),
+            "where": pd.Series(counts["link"]).map(dict(view.lines)),
+            "flow": view.names(scenario, counts),
+            "bytes": counts["bytes"].astype(np.int64) + framing * counts["packets"].astype(np.int64),
+            "packets": counts["packets"].astype(np.int64),
+        }
+    )
+    # the order of `table`
+    places = {name: place for place, name in enumerate(view.lines.values())}
+    flows = {flow.name: number for number, flow in enumerate(scenario.flows)}
+    order = np.lexsort((frame["flow"].map(flows), frame["where"].map(places), frame["bin"]))
+    return frame.iloc[order].reset_index(drop=True)
+
+
 def table(scenario: Scenario, view: View, dequeued: NDArray[Any], acked: NDArray[Any]) -> pd.DataFrame:
     """Return the table ``throughput`` of `rdcnlab.engines.schema`, from records of data packets that leave lines."""
     # handshakes of connections that are opened ahead come before the start

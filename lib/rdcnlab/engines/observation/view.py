@@ -3,14 +3,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rdcnlab.scenario import BYPASS, DARK, Scenario
+
+#: Counts of packets, as ``inside/tools/tally.c`` writes them.
+COUNTED = np.dtype(
+    [("bytes", "<u8"), ("bin", "<u4"), ("packets", "<u4"), ("link", "<u2"), ("dport", "<u2"), ("unused", "<u4")]
+)
+#: Captured packets: ns since the start, index of the host in `Probes.capture`, ports, bytes of the frame, direction.
+CAPTURED = np.dtype(
+    [("time", "<i8"), ("host", "<i4"), ("sport", "<u2"), ("dport", "<u2"), ("len", "<u4"), ("leaves", "?")]
+)
 
 
 @dataclass(frozen=True)
@@ -92,6 +101,15 @@ class Records:
         Retransmissions: ``dport``.
     discarded : ndarray
         Segments that a receiver discarded because of their timestamps.
+    reports : sequence of (int, str, str or None, str or None, int)
+        Events that switches reported themselves: time in ns, event, link, flow and value.
+    counted : ndarray
+        With `Probes.count`, counts of packets that left a line, in place of `left`: ``bin``, ``link``, ``dport``,
+        ``packets``, and ``bytes`` as the ``len`` of records.
+    captured : ndarray
+        Captured packets at hosts: ``host``, ``sport``, ``dport``, ``len``, ``leaves``.
+    counters : mapping
+        Counters of TCP by host and name.
     """
 
     slots: NDArray[Any]
@@ -102,3 +120,7 @@ class Records:
     acks: NDArray[Any]
     again: NDArray[Any]
     discarded: NDArray[Any]
+    counted: NDArray[Any] = field(default_factory=lambda: np.empty(0, COUNTED))
+    captured: NDArray[Any] = field(default_factory=lambda: np.empty(0, CAPTURED))
+    counters: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    reports: Sequence[tuple[int, str, str | None, str | None, int]] = ()

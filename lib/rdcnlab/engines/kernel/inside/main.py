@@ -17,6 +17,7 @@ from typing import Any
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import pcapng
 import probes
 import traffic
 from topology import Testbed
@@ -30,7 +31,17 @@ def run(plan: dict[str, Any], directory: str) -> None:
         for host, line in plan["before"]:
             testbed.hosts[host].cmd(line)
         probes.start(plan["probes"])
+        captures = [pcapng.Capture(each, testbed) for each in plan["captures"]]
+        counting = probes.tallies(plan["probes"], directory)
         traffic.run(plan, testbed, directory)
+        for tally in counting:
+            tally.stop()
+        for capture in captures:
+            capture.store(directory)
+        if plan["counters"]:
+            found = {name: probes.counters(testbed.pid(name)) for name in testbed.hosts}
+            with open(os.path.join(directory, "counters.json"), "w") as file:
+                json.dump(found, file)
         probes.collect(plan["probes"], directory)
         with open(os.path.join(directory, "switch.json"), "w") as file:
             json.dump(testbed.counters(), file)

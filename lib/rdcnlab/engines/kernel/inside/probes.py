@@ -58,6 +58,49 @@ def start(probes: list[dict[str, Any]]) -> None:
         write(f"{event}/enable", "1")
 
 
+class Tally:
+    """A process that counts the records of a probe in bins while the flows run, and so keeps its buffer small.
+
+    Parameters
+    ----------
+    probe : dict
+        A probe with ``tally``: ``start_ns``, ``bin_ns`` and ``every_ns``.
+    directory : str
+        Directory of the result, ``<name>.tally``.
+    """
+
+    def __init__(self, probe: dict[str, Any], directory: str) -> None:
+        self.instance = f"{TRACING}/instances/{probe['name']}"
+        with open(f"{self.instance}/events/{probe['event']}/format") as file:
+            text = file.read()
+        times = [str(probe["tally"][name]) for name in ("start_ns", "bin_ns", "every_ns")]
+        fields = [place(text, field) for field in probe["fields"]]
+        target = os.path.join(directory, f"{probe['name']}.tally")
+        self.process = subprocess.Popen([TOOL, "tally", self.instance, target, *times, *fields])
+
+    def stop(self) -> None:
+        """Count what is left and end; raise RuntimeError if records were lost or the process has failed."""
+        write(f"{self.instance}/tracing_on", "0")
+        self.process.terminate()
+        if self.process.wait():
+            raise RuntimeError(f"the tally of {self.instance} ended with status {self.process.returncode}")
+        missing = lost(self.instance)
+        if missing:
+            raise RuntimeError(f"the trace buffer of {self.instance} was too small by {missing} events")
+
+
+def tallies(probes: list[dict[str, Any]], directory: str) -> list[Tally]:
+    """Start a tally for each probe that asks for one."""
+    return [Tally(probe, directory) for probe in probes if probe.get("tally")]
+
+
+def counters(pid: int) -> dict[str, int]:
+    """Return the counters of TCP in the network namespace of a process that are not zero (TcpExt)."""
+    with open(f"/proc/{pid}/net/netstat") as file:
+        names, values = (line.split()[1:] for line in file if line.startswith("TcpExt:"))
+    return {name: int(value) for name, value in zip(names, values, strict=True) if int(value)}
+
+
 def numbered(event: str, condition: str) -> str:
     """Return a filter with a number in place of each ``{NAME}`` of an enum, which differs between kernels."""
     for name in re.findall(r"\{(\w+)\}", condition):
@@ -82,6 +125,8 @@ def collect(probes: list[dict[str, Any]], directory: str) -> None:
         return
     take(TRACING, os.path.join(directory, MARKER), [])
     for probe in probes:
+        if probe.get("tally"):
+            continue
         name = probe["name"]
         instance = f"{TRACING}/instances/{name}"
         write(f"{instance}/tracing_on", "0")

@@ -72,6 +72,9 @@ class Testbed:
             "; ".join(f"ip link set sw-{spec['name']} mtu {spec['mtu']} gso_max_segs 1" for spec in self.plan["hosts"]),
         )
         command(switch, settings(self.plan["memory_sysctls"]))
+        for name, value in self.plan["parameters"].items():
+            with open(f"/sys/module/{name}", "w") as file:
+                file.write(value)
         mtu = self.plan["hosts"][0]["mtu"]
         for one, other in self.plan["trunks"]:
             ends = f"{one} mtu {mtu} gso_max_segs 1 type veth peer name {other} mtu {mtu} gso_max_segs 1"

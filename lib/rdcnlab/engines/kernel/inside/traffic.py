@@ -41,7 +41,7 @@ def run(plan: dict[str, Any], testbed: Any, directory: str) -> None:
 
 def wait(tool: subprocess.Popen[bytes], switches: list[Any]) -> None:
     """Wait for the traffic tool; raise an error with the switch's output if a switch that is a process ends before."""
-    running = [switch.running for switch in switches if hasattr(switch, "running")]
+    running = _running(switches)
     if not running:
         tool.wait()
         return
@@ -55,5 +55,13 @@ def wait(tool: subprocess.Popen[bytes], switches: list[Any]) -> None:
         tool.kill()
     tool.wait()
     if done not in ready:
-        for descriptor in ready:
-            died[descriptor].check()
+        # one process may end because another did, so the order is that of their start
+        for each in running:
+            each.check()
+
+
+def _running(switches: list[Any]) -> list[Any]:
+    """Return the processes that switches consist of, each once."""
+    found = [getattr(switch, "running", []) for switch in switches]
+    every = [each for one in found for each in (one if isinstance(one, list) else [one])]
+    return list(dict.fromkeys(every))

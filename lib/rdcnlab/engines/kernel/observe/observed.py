@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 
 from rdcnlab.engines import observation
+from rdcnlab.engines.kernel.observe import captures
 from rdcnlab.engines.kernel.switches.together import switches_of
 from rdcnlab.engines.kernel.trace import FIELDS, fields, records
 from rdcnlab.engines.kernel.traffic import instants, quic
@@ -49,10 +50,21 @@ def tables(scenario: Scenario, directory: Path) -> dict[str, pa.Table]:
         acks=seen["tcp_probe"],
         again=seen["tcp_retransmit_skb"],
         discarded=seen["kfree_skb"],
+        reports=switches_of(scenario).reports(directory),
+        counted=records.counts(directory, "ocs_dequeue"),
+        captured=captures.records(scenario, directory),
+        counters=_counters(scenario, directory),
     )
     if quic.flows(scenario) and "ocs_dequeue" in switches_of(scenario).events:
         _check_programs(scenario, flows, counted, directory)
     return observation.tables(scenario, view(scenario), counted, flows)
+
+
+def _counters(scenario: Scenario, directory: Path) -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = {}
+    if scenario.probes.counters:
+        found = json.loads((directory / "counters.json").read_text())
+    return found
 
 
 def view(scenario: Scenario) -> View:

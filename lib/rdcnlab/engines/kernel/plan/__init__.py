@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 from rdcnlab.engines.kernel.plan.flows import line
-from rdcnlab.engines.kernel.plan.hosts import MEMORY_SYSCTLS, host, sysctls
-from rdcnlab.engines.kernel.plan.probes import probes
+from rdcnlab.engines.kernel.plan.hosts import MEMORY_SYSCTLS, host, parameters, sysctls
+from rdcnlab.engines.kernel.plan.probes import captures, captures_kB, probes
 from rdcnlab.engines.kernel.switches.together import switches_of
 from rdcnlab.engines.kernel.traffic import instants, quic
 from rdcnlab.engines.kernel.wiring import mptcp, wire
@@ -43,6 +43,7 @@ def compile_plan(scenario: Scenario, *, here: bool = True) -> dict[str, Any]:
         "overhead": scenario.network.overhead,
         "sysctls": sysctls(scenario) | switches.sysctls() | mptcp.sysctls(scenario),
         "memory_sysctls": MEMORY_SYSCTLS,
+        "parameters": parameters(scenario),
         "switches": switches.devices(here=here),
         "trunks": [trunk.ports for trunk in wiring.trunks],
         "probes": probes(scenario, wiring, switches),
@@ -60,7 +61,9 @@ def compile_plan(scenario: Scenario, *, here: bool = True) -> dict[str, Any]:
             for flow, start in starts
         ],
         "files": {quic.files(wiring.ports[flow.name]): flow.size for flow in scenario.flows if flow.protocol == "quic"},
-        "memory_kB": quic.memory_kB(scenario),
+        "captures": captures(scenario),
+        "counters": scenario.probes.counters,
+        "memory_kB": quic.memory_kB(scenario) + captures_kB(scenario),
         # for tests: pairs of host and shell line to run before the flows, and after they have ended
         "before": [],
         "commands": [],

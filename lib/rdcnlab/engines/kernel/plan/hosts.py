@@ -12,6 +12,21 @@ from rdcnlab.scenario import Scenario
 MEMORY_SYSCTLS = {"net.ipv4.tcp_mem": "1048576 1398101 2097152", "net.ipv4.udp_mem": "1048576 1398101 2097152"}
 
 
+#: Fields of `Transport` that are parameters of the kernel's module ``tcp_cubic``, with the names of the parameters.
+CUBIC_PARAMETERS = {
+    "cubic_beta": "beta",
+    "cubic_friendliness": "tcp_friendliness",
+    "cubic_fast_convergence": "fast_convergence",
+    "cubic_hystart": "hystart",
+}
+
+
+def parameters(scenario: Scenario) -> dict[str, str]:
+    """Return the parameters of kernel modules, by their path below ``/sys/module``."""
+    given = {name: getattr(scenario.transport, field) for field, name in CUBIC_PARAMETERS.items()}
+    return {f"tcp_cubic/parameters/{name}": str(value) for name, value in given.items() if value is not None}
+
+
 def host(scenario: Scenario, station: Station) -> dict[str, Any]:
     """Return the plan of one host, in bit/s and bytes."""
     given = scenario.network.hosts[station.number]
@@ -45,7 +60,7 @@ def sysctls(scenario: Scenario) -> dict[str, str]:
         value = getattr(settings, name)
         if name.startswith("tdtcp") and not value:
             continue  # off is the default, and stock kernels do not have this setting
-        if name == "like" or (value is None and name != "ecn"):
+        if name == "like" or name in CUBIC_PARAMETERS or (value is None and name != "ecn"):
             continue  # the kernel's own value
         if name == "ecn":
             # 2: accept ECN, and request it only if the congestion control needs it, as DCTCP does

@@ -9,13 +9,16 @@ from rdcnlab.engines.kernel.plan.flows import payload
 from rdcnlab.engines.kernel.switches.together import Switches
 from rdcnlab.engines.kernel.trace import fields
 from rdcnlab.engines.kernel.wiring import Wiring, graph
-from rdcnlab.engines.kernel.wiring.numbers import FIRST_PORT, TARGET
+from rdcnlab.engines.kernel.wiring.numbers import DATE_NS, FIRST_PORT, START_NS, TARGET
 from rdcnlab.scenario import BYPASS, DARK, Scenario
 
 #: Trace filter for events in the queue of a class, which a link serves, or no link in the dark.
 IN_CLASS = f"(link <= 1023 || link == {TARGET[DARK]})"
 #: Subsystem of an event, if its name does not begin with it.
 SUBSYSTEM = {"kfree_skb": "skb"}
+#: With `Probes.count`: ns after which packets are counted and their records removed, the fields that this takes, and
+#: the room for lost packets and for retransmissions. A run that has more ends with an error.
+COUNT_EVERY_NS, TALLIED, MOST_LOST = 250_000_000, ("link", "dport", "len"), 1_000_000
 #: Size of every buffer in addition to its expected records, so that no buffer is empty.
 SPARE_KB = 256
 
@@ -38,11 +41,16 @@ def probes(scenario: Scenario, wiring: Wiring, switches: Switches) -> list[dict[
     seen = f"({passing}) || ({waiting})" if waiting else passing
     # in a queue of a few packets, BBR retransmits every fourth packet
     lossy = packets // 2 + 20_000
+    counts = bool(scenario.probes.count)
+    if counts:
+        seen = f"{ours} && ({_counted(scenario, wiring)})"
+        # nothing else of a run that counts has a place in memory for every packet
+        lossy = min(lossy, MOST_LOST)
     marked = packets * 3 // 4 * places if _marks(scenario) else 0
     # event: bytes per record, number of records, filter
     wanted: dict[str, tuple[int, int, str]] = {
         "tcp_retransmit_skb": (88, lossy, ours),
-        "ocs_dequeue": (36, packets * 3 // 2 * places, seen),
+        "ocs_dequeue": (36, _in_interval(scenario) if counts else packets * 3 // 2 * places, seen),
         "ocs_drop": (40, lossy, ours),
         "ocs_mark": (36, marked, ours),
         "ocs_slot": (36, _slot_changes(scenario, wiring), ""),
@@ -61,12 +69,44 @@ def probes(scenario: Scenario, wiring: Wiring, switches: Switches) -> list[dict[
             "name": name,
             "event": f"{SUBSYSTEM.get(name) or name.partition('_')[0]}/{name}",
             "filter": only,
-            "fields": fields(scenario, name),
+            "fields": list(TALLIED) if counts and name == "ocs_dequeue" else fields(scenario, name),
+            **({"tally": _tally(scenario)} if counts and name == "ocs_dequeue" else {}),
             "buffer_kB": SPARE_KB + size * count // 1000,
         }
         for name, (size, count, only) in wanted.items()
         if not name.startswith("ocs_") or name in switches.events
     ]
+
+
+def captures(scenario: Scenario) -> list[dict[str, Any]]:
+    """Return the captures at hosts, with room for as many packets as the flows can cause there."""
+    packets = _packets(scenario) * 5 // 2 + 20_000  # data, half of it again, and an ACK for each
+    same = {"packets": packets, "epoch_ns": START_NS, "date_ns": DATE_NS}
+    return [{"host": host, "interface": f"{host}-eth0", **same} for host in scenario.probes.capture]
+
+
+def captures_kB(scenario: Scenario) -> int:  # noqa: N802  (unit)
+    """Return the memory of the captures in kB: each packet has a frame of 256 B."""
+    return sum(each["packets"] * 256 // 1000 for each in captures(scenario))
+
+
+def _counted(scenario: Scenario, wiring: Wiring) -> str:
+    """Return the trace filter for both directions of the links whose packets are counted."""
+    numbers = [line.number for line in wiring.lines if line.link.name in scenario.probes.count]
+    return " || ".join(f"link == {number}" for number in numbers)
+
+
+def _in_interval(scenario: Scenario) -> int:
+    """Return an upper bound of data packets on the counted links between two counts; half are added for short ones."""
+    network = scenario.network
+    rate = sum(network.link(name).rate for name in scenario.probes.count)
+    lines = sum(network.host(name).rate for name in {flow.src for flow in scenario.flows})
+    wire = 8e9 * (network.mtu + network.overhead)
+    return int(min(rate, lines * len(scenario.probes.count)) * COUNT_EVERY_NS / wire * 1.5) + 1000
+
+
+def _tally(scenario: Scenario) -> dict[str, int]:
+    return {"start_ns": START_NS, "bin_ns": scenario.probes.bin, "every_ns": COUNT_EVERY_NS}
 
 
 def _queues_acks(scenario: Scenario) -> bool:

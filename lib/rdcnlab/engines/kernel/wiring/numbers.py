@@ -19,6 +19,9 @@ AHEAD_NS = 100 * 10**6
 #: Time between two connections that are opened ahead. A queue of a few packets must not lose their segments.
 AHEAD_EACH_NS = 10**6
 
+#: Date that captures give to the start of a scenario, in ns since 1970. It means nothing, but all times are positive.
+DATE_NS = 1_700_000_000 * 10**9
+
 #: TCP or UDP port of the first flow.
 FIRST_PORT = 5001
 #: Class of the first flow; class 0 is not used.

@@ -8,22 +8,16 @@
  *
  * Fields are chosen here because each page of output is a write of the host, whereas
  * most of an event (addresses of tcp_probe) is of no use.
- *
- * The layout of a page is the kernel's ABI (events/header_page, header_event).
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "pages.h"
 #include "tools.h"
 
-/* largest page of a buffer, see probes.py; how large one is, the kernel says */
-enum { PAGE = 65536, HEADER = 16, PADDING = 29, EXTEND = 30, STAMP = 31, FIELDS = 16 };
-
-#define COMMIT_MASK 0xfffffU		/* the flags above it say "events missed" */
+enum { FIELDS = 16 };
 
 struct field {
 	uint32_t offset, size;
@@ -59,8 +53,9 @@ static void begin(struct output *out, uint32_t size)
 	put_bytes(out, &record, sizeof(record));
 }
 
-static void put(struct output *out, uint64_t time, const unsigned char *event, uint32_t size)
+static void put(void *to, uint64_t time, const unsigned char *event, uint32_t size)
 {
+	struct output *out = to;
 	int i;
 
 	if (!out->size)
@@ -74,61 +69,9 @@ static void put(struct output *out, uint64_t time, const unsigned char *event, u
 		put_bytes(out, event, size);
 }
 
-static void take_page(const unsigned char *page, struct output *out)
-{
-	uint64_t time, commit;
-	uint32_t at = HEADER, end;
-
-	memcpy(&time, page, sizeof(time));
-	memcpy(&commit, page + 8, sizeof(commit));
-	end = HEADER + (commit & COMMIT_MASK);
-	if (end > PAGE)
-		die("collect: a page that claims %u bytes", end);
-
-	while (at + 4 <= end) {
-		uint32_t head, word = 0, type, delta, size;
-
-		memcpy(&head, page + at, sizeof(head));
-		if (at + 8 <= end)
-			memcpy(&word, page + at + 4, sizeof(word));
-		type = head & 31;
-		delta = head >> 5;
-
-		switch (type) {
-		case PADDING:
-			if (!delta)
-				return;
-			time += delta;
-			at += 4 + word;
-			break;
-		case EXTEND:
-			time += delta + ((uint64_t)word << 27);
-			at += 8;
-			break;
-		case STAMP:
-			time = delta + ((uint64_t)word << 27);
-			at += 8;
-			break;
-		case 0:			/* a long event: its length is a word of its own */
-			time += delta;
-			size = word - 4;
-			put(out, time, page + at + 8, size);
-			at += 8 + size;
-			break;
-		default:
-			time += delta;
-			size = type * 4;
-			put(out, time, page + at + 4, size);
-			at += 4 + size;
-		}
-	}
-}
-
 int collect_main(int argc, char **argv)
 {
-	static unsigned char page[PAGE];
 	struct output out = {};
-	ssize_t got;
 	int pipe, i;
 
 	if (argc < 3 || argc > 3 + FIELDS)
@@ -137,21 +80,16 @@ int collect_main(int argc, char **argv)
 		struct field *field = &out.fields[out.count++];
 
 		if (sscanf(argv[i], "%u:%u", &field->offset, &field->size) != 2 ||
-		    !field->size || field->offset > PAGE || field->size > PAGE)
+		    !field->size || field->offset > BUFFER_PAGE || field->size > BUFFER_PAGE)
 			die("collect: '%s' is no OFFSET:SIZE", argv[i]);
 	}
-	pipe = open(argv[1], O_RDONLY | O_NONBLOCK);
-	if (pipe < 0)
-		die("collect: %s: %s", argv[1], strerror(errno));
+	pipe = open_buffer(argv[1]);
 	out.file = fopen(argv[2], "w");
 	if (!out.file)
 		die("collect: %s: %s", argv[2], strerror(errno));
 	setvbuf(out.file, NULL, _IOFBF, 1 << 20);
 
-	while ((got = read(pipe, page, PAGE)) > 0)
-		take_page(page, &out);
-	if (got < 0 && errno != EAGAIN)
-		die("collect: %s: %s", argv[1], strerror(errno));
+	take_events(pipe, put, &out);
 	if (fclose(out.file))
 		die("collect: %s: %s", argv[2], strerror(errno));
 	return 0;

@@ -25,5 +25,6 @@ void write_file(const char *path, const char *text);
 int init_main(int argc, char **argv);
 int traffic_main(int argc, char **argv);
 int collect_main(int argc, char **argv);
+int tally_main(int argc, char **argv);
 
 #endif
