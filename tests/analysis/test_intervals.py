@@ -102,7 +102,7 @@ def test_estimates_of_means() -> None:
     found = estimates(means(frame, "case", "x"))
     assert found["a"].known
     assert not found["b"].known
-    measured = Measured.each(means(frame, "case", "x"), "case {}")
+    measured = Measured.by_case(means(frame, "case", "x"), "case {}")
     assert measured.text("s") == "case a: 2 s (-10.71 to 14.71), case b: 5 s"
 
 

@@ -123,7 +123,7 @@ def test_cases_names_by_index() -> None:
 
 
 @pytest.mark.parametrize("width_ns", [1_000_000, 5_000_000])
-def test_curves_do_not_hang_on_the_bins_that_were_counted_in(two_flows: Scenario, width_ns: int) -> None:
+def test_curves_do_not_depend_on_the_bins_that_were_counted_in(two_flows: Scenario, width_ns: int) -> None:
     """A flow at 10 Gb/s is drawn at 10 Gb/s."""
 
     class Counted(list[Any]):

@@ -65,9 +65,9 @@ def test_nothing_is_trained_twice_and_other_data_are_another_forest(data: pd.Dat
     ],
 )
 def test_what_it_cannot_know_is_refused(data: pd.DataFrame, name: str, value: object, allowed: str) -> None:
-    told = forest.load(forest.trained(data, SMALL))
+    model = forest.load(forest.trained(data, SMALL))
     with pytest.raises(InputError, match=f"{name}.*{allowed}"):
-        told.predict(data.head(1).assign(**{name: value}))
+        model.predict(data.head(1).assign(**{name: value}))
 
 
 def test_a_search_is_kept_best_first(data: pd.DataFrame) -> None:

@@ -39,13 +39,13 @@ def rows() -> pd.DataFrame:
 
 def test_what_is_told_of_a_scenario_is_in_it_and_does_not_tell_seeds_apart() -> None:
     for scenario in aykurt.general(count_of_scenarios=40).scenarios():
-        told = general.inputs(scenario)
-        assert tuple(told) == general.INPUTS
-        assert general.inputs(scenario.with_(seed=9)) == told
-        assert told["flows"] == len(scenario.flows)
-        assert told["buffer_kB"] * 1000 == scenario.network.links[1].buffer
-        assert 1 <= told["day_ms"] + told["night_ms"] <= 100
-        assert told["night_ms"] <= 0.2 * (told["day_ms"] + told["night_ms"])
+        known = general.inputs(scenario)
+        assert tuple(known) == general.INPUTS
+        assert general.inputs(scenario.with_(seed=9)) == known
+        assert known["flows"] == len(scenario.flows)
+        assert known["buffer_kB"] * 1000 == scenario.network.links[1].buffer
+        assert 1 <= known["day_ms"] + known["night_ms"] <= 100
+        assert known["night_ms"] <= 0.2 * (known["day_ms"] + known["night_ms"])
 
 
 def test_the_rtt_is_that_of_the_network() -> None:
@@ -93,17 +93,19 @@ def test_the_ceiling_is_what_chance_leaves(rows: pd.DataFrame) -> None:
 
 def test_nine_of_ten_are_in_their_interval(rows: pd.DataFrame) -> None:
     inside, width = general.coverage(rows)
+    # 400 rows: the share has a standard deviation of 1.5 points; 0.85 and 0.96 are more than three away from 0.9
     assert 0.85 < inside < 0.96
-    assert 1 < width < 2
+    # noise of 0.1 alone makes an interval of 2 * 1.645 * 0.1 wide in logarithms, which is a factor of 1.26
+    assert 1.2 < width < 2
 
 
 def test_a_saved_predictor_answers_and_says_where_it_knows_nothing(rows: pd.DataFrame) -> None:
     path = general.trained(rows, "gradient boosting")
     assert general.trained(rows, "gradient boosting") == path
-    told = general.best().predict(rows)
-    assert (told["low"] <= told[general.TARGET]).all()
-    assert (told[general.TARGET] <= told["high"]).all()
-    assert np.corrcoef(np.log(told[general.TARGET]), np.log(rows[general.TARGET]))[0, 1] > 0.95
+    known = general.best().predict(rows)
+    assert (known["low"] <= known[general.TARGET]).all()
+    assert (known[general.TARGET] <= known["high"]).all()
+    assert np.corrcoef(np.log(known[general.TARGET]), np.log(rows[general.TARGET]))[0, 1] > 0.95
     with pytest.raises(InputError, match="rtt_us: 50000"):
         general.load(path).predict(rows.assign(rtt_us=50_000.0))
     with pytest.raises(InputError, match="migrated: 'vegas'"):

@@ -134,10 +134,10 @@ def test_flows_are_told_by_the_longest_model_that_fits() -> None:
     flows = [acks_of(data.samples[place], flow="f", run=place) for place in range(4)]
     mouse = acks_of(data.samples[0, :20], flow="mouse", run=0)
     shorter = acks_of(data.samples[1, :70], flow="shorter", run=0)
-    told = variant.classify(pd.concat([*flows, mouse, shorter])).set_index(["run", "flow"])
-    assert [told.loc[(run, "f"), "variant"] for run in range(4)] == data.about["variant"][:4].tolist()
-    assert told.loc[(0, "mouse"), "variant"] is None
-    assert told.loc[(0, "shorter"), "begin_ms"] == 0
+    named = variant.classify(pd.concat([*flows, mouse, shorter])).set_index(["run", "flow"])
+    assert [named.loc[(run, "f"), "variant"] for run in range(4)] == data.about["variant"][:4].tolist()
+    assert named.loc[(0, "mouse"), "variant"] is None
+    assert named.loc[(0, "shorter"), "begin_ms"] == 0
     assert [variant.best(length) for length in (59, 60, 100)] == [None, short, long]
 
 

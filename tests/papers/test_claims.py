@@ -16,24 +16,24 @@ from rdcnlab.papers.item import Item
 
 
 @pytest.mark.parametrize(
-    ("expectation", "good", "bad"),
+    ("expectation", "good", "bad", "text"),
     [
-        ({"near": 3.47, "tolerance": "1 %"}, [3.47, 3.4353, 3.5047], [3.4352, 3.5048]),
-        ({"near": 0.6, "tolerance": 0.15}, [0.45, 0.75], [0.44, 0.76]),
-        ({"below": 10}, [9.9], [10]),
-        ({"above": 0.95}, [0.96], [0.95]),
-        ({"at_most": -0.9}, [-0.9, -1], [-0.89]),
-        ({"at_least": 95}, [95], [94.9]),
-        ({"equals": 0}, [0], [1]),
-        ({"between": [1, 2.5]}, [1, 2.5], [0.99, 2.51]),
+        ({"near": 3.47, "tolerance": "1 %"}, [3.47, 3.4353, 3.5047], [3.4352, 3.5048], "3.47 s ± 1 %"),
+        ({"near": 0.6, "tolerance": 0.15}, [0.45, 0.75], [0.44, 0.76], "0.6 s ± 0.15"),
+        ({"below": 10}, [9.9], [10], "< 10 s"),
+        ({"above": 0.95}, [0.96], [0.95], "> 0.95 s"),
+        ({"at_most": -0.9}, [-0.9, -1], [-0.89], "≤ -0.9 s"),
+        ({"at_least": 95}, [95], [94.9], "≥ 95 s"),
+        ({"equals": 0}, [0], [1], "= 0 s"),
+        ({"between": [1, 2.5]}, [1, 2.5], [0.99, 2.51], "1 to 2.5 s"),
     ],
 )
-def test_relations(expectation: dict[str, Any], good: list[float], bad: list[float]) -> None:
+def test_relations(expectation: dict[str, Any], good: list[float], bad: list[float], text: str) -> None:
     expect = Expectation.model_validate(expectation)
     assert all(expect.holds(value) for value in good)
     assert not any(expect.holds(value) for value in bad)
     assert not expect.holds(math.nan)
-    assert expect.text("s")
+    assert expect.text("s") == text
 
 
 @pytest.mark.parametrize("wrong", [{}, {"near": 1}, {"below": 1, "above": 2}, {"below": 1, "tolerance": "1 %"}])
@@ -87,6 +87,8 @@ def test_an_item_is_scored_in_the_papers_first_column_or_in_those_that_it_lists(
     paper = Paper.model_validate(TWO_COLUMNS)
     columns = {item.id: [column.id for column in paper.columns_of(item.id)] for item in paper.items}
     assert columns == {"fig1": ["a"], "fig2": ["a", "b"], "fig3": ["b"]}
+    choices = {item.id: [column.id for column in paper.choices_of(item.id)] for item in paper.items}
+    assert choices == {"fig1": ["a", "b"], "fig2": ["a", "b"], "fig3": ["b"]}
     wrong = {**TWO_COLUMNS, "items": [{**TWO_COLUMNS["items"][0], "columns": ["c"]}]}
     with pytest.raises(ValueError, match="columns of the paper in fig1"):
         Paper.model_validate(wrong)
@@ -98,6 +100,15 @@ def test_causes_are_of_every_column_or_of_one() -> None:
     )
     assert claim.causes("a") == claim.causes("b") == ("p", "q")
     assert (claim.excluded("a"), claim.excluded("b")) == (("r",), ())
+
+
+@pytest.mark.parametrize("kind", select(["aykurt"]), ids=lambda kind: kind.id)
+def test_each_item_of_aykurt_can_be_run_as_the_testbeds_kernel(kind: type[Item]) -> None:
+    """Also by the number that a command line gives. Only the first column is scored by default."""
+    item = kind(column=4.15)
+    assert (item.column, kind().column) == ("4.15", "6.12")
+    assert [column.id for column in kind.columns()] == ["6.12"]
+    assert item.points()[0].with_(**{"transport.like": "4.15"}) == item.scenarios()[0]
 
 
 def two_columns(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,9 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from rdcnlab.papers import select
+from rdcnlab.app.reproduce import NETWORK
+from rdcnlab.papers import claims, select
+from rdcnlab.papers.verdicts import Verdict
 from rdcnlab.scenario.model import canonical_json
 from rdcnlab.system import places
 
@@ -59,3 +61,17 @@ def test_parameters_are_literals_that_the_item_takes(kind: type) -> None:
 def test_known_causes_are_shown(kind: type) -> None:
     text = (places.notebooks() / kind.paper / f"{kind.id}.ipynb").read_text()
     assert ("item.explain(" in text) == bool(kind().causes())
+
+
+@pytest.mark.parametrize("kind", ITEMS, ids=lambda kind: f"{kind.paper}-{kind.id}")
+def test_a_reader_learns_what_is_asked_where_and_what_the_verdicts_mean(kind: type) -> None:
+    notebook = nbformat.read(places.notebooks() / kind.paper / f"{kind.id}.ipynb", nbformat.NO_CONVERT)
+    text = notebook.cells[0].source
+    assert "?" in text.split("**Network.**")[0]
+    for part in ("**Network.**", "**What to look at.**", *(f"- `{verdict}`" for verdict in Verdict)):
+        assert part in text
+    # the picture of the network comes before the figure
+    cells = [cell.source for cell in notebook.cells]
+    (network,) = [cell for cell in notebook.cells if cell.id == f"{kind.id}{NETWORK}"]
+    assert cells.index(network.source) < cells.index("item.plot(runs)")
+    assert ("`column`" in text) == (len(claims.paper(kind.paper).choices_of(kind.id)) > 1)

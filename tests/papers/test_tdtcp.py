@@ -30,6 +30,7 @@ WAITS = (
     "reverse-widens",
     "isolation-costs",
     "notice-costs",
+    "ranking",
 )
 
 
@@ -116,6 +117,7 @@ def test_results_are_in_network_time_whatever_the_dilation(store: Store) -> None
     for dilation in (1, 20):
         item = tdtcp.fig2(seeds=1, dilation=dilation, changes=WIDE)
         rates.append(item.goodput(item.run(store=store, progress=False)).loc["cubic", "mean"])
+    # at most 20 us in a week are dark; bins of 100 us round the ends of the slots by a few percent
     assert rates[0] == pytest.approx(10 * 1380 / 1400, rel=0.05)
     assert rates[1] == pytest.approx(20 * rates[0], rel=0.01)
 

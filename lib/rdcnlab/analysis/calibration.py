@@ -15,6 +15,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from rdcnlab.analysis import figures
+from rdcnlab.analysis.measured import Measured
 
 State = Literal["holds", "open", "fails"]
 #: Lower and upper bound; both are included.
@@ -64,6 +65,31 @@ def interval(states: pd.Series[str]) -> tuple[float, float] | None:
 def failures(states: pd.DataFrame) -> dict[str, list[float]]:
     """Return for each statement the values at which it fails."""
     return {str(name): [float(value) for value in states.index[states[name] == "fails"]] for name in states.columns}
+
+
+def satisfied(states: pd.DataFrame, unit: str, note: str = "") -> Measured:
+    """Measure the number of values at which all statements hold, and say which they are and what fails where.
+
+    Parameters
+    ----------
+    states : DataFrame
+        What `judged` returns.
+    unit : str
+        Unit of the values.
+    note : str
+        A further remark.
+    """
+    found = together(states)
+    inside = interval(found)
+    within = "no value" if inside is None else f"{inside[0]:g} to {inside[1]:g} {unit}"
+    open_at = ", ".join(f"{value:g}" for value in found.index[found == "open"])
+    failing = [
+        f"{name} fails at {', '.join(f'{value:g}' for value in values)} {unit}"
+        for name, values in failures(states).items()
+        if values
+    ]
+    words = [f"{within} for sure", f"open at {open_at} {unit}" if open_at else "", *failing, note]
+    return Measured.one(float((found == "holds").sum()), "; ".join(word for word in words if word))
 
 
 def plot(

@@ -6,20 +6,18 @@ The flows have the names ``main`` and ``migrated``.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from rdcnlab.analysis import figures, tables
+from rdcnlab.analysis import tables
 from rdcnlab.analysis.intervals import Estimate, jackknife, over_seeds
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.runs.frame import Runs
+from rdcnlab.runs.once import for_each_run
 from rdcnlab.scenario import DARK
 
 FLOWS = ("main", "migrated")
@@ -32,8 +30,8 @@ _APART, _DARK, _SHARED = range(3)
 _AT_ONCE = 40
 
 
-def _counted_bin(runs: Runs) -> int:
-    """Return the width in ns of the bins in which the runs counted."""
+def counted_bin(runs: Runs) -> int:
+    """Return the width in ns of the bins in which the runs counted, which must be the same."""
     widths = {run.scenario.probes.bin for run in runs}
     if len(widths) > 1:
         raise ValueError(f"runs counted in bins of different widths: {sorted(widths)} ns")
@@ -42,7 +40,7 @@ def _counted_bin(runs: Runs) -> int:
 
 def mean_curves(runs: Runs, bin_ns: int, of: str = "flow") -> pd.DataFrame:
     """Average the rate over runs, with `tables.mean_ci`, by period, flow (or another column, `of`) and time."""
-    rates = tables.with_fields(tables.rates(runs.throughput, _counted_bin(runs), bin_ns), runs.scenarios)
+    rates = tables.with_fields(tables.rates(runs.throughput, counted_bin(runs), bin_ns), runs.scenarios)
     return tables.mean_ci(rates.fillna({"period_ms": 0}), ["period_ms", of, "t_s"], "rate_bps")
 
 
@@ -54,7 +52,7 @@ def rates_together(runs: Runs, bin_ns: int) -> pd.DataFrame:
     DataFrame
         ``seed``, ``period_ms``, ``flow``, ``t_s``, ``rate_bps``.
     """
-    rates = tables.with_fields(tables.rates(runs.throughput, _counted_bin(runs), bin_ns), runs.scenarios)
+    rates = tables.with_fields(tables.rates(runs.throughput, counted_bin(runs), bin_ns), runs.scenarios)
     until = rates["period_ms"].map(tables.completion(runs.flows).groupby("period_ms")["both_s"].min())
     return rates.loc[rates["t_s"] + bin_ns / 1e9 <= until, ["seed", "period_ms", "flow", "t_s", "rate_bps"]]
 
@@ -101,15 +99,9 @@ def _below(rates: pd.DataFrame, at: str, value: str, weight: str | None = None) 
     return 100 * float((means["migrated"] < means["main"]).mean()) if len(means) else float("nan")
 
 
-def trend(times: pd.DataFrame) -> float:
-    """Return Spearman's coefficient of mean prolongation over period; `times` comes from `tables.completion`."""
-    of_periods = times.groupby("period_ms")["prolongation_s"].mean()
-    return tables.spearman(of_periods.index, of_periods)
-
-
 def prolongations(runs: Runs) -> Measured:
     """Measure the mean prolongation by period."""
-    return Measured.each(means(tables.completion(runs.flows), "period_ms", "prolongation_s"), "{:g} ms", "s")
+    return Measured.by_case(means(tables.completion(runs.flows), "period_ms", "prolongation_s"), "{:g} ms", "s")
 
 
 def ends_first(runs: Runs) -> Measured:
@@ -117,77 +109,10 @@ def ends_first(runs: Runs) -> Measured:
     pairs = variants(runs).astype(dict.fromkeys(FLOWS, str))
     times = tables.completion(runs.flows.assign(period_ms=0)).merge(pairs, on="run")
     first = times.assign(percent=100.0 * (times["prolongation_s"] < 0))
-    return Measured.each(first.groupby(["migrated", "main"])["percent"].mean(), "{}, {}")
+    return Measured.by_case(first.groupby(["migrated", "main"])["percent"].mean(), "{}, {}")
 
 
-def bin_ms(period_ms: int) -> int:
-    """Return the width in ms of the bins of a drawn curve.
-
-    It is 5 ms. If a slot is shorter than ten such bins, it is one cycle, and at least 20 ms. A curve that oscillates
-    faster than a panel can show would look like a filled area.
-    """
-    return 5 if period_ms >= 50 else max(20, 2 * period_ms)
-
-
-def plot(cases: Mapping[str, tuple[Runs, int]], *, columns: int | None = None, width: float = 2.8) -> Figure:
-    """Draw the mean throughput of the flows over time with its interval, and half the rate of a link.
-
-    Parameters
-    ----------
-    cases : dict of str to (Runs, int)
-        Runs of one scenario and the width of a bin in ms, by the title of the panel.
-    columns : int, optional
-        Panels in a row; by default there is one row.
-    width : float
-        Width of a panel, inch.
-    """
-
-    def one(ax: Axes, title: str) -> None:
-        runs, width_ms = cases[title]
-        stats = mean_curves(runs, width_ms * NS_PER_MS)
-        for flow in (*FLOWS, BURSTS):
-            if (stats["flow"] == flow).any():
-                figures.band(ax, stats[stats["flow"] == flow], "t_s", flow, scale=1e-9)
-        rate = runs[0].scenario.network.links[0].rate / 1e9
-        figures.reference(ax, rate / 2, "half the line rate")
-        ax.set_ylim(0, 1.08 * rate)
-
-    return panels(list(cases), one, columns=columns, width=width)
-
-
-def panels(
-    titles: Sequence[str], draw: Callable[[Axes, str], None], *, columns: int | None = None, width: float = 2.8
-) -> Figure:
-    """Draw throughput over time, one panel for each title, row by row.
-
-    Parameters
-    ----------
-    titles : sequence of str
-        Titles of the panels.
-    draw : callable
-        Draws the panel of a title.
-    columns : int, optional
-        Panels in a row; by default there is one row.
-    width : float
-        Width of a panel, inch.
-    """
-    columns = min(columns or len(titles), len(titles))
-    with figures.style():
-        figure, axes = figures.panels(-(-len(titles) // columns), columns, width=width)
-        for ax, title in itertools.zip_longest([ax for row in axes for ax in row], titles):
-            if title is None:
-                ax.set_axis_off()  # the last row of the grid may have free places
-                continue
-            draw(ax, title)
-            ax.set_title(title)
-        for ax in axes[-1]:
-            ax.set_xlabel("time [s]")
-        for ax in axes[:, 0]:
-            ax.set_ylabel("throughput [Gb/s]")
-        figures.legend(figure, axes[0, 0])
-    return figure
-
-
+@for_each_run
 def phases(runs: Runs) -> pd.DataFrame:
     """Return the rate of each flow in every ms of every run, and the state of the timetable.
 
@@ -202,7 +127,7 @@ def phases(runs: Runs) -> pd.DataFrame:
         flows have ended.
     """
     names = sorted({flow.name for run in runs for flow in run.scenario.flows})
-    base_ns = _counted_bin(runs)
+    base_ns = counted_bin(runs)
     found: dict[str, list[Any]] = {}
     # a limited number of runs together: every bin has a row for each flow, also an empty bin
     for first in range(0, len(runs), _AT_ONCE):

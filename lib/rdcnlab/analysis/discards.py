@@ -7,9 +7,19 @@ The runs need `rdcnlab.scenario.Probes.discards`.
 from __future__ import annotations
 
 import pandas as pd
+from matplotlib.figure import Figure
 
-from rdcnlab.analysis import tables
+from rdcnlab.analysis import figures, tables
+from rdcnlab.analysis.measured import means
 from rdcnlab.runs.frame import Runs
+
+#: Rows of the figure: the column, and the label of its axis.
+_ROWS = {
+    "discards": "segments discarded,\nfor each move",
+    "needless": "sent again, never dropped,\nfor each move",
+    "fct_s": "completion of the\nmigrated flow [s]",
+}
+_LINES = ((True, "with timestamps", "migrated"), (False, "without timestamps", "single"))
 
 
 def counted(runs: Runs) -> pd.DataFrame:
@@ -24,7 +34,8 @@ def counted(runs: Runs) -> pd.DataFrame:
     """
     events = runs.events
     seen = events[events["event"] != "slot"]
-    kinds = seen["event"].where(~seen["event"].str.startswith("drop"), "drop")
+    names = seen["event"].astype(object)  # stored events are categories, which take no new name
+    kinds = names.where(~names.str.startswith("drop"), "drop")
     counts = seen.groupby(["run", kinds]).size().unstack(fill_value=0).reindex(range(len(runs)), fill_value=0)
     flows = runs.flows
     migrated = flows[flows["flow"] == "migrated"].set_index("run")
@@ -42,3 +53,53 @@ def counted(runs: Runs) -> pd.DataFrame:
     )
     found["needless"] = found["retransmits"] - found["drops"]
     return tables.with_fields(found.rename_axis("run").reset_index(), runs.scenarios)
+
+
+def by_move(runs: Runs) -> pd.DataFrame:
+    """Count for each run as `counted` does, but ``discards`` and ``needless`` for each move.
+
+    Further columns are ``queue_ms``, the longest wait in the buffer of a link, and ``timestamps``, whether the flows
+    use them.
+    """
+    found = counted(runs)
+    scenarios = [run.scenario for run in runs]
+    links = [scenario.network.links[0] for scenario in scenarios]
+    for name in ("discards", "needless"):
+        found[name] = found[name] / found["moves"]
+    return found.assign(
+        queue_ms=[8e3 * (link.buffer or 0) / link.rate for link in links],
+        timestamps=[scenario.transport.timestamps for scenario in scenarios],
+    )
+
+
+def plot(found: pd.DataFrame, between_ms: tuple[float, float]) -> Figure:
+    """Draw what is discarded, what is sent again needlessly, and the migrated flow's time, over the queue.
+
+    Parameters
+    ----------
+    found : DataFrame
+        What `by_move` returns. Each period has one column of panels.
+    between_ms : (float, float)
+        Waits between which it depends on the tick of the clock whether a receiver discards; they are shaded.
+    """
+    periods = sorted(found["period_ms"].unique(), reverse=True)
+    with figures.style():
+        figure = figures.Drawing(figsize=(3.4 * len(periods), 6.2), layout="constrained")
+        axes = figure.subplots(len(_ROWS), len(periods), sharex=True, sharey="row", squeeze=False)
+        for column, period in enumerate(periods):
+            here = found[found["period_ms"] == period]
+            for (value, label), ax in zip(_ROWS.items(), axes[:, column], strict=True):
+                for on, name, role in _LINES:
+                    stats = means(here[here["timestamps"] == on], "queue_ms", value).reset_index()
+                    color = figures.look(role).color
+                    ax.plot(stats["queue_ms"], stats["mean"], color=color, marker="o", markersize=3, label=name)
+                    ax.fill_between(stats["queue_ms"], stats["low"], stats["high"], color=color, alpha=0.2, linewidth=0)
+                figures.shade(ax, [between_ms])
+                ax.set_ylabel(label if not column else "")
+            axes[0, column].set_title(f"a move every {period:g} ms")
+            axes[-1, column].set_xlabel("longest wait in the queue [ms]")
+        for ax in axes[:, 0]:
+            ax.set_ylim(0, None)
+        handles, labels = axes[0, 0].get_legend_handles_labels()
+        figure.legend(handles[: len(_LINES)], labels[: len(_LINES)], loc="outside upper center", ncols=len(_LINES))
+    return figure

@@ -7,7 +7,7 @@ run in network time. `rdcnlab.analysis.weeks` has the computations for a single 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from rdcnlab.analysis.intervals import Estimate, over_seeds
 from rdcnlab.analysis.measured import means
 from rdcnlab.fields.units import NS_PER_US
 from rdcnlab.runs.frame import Runs
+from rdcnlab.runs.once import for_each_run
 from rdcnlab.runs.parts import SENDER
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.flow import TCP_HEADERS
@@ -37,15 +38,18 @@ def sequences(cases: Iterable[Case], flows: Iterable[str] | None = None) -> dict
 
     The bytes are those of one flow: the mean over all flows, or over `flows` if given.
     """
-    found = {}
-    for name, runs, scenario in cases:
-        acked = runs.throughput[runs.throughput["where"] == SENDER]
-        chosen = {flow.name for flow in scenario.flows}
-        if flows is not None:
-            chosen = set(flows)
-            acked = acked[acked["flow"].isin(chosen)]
-        found[name] = weeks.sequence(weeks.fold(acked, "bytes", scenario), share=1 / len(chosen))
-    return found
+    chosen = None if flows is None else tuple(flows)
+    return {name: _sequence(runs, scenario, chosen) for name, runs, scenario in cases}
+
+
+@for_each_run
+def _sequence(runs: Runs, scenario: Scenario, flows: tuple[str, ...] | None) -> pd.DataFrame:
+    acked = runs.throughput[runs.throughput["where"] == SENDER]
+    chosen = {flow.name for flow in scenario.flows}
+    if flows is not None:
+        chosen = set(flows)
+        acked = acked[acked["flow"].isin(chosen)]
+    return weeks.sequence(weeks.fold(acked, "bytes", scenario), share=1 / len(chosen))
 
 
 def rates(line: pd.DataFrame, flows: int = 1) -> pd.DataFrame:
@@ -89,12 +93,14 @@ def slopes(lines: dict[str, pd.DataFrame], scenario: Scenario, link: str) -> dic
 
 def queues(cases: Iterable[Case]) -> dict[str, pd.DataFrame]:
     """Return for each case the length of the schedule's queue in full packets: ``run``, ``t_us``, ``mean``."""
-    found = {}
-    for name, runs, scenario in cases:
-        queue = runs.queues[runs.queues["link"] == weeks.schedule(scenario).name]
-        folded = weeks.fold(queue, "mean_B", scenario, kind="mean")
-        found[name] = folded.assign(mean=weeks.packets(scenario, folded["mean"]))
-    return found
+    return {name: _queue(runs, scenario) for name, runs, scenario in cases}
+
+
+@for_each_run
+def _queue(runs: Runs, scenario: Scenario) -> pd.DataFrame:
+    queue = runs.queues[runs.queues["link"] == weeks.schedule(scenario).name]
+    folded = weeks.fold(queue, "mean_B", scenario, kind="mean")
+    return folded.assign(mean=weeks.packets(scenario, folded["mean"]))
 
 
 def into_week(times_us: pd.Series[float], scenario: Scenario) -> pd.Series[float]:
@@ -152,12 +158,35 @@ def events_by_day(
     DataFrame
         ``run``, ``begin_ns``, ``count``; see `weeks.per_day`. Days before the fold begins are left out.
     """
-    spans = weeks.days(case.scenario, link)
-    events = case.runs.events[case.runs.events["event"].isin(list(names))]
+    return _by_day(case.runs, case.scenario, tuple(names), link, dilation, after_us, by_flow)
+
+
+@for_each_run
+def _by_day(
+    runs: Runs, scenario: Scenario, names: tuple[str, ...], link: str, dilation: int, after_us: int, by_flow: bool
+) -> pd.DataFrame:
+    spans = weeks.days(scenario, link)
+    events = runs.events[runs.events["event"].isin(list(names))]
     events = events.assign(t_ns=events["t_ns"] // dilation)
-    parts = [events[events["flow"] == flow.name] for flow in case.scenario.flows] if by_flow else [events]
-    options = {"after_ns": after_us * NS_PER_US, "begin_ns": case.scenario.probes.fold_from}
-    return pd.concat(weeks.per_day(part, spans, range(len(case.runs)), **options) for part in parts)
+    parts = [events[events["flow"] == flow.name] for flow in scenario.flows] if by_flow else [events]
+    options = {"after_ns": after_us * NS_PER_US, "begin_ns": scenario.probes.fold_from}
+    return pd.concat(weeks.per_day(part, spans, range(len(runs)), **options) for part in parts)
+
+
+def quiet_shares(counted: Mapping[str, pd.DataFrame]) -> dict[str, Estimate]:
+    """Return by case the share in % of days without any event; `counted` has what `events_by_day` returns."""
+    shares = {name: of.assign(quiet=of["count"] == 0).groupby("run")["quiet"].mean() for name, of in counted.items()}
+    return {name: (100 * over_seeds(share)).within(0, 100) for name, share in shares.items()}
+
+
+def retransmissions_for_each_loss(cases: Iterable[Case]) -> dict[str, float]:
+    """Return by case how many packets are sent again for each packet that a queue drops; NaN without a drop."""
+    found = {}
+    for name, runs, _ in cases:
+        events = runs.events["event"]
+        lost = int(events.str.startswith("drop").sum())
+        found[name] = int((events == "retransmit").sum()) / lost if lost else float("nan")
+    return found
 
 
 def plot_sequences(lines: dict[str, pd.DataFrame], scenario: Scenario, packet: str, circuit: str) -> Figure:

@@ -44,14 +44,14 @@ def over_periods(rows: pd.DataFrame) -> pd.Series[float]:
 
 def more_at_5(rows: pd.DataFrame) -> pd.Series[float]:
     """Return by period how many more retransmissions there are at 5 kB than at the best other threshold."""
-    again = _table(rows, "retransmits")
-    return again[5] - again.drop(columns=5).min(axis=1)
+    retransmits = _table(rows, "retransmits")
+    return retransmits[5] - retransmits.drop(columns=5).min(axis=1)
 
 
 def against_by_period(rows: pd.DataFrame) -> pd.Series[float]:
     """Correlate marks with retransmissions over the thresholds, by period (Spearman); `rows` comes from `counted`."""
-    marked, again = _table(rows, "marked"), _table(rows, "retransmits")
-    return marked.apply(lambda row: tables.spearman(row, again.loc[row.name]), axis=1)
+    marked, retransmits = _table(rows, "marked"), _table(rows, "retransmits")
+    return marked.apply(lambda row: tables.spearman(row, retransmits.loc[row.name]), axis=1)
 
 
 def _table(rows: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -77,7 +77,7 @@ def soon_after_moves(runs: Runs) -> Measured:
     """Measure the share of marks, in %, in the first 15 ms after a move; the note has the longest queue."""
     sums = _since_moves(runs, "marks")
     longest = runs.queues["max_B"].max() / 1000
-    return Measured.each(100 * sums["soon"] / sums["all"], _POINT, f"the longest queue was {longest:.0f} kB")
+    return Measured.by_case(100 * sums["soon"] / sums["all"], _POINT, f"the longest queue was {longest:.0f} kB")
 
 
 def marks_a_meeting(runs: Runs) -> Measured:
@@ -87,12 +87,12 @@ def marks_a_meeting(runs: Runs) -> Measured:
     meetings = tables.completion(runs.flows)
     meetings["times"] = (1000 * meetings["both_s"] / (2 * meetings["period_ms"])).round()
     seen = runs.scenarios[["run", "switch.ecn_threshold", "period_ms"]].merge(meetings[["run", "times"]], on="run")
-    return Measured.each(soon / seen.groupby(soon.index.names)["times"].sum() / 1000, _POINT)
+    return Measured.by_case(soon / seen.groupby(soon.index.names)["times"].sum() / 1000, _POINT)
 
 
-def again_by_threshold(runs: Runs) -> Measured:
+def retransmissions_by_threshold(runs: Runs) -> Measured:
     """Measure the mean number of retransmissions, by threshold."""
-    return Measured.each(counted(runs).groupby("threshold_kB")["retransmits"].mean(), _THRESHOLD)
+    return Measured.by_case(counted(runs).groupby("threshold_kB")["retransmits"].mean(), _THRESHOLD)
 
 
 def marked_by_threshold(runs: Runs) -> Measured:
@@ -101,7 +101,9 @@ def marked_by_threshold(runs: Runs) -> Measured:
     flows = runs.flows.merge(rows[["run", "threshold_kB"]], on="run")
     took = flows.groupby(["threshold_kB", "run"])["end_s"].max().reset_index()
     listed = tables.listed(means(took, "threshold_kB", "end_s"), "s", _THRESHOLD)
-    return Measured.each(rows.groupby("threshold_kB")["marked"].mean(), _THRESHOLD, f"the last flow ended at {listed}")
+    return Measured.by_case(
+        rows.groupby("threshold_kB")["marked"].mean(), _THRESHOLD, f"the last flow ended at {listed}"
+    )
 
 
 def _since_moves(runs: Runs, column: str) -> pd.DataFrame:

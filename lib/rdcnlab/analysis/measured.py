@@ -40,7 +40,7 @@ class Measured:
         return cls({"": _number(value)}, note)
 
     @classmethod
-    def each(
+    def by_case(
         cls, values: pd.Series[float] | pd.DataFrame | Mapping[Any, float], template: str = "{}", note: str = ""
     ) -> Measured:
         """Return the measurement of a claim with one case for each of several numbers.
@@ -98,7 +98,7 @@ def trend(frame: pd.DataFrame, over: str, value: str) -> Estimate:
     return jackknife(frame, coefficient).within(-1, 1)
 
 
-def over(stats: pd.DataFrame, more: str, less: str) -> Measured:
+def percent_above(stats: pd.DataFrame, more: str, less: str) -> Measured:
     """Measure by how many % the mean of one case is above the mean of another; not run if one is missing."""
     mean = estimates(stats)
     if not {more, less} <= set(mean):
@@ -106,7 +106,7 @@ def over(stats: pd.DataFrame, more: str, less: str) -> Measured:
     return Measured.one(100 * (mean[more] / mean[less] - 1), tables.listed(stats))
 
 
-def above(greater: pd.DataFrame, lesser: pd.DataFrame) -> Measured:
+def distance_above(greater: pd.DataFrame, lesser: pd.DataFrame) -> Measured:
     """Measure by how much some cases are above others; not run if there is nothing to compare.
 
     It is the smallest mean of `greater` minus the largest mean of `lesser`. Its interval is above zero if all intervals
@@ -125,12 +125,12 @@ def difference(greater: pd.DataFrame, lesser: pd.DataFrame) -> Estimate:
 
 def ahead(stats: pd.DataFrame, first: str, second: str) -> Measured:
     """Measure by how much one case is above another; not run if one is missing."""
-    return above(stats[stats.index == first], stats[stats.index == second])
+    return distance_above(stats[stats.index == first], stats[stats.index == second])
 
 
 def lowest(stats: pd.DataFrame, name: str) -> Measured:
     """Measure by how much all other cases are above one case."""
-    return above(stats.drop(index=name, errors="ignore"), stats[stats.index == name])
+    return distance_above(stats.drop(index=name, errors="ignore"), stats[stats.index == name])
 
 
 def highest(stats: pd.DataFrame, names: Sequence[Hashable], note: str) -> Measured:
@@ -149,4 +149,5 @@ def margins(
     By default these are the cases that both frames have.
     """
     chosen = greater.index.intersection(lesser.index) if cases is None else list(cases)
-    return {template.format(case): difference(greater.loc[[case]], lesser.loc[[case]]) for case in chosen}
+    names = {case: template.format(*(case if isinstance(case, tuple) else (case,))) for case in chosen}
+    return {name: difference(greater.loc[[case]], lesser.loc[[case]]) for case, name in names.items()}

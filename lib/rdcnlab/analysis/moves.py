@@ -9,6 +9,7 @@ import pandas as pd
 from rdcnlab.analysis import tables
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.runs.frame import Runs
+from rdcnlab.runs.once import for_each_run
 from rdcnlab.scenario import Scenario
 
 #: Drops up to this time after a move count as caused by it. The time is more than three times the smallest RTT.
@@ -25,6 +26,13 @@ def ramp_up_ms(runs: Runs) -> pd.DataFrame:
     first = rates[rates["rate_bps"] >= 0.95 * line_rate].groupby("run")["t_s"].min()
     flows = runs.flows.set_index("run")
     return pd.DataFrame({"cc": flows["cc"], "seed": flows["seed"], "ms": (first + 0.001 - flows["start_s"]) * 1000})
+
+
+@for_each_run
+def drops_of_runs(runs: Runs) -> pd.DataFrame:
+    """Return for each run the number of drops that moves cause: ``run``, ``drops``; see `drops_by_moves`."""
+    drops = [drops_by_moves(run.scenario, runs.frame(run, "events")) for run in runs]
+    return pd.DataFrame({"run": np.arange(len(runs)), "drops": np.array(drops, dtype=np.int64)})
 
 
 def drops_by_moves(scenario: Scenario, events: pd.DataFrame) -> int:

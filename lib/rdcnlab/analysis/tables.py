@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
+from rdcnlab.analysis.intervals import half_width
 from rdcnlab.runs.parts import RECEIVER, SENDER
 from rdcnlab.scenario import Scenario
 
@@ -149,9 +150,7 @@ def mean_ci(frame: pd.DataFrame, by: Sequence[str], value: str, level: float = 0
         zero.
     """
     grouped = frame.groupby(list(by), sort=True)[value].agg(["mean", "std", "count"]).reset_index()
-    count = grouped["count"].to_numpy(dtype=float)
-    error = grouped["std"].fillna(0).to_numpy() / np.sqrt(np.maximum(count, 1))
-    half = np.where(count > 1, stats.t.ppf((1 + level) / 2, np.maximum(count - 1, 1)) * error, 0.0)
+    half = np.nan_to_num(half_width(grouped["std"], grouped["count"], level))
     result = grouped[[*by, "mean"]].copy()
     result["low"], result["high"], result["n"] = grouped["mean"] - half, grouped["mean"] + half, grouped["count"]
     return result
@@ -276,10 +275,11 @@ def cycles(t: Floats, values: Floats, cycle: float) -> pd.DataFrame:
         ``cycle`` (from 0), ``peak``, ``valley``, ``samples``.
     """
     number = np.floor_divide(t, cycle).astype(np.int64)
-    grouped = pd.Series(values).groupby(number).agg(["max", "min", "size"])
-    return (
-        grouped.rename(columns={"max": "peak", "min": "valley", "size": "samples"}).rename_axis("cycle").reset_index()
-    )
+    order = np.argsort(number, kind="stable")
+    known, begins, samples = np.unique(number[order], return_index=True, return_counts=True)
+    # fmax and fmin leave out missing values
+    peak, valley = (extreme.reduceat(np.asarray(values)[order], begins) for extreme in (np.fmax, np.fmin))
+    return pd.DataFrame({"cycle": known, "peak": peak, "valley": valley, "samples": samples})
 
 
 def with_fields(frame: pd.DataFrame, scenarios: pd.DataFrame) -> pd.DataFrame:

@@ -14,16 +14,16 @@ from rdcnlab.runs.frame import Runs
 
 def later_by_timeouts(runs: Mapping[str, Runs]) -> Measured:
     """Fit a line by case: the time in s by which the main flow takes longer, over its number of additional timeouts."""
-    told = []
+    texts = []
     for case, of in runs.items():
         flows = of.flows[of.flows["flow"].isin(competition.FLOWS)].set_index(["run", "flow"])
         behind, more = ((by["main"] - by["migrated"]) for by in (flows[c].unstack() for c in ("fct_s", "timeouts")))
         if more.min() < more.max():
             fit = stats.linregress(more.astype(float), behind)
-            told.append(f"{case}: {fit.intercept:.3g} s and {fit.slope:.3g} s a timeout (r = {fit.rvalue:.2f})")
+            texts.append(f"{case}: {fit.intercept:.3g} s and {fit.slope:.3g} s a timeout (r = {fit.rvalue:.2f})")
         else:
-            told.append(f"{case}: {behind.mean():.3g} s, the same number of timeouts")
-    return Measured(note=", ".join(told))
+            texts.append(f"{case}: {behind.mean():.3g} s, the same number of timeouts")
+    return Measured(note=", ".join(texts))
 
 
 def more_timeouts(runs: Mapping[str, Runs], than: Mapping[str, Runs]) -> Measured:

@@ -13,6 +13,7 @@ from rdcnlab.analysis import tables
 from rdcnlab.analysis.intervals import Estimate, jackknife
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.runs.frame import Runs
+from rdcnlab.runs.once import for_each_run
 
 #: A step down of the window by more than this share is a fall. CUBIC reduces it by 0.3; PRR spreads that over one RTT.
 _FALL = 0.05
@@ -20,12 +21,14 @@ _FALL = 0.05
 NOTICE_NS = 5 * NS_PER_MS
 
 
+@for_each_run
 def sampled(runs: Runs, bin_ns: int = NS_PER_MS) -> pd.DataFrame:
     """Sample all windows on one grid: ``run``, ``period_ms``, ``flow``, ``t_s``, ``cwnd_B``."""
     windows = tables.sample(runs.tcp, "cwnd_B", bin_ns)
-    alone = windows["run"].map(lambda run: len(runs[run].scenario.flows) == 1)
-    windows["flow"] = windows["flow"].mask(alone, "single")
-    windows["period_ms"] = windows["run"].map(runs.scenarios.set_index("run")["period_ms"]).fillna(0)
+    of_run = windows["run"].to_numpy()
+    alone = np.array([len(run.scenario.flows) == 1 for run in runs])
+    windows["flow"] = windows["flow"].mask(alone[of_run], "single")
+    windows["period_ms"] = np.nan_to_num(runs.scenarios["period_ms"].to_numpy()[of_run])
     return windows
 
 

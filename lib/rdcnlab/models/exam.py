@@ -74,7 +74,7 @@ class Exam:
         training, tests = self.data(names)
         chosen = tests if drawn else self._tests(names)
         classifier = self.trained(training)
-        told = pd.DataFrame(
+        predictions = pd.DataFrame(
             {
                 "actual": chosen.about["variant"].to_numpy(dtype=str),
                 "predicted": classifier.predict(chosen.samples).to_numpy(),
@@ -83,7 +83,7 @@ class Exam:
         )
         known = list(classifier.variants)
         return jackknife(
-            told,
+            predictions,
             lambda of: statistic(
                 pd.crosstab(of["actual"], of["predicted"]).reindex(index=known, columns=known, fill_value=0)
             ),

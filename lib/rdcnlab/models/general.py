@@ -243,7 +243,7 @@ class HeldOut:
     width: float
 
 
-def found(rows: pd.DataFrame) -> HeldOut:
+def comparison(rows: pd.DataFrame) -> HeldOut:
     """Return `compare` and `coverage` of a data set: from the saved record if there is one, otherwise by training."""
     settings = {"confidence": CONFIDENCE, "folds": FOLDS, "form": _FORM}
     recipe = saved.Recipe(_COMPARED, ".csv", settings, _content(rows))

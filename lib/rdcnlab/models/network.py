@@ -6,6 +6,7 @@ The computation is the same as in the layers of Keras, in single precision. The 
 
 from __future__ import annotations
 
+import abc
 import io
 import json
 import zipfile
@@ -81,15 +82,15 @@ class Lstm:
         count, steps, channels = series.shape
         units = len(self.recurrent)
         read = (series.reshape(count * steps, channels) @ self.kernel + self.bias).reshape(count, steps, 4 * units)
-        said = np.zeros((count, steps, units), dtype=np.float32)
+        outputs = np.zeros((count, steps, units), dtype=np.float32)
         cell, last = np.zeros((2, count, units), dtype=np.float32)
         for step in range(steps):
             gates = read[:, step] + last @ self.recurrent
             enter, forget, fresh, leave = (gates[:, gate * units : (gate + 1) * units] for gate in range(4))
             cell = _sigmoid(forget) * cell + _sigmoid(enter) * np.tanh(fresh)
             last = _sigmoid(leave) * np.tanh(cell)
-            said[:, step] = last
-        return said
+            outputs[:, step] = last
+        return outputs
 
 
 def _sigmoid(values: Floats) -> Floats:
@@ -99,8 +100,8 @@ def _sigmoid(values: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Plain:
-    """The network of `rdcnlab.models.variant.plain`, with its weights.
+class _Trained(abc.ABC):
+    """What both networks have: features are normalised, an LSTM reads them, and a dense layer has one output a variant.
 
     Parameters
     ----------
@@ -108,21 +109,15 @@ class Plain:
         Length in ms of the training traces.
     mean, deviation : ndarray, shape (channels,)
         Mean and standard deviation of the features, for normalisation.
-    embedding : ndarray, shape (ms, channels, units)
-        Weights of the embedding. It maps each block of so many samples to one input of the LSTM.
-    shift : ndarray, shape (units,)
-        Constants of the embedding.
     lstm : Lstm
-        The layer that reads these inputs. Only its last output is used.
-    kernel, bias : ndarray, shapes (units, variants) and (variants,)
-        Weights and constants of the dense output layer, which has one output for each variant.
+        The layer that reads the inputs that the network makes of the features.
+    kernel, bias : ndarray, shapes (outputs of the LSTM that are used, variants) and (variants,)
+        Weights and constants of the dense output layer.
     """
 
     length_ms: int
     mean: Floats
     deviation: Floats
-    embedding: Floats
-    shift: Floats
     lstm: Lstm
     kernel: Floats
     bias: Floats
@@ -132,54 +127,58 @@ class Plain:
         return _in_batches(self._batch, features, len(self.bias))
 
     def _batch(self, features: Floats) -> Floats:
-        normal = (features - self.mean) / self.deviation
+        return _shares(self._read((features - self.mean) / self.deviation) @ self.kernel + self.bias)
+
+    @abc.abstractmethod
+    def _read(self, normal: Floats) -> Floats:
+        """Return the inputs of the dense layer for normalised features."""
+
+
+@dataclass(frozen=True)
+class Plain(_Trained):
+    """The network of `rdcnlab.models.variant.plain`, with its weights. Only the LSTM's last output is used.
+
+    Parameters
+    ----------
+    embedding : ndarray, shape (ms, channels, units)
+        Weights of the embedding. It maps each block of so many samples to one input of the LSTM.
+    shift : ndarray, shape (units,)
+        Constants that the embedding adds.
+    """
+
+    embedding: Floats
+    shift: Floats
+
+    def _read(self, normal: Floats) -> Floats:
         block, channels, units = self.embedding.shape
         steps = normal.shape[1] // block
         blocks = np.asarray(normal[:, : steps * block], dtype=np.float32).reshape(-1, block * channels)
         embedded: Floats = blocks @ self.embedding.reshape(block * channels, units) + self.shift
-        return _shares(self.lstm(embedded.reshape(-1, steps, units))[:, -1] @ self.kernel + self.bias)
+        last: Floats = self.lstm(embedded.reshape(-1, steps, units))[:, -1]
+        return last
 
 
 @dataclass(frozen=True)
-class Network:
-    """The network of `rdcnlab.models.variant.network`, with its weights.
+class Network(_Trained):
+    """The network of `rdcnlab.models.variant.network`, with its weights. Mean and maximum of the LSTM are used.
 
     Parameters
     ----------
-    length_ms : int
-        Length in ms of the training traces.
-    mean, deviation : ndarray, shape (channels,)
-        Mean and standard deviation of the features, for normalisation.
     widths : tuple of Convolution
         Parallel convolutions of different widths.
     stride_ms : int
         Number of samples whose mean is one input of the LSTM.
-    lstm : Lstm
-        The layer that reads these means.
-    kernel, bias : ndarray, shapes (2 units, variants) and (variants,)
-        Weights and constants of the dense output layer, which has one output for each variant.
     """
 
-    length_ms: int
-    mean: Floats
-    deviation: Floats
     widths: tuple[Convolution, ...]
     stride_ms: int
-    lstm: Lstm
-    kernel: Floats
-    bias: Floats
 
-    def predict(self, features: Floats) -> Floats:
-        """Return the probability of each variant, shape (n, variants), for features of shape (n, ms, channels)."""
-        return _in_batches(self._batch, features, len(self.bias))
-
-    def _batch(self, features: Floats) -> Floats:
-        normal = (features - self.mean) / self.deviation
+    def _read(self, normal: Floats) -> Floats:
         wide = np.concatenate([width(normal) for width in self.widths], axis=2)
         steps = wide.shape[1] // self.stride_ms
         cut = wide[:, : steps * self.stride_ms].reshape(len(wide), steps, self.stride_ms, -1)
-        said = self.lstm(cut.mean(axis=2))
-        return _shares(np.concatenate([said.mean(axis=1), said.max(axis=1)], axis=1) @ self.kernel + self.bias)
+        outputs = self.lstm(cut.mean(axis=2))
+        return np.concatenate([outputs.mean(axis=1), outputs.max(axis=1)], axis=1)
 
 
 def _in_batches(predict: Callable[[Floats], Floats], features: Floats, variants: int) -> Floats:

@@ -102,7 +102,7 @@ def traces(runs: Runs, length_ms: int = LENGTH_MS, every_ms: int = LENGTH_MS) ->
     ValueError
         A run has no such table.
     """
-    told: list[Floats] = []
+    parts: list[Floats] = []
     about: list[dict[str, Any]] = []
     begins: list[int] = []
     told_ms = 0
@@ -118,7 +118,7 @@ def traces(runs: Runs, length_ms: int = LENGTH_MS, every_ms: int = LENGTH_MS) ->
             for begin in range(0, len(whole) - length_ms + 1, every_ms):
                 begins.append(told_ms + begin)
                 about.append({"variant": variant, **of_run, "flow": names["flow"], "begin_ms": begin})
-            told.append(whole)
+            parts.append(whole)
             told_ms += len(whole)
         if silent:
             raise InputError.of("table", f"no rows of run {first + min(silent)}", "at least one ACK")
@@ -126,7 +126,7 @@ def traces(runs: Runs, length_ms: int = LENGTH_MS, every_ms: int = LENGTH_MS) ->
     if not about:
         return Traces(np.empty((0, length_ms, len(COLUMNS)), np.float32), pd.DataFrame(about, columns=columns))
     # traces overlap, so they are views; a trace is copied only when it is used
-    joined = np.concatenate(told)
+    joined = np.concatenate(parts)
     windows = sliding_window_view(joined, length_ms, axis=0).swapaxes(1, 2)
     return Traces(windows, pd.DataFrame(about, columns=columns), np.array(begins, dtype=np.int64))
 

@@ -247,8 +247,8 @@ def classify(acks: pd.DataFrame) -> pd.DataFrame:
         length = classifier.model.length_ms
         begins = range(0, len(whole) - length + 1, length)
         found = classifier.probabilities(np.stack([whole[begin : begin + length] for begin in begins]))
-        told = {"begin_ms": list(begins), "variant": found.idxmax(axis=1), "probability": found.max(axis=1)}
-        parts.append(pd.DataFrame({**names, **told}))
+        answers = {"begin_ms": list(begins), "variant": found.idxmax(axis=1), "probability": found.max(axis=1)}
+        parts.append(pd.DataFrame({**names, **answers}))
     return pd.concat(parts, ignore_index=True)
 
 

@@ -141,7 +141,8 @@ class ItemClaims(Frozen):
     own : bool
         Whether the expectations are our goals, and not the paper's statements.
     columns : tuple of str
-        The columns of the paper in which the item is run and scored. By default it is only the first.
+        The columns of the paper in which the item is run and scored. By default it is only the first; the item's
+        parameter may then choose any other.
     """
 
     id: str
@@ -185,6 +186,10 @@ class Paper(Frozen):
         """Return the columns in which an item is run and scored, in the paper's order. The first is the default."""
         names = self.item(identifier).columns
         return tuple(column for column in self.columns if column.id in names) or self.columns[:1]
+
+    def choices_of(self, identifier: str) -> tuple[Column, ...]:
+        """Return the columns that an item's parameter may choose: those that the item lists, otherwise all."""
+        return self.columns_of(identifier) if self.item(identifier).columns else self.columns
 
 
 @functools.cache

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import pandas as pd
-from pydantic import Field, ValidationError, field_validator
+from pydantic import BeforeValidator, Field, ValidationError, field_validator
 
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.quantities import Frozen, whole
@@ -42,7 +42,7 @@ class Cause:
         Id of the claim. The causes of a claim have the same order as the sentences of its ``because``, and after them
         those of its ``ruled_out``: an experiment may also show that something is not the cause.
     shown_by : Item
-        The item, changed so that the cause is removed or added; `Item.again` makes such an item.
+        The item, changed so that the cause is removed or added; `Item.changed` makes such an item.
     look : callable, optional
         The measurement to make on the runs of `shown_by`. By default it is the measurement of the claim itself.
     """
@@ -67,8 +67,8 @@ class Item(Frozen, abc.ABC):
     changes : dict
         Changes to every scenario, in the form that `Scenario.with_` takes: ``{"transport.rmem": ...}``.
     column : str
-        The testbed, one of the paper's columns. By default it is the first in which the item is scored; see
-        `rdcnlab.papers.claims.Column`.
+        The testbed, one of the paper's columns, or of those that the item lists. By default it is the first in which
+        the item is scored; see `rdcnlab.papers.claims.Column`.
 
     Raises
     ------
@@ -94,7 +94,8 @@ class Item(Frozen, abc.ABC):
     profile: Profile = "quick"
     seeds: Annotated[int, whole(1, 10_000)] | None = None
     changes: dict[str, Any] = Field(default_factory=dict)
-    column: Annotated[str, Field(validate_default=True)] = ""
+    # papermill reads the value 4.15 of a command line as a number
+    column: Annotated[str, BeforeValidator(str), Field(validate_default=True)] = ""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **arguments: Any) -> None:
@@ -111,7 +112,7 @@ class Item(Frozen, abc.ABC):
     @field_validator("column")
     @classmethod
     def _one_of_the_papers(cls, value: str) -> str:
-        known = [column.id for column in cls.columns()]
+        known = [column.id for column in claims.paper(cls.paper).choices_of(cls.id)]
         if value and value not in known:
             raise ValueError(", ".join(known))
         return value or known[0]
@@ -124,7 +125,7 @@ class Item(Frozen, abc.ABC):
     @property
     def testbed(self) -> claims.Column:
         """The item's column, with its title and its changes."""
-        return next(column for column in self.columns() if column.id == self.column)
+        return next(column for column in claims.paper(self.paper).columns if column.id == self.column)
 
     @abc.abstractmethod
     def points(self) -> list[Scenario]:
@@ -159,12 +160,12 @@ class Item(Frozen, abc.ABC):
         """Return the experiments that show why a claim does not hold here."""
         return []
 
-    def again(self, **parameters: Any) -> Self:
+    def changed(self, **parameters: Any) -> Self:
         """Return this item with other parameters, for the experiment of a cause.
 
-        By default it has few runs, and the same column.
+        By default it has `count_for_causes` runs of each scenario, and the same column.
         """
-        return type(self)(**{"seeds": self.few, "column": self.column, **parameters})
+        return type(self)(**{"seeds": self.count_for_causes, "column": self.column, **parameters})
 
     @property
     def count(self) -> int:
@@ -190,12 +191,12 @@ class Item(Frozen, abc.ABC):
         return near
 
     @property
-    def undrawn(self) -> int:
+    def count_undrawn(self) -> int:
         """Number of runs of each scenario that a claim uses but the figure does not draw."""
         return self.count if self.profile == "paper" else 1
 
     @property
-    def few(self) -> int:
+    def count_for_causes(self) -> int:
         """Number of runs of each scenario of a cause's experiment."""
         return 3 if self.profile == "paper" else 1
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from matplotlib.axes import Axes
 
-from rdcnlab.analysis.show import rows as told
+from rdcnlab.analysis.show import rows as captions
 from rdcnlab.analysis.show.layout import CAPTIONS, Layout, Place, Symbol
 from rdcnlab.analysis.show.names import compressed, grouped, readable
 from rdcnlab.analysis.show.paint import INK, NAME, PALE, SMALL, box, fitting, line, queue, shortened, width, write
@@ -195,13 +195,13 @@ def _switch(ax: Axes, shown: Shown, name: str, place: Place) -> None:
 def _kind(shown: Shown, name: str) -> list[str]:
     """Return the lines below a switch's name: how late it acts, or how many pairs have queues in it, or its kind."""
     node = shown.scenario.network.node(name)
-    acts = told.acts(node)
+    acts = captions.acts(node)
     if acts:
         return acts.split(", ")
     waiting = [each for each in shown.scenario.network.schedules if each.queues and (each.pair or ("",))[0] == name]
     if waiting:
-        return [f"{len(waiting)} queues"]
-    return told.kind(shown.scenario, node).split(", ")[:1]
+        return [f"{len(waiting)} queue{'s' if len(waiting) > 1 else ''}"]
+    return captions.kind(shown.scenario, node).split(", ")[:1]
 
 
 def _hosts(ax: Axes, plan: Layout, symbol: Symbol) -> None:
@@ -234,7 +234,7 @@ def hosts(ax: Axes, group: tuple[Host, ...], place: Place) -> None:
 
 def _captions(ax: Axes, network: Network, plan: Layout) -> None:
     """Write rates and delays beside the layers, or below the columns of hosts."""
-    cables = told.alike_hosts(network.hosts)
+    cables = captions.alike_hosts(network.hosts)
     if plan.shape == "row":
         _below_columns(ax, plan)
         return

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.axes import Axes
 
-from rdcnlab.analysis.show import rows as told
+from rdcnlab.analysis.show import rows as captions
 from rdcnlab.analysis.show.graph import hosts as draw_hosts
 from rdcnlab.analysis.show.graph import wide
 from rdcnlab.analysis.show.layout import SINGLE, Place
@@ -64,7 +64,7 @@ def draw(ax: Axes, shown: Shown, colors: Mapping[str, str]) -> None:
     inside = _lanes(shown) * _LANE + 0.35
     middle = high / 2
     box(ax, WIDTH / 2, middle, _RIGHT - _LEFT, inside)
-    kind = told.kind(shown.scenario, Node(name=SWITCH))
+    kind = captions.kind(shown.scenario, Node(name=SWITCH))
     write(ax, WIDTH / 2, middle + inside / 2 - 0.13, f"switch: {kind}", NAME, bold=True)
     _columns(ax, shown, middle, inside)
     ways = ways_of(shown)
@@ -102,7 +102,7 @@ def _sides(shown: Shown) -> tuple[list[tuple[Host, ...]], list[tuple[Host, ...]]
         side = [host for host in hosts if (host.name in receivers) == right]
         alike: list[tuple[Host, ...]] = [(host,) for host in side]
         if len(side) > SINGLE:
-            alike = [tuple(each) for each in told.alike_hosts(side)]
+            alike = [tuple(each) for each in captions.alike_hosts(side)]
         found.append(alike[:6])
     return found[0], found[1]
 
@@ -186,7 +186,7 @@ def _waiting(ax: Axes, shown: Shown, lanes: Mapping[str, float], top: float, way
                     far = _LANES[1] + 0.07 if back else _LANES[0] - 0.07
                     line(ax, (x, far), (y, lanes[name]), color="#AAAAAA", wide=0.7, above=True)
             queue(ax, x, y, size=0.19)
-            waits = told.length(schedule.queue) if schedule.queue is not None else "endless"
+            waits = captions.length(schedule.queue) if schedule.queue is not None else "endless"
             for text, shift, size in ((schedule.name, 0.17, 6.5), (waits, -0.17, 6.5)):
                 half = width(text, size) / 2
                 inner = min(max(x, _LEFT + half + 0.05), _RIGHT - half - 0.05)

@@ -36,12 +36,23 @@ def kind(scenario: Scenario, node: Node) -> str:
     if node.optical:
         return "optical"
     name = node.kind or scenario.switch.kind
+    if name == "ovs":
+        return ", ".join(_controlled(scenario))
     if name != "bmv2":
         return name
     program = scenario.switch.program
     if program is not None:
         return f"{name} with {Path(program.path).name}"
     return f"{name}, timetables in its control plane" if scenario.switch.control == "control-plane" else name
+
+
+def _controlled(scenario: Scenario) -> list[str]:
+    settings = scenario.switch
+    own = settings.controller
+    found = ["ovs" if own is None else f"ovs with {Path(own.path).name}"]
+    times = {"delay": settings.delay, "jitter": settings.jitter}
+    found += [f"{name} {readable(DURATION, time)}" for name, time in times.items() if time]
+    return found if settings.table_size is None else [*found, f"{settings.table_size} entries"]
 
 
 def acts(node: Node) -> str:

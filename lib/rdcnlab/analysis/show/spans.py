@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from rdcnlab.analysis.show import rows as told
+from rdcnlab.analysis.show import rows as captions
 from rdcnlab.analysis.show.bars import PROGRAM, Bar, Label, Panel, Row, unit_of
 from rdcnlab.analysis.show.names import grouped, readable
 from rdcnlab.analysis.show.ways import SWITCH, Shown, Step, Way, ways_of
@@ -177,7 +177,7 @@ def _label(shown: Shown, way: Way, step: Step | None) -> Label:
     place = ", back" if way.back and way.schedule is None else ""
     if step is None or step.switch == SWITCH:
         return Label(names, place, senders, receivers)
-    acts = told.acts(shown.scenario.network.node(step.switch))
+    acts = captions.acts(shown.scenario.network.node(step.switch))
     place += f" at {step.switch}"
     # only the row of the first switch names senders and receivers
     return Label(names, place, senders, receivers, acts) if step.switch == way.first else Label(names, place, acts=acts)
@@ -197,7 +197,7 @@ def _strip(way: Way, begin: int, length: int) -> Iterator[Bar]:
         merged: list[Bar] = []
         for start, end, place in spans(replace(step, durations=way.durations, targets=way.named), begin, length):
             until = [value for value in values[: place + 1] if value is not None]
-            text = f"{word} {told.length(until[-1] if until else first)}"
+            text = f"{word} {captions.length(until[-1] if until else first)}"
             if merged and merged[-1].label == text:
                 merged[-1] = replace(merged[-1], end=end)
             else:
@@ -207,7 +207,7 @@ def _strip(way: Way, begin: int, length: int) -> Iterator[Bar]:
 
 def _still_row(shown: Shown, way: Way, length: int) -> Row:
     target = way.steps[0].targets[0] if way.steps else ""
-    return Row(_label(shown, way, None), (Bar(0, length, target, told.passed(way, 0)),), group=_group(way))
+    return Row(_label(shown, way, None), (Bar(0, length, target, captions.passed(way, 0)),), group=_group(way))
 
 
 def _still(shown: Shown, ways: list[Way]) -> Panel:
@@ -218,7 +218,7 @@ def _still(shown: Shown, ways: list[Way]) -> Panel:
 
 def _by_program(shown: Shown, ways: Sequence[Way]) -> Panel:
     there = [way for way in ways if not way.back]
-    words = told.said(shown, there[0])
+    words = captions.said(shown, there[0])
     rows = _merged([Row(_label(shown, way, None), (Bar(0, 1, PROGRAM, words),)) for way in there])
     return Panel("Ways", 0, 0, tuple(rows[:MOST_ROWS]), max(0, len(rows) - MOST_ROWS))
 

@@ -137,8 +137,8 @@ class Shown:
 
     @property
     def own_program(self) -> str | None:
-        """Path of the P4 program that selects the links of packets; None if timetables select them."""
-        program = self.scenario.switch.program
+        """Path of the P4 program or controller that selects the links of packets; None if timetables select them."""
+        program = self.scenario.switch.program or self.scenario.switch.controller
         return None if program is None else program.path
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rdcnlab.papers.aykurt.fig14 import Fig14 as fig14
     from rdcnlab.papers.aykurt.fig15 import Fig15 as fig15
     from rdcnlab.papers.aykurt.general import General as general
+    from rdcnlab.papers.aykurt.nights import Nights as nights
     from rdcnlab.papers.aykurt.tab1 import Tab1 as tab1
     from rdcnlab.papers.aykurt.tab2 import Tab2 as tab2
     from rdcnlab.papers.aykurt.tab3 import Tab3 as tab3
@@ -48,6 +49,7 @@ __all__ = [
     "fig14",
     "fig15",
     "general",
+    "nights",
     "tab1",
     "tab2",
     "tab3",
@@ -75,6 +77,7 @@ ITEMS = (
     "general",
     "buffer",
     "discards",
+    "nights",
 )
 
 sys.modules[__name__].__class__ = Package

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.figure import Figure
 
-from rdcnlab.analysis import competition, figures, tables, timeouts
+from rdcnlab.analysis import competition, curves, figures, tables, timeouts
 from rdcnlab.analysis.measured import Measured, highest, means
 from rdcnlab.papers.aykurt.space import COMPARED, NO_ACKS, Period, Variants, Volume, grid
 from rdcnlab.papers.item import Cause, Item
@@ -44,15 +44,15 @@ class Fig10(Item):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the mean throughput of both flows and the bursts over time with interval, one panel for each variant."""
-        width = competition.bin_ms(self.period_ms)
-        cases = {figures.look(cc).label: (of, width) for cc, of in self.of(runs, bursts=True).items()}
-        return competition.plot(cases, columns=2, width=3.6)
+        width = curves.bin_ms(self.period_ms)
+        cases = {figures.look(cc).label: (of, width) for cc, of in self.runs_by_variant(runs, bursts=True).items()}
+        return curves.plot(cases, columns=2, width=3.6)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure which flow ends last, the time that bursts cost the main flow, and the regularity of its sawtooth."""
-        with_bursts = self.of(runs, bursts=True)
+        with_bursts = self.runs_by_variant(runs, bursts=True)
         times = competition.times(with_bursts, "cc")
-        alone = competition.times(self.of(runs, bursts=False), "cc")
+        alone = competition.times(self.runs_by_variant(runs, bursts=False), "cc")
         behind = means(times.assign(s=times["main_s"] - times["migrated_s"]), "cc", "s")
         # compare each run with the run of the same seed without bursts, which has the same flows
         pairs = times.merge(alone, on=["cc", "seed"], suffixes=("", "_alone"))
@@ -61,8 +61,8 @@ class Fig10(Item):
         regular = pd.concat([competition.regularity(of, cycle).assign(cc=cc) for cc, of in with_bursts.items()])
         regular = means(regular, "cc", "correlation")
         return {
-            "main-later": Measured.each(behind),
-            "main-later was": Measured.each(behind["low"]),
+            "main-later": Measured.by_case(behind),
+            "main-later was": Measured.by_case(behind["low"]),
             "loss-based-lose-most": highest(lost, ["cubic", "reno"], tables.listed(lost, "%")),
             "bbr-most-regular": highest(regular, ["bbr"], tables.listed(regular)),
             "westwood-most-even": highest(
@@ -79,19 +79,19 @@ class Fig10(Item):
             Cause("westwood-most-even", self, self._apart_without_bursts),
         ]
 
-    def of(self, runs: Runs, *, bursts: bool) -> dict[str, Runs]:
+    def runs_by_variant(self, runs: Runs, *, bursts: bool) -> dict[str, Runs]:
         """Return the runs of each variant, with the bursts or without."""
         chosen = runs.select(lambda scenario: _has_bursts(scenario) == bursts)
         return {cc: competition.of_variants(chosen, main=cc) for cc in self.cc}
 
     def _by_timeouts(self, runs: Runs) -> Measured:
-        return timeouts.later_by_timeouts(self.of(runs, bursts=True))
+        return timeouts.later_by_timeouts(self.runs_by_variant(runs, bursts=True))
 
     def _more_timeouts(self, runs: Runs) -> Measured:
-        return timeouts.more_timeouts(self.of(runs, bursts=True), self.of(runs, bursts=False))
+        return timeouts.more_timeouts(self.runs_by_variant(runs, bursts=True), self.runs_by_variant(runs, bursts=False))
 
     def _apart_without_bursts(self, runs: Runs) -> Measured:
-        times = competition.times(self.of(runs, bursts=False), "cc")
+        times = competition.times(self.runs_by_variant(runs, bursts=False), "cc")
         return Measured(note=tables.listed(means(times, "cc", "prolongation_s"), "s"))
 
 

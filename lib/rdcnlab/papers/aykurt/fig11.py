@@ -7,15 +7,13 @@ from itertools import product
 from typing import Annotated, ClassVar, Literal
 
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from pydantic import Field
 
-from rdcnlab.analysis import competition, figures, tables
+from rdcnlab.analysis import competition, curves, tables
 from rdcnlab.analysis.intervals import jackknife
 from rdcnlab.analysis.measured import Measured, difference, means
 from rdcnlab.fields.quantities import Listed
-from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.papers.aykurt.space import NO_ACKS, Periods, Variant, buffers, grid
 from rdcnlab.papers.item import Cause, Item
 from rdcnlab.runs.frame import Runs
@@ -52,41 +50,31 @@ class Fig11(Item):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw each flow's mean throughput over time, and in bold the mean of each group's flows."""
-        cases = {f"{flows} flows, {ms} ms": (flows, ms) for ms, flows in product(self.periods_ms, self.flows)}
-
-        def one(ax: Axes, title: str) -> None:
-            flows, period = cases[title]
-            stats = competition.mean_curves(_of(runs, flows, period), competition.bin_ms(period) * NS_PER_MS)
-            for (group,), of_group in tables.groups(stats.assign(group=stats["flow"].map(tables.role)), ["group"]):
-                color = figures.look(group).color
-                for _, of_flow in tables.groups(of_group, ["flow"]):
-                    ax.plot(of_flow["t_s"], of_flow["mean"] / 1e9, color=color, alpha=0.25, linewidth=0.6)
-                mean = of_group.groupby("t_s")["mean"].mean() / 1e9
-                ax.plot(mean.index, mean, color=color, label=f"{group} flows, mean")
-            line_rate = runs[0].scenario.network.links[0].rate / 1e9
-            figures.reference(ax, 2 * line_rate / flows, "share of a link, apart")
-
-        return competition.panels(list(cases), one, columns=len(self.flows), width=3.0)
+        cases = {
+            f"{flows} flows, {ms} ms": (_runs_with(runs, flows, ms), curves.bin_ms(ms))
+            for ms, flows in product(self.periods_ms, self.flows)
+        }
+        return curves.plot_groups(cases, columns=len(self.flows), width=3.0)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure the groups' completion times at 50 ms, and their throughput at 10 ms."""
         measured = {}
         if 50 in self.periods_ms:
-            found = {flows: _of(runs, flows, 50) for flows in self.flows}
+            found = {flows: _runs_with(runs, flows, 50) for flows in self.flows}
             times = {n: tables.with_seeds(tables.completion(of.flows), of.scenarios) for n, of in found.items()}
             measured["equal-at-50"] = Measured({f"{n} flows": jackknife(of, _ratio) for n, of in times.items()})
         if 10 in self.periods_ms:
-            rates = {flows: _group_rates(_of(runs, flows, 10)) for flows in self.flows}
+            rates = {flows: _group_rates(_runs_with(runs, flows, 10)) for flows in self.flows}
             gaps = {f"{n} flows": difference(of.loc[["main"]], of.loc[["migrated"]]) for n, of in rates.items()}
             measured["lower-at-10"] = Measured(gaps)
         return measured
 
     def causes(self) -> list[Cause]:
         """Return an experiment with a larger buffer, which can hold the packets that migrated flows bring."""
-        return [Cause("equal-at-50", self.again(periods_ms=(50,), changes=buffers("10 MB")))]
+        return [Cause("equal-at-50", self.changed(periods_ms=(50,), changes=buffers("10 MB")))]
 
 
-def _of(runs: Runs, flows: int, period_ms: int) -> Runs:
+def _runs_with(runs: Runs, flows: int, period_ms: int) -> Runs:
     """Return the runs with `flows` flows at a period."""
     return competition.moved_every(runs.select(lambda scenario: len(scenario.flows) == flows), period_ms)
 

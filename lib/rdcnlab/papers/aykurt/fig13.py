@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from pydantic import Field
 
-from rdcnlab.analysis import competition, figures, tables
+from rdcnlab.analysis import competition, curves, figures, tables
 from rdcnlab.analysis.measured import Measured, difference, means
 from rdcnlab.fields.quantities import Listed
 from rdcnlab.fields.units import NS_PER_MS
@@ -57,7 +57,7 @@ class Fig13(Item):
         at = {"period_ms": period_ms, "size": self.size, "seed": range(self.count)}
         return grid(NO_ACKS, protocol="QUIC", cc=self.cc, **at)
 
-    def of(self, runs: Runs, period_ms: int) -> dict[str, Runs]:
+    def runs_by_variant(self, runs: Runs, period_ms: int) -> dict[str, Runs]:
         """Return the runs of each variant of TCP at one period."""
         of_period = competition.moved_every(runs, period_ms)
         return {cc: competition.of_variants(of_period, migrated=cc) for cc in self.cc}
@@ -65,7 +65,8 @@ class Fig13(Item):
     def plot(self, runs: Runs) -> Figure:
         """Draw the throughput of both flows over time, one line for each run, one panel for each variant of TCP."""
         cases = {
-            f"{figures.look(cc).label}, {self.period_ms} ms": of for cc, of in self.of(runs, self.period_ms).items()
+            f"{figures.look(cc).label}, {self.period_ms} ms": of
+            for cc, of in self.runs_by_variant(runs, self.period_ms).items()
         }
 
         def one(ax: Axes, title: str) -> None:
@@ -77,15 +78,15 @@ class Fig13(Item):
             figures.reference(ax, _HALF, "half the line rate")
             ax.set_ylim(0, 2.16 * _HALF)
 
-        return competition.panels(list(cases), one, columns=2, width=3.6)
+        return curves.panels(list(cases), one, columns=2, width=3.6)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure completion times relative to QUIC's, and the rates while both flows are on one link."""
         loss_based = [cc for cc in self.cc if cc in LOSS_BASED]
-        of = self.of(runs, 50)
+        of = self.runs_by_variant(runs, 50)
         times = competition.times(of, "cc")
         ratio = means(times.assign(ratio=times["migrated_s"] / times["main_s"]), "cc", "ratio")
-        measured = {"far-behind": Measured.each(ratio.loc[loss_based])}
+        measured = {"far-behind": Measured.by_case(ratio.loc[loss_based])}
         for late, key in ((False, "{}"), (True, "{} was")):
             found = self._rates(competition.rates_on_one_link(of, "cc", late=late), loss_based)
             measured |= {key.format(claim): value for claim, value in found.items()}
@@ -96,7 +97,7 @@ class Fig13(Item):
         rates = means(shared, "cc", "gbps").reindex(self.cc)
         off = means(shared.assign(off=(shared["gbps"] - _HALF).abs()), "cc", "off").reindex(self.cc)
         listed = tables.listed(rates, "Gb/s")
-        measured = {"below-half": Measured.each(rates.loc[loss_based], note=listed)}
+        measured = {"below-half": Measured.by_case(rates.loc[loss_based], note=listed)}
         if "bbr" in self.cc and loss_based:
             measured["bbr-gets-more"] = Measured.one(difference(rates.loc[["bbr"]], rates.loc[loss_based]), listed)
         if "westwood" in self.cc and len(self.cc) > 1:
@@ -106,5 +107,5 @@ class Fig13(Item):
 
     def causes(self) -> list[Cause]:
         """Return experiments with a longer RTT, in which the bound on the QUIC flow's window is wider."""
-        far = self.again(cc=self.cc, size=self.size, changes=FAR)
+        far = self.changed(cc=self.cc, size=self.size, changes=FAR)
         return [Cause(claim, far) for claim in ("below-half", "far-behind", "bbr-gets-more", "westwood-competes")]

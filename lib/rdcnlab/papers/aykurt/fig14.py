@@ -31,7 +31,7 @@ class Fig14(Fig13):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure how completion times change from 50 to 25 ms."""
-        times = [competition.times(self.of(runs, period), "cc") for period in (25, 50)]
+        times = [competition.times(self.runs_by_variant(runs, period), "cc") for period in (25, 50)]
         at_25, at_50 = (means(each, "cc", "migrated_s") for each in times)
         loss_based = [cc for cc in self.cc if cc in LOSS_BASED]
         others = [cc for cc in self.cc if cc not in LOSS_BASED]
@@ -42,4 +42,4 @@ class Fig14(Fig13):
 
     def causes(self) -> list[Cause]:
         """Return an experiment with a longer RTT, in which the bound on the QUIC flow's window is wider."""
-        return [Cause("suffer-more", self.again(cc=LOSS_BASED, size=self.size, changes=FAR))]
+        return [Cause("suffer-more", self.changed(cc=LOSS_BASED, size=self.size, changes=FAR))]

@@ -84,7 +84,7 @@ class Fig15(Item):
 
     def causes(self) -> list[Cause]:
         """Return an experiment without today's loss recovery, which shortens dark slots' effect, and who ends first."""
-        without = self.again(cc=("reno",), size=self.size, changes={"transport.recovery": 0})
+        without = self.changed(cc=("reno",), size=self.size, changes={"transport.recovery": 0})
         ends_first = Cause("always-longer", self, competition.ends_first)
         return [*(Cause(claim, without) for claim in ("range", "hardest", "important")), ends_first]
 

@@ -13,7 +13,7 @@ from pydantic import Field
 from rdcnlab.analysis import competition, figures
 from rdcnlab.analysis.intervals import estimates, jackknives
 from rdcnlab.analysis.measured import Measured, means, means_of_seeds
-from rdcnlab.analysis.moves import drops_by_moves, ramp_up_ms
+from rdcnlab.analysis.moves import drops_of_runs, ramp_up_ms
 from rdcnlab.fields.quantities import Listed
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.papers.aykurt.space import COMPARED, Period, Variants, Volume, grid
@@ -71,14 +71,16 @@ class Fig3(Item):
         smallest = rtt_us["mean"].idxmin()
         bbr = estimates(rtt_us).get("bbr")
         return {
-            "fct": Measured.each(fct.rename(lambda ms: f"{ms:g} ms" if ms else "static", level="period_ms"), "{}, {}"),
-            "ramp-up": Measured.each(means_of_seeds(ramp_up_ms(runs), "cc", "ms")),
-            "no-effect": Measured.each(jackknives(flows, _spread)),
-            "no-drops": Measured.one(sum(drops_by_moves(run.scenario, runs.frame(run, "events")) for run in runs)),
+            "fct": Measured.by_case(
+                fct.rename(lambda ms: f"{ms:g} ms" if ms else "static", level="period_ms"), "{}, {}"
+            ),
+            "ramp-up": Measured.by_case(means_of_seeds(ramp_up_ms(runs), "cc", "ms")),
+            "no-effect": Measured.by_case(jackknives(flows, _spread)),
+            "no-drops": Measured.one(drops_of_runs(runs)["drops"].sum()),
             "rtt-bbr": Measured(
                 {} if bbr is None else {"": bbr if smallest == "bbr" else np.nan}, f"smallest: {smallest}"
             ),
-            "rtt-others": Measured.each(rtt_us.drop("bbr", errors="ignore")[["mean", "low", "high"]] / 1000),
+            "rtt-others": Measured.by_case(rtt_us.drop("bbr", errors="ignore")[["mean", "low", "high"]] / 1000),
         }
 
 

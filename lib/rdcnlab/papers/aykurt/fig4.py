@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 from matplotlib.figure import Figure
 
-from rdcnlab.analysis import competition, tables
+from rdcnlab.analysis import competition, curves, tables
 from rdcnlab.analysis.competition import moved_every
 from rdcnlab.analysis.intervals import jackknife, over_seeds
-from rdcnlab.analysis.measured import Measured
+from rdcnlab.analysis.measured import Measured, trend
 from rdcnlab.fields.quantities import Listed
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.papers.aykurt.space import NO_ACKS, Periods, Variant, Volume, buffers, grid
@@ -47,7 +47,7 @@ class Fig4(Item):
         at: dict[str, Any] = {"period_ms": self.periods_ms, "size": self.size}
         others = tuple(dict.fromkeys(cc for cc in self.others if cc != self.cc))
         drawn = grid(cc=self.cc, **at, seed=range(self.count))
-        return drawn + grid(NO_ACKS, cc=others, **at, seed=range(self.undrawn))
+        return drawn + grid(NO_ACKS, cc=others, **at, seed=range(self.count_undrawn))
 
     def needs(self, scenario: Scenario) -> tuple[str, ...]:
         """Return throughput for the drawn variant, and completion times for all variants."""
@@ -58,7 +58,7 @@ class Fig4(Item):
         drawn = runs.select(self._draws)
         # The teeth of short periods would fill the panel. Bins of whole cycles show the gains and losses.
         cases = {f"{period} ms": (moved_every(drawn, period), _DRAWN_MS.get(period, 5)) for period in self.periods_ms}
-        return competition.plot(cases, width=2.6)
+        return curves.plot(cases, width=2.6)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure completion times, the sawtooth, and the difference between the two flows."""
@@ -69,15 +69,15 @@ class Fig4(Item):
             for (cc,), of in tables.groups(runs.flows[runs.flows["cc"] != self.cc], ["cc"])
         }
         measured = {
-            "prolongation": Measured.one(jackknife(pairs, competition.trend)),
-            "other-variants": Measured({cc: jackknife(of, competition.trend) for cc, of in others.items()}),
+            "prolongation": Measured.one(trend(pairs, "period_ms", "prolongation_s")),
+            "other-variants": Measured({cc: trend(of, "period_ms", "prolongation_s") for cc, of in others.items()}),
         }
         if 50 in self.periods_ms:
             seen = competition.phases(moved_every(drawn, 50))
             shared = competition.shared(seen)
             measured["equal-at-50"] = Measured.one(jackknife(pairs[pairs["period_ms"] == 50], competition.unequal))
-            measured["saw-tooth-peak"] = Measured.each(competition.peaks(seen))
-            measured["saw-tooth-valley"] = Measured.each(shared)
+            measured["saw-tooth-peak"] = Measured.by_case(competition.peaks(seen))
+            measured["saw-tooth-valley"] = Measured.by_case(shared)
             measured["fair-at-50"] = Measured.one(competition.fairness(seen))
             measured["fair-at-50 was"] = Measured.one(tables.jain(shared["mean"]))
         if 25 in self.periods_ms:
@@ -95,7 +95,7 @@ class Fig4(Item):
 
     def causes(self) -> list[Cause]:
         """Return an experiment with a smaller buffer, with which BBR's migrated flow is slower."""
-        small = self.again(cc="bbr", others=(), periods_ms=(50, 10, 1), changes=buffers("250 kB"))
+        small = self.changed(cc="bbr", others=(), periods_ms=(50, 10, 1), changes=buffers("250 kB"))
         return [Cause("other-variants", small, competition.prolongations)]
 
     def _draws(self, scenario: Scenario) -> bool:

@@ -78,10 +78,10 @@ class Fig5(Item):
         measured = {
             "largest-window": Measured.one(single / 1e3),
             "teeth-shrink": Measured({f"{b:g} over {a:g} ms": heights[b] / heights[a] for a, b in steps}),
-            "growth-after-main": Measured.each(windows.mean_growth(pairs, ended), "{:g} ms"),
-            "growth-after-main was": Measured.each(windows.growth(seen, runs), "{:g} ms"),
+            "growth-after-main": Measured.by_case(windows.mean_growth(pairs, ended), "{:g} ms"),
+            "growth-after-main was": Measured.by_case(windows.growth(seen, runs), "{:g} ms"),
             "main-finishes": Measured.one(over_seeds(ended.groupby("seed")["main"].mean()), _ends(ended)),
-            "main-finishes was": Measured.each(means(ended, "period_ms", "main"), "{:g} ms"),
+            "main-finishes was": Measured.by_case(means(ended, "period_ms", "main"), "{:g} ms"),
         }
         if 50 in self.periods_ms:
             peaks = estimates(means(of_runs[of_runs["period_ms"] == 50], "flow", "peak"))
@@ -93,7 +93,7 @@ class Fig5(Item):
 
     def causes(self) -> list[Cause]:
         """Return an experiment in which the migrated flow has more to send."""
-        longer = self.again(periods_ms=(50, 25), changes={"flows.migrated.size": "4 GiB"})
+        longer = self.changed(periods_ms=(50, 25), changes={"flows.migrated.size": "4 GiB"})
         return [Cause("growth-after-main", longer)]
 
 

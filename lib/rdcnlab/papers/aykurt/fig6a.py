@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import pandas as pd
 from matplotlib.figure import Figure
 
-from rdcnlab.analysis import competition, figures, tables
+from rdcnlab.analysis import competition, curves, figures, tables
 from rdcnlab.analysis.intervals import estimates
 from rdcnlab.analysis.measured import Measured, highest, means
 from rdcnlab.papers.aykurt.space import COMPARED, NO_ACKS, Period, Variant, Variants, Volume, buffers, grid
@@ -67,7 +67,7 @@ class Fig6a(Item):
     def rest(self, period_ms: Period) -> list[Scenario]:
         """Return the ordered pairs that are not drawn, if `every_pair` is set."""
         pairs = [pair for pair in permutations(COMPARED, 2) if pair[0] != self.cc or pair[1] not in self.mains]
-        at = {"period_ms": period_ms, "size": self.size, "seed": range(self.undrawn)}
+        at = {"period_ms": period_ms, "size": self.size, "seed": range(self.count_undrawn)}
         return [each for cc, main in pairs if self.every_pair for each in grid(NO_ACKS, cc=cc, main_cc=main, **at)]
 
     def plot(self, runs: Runs) -> Figure:
@@ -76,8 +76,8 @@ class Fig6a(Item):
         for main in self.mains:
             title = f"{figures.look(self.cc).label} migrated, {figures.look(main).label} main"
             of_pair = competition.of_variants(runs, migrated=self.cc, main=main)
-            cases[title] = (competition.moved_every(of_pair, self.period_ms), competition.bin_ms(self.period_ms))
-        return competition.plot(cases)
+            cases[title] = (competition.moved_every(of_pair, self.period_ms), curves.bin_ms(self.period_ms))
+        return curves.plot(cases)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure the share of each flow, and the rate that BBR keeps."""
@@ -103,18 +103,18 @@ class Fig6a(Item):
             over = _by_pair(pd.concat(ahead))
             claimed = over.loc[over.index.isin([("cubic", "westwood")])]
             others = over.drop(index=claimed.index)
-            measured["westwood-over-all"] = Measured.each(claimed, _PAIR)
-            measured["westwood-everywhere"] = Measured.each(others, _PAIR)
-            measured["westwood-over-all was"] = Measured.each(over["low"], _PAIR)
+            measured["westwood-over-all"] = Measured.by_case(claimed, _PAIR)
+            measured["westwood-everywhere"] = Measured.by_case(others, _PAIR)
+            measured["westwood-over-all was"] = Measured.by_case(over["low"], _PAIR)
         return measured
 
     def causes(self) -> list[Cause]:
         """Return experiments on possible limits of BBR, and on the cost of timestamps for Westwood."""
         alone = {"mains": ("bbr",), "every_pair": False, "size": self.size}
         return [
-            Cause("bbr-alone", self.again(**alone, changes=buffers("500 kB"))),
-            *(Cause("bbr-after", self.again(**alone, changes=changes)) for changes in _NOT_BBR),
-            Cause("westwood-everywhere", self.again(size=self.size, changes={"transport.timestamps": False})),
+            Cause("bbr-alone", self.changed(**alone, changes=buffers("500 kB"))),
+            *(Cause("bbr-after", self.changed(**alone, changes=changes)) for changes in _NOT_BBR),
+            Cause("westwood-everywhere", self.changed(size=self.size, changes={"transport.timestamps": False})),
         ]
 
 

@@ -53,14 +53,14 @@ class Fig7(Item):
         rows = marks.counted(runs)
         with figures.style():
             figure = figures.Drawing(figsize=(8.4, 2.8), layout="constrained")
-            marked, again = figure.subplots(1, 2)
-            for ax, column in ((marked, "marked"), (again, "retransmits")):
+            marked, resent = figure.subplots(1, 2)
+            for ax, column in ((marked, "marked"), (resent, "retransmits")):
                 stats = tables.mean_ci(rows, ["period_ms", "threshold_kB"], column)
                 by_period = {f"{ms} ms": stats[stats["period_ms"] == ms] for ms in self.periods_ms}
                 figures.bars(ax, by_period, "threshold_kB", [str(value) for value in self.thresholds_kB])
                 ax.set_xlabel("marking threshold [kB]")
             marked.set_ylabel("marked packets [%]")
-            again.set_ylabel("retransmissions")
+            resent.set_ylabel("retransmissions")
             figures.reference(marked, self.stated("marked-at-5"), "paper: at 5 kB")
             figures.legend(figure, marked)
         return figure
@@ -69,26 +69,26 @@ class Fig7(Item):
         """Measure shares of marked packets, retransmissions, and their correlation."""
         rows = tables.with_seeds(marks.counted(runs), runs.scenarios)
         measured = {
-            "marks-fall": Measured.each(jackknives(rows, marks.over_thresholds), "{:g} ms"),
-            "marks-rise": Measured.each(jackknives(rows, marks.over_periods), "{:g} kB"),
+            "marks-fall": Measured.by_case(jackknives(rows, marks.over_thresholds), "{:g} ms"),
+            "marks-rise": Measured.by_case(jackknives(rows, marks.over_periods), "{:g} kB"),
             "marks-against-retransmissions": Measured.one(jackknife(rows, marks.against_retransmissions)),
-            "marks-against-retransmissions was": Measured.each(marks.against_by_period(rows), "{:g} ms"),
+            "marks-against-retransmissions was": Measured.by_case(marks.against_by_period(rows), "{:g} ms"),
         }
         if 5 in self.thresholds_kB:
             at_5 = rows[rows["threshold_kB"] == 5]
-            measured["marked-at-5"] = Measured.each(means(at_5, "period_ms", "marked"), "{:g} ms")
+            measured["marked-at-5"] = Measured.by_case(means(at_5, "period_ms", "marked"), "{:g} ms")
             if len(self.thresholds_kB) > 1:
-                measured["fewest-at-5"] = Measured.each(jackknives(rows, marks.more_at_5), "{:g} ms")
+                measured["fewest-at-5"] = Measured.by_case(jackknives(rows, marks.more_at_5), "{:g} ms")
         return measured
 
     def causes(self) -> list[Cause]:
         """Return the origin of marks and drops, and the effect of the threshold if flows do not move."""
-        moved = self.again(thresholds_kB=(5, 25), periods_ms=(50, 25), changes={"probes.bin": "1 ms"})
+        moved = self.changed(thresholds_kB=(5, 25), periods_ms=(50, 25), changes={"probes.bin": "1 ms"})
         wide, stays = (5, 10, 15, 20, 25, 50, 100, 200), {"flows.migrated.path": "green"}
-        never_moved = self.again(thresholds_kB=wide, periods_ms=(50,), changes=stays)
+        never_moved = self.changed(thresholds_kB=wide, periods_ms=(50,), changes=stays)
         return [
             Cause("marked-at-5", moved, marks.marks_a_meeting),
             Cause("marks-fall", moved, marks.soon_after_moves),
             Cause("marks-fall", never_moved, marks.marked_by_threshold),
-            Cause("fewest-at-5", never_moved, marks.again_by_threshold),
+            Cause("fewest-at-5", never_moved, marks.retransmissions_by_threshold),
         ]

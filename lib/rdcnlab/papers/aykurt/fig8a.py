@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 
 from matplotlib.figure import Figure
 
-from rdcnlab.analysis import competition, figures, tables
+from rdcnlab.analysis import competition, curves, figures, tables
 from rdcnlab.analysis.competition import moved_every
 from rdcnlab.analysis.intervals import estimates, jackknife
 from rdcnlab.analysis.measured import Measured
@@ -47,8 +47,8 @@ class Fig8a(Item):
     def plot(self, runs: Runs) -> Figure:
         """Draw the mean throughput of both flows over time with its interval, one panel for each period."""
         title = f"{figures.look(self.migrated).label} migrated, DCTCP main, {{}} ms"
-        of_period = {ms: (moved_every(runs, ms), competition.bin_ms(ms)) for ms in self.periods_ms}
-        return competition.plot({title.format(ms): case for ms, case in of_period.items()}, width=3.2)
+        of_period = {ms: (moved_every(runs, ms), curves.bin_ms(ms)) for ms in self.periods_ms}
+        return curves.plot({title.format(ms): case for ms, case in of_period.items()}, width=3.2)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure fairness on one link, rates on different links, and completion times."""

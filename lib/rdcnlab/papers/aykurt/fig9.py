@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from matplotlib.figure import Figure
 from pydantic import Field
 
-from rdcnlab.analysis import competition
+from rdcnlab.analysis import competition, curves
 from rdcnlab.analysis.measured import Measured, margins, means, trend
 from rdcnlab.fields.quantities import Listed
 from rdcnlab.papers.aykurt.space import Downtime, Variant, Volume, grid
@@ -53,18 +53,18 @@ class Fig9(Item):
     def plot(self, runs: Runs) -> Figure:
         """Draw the mean throughput of both flows over time with its interval, one panel for each period."""
         cases = {
-            f"{ms} ms, {_DOWNTIME[ms]} ms of it dark": (of, competition.bin_ms(ms))
-            for ms, of in self._of(runs, dark=True).items()
+            f"{ms} ms, {_DOWNTIME[ms]} ms of it dark": (of, curves.bin_ms(ms))
+            for ms, of in self._by_period(runs, dark=True).items()
         }
-        return competition.plot(cases, columns=2, width=3.6)
+        return curves.plot(cases, columns=2, width=3.6)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure drops in the dark, which flow is slower, and the gain of the main flow."""
-        dark = self._of(runs, dark=True)
+        dark = self._by_period(runs, dark=True)
         # only these runs record events; without them, as in the half of the seeds without seed 0, there is no number
         recorded = {ms: of.select(lambda scenario: scenario.seed == 0) for ms, of in dark.items()}
         events = {ms: of.events["event"] for ms, of in recorded.items() if len(of)}
-        times, bright = (competition.times(of, "of_ms") for of in (dark, self._of(runs, dark=False)))
+        times, bright = (competition.times(of, "of_ms") for of in (dark, self._by_period(runs, dark=False)))
         gains = margins(means(bright, "of_ms", "main_s"), means(times, "of_ms", "main_s"), self.periods_ms, "{} ms")
         measured = {
             "drops": Measured({f"{ms} ms": float((of == "drop_dark").sum()) for ms, of in events.items()}),
@@ -79,7 +79,7 @@ class Fig9(Item):
             measured["slow-after-main"] = Measured.one(competition.alone(seen, "migrated"))
         return measured
 
-    def _of(self, runs: Runs, *, dark: bool) -> dict[Cycle, Runs]:
+    def _by_period(self, runs: Runs, *, dark: bool) -> dict[Cycle, Runs]:
         """Return the runs of each period, with downtime or without."""
         chosen = runs.select(lambda scenario: _is_dark(scenario) == dark)
         return {period: competition.moved_every(chosen, period) for period in self.periods_ms}

@@ -53,7 +53,7 @@ class General(Item):
     def plot(self, runs: Runs) -> Figure:
         """Draw predicted over measured values of held-out scenarios, and the loss of R2 without each input."""
         rows = general.dataset(runs)
-        name = str(general.found(rows).candidates.index[0])
+        name = str(general.comparison(rows).candidates.index[0])
         predicted = 2 ** general.held_out(rows, general.candidates()[name])
         lost = general.ablation(rows, name)[::-1]
         with figures.style():
@@ -79,7 +79,7 @@ class General(Item):
         rows = general.dataset(runs)
         if len(rows) < _LEAST:
             return {}
-        held = general.found(rows)
+        held = general.comparison(rows)
         found, inside, width = held.candidates, held.inside, held.width
         listed = ", ".join(f"{name}: {row['r2']:.3f} (off by {row['off']:.3g})" for name, row in found.iterrows())
         return {
@@ -89,13 +89,13 @@ class General(Item):
 
     def causes(self) -> list[Cause]:
         """Return the R2 that the random variation between seeds allows at most."""
-        seeds = self.again(cc=self.cc, count_of_scenarios=64, seeds=3)
+        seeds = self.changed(cc=self.cc, count_of_scenarios=64, seeds=3)
         return [Cause("r2", seeds, lambda runs: Measured.one(general.ceiling(general.dataset(runs))))]
 
     def models(self, runs: Runs) -> list[Path]:
         """Return the best model, trained on all runs, and the record of the comparison. Both are shipped."""
         rows = general.dataset(runs)
-        held = general.found(rows)
+        held = general.comparison(rows)
         return [general.trained(rows, str(held.candidates.index[0])), held.path]
 
 

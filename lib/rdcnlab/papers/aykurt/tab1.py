@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, ClassVar, get_args
 
 import pandas as pd
@@ -70,13 +71,13 @@ class Tab1(Item):
         shares = ran.astype(float).groupby(level="axis", sort=False).mean()
         refused = {axis: sum(refuses(axis, value) for value in values) / len(values) for axis, values in OTHERS.items()}
         return {
-            "values-run": Measured.each(shares, note=f"missing: {missing}" if missing else ""),
+            "values-run": Measured.by_case(shares, note=f"missing: {missing}" if missing else ""),
             "others-refused": Measured(refused),
         }
 
     def _ran(self, runs: Runs) -> pd.Series[bool]:
         """Return for every axis and value whether it is allowed, and its flows finished or its bursts arrived."""
-        finished = {run.scenario.hash: _came(runs.frame(run, "flows")) for run in runs}
+        finished = {run.scenario.hash: _completed(runs.frame(run, "flows")) for run in runs}
         points = {(axis, str(value)): ask(axis, value) for axis, value in _VALUES}
         states = {
             key: point is not None and finished.get(point.scenario().hash, False) for key, point in points.items()
@@ -84,7 +85,7 @@ class Tab1(Item):
         return pd.Series(states).rename_axis(["axis", "value"])
 
 
-def _came(flows: pd.DataFrame) -> bool:
+def _completed(flows: pd.DataFrame) -> bool:
     """Return whether all flows finished and all bursts arrived.
 
     A run does not wait for the end of bursts. They have no variant, so it is enough that something was received.
@@ -105,10 +106,15 @@ def ask(axis: str, value: Any) -> Point | None:
 
 
 def refuses(axis: str, value: Any) -> bool:
-    """Return whether a value is refused. The message must name the axis and at least one allowed value."""
+    """Return whether a value is refused. The message must name the axis and all allowed values."""
+    allowed = {str(item) for item in AXES[axis] if item is not None}
     try:
         Point(**{axis: value})
     except InputError as error:
-        allowed = next(str(item) for item in AXES[axis] if item is not None)
-        return any(axis in problem.field and allowed in problem.allowed for problem in error.problems)
+        return any(problem.field == axis and allowed <= _named(problem.allowed) for problem in error.problems)
     return False
+
+
+def _named(words: str) -> set[str]:
+    """Return the values of a message such as ``'TCP', 'UDP' or 'QUIC'``."""
+    return set(re.split(", | or ", words.replace("'", "")))

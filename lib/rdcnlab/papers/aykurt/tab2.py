@@ -3,21 +3,20 @@
 
 from __future__ import annotations
 
-import hashlib
-from itertools import count, product
+from itertools import product
 
 import pandas as pd
 from matplotlib.figure import Figure
 
 from rdcnlab.analysis import competition, figures, goodput, tables
 from rdcnlab.analysis.goodput import Average
-from rdcnlab.analysis.intervals import estimates, jackknife
-from rdcnlab.analysis.measured import Measured, means
+from rdcnlab.analysis.intervals import estimates
+from rdcnlab.analysis.measured import Measured, means, trend
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.papers.aykurt.space import WIDE_BINS, Periods, Point, Variant
 from rdcnlab.papers.item import Cause, Item
 from rdcnlab.runs.frame import Runs
-from rdcnlab.scenario import Scenario
+from rdcnlab.scenario import Scenario, draws
 
 #: Possible volumes of a flow, and the total volume of a group, in binary MB.
 VOLUMES_MB = tuple(2**n for n in range(9))
@@ -81,9 +80,9 @@ class Tab2(Item):
         measured["means"] = goodput.one_fits(runs, stated)
         if len(mean) > 2:
             seeded = tables.with_seeds(rates[rates["group"] == "migrated"], runs.scenarios)
-            measured["migrated-falls"] = Measured.one(jackknife(seeded, _trend))
+            measured["migrated-falls"] = Measured.one(trend(seeded, "period_ms", "gbps"))
         if len(mean) > 1:
-            measured["main-is-steady"] = Measured.each(goodput.changes(runs, "main", self.average))
+            measured["main-is-steady"] = Measured.by_case(goodput.changes(runs, "main", self.average))
         measured["main-is-steady was"] = Measured.one(100 * float(mean["main"].max() / mean["main"].min() - 1))
         return measured
 
@@ -101,28 +100,9 @@ class Tab2(Item):
         return means(goodput.of_groups(runs, self.average), ["period_ms", "group"], "gbps")
 
 
-def _trend(rates: pd.DataFrame) -> float:
-    """Return Spearman's coefficient of the mean throughput over the period."""
-    of_periods = rates.groupby("period_ms")["gbps"].mean()
-    return tables.spearman(of_periods.index, of_periods)
-
-
 def volumes(seed: int, group: str) -> list[int]:
-    """Draw the random volumes [MB] of a group, with the sum `GROUP_MB`.
-
-    Each volume is one of those that still fit, all equally likely. If `MOST` flows do not reach the sum, the group is
-    drawn again.
-    """
-    for attempt in count():
-        drawn: list[int] = []
-        while sum(drawn) < GROUP_MB and len(drawn) < MOST:
-            fitting = [volume for volume in VOLUMES_MB if volume <= GROUP_MB - sum(drawn)]
-            # a hash instead of a random generator: it is the same with every version of every library
-            digest = hashlib.sha256(f"{seed} {group} {attempt} {len(drawn)}".encode()).digest()
-            drawn.append(fitting[int.from_bytes(digest[:8], "big") % len(fitting)])
-        if sum(drawn) == GROUP_MB:
-            return drawn
-    raise AssertionError("unreachable")
+    """Draw the random volumes [MB] of a group, with the sum `GROUP_MB`."""
+    return draws.values_with_sum(seed, group, VOLUMES_MB, total=GROUP_MB, most=MOST)
 
 
 def _scenario(cc: Variant, period: int, seed: int) -> Scenario:

@@ -115,7 +115,7 @@ class Tab3(Item):
             measured["bbr-never"] = Measured.one(wrong, f"by the plain network {there:g}")
         if {"cubic", "reno"} <= set(counts.index):
             for claim, by, of in (("cubic-as-reno", plain, seen), ("cubic-as-reno-wide", held, counts)):
-                margin = by.judged(lambda told: most_common(told, "cubic as reno"), self.cc)
+                margin = by.judged(lambda matrix: most_common(matrix, "cubic as reno"), self.cc)
                 measured[claim] = Measured.one(margin, _errors(of))
             measured["cubic-as-reno was"] = measured["cubic-as-reno-wide"]
         return measured
@@ -123,7 +123,7 @@ class Tab3(Item):
     def causes(self) -> list[Cause]:
         """Return an experiment with only the longer periods."""
         kept = {"cc": self.cc, "epochs": self.epochs, "profile": self.profile, "seeds": self.seeds}
-        longer = self.again(beyond=(), periods_ms=(50, 25, 10), **kept)
+        longer = self.changed(beyond=(), periods_ms=(50, 25, 10), **kept)
         return [Cause(claim, longer) for claim in ("cubic-as-reno", "cubic-as-reno-wide")]
 
     def models(self, runs: Runs) -> list[Path]:

@@ -10,13 +10,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from rdcnlab.analysis import figures, folded
-from rdcnlab.analysis.intervals import Estimate, over_seeds
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.papers.item import Cause
 from rdcnlab.papers.tdtcp.graphs import Variants, Weeks
 from rdcnlab.papers.tdtcp.space import PACED
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
+
+#: Events that a day must not have to be quiet: reordering, and retransmission.
+_DISTURBING = ("duplicates", "retransmit")
 
 
 class Fig10a(Weeks):
@@ -65,22 +67,14 @@ class Fig10a(Weeks):
 
     def causes(self) -> list[Cause]:
         """Return the share of days for single flows, also in an experiment that spreads a stored window's burst."""
-        paced = self.again(variants=("tdtcp",), changes=PACED)
+        paced = self.changed(variants=("tdtcp",), changes=PACED)
         return [Cause("quiet-days", item, item.quiet_flows) for item in (self, paced)]
 
     def quiet_flows(self, runs: Runs) -> Measured:
         """Measure the share in % of a single flow's days without reordering and without retransmission."""
-        return Measured(self._quiet(runs, by_flow=True))
+        return Measured(folded.quiet_shares(self.counts(runs, *_DISTURBING, by_flow=True)))
 
     def _quietness(self, runs: Runs, *, until_later: bool = False) -> Measured:
-        quiet = self._quiet(runs, until_later=until_later)
+        quiet = folded.quiet_shares(self.counts(runs, *_DISTURBING, until_later=until_later))
         note = ", ".join(f"{name}: {share} %" for name, share in quiet.items())
         return Measured.one(quiet["tdtcp"], note) if "tdtcp" in quiet else Measured()
-
-    def _quiet(self, runs: Runs, *, by_flow: bool = False, until_later: bool = False) -> dict[str, Estimate]:
-        """Return the share of days, in %, without reordering and without retransmission."""
-        counted = self.counts(runs, "duplicates", "retransmit", by_flow=by_flow, until_later=until_later)
-        shares = {
-            name: of.assign(quiet=of["count"] == 0).groupby("run")["quiet"].mean() for name, of in counted.items()
-        }
-        return {name: (100 * over_seeds(share)).within(0, 100) for name, share in shares.items()}

@@ -9,7 +9,7 @@ from typing import ClassVar
 import pandas as pd
 from matplotlib.axes import Axes
 
-from rdcnlab.analysis import figures
+from rdcnlab.analysis import figures, folded
 from rdcnlab.analysis.intervals import Estimate, jackknife
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.papers.item import Cause
@@ -60,12 +60,7 @@ class Fig10b(Fig10a):
         return Measured({name: of["count"].max() for name, of in self.counts(runs, "drop_tail").items()})
 
     def _for_each_lost(self, runs: Runs) -> Measured:
-        found: dict[str, float] = {}
-        for case in self.present(runs):
-            events = case.runs.events["event"]
-            lost = int(events.str.startswith("drop").sum())
-            found[case.name] = int((events == "retransmit").sum()) / lost if lost else float("nan")
-        return Measured(found)
+        return Measured(folded.retransmissions_for_each_loss(self.present(runs)))
 
 
 def _p90(counted: pd.DataFrame) -> Estimate:

@@ -31,6 +31,6 @@ class Fig2(Throughput):
             return []
         apart = parameter("reverse")
         return [
-            Cause("shallow-in-circuit-days", self.again(variants=("cubic",), changes=apart)),
+            Cause("shallow-in-circuit-days", self.changed(variants=("cubic",), changes=apart)),
             Cause("parallel-in-packet-days", self.as_run),
         ]

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from rdcnlab.analysis.measured import Measured, over
+from rdcnlab.analysis.measured import Measured, percent_above
 from rdcnlab.papers.item import Cause
 from rdcnlab.papers.tdtcp.graphs import Throughput
 from rdcnlab.runs.frame import Runs
@@ -15,8 +15,10 @@ class Fig7a(Throughput):
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure by how much TDTCP's goodput is above that of each other variant."""
         goodput = self.goodput(runs)
-        measured = {f"over-{other}": over(goodput, "tdtcp", other) for other in ("cubic", "dctcp", "mptcp", "retcpdyn")}
-        return measured | {"retcp-as-cubic": over(goodput, "retcp", "cubic")}
+        measured = {
+            f"over-{other}": percent_above(goodput, "tdtcp", other) for other in ("cubic", "dctcp", "mptcp", "retcpdyn")
+        }
+        return measured | {"retcp-as-cubic": percent_above(goodput, "retcp", "cubic")}
 
     def causes(self) -> list[Cause]:
         """Return the other testbed, on which these claims hold."""

@@ -32,10 +32,10 @@ class Fig7b(Occupancy):
     def causes(self) -> list[Cause]:
         """Return an experiment that spreads the initial burst; on the artefact's testbed one on the ACKs' days."""
         if self.column != "text":
-            same_days = self.again(variants=("tdtcp",), changes=parameter("reverse", "text"))
+            same_days = self.changed(variants=("tdtcp",), changes=parameter("reverse", "text"))
             return [Cause("tdtcp-lowest", self, self._without_mptcp), Cause("tdtcp-burst", same_days)]
         kept = {"profile": self.profile, "seeds": self.seeds}
-        return [Cause("tdtcp-lowest", self.again(variants=("tdtcp", "retcp"), changes=PACED, **kept))]
+        return [Cause("tdtcp-lowest", self.changed(variants=("tdtcp", "retcp"), changes=PACED, **kept))]
 
     def _without_mptcp(self, runs: Runs) -> Measured:
         """Measure by how much the queues of all others but MPTCP are above that of TDTCP."""

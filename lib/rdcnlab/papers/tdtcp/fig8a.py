@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -11,16 +11,15 @@ from pydantic import Field
 
 from rdcnlab.analysis import figures, folded, weeks
 from rdcnlab.analysis.intervals import estimates
-from rdcnlab.analysis.measured import Measured, lowest, over
+from rdcnlab.analysis.measured import Measured, lowest, percent_above
 from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.papers.item import Cause
 from rdcnlab.papers.tdtcp.graphs import Throughput
-from rdcnlab.papers.tdtcp.space import CROSSING, Difference, with_rtts
+from rdcnlab.papers.tdtcp.space import LATE, Difference
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.rtts import with_rtts
 
-#: The delay after which hosts are notified of each change of the network.
-_LATER: dict[str, Any] = {"notify": {"delay": "40 us"}}
 _SWEPT = "retcpdyn"
 #: RTT of the other cases in us, that of the packet network.
 _RTT = 100
@@ -45,10 +44,10 @@ class Fig8a(Throughput):
         swept = self.rtts_us if _SWEPT in self.variants else ()
         return (*self.variants, *(f"{_SWEPT} {rtt} us" for rtt in swept))
 
-    def case(self, name: str, seed: int) -> Scenario:
+    def case(self, name: str) -> Scenario:
         """Return the scenario of a case."""
         variant, *rtt = name.split()
-        base = self.base(variant, seed)
+        base = self.base(variant)
         if not rtt:
             return base
         return base.with_(**with_rtts(base, {"packet": (int(rtt[0]), 10), "circuit": (int(rtt[0]), 100)}))
@@ -65,7 +64,7 @@ class Fig8a(Throughput):
         """Measure how far other variants are below TDTCP, and how near reTCPdyn is to the optimum."""
         every = self.goodput(runs)
         goodput = every[every.index.isin(self.variants)]
-        below = {name: over(goodput, name, "tdtcp") for name in ("cubic", "dctcp")}
+        below = {name: percent_above(goodput, name, "tdtcp") for name in ("cubic", "dctcp")}
         shares = estimates(self.swept(runs))
         note = ", ".join(f"{rtt} us: {share}" for rtt, share in shares.items())
         near = {rtt: Measured.one(share, note) for rtt, share in shares.items()}
@@ -74,17 +73,15 @@ class Fig8a(Throughput):
             "mptcp-last": lowest(goodput, "mptcp"),
             "retcpdyn-optimal": near.get(min(self.rtts_us, default=_RTT), Measured()),
             "retcpdyn-optimal was": near.get(_RTT, Measured()),
-            "retcp-as-cubic": over(goodput, "retcp", "cubic"),
+            "retcp-as-cubic": percent_above(goodput, "retcp", "cubic"),
         }
 
     def causes(self) -> list[Cause]:
-        """Return experiments on the effects of late notifications and of MPTCP's isolation."""
+        """Return an experiment on the effect of late notifications, and the artefact's testbed."""
+        late = Cause("slightly-below", self.changed(variants=("tdtcp", "cubic", "dctcp"), changes=LATE))
         if self.column != "text":
-            return []
-        return [
-            Cause("slightly-below", self.again(variants=("tdtcp", "cubic", "dctcp"), changes=_LATER)),
-            Cause("mptcp-last", self.again(variants=("cubic", "dctcp", "mptcp"), changes=CROSSING)),
-        ]
+            return [late]
+        return [late, *(Cause(claim, self.as_run) for claim in ("retcpdyn-optimal", "retcp-as-cubic"))]
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the sequence graphs of the variants, and in a corner reTCPdyn's share of the optimum by RTT."""
@@ -93,7 +90,7 @@ class Fig8a(Throughput):
         figure = folded.plot_sequences(lines, self.first, "packet", "circuit")
         swept = self.swept(runs)
         if len(swept) > 1:
-            inside = figure.axes[0].inset_axes((0.72, 0.12, 0.26, 0.3))
+            inside = figure.axes[0].inset_axes((0.11, 0.63, 0.22, 0.32))
             figures.band(inside, swept.reset_index(drop=True), "rtt_us", _SWEPT)
             inside.set_xlabel("RTT [us]", fontsize="x-small")
             inside.set_ylabel("of optimal", fontsize="x-small")

@@ -8,7 +8,7 @@ from typing import ClassVar
 from rdcnlab.analysis.measured import Measured, lowest
 from rdcnlab.papers.item import Cause
 from rdcnlab.papers.tdtcp.graphs import Occupancy
-from rdcnlab.papers.tdtcp.space import Difference
+from rdcnlab.papers.tdtcp.space import LATE, Difference
 from rdcnlab.runs.frame import Runs
 
 
@@ -23,7 +23,5 @@ class Fig8b(Occupancy):
 
     def causes(self) -> list[Cause]:
         """Return an experiment on the effect of late notifications on TDTCP's queue."""
-        if self.column != "text":
-            return []
         alone = tuple(name for name in self.variants if name != "mptcp")
-        return [Cause("tdtcp-lowest", self.again(variants=alone, changes={"notify": {"delay": "20 us"}}))]
+        return [Cause("tdtcp-lowest", self.changed(variants=alone, changes=LATE))]

@@ -6,10 +6,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rdcnlab.analysis import weeks
-from rdcnlab.analysis.measured import Measured, ahead, lowest, over
+from rdcnlab.analysis.measured import Measured, lowest, percent_above
 from rdcnlab.papers.item import Cause
 from rdcnlab.papers.tdtcp.graphs import FEWER, Throughput
-from rdcnlab.papers.tdtcp.space import CROSSING, Difference
+from rdcnlab.papers.tdtcp.space import ISOLATED, Difference
 from rdcnlab.runs.frame import Runs
 
 
@@ -24,14 +24,14 @@ class Fig9(Throughput):
         goodput = self.goodput(runs)
         packet_only = weeks.bound_gbps(self.first, only="packet") / weeks.bound_gbps(self.first)
         return {
-            "tdtcp-as-cubic": over(goodput, "tdtcp", "cubic"),
-            "dctcp-below": ahead(goodput, "cubic", "dctcp"),
+            "tdtcp-as-cubic": percent_above(goodput, "tdtcp", "cubic"),
+            "dctcp-below": lowest(goodput.reindex(["cubic", "tdtcp", "dctcp"]).dropna(), "dctcp"),
             "mptcp-last": lowest(goodput, "mptcp"),
             "packet-only-above": Measured.one(100 * (packet_only - 1), "of the timetable alone"),
         }
 
     def causes(self) -> list[Cause]:
-        """Return an experiment on the effect of MPTCP's isolation on its rank."""
-        if self.column != "text":
-            return []
-        return [Cause("mptcp-last", self.again(variants=("cubic", "mptcp", "retcp"), changes=CROSSING))]
+        """Return the artefact's testbed; there, an experiment on the effect of MPTCP's isolation on its rank."""
+        if self.column == "text":
+            return [Cause("dctcp-below", self.as_run)]
+        return [Cause("mptcp-last", self.changed(variants=("dctcp", "mptcp", "retcp"), changes=ISOLATED))]

@@ -61,20 +61,20 @@ class Weeks(Item):
     @property
     def as_run(self) -> Self:
         """The same item on the testbed that the artefact ran, for causes that this testbed shows."""
-        return self.again(column="artefact", profile=self.profile, seeds=self.seeds)
+        return self.changed(column="artefact", profile=self.profile, seeds=self.seeds)
 
-    def base(self, variant: str, seed: int) -> Scenario:
-        """Return the scenario of a variant, in network time."""
+    def base(self, variant: str) -> Scenario:
+        """Return the scenario of a variant, in network time, with the first seed."""
         duration = self.duration or self.of_profile[self.profile]
-        return scenario(self.column, variant, self.difference, duration=duration, seed=seed)
+        return scenario(self.column, variant, self.difference, duration)
 
-    def case(self, name: str, seed: int) -> Scenario:
-        """Return the scenario of a case, in network time."""
-        return self.base(name, seed)
+    def case(self, name: str) -> Scenario:
+        """Return the scenario of a case, in network time, with the first seed."""
+        return self.base(name)
 
     def points(self) -> list[Scenario]:
         """Return one scenario for each case and seed, in network time."""
-        return [self.case(name, seed) for name in self.cases for seed in range(self.count)]
+        return [case.with_(seed=seed) for case in map(self.case, self.cases) for seed in range(self.count)]
 
     def scenarios(self) -> list[Scenario]:
         """Return the scenarios in the time of the hosts."""

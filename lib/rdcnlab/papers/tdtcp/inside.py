@@ -13,7 +13,6 @@ from rdcnlab.analysis import figures, tables, weeks
 from rdcnlab.analysis.intervals import estimates
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.quantities import Listed
-from rdcnlab.papers.item import Cause
 from rdcnlab.papers.tdtcp.graphs import FEWER, Throughput, Variants
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
@@ -41,10 +40,10 @@ class Inside(Throughput):
         """Names of the cases: each congestion control with TDTCP and without it."""
         return tuple(f"{kind} {name}" for name in self.cc for kind in _KINDS)
 
-    def case(self, name: str, seed: int) -> Scenario:
+    def case(self, name: str) -> Scenario:
         """Return the scenario of a case."""
         kind, cc = name.split()
-        return self.base("tdtcp" if kind == "tdtcp" else "cubic", seed).with_(cc=cc)
+        return self.base("tdtcp" if kind == "tdtcp" else "cubic").with_(cc=cc)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure the gain of each congestion control from TDTCP, and compare DCTCP with CUBIC, both inside TDTCP."""
@@ -57,13 +56,6 @@ class Inside(Throughput):
             "each-gains": Measured(gains, tables.listed(goodput, "Gb/s")),
             "dctcp-as-cubic": Measured.one(mean["tdtcp dctcp"] / mean["tdtcp cubic"]) if known else Measured(),
         }
-
-    def causes(self) -> list[Cause]:
-        """Return an experiment with more runs."""
-        if self.column != "text":
-            return []
-        seeds = 10 if self.profile == "paper" else self.few
-        return [Cause("each-gains", self.again(cc=("bbr",), profile=self.profile, seeds=seeds))]
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the goodput of each congestion control inside TDTCP and without it, with intervals."""

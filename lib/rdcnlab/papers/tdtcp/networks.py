@@ -38,10 +38,10 @@ class Networks(Throughput):
         """Names of the cases: each variant with each number of networks."""
         return tuple(f"{variant} {count}" for count in self.counts for variant in self.variants)
 
-    def case(self, name: str, seed: int) -> Scenario:
+    def case(self, name: str) -> Scenario:
         """Return the scenario of a case."""
         variant, count = name.split()
-        base = self.base(variant, seed)
+        base = self.base(variant)
         return base.with_(**several_networks(base, int(count)))
 
     def shares(self, runs: Runs) -> pd.DataFrame:
@@ -58,16 +58,14 @@ class Networks(Throughput):
         of = {name: shares[shares["variant"] == name].set_index("count") for name in self.variants}
         measured: dict[str, Measured] = {}
         if "tdtcp" in of:
-            measured["near-optimal"] = Measured.each(of["tdtcp"])
+            measured["near-optimal"] = Measured.by_case(of["tdtcp"])
         if {"tdtcp", "cubic"} <= set(of):
             measured["gains"] = Measured(margins(of["tdtcp"], of["cubic"]), tables.listed(shares))
         return measured
 
     def causes(self) -> list[Cause]:
-        """Return an experiment that spreads the initial burst of a stored window."""
-        if self.column != "text":
-            return []
-        return [Cause("near-optimal", self.again(variants=("tdtcp",), counts=self.counts, changes=PACED))]
+        """Return an experiment that spreads the initial burst of a stored window, which is not the cause."""
+        return [Cause("near-optimal", self.changed(variants=("tdtcp",), counts=self.counts, changes=PACED))]
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the shares over the number of networks."""

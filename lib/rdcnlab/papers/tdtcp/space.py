@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
 from typing import Any, Literal
 
 from rdcnlab.fields.units import DURATION, NS_PER_US
 from rdcnlab.scenario import Scenario
-from rdcnlab.scenario.flow import TCP_HEADERS
 from rdcnlab.scenario.presets import preset
 from rdcnlab.scenario.rotor import rotation, week
+from rdcnlab.scenario.rtts import delay_ns, with_rtts
 
 Variant = Literal["tdtcp", "cubic", "dctcp", "mptcp", "retcp", "retcpdyn"]
 #: The presets of the two testbeds by column: what the paper's text says, and what its published artefact ran.
@@ -60,8 +59,12 @@ _LINKS: dict[Difference, dict[str, tuple[int, int]]] = {
 }
 #: MPTCP without isolation: packets do not wait for the network of their subflow, but cross into the other network.
 CROSSING: dict[str, Any] = {"mptcp.isolation": "none"}
+#: MPTCP as in the text: ACKs wait for the network of their subflow.
+ISOLATED: dict[str, Any] = {"mptcp.isolation": "acks"}
 #: The initial burst of Sec. 5.2 is spread over a round trip.
 PACED: dict[str, Any] = {"transport.tdtcp_pace": True}
+#: Hosts are notified late of each change of the network. The paper does not say how late its own are.
+LATE: dict[str, Any] = {"notify": {"delay": "40 us"}}
 #: Parts of a week in us: steady queues on the packet network; the times before and during the growth of reTCPdyn's
 #: queue; the circuit's day without its first microseconds; and the rest until the next week begins.
 STEADY, BEFORE, AHEAD, CIRCUIT, AFTER = (300, 1180), (300, 1050), (1150, 1200), (1220, 1380), (1380, 1400)
@@ -80,14 +83,9 @@ _DAY, _NIGHT = 180 * NS_PER_US, 20 * NS_PER_US
 _RATES, _RTTS = (100, 10), (40, 100)
 
 
-def scenario(column: str, variant: str, difference: Difference, *, duration: str, seed: int) -> Scenario:
-    """Return 16 flows of a variant, from one rack to the other, for `duration`."""
-    return _alike(column, variant, difference, duration).with_(seed=seed)
-
-
 @functools.cache
-def _alike(column: str, variant: str, difference: Difference, duration: str) -> Scenario:
-    """Return the scenario that all seeds share. It takes much longer to make than a change of the seed."""
+def scenario(column: str, variant: str, difference: Difference, duration: str) -> Scenario:
+    """Return 16 flows of a variant, from one rack to the other, for `duration`."""
     base = Scenario.from_dict(
         {
             "network": NETWORKS[column],
@@ -98,23 +96,6 @@ def _alike(column: str, variant: str, difference: Difference, duration: str) -> 
     )
     own = _IN_ARTEFACT.get(variant, {}) if column == "artefact" else {}
     return base.with_(**with_rtts(base, _LINKS[difference]), **{**_VARIANTS[variant], **own})
-
-
-def with_rtts(base: Scenario, links: Mapping[str, tuple[float, float]]) -> dict[str, Any]:
-    """Return the changes, for `Scenario.with_`, that give links an RTT [us] and a rate [Gb/s]."""
-    changes: dict[str, Any] = {}
-    for name, (rtt_us, gbps) in links.items():
-        rate = round(gbps * 10**9)
-        changes[f"network.links.{name}.rate"] = rate
-        changes[f"network.links.{name}.delay"] = delay_ns(base, rate, rtt_us)
-    return changes
-
-
-def delay_ns(base: Scenario, rate: int, rtt_us: float) -> int:
-    """Return the delay of a link of some rate [bit/s] that gives a full frame and its ACK an RTT [us]."""
-    first, mtu = base.flows[0], base.network.mtu
-    rtt_ns = round(rtt_us * NS_PER_US)
-    return base.network.delay_ns(first.src, first.dst, mtu, TCP_HEADERS, rate=rate, rtt_ns=rtt_ns)
 
 
 def parameter(name: str, column: str = "artefact") -> dict[str, Any]:

@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Beyond the paper: what each parameter of its artefact's testbed does alone, in the testbed of its text."""
+"""Finding: where ACKs travel, and how fast hosts send, decides how far transports are apart in a hybrid network.
+
+Each parameter of the testbed that the paper's artefact ran is changed alone, in the testbed of the paper's text.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from collections.abc import Callable, Mapping
+from itertools import combinations
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -11,23 +16,29 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from pydantic import Field
 
-from rdcnlab.analysis import figures, tables
+from rdcnlab.analysis import figures, one_window, tables
 from rdcnlab.analysis.intervals import Estimate, estimates
 from rdcnlab.analysis.measured import Measured, difference
 from rdcnlab.fields.quantities import Listed
+from rdcnlab.papers.item import Cause
 from rdcnlab.papers.tdtcp.graphs import FEWER, Throughput
-from rdcnlab.papers.tdtcp.space import Parameter, parameter
+from rdcnlab.papers.tdtcp.space import Parameter, parameter, scenario
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 
-_TITLES: dict[Parameter, str] = {
+#: One parameter of the artefact's testbed, or all of them together with its older kernels.
+Shown = Literal[Parameter, "all"]
+_TITLES: dict[Shown, str] = {
     "hosts": "hosts of 40 Gb/s",
     "reverse": "ACKs' circuit on other days",
     "isolation": "subflows not isolated",
     "notice": "notice 600 us ahead",
+    "all": "all, and Linux 4.15",
 }
+#: The variant whose goodput is computed from the timetables: it keeps one window, which fills a queue that drops.
+_ONE_WINDOW = "cubic"
 #: Parameters that concern one variant only.
-_ONLY: dict[Parameter, str] = {"isolation": "mptcp", "notice": "retcp"}
+_ONLY: dict[Shown, str] = {"isolation": "mptcp", "notice": "retcp"}
 
 
 class Testbeds(Throughput):
@@ -36,13 +47,13 @@ class Testbeds(Throughput):
     Parameters
     ----------
     parameters : tuple of str
-        The parameters: ``hosts``, ``reverse``, ``isolation``, ``notice``.
+        The parameters: ``hosts``, ``reverse``, ``isolation``, ``notice``; ``all`` is the artefact's testbed.
     """
 
     __test__: ClassVar[bool] = False  # the name is no test's
     runs_of_profile: ClassVar[dict[str, int]] = FEWER
 
-    parameters: Annotated[tuple[Parameter, ...], Field(min_length=1), Listed] = tuple(_TITLES)
+    parameters: Annotated[tuple[Shown, ...], Field(min_length=1), Listed] = tuple(_TITLES)
 
     @property
     def cases(self) -> tuple[str, ...]:
@@ -50,36 +61,96 @@ class Testbeds(Throughput):
         named = [f"{variant} {name}" for name in self.parameters for variant in self.concerned(name)]
         return (*self.variants, *named)
 
-    def concerned(self, name: Parameter) -> tuple[str, ...]:
+    def concerned(self, name: Shown) -> tuple[str, ...]:
         """Return the variants that a parameter concerns."""
         return tuple(variant for variant in self.variants if _ONLY.get(name, variant) == variant)
 
-    def case(self, name: str, seed: int) -> Scenario:
+    def case(self, name: str) -> Scenario:
         """Return the scenario of a case."""
         variant, *changed = name.split()
-        base = self.base(variant, seed)
+        if changed == ["all"]:
+            return self.as_run_by_artefact(variant)
+        base = self.base(variant)
         return base.with_(**parameter(changed[0])) if changed else base
 
+    def as_run_by_artefact(self, variant: str) -> Scenario:
+        """Return the scenario of a variant on the artefact's testbed."""
+        duration = self.duration or self.of_profile[self.profile]
+        return scenario("artefact", variant, self.difference, duration)
+
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure what each parameter changes."""
+        """Measure what each parameter changes, and what follows from the timetables."""
         goodput = self.goodput(runs)
-        mean, note = estimates(goodput), tables.listed(goodput, "Gb/s")
-        slower = {name: mean[f"{name} hosts"] / mean[name] - 1 for name in self.variants if f"{name} hosts" in mean}
-        measured = {"hosts-hardly-matter": Measured({name: 100 * each for name, each in slower.items()}, note)}
-        if {"tdtcp reverse", "cubic reverse"} <= set(mean):
-            gains = [_gain(mean["tdtcp"], mean["cubic"]), _gain(mean["tdtcp reverse"], mean["cubic reverse"])]
+        mean = estimates(goodput)
+        slower = {name: 100 * (mean[f"{name} hosts"] / mean[name] - 1) for name in self._changed(mean, "hosts")}
+        measured = {"hosts-hardly-matter": Measured(slower)}
+        measured["ranking"] = Measured(
+            {name: self._swapped(mean, name) for name in ("hosts", "reverse") if len(self._changed(mean, name)) > 1}
+        )
+        if {"tdtcp", "cubic"} <= set(self._changed(mean, "reverse")):
+            gains = [_gain(mean, ""), _gain(mean, "reverse")]
             measured["reverse-widens"] = Measured.one(gains[1] - gains[0], f"{gains[0]} and {gains[1]} %")
+        computed = self.computations(goodput)
+        measured["computed"] = Measured(
+            {name or "text": mean[f"{_ONE_WINDOW} {name}".strip()] / value for name, value in computed.items()}
+        )
+        if {"", "reverse"} <= set(computed):
+            change = mean[f"{_ONE_WINDOW} reverse"] - mean[_ONE_WINDOW]
+            expected = computed["reverse"] - computed[""]
+            measured["computed-change"] = Measured.one(change / expected, f"computed {expected:.3g} Gb/s")
         for claim, variant, name in (("isolation-costs", "mptcp", "isolation"), ("notice-costs", "retcp", "notice")):
             if f"{variant} {name}" in mean:
-                changed = difference(goodput.loc[[f"{variant} {name}"]], goodput.loc[[variant]])
-                measured[claim] = Measured.one(changed, note)
+                both = goodput.loc[[f"{variant} {name}", variant]]
+                changed = difference(both.iloc[[0]], both.iloc[[1]])
+                measured[claim] = Measured.one(changed, tables.listed(both, "Gb/s"))
         return measured
+
+    def causes(self) -> list[Cause]:
+        """Return what all parameters together do, and what MPTCP carries in other cases."""
+        looks = {
+            "ranking": self._together,
+            "reverse-widens": self._gains,
+            "hosts-hardly-matter": self._carried("mptcp isolation", "mptcp"),
+            "isolation-costs": self._carried("mptcp reverse", "mptcp all"),
+        }
+        return [Cause(claim, self, look) for claim, look in looks.items()]
+
+    def _together(self, runs: Runs) -> Measured:
+        goodput = self.goodput(runs)
+        drawn = goodput.loc[[f"{name} all" for name in self._changed(estimates(goodput), "all")]]
+        return Measured(note=tables.listed(drawn, "Gb/s"))
+
+    def _gains(self, runs: Runs) -> Measured:
+        mean = estimates(self.goodput(runs))
+        return Measured({name or "text": _gain(mean, name) for name in ("", "hosts", "reverse", "all")}, "in %")
+
+    def _carried(self, *cases: str) -> Callable[[Runs], Measured]:
+        return lambda runs: Measured(note=tables.listed(self.goodput(runs).loc[list(cases)], "Gb/s"))
+
+    def _changed(self, mean: Mapping[str, Estimate], name: str) -> list[str]:
+        """Return the variants that were run without a parameter and with it."""
+        return [variant for variant in self.variants if {variant, f"{variant} {name}"} <= set(mean)]
+
+    def _swapped(self, mean: Mapping[str, Estimate], name: str) -> float:
+        """Count the pairs of variants that change their order with a parameter; the intervals are apart in both."""
+        pairs = combinations(self._changed(mean, name), 2)
+        gaps = [(mean[a] - mean[b], mean[f"{a} {name}"] - mean[f"{b} {name}"]) for a, b in pairs]
+        return float(sum((old.low > 0 and new.high < 0) or (old.high < 0 and new.low > 0) for old, new in gaps))
+
+    def computed(self, name: str) -> float:
+        """Return the goodput [Gb/s] of CUBIC that follows from the timetables, with a parameter or without any."""
+        return one_window.goodput_gbps(self.case(f"{_ONE_WINDOW} {name}".strip()).with_(**self.changes))
+
+    def computations(self, goodput: pd.DataFrame) -> dict[str, float]:
+        """Return the computed goodput by parameter, for what was run; without any parameter its name is empty."""
+        names = ("", *(name for name in self.parameters if name not in _ONLY))
+        return {name: self.computed(name) for name in names if f"{_ONE_WINDOW} {name}".strip() in goodput.index}
 
     def plot(self, runs: Runs) -> Figure:
         """Draw for each parameter the goodput of the variants that it concerns, without it and with it."""
         goodput = self.goodput(runs)
         with figures.style():
-            figure, axes = figures.panels(1, len(self.parameters), width=2.6, height=2.8)
+            figure, axes = figures.panels(1, len(self.parameters), width=2.3, height=3.2)
             for ax, name in zip(axes[0], self.parameters, strict=True):
                 self._panel(ax, goodput, name)
             axes[0][0].set_ylabel("goodput [Gb/s]")
@@ -87,16 +158,24 @@ class Testbeds(Throughput):
             figures.legend(figure, axes[0][self.parameters.index(shown)])
         return self.captioned(figure, runs)
 
-    def _panel(self, ax: Axes, goodput: pd.DataFrame, name: Parameter) -> None:
+    def _panel(self, ax: Axes, goodput: pd.DataFrame, name: Shown) -> None:
         for variant in self.concerned(name):
             drawn = figures.look(variant)
             stats = goodput.reindex([variant, f"{variant} {name}"])
             error = np.abs(stats[["low", "high"]].to_numpy().T - stats["mean"].to_numpy())
             look: dict[str, Any] = {"color": drawn.color, "marker": drawn.marker, "capsize": 3}
             ax.errorbar([0, 1], stats["mean"], yerr=error, label=drawn.label, **look)
-        ax.set_xticks([0, 1], ["text", "artefact"])
+        computed = self.computations(goodput)
+        if {"", name} <= set(computed):
+            ax.plot(
+                [0, 1], [computed[""], computed[name]], label=f"{figures.look(_ONE_WINDOW).label}, computed",
+                color=figures.look(_ONE_WINDOW).color, marker="o", markersize=9, markerfacecolor="none", linestyle=":",
+            )  # fmt: skip
+        ax.set_xticks([0, 1], ["text", "changed"])
         ax.set(title=_TITLES[name], xlim=(-0.3, 1.3), ylim=(0, None))
 
 
-def _gain(more: Estimate, less: Estimate) -> Estimate:
+def _gain(mean: Mapping[str, Estimate], name: str) -> Estimate:
+    """Return by how many % TDTCP is above CUBIC, with a parameter or without any."""
+    more, less = (mean[f"{variant} {name}".strip()] for variant in ("tdtcp", "cubic"))
     return 100 * (more / less - 1)
