@@ -28,9 +28,10 @@ RUN if getent passwd ${NB_UID} >/dev/null; then userdel -r "$(getent passwd ${NB
 ENV USER=${NB_USER} NB_UID=${NB_UID} HOME=/home/${NB_USER}
 WORKDIR ${HOME}/rdcnlab
 
-COPY --chown=${NB_UID} environment.yml requirements.lock ./
+COPY --chown=${NB_UID} environment.yml requirements.lock requirements-ns3.lock ./
 RUN micromamba install -y -n base -f environment.yml && micromamba clean -a -y && chown -R ${NB_UID} ${HOME}
 ENV PATH=/opt/conda/bin:${PATH}
+RUN pip install --no-cache-dir --no-deps --require-hashes -r requirements-ns3.lock
 
 COPY --chown=${NB_UID} . .
 RUN pip install --no-deps --no-build-isolation -e . && chown -R ${NB_UID} ${HOME}

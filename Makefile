@@ -12,19 +12,25 @@ SCRIPTS := $(shell grep -l "^.!/bin/sh" tools/*)
 INSIDE := lib/rdcnlab/engines/kernel/inside
 
 .DEFAULT_GOAL := help
-.PHONY: help setup kernel models demo test soak check reproduce p4 lab image clean
+.PHONY: help setup kernel models sdn ns3 demo test soak check reproduce p4 lab image clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 setup: ## Install everything and build the kernel
-	@tools/setup models dev
+	@tools/setup models sdn ns3 dev
 
 kernel: ## Install what every command needs, and build the kernel
 	@tools/setup
 
+sdn: ## Install os-ken, which only the controller of switch: ovs needs
+	@tools/install sdn
+
 models: ## Install TensorFlow and Keras, which only the classifier of variants needs
 	@tools/install models
+
+ns3: ## Install the simulator ns-3, which only engine: ns3 needs
+	@tools/install ns3
 
 demo: kernel ## Run and reproduce figure 4 of aykurt, quick profile (about two minutes after the set-up)
 	RDCNLAB_RESULTS=none $(BIN)/rdcnlab reproduce aykurt/fig4 --profile quick
@@ -45,7 +51,7 @@ check: ## Lint, types, layers
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	cd $(INSIDE) && MYPYPATH=. $(abspath $(BIN))/mypy --config-file= --strict --explicit-package-bases \
-		--allow-subclassing-any --ignore-missing-imports *.py
+		--allow-subclassing-any --allow-untyped-decorators --ignore-missing-imports *.py
 	$(BIN)/lint-imports
 	$(BIN)/shellcheck $(SCRIPTS)
 

@@ -14,6 +14,7 @@ def test_what_a_score_takes_is_measured() -> None:
     assert wall["measure"] == "rdcnlab score tdtcp/fig13"
     assert wall["value"] > 0
     assert cores["value"] > 0
+    # MiB: Python with pandas needs more than 50, and a machine for tests has less than 10 GB
     assert 50 < peak["value"] < 10_000
     assert wall["goal"] is None
 

@@ -32,11 +32,11 @@ def test_shipped_results_serve_their_items(
         ship(["aykurt"])
     kinds[0](profile="paper").run(progress=False)
     ship(["aykurt"])
-    told = capsys.readouterr().out
-    assert "not complete: " in told
-    assert "of aykurt/fig5;" in told
-    assert "aykurt/fig4, why other-variants" in told
-    assert "aykurt/fig4;" not in told
+    printed = capsys.readouterr().out
+    assert "not complete: " in printed
+    assert "of aykurt/fig5;" in printed
+    assert "aykurt/fig4, why other-variants" in printed
+    assert "aykurt/fig4;" not in printed
     first = len(Shipped())
     # on another machine: shipped runs stay
     monkeypatch.setenv("RDCNLAB_STORE", str(tmp_path / "more"))

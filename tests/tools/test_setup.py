@@ -38,11 +38,21 @@ def script(name: str) -> ModuleType:
     return module
 
 
-def test_an_extra_that_is_not_there_names_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("extra", ["models", "ns3"])
+def test_an_extra_that_is_not_there_names_the_command_that_installs_it(
+    extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(extras, "find_spec", lambda name: None)
-    with pytest.raises(RdcnlabError, match="make models"):
-        extras.require("models")
-    assert ended("make", "--dry-run", "models").returncode == 0
+    with pytest.raises(RdcnlabError, match=f"make {extra}"):
+        extras.require(extra)
+    assert ended("make", "--dry-run", extra).returncode == 0
+
+
+def test_the_simulator_is_locked_without_what_its_wheel_asks_for() -> None:
+    group = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]["ns3"]
+    entries = re.split(r"\n(?=\w)", (ROOT / "requirements-ns3.lock").read_text().strip())
+    assert [entry.split(" ")[0] for entry in entries] == [one.split(";")[0] for one in group]
+    assert entries[0].count("--hash=sha256:") >= 3
 
 
 def test_what_is_locked_has_a_version_and_hashes_for_every_group() -> None:

@@ -21,6 +21,8 @@ from rdcnlab.engines import Outcome
 from rdcnlab.engines.kernel import KernelEngine, build, cores
 from rdcnlab.engines.kernel.checks import native
 from rdcnlab.engines.kernel.switches.bmv2 import install as bmv2_install
+from rdcnlab.engines.ns3 import Ns3Engine
+from rdcnlab.engines.ns3 import build as ns3_build
 from rdcnlab.fields.errors import RunError
 from rdcnlab.runs.campaign import campaign
 from rdcnlab.runs.shipped import Shipped
@@ -83,6 +85,10 @@ def measure() -> Iterator[Row]:
         yield row(f"BMv2: {' and '.join(bmv2_install.missing())} not found", None, "")
     else:
         yield from _switches(core)
+    if ns3_build.no_wheel() or not ns3_build.installed():
+        yield row("ns3: not installed", None, "")
+    else:
+        yield from _simulated(core)
     if len(cores()) > 1:
         yield row("two cores over one, plain arithmetic: what this machine gives", _cores_worth(), "")
         yield row("two workers over one", _scaling(), "", at_least=1.7)
@@ -151,6 +157,31 @@ def _switches(core: int) -> Iterator[Row]:
         yield row(f"{kind}: data packets a second, set-up not", packets / spent, "1/s")
         if kind == "bmv2":
             yield row("bmv2: wall clock a packet through simple_switch", spent / passed * 1000, "ms", at_most=0.05)
+
+
+def _simulated(core: int) -> Iterator[Row]:
+    """Yield the speed of ns-3 and that of the kernel on the same scenario, without set-up."""
+    full, empty = (two_flows(size).with_(**{"probes.tcp": "none"}) for size in ("256 MiB", "1 B"))
+    simulated = full.with_(**{"engine.kind": "ns3"})
+    engine = Ns3Engine()
+    engine.prepare(simulated)
+    found: list[Outcome] = []
+
+    def seconds() -> float:
+        with tempfile.TemporaryDirectory() as name:
+            found.append(engine.run(simulated, Path(name), core=core, wall_limit_s=600))
+        return float(found[-1].provenance["simulated_s"])
+
+    measured: dict[str, Callable[[], float]] = {"ns3": seconds}
+    measured |= {"empty": partial(_run, empty, core), "full": partial(_run, full, core)}
+    best = _best(measured)
+    packets = sum(flow.size // MSS for flow in full.flows)
+    speed, kernel = packets / best["ns3"], packets / (best["full"] - best["empty"])
+    yield row("ns3: a scenario with no traffic", found[-1].provenance["wall_s"] - best["ns3"], "s")
+    yield row("ns3: events a second", found[-1].provenance["events"] / best["ns3"], "1/s")
+    yield row("ns3: data packets a second, set-up not", speed, "1/s")
+    yield row("kernel: data packets a second, same scenario", kernel, "1/s")
+    yield row("kernel over ns3", kernel / speed, "")
 
 
 def _passed(outcome: Outcome) -> int:

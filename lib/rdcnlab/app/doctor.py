@@ -14,13 +14,15 @@ from rdcnlab.engines.kernel import KernelEngine, build
 from rdcnlab.engines.kernel.build import releases, source, toolchain
 from rdcnlab.engines.kernel.guest import memory, sandbox
 from rdcnlab.engines.kernel.switches.bmv2 import install as bmv2_install
+from rdcnlab.engines.kernel.switches.ovs import install as ovs_install
 from rdcnlab.engines.kernel.traffic import quic
+from rdcnlab.engines.ns3 import build as ns3
 from rdcnlab.fields.errors import RdcnlabError, RunError
 from rdcnlab.scenario import Scenario
 from rdcnlab.system import places
 
-#: For scenarios with ``switch: bmv2``, and for those who change P4 programs.
-_OPTIONAL = ("bmv2", "p4c", "quic")
+#: For scenarios with ``switch: bmv2`` or ``ovs``, QUIC or ``engine: ns3``, and for those who change P4 programs.
+_OPTIONAL = ("bmv2", "p4c", "ovs", "quic", "ns3")
 
 
 #: Two flows that share a link. This small scenario uses everything that a run needs from a guest.
@@ -58,7 +60,9 @@ def examine(*, run: bool = False) -> list[dict[str, Any]]:
         ("store", _store),
         ("bmv2", _bmv2),
         ("p4c", _p4c),
+        ("ovs", _ovs),
         ("quic", _quic),
+        ("ns3", _ns3),
     ]
     if run:
         checks.append(("trial run", _trial))
@@ -140,11 +144,33 @@ def _bmv2() -> tuple[bool, str, str]:
     return True, f"{found.switch} {found.version}; {found.cli}, run by {found.python}", ""
 
 
+def _ovs() -> tuple[bool, str, str]:
+    lacking = ovs_install.missing()
+    if lacking:
+        return False, f"missing: {', '.join(lacking)}; only switch: ovs needs them", ovs_install.REMEDY
+    if not ovs_install.has_controller():
+        return False, "missing: os-ken, its controller; only switch: ovs needs it", "make sdn"
+    return True, ", ".join(f"{name} {version}" for name, version in ovs_install.versions().items()), ""
+
+
 def _quic() -> tuple[bool, str, str]:
     lacking = quic.missing()
     if lacking:
         return False, f"missing: {', '.join(lacking)}; only flows over QUIC need them", quic.REMEDY
     return True, "ngtcp2", ""
+
+
+def _ns3() -> tuple[bool, str, str]:
+    if ns3.no_wheel():
+        return False, f"{ns3.no_wheel()}; only engine: ns3 needs it", ""
+    try:
+        found = ns3.wheel()
+    except RunError as error:
+        return False, f"{error.reason}; only engine: ns3 needs it", "make ns3"
+    if not shutil.which(ns3.COMPILER):
+        return False, f"missing: {ns3.COMPILER}; only engine: ns3 needs it", ns3.REMEDY
+    compiled = "models compiled" if ns3.find() else "models will be compiled at the first run, in about a minute"
+    return True, f"ns-3 {found.version}, {ns3.compiler()}; {compiled}", ""
 
 
 def _p4c() -> tuple[bool, str, str]:

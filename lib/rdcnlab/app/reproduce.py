@@ -13,6 +13,9 @@ from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.papers.item import Item
 from rdcnlab.system import places
 
+#: End of the id of a notebook's cell that shows the network.
+NETWORK = "-network"
+
 
 @dataclass(frozen=True)
 class Reproduced:
@@ -85,16 +88,19 @@ def reproduce(kind: type[Item], parameters: Mapping[str, Any], output: Path, *, 
 
 
 def _pictures(executed: Any, target: Path) -> tuple[Path, ...]:
-    """Write the pictures of a notebook beside it."""
-    images = [
-        output["data"]["image/png"]
-        for cell in executed.cells
-        for output in cell.get("outputs", [])
-        if "image/png" in output.get("data", {})
-    ]
-    paths = []
-    for number, image in enumerate(images):
-        path = target.with_name(f"{target.stem}{f'-{number}' if number else ''}.png")
-        path.write_bytes(base64.b64decode(image))
-        paths.append(path)
+    """Write the pictures of a notebook beside it. That of the cell ``<item>-network`` has the cell's name."""
+    paths: list[Path] = []
+    figures = 0
+    for cell in executed.cells:
+        for output in cell.get("outputs", []):
+            image = output.get("data", {}).get("image/png")
+            if image is None:
+                continue
+            name = f"{target.stem}{f'-{figures}' if figures else ''}"
+            if cell.id.endswith(NETWORK):
+                name = cell.id
+            else:
+                figures += 1
+            paths.append(target.with_name(f"{name}.png"))
+            paths[-1].write_bytes(base64.b64decode(image))
     return tuple(paths)

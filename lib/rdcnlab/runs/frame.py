@@ -7,7 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from rdcnlab.runs import join
+from rdcnlab.runs.once import Kept
 from rdcnlab.runs.parts import WHOLE, Part
 from rdcnlab.runs.store import Run
 from rdcnlab.scenario import Scenario
@@ -35,6 +38,9 @@ class Runs:
     def __init__(self, runs: Sequence[Run], parts: Mapping[str, Part] | None = None) -> None:
         self._runs = tuple(runs)
         self._parts = dict(parts or {})
+        #: Tables that were computed for these runs or for those that they were selected from, and the places of these
+        #: runs there; see `rdcnlab.runs.once`.
+        self.kept, self.places = Kept(), np.arange(len(self._runs))
 
     def __len__(self) -> int:
         return len(self._runs)
@@ -50,11 +56,17 @@ class Runs:
 
     def select(self, keep: Callable[[Scenario], bool]) -> Runs:
         """Return the runs of the scenarios that `keep` accepts, in the same order; they are numbered from 0 again."""
-        return Runs([run for run in self._runs if keep(run.scenario)], self._parts)
+        return self._at([place for place, run in enumerate(self._runs) if keep(run.scenario)])
 
     def part(self, begin: int, end: int) -> Runs:
         """Return the runs from position `begin` up to, but without, `end`; they are numbered from 0 again."""
-        return Runs(self._runs[begin:end], self._parts)
+        return self._at(range(len(self))[begin:end])
+
+    def _at(self, chosen: Sequence[int]) -> Runs:
+        """Return the runs at some positions. They share the kept tables of these runs."""
+        part = Runs([self._runs[place] for place in chosen], self._parts)
+        part.kept, part.places = self.kept, self.places[np.array(chosen, dtype=np.int64)]
+        return part
 
     def frame(self, run: Run, name: str) -> pd.DataFrame:
         """Return a table of one run, without the columns of the scenario's settings."""
@@ -131,18 +143,33 @@ def varying(scenarios: Sequence[Scenario]) -> list[dict[str, Any]]:
     These are always ``seed``, ``cc`` and ``period_ms``, and every other setting that varies between the scenarios,
     under its dotted name.
     """
-    flat = [_flat(scenario.canonical) for scenario in scenarios]
-    names = sorted({name for fields in flat for name in fields})
-    apart = [name for name in names if len({repr(fields.get(name)) for fields in flat}) > 1]
+    data = [scenario.canonical for scenario in scenarios]
+    apart = sorted(_varying_parts(data), key=lambda settings: settings[0])
     return [
         {
             "seed": scenario.seed,
             "cc": variants(scenario),
             "period_ms": period_ms(scenario),
-            **{name: fields.get(name) for name in apart if name != "seed"},
+            **{name: values[id(of.get(part))] for name, part, values in apart if name != "seed"},
         }
-        for scenario, fields in zip(scenarios, flat, strict=True)
+        for scenario, of in zip(scenarios, data, strict=True)
     ]
+
+
+def _varying_parts(data: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str, dict[int, Any]]]:
+    """Yield the settings that vary: dotted name, name of the part of the scenario, and the value by the part's id.
+
+    Scenarios that differ in their seed share the other parts of their canonical data, so each part is read once.
+    """
+    for part in dict.fromkeys(name for of in data for name in of):
+        found = {id(of.get(part)): of.get(part) for of in data}
+        if len(found) == 1:
+            continue
+        flat = {key: _flat({part: value}) if value is not None else {} for key, value in found.items()}
+        for name in dict.fromkeys(name for fields in flat.values() for name in fields):
+            values = {key: fields.get(name) for key, fields in flat.items()}
+            if len({repr(value) for value in values.values()}) > 1:
+                yield name, part, values
 
 
 def variants(scenario: Scenario) -> str:

@@ -163,7 +163,8 @@ class Shipped:
     def _places(self) -> dict[str, list[tuple[Path, int]]]:
         """Folder and row of each run, by the hash of its scenario. Nothing else is read until a run is asked for."""
         found: dict[str, list[tuple[Path, int]]] = defaultdict(list)
-        for path in sorted(self.root.glob("*/*/runs.parquet")):
+        # a hidden folder is one that another process is just writing
+        for path in sorted(self.root.glob("[!.]*/[!.]*/runs.parquet")):
             for place, scenario_hash in enumerate(pq.read_table(path, columns=["hash"])["hash"].to_pylist()):
                 found[scenario_hash].append((path.parent, place))
         return dict(found)

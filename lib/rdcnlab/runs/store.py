@@ -3,7 +3,8 @@
 
 A store is a directory::
 
-    <root>/<id>/            one run: one parquet file for each table, scenario.json, provenance.json, digest.json
+    <root>/<id>/            one run: one parquet file for each table, scenario.json, provenance.json, digest.json,
+                            and the run's files, such as captures
     <root>/.work/<id>.*/    a run in progress, with a lock held by the process that works on it
     <root>/.failed/<id>/    the files that a failed run left, until the run is tried again
 
@@ -87,6 +88,25 @@ class Run:
         if isinstance(self.source, Row):
             return self.source.table(name, part)
         return part.of(pq.read_table(self.source / f"{name}.parquet", schema=SCHEMAS[name]))
+
+    def file(self, name: str) -> Path:
+        """Return the path of a file of the run, such as a capture; see ``probes.capture``.
+
+        Raises
+        ------
+        RunError
+            The run has no such file. Shipped results have none.
+        """
+        if isinstance(self.source, Row):
+            raise RunError(
+                f"the shipped results do not hold the file '{name}' of run {self.id[:12]}; "
+                "with the environment's RDCNLAB_RESULTS=none it is run here"
+            )
+        path = self.source / name
+        if name not in self.provenance.get("files", {}):
+            known = ", ".join(self.provenance.get("files", {})) or "no files beside its tables"
+            raise RunError(f"run {self.id[:12]} has {known}, not '{name}'")
+        return path
 
     @cached_property
     def tables(self) -> dict[str, pa.Table]:
@@ -210,6 +230,10 @@ class Store:
         for name, table in outcome.tables.items():
             write_table(table, part / f"{name}.parquet")
         provenance = {**outcome.provenance, "identity": identity}
+        if outcome.files:
+            provenance["files"] = {name: _digest(path) for name, path in sorted(outcome.files.items())}
+            for name, path in outcome.files.items():
+                shutil.move(path, part / name)
         (part / "scenario.json").write_text(scenario.json() + "\n")
         (part / "provenance.json").write_text(canonical_json(provenance) + "\n")
         (part / "digest.json").write_text(canonical_json(digests(outcome.tables)) + "\n")
@@ -244,6 +268,12 @@ def sweep(work: Path) -> None:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(path.with_suffix(""), ignore_errors=True)
             path.unlink(missing_ok=True)
+
+
+def _digest(path: Path) -> str:
+    """Return the sha256 of a file in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _lock_path(directory: Path) -> Path:

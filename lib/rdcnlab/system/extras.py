@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Libraries that only some commands need: the extras of ``pyproject.toml``."""
+"""Libraries that only some commands need: extras and groups of ``pyproject.toml``."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from importlib.util import find_spec
 
 from rdcnlab.fields.errors import RunError
 
-#: Extras by name: the part of rdcnlab that needs the extra, and the extra's modules.
-_EXTRAS = {"models": ("The classifier of TCP variants", ("keras", "tensorflow"))}
+#: Extras and dependency groups by name: the part of rdcnlab that needs it, and its modules.
+_EXTRAS = {
+    "models": ("The classifier of TCP variants", ("keras", "tensorflow")),
+    "ns3": ("The engine ns3", ("ns3",)),
+    "sdn": ("The controller of switch: ovs", ("os_ken",)),
+}
 
 
 def require(extra: str) -> None:
@@ -16,10 +20,11 @@ def require(extra: str) -> None:
 
     Parameters
     ----------
-    extra : {'models'}
-        Name of the extra in ``pyproject.toml``.
+    extra : {'models', 'sdn', 'ns3'}
+        Name of the extra, or of the group, in ``pyproject.toml``.
     """
     user, modules = _EXTRAS[extra]
     lacking = [name for name in modules if find_spec(name) is None]
     if lacking:
-        raise RunError(f"{user} needs the Python packages {' and '.join(modules)}; install them with: make {extra}")
+        packages = f"package{'s' if len(modules) > 1 else ''} {' and '.join(modules)}"
+        raise RunError(f"{user} needs the Python {packages}; install with: make {extra}")

@@ -59,7 +59,7 @@ def run(
     scenario: Annotated[Path, typer.Argument(help="A YAML file.")],
     seeds: Annotated[str | None, typer.Option(help="As in 1-30 or 1,4,7; the scenario's own by default.")] = None,
     profile: ProfileName = "paper",
-    switch: Annotated[str | None, typer.Option(help="Another switch: ocs, bmv2 or linux.")] = None,
+    switch: Annotated[str | None, typer.Option(help="Another switch: ocs, bmv2, ovs or linux.")] = None,
     workers: Workers = None,
     wall_limit: Annotated[float, typer.Option(min=1, help="Seconds after which a run is given up.")] = WALL_LIMIT_S,
     as_json: Json = False,
@@ -200,9 +200,9 @@ def predict_prolongation(
 
     from rdcnlab.models import general
 
-    told = general.inputs(Scenario.load(scenario))
-    (row,) = json.loads(general.best().predict(pd.DataFrame([told])).to_json(orient="records"))
-    show([{**told, **row}], as_json)
+    inputs = general.inputs(Scenario.load(scenario))
+    (row,) = json.loads(general.best().predict(pd.DataFrame([inputs])).to_json(orient="records"))
+    show([{**inputs, **row}], as_json)
 
 
 @predict_app.command("seconds")
@@ -218,9 +218,9 @@ def predict_seconds(
 
     from rdcnlab.models import forest
 
-    told = {"migrated": migrated, "main": main, "day_ms": day, "night_ms": night}
-    (row,) = json.loads(forest.best().predict(pd.DataFrame([told])).to_json(orient="records"))
-    show([{**told, **row}], as_json)
+    inputs = {"migrated": migrated, "main": main, "day_ms": day, "night_ms": night}
+    (row,) = json.loads(forest.best().predict(pd.DataFrame([inputs])).to_json(orient="records"))
+    show([{**inputs, **row}], as_json)
 
 
 @app.command()
