@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -61,6 +63,17 @@ def test_the_second_is_the_one_with_the_nearest_mean_window() -> None:
     assert phases.nearest_second(tcp, 150, 0.0, 5.0) == (1.0, 149.0)
     assert phases.nearest_second(tcp, 150, 2.0, 5.0)[0] in (2.0, 4.0)
     assert phases.nearest_second(tcp, 150, 2.0, 3.0) == (2.0, 152.0)
+
+
+def test_offsets_are_to_the_nearest_deep_reduction_after_the_start() -> None:
+    t_s, window = trace([500] * 100, [350] * 100, [500] * 100, [340] * 50, [100] * 50, [70] * 10)
+    tcp = pd.DataFrame({"run": 0, "flow": "f", "t_ns": (t_s * 1e9).astype(int), "cwnd": window, "srtt_us": 20_000})
+    flows = pd.DataFrame({"run": [0], "flow": ["f"], "start_s": [0.5]})
+    runs = SimpleNamespace(tcp=tcp, flows=flows, scenarios=pd.DataFrame({"run": [0], "seed": [7]}))
+    found = recoveries.offsets(runs, [0.4, 3.4], 400)  # type: ignore[arg-type]
+    # falls at 1.0, 3.0, 3.5 and 4.0 s, half a second later than the flow's start; those from 340 and 100 do not count
+    assert found["offset_s"].tolist() == pytest.approx([0.1, -0.9])
+    assert found["seed"].tolist() == [7, 7]
 
 
 def test_groups_move_at_the_stated_times() -> None:

@@ -6,6 +6,7 @@ Input are traces of windows: the table ``tcp`` of `rdcnlab.engines.schema`, with
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -100,6 +101,29 @@ def between(trace: pd.DataFrame, begin_s: float, end_s: float) -> tuple[Floats, 
     t_s = trace["t_ns"].to_numpy(dtype=float) / 1e9
     inside = (t_s >= begin_s) & (t_s < end_s)
     return t_s[inside], trace["cwnd"].to_numpy(dtype=float)[inside]
+
+
+def offsets(runs: Runs, instants_s: Sequence[float], least: float) -> pd.DataFrame:
+    """Return ``offset_s`` of the nearest reduction from each of several instants ``instant_s``, with ``seed``.
+
+    Parameters
+    ----------
+    runs : Runs
+        Runs of one flow each, with the tables ``flows`` and ``tcp``.
+    instants_s : sequence of float
+        Instants in s after the flow's start.
+    least : float
+        Only reductions of windows that had at least so many segments count.
+    """
+    found = of_runs(runs)
+    found = found[found["before"] >= least]
+    found = found.assign(t_s=found["t_s"] - found["run"].map(runs.flows.set_index("run")["start_s"]))
+    rows = []
+    for (run,), of in tables.groups(found, ["run"]):
+        for instant in instants_s:
+            apart = of["t_s"].to_numpy(dtype=float) - instant
+            rows.append({"run": run, "instant_s": instant, "offset_s": float(apart[np.abs(apart).argmin()])})
+    return tables.with_seeds(pd.DataFrame(rows, columns=["run", "instant_s", "offset_s"]), runs.scenarios)
 
 
 @dataclass(frozen=True)

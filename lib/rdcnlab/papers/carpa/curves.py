@@ -36,7 +36,7 @@ class Traces(Periodic):
         (rtt,) = self.rtts_ms
         still = self.still(runs, rtt).part(0, 1)
         with figures.style():
-            figure, axes = figures.panels(len(self.periods), 1, width=6.4, height=1.9)
+            figure, axes = figures.panels(len(self.periods), 1, width=6.4, height=2.4)
             for ax, (period, of) in zip(axes[:, 0], self.moved(runs, rtt).items(), strict=True):
                 curves = {"not rerouted": (still, figures.REFERENCE, "--"), "rerouted": (of.part(0, 1), None, "-")}
                 for label, (chosen, color, dash) in curves.items():

@@ -7,7 +7,7 @@ import pandas as pd
 
 from rdcnlab.analysis import recoveries, reordering, tables
 from rdcnlab.analysis.intervals import over_seeds
-from rdcnlab.analysis.measured import Measured
+from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.papers.carpa.curves import Traces
 from rdcnlab.papers.carpa.space import Periods, Rtts
 from rdcnlab.papers.item import Cause
@@ -15,6 +15,8 @@ from rdcnlab.runs.frame import Runs
 
 #: Reductions before this time, in s after the flow's start, belong to slow start.
 _SLOW_START_S = 10.0
+#: Instants in s at which the paper's flow without rerouting has losses, and the least window before them in segments.
+_LOSSES_S, _LEAST = (23.0, 43.0), 1000
 
 
 class Fig10(Traces):
@@ -43,8 +45,12 @@ class Fig10(Traces):
             "collapse": Measured({"": deepest["not rerouted"]}) if "not rerouted" in deepest else Measured(),
             "no-collapse": Measured({"": deepest["rerouted"]}) if "rerouted" in deepest else Measured(),
             "stepwise": Measured.one(over_seeds(steps.groupby("seed")["step"].mean())),
+            "as-traced": Measured.by_case(
+                means(recoveries.offsets(still, _LOSSES_S, _LEAST), "instant_s", "offset_s"), "at {:g} s"
+            ),
         }
 
     def causes(self) -> list[Cause]:
         """Return an experiment with the difference of the two paths of Sec. IV-C."""
-        return [Cause("undo", self.changed(extra_ms=50, profile=self.profile))]
+        wider = self.changed(extra_ms=50, profile=self.profile)
+        return [Cause("undo", wider), Cause("no-collapse", wider)]

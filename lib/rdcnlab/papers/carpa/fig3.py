@@ -20,6 +20,8 @@ from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario
 
+#: Instants in s at which the trace of the paper has losses (Sec. III-A).
+_LOSSES_S = (29.43, 34.0)
 _PARTS = {"tcp": Part(("t_ns", "flow", "cwnd", "srtt_us"), tick=1000)}
 
 
@@ -72,14 +74,23 @@ class Fig3(Item):
         return cubic.Cubic(epoch.before, rtt_s=self.rtt_ms / 1e3)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure how far the window is from the paper's function, and from that of Linux."""
+        """Measure how far the window is from the paper's function and from that of Linux, and when losses come."""
         found = {linux: means(self.deviations(runs, linux=linux), "rtt", "percent") for linux in (False, True)}
-        return {"follows": Measured.by_case(found[False], ""), "follows-linux": Measured.by_case(found[True], "")}
+        return {
+            "follows": Measured.by_case(found[False], ""),
+            "follows-linux": Measured.by_case(found[True], ""),
+            "as-traced": self.instants(runs),
+        }
+
+    def instants(self, runs: Runs) -> Measured:
+        """Measure how far losses are from those of the paper's trace, in s."""
+        found = recoveries.offsets(runs, _LOSSES_S, 0.9 * cubic.full_window(RATE, self.rtt_ms / 1e3))
+        return Measured.by_case(means(found, "instant_s", "offset_s"), "at {:g} s")
 
     def causes(self) -> list[Cause]:
-        """Return an experiment with the paper's share of reduction, and without fast convergence."""
-        paper = {"transport.cubic_beta": 819, "transport.cubic_fast_convergence": 0}
-        return [Cause("follows", self.changed(changes=paper))]
+        """Return the paper's share of reduction without fast convergence: the function, and when losses come then."""
+        paper = self.changed(changes={"transport.cubic_beta": 819, "transport.cubic_fast_convergence": 0})
+        return [Cause("follows", paper), Cause("follows", paper, self.instants)]
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the first seed's window, and both functions between its losses."""
