@@ -10,6 +10,7 @@ from rdcnlab.analysis.intervals import over_seeds
 from rdcnlab.analysis.measured import Measured, lowest, means
 from rdcnlab.papers.carpa.curves import Traces
 from rdcnlab.papers.carpa.space import Periods, Rtts
+from rdcnlab.papers.item import Cause
 from rdcnlab.runs.frame import Runs
 
 #: The part of a flow's time that counts as settled.
@@ -47,3 +48,11 @@ class Fig11(Traces):
             moved = self.settled(self.moved(runs, rtt)[15.0])
             measured["converges-at-15"] = Measured.one(over_seeds(moved["most"]) / over_seeds(still["mean"]))
         return measured
+
+    def causes(self) -> list[Cause]:
+        """Return experiments with the difference of the two paths of Sec. IV-C, and with Linux 4.4's receive window."""
+        causes = [Cause("worst-at-14", self.changed(extra_ms=50, profile=self.profile))]
+        if self.column == "6.12":
+            half = self.changed(changes={"transport.half_rcvbuf": 1}, periods_s=(15.0,), profile=self.profile)
+            causes += [Cause("constant", half), Cause("limited", half)]
+        return causes

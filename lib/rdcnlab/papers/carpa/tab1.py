@@ -83,13 +83,17 @@ class Tab1(Item):
         return found.assign(ratio=(found["recovered_s"] + rest) / found["paper_s"])
 
     def causes(self) -> list[Cause]:
-        """Return experiments with the paper's reduction and without fast convergence, and without Reno's line."""
+        """Return experiments with the paper's reduction and without Reno's line, and with 4.4's receive window."""
         paper = {"transport.cubic_beta": 819, "transport.cubic_fast_convergence": 0}
         without_line = {**paper, "transport.cubic_friendliness": 0}
-        return [
+        causes = [
             Cause("measured-recovery", self.changed(rtts_ms=(50,), changes=paper)),
             Cause("measured-recovery", self.changed(rtts_ms=(10,), changes=without_line)),
         ]
+        if self.column == "6.12":
+            half = self.changed(rtts_ms=(500,), changes={"transport.half_rcvbuf": 1})
+            causes.append(Cause("kernel-buffer", half))
+        return causes
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the window after a loss over the time, as shares of the window before and of K."""
