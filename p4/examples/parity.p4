@@ -103,7 +103,7 @@ control ParityIngress(inout headers_t hdr, inout metadata_t meta, inout standard
     }
 
     apply {
-        bool payload = hdr.tcp.isValid() && hdr.ipv4.length > 20 + ((bit<16>) hdr.tcp.offset << 2);
+        bool payload = hdr.tcp.isValid() && hdr.ipv4.length > ((bit<16>) hdr.tcp.offset << 2) + 20;
         if (!ends.apply().hit && payload) {
             bit<48> first;
             begin.read(first, 0);

@@ -54,6 +54,14 @@ def test_a_guest_may_read_programs_and_modules_in_a_home(made_up: Path) -> None:
     assert dict(found.environment) == {"PYTHONPATH": str(made_up / "lib/python3")}
 
 
+def test_a_switch_with_notifications_is_known(made_up: Path) -> None:
+    """The option exists only if BMv2 was compiled with nanomsg, and BMv2 refuses options that it does not know."""
+    assert bmv2_install.install().plan()["notifies"] is False
+    written(made_up / "bin/simple_switch", "#!/bin/sh\necho '  --notifications-addr arg'\n")
+    bmv2_install._examined.cache_clear()
+    assert bmv2_install.install().plan()["notifies"] is True
+
+
 def test_the_doctor_says_where_they_are(made_up: Path) -> None:
     told = row()
     assert told["ok"]

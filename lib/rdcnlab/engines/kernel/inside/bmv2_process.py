@@ -21,6 +21,9 @@ THRIFT_PORT = 9090
 LEVEL = "off"
 #: Virtual seconds within which the switch must be ready.
 PATIENCE_S = 20.0
+#: Where BMv2 publishes its notifications: inside its own process, because nobody reads them. By default, BMv2 makes a
+#: socket in /tmp for them and ends if it cannot; in a guest, /tmp is the host's and cannot be written.
+NOTIFICATIONS = "inproc://notifications"
 
 
 class SimpleSwitch:
@@ -29,8 +32,8 @@ class SimpleSwitch:
     Parameters
     ----------
     install : dict
-        ``switch`` is the path of ``simple_switch``, ``cli`` is the command of its control, ``environment`` has the
-        variables with which both find their libraries and modules.
+        ``switch`` is the path of ``simple_switch``, ``notifies`` says whether it has notifications, ``cli`` is the
+        command of its control, ``environment`` has the variables with which both find their libraries and modules.
     program : str
         Path of the compiled program.
     interfaces : iterable of (str, int)
@@ -49,9 +52,8 @@ class SimpleSwitch:
     ) -> None:
         self.thrift_port, self.log = THRIFT_PORT + number, f"/run/bmv2-{number}.log"
         words = [install["switch"], "--thrift-port", str(self.thrift_port), "--log-level", LEVEL]
-        if number:
-            # switches with one id would share the socket of their notifications
-            words += ["--device-id", str(number)]
+        if install["notifies"]:
+            words += ["--notifications-addr", NOTIFICATIONS]
         environment = {**os.environ, **install["environment"]}
         for interface, number in interfaces:
             words += ["-i", f"{number}@{interface}"]

@@ -49,6 +49,8 @@ class Install:
         Paths of ``simple_switch``, of ``simple_switch_CLI``, and of the interpreter that runs the latter.
     version : str
         What ``simple_switch --version`` prints.
+    notifies : bool
+        Whether ``simple_switch`` opens a socket for notifications. A BMv2 that was compiled without nanomsg does not.
     read : tuple of str
         Paths that a guest must read in addition to the system.
     environment : tuple of (str, str)
@@ -59,13 +61,18 @@ class Install:
     cli: str
     python: str
     version: str
+    notifies: bool
     read: tuple[str, ...]
     environment: tuple[tuple[str, str], ...]
 
     def plan(self) -> dict[str, object]:
         """Return the part of the plan that describes BMv2, as plain data."""
-        command = [self.python, self.cli]
-        return {"switch": self.switch, "cli": command, "environment": dict(self.environment)}
+        return {
+            "switch": self.switch,
+            "notifies": self.notifies,
+            "cli": [self.python, self.cli],
+            "environment": dict(self.environment),
+        }
 
 
 def missing() -> list[str]:
@@ -101,6 +108,7 @@ def _examined(switch: str, cli: str, *_variables: str | None) -> Install:
         cli=cli,
         python=python,
         version=version,
+        notifies="--notifications-addr" in _output([switch, "--help"]),
         read=tuple(path for path in needed if not _system(path)),
         environment=tuple((name, os.pathsep.join(paths)) for name, paths in found.items() if paths),
     )
