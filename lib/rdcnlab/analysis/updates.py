@@ -21,6 +21,8 @@ from rdcnlab.runs.once import for_each_run
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.flow import TCP_HEADERS
 
+#: Losses of queues, not of routes that lead nowhere for a while.
+_QUEUE_LOSSES = ("drop_tail", "drop_pool", "drop_red")
 #: Stands for the share of a number that is no point of a distribution.
 _WHOLE = -1.0
 
@@ -96,7 +98,7 @@ def drops(runs: Runs, from_ns: int, intervals: int, width_ns: int) -> pd.DataFra
         Number and width of the intervals that the count is scaled to.
     """
     events = runs.events
-    lost = events[events["event"].astype(str).str.startswith("drop") & (events["t_ns"] >= from_ns)]
+    lost = events[events["event"].isin(_QUEUE_LOSSES) & (events["t_ns"] >= from_ns)]
     counts = lost.groupby("run").size().reindex(range(len(runs)), fill_value=0)
     spans = np.array([(run.scenario.limit - from_ns) / width_ns for run in runs])
     return _labelled(

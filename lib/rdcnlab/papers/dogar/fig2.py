@@ -46,6 +46,11 @@ class Fig2(Updates):
         1.0,
     )
 
+    @property
+    def times(self) -> float:
+        """Factor on all times of updates: smaller than that of other figures in the quick profile."""
+        return super().times / 2 if self.scale is None and self.profile == "quick" else super().times
+
     def at_interval(self, cc: str, interval_s: float | None, seed: int) -> Scenario:
         """Return the scenario of a variant and an interval; None: without updates."""
         usual = _STILL if interval_s is None else _COUNTS.get(interval_s, 3) if self.profile == "paper" else 2

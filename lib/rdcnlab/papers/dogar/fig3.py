@@ -8,6 +8,7 @@ from typing import ClassVar
 from rdcnlab.analysis import updates
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.papers.dogar.updates import Retransmissions
+from rdcnlab.papers.item import Cause
 from rdcnlab.runs.frame import Runs
 
 
@@ -27,3 +28,8 @@ class Fig3(Retransmissions):
             "order": Measured(updates.order(points, ("bbr", "dctcp", "cubic"))),
             "numbers": self.ratios(runs),
         }
+
+    def causes(self) -> list[Cause]:
+        """Return an experiment in which no rule matches for 10 ms, and the groups swap at one instant."""
+        # timeouts do not scale, so the times of updates must be those of the paper
+        return [Cause("order", self.changed(profile=self.profile, change_ms=0, dark_ms=10, scale=1.0, updates=2))]

@@ -15,6 +15,7 @@ from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.draws import draw
 from rdcnlab.scenario.flow import TCP_HEADERS
 from rdcnlab.scenario.presets import preset
+from rdcnlab.scenario.timetable import DARK
 
 Variant = Literal["cubic", "bbr", "dctcp"]
 Variants = Annotated[tuple[Variant, ...], Field(min_length=1), Listed]
@@ -49,6 +50,9 @@ class Inputs(NamedTuple):
         The two thresholds of RED, in % of the buffer. Not given.
     red_probability : int
         Drop probability at the upper threshold, in %. Not given.
+    dark_ms : int
+        How long no rule matches while the route of a group changes, so that its packets are lost. 0: routes change
+        seamlessly, as Sec. 2.2 asks of consistent updates.
     mark_percent : int
         Queue length from which ECN-capable packets are marked, in % of the buffer. Not given: where RED would begin to
         drop others.
@@ -57,6 +61,7 @@ class Inputs(NamedTuple):
     per_group: int = 2
     rtt_us: int = 250
     change_ms: int = 1000
+    dark_ms: int = 0
     red_percent: tuple[int, int] = (30, 90)
     red_probability: int = 10
     mark_percent: int = 30
@@ -165,7 +170,8 @@ def _updates(
         changes = dict(zip(GROUPS, instants(seed, count, interval, longest, settle), strict=True))
         if setting.apart == "groups":
             changes["fm"] = [at + apart for at in changes["fm"]]
-        paths = {group: _slots(GROUPS[group], of, interval + longest + apart) for group, of in changes.items()}
+        dark, last = round(inputs.dark_ms * scale * NS_PER_MS), interval + longest + apart
+        paths = {group: _slots(GROUPS[group], of, last, dark) for group, of in changes.items()}
     late = apart if setting.apart == "switches" else 0
     return _scenario(cc, paths, network(setting.buffer_kB, inputs, late_ns=late), inputs.per_group).with_(
         seed=seed,
@@ -201,7 +207,7 @@ def failure(
         Size of the buffer in kB.
     """
     second, notice = round(NS_PER_S * scale), round(notice_ms * scale * NS_PER_MS)
-    failed = [[second, link], *([[notice, "dark"]] if notice else [])]
+    failed = [[second, link], *([[notice, DARK]] if notice else [])]
     paths: dict[str, Any] = {
         group: [*failed, [second - notice, other]] if own == link else own for group, (own, other) in GROUPS.items()
     }
@@ -239,10 +245,17 @@ def meetings(rtt_us: int, window: float, inputs: Inputs, *, buffer_kB: int = LAR
     )
 
 
-def _slots(links: tuple[str, str], changes: list[int], last_ns: int) -> list[list[Any]]:
-    """Return a timetable that takes the two links in turn, and changes at given instants."""
-    durations = [after - before for before, after in pairwise([0, *changes])]
-    return [[duration, links[number % 2]] for number, duration in enumerate([*durations, last_ns])]
+def _slots(links: tuple[str, str], changes: list[int], last_ns: int, dark_ns: int = 0) -> list[list[Any]]:
+    """Return a timetable that takes the two links in turn, and changes at given instants, each time with a dark slot.
+
+    A dark slot leaves at least one step of the slot that follows it.
+    """
+    slots: list[list[Any]] = [[changes[0], links[0]]]
+    for number, (change, after) in enumerate(pairwise([*changes, changes[-1] + last_ns]), 1):
+        dark = min(dark_ns, after - change - _STEP_NS)
+        slots += [[dark, DARK]] if dark >= _STEP_NS else []
+        slots.append([after - change - max(dark, 0), links[number % 2]])
+    return slots
 
 
 def _scenario(cc: str, paths: dict[str, Any], of: dict[str, Any], per_group: int) -> Scenario:

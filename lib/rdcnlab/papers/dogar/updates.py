@@ -25,7 +25,7 @@ from rdcnlab.scenario import Scenario
 #: The points of distributions that the text names (Sec. 2.2 and 2.3), as shares.
 SHARES = (0.2, 0.8, 1.0)
 #: Factor on all times of updates, and number of updates, by profile. docs/decisions/dogar.md says why.
-_SCALES, _COUNTS = {"quick": 0.2, "paper": 1.0}, {"quick": 4, "paper": 12}
+_SCALES, _COUNTS = {"quick": 0.1, "paper": 1.0}, {"quick": 4, "paper": 12}
 #: The paper counts losses in runs of 120 to 300 s, with an update every second (Table 1).
 STATED_UPDATES = 300
 
@@ -47,6 +47,8 @@ class Updates(Item):
         RTT without queues.
     change_ms : int
         Longest duration of a route change; 0: both groups swap at one instant.
+    dark_ms : int
+        How long no rule matches while the route of a group changes; see `rdcnlab.papers.dogar.space.Inputs`.
     red_percent : tuple of int
         Thresholds of RED in % of the buffer.
     mark_percent : int
@@ -68,6 +70,7 @@ class Updates(Item):
     per_group: Annotated[int, whole(1, 100)] = Inputs().per_group
     rtt_us: Annotated[int, whole(10, 100_000)] = Inputs().rtt_us
     change_ms: Annotated[int, whole(0, 100_000)] = Inputs().change_ms
+    dark_ms: Annotated[int, whole(0, 10_000)] = Inputs().dark_ms
     red_percent: Annotated[tuple[int, int], Listed] = Inputs().red_percent
     mark_percent: Annotated[int, whole(1, 100)] = Inputs().mark_percent
 
@@ -78,6 +81,7 @@ class Updates(Item):
             per_group=self.per_group,
             rtt_us=self.rtt_us,
             change_ms=self.change_ms,
+            dark_ms=self.dark_ms,
             red_percent=self.red_percent,
             mark_percent=self.mark_percent,
         )
