@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Network updates: what flows lose, send again and carry in each interval, and the order of variants.
 
-Every function of `Runs` returns samples: ``run``, ``seed``, ``cc``, ``value``; ``flow`` if there is one of each flow, and
-the number of the ``interval`` if there is one of each. A run has one congestion control.
+Every function of `Runs` returns samples: ``run``, ``seed``, ``cc``, ``value``; ``flow`` if there is one of each flow,
+and the number of the ``interval`` if there is one of each. A run has one congestion control.
 """
 
 from __future__ import annotations
@@ -176,9 +176,8 @@ def change_of_means(samples: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame
 
 
 def _by_share(points: pd.DataFrame) -> pd.DataFrame:
-    """Average over seeds; a number without shares has the index 1."""
-    shared = points.assign(share=points["share"] if "share" in points else _WHOLE)
-    return means(shared, "share", "value")
+    """Average over seeds, by share; a number that is no point of a distribution has the index `_WHOLE`."""
+    return means(points.assign(share=points.get("share", _WHOLE)), "share", "value")
 
 
 def _at(share: float) -> str:

@@ -31,7 +31,8 @@ class Eq5(Item):
     Parameters
     ----------
     windows : tuple of float
-        Bytes of each flow that are under way at most, in units of c t. The equation is about windows that fill a link: 1.
+        Bytes of each flow that are under way at most, in units of c t. The equation is about windows that fill a
+        link: 1.
     rtts_us : tuple of int
         RTTs without queues.
     buffer_kB : int
@@ -90,11 +91,12 @@ class Eq5(Item):
         found = self.queues(runs)
         example, other = (found[found["rtt_us"] == rtt] for rtt in (EXAMPLE_US, _LONGER_US))
         filling, beyond = example[example["window"] <= 1], example[example["window"] > 2]
+        filling = filling.assign(share=filling["longest"] / 3)
         expected = example[example["window"].between(1, 2)]
         expected = expected.assign(ratio=expected["longest"] / (2 * expected["window"] - 1).clip(lower=1))
         return {
             "value": Measured.one(bounds.longest_queue(RATE, EXAMPLE_US / 1e6) / 1000),
-            "below": Measured.by_case(means(filling.assign(share=filling["longest"] / 3), "window", "share"), "{:g} c t"),
+            "below": Measured.by_case(means(filling, "window", "share"), "{:g} c t"),
             "no-drop": Measured.by_case(means(filling, "window", "drops"), "{:g} c t"),
             "standing": Measured.by_case(means(expected, "window", "ratio"), "{:g} c t"),
             "broken-beyond": Measured.by_case(means(beyond, "window", "drops"), "{:g} c t"),

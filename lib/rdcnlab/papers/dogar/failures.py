@@ -85,4 +85,3 @@ class Failures(Updates):
             figures.bars(ax, stats, "place", [figures.look(cc).label for cc in self.variants])
             ax.set(ylabel="throughput of all flows [Gb/s]")
         return figure
-

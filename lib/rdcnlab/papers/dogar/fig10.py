@@ -16,7 +16,7 @@ class Fig10(Retransmissions):
     """Segments that are sent again between two inconsistent updates, with the large buffer."""
 
     settings: ClassVar[tuple[Setting, ...]] = (Setting(LARGE, "switches"), Setting(LARGE))
-    stated: ClassVar[dict[str, tuple[float, ...]]] = {
+    said: ClassVar[dict[str, tuple[float, ...]]] = {
         "cubic": (250, 520, 800),
         "bbr": (100, 200, 320),
         "dctcp": (200, 450, 650),
@@ -27,9 +27,7 @@ class Fig10(Retransmissions):
         late, consistent = (self.at(runs, setting) for setting in self.settings)
         return {
             "order": Measured(updates.order(late, ("bbr", "dctcp", "cubic"))),
-            "worse-than-consistent": Measured(
-                updates.between(late[late["share"] == 1], consistent, ("bbr", "dctcp"))
-            ),
+            "worse-than-consistent": Measured(updates.between(late[late["share"] == 1], consistent, ("bbr", "dctcp"))),
             "cubic-better": Measured(updates.between(consistent[consistent["share"] < 1], late, ("cubic",))),
             "numbers": self.ratios(runs),
         }

@@ -14,7 +14,7 @@ from rdcnlab.runs.frame import Runs
 class Fig5(Throughput):
     """Throughput of flows between consistent updates, with the large buffer."""
 
-    stated: ClassVar[dict[str, tuple[float, ...]]] = {
+    said: ClassVar[dict[str, tuple[float, ...]]] = {
         "cubic": (3.5, 4.8, 6),
         "bbr": (3.3, 4.5, 5),
         "dctcp": (2.8, 4.7, 5),
@@ -24,8 +24,6 @@ class Fig5(Throughput):
         """Compare CUBIC with the others, and the numbers with those of the text."""
         points = self.at(runs)
         edge = {
-            name: value
-            for other in ("dctcp", "bbr")
-            for name, value in updates.order(points, (other, "cubic")).items()
+            name: value for other in ("dctcp", "bbr") for name, value in updates.order(points, (other, "cubic")).items()
         }
         return {"cubic-edge": Measured(edge), "numbers": self.ratios(runs)}

@@ -16,7 +16,7 @@ class Fig8(Windows):
     """Windows of flows under consistent updates, with the small buffer."""
 
     settings: ClassVar[tuple[Setting, ...]] = (Setting(SMALL), Setting(LARGE))
-    stated: ClassVar[dict[str, tuple[float, ...]]] = {
+    said: ClassVar[dict[str, tuple[float, ...]]] = {
         "cubic": (230, 450, 700),
         "bbr": (140, 280, 330),
         "dctcp": (200, 430, 550),

@@ -151,4 +151,3 @@ def holds(found: pd.DataFrame, quantity: str, rising: Sequence[str]) -> Measured
     wrong = sorted(right.groupby("change").all().loc[lambda of: ~of].index)
     note = f"not with: {', '.join(wrong)}" if wrong else ""
     return Measured.one(over_seeds(right.groupby("seed").mean()).within(0, 1), note)
-

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import figures, updates
+from rdcnlab.analysis.intervals import estimates
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.fields.units import NS_PER_S
@@ -132,7 +133,7 @@ class Distribution(Updates):
     #: Label of the axis, and the unit.
     label: ClassVar[str]
     #: What the text says, by variant, at `SHARES`.
-    stated: ClassVar[dict[str, tuple[float, ...]]] = {}
+    said: ClassVar[dict[str, tuple[float, ...]]] = {}
 
     @abc.abstractmethod
     def samples(self, runs: Runs) -> pd.DataFrame:
@@ -145,12 +146,11 @@ class Distribution(Updates):
     def ratios(self, runs: Runs) -> Measured:
         """Measure the ratio of each stated number: measured over stated, by variant and share."""
         points = self.at(runs)
-        cases = {}
-        for cc, numbers in self.stated.items():
-            of = means(points[points["cc"] == cc], "share", "value")
-            named = {share: f"{cc} at {share:.0%}" for share in of.index}
-            scaled = of[["mean", "low", "high"]].div(dict(zip(SHARES, numbers, strict=True)), axis=0)
-            cases |= Measured.by_case(scaled.assign(n=of["n"]).rename(index=named)).cases
+        cases: dict[str, float] = {}
+        for cc, numbers in self.said.items():
+            found = estimates(means(points[points["cc"] == cc], "share", "value"))
+            paper = dict(zip(SHARES, numbers, strict=True))
+            cases |= {f"{cc} at {share:.0%}": value / paper[share] for share, value in found.items()}
         return Measured(cases)
 
     def plot(self, runs: Runs) -> Figure:
@@ -159,8 +159,8 @@ class Distribution(Updates):
         with figures.single(5.2, 3.2, columns=3) as (figure, ax):
             for cc in self.variants:
                 figures.distribution(ax, samples.loc[samples["cc"] == cc, "value"], cc)
-            for cc, numbers in self.stated.items():
-                figures.stated(ax, cc, list(zip(numbers, SHARES, strict=True)))
+            for name, numbers in self.said.items():
+                figures.stated(ax, name, list(zip(numbers, SHARES, strict=True)))
             ax.set(xlabel=self.label, ylabel="share", xlim=(0, None), ylim=(0, 1.02))
         return figure
 
@@ -203,7 +203,7 @@ class Drops(Updates):
 
     reads: ClassVar[tuple[str, ...]] = ("events",)
     #: What the text says, by variant.
-    stated: ClassVar[dict[str, int]] = {}
+    said: ClassVar[dict[str, int]] = {}
 
     def lost(self, runs: Runs, setting: Setting | None = None) -> pd.DataFrame:
         """Return the losses of each run in a setting, scaled to the number of updates of the paper."""
@@ -214,8 +214,8 @@ class Drops(Updates):
         """Draw the losses as bars, beside those of the paper."""
         mean = means(self.lost(runs), "cc", "value").reindex(list(self.variants)).reset_index()
         drawn = mean.assign(place=range(len(mean)))
-        said = [float(self.stated.get(cc, float("nan"))) for cc in self.variants]
-        paper = drawn.assign(mean=said, low=said, high=said)
+        numbers = [float(self.said.get(cc, float("nan"))) for cc in self.variants]
+        paper = drawn.assign(mean=numbers, low=numbers, high=numbers)
         with figures.single(4.2, 3.0) as (figure, ax):
             ticks = [figures.look(cc).label for cc in self.variants]
             figures.bars(ax, {"measured": drawn, "paper": paper}, "place", ticks)
@@ -226,5 +226,4 @@ class Drops(Updates):
         """Measure the ratio of each stated number: measured over stated, by variant."""
         mean = means(self.lost(runs), "cc", "value")
         numbers = Measured.by_case(mean).cases
-        return Measured({cc: numbers[cc] / stated for cc, stated in self.stated.items() if cc in numbers})
-
+        return Measured({cc: numbers[cc] / paper for cc, paper in self.said.items() if cc in numbers})
