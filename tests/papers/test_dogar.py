@@ -151,3 +151,12 @@ def test_wrong_parameters_are_refused(
     with pytest.raises(InputError) as caught:
         kind(**parameters)
     assert any(problem.field == field and allowed in problem.allowed for problem in caught.value.problems), caught.value
+
+
+def test_a_gap_without_a_rule_comes_before_each_new_route() -> None:
+    gaps = space.updates("bbr", seed=1, count=3, inputs=Inputs(change_ms=0, dark_ms=20))
+    whole = space.updates("bbr", seed=1, count=3, inputs=Inputs(change_ms=0))
+    first, links = gaps.flows[0], [slot.link for slot in gaps.flows[0].slots]
+    assert links == ["l_n", "dark", "l_m", "dark", "l_n", "dark", "l_m"]
+    assert [slot.duration for slot in first.slots[1:5]] == [2 * 10**7, 98 * 10**7, 2 * 10**7, 98 * 10**7]
+    assert sum(slot.duration for slot in first.slots) == sum(slot.duration for slot in whole.flows[0].slots)

@@ -13,7 +13,7 @@ from rdcnlab.analysis import figures, updates
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.papers.dogar import space
-from rdcnlab.papers.dogar.updates import Updates
+from rdcnlab.papers.dogar.updates import Experiment
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 
@@ -21,7 +21,7 @@ from rdcnlab.scenario import Scenario
 _COUNTS = {"quick": 2, "paper": 3}
 
 
-class Failures(Updates):
+class Failures(Experiment):
     """Throughput of both groups while a link has failed, which it does every other second.
 
     Parameters

@@ -14,7 +14,7 @@ from rdcnlab.analysis import figures, tables, updates
 from rdcnlab.analysis.measured import Measured, means, trend
 from rdcnlab.fields.quantities import Listed
 from rdcnlab.papers.dogar import space
-from rdcnlab.papers.dogar.updates import Updates
+from rdcnlab.papers.dogar.updates import Experiment
 from rdcnlab.papers.item import Cause
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
@@ -27,7 +27,7 @@ _COUNTS = {1.0: 12, 3.0: 4}
 _STILL = 2
 
 
-class Fig2(Updates):
+class Fig2(Experiment):
     """Throughput of all flows under consistent updates, compared with that without updates.
 
     Parameters

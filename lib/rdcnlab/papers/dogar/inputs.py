@@ -15,7 +15,7 @@ from rdcnlab.analysis.intervals import over_seeds
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.papers.dogar import space
 from rdcnlab.papers.dogar.space import LARGE, Setting
-from rdcnlab.papers.dogar.updates import Updates
+from rdcnlab.papers.dogar.updates import Experiment
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 
@@ -55,7 +55,7 @@ CHANGES = {
 }
 
 
-class Inputs(Updates):
+class Inputs(Experiment):
     """Retransmissions, throughput, windows and losses, with one input changed at a time."""
 
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 3}

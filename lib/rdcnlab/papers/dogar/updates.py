@@ -31,7 +31,7 @@ _SCALES, _COUNTS = {"quick": 0.1, "paper": 1.0}, {"quick": 4, "paper": 12}
 STATED_UPDATES = 300
 
 
-class Updates(Item):
+class Experiment(Item):
     """Two groups of flows that swap their links at network updates.
 
     Parameters
@@ -127,11 +127,12 @@ class Updates(Item):
         return runs.select(lambda scenario: scenario.hash in asked)
 
 
-class Distribution(Updates):
+class Distribution(Experiment):
     """The distribution of a quantity, by variant."""
 
-    #: Label of the axis, and the unit.
+    #: Label of the axis, with the unit, and its scale.
     label: ClassVar[str]
+    xscale: ClassVar[str] = "linear"
     #: What the text says, by variant, at `SHARES`.
     said: ClassVar[dict[str, tuple[float, ...]]] = {}
 
@@ -161,7 +162,8 @@ class Distribution(Updates):
                 figures.distribution(ax, samples.loc[samples["cc"] == cc, "value"], cc)
             for name, numbers in self.said.items():
                 figures.stated(ax, name, list(zip(numbers, SHARES, strict=True)))
-            ax.set(xlabel=self.label, ylabel="share", xlim=(0, None), ylim=(0, 1.02))
+            ax.set(xlabel=self.label, ylabel="share", xscale=self.xscale, ylim=(0, 1.02))
+            ax.set_xlim(left=0)
         return figure
 
 
@@ -170,6 +172,8 @@ class Retransmissions(Distribution):
 
     reads: ClassVar[tuple[str, ...]] = ("events",)
     label: ClassVar[str] = "retransmissions between two updates"
+    #: Variants differ by more than a factor of ten, and some intervals have none.
+    xscale: ClassVar[str] = "symlog"
 
     def samples(self, runs: Runs) -> pd.DataFrame:
         """Return the retransmissions in each interval."""
@@ -198,7 +202,7 @@ class Windows(Distribution):
         return updates.windows(runs, self.from_ns)
 
 
-class Drops(Updates):
+class Drops(Experiment):
     """Packets that queues lose, by variant."""
 
     reads: ClassVar[tuple[str, ...]] = ("events",)
