@@ -3,10 +3,73 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pandas as pd
 import pytest
 
 from rdcnlab.analysis import bounds, updates
+from rdcnlab.papers.dogar import space
+from rdcnlab.runs.frame import Runs
+
+
+class Given(Runs):
+    """One run of DCTCP with an update each second, with tables that are given; its limit is 4 s."""
+
+    def __init__(self, **tables: list[dict[str, object]]) -> None:
+        self.given = {name: pd.DataFrame(rows).assign(run=0) for name, rows in tables.items()}
+        self.scenario = space.updates("dctcp", seed=5, count=3)
+
+    def __iter__(self) -> Iterator[Given]:  # type: ignore[override]
+        return iter([self])
+
+    def __len__(self) -> int:
+        return 1
+
+    def __getattribute__(self, name: str) -> object:
+        if name in ("events", "throughput", "tcp"):
+            return self.given[name]
+        if name == "scenarios":
+            return pd.DataFrame([{"run": 0, "seed": 5, "cc": "dctcp"}])
+        return super().__getattribute__(name)
+
+
+def test_retransmissions_count_from_update_to_update() -> None:
+    at_s = [0.5, 1.0, 1.2, 1.999, 3.5, 4.0]
+    given = Given(events=[{"t_ns": int(t * 1e9), "event": "retransmit"} for t in at_s])
+    found = updates.retransmissions.__wrapped__(given, 10**9, 10**9)
+    assert found["value"].tolist() == [3, 0, 1]
+    assert set(zip(found["cc"], found["seed"], strict=True)) == {("dctcp", 5)}
+
+
+def test_throughput_is_payload_where_data_enter() -> None:
+    rows = [
+        {"bin": place, "where": where, "flow": flow, "bytes": 1538}
+        for place, where, flow in (
+            (50, "l_n@left", "fn-1"),  # before the first update
+            (100, "l_n@left", "fn-1"),
+            (150, "l_m@left", "fn-1"),
+            (150, "l_m@right", "fn-1"),  # an ACK
+            (399, "l_m@left", "fm-2"),
+        )
+    ]
+    found = updates.throughput.__wrapped__(Given(throughput=rows), 10**9, 10**9)
+    gbps = found.pivot_table(index="flow", columns="interval", values="value") * 1e9 / 8
+    assert gbps.loc["fn-1"].tolist() == pytest.approx([2 * 1448, 0, 0])
+    assert gbps.loc["fm-2"].tolist() == pytest.approx([0, 0, 1448])
+    assert gbps.loc["fm-1"].sum() == 0
+
+
+def test_windows_are_in_kilobytes_from_the_first_update_on() -> None:
+    given = Given(tcp=[{"t_ns": int(t * 1e9), "flow": "fn-1", "cwnd_B": 1000 * t} for t in (0.5, 1.0, 2.0)])
+    assert updates.windows.__wrapped__(given, 10**9)["value"].tolist() == [1, 2]
+
+
+def test_losses_of_queues_are_scaled_to_updates_and_those_of_missing_routes_do_not_count() -> None:
+    events = ["drop_tail", "drop_red", "drop_dark", "drop_tail", "retransmit"]
+    given = Given(events=[{"t_ns": t * 10**9, "event": name} for t, name in enumerate(events)])
+    # of the two losses of queues in the 3 s after the first update, one is at the update itself
+    assert updates.drops.__wrapped__(given, 10**9, 300, 10**9)["value"].tolist() == [200]
 
 
 def samples(**values: list[float]) -> pd.DataFrame:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from rdcnlab.analysis import bounds
@@ -160,3 +161,42 @@ def test_a_gap_without_a_rule_comes_before_each_new_route() -> None:
     assert links == ["l_n", "dark", "l_m", "dark", "l_n", "dark", "l_m"]
     assert [slot.duration for slot in first.slots[1:5]] == [2 * 10**7, 98 * 10**7, 2 * 10**7, 98 * 10**7]
     assert sum(slot.duration for slot in first.slots) == sum(slot.duration for slot in whole.flows[0].slots)
+
+
+@pytest.mark.usefixtures("fake_engine")
+@pytest.mark.parametrize(
+    ("most", "verdict"),
+    [
+        ({"bbr": 100, "dctcp": 200, "cubic": 300}, "reproduced"),
+        ({"bbr": 200, "dctcp": 100, "cubic": 300}, "differs"),
+        ({"bbr": 100, "dctcp": 300, "cubic": 200}, "differs"),
+    ],
+)
+def test_an_order_is_judged_on_every_pair(
+    most: dict[str, int], verdict: str, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [
+        {"run": 0, "cc": cc, "seed": seed, "value": value + step}
+        for cc, value in most.items()
+        for seed in range(4)
+        for step in range(5)
+    ]
+    monkeypatch.setattr(dogar.fig3, "samples", lambda self, runs: pd.DataFrame(rows))
+    item = dogar.fig3(seeds=1)
+    scores = {row["claim"]: row["verdict"] for row in item.rows(item.run(store=store, progress=False))}
+    assert scores == {"order": verdict, "numbers": "differs"}
+
+
+@pytest.mark.usefixtures("fake_engine")
+def test_losses_are_compared_with_the_text_and_the_large_buffer(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lost(self: object, runs: object, setting: Setting | None = None) -> pd.DataFrame:
+        small = setting is None or setting.buffer_kB == SMALL
+        number = {"bbr": 18336, "cubic": 7865, "dctcp": 3693} if small else {"bbr": 9, "cubic": 1, "dctcp": 0}
+        return pd.DataFrame(
+            [{"cc": cc, "seed": seed, "value": float(of)} for cc, of in number.items() for seed in (0, 1)]
+        )
+
+    monkeypatch.setattr(dogar.fig9, "lost", lost)
+    item = dogar.fig9(seeds=1)
+    scores = {row["claim"]: row["verdict"] for row in item.rows(item.run(store=store, progress=False))}
+    assert scores == {"order": "reproduced", "none-in-large": "differs", "numbers": "reproduced"}
