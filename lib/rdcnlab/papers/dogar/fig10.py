@@ -15,7 +15,7 @@ from rdcnlab.runs.frame import Runs
 class Fig10(Retransmissions):
     """Segments that are sent again between two inconsistent updates, with the large buffer."""
 
-    settings: ClassVar[tuple[Setting, ...]] = (Setting(LARGE, "switches"), Setting(LARGE))
+    settings: ClassVar[tuple[Setting, ...]] = (Setting(LARGE, "groups"), Setting(LARGE))
     said: ClassVar[dict[str, tuple[float, ...]]] = {
         "cubic": (250, 520, 800),
         "bbr": (100, 200, 320),

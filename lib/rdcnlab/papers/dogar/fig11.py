@@ -18,7 +18,7 @@ ABOVE = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 class Fig11(Throughput):
     """Throughput of flows between inconsistent updates, with the large buffer."""
 
-    settings: ClassVar[tuple[Setting, ...]] = (Setting(LARGE, "switches"),)
+    settings: ClassVar[tuple[Setting, ...]] = (Setting(LARGE, "groups"),)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure how far apart the variants are above the 40th percentile."""

@@ -15,7 +15,7 @@ from rdcnlab.runs.frame import Runs
 class Fig12(Windows):
     """Windows of flows under inconsistent updates, with the large buffer."""
 
-    settings: ClassVar[tuple[Setting, ...]] = (Setting(LARGE, "switches"),)
+    settings: ClassVar[tuple[Setting, ...]] = (Setting(LARGE, "groups"),)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Compare the variants."""

@@ -15,7 +15,7 @@ from rdcnlab.runs.frame import Runs
 class Fig13(Drops):
     """Packets that are lost under inconsistent updates, with the large buffer."""
 
-    settings: ClassVar[tuple[Setting, ...]] = (Setting(LARGE, "switches"), Setting(LARGE))
+    settings: ClassVar[tuple[Setting, ...]] = (Setting(LARGE, "groups"), Setting(LARGE))
     said: ClassVar[dict[str, int]] = {"cubic": 623, "bbr": 11, "dctcp": 187}
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
