@@ -62,6 +62,8 @@ def tables(scenario: Scenario) -> dict[str, pa.Table]:
     was: dict[str, str] = {}
     count = min(scenario.limit // width, 20_000)
     links = {name: targets(scenario, name, np.arange(count) * width).tolist() for name in left}
+    # a link between two switches has two ends; data enter at the first
+    ends_of = {link.name: f"{link.name}@{link.between[0]}" for link in scenario.network.links if link.between}
     for k in range(count):
         if not left:
             break
@@ -75,7 +77,8 @@ def tables(scenario: Scenario) -> dict[str, pa.Table]:
             sent = min(left[name], width * 10 // 8 // together)
             if where[name] in (DARK, BYPASS):
                 continue
-            throughput.append({"bin": k, "where": where[name], "flow": name, "bytes": sent, "packets": sent // 9000})
+            here = ends_of.get(where[name], where[name])
+            throughput.append({"bin": k, "where": here, "flow": name, "bytes": sent, "packets": sent // 9000})
             throughput.append({"bin": k, "where": RECEIVER, "flow": name, "bytes": sent, "packets": sent // 9000})
             if scenario.probes.acks:
                 throughput.append({"bin": k, "where": SENDER, "flow": name, "bytes": sent, "packets": sent // 9000})

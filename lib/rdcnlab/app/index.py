@@ -141,11 +141,13 @@ def _natural(name: str) -> list[Any]:
 
 def _label(name: str) -> str:
     """Return ``figure 6(a)`` for ``fig6a``, ``table I`` for ``tab1``, and ``beyond`` for an item beyond the paper."""
-    found = re.fullmatch(r"(fig|tab)(\d+)([a-z]?)", name)
+    found = re.fullmatch(r"(fig|tab|eq)(\d+)([a-z]?)", name)
     if found is None:
         return "beyond"
     kind, number, part = found.groups()
-    return f"table {_ROMAN.get(number, number)}" if kind == "tab" else f"figure {number}" + (part and f"({part})")
+    if kind == "tab":
+        return f"table {_ROMAN.get(number, number)}"
+    return f"{'equation' if kind == 'eq' else 'figure'} {number}" + (part and f"({part})")
 
 
 def _with_cell(text: str, source: str) -> str:

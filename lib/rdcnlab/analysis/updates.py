@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Network updates: what flows lose, send again and carry in each interval, and the order of variants.
+
+Every function of `Runs` returns samples: ``run``, ``seed``, ``cc``, ``value``; ``flow`` if there is one of each flow,
+and the number of the ``interval`` if there is one of each. A run has one congestion control.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+
+from rdcnlab.analysis import tables
+from rdcnlab.analysis.intervals import Estimate, estimates
+from rdcnlab.analysis.measured import difference, means
+from rdcnlab.runs.frame import Runs
+from rdcnlab.runs.once import for_each_run
+from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.flow import TCP_HEADERS
+
+#: Losses of queues, not of routes that lead nowhere for a while.
+_QUEUE_LOSSES = ("drop_tail", "drop_pool", "drop_red")
+#: Stands for the share of a number that is no point of a distribution.
+_WHOLE = -1.0
+
+
+@for_each_run
+def retransmissions(runs: Runs, width_ns: int, from_ns: int) -> pd.DataFrame:
+    """Count the segments that all flows together send again in each interval.
+
+    Parameters
+    ----------
+    runs : Runs
+        Runs with the table ``events``.
+    width_ns : int
+        Width of an interval.
+    from_ns : int
+        Start of the first interval. Intervals that do not end before the limit are left out.
+    """
+    events = runs.events
+    again = events[events["event"] == "retransmit"]
+    number = (again["t_ns"].to_numpy() - from_ns) // width_ns
+    parts = []
+    for place, run in enumerate(runs):
+        count = (run.scenario.limit - from_ns) // width_ns
+        of_run = number[(again["run"] == place).to_numpy()]
+        inside = of_run[(of_run >= 0) & (of_run < count)]
+        counts = np.bincount(inside, minlength=count).astype(float)
+        parts.append(pd.DataFrame({"run": place, "interval": range(count), "value": counts}))
+    return _labelled(pd.concat(parts, ignore_index=True), runs)
+
+
+@for_each_run
+def throughput(runs: Runs, width_ns: int, from_ns: int) -> pd.DataFrame:
+    """Return the rate of payload of each flow in each interval in Gb/s, retransmissions included.
+
+    Bytes are counted at the ends of links where data enter; a link's bytes contain headers, which are taken off.
+    Parameters are those of `retransmissions`; bins are whole parts of an interval.
+    """
+    parts = []
+    for place, run in enumerate(runs):
+        scenario, counted = run.scenario, runs.throughput
+        of_run = counted[(counted["run"] == place) & counted["where"].isin(ends_of_data(scenario))]
+        count = (scenario.limit - from_ns) // width_ns
+        number = (of_run["bin"].to_numpy(dtype=np.int64) * scenario.probes.bin - from_ns) // width_ns
+        inside = (number >= 0) & (number < count)
+        for flow in scenario.flows:
+            chosen = inside & (of_run["flow"] == flow.name).to_numpy()
+            weights = of_run["bytes"].to_numpy(dtype=float)[chosen]
+            carried = np.bincount(number[chosen], weights=weights, minlength=count)
+            gbps = carried * payload_share(scenario) * 8 / width_ns
+            parts.append(pd.DataFrame({"run": place, "flow": flow.name, "interval": range(count), "value": gbps}))
+    return _labelled(pd.concat(parts, ignore_index=True), runs)
+
+
+@for_each_run
+def windows(runs: Runs, from_ns: int) -> pd.DataFrame:
+    """Return the congestion window of each flow in kB, at the last ACK of each bin from an instant on."""
+    tcp = runs.tcp[runs.tcp["t_ns"] >= from_ns]
+    kb = tcp["cwnd_B"].to_numpy(dtype=float) / 1000
+    return _labelled(pd.DataFrame({"run": tcp["run"].astype(int), "flow": tcp["flow"], "value": kb}), runs)
+
+
+@for_each_run
+def drops(runs: Runs, from_ns: int, intervals: int, width_ns: int) -> pd.DataFrame:
+    """Count the packets that queues lose, and scale them to a number of intervals, for instance those of the paper.
+
+    Parameters
+    ----------
+    runs : Runs
+        Runs with the table ``events``.
+    from_ns : int
+        Instant from which losses count.
+    intervals, width_ns : int
+        Number and width of the intervals that the count is scaled to.
+    """
+    events = runs.events
+    lost = events[events["event"].isin(_QUEUE_LOSSES) & (events["t_ns"] >= from_ns)]
+    counts = lost.groupby("run").size().reindex(range(len(runs)), fill_value=0)
+    spans = np.array([(run.scenario.limit - from_ns) / width_ns for run in runs])
+    return _labelled(
+        pd.DataFrame({"run": range(len(runs)), "value": counts.to_numpy(dtype=float) * intervals / spans}), runs
+    )
+
+
+def payload_share(scenario: Scenario) -> float:
+    """Return the share of payload in the bytes that a full segment takes on the wire."""
+    network = scenario.network
+    return (network.mtu - TCP_HEADERS) / (network.mtu + network.overhead)
+
+
+def ends_of_data(scenario: Scenario) -> set[str]:
+    """Return the ends of links where data enter, not ACKs: those at the switches of senders."""
+    homes = {scenario.network.host(flow.src).at for flow in scenario.flows}
+    return {f"{link.name}@{home}" for link in scenario.network.links for home in homes}
+
+
+def quantiles(samples: pd.DataFrame, shares: Sequence[float]) -> pd.DataFrame:
+    """Return points of the distribution of each variant and seed: ``cc``, ``seed``, ``share``, ``value``.
+
+    The value at a share is the smallest sample that at least this share of the samples do not exceed.
+    """
+    return pd.DataFrame(
+        [
+            {"cc": cc, "seed": seed, "share": share, "value": value}
+            for (cc, seed), of in tables.groups(samples, ["cc", "seed"])
+            for share, value in zip(
+                shares, np.quantile(of["value"].to_numpy(), shares, method="inverted_cdf"), strict=True
+            )
+        ],
+        columns=["cc", "seed", "share", "value"],
+    )
+
+
+def order(points: pd.DataFrame, rising: Sequence[str]) -> dict[str, Estimate]:
+    """Return by how much each variant is above the one before it, at every share.
+
+    Parameters
+    ----------
+    points : DataFrame
+        Points as from `quantiles`; without the column ``share``, one number of each variant and seed.
+    rising : sequence of str
+        Variants. One that did not run is left out.
+    """
+    stats = {cc: _by_share(points[points["cc"] == cc]) for cc in rising if (points["cc"] == cc).any()}
+    return {
+        f"{more} over {less}{_at(share)}": difference(stats[more].loc[[share]], stats[less].loc[[share]])
+        for less, more in pairwise(stats)
+        for share in stats[less].index.intersection(stats[more].index)
+    }
+
+
+def between(more: pd.DataFrame, less: pd.DataFrame, variants: Sequence[str]) -> dict[str, Estimate]:
+    """Return by how much variants are above themselves in another setting, at every share; points as for `order`."""
+    cases: dict[str, Estimate] = {}
+    for cc in variants:
+        first, second = (_by_share(of[of["cc"] == cc]) for of in (more, less))
+        for share in first.index.intersection(second.index):
+            cases[f"{cc}{_at(share)}"] = difference(first.loc[[share]], second.loc[[share]])
+    return cases
+
+
+def change_of_means(samples: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
+    """Return by how many % the mean of each variant and seed differs from that in another setting.
+
+    Returns
+    -------
+    DataFrame
+        ``cc``, ``seed``, ``value``: the difference without its sign, in % of the mean in the other setting.
+    """
+    first, second = (of.groupby(["cc", "seed"])["value"].mean() for of in (samples, others))
+    return (100 * (first / second - 1).abs()).rename("value").dropna().reset_index()
+
+
+def _by_share(points: pd.DataFrame) -> pd.DataFrame:
+    """Average over seeds, by share; a number that is no point of a distribution has the index `_WHOLE`."""
+    return means(points.assign(share=points.get("share", _WHOLE)), "share", "value")
+
+
+def _at(share: float) -> str:
+    return "" if share == _WHOLE else f" at {share:.0%}"
+
+
+def spread(points: pd.DataFrame) -> dict[Hashable, Estimate]:
+    """Return how far apart the variants are at every share, in % of their mean; `points` as from `quantiles`."""
+    by = points.groupby(["share", "seed"])["value"]
+    apart = (100 * (by.max() - by.min()) / by.mean()).rename("value").reset_index()
+    return dict(estimates(means(apart, "share", "value")))
+
+
+def _labelled(frame: pd.DataFrame, runs: Runs) -> pd.DataFrame:
+    """Add the seed and the congestion control of each row's run."""
+    known = runs.scenarios.set_index("run")[["seed", "cc"]]
+    return frame.assign(seed=frame["run"].map(known["seed"]), cc=frame["run"].map(known["cc"].astype(str)))

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+# Written by tools/index from data/papers/dogar.yaml: change that.
+"""Dogar et al., "Resilient TCP Variant Enabling Smooth Network Updates for Software-Defined Data Center Networks"."""
+
+import sys
+from typing import TYPE_CHECKING
+
+from rdcnlab.papers.lazy import Package
+
+if TYPE_CHECKING:
+    from rdcnlab.papers.dogar.eq5 import Eq5 as eq5
+    from rdcnlab.papers.dogar.failures import Failures as failures
+    from rdcnlab.papers.dogar.fig2 import Fig2 as fig2
+    from rdcnlab.papers.dogar.fig3 import Fig3 as fig3
+    from rdcnlab.papers.dogar.fig4 import Fig4 as fig4
+    from rdcnlab.papers.dogar.fig5 import Fig5 as fig5
+    from rdcnlab.papers.dogar.fig6 import Fig6 as fig6
+    from rdcnlab.papers.dogar.fig7 import Fig7 as fig7
+    from rdcnlab.papers.dogar.fig8 import Fig8 as fig8
+    from rdcnlab.papers.dogar.fig9 import Fig9 as fig9
+    from rdcnlab.papers.dogar.fig10 import Fig10 as fig10
+    from rdcnlab.papers.dogar.fig11 import Fig11 as fig11
+    from rdcnlab.papers.dogar.fig12 import Fig12 as fig12
+    from rdcnlab.papers.dogar.fig13 import Fig13 as fig13
+    from rdcnlab.papers.dogar.inputs import Inputs as inputs
+
+__all__ = [
+    "ITEMS",
+    "eq5",
+    "failures",
+    "fig2",
+    "fig3",
+    "fig4",
+    "fig5",
+    "fig6",
+    "fig7",
+    "fig8",
+    "fig9",
+    "fig10",
+    "fig11",
+    "fig12",
+    "fig13",
+    "inputs",
+]
+
+#: All items, in the order of the paper. Each is imported when it is first asked for.
+ITEMS = (
+    "fig2",
+    "fig3",
+    "fig4",
+    "fig5",
+    "fig6",
+    "fig7",
+    "fig8",
+    "fig9",
+    "fig10",
+    "fig11",
+    "fig12",
+    "fig13",
+    "eq5",
+    "failures",
+    "inputs",
+)
+
+sys.modules[__name__].__class__ = Package

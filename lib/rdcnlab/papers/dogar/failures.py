@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Section 2.1: a link fails, and both groups take the other one."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+import pandas as pd
+from matplotlib.figure import Figure
+from pydantic import Field
+
+from rdcnlab.analysis import figures, updates
+from rdcnlab.analysis.measured import Measured, means
+from rdcnlab.fields.quantities import Listed, whole
+from rdcnlab.papers.dogar import space
+from rdcnlab.papers.dogar.updates import Experiment
+from rdcnlab.runs.frame import Runs
+from rdcnlab.scenario import Scenario
+
+#: Number of failures in a run, by profile.
+_COUNTS = {"quick": 2, "paper": 3}
+
+
+class Failures(Experiment):
+    """Throughput of both groups while a link has failed, which it does every other second.
+
+    Parameters
+    ----------
+    links : tuple of str
+        The links that fail, one in each run.
+    notice_ms : int
+        How long packets are lost until the route changes.
+    """
+
+    runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 3}
+    reads: ClassVar[tuple[str, ...]] = ("throughput", "events")
+
+    links: Annotated[tuple[str, ...], Field(min_length=1), Listed] = ("l_n", "l_m")
+    notice_ms: Annotated[int, whole(0, 999)] = 0
+
+    def failing(self, cc: str, link: str, seed: int) -> Scenario:
+        """Return the scenario in which a link fails."""
+        count = _COUNTS[self.profile] if self.updates is None else self.updates
+        more = {"inputs": self.inputs, "notice_ms": self.notice_ms, "scale": self.times}
+        return space.failure(cc, link, seed=seed, count=count, **more)  # type: ignore[arg-type]
+
+    def points(self) -> list[Scenario]:
+        """Return all variants, links and seeds."""
+        return [self.failing(cc, link, seed) for link in self.links for cc in self.variants for seed in self.seeds_of]
+
+    def halves_of_time(self, runs: Runs) -> pd.DataFrame:
+        """Return ``link``, ``cc``, ``seed``, ``before`` and ``failed``: the throughput of all flows in Gb/s."""
+        parts = []
+        for link in self.links:
+            of = self.only(runs, (self.failing(cc, link, seed) for cc in self.variants for seed in self.seeds_of))
+            rates = updates.throughput(of, self.width_ns, 0)
+            # the first second is that of slow start
+            total = rates[rates["interval"] > 0].groupby(["cc", "seed", "interval"])["value"].sum().reset_index()
+            state = total["interval"].mod(2).map({0: "before", 1: "failed"})
+            by = total.groupby(["cc", "seed", state.rename("state")])["value"].mean().unstack("state")
+            parts.append(by.reset_index().assign(link=link))
+        return pd.concat(parts, ignore_index=True)
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Compare the throughput while a link has failed with that before, and the two links."""
+        found = self.halves_of_time(runs)
+        found["ratio"] = found["failed"] / found["before"]
+        either = found.pivot_table(index=["cc", "seed"], columns="link", values="failed")
+        alike = Measured()
+        if either.shape[1] == 2:
+            first, second = self.links[:2]
+            alike = Measured.by_case(
+                means((either[second] / either[first]).rename("value").reset_index(), "cc", "value")
+            )
+        return {"halved": Measured.by_case(means(found, "cc", "ratio")), "alike": alike}
+
+    def plot(self, runs: Runs) -> Figure:
+        """Draw the throughput of all flows before and during failures, by variant."""
+        found = self.halves_of_time(runs)
+        stats = {}
+        for label, column in (("both links", "before"), ("one link", "failed")):
+            of = means(found, "cc", column).reindex(list(self.variants)).reset_index()
+            stats[label] = of.assign(place=range(len(of)))
+        with figures.single(4.2, 3.0) as (figure, ax):
+            figures.bars(ax, stats, "place", [figures.look(cc).label for cc in self.variants])
+            ax.set(ylabel="throughput of all flows [Gb/s]")
+        return figure

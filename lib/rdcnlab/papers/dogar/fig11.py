@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figure 11: throughput, inconsistent updates, large buffer. Sec. 2.3(2)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rdcnlab.analysis import updates
+from rdcnlab.analysis.measured import Measured
+from rdcnlab.papers.dogar.space import LARGE, Setting
+from rdcnlab.papers.dogar.updates import Throughput
+from rdcnlab.runs.frame import Runs
+
+#: Shares above the 40th percentile at which the variants are compared.
+ABOVE = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+
+
+class Fig11(Throughput):
+    """Throughput of flows between inconsistent updates, with the large buffer."""
+
+    settings: ClassVar[tuple[Setting, ...]] = (Setting(LARGE, "groups"),)
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Measure how far apart the variants are above the 40th percentile."""
+        return {"alike": Measured.by_case(updates.spread(self.at(runs, shares=ABOVE)), "at {:.0%}")}

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figure 12: congestion windows, inconsistent updates, large buffer. Sec. 2.3(3)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rdcnlab.analysis import updates
+from rdcnlab.analysis.measured import Measured
+from rdcnlab.papers.dogar.space import LARGE, Setting
+from rdcnlab.papers.dogar.updates import Windows
+from rdcnlab.runs.frame import Runs
+
+
+class Fig12(Windows):
+    """Windows of flows under inconsistent updates, with the large buffer."""
+
+    settings: ClassVar[tuple[Setting, ...]] = (Setting(LARGE, "groups"),)
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Compare the variants."""
+        return {"order": Measured(updates.order(self.at(runs), ("bbr", "dctcp", "cubic")))}

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figure 13: packet drops, inconsistent updates, large buffer. Sec. 2.3(4)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rdcnlab.analysis import updates
+from rdcnlab.analysis.measured import Measured
+from rdcnlab.papers.dogar.space import LARGE, Setting
+from rdcnlab.papers.dogar.updates import Drops
+from rdcnlab.runs.frame import Runs
+
+
+class Fig13(Drops):
+    """Packets that are lost under inconsistent updates, with the large buffer."""
+
+    settings: ClassVar[tuple[Setting, ...]] = (Setting(LARGE, "groups"), Setting(LARGE))
+    said: ClassVar[dict[str, int]] = {"cubic": 623, "bbr": 11, "dctcp": 187}
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Compare the variants, and the losses with those under consistent updates."""
+        late, consistent = (self.lost(runs, setting) for setting in self.settings)
+        return {
+            "order": Measured(updates.order(late, ("bbr", "dctcp", "cubic"))),
+            "more-than-consistent": Measured(updates.between(late, consistent, ("cubic", "dctcp"))),
+            "numbers": self.ratios(runs),
+        }

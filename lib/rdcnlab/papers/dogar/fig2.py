@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figure 2: the performance that consistent updates cost, by their frequency. Sec. 2.2."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, ClassVar
+
+import pandas as pd
+from matplotlib.figure import Figure
+from pydantic import Field
+
+from rdcnlab.analysis import figures, tables, updates
+from rdcnlab.analysis.measured import Measured, means, trend
+from rdcnlab.fields.quantities import Listed
+from rdcnlab.papers.dogar import space
+from rdcnlab.papers.dogar.updates import Experiment
+from rdcnlab.papers.item import Cause
+from rdcnlab.runs.frame import Runs
+from rdcnlab.scenario import Scenario
+
+#: What the text says: more than so many % are lost, by the interval between updates in s.
+STATED = {10.0: 2.0, 5.0: 5.0, 3.0: 10.0, 1.0: 30.0}
+#: Numbers of updates by interval in s in the paper profile; other intervals have 3. Those of 1 s are figure 5's.
+_COUNTS = {1.0: 12, 3.0: 4}
+#: Length in s of a run without updates.
+_STILL = 2
+
+
+class Fig2(Experiment):
+    """Throughput of all flows under consistent updates, compared with that without updates.
+
+    Parameters
+    ----------
+    intervals_s : tuple of float
+        Times between updates.
+    """
+
+    runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 3}
+    reads: ClassVar[tuple[str, ...]] = ("throughput",)
+
+    intervals_s: Annotated[tuple[Annotated[float, Field(ge=0.01, le=600)], ...], Field(min_length=1), Listed] = (
+        10.0,
+        5.0,
+        3.0,
+        1.0,
+    )
+
+    @property
+    def times(self) -> float:
+        """Factor on all times of updates: smaller than that of other figures in the quick profile."""
+        return super().times / 2 if self.scale is None and self.profile == "quick" else super().times
+
+    def at_interval(self, cc: str, interval_s: float | None, seed: int) -> Scenario:
+        """Return the scenario of a variant and an interval; None: without updates."""
+        usual = _STILL if interval_s is None else _COUNTS.get(interval_s, 3) if self.profile == "paper" else 2
+        count = usual if self.updates is None or interval_s is None else self.updates
+        return space.updates(
+            cc,  # type: ignore[arg-type]
+            seed=seed,
+            interval_s=interval_s,
+            count=count,
+            inputs=self.inputs,
+            scale=self.times,
+        )
+
+    def points(self) -> list[Scenario]:
+        """Return all intervals and the runs without updates."""
+        return [
+            self.at_interval(cc, interval, seed)
+            for cc in self.variants
+            for interval in (None, *self.intervals_s)
+            for seed in self.seeds_of
+        ]
+
+    def lost(self, runs: Runs) -> pd.DataFrame:
+        """Return what updates cost: ``cc``, ``seed``, ``interval_s`` and ``value``, in % of the throughput."""
+        changes = {**self.testbed.changes, **self.changes}
+        rates = updates.throughput(runs, self.width_ns, self.from_ns)
+        total = rates.groupby(["run", "interval"])["value"].sum().groupby("run").mean()
+        known = {run.scenario.hash: float(total.get(number, math.nan)) for number, run in enumerate(runs)}
+        rows = []
+        for cc in self.variants:
+            for seed in sorted({run.scenario.seed for run in runs}):
+                still = known[self.at_interval(cc, None, seed).with_(**changes).hash]
+                for interval in self.intervals_s:
+                    moved = known[self.at_interval(cc, interval, seed).with_(**changes).hash]
+                    row = {"cc": cc, "seed": seed, "interval_s": interval}
+                    rows.append({**row, "value": 100 * (1 - moved / still) if still else math.nan})
+        return pd.DataFrame(rows)
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Measure the losses at the intervals of the text, and how they grow with the frequency."""
+        lost = self.lost(runs)
+        at = {
+            f"at-{interval:g}": Measured.by_case(means(lost[lost["interval_s"] == interval], "cc", "value"))
+            for interval in STATED
+        }
+        trends = {cc: trend(of, "interval_s", "value") for (cc,), of in tables.groups(lost, ["cc"])}
+        return {**at, "grows": Measured.by_case(trends)}
+
+    def causes(self) -> list[Cause]:
+        """Return an experiment in which both groups swap their links at one instant."""
+        at_once = self.changed(profile=self.profile, change_ms=0, intervals_s=(1.0,))
+        return [Cause("at-1", at_once)]
+
+    def plot(self, runs: Runs) -> Figure:
+        """Draw bars by the interval, a colour for each variant, and the bounds that the text states."""
+        lost = self.lost(runs)
+        order = sorted(self.intervals_s, reverse=True)
+        stats = {
+            figures.look(cc).label: means(lost[lost["cc"] == cc], "interval_s", "value")
+            .reset_index()
+            .assign(place=lambda of: -of["interval_s"])
+            for cc in self.variants
+        }
+        with figures.single(5.2, 3.0) as (figure, ax):
+            figures.bars(ax, stats, "place", [f"{interval:g}" for interval in order])
+            said = [STATED.get(interval) for interval in order]
+            for number, bound in enumerate(said):
+                if bound is not None:
+                    label = "paper: more than" if number == 0 else None
+                    ax.plot([number - 0.4, number + 0.4], [bound, bound], color=figures.REFERENCE, label=label)
+            scaled = "" if self.times == 1 else f", times {self.times:g}"
+            ax.set(xlabel=f"time between updates [s]{scaled}", ylabel="throughput lost [%]")
+        return figure

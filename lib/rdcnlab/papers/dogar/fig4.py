@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figure 4: retransmissions, consistent updates, small buffer. Sec. 2.2(1)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rdcnlab.analysis import updates
+from rdcnlab.analysis.measured import Measured
+from rdcnlab.papers.dogar.space import LARGE, SMALL, Setting
+from rdcnlab.papers.dogar.updates import Retransmissions
+from rdcnlab.runs.frame import Runs
+
+
+class Fig4(Retransmissions):
+    """Segments that are sent again between two consistent updates, with the small buffer."""
+
+    settings: ClassVar[tuple[Setting, ...]] = (Setting(SMALL), Setting(LARGE))
+    said: ClassVar[dict[str, tuple[float, ...]]] = {
+        "cubic": (180, 350, 550),
+        "bbr": (130, 300, 500),
+        "dctcp": (200, 350, 550),
+    }
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Compare the variants, and each with itself in the large buffer."""
+        small, large = (self.at(runs, setting) for setting in self.settings)
+        fewest = {
+            name: value
+            for other in ("dctcp", "cubic")
+            for name, value in updates.order(small[small["share"] < 1], ("bbr", other)).items()
+        }
+        return {
+            "bbr-fewest": Measured(fewest),
+            "bbr-more-than-large": Measured(updates.between(small, large, ("bbr",))),
+            "others-less-than-large": Measured(updates.between(large, small, ("cubic", "dctcp"))),
+            "numbers": self.ratios(runs),
+        }

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figure 5: throughput, consistent updates, large buffer. Sec. 2.2(2)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rdcnlab.analysis import updates
+from rdcnlab.analysis.measured import Measured
+from rdcnlab.papers.dogar.updates import Throughput
+from rdcnlab.runs.frame import Runs
+
+
+class Fig5(Throughput):
+    """Throughput of flows between consistent updates, with the large buffer."""
+
+    said: ClassVar[dict[str, tuple[float, ...]]] = {
+        "cubic": (3.5, 4.8, 6),
+        "bbr": (3.3, 4.5, 5),
+        "dctcp": (2.8, 4.7, 5),
+    }
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Compare CUBIC with the others, and the numbers with those of the text."""
+        points = self.at(runs)
+        edge = {
+            name: value for other in ("dctcp", "bbr") for name, value in updates.order(points, (other, "cubic")).items()
+        }
+        return {"cubic-edge": Measured(edge), "numbers": self.ratios(runs)}

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figure 7: congestion windows, consistent updates, large buffer. Sec. 2.2(3)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rdcnlab.analysis import updates
+from rdcnlab.analysis.measured import Measured
+from rdcnlab.papers.dogar.updates import Windows
+from rdcnlab.runs.frame import Runs
+
+
+class Fig7(Windows):
+    """Windows of flows under consistent updates, with the large buffer."""
+
+    said: ClassVar[dict[str, tuple[float, ...]]] = {
+        "cubic": (400, 750, 820),
+        "bbr": (150, 280, 350),
+        "dctcp": (220, 450, 650),
+    }
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Compare the variants, and the numbers with those of the text."""
+        points = self.at(runs)
+        return {
+            "order": Measured(updates.order(points, ("bbr", "dctcp", "cubic"))),
+            "numbers": self.ratios(runs),
+        }

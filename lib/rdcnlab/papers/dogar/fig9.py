@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figure 9: packet drops, consistent updates, small buffer. Sec. 2.2(4)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rdcnlab.analysis import updates
+from rdcnlab.analysis.measured import Measured, means
+from rdcnlab.papers.dogar.space import LARGE, SMALL, Setting
+from rdcnlab.papers.dogar.updates import Drops
+from rdcnlab.runs.frame import Runs
+
+
+class Fig9(Drops):
+    """Packets that are lost under consistent updates, with the small buffer."""
+
+    settings: ClassVar[tuple[Setting, ...]] = (Setting(SMALL), Setting(LARGE))
+    said: ClassVar[dict[str, int]] = {"cubic": 7865, "bbr": 18336, "dctcp": 3693}
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Compare the variants, and count the losses in the large buffer."""
+        small, large = (self.lost(runs, setting) for setting in self.settings)
+        of_large = means(large[large["cc"].isin(("cubic", "dctcp"))], "cc", "value")
+        return {
+            "order": Measured(updates.order(small, ("dctcp", "cubic", "bbr"))),
+            "none-in-large": Measured.by_case(of_large),
+            "numbers": self.ratios(runs),
+        }

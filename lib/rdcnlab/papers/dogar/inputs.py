@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Beyond the paper: how far the results depend on what the paper does not give."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from rdcnlab.analysis import figures, updates
+from rdcnlab.analysis.intervals import over_seeds
+from rdcnlab.analysis.measured import Measured, means
+from rdcnlab.papers.dogar import space
+from rdcnlab.papers.dogar.space import LARGE, Setting
+from rdcnlab.papers.dogar.updates import Experiment
+from rdcnlab.runs.frame import Runs
+from rdcnlab.scenario import Scenario
+
+#: Quantities by the label of their panel.
+QUANTITIES = {
+    "retransmissions": "sent again\nin an update",
+    "throughput": "throughput\nof a flow [Gb/s]",
+    "window": "window [kB]",
+    "drops": "lost in\nan update",
+}
+_SCALES, _COUNTS = {"quick": 0.05, "paper": 0.2}, {"quick": 4, "paper": 6}
+
+
+class Change(NamedTuple):
+    """One input that differs from its default, a setting, or a change of the scenario."""
+
+    inputs: space.Inputs = space.Inputs()
+    setting: Setting = Setting()
+    fields: tuple[tuple[str, Any], ...] = ()
+
+
+#: What is changed, one at a time. All have the large buffer, with which the paper has more figures.
+CHANGES = {
+    "default": Change(),
+    "1 flow a group": Change(space.Inputs(per_group=1)),
+    "4 flows a group": Change(space.Inputs(per_group=4)),
+    "RTT 50 us": Change(space.Inputs(rtt_us=50)),
+    "RTT 500 us": Change(space.Inputs(rtt_us=500)),
+    "groups swap at once": Change(space.Inputs(change_ms=0)),
+    "change takes 0.1 s": Change(space.Inputs(change_ms=100)),
+    "RED 10 % to 100 %": Change(space.Inputs(red_percent=(10, 100))),
+    "marks from 10 %": Change(space.Inputs(mark_percent=10)),
+    "marks from 60 %": Change(space.Inputs(mark_percent=60)),
+    "ECN for all": Change(fields=(("transport.ecn", True),)),
+    "switches 100 ms apart": Change(setting=Setting(LARGE, "switches")),
+    "groups 100 ms apart": Change(setting=Setting(LARGE, "groups")),
+}
+
+
+class Inputs(Experiment):
+    """Retransmissions, throughput, windows and losses, with one input changed at a time."""
+
+    runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 3}
+    reads: ClassVar[tuple[str, ...]] = ("events", "throughput", "tcp")
+
+    @property
+    def times(self) -> float:
+        """Factor on all times of updates: smaller than that of the figures, because there are many settings."""
+        return _SCALES[self.profile] if self.scale is None else self.scale
+
+    def changed_scenario(self, change: Change, cc: str, seed: int) -> Scenario:
+        """Return the scenario of a change."""
+        count = _COUNTS[self.profile] if self.updates is None else self.updates
+        of = change.inputs
+        mine = self.inputs
+        kept = {name: getattr(mine, name) for name in of._fields if getattr(of, name) == getattr(space.Inputs(), name)}
+        made = space.updates(
+            cc,  # type: ignore[arg-type]
+            seed=seed,
+            count=count,
+            setting=change.setting,
+            inputs=of._replace(**kept),
+            scale=self.times,
+        )
+        return made.with_(**dict(change.fields)) if change.fields else made
+
+    def points(self) -> list[Scenario]:
+        """Return all changes, variants and seeds."""
+        return [
+            self.changed_scenario(change, cc, seed)
+            for change in CHANGES.values()
+            for cc in self.variants
+            for seed in self.seeds_of
+        ]
+
+    def found(self, runs: Runs) -> pd.DataFrame:
+        """Return the mean of each quantity: ``change``, ``cc``, ``seed``, and the keys of `QUANTITIES`."""
+        parts = []
+        for name, change in CHANGES.items():
+            every = (self.changed_scenario(change, cc, seed) for cc in self.variants for seed in self.seeds_of)
+            of = self.only(runs, every)
+            tables = {
+                "retransmissions": updates.retransmissions(of, self.width_ns, self.from_ns),
+                "throughput": updates.throughput(of, self.width_ns, self.from_ns),
+                "window": updates.windows(of, self.from_ns),
+                "drops": updates.drops(of, self.from_ns, 1, self.width_ns),
+            }
+            by = {kind: table.groupby(["cc", "seed"])["value"].mean() for kind, table in tables.items()}
+            parts.append(pd.DataFrame(by).reset_index().assign(change=name))
+        return pd.concat(parts, ignore_index=True)
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Measure in how many settings each order holds, and what decides the throughput."""
+        found = self.found(runs)
+        rate = found.pivot_table(index=["cc", "seed"], columns="change", values="throughput")
+        cost = (100 * (1 - rate["default"] / rate["groups swap at once"])).rename("value").reset_index()
+        same = (rate["switches 100 ms apart"] / rate["default"]).rename("value").reset_index()
+        return {
+            "retransmissions-order": holds(found, "retransmissions", ("bbr", "dctcp", "cubic")),
+            "windows-order": holds(found, "window", ("bbr", "dctcp", "cubic")),
+            "drops-order": holds(found, "drops", ("bbr", "dctcp", "cubic")),
+            "change-decides": Measured.by_case(means(cost, "cc", "value")),
+            "switches-apart": Measured.by_case(means(same, "cc", "value")),
+        }
+
+    def plot(self, runs: Runs) -> Figure:
+        """Draw each quantity by setting and variant."""
+        found, names = self.found(runs), list(CHANGES)
+        with figures.style():
+            figure, axes = figures.panels(1, len(QUANTITIES), width=2.1, height=3.6, sharex="col")
+            for ax, (kind, label) in zip(axes[0], QUANTITIES.items(), strict=True):
+                for number, cc in enumerate(self.variants):
+                    mean = means(found[found["cc"] == cc], "change", kind).reindex(names)
+                    look, at = figures.look(cc), np.arange(len(names)) + (number - 1) * 0.2
+                    error = [mean["mean"] - mean["low"], mean["high"] - mean["mean"]]
+                    ax.errorbar(
+                        mean["mean"], at, xerr=error, fmt=look.marker, color=look.color, markersize=4, label=look.label
+                    )
+                ax.set(xlabel=label, xscale="symlog" if kind in ("retransmissions", "drops") else "linear")
+                ax.set_xlim(left=0)
+            axes[0, 0].set_yticks(range(len(names)), names)
+            axes[0, 0].invert_yaxis()
+            figures.legend(figure, axes[0, 0])
+        return figure
+
+
+def holds(found: pd.DataFrame, quantity: str, rising: Sequence[str]) -> Measured:
+    """Measure the share of settings in which variants have an order; the note names the others."""
+    by = found.pivot_table(index=["change", "seed"], columns="cc", values=quantity)
+    if not set(rising) <= set(by.columns):
+        return Measured(note="not all variants ran")
+    right = (by[list(rising)].diff(axis=1).iloc[:, 1:] > 0).all(axis=1)
+    wrong = sorted(right.groupby("change").all().loc[lambda of: ~of].index)
+    note = f"not with: {', '.join(wrong)}" if wrong else ""
+    return Measured.one(over_seeds(right.groupby("seed").mean()).within(0, 1), note)

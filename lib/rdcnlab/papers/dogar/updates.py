@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What figures 2 to 13 share: flows of three variants under updates, and the distribution of a quantity."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Iterable
+from typing import Annotated, ClassVar
+
+import pandas as pd
+from matplotlib.figure import Figure
+from pydantic import Field
+
+from rdcnlab.analysis import figures, updates
+from rdcnlab.analysis.intervals import estimates
+from rdcnlab.analysis.measured import Measured, means
+from rdcnlab.fields.quantities import Listed, whole
+from rdcnlab.fields.units import NS_PER_S
+from rdcnlab.papers.dogar import space
+from rdcnlab.papers.dogar.space import Inputs, Setting, Variants
+from rdcnlab.papers.item import Item
+from rdcnlab.runs.frame import Runs
+from rdcnlab.runs.parts import Part
+from rdcnlab.scenario import Scenario
+
+#: The points of distributions that the text names (Sec. 2.2 and 2.3), as shares.
+SHARES = (0.2, 0.8, 1.0)
+#: Factor on all times of updates, and number of updates, by profile. docs/decisions/dogar.md says why.
+_SCALES, _COUNTS = {"quick": 0.1, "paper": 1.0}, {"quick": 4, "paper": 12}
+#: The paper counts losses in runs of 120 to 300 s, with an update every second (Table 1).
+STATED_UPDATES = 300
+
+
+class Experiment(Item):
+    """Two groups of flows that swap their links at network updates.
+
+    Parameters
+    ----------
+    variants : tuple of str
+        Congestion controls; all flows of a run have the same.
+    updates : int or None
+        Number of updates in a run; None: 12 in the paper profile.
+    scale : float or None
+        Factor on all times of updates; None: 1 in the paper profile.
+    per_group : int
+        Number of flows of each group.
+    rtt_us : int
+        RTT without queues.
+    change_ms : int
+        Longest duration of a route change; 0: both groups swap at one instant.
+    dark_ms : int
+        How long no rule matches while the route of a group changes; see `rdcnlab.papers.dogar.space.Inputs`.
+    red_percent : tuple of int
+        Thresholds of RED in % of the buffer.
+    mark_percent : int
+        Marking threshold in % of the buffer.
+    """
+
+    runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 5}
+    parts: ClassVar[dict[str, Part]] = {
+        "tcp": Part(("t_ns", "flow", "cwnd_B", "srtt_us"), tick=1_000_000),
+        "events": Part(("t_ns", "event", "link", "flow"), tick=1_000_000),
+        "throughput": Part(("bin", "where", "flow", "bytes"), "links"),
+    }
+    #: What the figure draws first, and what its claims compare it with.
+    settings: ClassVar[tuple[Setting, ...]] = (Setting(),)
+
+    variants: Variants = ("cubic", "bbr", "dctcp")
+    updates: Annotated[int, whole(1, 10_000)] | None = None
+    scale: Annotated[float, Field(gt=0.001, le=10)] | None = None
+    per_group: Annotated[int, whole(1, 100)] = Inputs().per_group
+    rtt_us: Annotated[int, whole(10, 100_000)] = Inputs().rtt_us
+    change_ms: Annotated[int, whole(0, 100_000)] = Inputs().change_ms
+    dark_ms: Annotated[int, whole(0, 10_000)] = Inputs().dark_ms
+    red_percent: Annotated[tuple[int, int], Listed] = Inputs().red_percent
+    mark_percent: Annotated[int, whole(1, 100)] = Inputs().mark_percent
+
+    @property
+    def inputs(self) -> Inputs:
+        """The inputs that the paper does not give."""
+        return Inputs(
+            per_group=self.per_group,
+            rtt_us=self.rtt_us,
+            change_ms=self.change_ms,
+            dark_ms=self.dark_ms,
+            red_percent=self.red_percent,
+            mark_percent=self.mark_percent,
+        )
+
+    @property
+    def times(self) -> float:
+        """Factor on all times of updates."""
+        return _SCALES[self.profile] if self.scale is None else self.scale
+
+    @property
+    def width_ns(self) -> int:
+        """Time between two updates of Table 1, and the interval of a sample."""
+        return round(NS_PER_S * self.times)
+
+    @property
+    def from_ns(self) -> int:
+        """Instant from which flows are looked at: that of the first update."""
+        return round(space.SETTLE_NS * self.times)
+
+    def scenario(self, cc: str, setting: Setting, seed: int) -> Scenario:
+        """Return the scenario of a variant, with an update every second."""
+        count = _COUNTS[self.profile] if self.updates is None else self.updates
+        return space.updates(cc, seed=seed, count=count, setting=setting, inputs=self.inputs, scale=self.times)  # type: ignore[arg-type]
+
+    def points(self) -> list[Scenario]:
+        """Return all settings, variants and seeds."""
+        return [self.scenario(cc, of, seed) for of in self.settings for cc in self.variants for seed in self.seeds_of]
+
+    @property
+    def seeds_of(self) -> range:
+        """The seeds."""
+        return range(self.count)
+
+    def of(self, runs: Runs, setting: Setting) -> Runs:
+        """Return the runs of a setting."""
+        return self.only(runs, (self.scenario(cc, setting, seed) for cc in self.variants for seed in self.seeds_of))
+
+    def only(self, runs: Runs, scenarios: Iterable[Scenario]) -> Runs:
+        """Return the runs of some scenarios, which are given without the changes of the column and of the item."""
+        changes = {**self.testbed.changes, **self.changes}
+        asked = {each.with_(**changes).hash for each in scenarios}
+        return runs.select(lambda scenario: scenario.hash in asked)
+
+
+class Distribution(Experiment):
+    """The distribution of a quantity, by variant."""
+
+    #: Label of the axis, with the unit, and its scale.
+    label: ClassVar[str]
+    xscale: ClassVar[str] = "linear"
+    #: What the text says, by variant, at `SHARES`.
+    said: ClassVar[dict[str, tuple[float, ...]]] = {}
+
+    @abc.abstractmethod
+    def samples(self, runs: Runs) -> pd.DataFrame:
+        """Return the samples of the quantity; see `rdcnlab.analysis.updates`."""
+
+    def at(self, runs: Runs, setting: Setting | None = None, shares: tuple[float, ...] = SHARES) -> pd.DataFrame:
+        """Return points of the distributions in a setting, by default the one that is drawn."""
+        return updates.quantiles(self.samples(self.of(runs, setting or self.settings[0])), shares)
+
+    def ratios(self, runs: Runs) -> Measured:
+        """Measure the ratio of each stated number: measured over stated, by variant and share."""
+        points = self.at(runs)
+        cases: dict[str, float] = {}
+        for cc, numbers in self.said.items():
+            found = estimates(means(points[points["cc"] == cc], "share", "value"))
+            paper = dict(zip(SHARES, numbers, strict=True))
+            cases |= {f"{cc} at {share:.0%}": value / paper[share] for share, value in found.items()}
+        return Measured(cases)
+
+    def plot(self, runs: Runs) -> Figure:
+        """Draw the distributions over all seeds, with the points that the text names."""
+        samples = self.samples(self.of(runs, self.settings[0]))
+        with figures.single(5.2, 3.2, columns=3) as (figure, ax):
+            for cc in self.variants:
+                figures.distribution(ax, samples.loc[samples["cc"] == cc, "value"], cc)
+            for name, numbers in self.said.items():
+                figures.stated(ax, name, list(zip(numbers, SHARES, strict=True)))
+            ax.set(xlabel=self.label, ylabel="share", xscale=self.xscale, ylim=(0, 1.02))
+            ax.set_xlim(left=0)
+        return figure
+
+
+class Retransmissions(Distribution):
+    """Segments that all flows together send again between two updates."""
+
+    reads: ClassVar[tuple[str, ...]] = ("events",)
+    label: ClassVar[str] = "retransmissions between two updates"
+    #: Variants differ by more than a factor of ten, and some intervals have none.
+    xscale: ClassVar[str] = "symlog"
+
+    def samples(self, runs: Runs) -> pd.DataFrame:
+        """Return the retransmissions in each interval."""
+        return updates.retransmissions(runs, self.width_ns, self.from_ns)
+
+
+class Throughput(Distribution):
+    """Rates of single flows between two updates."""
+
+    reads: ClassVar[tuple[str, ...]] = ("throughput",)
+    label: ClassVar[str] = "throughput of a flow [Gb/s]"
+
+    def samples(self, runs: Runs) -> pd.DataFrame:
+        """Return the rate of each flow in each interval."""
+        return updates.throughput(runs, self.width_ns, self.from_ns)
+
+
+class Windows(Distribution):
+    """Congestion windows of single flows."""
+
+    reads: ClassVar[tuple[str, ...]] = ("tcp",)
+    label: ClassVar[str] = "congestion window [kB]"
+
+    def samples(self, runs: Runs) -> pd.DataFrame:
+        """Return the window of each flow, every 10 ms."""
+        return updates.windows(runs, self.from_ns)
+
+
+class Drops(Experiment):
+    """Packets that queues lose, by variant."""
+
+    reads: ClassVar[tuple[str, ...]] = ("events",)
+    #: What the text says, by variant.
+    said: ClassVar[dict[str, int]] = {}
+
+    def lost(self, runs: Runs, setting: Setting | None = None) -> pd.DataFrame:
+        """Return the losses of each run in a setting, scaled to the number of updates of the paper."""
+        of = self.of(runs, setting or self.settings[0])
+        return updates.drops(of, self.from_ns, STATED_UPDATES, self.width_ns)
+
+    def plot(self, runs: Runs) -> Figure:
+        """Draw the losses as bars, beside those of the paper."""
+        mean = means(self.lost(runs), "cc", "value").reindex(list(self.variants)).reset_index()
+        drawn = mean.assign(place=range(len(mean)))
+        numbers = [float(self.said.get(cc, float("nan"))) for cc in self.variants]
+        paper = drawn.assign(mean=numbers, low=numbers, high=numbers)
+        with figures.single(4.2, 3.0) as (figure, ax):
+            ticks = [figures.look(cc).label for cc in self.variants]
+            figures.bars(ax, {"measured": drawn, "paper": paper}, "place", ticks)
+            ax.set(ylabel=f"packets lost in {STATED_UPDATES} updates", yscale="symlog", ylim=(0, None))
+        return figure
+
+    def ratios(self, runs: Runs) -> Measured:
+        """Measure the ratio of each stated number: measured over stated, by variant."""
+        mean = means(self.lost(runs), "cc", "value")
+        numbers = Measured.by_case(mean).cases
+        return Measured({cc: numbers[cc] / paper for cc, paper in self.said.items() if cc in numbers})

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Samples of network updates, on tables made by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+import pytest
+
+from rdcnlab.analysis import bounds, updates
+from rdcnlab.papers.dogar import space
+from rdcnlab.runs.frame import Runs
+
+
+class Given(Runs):
+    """One run of DCTCP with an update each second, with tables that are given; its limit is 4 s."""
+
+    def __init__(self, **tables: list[dict[str, object]]) -> None:
+        self.given = {name: pd.DataFrame(rows).assign(run=0) for name, rows in tables.items()}
+        self.scenario = space.updates("dctcp", seed=5, count=3)
+
+    def __iter__(self) -> Iterator[Given]:  # type: ignore[override]
+        return iter([self])
+
+    def __len__(self) -> int:
+        return 1
+
+    def __getattribute__(self, name: str) -> object:
+        if name in ("events", "throughput", "tcp"):
+            return self.given[name]
+        if name == "scenarios":
+            return pd.DataFrame([{"run": 0, "seed": 5, "cc": "dctcp"}])
+        return super().__getattribute__(name)
+
+
+def test_retransmissions_count_from_update_to_update() -> None:
+    at_s = [0.5, 1.0, 1.2, 1.999, 3.5, 4.0]
+    given = Given(events=[{"t_ns": int(t * 1e9), "event": "retransmit"} for t in at_s])
+    found = updates.retransmissions.__wrapped__(given, 10**9, 10**9)
+    assert found["value"].tolist() == [3, 0, 1]
+    assert set(zip(found["cc"], found["seed"], strict=True)) == {("dctcp", 5)}
+
+
+def test_throughput_is_payload_where_data_enter() -> None:
+    rows = [
+        {"bin": place, "where": where, "flow": flow, "bytes": 1538}
+        for place, where, flow in (
+            (50, "l_n@left", "fn-1"),  # before the first update
+            (100, "l_n@left", "fn-1"),
+            (150, "l_m@left", "fn-1"),
+            (150, "l_m@right", "fn-1"),  # an ACK
+            (399, "l_m@left", "fm-2"),
+        )
+    ]
+    found = updates.throughput.__wrapped__(Given(throughput=rows), 10**9, 10**9)
+    gbps = found.pivot_table(index="flow", columns="interval", values="value") * 1e9 / 8
+    assert gbps.loc["fn-1"].tolist() == pytest.approx([2 * 1448, 0, 0])
+    assert gbps.loc["fm-2"].tolist() == pytest.approx([0, 0, 1448])
+    assert gbps.loc["fm-1"].sum() == 0
+
+
+def test_windows_are_in_kilobytes_from_the_first_update_on() -> None:
+    given = Given(tcp=[{"t_ns": int(t * 1e9), "flow": "fn-1", "cwnd_B": 1000 * t} for t in (0.5, 1.0, 2.0)])
+    assert updates.windows.__wrapped__(given, 10**9)["value"].tolist() == [1, 2]
+
+
+def test_losses_of_queues_are_scaled_to_updates_and_those_of_missing_routes_do_not_count() -> None:
+    events = ["drop_tail", "drop_red", "drop_dark", "drop_tail", "retransmit"]
+    given = Given(events=[{"t_ns": t * 10**9, "event": name} for t, name in enumerate(events)])
+    # of the two losses of queues in the 3 s after the first update, one is at the update itself
+    assert updates.drops.__wrapped__(given, 10**9, 300, 10**9)["value"].tolist() == [200]
+
+
+def samples(**values: list[float]) -> pd.DataFrame:
+    return pd.DataFrame([{"cc": cc, "seed": 0, "value": each} for cc, of in values.items() for each in of])
+
+
+def test_quantiles_are_samples() -> None:
+    points = updates.quantiles(samples(bbr=[5, 1, 4, 2, 3]), (0.2, 0.5, 0.8, 1.0))
+    assert points["value"].tolist() == [1, 3, 4, 5]
+
+
+def test_the_order_names_each_pair_and_share() -> None:
+    points = updates.quantiles(samples(bbr=[1, 2], dctcp=[3, 1], cubic=[9, 8]), (0.5, 1.0))
+    assert {name: float(value) for name, value in updates.order(points, ("bbr", "dctcp", "cubic")).items()} == {
+        "dctcp over bbr at 50%": 0,
+        "dctcp over bbr at 100%": 1,
+        "cubic over dctcp at 50%": 7,
+        "cubic over dctcp at 100%": 6,
+    }
+    assert updates.order(points, ("bbr", "reno")) == {}
+    without = points[points["share"] == 1].drop(columns="share")
+    assert list(updates.order(without, ("bbr", "cubic"))) == ["cubic over bbr"]
+
+
+def test_a_variant_is_compared_with_itself_in_another_setting() -> None:
+    small, large = (updates.quantiles(samples(bbr=of, cubic=[1]), (1.0,)) for of in ([5, 7], [1, 4]))
+    assert {name: float(value) for name, value in updates.between(small, large, ("bbr",)).items()} == {"bbr at 100%": 3}
+
+
+def test_the_spread_is_that_of_the_extremes() -> None:
+    points = updates.quantiles(samples(bbr=[90], dctcp=[100], cubic=[110]), (1.0,))
+    assert float(updates.spread(points)[1.0]) == pytest.approx(20)
+
+
+def test_the_change_of_means_has_no_sign() -> None:
+    change = updates.change_of_means(samples(bbr=[1, 3], cubic=[5]), samples(bbr=[4], cubic=[4]))
+    assert dict(zip(change["cc"], change["value"], strict=True)) == {"bbr": 50, "cubic": 25}
+
+
+def test_equation_5() -> None:
+    assert bounds.longest_queue(10e9, 250e-6) == 937_500
+    assert bounds.longest_queue(10e9, 400e-6) == pytest.approx(1_500_000)
+    # two windows that fill a link each leave one of them waiting; the bound has two more
+    full = bounds.capacity(10e9, 250e-6)
+    assert bounds.standing_queue([full, full], 10e9, 250e-6) == full
+    assert bounds.standing_queue([full / 4, full / 4], 10e9, 250e-6) == 0
+    assert bounds.standing_queue([2 * full, 2 * full], 10e9, 250e-6) == bounds.longest_queue(10e9, 250e-6)
+    with pytest.raises(ValueError, match="above 0"):
+        bounds.capacity(0, 1)
