@@ -152,7 +152,7 @@ def score(
 ) -> None:
     """Judge every claim from stored runs, in the fullest profile that is there, in every column."""
     from rdcnlab.app import scorecard
-    from rdcnlab.app.report import judged
+    from rdcnlab.app.site.stored import judged
     from rdcnlab.papers import select
 
     store = Store()
@@ -251,6 +251,17 @@ def report(names: Names = None, output: Output = Path("out")) -> None:
     path = output / "report.html"
     write(select(names or []), Store(), path)
     typer.echo(path)
+
+
+@app.command()
+def site(names: Names = None, workers: Workers = None, output: Output = Path("out")) -> None:
+    """Build the web site: the report, all notebooks executed, all documents. What did not change is not made again."""
+    from rdcnlab.app.site.build import build
+    from rdcnlab.papers import select
+
+    done = build(select(names or []), Store(), output, workers=workers)
+    typer.echo(f"{done.shown} items shown, {done.executed} notebooks executed, {done.warnings} warnings of Sphinx")
+    typer.echo(done.page)
 
 
 @app.command(hidden=True)
