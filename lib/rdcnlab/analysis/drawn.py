@@ -91,7 +91,7 @@ def _label(panels: list[Axes], ax: Axes, along: str) -> str:
 
 
 def _of_panel(ax: Axes) -> Iterator[dict[str, Any]]:
-    """Iterate over the rows of one panel. Containers come first: their lines and rectangles are no series of their own."""
+    """Iterate over the rows of one panel; lines and rectangles of containers are no series of their own."""
     inside: set[int] = set()
     for container in ax.containers:
         inside |= {id(part) for part in _flat(container)}
@@ -149,10 +149,11 @@ def _line(ax: Axes, line: Line2D) -> Iterator[dict[str, Any]]:
 
 def _band(band: PolyCollection, colors: dict[str, str]) -> Iterator[dict[str, Any]]:
     """Iterate over the points of an interval; a band without a label belongs to the line of its colour."""
-    face = to_hex(band.get_facecolor()[0]) if len(band.get_facecolor()) else ""
+    faces: Any = band.get_facecolor()
+    face = to_hex(faces[0]) if len(faces) else ""
     series = _name(band) or colors.get(face, "")
     for path in band.get_paths():
-        corners = pd.DataFrame(path.vertices, columns=["x", "y"])
+        corners = pd.DataFrame(np.asarray(path.vertices), columns=["x", "y"])
         ends = corners.groupby("x")["y"].agg(["min", "max"])
         for x, low, high in ends.itertuples():
             yield {"kind": "band", "series": series, "x": float(x), "low": float(low), "high": float(high)}
@@ -182,7 +183,8 @@ def _with_errors(drawn: ErrorbarContainer) -> Iterator[dict[str, Any]]:
     data, ends = drawn.lines[0], _ends(drawn)
     if data is None:
         return
-    points = list(zip(data.get_xdata(orig=False), data.get_ydata(orig=False), strict=True))
+    ends_of: Any = (data.get_xdata(orig=False), data.get_ydata(orig=False))
+    points = list(zip(*ends_of, strict=True))
     for place, (x, y) in enumerate(points):
         row = {"kind": "points", "series": _name(drawn), "x": float(x), "y": float(y)}
         if place < len(ends) and drawn.has_yerr != drawn.has_xerr:
@@ -191,11 +193,18 @@ def _with_errors(drawn: ErrorbarContainer) -> Iterator[dict[str, Any]]:
 
 
 def _cells(mesh: QuadMesh) -> Iterator[dict[str, Any]]:
-    values = np.ma.filled(np.ma.asarray(mesh.get_array(), dtype=float), np.nan)
+    values: Any = np.ma.filled(np.ma.asarray(mesh.get_array(), dtype=float), np.nan)
     height, width = np.asarray(mesh.get_coordinates()).shape[:2]
     for place, value in enumerate(values.reshape(height - 1, width - 1).ravel()):
         row, column = divmod(place, width - 1)
-        yield {"kind": "cell", "series": f"row {row + 1}", "x": column + 0.5, "y": row + 0.5, "low": value, "high": value}
+        yield {
+            "kind": "cell",
+            "series": f"row {row + 1}",
+            "x": column + 0.5,
+            "y": row + 0.5,
+            "low": value,
+            "high": value,
+        }
 
 
 def _category(ax: Axes, row: dict[str, Any]) -> str:

@@ -99,8 +99,9 @@ def summary(rows: Rows) -> list[str]:
     for score in scores(rows):
         others = ", ".join(f"{n} {each}" for each, n in score.verdicts.items() if n and each != Verdict.REPRODUCED)
         share = "" if score.share is None else f" ({score.share:.0f} %)"
+        holding = f"{score.reproduced} of {score.known} counted claims reproduced{share}"
         lines.append(
-            f"{score.paper}, column {score.column}: {score.reproduced} of {score.known} counted claims reproduced{share}"
+            f"{score.paper}, column {score.column}: {holding}"
             f"{f'; {others}' if others else ''}{f'; {score.left} not counted' if score.left else ''}"
         )
     return lines

@@ -7,6 +7,7 @@ import json
 import signal
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -112,34 +113,43 @@ def reproduce(
     output: Output = Path("out"),
     as_json: Json = False,
 ) -> None:
-    """Execute notebooks: run what is missing, draw, score."""
+    """Execute notebooks: run what is missing, draw, score. After an interruption it continues where it stopped."""
     from rdcnlab.app import scorecard
-    from rdcnlab.app.reproduce import reproduce as execute
+    from rdcnlab.app.reproduce.all import Reproduced
+    from rdcnlab.app.reproduce.all import reproduce as execute
     from rdcnlab.papers import select
 
     parameters: dict[str, Any] = {"profile": _profile(profile), "workers": workers}
     parameters.update(_assignment(text) for text in parameter or ())
     kinds = select(names or [])
-    failures: list[RdcnlabError] = []
-    rows: list[dict[str, Any]] = []
-    for kind in kinds:
-        try:
-            done = execute(kind, parameters, output, progress=not as_json)
-        except InputError:
-            raise
-        except RdcnlabError as error:
-            failures.append(error)
-            continue
-        rows += done.rows
-        if not as_json:
-            show(scorecard.card(done.rows), False, f"{kind.paper}/{kind.id}")
-            typer.echo("\n".join(str(path) for path in (done.notebook, *done.figures)) + "\n")
+
+    def ended(item: Reproduced) -> None:
+        if item.rows and not as_json:
+            show(scorecard.card(item.rows), False, item.name)
+            typer.echo("\n".join(str(path) for path in (item.notebook, *item.figures)) + "\n")
+
+    done = execute(kinds, parameters, output, workers=workers, progress=not as_json, ended=ended)
     if as_json:
-        show(rows, True)
+        show([row for item in done for row in item.rows], True)
+    elif len(done) > 1:
+        show([_summary(item) for item in done], False, "summary")
+        typer.echo("\n".join(scorecard.summary([row for item in done for row in item.rows])))
+    failures = [item for item in done if item.error]
     for failure in failures:
-        typer.echo(str(failure), err=True)
+        typer.echo(f"{failure.name}: {failure.error}", err=True)
     if failures:
         raise typer.Exit(1)
+
+
+def _summary(item: Any) -> dict[str, Any]:
+    """Return an item's line of the summary of a reproduction."""
+    verdicts = Counter(row["verdict"] for row in item.rows)
+    return {
+        "item": item.name,
+        "runs made": item.runs,
+        "time of runs [s]": round(item.wall_s, 1),
+        "verdicts": "failed" if item.error else ", ".join(f"{count} {each}" for each, count in verdicts.items()),
+    }
 
 
 @app.command()

@@ -12,6 +12,7 @@ from importlib import resources
 from pathlib import Path
 
 from rdcnlab import papers
+from rdcnlab.app import notebooks
 from rdcnlab.app.site import view
 from rdcnlab.app.site.entries import collect, files
 from rdcnlab.app.site.entry import Entry
@@ -74,16 +75,15 @@ def _copied_notebooks(sources: Sources, entries: Sequence[Entry], kept: Path) ->
     for entry in entries:
         path = f"notebooks/{entry.paper}/{entry.id}.ipynb"
         executed = kept / "entries" / entry.paper / entry.id / entry.notebook
-        sources.copy(executed if entry.notebook else places.notebooks() / entry.paper / f"{entry.id}.ipynb", path)
-    for name, path in others(kept / "others").items():
-        sources.copy(path, f"notebooks/{name}")
+        sources.copy(executed if entry.notebook else places.tree() / path, path)
+    for name, other in others(kept / "others").items():
+        sources.copy(other, f"notebooks/{name}")
     asked = {(entry.paper, entry.id) for entry in entries}
     every: dict[str, list[str]] = {}
     for kind in papers.select():
         every.setdefault(kind.paper, []).append(kind.id)
         if (kind.paper, kind.id) not in asked:  # so that links to it stay valid
-            path = f"{kind.paper}/{kind.id}.ipynb"
-            sources.copy(places.notebooks() / path, f"notebooks/{path}")
+            sources.copy(notebooks.path(kind), f"notebooks/{kind.paper}/{kind.id}.ipynb")
     sources.list_notebooks(every)
 
 
@@ -91,12 +91,12 @@ def _pages(sources: Sources, entries: Sequence[Entry], sections: Sequence[Sectio
     """Write the report, and a page for each section of the documents."""
     templates = view.environment()
     for section in sections:
-        text = templates.get_template("section.md.j2").render(title=section.title, says=section.says, pages=section.pages)
+        text = templates.get_template("section.md.j2").render(section=section)
         sources.write(f"{section.name}.md", text)
     report = templates.get_template("index.md.j2").render(
         papers=view.papers(entries),
         scores=view.scores(entries),
-        sections=[*(section.name for section in sections), "notebooks/index"],
+        sections=[*(section.name for section in sections), "Notebooks <notebooks/index>"],
         link=lambda name: f"{_FIGURES}/{name}",
         picture=lambda name: f"{_FIGURES}/{name}",
         data=True,

@@ -13,7 +13,7 @@ source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
 nb_execution_mode = "off"
 nb_merge_streams = True
 # pages work without a network: no script of another site
-nb_ipywidgets_js = {}
+nb_ipywidgets_js: dict[str, dict[str, str]] = {}
 myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence"]
 # a paper's name stands in several documents
@@ -37,3 +37,6 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+
+# without it the theme reports an error on the first visit
+html_context = {"default_mode": "auto"}

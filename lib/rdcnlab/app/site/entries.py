@@ -102,4 +102,3 @@ def files(entries: Sequence[entry.Entry], root: Path) -> list[Path]:
         for name in (shown.figure, shown.data)
         if name
     ]
-

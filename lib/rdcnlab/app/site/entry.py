@@ -14,7 +14,8 @@ from typing import Any
 
 import rdcnlab
 from rdcnlab.analysis import drawn, figures
-from rdcnlab.app.site import notebooks, stored
+from rdcnlab.app import notebooks
+from rdcnlab.app.site import executed, stored
 from rdcnlab.app.site.stored import best, explained
 from rdcnlab.papers import claims
 from rdcnlab.papers.item import Item
@@ -112,7 +113,7 @@ def stamp(kind: type[Item], store: Store) -> str:
     paper = claims.paper(kind.paper)
     parts: list[str] = [code(kind.paper), paper.item(kind.id).model_dump_json()]
     parts += [column.model_dump_json() for column in paper.columns]
-    parts.append(_digest([notebook(kind), places.tree() / "requirements.lock"]))
+    parts.append(_digest([notebooks.path(kind), places.tree() / "requirements.lock"]))
     for column in kind.columns():
         item, runs = best(kind, store, column.id)
         others = explained(item, store)
@@ -147,18 +148,13 @@ def make(kind: type[Item], store: Store, folder: Path, made_with: str, *, execut
     folder.mkdir(parents=True)
     said = claims.paper(kind.paper).item(kind.id)
     columns = [_column(kind, store, column, folder) for column in kind.columns()]
-    executed, reason = _executed(kind, store, folder, columns[0]) if execute else ("", "not executed")
-    found = Entry(kind.paper, kind.id, said.title, said.says, said.own, columns, executed, reason)
+    book, reason = _executed(kind, store, folder, columns[0]) if execute else ("", "not executed")
+    found = Entry(kind.paper, kind.id, said.title, said.says, said.own, columns, book, reason)
     # last and by a rename, so that an interrupted entry is made again
     part = folder / f".{_FILE}"
     part.write_text(json.dumps({**asdict(found), "stamp": made_with}), encoding="utf-8")
     part.rename(folder / _FILE)
     return found
-
-
-def notebook(kind: type[Item]) -> Path:
-    """Return the path of an item's notebook."""
-    return places.notebooks() / kind.paper / f"{kind.id}.ipynb"
 
 
 def _column(kind: type[Item], store: Store, column: claims.Column, folder: Path) -> Shown:
@@ -198,14 +194,15 @@ def _executed(kind: type[Item], store: Store, folder: Path, first: Shown) -> tup
     item = kind(profile=first.profile, column=first.column)
     if explained(item, store) is None:
         return "", "not executed: the runs of the experiments on causes are not stored"
-    alts = {cell: first.alt for cell in _drawing(kind)}
-    notebooks.execute(notebook(kind), folder / f"{kind.id}.ipynb", {"profile": first.profile, "column": first.column}, alts)
+    parameters = {"profile": first.profile, "column": first.column}
+    alts = dict.fromkeys(_drawing(kind), first.alt)
+    executed.execute(notebooks.path(kind), folder / f"{kind.id}.ipynb", parameters, alts)
     return f"{kind.id}.ipynb", ""
 
 
 def _drawing(kind: type[Item]) -> list[str]:
     """Return the ids of the cells that draw the item's figure."""
-    cells = json.loads(notebook(kind).read_text(encoding="utf-8"))["cells"]
+    cells = json.loads(notebooks.path(kind).read_text(encoding="utf-8"))["cells"]
     return [cell["id"] for cell in cells if "item.plot(" in "".join(cell["source"])]
 
 
@@ -222,7 +219,7 @@ def code(paper: str) -> str:
     root = Path(rdcnlab.__file__).parent
     sources = [path for layer in _LAYERS for path in sorted((root / layer).rglob("*.py"))]
     sources += sorted((root / "papers").glob("*.py")) + sorted((root / "papers" / paper).glob("*.py") if paper else ())
-    sources += [Path(__file__), Path(stored.__file__), Path(notebooks.__file__)]
+    sources += [Path(__file__), Path(stored.__file__), Path(executed.__file__)]
     sources += sorted((root / "networks").glob("*.yaml"))
     return _digest(sources)
 

@@ -6,9 +6,8 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-import nbformat
-
-from rdcnlab.app.site import notebooks
+from rdcnlab.app import notebooks
+from rdcnlab.app.site import executed
 from rdcnlab.app.site.entry import code
 from rdcnlab.fields.errors import RunError
 from rdcnlab.system import places
@@ -32,7 +31,7 @@ def others(kept: Path) -> dict[str, Path]:
         if not (mark.exists() and mark.read_text() == stamp):
             part = kept / f".{source.name}"
             try:
-                notebooks.execute(source, part, {}, {})
+                executed.execute(source, part, {}, {})
             except RunError as error:
                 _unexecuted(source, part, str(error.reason))
             part.rename(target)
@@ -43,7 +42,7 @@ def others(kept: Path) -> dict[str, Path]:
 
 def _unexecuted(source: Path, target: Path, reason: str) -> None:
     """Write a notebook without outputs, with a note that says why."""
-    book = nbformat.read(source, as_version=4)
-    note = nbformat.v4.new_markdown_cell(f"*This notebook was not executed for the site: {reason[:300]}*", id="note")
-    book.cells.insert(1, note)
-    nbformat.write(book, target)
+    book = notebooks.read(source)
+    note = f"*This notebook was not executed for the site: {reason[:300]}*"
+    book["cells"].insert(1, notebooks.text_cell("note", note))
+    notebooks.write(book, target)

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import nbformat
-
+from rdcnlab.app import notebooks
 from rdcnlab.system import places
 
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
@@ -79,12 +78,12 @@ class Sources:
     def list_notebooks(self, items: Mapping[str, Sequence[str]]) -> None:
         """Let the index of notebooks contain all others, so that the site's contents list them."""
         path = self.root / "notebooks" / "index.ipynb"
-        book = nbformat.read(path, as_version=4)
+        book = notebooks.read(path)
         listed = [f"{paper}/{item}" for paper, each in items.items() for item in each]
         listed += sorted(each.stem for each in path.parent.glob("*.ipynb") if each.stem != "index")
         toctree = "\n".join(["```{toctree}", ":hidden:", "", *listed, "```"])
-        book.cells.append(nbformat.v4.new_markdown_cell(toctree, id="site-contents"))
-        self.write("notebooks/index.ipynb", nbformat.writes(book) + "\n")
+        book["cells"].append(notebooks.text_cell("site-contents", toctree))
+        self.write("notebooks/index.ipynb", notebooks.text(book))
 
     def has(self, path: Path) -> bool:
         """Return whether a file of the tree is on the site."""
@@ -113,7 +112,7 @@ def _sections(names: Sequence[str]) -> list[Section]:
             "How it works, and when not to trust it.",
             [*below("explanation"), "kernel-patches/README", "docs/README"],
         ),
-        Section("findings", "Findings", "What was found about the papers' figures, and about Linux.", below("findings")),
+        Section("findings", "Findings", "What was found about the figures, and about Linux.", below("findings")),
         Section("decisions", "Decisions", "What was decided and why, one topic a page.", below("decisions")),
     ]
     return [section for section in sections if section.pages]
@@ -127,7 +126,7 @@ def _linked(path: Path, text: str, sources: Sources, pages: set[Path]) -> str:
         if picture or re.match(r"[a-z]+:|#", target):
             return found[0]
         other = (path.parent / target.partition("#")[0]).resolve()
-        if other in pages or other.suffix == ".ipynb" and sources.has(other):
+        if other in pages or (other.suffix == ".ipynb" and sources.has(other)):
             return found[0]
         section = other.name if other.is_dir() and other.parent.name == "docs" else ""
         up = "../" * len(path.relative_to(places.tree()).parent.parts)

@@ -125,6 +125,7 @@ def environment() -> jinja2.Environment:
         loader=jinja2.PackageLoader("rdcnlab.app.site"),
         autoescape=lambda name: name is not None and ".html" in name,
         undefined=jinja2.StrictUndefined,
+        keep_trailing_newline=True,
         trim_blocks=True,
         lstrip_blocks=True,
     )

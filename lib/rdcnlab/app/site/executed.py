@@ -7,10 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import nbformat
-
-from rdcnlab.app.reproduce import NETWORK
-from rdcnlab.fields.errors import RunError
+from rdcnlab.app import notebooks
 
 #: Text for pictures of networks, which are drawn from the scenario.
 _NETWORK_ALT = "The network of this notebook with its rates, delays and queues, and its timetable over one cycle"
@@ -34,33 +31,19 @@ def execute(source: Path, target: Path, parameters: Mapping[str, Any], alts: Map
     RunError
         A cell failed. The log is the notebook up to this cell.
     """
-    import papermill as pm  # the import takes a second
-
-    try:
-        pm.execute_notebook(
-            source,
-            target,
-            parameters=dict(parameters),
-            kernel_name="python3",
-            progress_bar=False,
-            extra_arguments=["--log-level=ERROR"],
-        )
-    except pm.PapermillExecutionError as error:
-        raise RunError(f"the notebook {source.name} failed: {error.ename}: {error.evalue}", target) from None
+    notebooks.execute(source, target, parameters)
     prepared(target, alts)
 
 
 def prepared(path: Path, alts: Mapping[str, str]) -> None:
     """Give the pictures of an executed notebook their texts, and remove what only concerns its execution."""
-    book = nbformat.read(path, as_version=4)
-    for cell in book.cells:
-        cell.metadata.pop("papermill", None)
-        if "outputs" in cell:  # progress bars, which need a running kernel
-            cell.outputs = [output for output in cell.outputs if _WIDGET not in output.get("data", {})]
-        words = _NETWORK_ALT if cell.id.endswith(NETWORK) else alts.get(cell.id)
+    book = notebooks.read(path)
+    for cell in book["cells"]:
+        cell["metadata"].pop("papermill", None)
+        if "outputs" in cell:  # progress bars need a running kernel
+            cell["outputs"] = [output for output in cell["outputs"] if _WIDGET not in output.get("data", {})]
+        words = _NETWORK_ALT if cell["id"].endswith(notebooks.NETWORK) else alts.get(cell["id"])
         if words is not None:
-            cell.metadata["mystnb"] = {"image": {"alt": words}}
-    for name in ("papermill", "widgets"):
-        book.metadata.pop(name, None)
-    book.metadata["kernelspec"] = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    nbformat.write(book, path)
+            cell["metadata"]["mystnb"] = {"image": {"alt": words}}
+    book["metadata"] = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+    notebooks.write(book, path)
