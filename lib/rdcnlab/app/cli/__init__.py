@@ -25,7 +25,6 @@ from rdcnlab.scenario import Scenario
 app = typer.Typer(
     help="TCP in networks that reconfigure themselves: a real Linux stack in virtual time.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -272,6 +271,28 @@ def site(names: Names = None, workers: Workers = None, output: Output = Path("ou
     done = build(select(names or []), Store(), output, workers=workers)
     typer.echo(f"{done.shown} items shown, {done.executed} notebooks executed, {done.warnings} warnings of Sphinx")
     typer.echo(done.page)
+
+
+@app.command()
+def export(
+    name: Annotated[str, typer.Argument(metavar="RUN", help="Id of a stored run, or its begin, or its scenario file.")],
+    kind: Annotated[str, typer.Option("--format", help="csv, parquet, pcapng, or trace (for Perfetto).")] = "trace",
+    output: Output = Path("out"),
+) -> None:
+    """Write a stored run for other programs: its tables, its captures, or a trace for ui.perfetto.dev."""
+    from rdcnlab.app.export import export as write
+    from rdcnlab.app.export import find
+
+    for path in write(find(name, Store()), kind, output):
+        typer.echo(path)
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON schema of scenario files, for editors."""
+    from rdcnlab.scenario.described import schema as described
+
+    typer.echo(json.dumps(described(), indent=2))
 
 
 @app.command(hidden=True)
