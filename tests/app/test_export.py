@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 
@@ -42,7 +43,7 @@ def test_a_trace_has_every_slot_once_and_no_gap(run: Run, tmp_path: Path) -> Non
     spans = [event for event in events if event["ph"] == "X"]
     assert len(spans) == len(slots) > 2
     assert [span["name"] for span in spans] == list(slots["link"])
-    for one, after in zip(spans, spans[1:], strict=False):
+    for one, after in itertools.pairwise(spans):
         assert one["ts"] + one["dur"] == pytest.approx(after["ts"])
         assert one["dur"] == pytest.approx(2000)  # the period in microseconds
     flows = run.table("flows").to_pandas()

@@ -105,7 +105,7 @@ def test_an_item_that_fails_leaves_the_others_complete(
 def test_ctrl_c_ends_everything_and_keeps_finished_runs(own_store: Store, tmp_path: Path) -> None:
     script = (
         "from rdcnlab.app.cli import main\nimport sys\n"
-        "if __name__ == '__main__':\n    sys.argv = ['rdcnlab', 'reproduce', 'aykurt/tab1', 'aykurt/fig3']\n    main()\n"
+        "if __name__ == '__main__':\n    sys.argv = ['', 'reproduce', 'aykurt/tab1', 'aykurt/fig3']\n    main()\n"
     )
     (tmp_path / "go.py").write_text(script)
     process = subprocess.Popen(
