@@ -36,6 +36,8 @@ Workers = Annotated[int | None, typer.Option(min=1, help="Worker processes; one 
 Names = Annotated[list[str] | None, typer.Argument(metavar="[PAPER[/ITEM]]...", help="All by default.")]
 ProfileName = Annotated[str, typer.Option(help="quick or paper.")]
 
+#: Exit code after Ctrl-C, as shells have it.
+_INTERRUPTED = 130
 #: Largest size of each flow in the quick profile, in bytes.
 _QUICK_B = 64 * 2**20
 
@@ -349,9 +351,12 @@ def main() -> None:
     except RdcnlabError as error:
         typer.echo(f"rdcnlab: {error}", err=True)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemExit) as ended:
+        # versions of typer differ in who handles Ctrl-C
+        if isinstance(ended, SystemExit) and ended.code != _INTERRUPTED:
+            raise
         typer.echo("rdcnlab: interrupted; finished runs are kept", err=True)
-        sys.exit(130)
+        sys.exit(_INTERRUPTED)
 
 
 if __name__ == "__main__":
