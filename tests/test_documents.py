@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every block of YAML, Python and shell commands in the documents works.
 
-Files that a document writes (their first line is ``# name.yaml: ...``) are there for its commands. Blocks of Python of a
-document run one after the other and share their names. Runs are made by the engine for tests, so this takes seconds. A
-block that cannot run here has a comment before it, ``<!-- not executed: reason -->``.
+Files that a document writes (their first line is ``# name.yaml: ...``) are there for its commands. Blocks of Python of
+a document run one after the other and share their names. Runs are made by the engine for tests, so this takes seconds.
+A block that cannot run here has a comment before it, ``<!-- not executed: reason -->``.
 """
 
 from __future__ import annotations
@@ -156,13 +156,15 @@ def run(arguments: list[str], here: Path, monkeypatch: pytest.MonkeyPatch) -> No
         arguments = arguments[: arguments.index(">")]
     monkeypatch.setattr(sys, "argv", ["rdcnlab", *arguments])
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    code: object = 0
     try:
         main()
     except SystemExit as ended:
-        assert not ended.code, arguments
+        code = ended.code
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
+    assert not code, arguments
 
 
 def test_the_documents_have_blocks_and_reasons_are_few() -> None:
