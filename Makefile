@@ -12,7 +12,7 @@ SCRIPTS := $(shell grep -l "^.!/bin/sh" tools/*)
 INSIDE := lib/rdcnlab/engines/kernel/inside
 
 .DEFAULT_GOAL := help
-.PHONY: help setup kernel models sdn ns3 demo test soak check reproduce p4 lab image clean
+.PHONY: help setup kernel models sdn ns3 demo test soak check reproduce site p4 lab image clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -59,6 +59,10 @@ reproduce: ## Reproduce everything, paper profile
 	@tools/setup models
 	$(BIN)/rdcnlab reproduce --profile paper
 	$(BIN)/rdcnlab report
+
+site: ## Build the web site with the report, from stored results (out/site/index.html)
+	@tools/setup models site
+	$(BIN)/rdcnlab site
 
 p4: ## Compile the P4 program (needs p4c-bm2-ss)
 	p4/compile

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from rdcnlab.app.cli import ship
-from rdcnlab.app.report import judged, page
+from rdcnlab.app.report import page
+from rdcnlab.app.site.stored import judged
 from rdcnlab.fields.errors import InputError
 from rdcnlab.papers import aykurt
 from rdcnlab.papers.item import Item
@@ -90,6 +91,6 @@ def test_runs_of_all_columns_are_shipped_and_scored(tmp_path: Path, monkeypatch:
     assert [row["column"] for row in rows] == ["a"] * 3 + ["b"] * 3
     assert {row["verdict"] for row in rows} == {"reproduced"}
     assert {row["runs"] for row in rows} == {4}
-    text = page([kind], Store())
+    text = page([kind], Store(), tmp_path / "report")
     assert text.count("<img") == 2
     assert "aykurt, column b: 3 of 3 counted claims reproduced (100 %)" in text

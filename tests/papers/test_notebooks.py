@@ -9,7 +9,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from rdcnlab.app.reproduce import NETWORK
+from rdcnlab.app.notebooks import NETWORK
 from rdcnlab.papers import claims, select
 from rdcnlab.papers.verdicts import Verdict
 from rdcnlab.scenario.model import canonical_json

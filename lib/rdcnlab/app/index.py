@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generate the lists of figures: the packages of the papers, the index notebook and the table in the README.
+"""Generate the lists of figures (the packages of the papers, the index notebook, the README's table) and the reference.
 
 A figure has three parts: its claims in ``data/papers/<paper>.yaml``, ``lib/rdcnlab/papers/<paper>/<item>.py`` and
 ``notebooks/<paper>/<item>.ipynb``. ``tools/index`` generates the lists from them.
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rdcnlab import papers
+from rdcnlab.app import reference
 from rdcnlab.fields.errors import InputError
 from rdcnlab.papers import claims
 from rdcnlab.papers.item import Item
@@ -41,6 +42,7 @@ def written(*, readme: bool = True) -> dict[Path, str]:
     found = {_package(paper.paper): registration(paper) for paper in known}
     notebook = places.notebooks() / "index.ipynb"
     found[notebook] = _with_cell(notebook.read_text(encoding="utf-8"), "\n".join(map(links, known)))
+    found |= reference.written()
     if readme:
         found[places.tree() / "README.md"] = _between(places.tree() / "README.md", table(papers.select()))
     return found
@@ -48,8 +50,9 @@ def written(*, readme: bool = True) -> dict[Path, str]:
 
 def write() -> list[Path]:
     """Write the generated files that are not up to date, and return their paths."""
-    changed = [(path, text) for path, text in written().items() if path.read_text(encoding="utf-8") != text]
+    changed = [(path, text) for path, text in written().items() if not path.exists() or path.read_text("utf-8") != text]
     for path, text in changed:
+        path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
     return [path for path, _ in changed]
 

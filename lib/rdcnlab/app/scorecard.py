@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from rdcnlab.papers.verdicts import Verdict, remarks
@@ -45,21 +46,62 @@ def restated(rows: Rows) -> list[dict[str, Any]]:
     ]
 
 
+@dataclass(frozen=True)
+class Score:
+    """The score of a paper in one column.
+
+    Parameters
+    ----------
+    paper, column : str
+        Where the claims were judged.
+    verdicts : dict of str to int
+        Number of counted claims by verdict, in the order of `Verdict`; every verdict is there.
+    left : int
+        Number of the paper's claims that are not counted.
+    """
+
+    paper: str
+    column: str
+    verdicts: dict[str, int]
+    left: int
+
+    @property
+    def reproduced(self) -> int:
+        """Number of counted claims that are reproduced."""
+        return self.verdicts[Verdict.REPRODUCED]
+
+    @property
+    def known(self) -> int:
+        """Number of counted claims that have a verdict."""
+        return sum(self.verdicts.values()) - self.verdicts[Verdict.NOT_RUN]
+
+    @property
+    def share(self) -> float | None:
+        """Share of the claims with a verdict that are reproduced, in %; None if none has a verdict."""
+        return 100 * self.reproduced / self.known if self.known else None
+
+
+def scores(rows: Rows) -> list[Score]:
+    """Return the score of each paper and column that has counted claims."""
+    found = []
+    for paper, column in dict.fromkeys((row["paper"], row["column"]) for row in rows):
+        here = [row for row in rows if (row["paper"], row["column"]) == (paper, column)]
+        verdicts = Counter(row["verdict"] for row in here if row["counted"])
+        left = sum(not (row["counted"] or row["own"]) for row in here)
+        if verdicts:
+            found.append(Score(paper, column, {str(each): verdicts[each] for each in Verdict}, left))
+    return found
+
+
 def summary(rows: Rows) -> list[str]:
     """Return one line for each paper and column, about the claims that are counted."""
     lines = []
-    for paper, column in dict.fromkeys((row["paper"], row["column"]) for row in rows):
-        here = [row for row in rows if (row["paper"], row["column"]) == (paper, column)]
-        counted = [row for row in here if row["counted"]]
-        if not counted:
-            continue
-        verdicts = Counter(row["verdict"] for row in counted)
-        others = ", ".join(f"{verdicts[each]} {each}" for each in Verdict if verdicts[each] and each != "reproduced")
-        known = len(counted) - verdicts[Verdict.NOT_RUN]
-        share = f" ({100 * verdicts[Verdict.REPRODUCED] / known:.0f} %)" if known else ""
-        left = sum(not (row["counted"] or row["own"]) for row in here)
+    for score in scores(rows):
+        others = ", ".join(f"{n} {each}" for each, n in score.verdicts.items() if n and each != Verdict.REPRODUCED)
+        share = "" if score.share is None else f" ({score.share:.0f} %)"
+        holding = f"{score.reproduced} of {score.known} counted claims reproduced{share}"
         lines.append(
-            f"{paper}, column {column}: {verdicts[Verdict.REPRODUCED]} of {known} counted claims reproduced{share}"
-            f"{f'; {others}' if others else ''}{f'; {left} not counted' if left else ''}"
+            f"{score.paper}, column {score.column}: {holding}"
+            f"{f'; {others}' if others else ''}{f'; {score.left} not counted' if score.left else ''}"
         )
     return lines

@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import (
@@ -93,7 +94,45 @@ def quantity(kind: Quantity, low: int, high: int) -> tuple[Any, ...]:
             return value
         raise ValueError(f"a {kind.name} from {kind.format(low)} to {kind.format(high)}")
 
-    return BeforeValidator(_reader(kind)), AfterValidator(check), PlainSerializer(_writer(kind))
+    allowed = f"a {kind.name} from {kind.format(low)} to {kind.format(high)}"
+    unit = next(iter(kind.units))
+    number = {"type": "string", "pattern": kind.pattern, "description": f"{allowed}, such as {kind.example}"}
+    # zero needs no unit
+    described = Described({"anyOf": [number, {"const": 0}], ALLOWED: allowed, UNIT: unit})
+    return BeforeValidator(_reader(kind)), AfterValidator(check), PlainSerializer(_writer(kind)), described
+
+
+#: Keys of the JSON schema that only our reference reads: what is allowed in words, and the unit in code.
+ALLOWED, UNIT = "x-allowed", "x-unit"
+
+
+@dataclass(frozen=True, eq=False)  # marks of types must have a hash
+class Described:
+    """Mark of a field for the JSON schema: what files may have there. It takes no part in validation.
+
+    Parameters
+    ----------
+    schema : dict
+        Replaces the schema of the type if it has ``anyOf``; otherwise it is added.
+    """
+
+    schema: dict[str, Any]
+
+    def __get_pydantic_json_schema__(self, core: Any, handler: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+        """Return the schema of the field; pydantic calls this."""
+        return {**({} if "anyOf" in self.schema else handler(core)), **self.schema}
+
+
+class _Checked(AfterValidator):
+    """A validator that says in the JSON schema what it allows."""
+
+    def __init__(self, check: Callable[[Any], Any], schema: dict[str, Any]) -> None:
+        super().__init__(check)
+        object.__setattr__(self, "described", Described(schema))
+
+    def __get_pydantic_json_schema__(self, core: Any, handler: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+        described: Described = self.described  # type: ignore[attr-defined]
+        return described.__get_pydantic_json_schema__(core, handler)
 
 
 def whole(low: int, high: int) -> AfterValidator:
@@ -102,9 +141,10 @@ def whole(low: int, high: int) -> AfterValidator:
     def check(value: int) -> int:
         if low <= value <= high:
             return value
-        raise ValueError(f"a whole number from {low} to {high}")
+        raise ValueError(allowed)
 
-    return AfterValidator(check)
+    allowed = f"a whole number from {low} to {high}"
+    return _Checked(check, {"minimum": low, "maximum": high, ALLOWED: allowed})
 
 
 def text(pattern: str, allowed: str) -> AfterValidator:
@@ -116,7 +156,7 @@ def text(pattern: str, allowed: str) -> AfterValidator:
             return value
         raise ValueError(allowed)
 
-    return AfterValidator(check)
+    return _Checked(check, {"description": allowed, ALLOWED: allowed})
 
 
 class Misfit(ValueError):

@@ -46,6 +46,12 @@ class Quantity:
     aliases: dict[str, str]
     example: str
 
+    @property
+    def pattern(self) -> str:
+        """A regular expression of JSON schemas for texts of this kind."""
+        units = "|".join(re.escape(unit) for unit in [*self.units, *self.aliases])
+        return rf"^[0-9]{{1,18}}(\.[0-9]{{1,15}})?[ \t]*({units})$"
+
     def parse(self, text: str) -> int:
         """Read a text such as ``50 ms`` exactly.
 

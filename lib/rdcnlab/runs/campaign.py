@@ -63,6 +63,7 @@ def campaign(
     wall_limit_s: float = WALL_LIMIT_S,
     pool: Pool | None = None,
     needs: Needs | None = None,
+    done: Callable[[Scenario, RunError | None], None] | None = None,
 ) -> Runs:
     """Run the scenarios that have no stored run, and return all runs in the order of the scenarios.
 
@@ -83,6 +84,8 @@ def campaign(
     needs : callable, optional
         Gives the parts of tables that the run of a scenario must have. A shipped run may lack some of them; then the
         scenario is run here.
+    done : callable, optional
+        Called after each run that is made, with its scenario, and with the error if it failed.
 
     Warns
     -----
@@ -111,9 +114,9 @@ def campaign(
             progress_bar(len(asked), "run", initial=len(asked) - len(missing), shown=progress) as bar,
             contextlib.closing(pool.run(missing)) as ended,  # type: ignore[type-var]
         ):
-            for done in ended:
-                scenario = missing[done.index]
-                error = done.error
+            for task in ended:
+                scenario = missing[task.index]
+                error = task.error
                 if error is None:
                     found[scenario.hash] = lookup([scenario], store)[0]
                     if found[scenario.hash] is None:
@@ -122,6 +125,8 @@ def campaign(
                     failures.append(Failure(scenario, error))
                     bar.set_postfix(failed=len(failures))
                 bar.update()
+                if done is not None:
+                    done(scenario, error)
     runs = Runs([run for run in found.values() if run is not None])
     for run in runs:
         if "hint" in run.provenance:

@@ -11,6 +11,7 @@ from rdcnlab.fields.errors import RunError
 _EXTRAS = {
     "models": ("The classifier of TCP variants", ("keras", "tensorflow")),
     "ns3": ("The engine ns3", ("ns3",)),
+    "site": ("The web site", ("sphinx", "myst_nb", "pydata_sphinx_theme")),
     "sdn": ("The controller of switch: ovs", ("os_ken",)),
 }
 
@@ -20,7 +21,7 @@ def require(extra: str) -> None:
 
     Parameters
     ----------
-    extra : {'models', 'sdn', 'ns3'}
+    extra : {'models', 'sdn', 'site', 'ns3'}
         Name of the extra, or of the group, in ``pyproject.toml``.
     """
     user, modules = _EXTRAS[extra]

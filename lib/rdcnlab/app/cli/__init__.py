@@ -7,6 +7,7 @@ import json
 import signal
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,7 +25,6 @@ from rdcnlab.scenario import Scenario
 app = typer.Typer(
     help="TCP in networks that reconfigure themselves: a real Linux stack in virtual time.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -36,6 +36,8 @@ Workers = Annotated[int | None, typer.Option(min=1, help="Worker processes; one 
 Names = Annotated[list[str] | None, typer.Argument(metavar="[PAPER[/ITEM]]...", help="All by default.")]
 ProfileName = Annotated[str, typer.Option(help="quick or paper.")]
 
+#: Exit code after Ctrl-C, as shells have it.
+_INTERRUPTED = 130
 #: Largest size of each flow in the quick profile, in bytes.
 _QUICK_B = 64 * 2**20
 
@@ -112,34 +114,43 @@ def reproduce(
     output: Output = Path("out"),
     as_json: Json = False,
 ) -> None:
-    """Execute notebooks: run what is missing, draw, score."""
+    """Execute notebooks: run what is missing, draw, score. After an interruption it continues where it stopped."""
     from rdcnlab.app import scorecard
-    from rdcnlab.app.reproduce import reproduce as execute
+    from rdcnlab.app.reproduce.all import Reproduced
+    from rdcnlab.app.reproduce.all import reproduce as execute
     from rdcnlab.papers import select
 
     parameters: dict[str, Any] = {"profile": _profile(profile), "workers": workers}
     parameters.update(_assignment(text) for text in parameter or ())
     kinds = select(names or [])
-    failures: list[RdcnlabError] = []
-    rows: list[dict[str, Any]] = []
-    for kind in kinds:
-        try:
-            done = execute(kind, parameters, output, progress=not as_json)
-        except InputError:
-            raise
-        except RdcnlabError as error:
-            failures.append(error)
-            continue
-        rows += done.rows
-        if not as_json:
-            show(scorecard.card(done.rows), False, f"{kind.paper}/{kind.id}")
-            typer.echo("\n".join(str(path) for path in (done.notebook, *done.figures)) + "\n")
+
+    def ended(item: Reproduced) -> None:
+        if item.rows and not as_json:
+            show(scorecard.card(item.rows), False, item.name)
+            typer.echo("\n".join(str(path) for path in (item.notebook, *item.figures)) + "\n")
+
+    done = execute(kinds, parameters, output, workers=workers, progress=not as_json, ended=ended)
     if as_json:
-        show(rows, True)
+        show([row for item in done for row in item.rows], True)
+    elif len(done) > 1:
+        show([_summary(item) for item in done], False, "summary")
+        typer.echo("\n".join(scorecard.summary([row for item in done for row in item.rows])))
+    failures = [item for item in done if item.error]
     for failure in failures:
-        typer.echo(str(failure), err=True)
+        typer.echo(f"{failure.name}: {failure.error}", err=True)
     if failures:
         raise typer.Exit(1)
+
+
+def _summary(item: Any) -> dict[str, Any]:
+    """Return an item's line of the summary of a reproduction."""
+    verdicts = Counter(row["verdict"] for row in item.rows)
+    return {
+        "item": item.name,
+        "runs made": item.runs,
+        "time of runs [s]": round(item.wall_s, 1),
+        "verdicts": "failed" if item.error else ", ".join(f"{count} {each}" for each, count in verdicts.items()),
+    }
 
 
 @app.command()
@@ -152,7 +163,7 @@ def score(
 ) -> None:
     """Judge every claim from stored runs, in the fullest profile that is there, in every column."""
     from rdcnlab.app import scorecard
-    from rdcnlab.app.report import judged
+    from rdcnlab.app.site.stored import judged
     from rdcnlab.papers import select
 
     store = Store()
@@ -253,6 +264,39 @@ def report(names: Names = None, output: Output = Path("out")) -> None:
     typer.echo(path)
 
 
+@app.command()
+def site(names: Names = None, workers: Workers = None, output: Output = Path("out")) -> None:
+    """Build the web site: the report, all notebooks executed, all documents. What did not change is not made again."""
+    from rdcnlab.app.site.build import build
+    from rdcnlab.papers import select
+
+    done = build(select(names or []), Store(), output, workers=workers)
+    typer.echo(f"{done.shown} items shown, {done.executed} notebooks executed, {done.warnings} warnings of Sphinx")
+    typer.echo(done.page)
+
+
+@app.command()
+def export(
+    name: Annotated[str, typer.Argument(metavar="RUN", help="Id of a stored run, or its begin, or its scenario file.")],
+    kind: Annotated[str, typer.Option("--format", help="csv, parquet, pcapng, or trace (for Perfetto).")] = "trace",
+    output: Output = Path("out"),
+) -> None:
+    """Write a stored run for other programs: its tables, its captures, or a trace for ui.perfetto.dev."""
+    from rdcnlab.app.export import export as write
+    from rdcnlab.app.export import find
+
+    for path in write(find(name, Store()), kind, output):
+        typer.echo(path)
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON schema of scenario files, for editors."""
+    from rdcnlab.scenario.described import schema as described
+
+    typer.echo(json.dumps(described(), indent=2))
+
+
 @app.command(hidden=True)
 def ship(names: Annotated[list[str], typer.Argument(metavar="PAPER[/ITEM]...", help="As in aykurt/fig4.")]) -> None:
     """Ship the stored runs of items (paper profile), the runs of their causes, and models. For maintainers.
@@ -307,9 +351,12 @@ def main() -> None:
     except RdcnlabError as error:
         typer.echo(f"rdcnlab: {error}", err=True)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemExit) as ended:
+        # versions of typer differ in who handles Ctrl-C
+        if isinstance(ended, SystemExit) and ended.code != _INTERRUPTED:
+            raise
         typer.echo("rdcnlab: interrupted; finished runs are kept", err=True)
-        sys.exit(130)
+        sys.exit(_INTERRUPTED)
 
 
 if __name__ == "__main__":

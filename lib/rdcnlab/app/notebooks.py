@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Execute notebooks with papermill, and check their parameters before."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from rdcnlab.fields.errors import InputError, RunError
+from rdcnlab.papers.item import Item
+from rdcnlab.system import places
+
+#: End of the id of a notebook's cell that shows the network.
+NETWORK = "-network"
+
+
+def path(kind: type[Item]) -> Path:
+    """Return the path of an item's notebook."""
+    return places.notebooks() / kind.paper / f"{kind.id}.ipynb"
+
+
+def check(kinds: Iterable[type[Item]], parameters: Mapping[str, Any]) -> None:
+    """Check that all notebooks have all parameters, and that the items accept their values.
+
+    Raises
+    ------
+    InputError
+        A notebook lacks a parameter, or an item refuses a value.
+    """
+    import papermill as pm  # the import takes a second
+
+    for kind in kinds:
+        known = pm.inspect_notebook(path(kind))
+        for name, value in parameters.items():
+            if name not in known:
+                of = f"parameter {name} of {kind.paper}/{kind.id}"
+                raise InputError.of(of, value, f"the parameters {', '.join(known)}")
+        kind(**of_item(kind, parameters))
+
+
+def of_item(kind: type[Item], parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a notebook that are parameters of its item."""
+    return {name: value for name, value in parameters.items() if name in kind.model_fields}
+
+
+def execute(source: Path, target: Path, parameters: Mapping[str, Any]) -> Any:
+    """Execute a notebook.
+
+    Parameters
+    ----------
+    source, target : Path
+        The notebook, and where the executed one is written. It appears there when all cells have been executed.
+    parameters : dict
+        Values for its ``parameters`` cell.
+
+    Returns
+    -------
+    NotebookNode
+        The executed notebook.
+
+    Raises
+    ------
+    RunError
+        A cell failed. The log is the notebook up to this cell, ``<name>.failed.ipynb``.
+    """
+    import papermill as pm
+
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part, failed = (target.with_name(f"{target.stem}.{end}.ipynb") for end in ("part", "failed"))
+    try:
+        executed = pm.execute_notebook(
+            source,
+            part,
+            parameters=dict(parameters),
+            kernel_name="python3",
+            progress_bar=False,
+            # the kernel of a notebook warns about its local transport each time, which does not help a reader
+            extra_arguments=["--log-level=ERROR"],
+        )
+    except pm.PapermillExecutionError as error:
+        part.rename(failed)
+        name = f"{source.parent.name}/{source.stem}"
+        raise RunError(f"the notebook {name} failed: {error.ename}: {error.evalue}", failed) from None
+    part.rename(target)
+    failed.unlink(missing_ok=True)
+    return executed
+
+
+def read(source: Path) -> dict[str, Any]:
+    """Read a notebook as plain data."""
+    book: dict[str, Any] = json.loads(source.read_text(encoding="utf-8"))
+    return book
+
+
+def text(book: Mapping[str, Any]) -> str:
+    """Return a notebook as text, as Jupyter writes it."""
+    return json.dumps(book, indent=1, ensure_ascii=False) + "\n"
+
+
+def write(book: Mapping[str, Any], target: Path) -> None:
+    """Write a notebook."""
+    target.write_text(text(book), encoding="utf-8")
+
+
+def text_cell(identifier: str, source: str) -> dict[str, Any]:
+    """Return a cell of Markdown."""
+    return {"cell_type": "markdown", "id": identifier, "metadata": {}, "source": source}

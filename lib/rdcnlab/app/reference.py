@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Generate the reference: fields of scenario files, preset networks with their sources, tables of a run, commands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import typer
+import yaml
+
+from rdcnlab.app.site.view import environment
+from rdcnlab.engines import schema
+from rdcnlab.scenario import described
+from rdcnlab.scenario.presets import presets
+from rdcnlab.system import places
+
+
+def written() -> dict[Path, str]:
+    """Return the correct text of every generated page of the reference."""
+    folder = places.tree() / "docs" / "reference"
+    templates = environment()
+    templates.filters["code"] = _code
+    content = {
+        "scenario": {"parts": described.parts()},
+        "presets": {"presets": [_preset(name) for name in presets()]},
+        "tables": {"tables": [(name, fields, _said(name)) for name, fields in schema.SCHEMAS.items()]},
+        "commands": {"commands": list(_commands())},
+    }
+    return {
+        folder / f"{name}.md": templates.get_template(f"reference/{name}.md.j2").render(**data)
+        for name, data in content.items()
+    }
+
+
+def _code(text: str) -> str:
+    """Return text with numpydoc's marks of code as Markdown has them, and without what would end a table's cell."""
+    return text.replace("``", "`").replace("|", "\\|")
+
+
+def _preset(name: str) -> dict[str, Any]:
+    """Return a preset: its name, its comment, and each value with its source."""
+    text = (resources.files("rdcnlab") / "networks" / f"{name}.yaml").read_text(encoding="utf-8")
+    comment = [line[2:] for line in text.splitlines() if line.startswith("# ") and "SPDX" not in line]
+    data = yaml.safe_load(text)
+    values = [
+        {"name": key, "value": _written(value["value"]), "source": " ".join(str(value["source"]).split())}
+        for key, value in data.items()
+        if isinstance(value, dict) and set(value) == {"value", "source"}
+    ]
+    return {"name": name, "about": " ".join(comment), "values": values}
+
+
+def _written(value: Any) -> list[str]:
+    """Return the lines of a value as YAML."""
+    return yaml.safe_dump(value, sort_keys=False, default_flow_style=None, width=100).removesuffix("...\n").splitlines()
+
+
+def _said(table: str) -> str:
+    """Return what the module of the schemas says of a table."""
+    found = re.search(rf"^``{table}``, (.*?)(?=^``|\Z)", schema.__doc__ or "", re.DOTALL | re.MULTILINE)
+    if found is None:
+        raise LookupError(f"the docstring of {schema.__name__} says nothing of the table {table}")
+    first, *others = [line.strip() for line in found[1].splitlines() if line.strip()]
+    return " ".join([f"{first[0].upper()}{first[1:]}.", *others])
+
+
+def _commands() -> Iterator[dict[str, Any]]:
+    """Iterate over all commands of the command line that are not hidden."""
+    from rdcnlab.app.cli import app
+
+    yield from _below(typer.main.get_command(app), "rdcnlab")
+
+
+def _below(command: Any, name: str) -> Iterator[dict[str, Any]]:
+    # typer may use a click of its own, so that its classes cannot be compared with those of the package click
+    if hasattr(command, "commands"):
+        for each, inner in command.commands.items():
+            if not inner.hidden:
+                yield from _below(inner, f"{name} {each}")
+        return
+    rows, arguments = [], []
+    for parameter in command.params:
+        is_option = parameter.param_type_name == "option"
+        if parameter.name != "help":
+            names = ", ".join(parameter.opts) if is_option else parameter.metavar or parameter.name.upper()
+            arguments += [] if is_option else [names]
+            rows.append({"names": names, "help": getattr(parameter, "help", None) or ""})
+    usage = " ".join([name, "[OPTIONS]", *arguments])
+    yield {"name": name, "usage": usage, "help": command.help or "", "rows": rows}

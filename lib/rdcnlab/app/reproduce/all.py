@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reproduce many items: their runs on all cores, item by item, and notebooks beside them once their runs exist."""
+
+from __future__ import annotations
+
+import base64
+import os
+import signal
+import time
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from rdcnlab import papers
+from rdcnlab.app import notebooks
+from rdcnlab.app.reproduce.display import Display
+from rdcnlab.app.reproduce.plan import Job, plan, work
+from rdcnlab.fields.errors import RdcnlabError, RunError
+from rdcnlab.papers.item import Item
+from rdcnlab.runs.campaign import campaign
+from rdcnlab.runs.store import Store
+from rdcnlab.scenario import Scenario
+from rdcnlab.system.extras import require
+
+#: Notebooks that a process executes before another one takes its place; libraries keep memory of tables that are gone.
+_NOTEBOOKS_EACH = 6
+
+
+@dataclass(frozen=True)
+class Reproduced:
+    """The result for one item.
+
+    Parameters
+    ----------
+    name : str
+        The item's name, such as ``aykurt/fig4``.
+    runs : int
+        Number of runs that were made for it.
+    wall_s : float
+        Time in s that its missing runs took.
+    notebook : Path or None
+        The notebook with its outputs; None if the item failed.
+    figures : tuple of Path
+        The pictures in the notebook, in order.
+    rows : list of dict
+        The scorecard, as `Item.rows` returns it.
+    error : str
+        Why the item failed, or empty.
+    """
+
+    name: str
+    runs: int = 0
+    wall_s: float = 0.0
+    notebook: Path | None = None
+    figures: tuple[Path, ...] = ()
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What a process is asked for; plain data, because an item's class cannot be sent."""
+
+    name: str
+    parameters: dict[str, Any]
+    store: Path
+    output: Path
+
+
+def reproduce(
+    kinds: Iterable[type[Item]],
+    parameters: Mapping[str, Any],
+    output: Path,
+    *,
+    workers: int | None = None,
+    progress: bool = True,
+    ended: Callable[[Reproduced], None] | None = None,
+) -> list[Reproduced]:
+    """Reproduce items: make their missing runs, in order of cost, and execute their notebooks on all cores.
+
+    It can be interrupted at any time and started again: finished runs are stored, and a notebook appears in the output
+    only when it is complete.
+
+    Parameters
+    ----------
+    kinds : iterable of type of Item
+        The items.
+    parameters : dict
+        Values for the ``parameters`` cells of all notebooks.
+    output : Path
+        Directory for ``<paper>/<item>.ipynb`` and its pictures.
+    workers : int, optional
+        Processes for runs, and processes for notebooks; by default one on every core.
+    progress : bool
+        Whether to display the progress.
+    ended : callable, optional
+        Called with the result of each item as soon as it is known.
+
+    Returns
+    -------
+    list of Reproduced
+        In the order of `kinds`. An item that failed says why; the others are complete.
+
+    Raises
+    ------
+    InputError
+        A notebook has no such parameter, or an item refuses a value. Nothing was run.
+    """
+    chosen = list(kinds)
+    notebooks.check(chosen, parameters)
+    store = Store()
+    jobs = plan(chosen, parameters, store)
+    found: dict[str, Reproduced] = {}
+
+    def keep(result: Reproduced) -> None:
+        found[result.name] = result
+        display.executed(failed=bool(result.error))
+        if ended is not None:
+            ended(result)
+
+    cores = workers or len(os.sched_getaffinity(0))
+    pool = ProcessPoolExecutor(
+        min(cores, len(jobs)) or 1, get_context("spawn"), initializer=_leave_ctrl_c, max_tasks_per_child=_NOTEBOOKS_EACH
+    )
+    waiting: dict[Future[Reproduced], Reproduced] = {}
+    with Display(len(jobs), sum(job.missing for job in jobs), sum(job.work for job in jobs), shown=progress) as display:
+        try:
+            for job in jobs:
+                display.works_on(job.name)
+                made = _run(job, store, workers, display)
+                if made.error:
+                    keep(made)
+                    continue
+                asked = _Asked(job.name, dict(parameters), store.root, output)
+                waiting[pool.submit(execute, asked)] = made
+                for future in [future for future in waiting if future.done()]:
+                    keep(_joined(future, waiting.pop(future)))
+            display.works_on("notebooks")
+            for future in as_completed(list(waiting)):
+                keep(_joined(future, waiting[future]))
+        except BaseException:
+            _stop(pool)
+            raise
+        pool.shutdown()
+    return [found[f"{kind.paper}/{kind.id}"] for kind in chosen]
+
+
+def execute(asked: _Asked) -> Reproduced:
+    """Execute the notebook of an item whose runs are stored, and judge the item.
+
+    Raises
+    ------
+    RunError
+        The notebook failed.
+    """
+    (kind,) = papers.select([asked.name])
+    target = asked.output / kind.paper / f"{kind.id}.ipynb"
+    executed = notebooks.execute(notebooks.path(kind), target, asked.parameters)
+    item = kind(**notebooks.of_item(kind, asked.parameters))
+    rows = item.rows(item.stored(Store(asked.store)))
+    return Reproduced(asked.name, notebook=target, figures=_pictures(executed, target), rows=rows)
+
+
+def _run(job: Job, store: Store, workers: int | None, display: Display) -> Reproduced:
+    """Make the missing runs of a job. An error concerns this item only."""
+    begin = time.monotonic()
+    made = 0
+
+    def done(scenario: Scenario, error: RunError | None) -> None:
+        nonlocal made
+        made += error is None
+        display.ran(work(scenario), failed=error is not None)
+
+    problem = ""
+    try:
+        for extra in job.item.extras:
+            require(extra)
+        for batch in job.batches:
+            if batch.missing:
+                needs = batch.shown_by.parts_of
+                campaign(batch.missing, workers=workers, store=store, progress=False, needs=needs, done=done)
+    except RdcnlabError as error:
+        problem = str(error)
+    return Reproduced(job.name, runs=made, wall_s=time.monotonic() - begin, error=problem)
+
+
+def _joined(future: Future[Reproduced], made: Reproduced) -> Reproduced:
+    """Return the result of a notebook together with that of its runs."""
+    try:
+        shown = future.result()
+    except RdcnlabError as error:
+        return Reproduced(made.name, made.runs, made.wall_s, error=str(error))
+    return Reproduced(made.name, made.runs, made.wall_s, shown.notebook, shown.figures, shown.rows)
+
+
+def _leave_ctrl_c() -> None:
+    """Let only the first process handle Ctrl-C, which a terminal sends to all; it ends the others."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+def _stop(pool: ProcessPoolExecutor) -> None:
+    """End the processes of a pool. SIGTERM lets a notebook end its kernel."""
+    pool.shutdown(wait=False, cancel_futures=True)
+    for process in list((pool._processes or {}).values()):
+        process.terminate()
+
+
+def _pictures(executed: Any, target: Path) -> tuple[Path, ...]:
+    """Write the pictures of a notebook beside it. That of the cell ``<item>-network`` has the cell's name."""
+    paths: list[Path] = []
+    figures = 0
+    for cell in executed.cells:
+        for output in cell.get("outputs", []):
+            image = output.get("data", {}).get("image/png")
+            if image is None:
+                continue
+            name = f"{target.stem}{f'-{figures}' if figures else ''}"
+            if cell.id.endswith(notebooks.NETWORK):
+                name = cell.id
+            else:
+                figures += 1
+            paths.append(target.with_name(f"{name}.png"))
+            paths[-1].write_bytes(base64.b64decode(image))
+    return tuple(paths)

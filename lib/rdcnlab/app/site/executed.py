@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Execute notebooks for the site, and prepare them for it: parameters, texts for pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rdcnlab.app import notebooks
+
+#: Text for pictures of networks, which are drawn from the scenario.
+_NETWORK_ALT = "The network of this notebook with its rates, delays and queues, and its timetable over one cycle"
+_WIDGET = "application/vnd.jupyter.widget-view+json"
+
+
+def execute(source: Path, target: Path, parameters: Mapping[str, Any], alts: Mapping[str, str]) -> None:
+    """Execute a notebook and keep it with its outputs.
+
+    Parameters
+    ----------
+    source, target : Path
+        The notebook, and where the executed one is written.
+    parameters : dict
+        Values for its ``parameters`` cell.
+    alts : dict of str to str
+        Text for the pictures of cells, by the id of the cell.
+
+    Raises
+    ------
+    RunError
+        A cell failed. The log is the notebook up to this cell.
+    """
+    notebooks.execute(source, target, parameters)
+    prepared(target, alts)
+
+
+def prepared(path: Path, alts: Mapping[str, str]) -> None:
+    """Give the pictures of an executed notebook their texts, and remove what only concerns its execution."""
+    book = notebooks.read(path)
+    for cell in book["cells"]:
+        cell["metadata"].pop("papermill", None)
+        if "outputs" in cell:  # progress bars need a running kernel
+            cell["outputs"] = [output for output in cell["outputs"] if _WIDGET not in output.get("data", {})]
+        words = _NETWORK_ALT if cell["id"].endswith(notebooks.NETWORK) else alts.get(cell["id"])
+        if words is not None:
+            cell["metadata"]["mystnb"] = {"image": {"alt": words}}
+    book["metadata"] = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+    notebooks.write(book, path)

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the templates of the report show: claims with all columns side by side, papers, scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import jinja2
+
+from rdcnlab.app import scorecard
+from rdcnlab.app.site.entry import Entry, by_paper
+from rdcnlab.papers import claims
+from rdcnlab.papers.verdicts import Verdict, remarks
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What was measured for a claim in one column, and the verdict on it."""
+
+    column: str
+    measured: str
+    verdict: str
+    remark: str
+
+    @property
+    def kind(self) -> str:
+        """The verdict as the name of a CSS class."""
+        return self.verdict.replace(" ", "-")
+
+
+@dataclass(frozen=True)
+class ClaimView:
+    """A claim with its verdicts in all columns.
+
+    Parameters
+    ----------
+    text, expected : str
+        The statement, and the numbers that satisfy it.
+    counted, own : bool
+        Whether it is counted in the score, and whether it is ours.
+    cells : list of Cell
+        One for each column.
+    causes : list of str
+        Why it does not hold, or what was ruled out, where it is not reproduced.
+    was : list of str
+        The first wording, with its verdict in each column, if the claim was restated.
+    """
+
+    text: str
+    expected: str
+    counted: bool
+    own: bool
+    cells: list[Cell]
+    causes: list[str]
+    was: list[str]
+
+    @property
+    def verdicts(self) -> str:
+        """The verdicts of all columns as names of CSS classes."""
+        return " ".join(dict.fromkeys(cell.kind for cell in self.cells))
+
+
+@dataclass(frozen=True)
+class PaperView:
+    """A paper with its items; our own goals come last."""
+
+    about: claims.Paper
+    entries: list[tuple[Entry, list[ClaimView]]]
+
+
+def papers(entries: Iterable[Entry]) -> list[PaperView]:
+    """Return what the report shows of each paper."""
+    return [
+        PaperView(claims.paper(name), [(entry, claims_of(entry)) for entry in of])
+        for name, of in by_paper(entries).items()
+    ]
+
+
+def scores(entries: Iterable[Entry]) -> list[scorecard.Score]:
+    """Return the score of each paper and column."""
+    return scorecard.scores([row for entry in entries for shown in entry.columns for row in shown.rows])
+
+
+def claims_of(entry: Entry) -> list[ClaimView]:
+    """Return an item's claims, each with all columns side by side."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for shown in entry.columns:
+        for row in shown.rows:
+            found.setdefault(row["claim"], []).append(row)
+    return [_claim(rows) for rows in found.values()]
+
+
+def _claim(rows: list[dict[str, Any]]) -> ClaimView:
+    first = rows[0]
+    open_ = [row for row in rows if row["verdict"] not in (Verdict.REPRODUCED, Verdict.NOT_RUN)]
+    causes = _by_column(rows, [(row["column"], sentence) for row in open_ for sentence in row["because"]])
+    causes += _by_column(
+        rows, [(row["column"], f"Cause unknown; ruled out: {each}") for row in open_ for each in row["ruled_out"]]
+    )
+    was = [
+        (row["column"], f"First wording: {row['was']['text']} ({row['was']['expected']}): {row['was']['verdict']}")
+        for row in rows
+        if row["was"]
+    ]
+    cells = [Cell(row["column"], row["measured"], row["verdict"], remarks(row)) for row in rows]
+    return ClaimView(
+        first["text"], first["expected"], first["counted"], first["own"], cells, causes, _by_column(rows, was)
+    )
+
+
+def _by_column(rows: list[dict[str, Any]], said: list[tuple[str, str]]) -> list[str]:
+    """Join equal sentences about several columns; a sentence about some columns only names them."""
+    columns: dict[str, list[str]] = {}
+    for column, sentence in said:
+        columns.setdefault(sentence, []).append(column)
+    every = len(rows)
+    return [each if len(of) == every else f"{each} (column {', '.join(of)})" for each, of in columns.items()]
+
+
+def environment() -> jinja2.Environment:
+    """Return the templates' environment. Text is escaped in all templates of HTML."""
+    made = jinja2.Environment(
+        loader=jinja2.PackageLoader("rdcnlab.app.site"),
+        autoescape=lambda name: name is not None and ".html" in name,
+        undefined=jinja2.StrictUndefined,
+        keep_trailing_newline=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals["verdicts"] = [str(each) for each in Verdict]
+    made.filters["duration"] = duration
+    return made
+
+
+def duration(seconds: float) -> str:
+    """Return a time in words, such as ``1.5 min``."""
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.1f} min" if seconds < 3600 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many items: what is checked before, what is run in which order, what an error or Ctrl-C leaves."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rdcnlab.app import notebooks
+from rdcnlab.app.reproduce.all import Reproduced, reproduce
+from rdcnlab.app.reproduce.display import Display
+from rdcnlab.app.reproduce.plan import plan, work
+from rdcnlab.fields.errors import InputError
+from rdcnlab.papers import aykurt
+from rdcnlab.runs.shipped import Shipped
+from rdcnlab.runs.store import Store
+from rdcnlab.scenario import Scenario
+from tests.fake_engine import FAILS
+
+QUICK = {"profile": "quick", "workers": None}
+
+
+@pytest.fixture
+def own_store(fake_engine: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Store:
+    monkeypatch.setenv("RDCNLAB_STORE", str(tmp_path / "runs"))
+    return Store(tmp_path / "runs", shipped=Shipped(tmp_path / "none"))
+
+
+def test_a_parameter_that_one_notebook_lacks_is_refused_before_anything_runs(own_store: Store, tmp_path: Path) -> None:
+    # table I has no parameter `size`; figure 3 has, and would run first
+    with pytest.raises(InputError, match="parameter size of aykurt/tab1"):
+        reproduce([aykurt.fig3, aykurt.tab1], {**QUICK, "size": "16 MB"}, tmp_path / "out", progress=False)
+    with pytest.raises(InputError, match="periods_ms"):
+        reproduce([aykurt.fig4], {**QUICK, "periods_ms": [7]}, tmp_path / "out", progress=False)
+    assert own_store.empty
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_plan_has_the_cheapest_item_first_and_no_run_twice(own_store: Store) -> None:
+    kinds = [aykurt.fig4, aykurt.fig5, aykurt.tab1]
+    jobs = plan(kinds, {"profile": "quick", "seeds": 2}, own_store)
+    costs = [job.work for job in jobs]
+    assert costs == sorted(costs)
+    asked = [scenario.hash for job in jobs for batch in job.batches for scenario in batch.missing]
+    assert len(asked) == len(set(asked))
+    # figures 4 and 5 share runs, which therefore are in one job only
+    alone = sum(job.missing for kind in kinds for job in plan([kind], {"profile": "quick", "seeds": 2}, own_store))
+    assert 0 < len(asked) < alone
+
+
+def test_the_work_of_a_run_is_what_its_flows_can_send_until_its_limit(two_flows: Scenario) -> None:
+    assert work(two_flows) == 2 * 16 * 2**20
+    # 10 Gb/s for 5 ms are 6.25 MB for each flow
+    assert work(two_flows.with_(**{"limit": "5 ms", "jitter.start": 0})) == 2 * 6_250_000
+
+
+def test_the_display_counts_and_estimates_the_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    display = Display(items=3, runs=4, work=40.0, shown=False)
+    assert display.line() == "0 of 3 items, 0 of 4 missing runs"
+    now = 110.0
+    display.works_on("aykurt/fig4")
+    display.ran(10.0, failed=False)
+    # 10 s for a quarter of the work
+    assert display.left_s == 30.0
+    assert display.line() == "0 of 3 items, 1 of 4 missing runs, about 30 s left for runs: aykurt/fig4"
+    display.ran(10.0, failed=True)
+    display.executed(failed=False)
+    assert display.line() == "1 of 3 items, 2 of 4 missing runs, about 10 s left for runs, 1 failed: aykurt/fig4"
+
+
+@pytest.mark.slow
+def test_an_item_that_fails_leaves_the_others_complete(
+    own_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    points = aykurt.fig8a.points
+
+    def one_fails(item: Any) -> list[Scenario]:
+        return [scenario.with_(seed=FAILS) if not at else scenario for at, scenario in enumerate(points(item))]
+
+    monkeypatch.setattr(aykurt.fig8a, "points", one_fails)
+    ended: list[Reproduced] = []
+    found = reproduce([aykurt.fig8a, aykurt.tab1], QUICK, tmp_path / "out", progress=False, ended=ended.append)
+    failed, done = found
+    assert "1 of 6 runs failed" in failed.error
+    assert failed.runs == 5
+    assert failed.notebook is None
+    assert done.error == ""
+    assert done.notebook == tmp_path / "out" / "aykurt" / "tab1.ipynb"
+    assert {row["item"] for row in done.rows} == {"tab1"}
+    assert {each.name for each in ended} == {"aykurt/fig8a", "aykurt/tab1"}
+    # started again it has nothing left to run but the failed one
+    (job,) = plan([aykurt.fig8a], QUICK, own_store)
+    assert job.missing == 1
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_everything_and_keeps_finished_runs(own_store: Store, tmp_path: Path) -> None:
+    script = (
+        "from rdcnlab.app.cli import main\nimport sys\n"
+        "if __name__ == '__main__':\n    sys.argv = ['', 'reproduce', 'aykurt/tab1', 'aykurt/fig3']\n    main()\n"
+    )
+    (tmp_path / "go.py").write_text(script)
+    process = subprocess.Popen(
+        [sys.executable, "go.py"], cwd=tmp_path, start_new_session=True, stderr=subprocess.PIPE, text=True
+    )
+    until = time.monotonic() + 120
+    while own_store.empty and process.poll() is None and time.monotonic() < until:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert "finished runs are kept" in said
+    assert "Traceback" not in said
+    assert not own_store.empty
+    # no notebook that looks complete but is not
+    for path in (tmp_path / "out").rglob("*.ipynb"):
+        assert path.name.endswith(".part.ipynb") or "application/papermill" not in path.read_text()
+
+
+def test_a_failed_notebook_is_kept_under_another_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Fails(Exception):
+        ename, evalue = "KeyError", "'main'"
+
+    import papermill
+
+    def fails(source: Path, target: Path, **_: Any) -> None:
+        target.write_text("{}")
+        raise Fails
+
+    monkeypatch.setattr(papermill, "execute_notebook", fails)
+    monkeypatch.setattr(papermill, "PapermillExecutionError", Fails)
+    with pytest.raises(Exception, match="the notebook aykurt/fig4 failed: KeyError"):
+        notebooks.execute(notebooks.path(aykurt.fig4), tmp_path / "fig4.ipynb", {})
+    assert [path.name for path in tmp_path.iterdir()] == ["fig4.failed.ipynb"]

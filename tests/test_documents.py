@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every block of YAML, Python and shell commands in the documents works.
+
+Files that a document writes (their first line is ``# name.yaml: ...``) are there for its commands. Blocks of Python of
+a document run one after the other and share their names. Runs are made by the engine for tests, so this takes seconds.
+A block that cannot run here has a comment before it, ``<!-- not executed: reason -->``.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import signal
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from rdcnlab.app.cli import main
+from rdcnlab.papers.claims import ItemClaims
+from rdcnlab.scenario import Scenario, described
+from tests.conftest import TWO_FLOWS
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = sorted(
+    [*(ROOT / "docs").rglob("*.md"), *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "p4/README.md"))]
+)
+_BLOCK = re.compile(
+    r"^(?:<!-- not executed: ([^\n]+) -->\n)?```(yaml|python|sh|bash)\n(.*?)^```$", re.DOTALL | re.MULTILINE
+)
+_NAMED = re.compile(r"# ([a-z0-9-]+\.(?:yaml|py))\b")
+#: Commands that change the machine, with the reason why they are not executed.
+_NOT_HERE = {
+    "sudo": "needs root",
+    "git": "clones this repository",
+    "make": "its target is checked to exist",
+    "docker": "needs Docker",
+    ".venv/bin/uv": "changes the lock file",
+    "cd": "is part of the line before",
+}
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of a document: its line, its language, its text, and why it is not executed."""
+
+    line: int
+    language: str
+    text: str
+    reason: str
+
+    @property
+    def name(self) -> str:
+        """The file that the block is, or nothing."""
+        found = _NAMED.match(self.text)
+        return found[1] if found else ""
+
+
+def blocks(document: Path) -> list[Block]:
+    text = document.read_text(encoding="utf-8")
+    return [
+        Block(text[: found.start()].count("\n") + 1, found[2], found[3], found[1] or "")
+        for found in _BLOCK.finditer(text)
+    ]
+
+
+def of(languages: str) -> list[Any]:
+    """Return the blocks that are executed, as parameters of a test."""
+    return [
+        pytest.param(document, block, id=f"{document.relative_to(ROOT)}:{block.line}")
+        for document in DOCUMENTS
+        for block in blocks(document)
+        if block.language in languages.split() and not block.reason
+    ]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake_engine: None) -> Path:
+    monkeypatch.setenv("RDCNLAB_STORE", str(tmp_path / "runs"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write_files(document: Path, folder: Path) -> None:
+    """Write the files that a document shows, and those that its scenarios name."""
+    for block in blocks(document):
+        if block.name:
+            (folder / block.name).write_text(block.text)
+    shutil.copy(ROOT / "p4" / "examples" / "parity.json", folder)
+
+
+def completed(data: dict[str, Any]) -> dict[str, Any]:
+    """Return a scenario that has what a fragment leaves out: flows of the README, or a flow between two hosts."""
+    if "network" not in data:
+        return {**TWO_FLOWS, **data}
+    if "flows" not in data:
+        network = data["network"]
+        if isinstance(network, dict) and "fabric" not in network and "hosts" not in network:
+            ends = {"name": "s1", "at": "left", "rate": "1 Gb/s"}, {"name": "r1", "at": "right", "rate": "1 Gb/s"}
+            link = {"name": "l1", "between": ["left", "right"], "rate": "1 Gb/s", "buffer": "1 MB"}
+            data = {**data, "network": {**network, "hosts": list(ends), "links": [link]}}
+            return {**data, "flows": [{"name": "f", "src": "s1", "dst": "r1", "size": "1 MB"}]}
+        return {**data, "flows": [{"name": "f", "src": "h1", "dst": "h9", "size": "1 MB"}]}
+    return data
+
+
+@pytest.mark.parametrize(("document", "block"), of("yaml"))
+def test_yaml(document: Path, block: Block, here: Path) -> None:
+    write_files(document, here)
+    data = yaml.safe_load(block.text)
+    if isinstance(data, list):
+        for item in data:
+            ItemClaims.model_validate(item)
+        return
+    whole = completed(data)
+    Scenario.from_dict(whole, text=True, directory=here)
+    jsonschema.Draft202012Validator(described.schema()).validate(whole)
+
+
+@pytest.mark.parametrize("document", dict.fromkeys(each.values[0] for each in of("python")), ids=lambda path: path.name)
+def test_python(document: Path, here: Path) -> None:
+    write_files(document, here)
+    names: dict[str, Any] = {"scenario": Scenario.from_dict(TWO_FLOWS)}
+    for block in blocks(document):
+        if block.language == "python" and not block.reason:
+            if block.name:
+                compile(block.text, block.name, "exec")  # a file of its own, which another process imports
+            else:
+                exec(compile(block.text, f"{document.name}:{block.line}", "exec"), names)
+
+
+@pytest.mark.parametrize(("document", "block"), of("sh bash"))
+def test_commands(document: Path, block: Block, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_files(document, here)
+    targets = set(re.findall(r"^([a-z0-9]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for line in block.text.splitlines():
+        for command in line.split(" && "):
+            words = shlex.split(command, comments=True)
+            if not words:
+                continue
+            if words[0] == "make":
+                assert set(words[1:]) <= targets, line
+            elif words[0] not in _NOT_HERE:
+                assert words[0].endswith("rdcnlab"), f"{line}: a command that this test does not know"
+                run(words[1:], here, monkeypatch)
+
+
+def run(arguments: list[str], here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the command line in this process, with what follows ``>`` as a file for its output."""
+    if ">" in arguments:
+        arguments = arguments[: arguments.index(">")]
+    monkeypatch.setattr(sys, "argv", ["rdcnlab", *arguments])
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    code: object = 0
+    try:
+        main()
+    except SystemExit as ended:
+        code = ended.code
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    assert not code, arguments
+
+
+def test_the_documents_have_blocks_and_reasons_are_few() -> None:
+    found = [block for document in DOCUMENTS for block in blocks(document)]
+    assert len(found) > 30
+    fenced = sum(len(re.findall(r"^```(?:yaml|python|sh|bash)$", each.read_text(), re.MULTILINE)) for each in DOCUMENTS)
+    assert len(found) == fenced  # no block escapes this test
+    assert sum(bool(block.reason) for block in found) * 3 < len(found)
