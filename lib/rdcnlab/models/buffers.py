@@ -127,7 +127,7 @@ def _model(core: Any, features: Callable[[pd.DataFrame], pd.DataFrame], *, logs:
 
 
 def _network(width: int, decay: float) -> MLPRegressor:
-    return MLPRegressor((width, width), solver="lbfgs", alpha=decay, max_iter=2000, random_state=0)
+    return MLPRegressor(hidden_layer_sizes=(width, width), solver="lbfgs", alpha=decay, max_iter=2000, random_state=0)
 
 
 def _process(dimensions: int) -> MultiOutputRegressor:
