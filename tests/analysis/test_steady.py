@@ -22,7 +22,7 @@ def autoregressive(count: int, share: float, seed: int) -> npt.NDArray[np.float6
 
 @pytest.mark.parametrize(("share", "count"), [(0.0, 200), (0.8, 1000), (0.95, 4000)])
 def test_the_interval_has_the_mean_in_it(share: float, count: int) -> None:
-    """Of 300 series, 95 % should; between 89 and 99 % is four standard deviations of such a count, and a bias of 2 %."""
+    """Of 300 series, 95 % should: 89 to 99 % are four standard deviations of such a count, and a bias of 1 %."""
     found = [steady.steady(autoregressive(count, share, seed), 10, start=0) for seed in range(300)]
     held = np.mean([abs(each.mean) <= each.error for each in found if each.enough])
     assert 0.89 <= held <= 0.99
@@ -30,7 +30,7 @@ def test_the_interval_has_the_mean_in_it(share: float, count: int) -> None:
 
 
 def test_independent_values_would_claim_too_much_of_dependent_ones() -> None:
-    """With a share of 0.95 the variance of the mean is (1 + 0.95) / (1 - 0.95) = 39 times that of independent values."""
+    """With a share of 0.95 the mean has (1 + 0.95) / (1 - 0.95) = 39 times the variance of independent values."""
     x = autoregressive(4000, 0.95, 1)
     error = steady.steady(x, 10, start=0).error
     naive = 1.96 * x.std() / np.sqrt(len(x))

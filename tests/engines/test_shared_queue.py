@@ -48,7 +48,14 @@ def shared(**changes: object) -> Scenario:
     queue = {"rate": "500 Mb/s", "buffer": "200 kB", "ecn_threshold": "20 kB", "red": red}
     made = Scenario.from_dict(
         {
-            "network": {"fabric": "shared-queue", "near": 2, "far": 2, "far_rtt": "1 ms", "host_rate": "1 Gb/s", **queue},
+            "network": {
+                "fabric": "shared-queue",
+                "near": 2,
+                "far": 2,
+                "far_rtt": "1 ms",
+                "host_rate": "1 Gb/s",
+                **queue,
+            },
             "flows": flows,
             "limit": "300 ms",
             "probes": {"tcp": "none", "bin": "10 ms"},
@@ -79,9 +86,7 @@ def test_counts_are_those_of_records(run: Run) -> None:
     _check_snapshots(shared(**counts), events[looks], recorded["events"], counted["queues"])
 
 
-def _check_snapshots(
-    scenario: Scenario, looks: pd.DataFrame, packets: pd.DataFrame, queues: pd.DataFrame
-) -> None:
+def _check_snapshots(scenario: Scenario, looks: pd.DataFrame, packets: pd.DataFrame, queues: pd.DataFrame) -> None:
     """A snapshot has what came less what left until the last departure before it; see `queues._standing`."""
     here = packets[packets["link"] == "shared"]
     came, left = (here[here["event"] == name] for name in ("enqueue", "dequeue"))
@@ -120,7 +125,7 @@ def test_snapshots_are_a_poisson_process() -> None:
 
 
 @pytest.mark.guest
-def test_the_queue_is_that_of_the_scenario(kernel: build.Kernel) -> None:  # noqa: ARG001  (needs the plan only)
+def test_the_queue_is_that_of_the_scenario(kernel: build.Kernel) -> None:
     from rdcnlab.engines.kernel.plan import compile_plan
 
     (link,) = compile_plan(shared())["switches"][0]["links"]

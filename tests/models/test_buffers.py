@@ -21,7 +21,9 @@ def rows(count: int, condition: tuple[float, int] | None = None, *, noise: float
     length = 0.6 * settings["max_kB"] + 0.4 * settings["min_kB"]
     length = np.where(length > settings["ecn_kB"], length, settings["ecn_kB"])
     share = 100 * np.where(
-        settings["max_kB"] < settings["ecn_kB"], 0.02, 1 - 300 / (settings["rate_gbps"] * 6.25 + np.maximum(length, 300))
+        settings["max_kB"] < settings["ecn_kB"],
+        0.02,
+        1 - 300 / (settings["rate_gbps"] * 6.25 + np.maximum(length, 300)),
     )
     share = np.clip(share * (1 + noise * rng.normal(size=count)), 0, 100)
     return settings.assign(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Heat maps over two thresholds, with the number of each setting, and rank correlations along their rows and columns."""
+"""Heat maps over two thresholds with the number of each setting, and rank correlations along rows and columns."""
 
 from __future__ import annotations
 

@@ -56,8 +56,8 @@ def outcomes(runs: Runs) -> pd.DataFrame:
     -------
     DataFrame
         ``run``, ``seed``, ``engine``; ``share`` (percent of CUBIC), ``drops`` (packets, in 120 s), ``average_kB``
-        and ``longest_kB`` (of the queue); ``share_error``, ``drops_error``, ``average_kB_error``: half the width of the 95 %
-        interval over batches; ``used`` (percent of the line's rate); ``start_drops`` (in the warm-up); ``warm_s``,
+        and ``longest_kB`` (of the queue); ``share_error``, ``drops_error``, ``average_kB_error``: half the width of the
+        95 % interval over batches; ``used`` (percent of the line's rate); ``start_drops`` (in the warm-up); ``warm_s``,
         ``length_s``; ``doubt`` (why the run is too short; empty if it is long enough).
     """
     rows = [{"run": number, **outcome(runs, number)} for number in range(len(runs))]
@@ -113,7 +113,7 @@ def series(runs: Runs, number: int) -> pd.DataFrame:
     by_group = by_group.reindex(index=range(count), columns=[CUBIC, DCTCP], fill_value=0)
     total = by_group.sum(axis=1)
     queue = runs.frame(run, "queues")
-    queue = queue[queue["link"] == LINK].set_index("bin").reindex(range(count), fill_value=0)
+    queue = queue[queue["link"] == LINK].set_index("bin").drop(columns="link").reindex(range(count), fill_value=0)
     return pd.DataFrame(
         {
             "share": (100 * by_group[CUBIC] / total.where(total > 0)).fillna(0.0),

@@ -7,8 +7,8 @@ is not that of independent observations. The method of batch means (Law, Simulat
 
 1. *Warm-up.* The beginning that is left out is the one for which the standard error of the rest is smallest (MSER;
    White 1997). At most half of the observations may be left out. If the minimum is there, the run is still warming up.
-2. *Batches.* There are `MOST` batches. As long as the means of neighbouring batches are correlated, pairs of batches are
-   joined (von Neumann's test at 5 %, one-sided). With fewer than `LEAST` batches the run is too short.
+2. *Batches.* There are `MOST` batches. As long as the means of neighbouring batches are correlated, pairs of batches
+   are joined (von Neumann's test at 5 %, one-sided). With fewer than `LEAST` batches the run is too short.
 3. *Error.* The 95 % interval of Student's t over the means of batches. It must be below a tolerance.
 """
 
@@ -109,7 +109,7 @@ def warm_up(values: npt.ArrayLike) -> int:
 
 
 def batches(values: npt.ArrayLike, count: int) -> Floats:
-    """Return the means of so many batches of equal length; observations at the beginning that are left over are lost."""
+    """Return the means of so many batches of equal length; left-over observations at the beginning are not used."""
     x = np.asarray(values, dtype=float)
     length = len(x) // count
     means: Floats = x[len(x) - count * length :].reshape(count, length).mean(axis=1)

@@ -23,7 +23,7 @@ def sliders(made: Predictor | None = None) -> Any:
     made : Predictor, optional
         The model; by default the shipped one.
     """
-    import ipywidgets as widgets
+    import ipywidgets as widgets  # type: ignore[import-untyped]
 
     made = gaussian.best() if made is None else made
     rates, rtts = made.about["ranges"]["rate_gbps"], made.about["ranges"]["rtt_ms"]
@@ -71,12 +71,16 @@ def _slider(widgets: Any, name: str, ends: list[float], wide: Any) -> Any:
 
 def _show(answer: Answer, made: Predictor) -> None:
     import pandas as pd
-    from IPython.display import display
+    from IPython import display as notebook
+
+    display: Any = notebook.display
 
     rows = pd.DataFrame(answer.rows())
     at = rows.iloc[0]
     red = "drop-tail" if at["min_kB"] == at["max_kB"] else f"early drop from {at['min_kB']:g} kB"
-    print(f"ECN threshold {at['ecn_kB']:g} kB, drop threshold {at['max_kB']:g} kB, {red}; cost {answer.proposal.cost:.3f}")
+    print(
+        f"ECN threshold {at['ecn_kB']:g} kB, drop threshold {at['max_kB']:g} kB, {red}; cost {answer.proposal.cost:.3f}"
+    )
     display(rows[[name for name in _COLUMNS if name in rows]].set_index("outcome").round(1))
     if answer.doubt:
         print(f"The run is short for its errors: {answer.doubt}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tune a shared buffer: propose thresholds with the model, run them, and say what was predicted and what was measured."""
+"""Tune a shared buffer: propose thresholds with the model, run them, and say what was predicted and measured."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
+from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 from rdcnlab.analysis import figures, heat, sharing
@@ -51,7 +52,9 @@ class Answer:
         setting = {name: float(self.proposal.setting[name]) for name in ("ecn_kB", "min_kB", "max_kB")}
         rows = []
         for name in sharing.OUTCOMES:
-            predicted = {each: float(self.proposal.predicted[f"{name}{each and ' '}{each}"]) for each in ("", "low", "high")}
+            predicted = {
+                each: float(self.proposal.predicted[f"{name}{each and ' '}{each}"]) for each in ("", "low", "high")
+            }
             row: dict[str, Any] = {
                 **setting,
                 "outcome": name,
@@ -136,8 +139,10 @@ def drawn(made: Predictor, objective: Objective) -> Figure:
         figure = figures.Drawing(figsize=(12.0, 3.4), layout="constrained")
         for ax, (values, title, colors, (low, high)) in zip(figure.subplots(1, 3), parts, strict=True):
             table = tail.assign(value=values).pivot(index="ecn_kB", columns="max_kB", values="value")
-            table = table.rename_axis(index="ECN threshold [kB]", columns="drop threshold [kB]").rename(index=int, columns=int)
+            table = table.rename_axis(index="ECN threshold [kB]", columns="drop threshold [kB]").rename(
+                index=int, columns=int
+            )
             heat.draw(
-                ax, table, heat.Normalize(low, high), title=title, label="", text=lambda value: "", map_=colors  # noqa: ARG005
+                ax, table, Normalize(low, high), title=title, label="", text=lambda value: "", map_=colors  # noqa: ARG005
             )  # fmt: skip
     return figure

@@ -117,7 +117,9 @@ def _released(values: Floats) -> Floats:
     return found
 
 
-def _model(core: Any, features: Callable[[pd.DataFrame], pd.DataFrame], *, logs: bool = False) -> TransformedTargetRegressor:
+def _model(
+    core: Any, features: Callable[[pd.DataFrame], pd.DataFrame], *, logs: bool = False
+) -> TransformedTargetRegressor:
     """Return an untrained model of all outcomes: features, everything scaled to variance 1, and an estimator."""
     steps = [FunctionTransformer(features), StandardScaler(), core]
     scaled: Any = StandardScaler()

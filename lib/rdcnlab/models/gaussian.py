@@ -243,7 +243,9 @@ def suggested(made: Predictor, pool: pd.DataFrame, count: int, rows: pd.DataFram
         chosen.append(at)
         left = left.drop(index=at)
         mean, _ = now.processes.predict(one)
-        known = pd.concat([known, pd.concat([one[list(SETTINGS)], released(mean, one.index)], axis=1)], ignore_index=True)
+        known = pd.concat(
+            [known, pd.concat([one[list(SETTINGS)], released(mean, one.index)], axis=1)], ignore_index=True
+        )
         now = Predictor(processes(known, made.processes), made.factors, made.about)
     return pool.loc[chosen]
 

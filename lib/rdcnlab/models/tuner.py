@@ -142,15 +142,15 @@ def proposed(made: Predictor, objective: Objective) -> Proposal:
     settings = objective.settings(made)
     found = made.predict(settings)
     cost = objective.cost(found)
-    at = cost.idxmin()
-    predicted = found.loc[at]
+    at = int(cost.to_numpy().argmin())
+    predicted: pd.Series[float] = found.iloc[at]
     unsure = tuple(
         name
         for name in OUTCOMES
         if max(predicted[f"{name} high"] - predicted[name], predicted[name] - predicted[f"{name} low"])
         > tolerance(name, predicted[name])
     )
-    return Proposal(settings.loc[at], predicted, float(cost[at]), unsure)
+    return Proposal(settings.iloc[at], predicted, float(cost.iloc[at]), unsure)
 
 
 def drawn(made: Predictor, count: int, seed: int = 0) -> list[Objective]:

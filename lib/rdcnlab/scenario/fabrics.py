@@ -313,8 +313,8 @@ class WideArea(Fabric):
 class SharedQueue(Queued):
     """Two groups of senders, near and far, and one receiver behind one queue: the link ``shared``.
 
-    Senders are ``n1``, ``n2`` ... and ``f1``, ``f2`` ...; the receiver is ``r``. There is one switch. Data take the link
-    ``shared``, with `rate`, `delay` and the queue; ACKs bypass it. The senders' cables have `host_rate`.
+    Senders are ``n1``, ``n2`` ... and ``f1``, ``f2`` ...; the receiver is ``r``. There is one switch. Data take the
+    link ``shared``, with `rate`, `delay` and the queue; ACKs bypass it. The senders' cables have `host_rate`.
 
     Parameters
     ----------

@@ -16,8 +16,8 @@ from rdcnlab.scenario import BYPASS, DARK, Scenario
 COUNTED = np.dtype(
     [("bytes", "<u8"), ("bin", "<u4"), ("packets", "<u4"), ("link", "<u2"), ("dport", "<u2"), ("unused", "<u4")]
 )
-#: Queues of lines in bins, as ``inside/tools/tally.c`` writes them: the integral of the length over time in B ns, and the
-#: maximum in bytes; and queues at instants in ns since the start.
+#: Queues of lines in bins, as ``inside/tools/tally.c`` writes them: the integral of the length over time in B ns, and
+#: the maximum in bytes; and queues at instants in ns since the start.
 STANDING = np.dtype([("area", "<u8"), ("bin", "<u4"), ("most", "<u4"), ("link", "<u2"), ("unused", "<u2", 3)])
 SNAPSHOTS = np.dtype([("time", "<u8"), ("length", "<u4"), ("link", "<u2"), ("unused", "<u2")])
 #: Captured packets: ns since the start, index of the host in `Probes.capture`, ports, bytes of the frame, direction.

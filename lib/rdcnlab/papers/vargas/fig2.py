@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 
 from rdcnlab.analysis import figures, heat
 from rdcnlab.analysis.measured import Measured, means
-from rdcnlab.papers.item import Cause
 from rdcnlab.papers.vargas.grids import ROWS, Grid
 from rdcnlab.runs.frame import Runs
 
@@ -53,16 +52,10 @@ class Fig2(Grid):
             right.legend(fontsize=7)
         return figure
 
-    def causes(self) -> list[Cause]:
-        """Return the grid with segments of 536 B, the default of ns-3."""
-        small = self.changed(profile=self.profile, mtu=588, ecn_kB=(25, 100, 400), drop_kB=(600, 1200, 1800))
-        return [Cause("cubic-dominates", small)]
-
 
 def _extreme(shares: pd.DataFrame, *, lowest: bool) -> Measured:
     """Measure the smallest or the largest share of CUBIC, with its setting."""
     if not len(shares):
         return Measured()
-    at = shares["mean"].idxmin() if lowest else shares["mean"].idxmax()
-    ecn, drop = at
-    return Measured.by_case(shares.loc[[at]], "ECN {:g} kB, drop {:g} kB" if len(at) == 2 else f"{ecn}, {drop}")
+    at = int(shares["mean"].to_numpy().argmin() if lowest else shares["mean"].to_numpy().argmax())
+    return Measured.by_case(shares.iloc[[at]], "ECN {:g} kB, drop {:g} kB")

@@ -36,7 +36,7 @@ FEW = 1000
 _RED = {"quick": (1000, 1800), "paper": (400, 800, 1200, 1800)}
 
 
-def stated() -> pd.DataFrame:
+def paper_table() -> pd.DataFrame:
     """Return the paper's table of drops, by ECN threshold (rows) and drop threshold (columns) in kB."""
     return pd.DataFrame(STATED, pd.Index(ECN_KB, name=ROWS), pd.Index(DROP_KB, name=COLUMNS), dtype=float)
 
@@ -95,9 +95,15 @@ class Fig3(Grid):
             figure = figures.Drawing(figsize=(11.5, 3.6), layout="constrained")
             left, right = figure.subplots(1, 2)
             norm = LogNorm(100, 1e5)
-            for ax, table, title in ((left, ours, f"here: {self.where()}"), (right, stated(), "stated by the paper")):
+            for ax, table, title in ((left, ours, f"here: {self.where()}"), (right, paper_table(), "stated by the paper")):
                 heat.draw(
-                    ax, table.clip(lower=1), norm, title=title, label="drops in 120 s", text="{:.0f}".format, map_="rocket_r"
+                    ax,
+                    table.clip(lower=1),
+                    norm,
+                    title=title,
+                    label="drops in 120 s",
+                    text="{:.0f}".format,
+                    map_="rocket_r",
                 )
         return figure
 
@@ -108,5 +114,7 @@ def _correlation(of: pd.DataFrame, one: str, other: str) -> float:
 
 
 def _stated(ecn: float, drop: float) -> float:
-    table = stated()
-    return float(table.loc[ecn, drop]) if ecn in table.index and drop in table.columns else float("nan")
+    table = paper_table()
+    if ecn not in table.index or drop not in table.columns:
+        return float("nan")
+    return float(table.to_numpy()[table.index.get_loc(ecn), table.columns.get_loc(drop)])

@@ -89,7 +89,14 @@ def _scenario(setting: Setting, mtu: int, length_s: int) -> Scenario:
     known = preset("vargas")
     groups = (("d", "n", "dctcp", known.fabric["near"]), ("c", "f", "cubic", known.fabric["far"]))
     flows = [
-        {"name": f"{name}{sender}-{flow}", "src": f"{host}{sender}", "dst": "r", "path": "shared", "size": ENDLESS, "cc": cc}
+        {
+            "name": f"{name}{sender}-{flow}",
+            "src": f"{host}{sender}",
+            "dst": "r",
+            "path": "shared",
+            "size": ENDLESS,
+            "cc": cc,
+        }
         for name, host, cc, senders in groups
         for sender in range(1, senders + 1)
         for flow in range(1, FLOWS + 1)
@@ -114,7 +121,9 @@ def _scenario(setting: Setting, mtu: int, length_s: int) -> Scenario:
     )
 
 
-def grid(rate_gbps: float, rtt_ms: int, ecn: tuple[int, ...] = ECN_KB, drop: tuple[int, ...] = DROP_KB) -> list[Setting]:
+def grid(
+    rate_gbps: float, rtt_ms: int, ecn: tuple[int, ...] = ECN_KB, drop: tuple[int, ...] = DROP_KB
+) -> list[Setting]:
     """Return the settings of figures 2 and 3: drop-tail, row by row."""
     return [Setting(each, at, at, 5.0, rate_gbps, rtt_ms) for each in ecn for at in drop]
 

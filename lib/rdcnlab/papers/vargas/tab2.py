@@ -14,7 +14,6 @@ from rdcnlab.analysis.intervals import Estimate
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.quantities import whole
 from rdcnlab.models import buffers, gaussian
-from rdcnlab.papers.item import Cause
 from rdcnlab.papers.vargas.dataset import SINGLE, Dataset
 from rdcnlab.runs.frame import Runs
 
@@ -112,9 +111,12 @@ class Tab2(Dataset):
                 ax.plot([place - 0.3, place + 0.3], [r2.mean()] * 2, color=figures.look("cubic").color)
                 expected = self.expected(f"r2-{name}")
                 if expected is not None and name in ROWS:
-                    bound = expected.near if expected.near is not None else expected.at_least
+                    bound = expected.at_least if expected.near is None else expected.near
+                    assert bound is not None  # claims of the table are of these two forms
                     ax.plot(place, bound, "_", color=figures.REFERENCE, markersize=22, markeredgewidth=2)
-            ax.set_xticks(range(len(names)), [name.replace("-", "\n", 1).replace("-", " ") for name in names], fontsize=7)
+            ax.set_xticks(
+                range(len(names)), [name.replace("-", "\n", 1).replace("-", " ") for name in names], fontsize=7
+            )
             ax.set(ylabel="R2 on other settings", ylim=(-0.55, 1.05), title="grey: stated by the paper, or our goal")
         return figure
 
@@ -122,10 +124,6 @@ class Tab2(Dataset):
         """Return the predictor of the tuner, trained on all runs; it is shipped."""
         rows = sharing.outcomes(runs)
         return [gaussian.trained(rows)] if len(rows) >= gaussian.LEAST_ROWS else []
-
-    def causes(self) -> list[Cause]:
-        """Return no experiments yet."""
-        return []
 
 
 def _scores(item: Tab2, runs: Runs) -> pd.DataFrame:

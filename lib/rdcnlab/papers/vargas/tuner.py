@@ -70,7 +70,7 @@ class Tuner(Item):
         for number, (proposal, point) in enumerate(zip(self.proposals, self.points(), strict=True)):
             place = places.get(point.with_(**changes).hash)
             if place is not None:
-                part = proposal.compared(found.set_index("run").loc[place])
+                part = proposal.compared(found[found["run"] == place].iloc[0])
                 parts.append(part.reset_index().assign(objective=number, unsure=bool(proposal.unsure)))
         return pd.concat(parts, ignore_index=True)
 
@@ -79,7 +79,9 @@ class Tuner(Item):
         found = self.compared(runs)
         close = found.groupby("objective")["close"].all()
         return {
-            "close": Measured.one(100 * float(close.mean()), f"{int(close.sum())} of {len(close)} in all four outcomes"),
+            "close": Measured.one(
+                100 * float(close.mean()), f"{int(close.sum())} of {len(close)} in all four outcomes"
+            ),
             "inside": Measured.one(100 * float(found["inside"].mean()), f"{len(found)} outcomes"),
         }
 
@@ -103,5 +105,5 @@ class Tuner(Item):
 
 def setting_of(row: pd.Series[float]) -> Setting:
     """Return the setting of a row of the model's settings."""
-    thresholds = (round(float(row[name])) for name in ("ecn_kB", "min_kB", "max_kB"))
-    return Setting(*thresholds, float(row["probability"]), float(row["rate_gbps"]), round(float(row["rtt_ms"])))
+    ecn, low, high = (round(float(row[name])) for name in ("ecn_kB", "min_kB", "max_kB"))
+    return Setting(ecn, low, high, float(row["probability"]), float(row["rate_gbps"]), round(float(row["rtt_ms"])))
