@@ -32,17 +32,18 @@ lab.call("begin", directory.encode(), 0, case["seed"], 1, 1, count, 1, 0)
 lab.call("host", 1, 10**9, 24, 0, 0)
 switch = lab.call("switch")
 lab.call("port", switch, 0, 0, 0, 0, 24)
-lab.call("link", switch, 0, case["rate"], 0, 24)
+link = case.get("link", 0)
+lab.call("link", switch, link, case["rate"], 0, 24)
 words = dict(case["queue"])
 if "pool" in case:
     lab.call("pool", switch, case["pool"])
     words["pool"] = 0
-queue(lab, switch, 0, words)
+queue(lab, switch, link, words)
 name = 0
 for arrival in case["arrivals"]:
     for _ in range(arrival["count"]):
         name += 1
-        lab.call("arrival", switch, 0, arrival["at"], arrival["length"], arrival["ecn"], name)
+        lab.call("arrival", switch, link, arrival["at"], arrival["length"], arrival["ecn"], name)
 lab.call("run", 10**13)
 """
 

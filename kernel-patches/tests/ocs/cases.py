@@ -30,8 +30,9 @@ def seen(case: dict) -> tuple[str, list[int]]:
         if "pool" in case:
             net.ocs.pool_set(0, case["pool"])
             queue["pool"] = 0
-        net.ocs.link_set(0, rate=case["rate"], queue=queue)
-        net.ocs.class_set(0, [slot(0, 0)])
+        link = case.get("link", 0)
+        net.ocs.link_set(link, rate=case["rate"], queue=queue)
+        net.ocs.class_set(0, [slot(0, link)])
         net.ocs.rule_add(0, in_if="p0")
         net.ocs.start(time.monotonic_ns(), case["seed"])
         socks = {field: net.udp(0, tos=field) for field in sorted({arrival["ecn"] for arrival in case["arrivals"]})}
@@ -40,7 +41,7 @@ def seen(case: dict) -> tuple[str, list[int]]:
             for arrival in case["arrivals"]:
                 until(begin + arrival["at"])
                 burst(socks[arrival["ecn"]], 1, arrival["count"], arrival["length"])
-        here = [row for row in rows if row.get("link") == 0]
+        here = [row for row in rows if row.get("link") == link]
     fates, marked = "", False
     for row in here:
         if row["event"] == "ocs_drop":

@@ -33,6 +33,7 @@ this span: bytes, packets, drops and marks are sums over all spans, ``mean_B`` i
     null, because the kernel does not say whose it is, and ``value`` is 1.
     ``duplicates``, with ``probes.acks`` only: start of a run of ``value`` ACKs that acknowledge nothing new.
     ``counter NAME``, with ``probes.counters`` only: a counter of TCP of a host (``link``) that is not zero at the end.
+    ``snapshot``, with ``probes.snapshots`` only: bytes that wait in the queue of a link (``value``).
     ``capture_out``, ``capture_in``, with ``probes.capture`` only: a packet of a flow leaves or reaches a host (``link``
     is the host, ``value`` the bytes of the frame).
     ``enqueue``, ``dequeue``, ``mark`` of each packet, with ``probes.packets`` only (``link`` is a link, or ``receiver``

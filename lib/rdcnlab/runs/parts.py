@@ -17,6 +17,9 @@ import pyarrow.compute as pc
 #: it. All other values are names of links.
 RECEIVER, SENDER, LINKS = "receiver", "sender", "links"
 
+#: What distinguishes rows of the table ``throughput``.
+_KEYS = ("bin", "where", "flow")
+
 
 @dataclass(frozen=True)
 class Part:
@@ -30,6 +33,9 @@ class Part:
         Only rows with this value in the column ``where``. ``links`` selects the rows of all links, None all rows.
     tick : int
         Resolution of the column ``t_ns`` in ns: each time is moved to the last ns of its tick. 1 changes nothing.
+    grouped : bool
+        Whether rows of a bin and a place are added up for all flows of a group. A group are the flows whose names are
+        the same before their first digit: ``c1-1`` and ``c10-7`` become ``c``.
 
     Examples
     --------
@@ -41,12 +47,15 @@ class Part:
     columns: tuple[str, ...] | None = None
     place: str | None = None
     tick: int = 1
+    grouped: bool = False
 
     def of(self, table: pa.Table) -> pa.Table:
         """Return this part of a table. A table that is already this part is returned unchanged."""
         kept = self.rows(table)
         if kept is not None:
             table = table.filter(pa.array(kept))
+        if self.grouped:
+            table = _added_up(table)
         if self.columns is not None:
             table = table.select(list(self.columns))
         if self.tick > 1 and "t_ns" in table.column_names:
@@ -67,7 +76,10 @@ class Part:
         # rows can be selected only if the column ``where`` is in this part
         apart = self.columns is None or "where" in self.columns
         rows = self.place == other.place or (self.place is None and apart)
-        return columns and rows and other.tick % self.tick == 0
+        # groups can be made only of what tells bins, places and flows
+        keys = self.columns is None or set(_KEYS) <= set(self.columns)
+        groups = self.grouped == other.grouped or (other.grouped and keys)
+        return columns and rows and groups and other.tick % self.tick == 0
 
     def united(self, other: Part) -> Part:
         """Return a small part that covers both parts."""
@@ -81,24 +93,28 @@ class Part:
             needed = (
                 *self.columns,
                 *other.columns,
+                *(_KEYS if self.grouped != other.grouped else ()),
                 *(("where",) if place != self.place or place != other.place else ()),
             )
             columns = tuple(dict.fromkeys(needed))
-        return Part(columns, place, math.gcd(self.tick, other.tick))
+        return Part(columns, place, math.gcd(self.tick, other.tick), self.grouped and other.grouped)
 
     def data(self) -> dict[str, Any]:
         """Return the part as plain data for JSON, without fields that have their default."""
         columns = {} if self.columns is None else {"columns": list(self.columns)}
         place = {} if self.place is None else {"place": self.place}
-        return columns | place | ({} if self.tick == 1 else {"tick": self.tick})
+        groups = {"grouped": True} if self.grouped else {}
+        return columns | place | ({} if self.tick == 1 else {"tick": self.tick}) | groups
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Part:
         """Return the part from the plain data that the method `data` returned."""
         columns = tuple(data["columns"]) if "columns" in data else None
-        return cls(columns, data.get("place"), data.get("tick", 1))
+        return cls(columns, data.get("place"), data.get("tick", 1), data.get("grouped", False))
 
 
+#: Bytes on links of each group of flows.
+GROUPS = Part(("bin", "where", "flow", "bytes"), LINKS, grouped=True)
 #: The whole table.
 WHOLE = Part()
 #: Bytes on links, and acknowledged payload.
@@ -106,6 +122,17 @@ CARRIED = Part(("bin", "where", "flow", "bytes"), LINKS)
 ACKNOWLEDGED = Part(("bin", "where", "flow", "bytes"), SENDER)
 #: Windows and RTTs, with a resolution of 1 us.
 WINDOWS = Part(("t_ns", "flow", "cwnd_B", "srtt_us"), tick=1000)
+
+
+def _added_up(table: pa.Table) -> pa.Table:
+    """Return a table of bins with one row for each bin, place and group of flows; the order is that of first rows."""
+    number = table.column_names.index("flow")
+    names = pc.replace_substring_regex(table["flow"], "[0-9].*", "")
+    table = table.set_column(number, table.schema.field(number), names)
+    sums = [name for name in table.column_names if name not in _KEYS]
+    found = table.group_by(list(_KEYS), use_threads=False).aggregate([(name, "sum") for name in sums])
+    found = found.rename_columns([name.removesuffix("_sum") for name in found.column_names])
+    return found.select(table.column_names).cast(table.schema)
 
 
 def _at(where: pa.ChunkedArray, place: str) -> npt.NDArray[np.bool_]:

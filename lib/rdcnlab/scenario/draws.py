@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
 from itertools import count
 
@@ -16,6 +17,32 @@ def draw(seed: int, purpose: str, upper: int) -> int:
     """
     digest = hashlib.sha256(f"{seed} {purpose}".encode()).digest()
     return int.from_bytes(digest[:16], "big") % (upper + 1)
+
+
+def poisson_instants(seed: int, purpose: str, mean: int, end: int) -> list[int]:
+    """Draw the instants of a Poisson process in ns, in rising order, from 0 up to but without `end`.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the scenario.
+    purpose : str
+        What the instants are for; another purpose has other instants.
+    mean : int
+        Mean time between two instants in ns.
+    end : int
+        The first instant that is too late.
+    """
+    instants: list[int] = []
+    now = 0
+    for number in count():
+        # the share is never 0, and the time between two instants is at least 1 ns
+        share = (draw(seed, f"{purpose} {number}", 2**53 - 1) + 1) / 2**53
+        now += max(round(-math.log(share) * mean), 1)
+        if now >= end:
+            break
+        instants.append(now)
+    return instants
 
 
 def values_with_sum(seed: int, purpose: str, values: Sequence[int], *, total: int, most: int) -> list[int]:

@@ -17,7 +17,7 @@ from rdcnlab.fields.quantities import EVERY, TEXT, Frozen, Later, Limit, Listed,
 from rdcnlab.scenario import consistency, display, edit, forwarding, older
 from rdcnlab.scenario.check import input_error
 from rdcnlab.scenario.defaults import like, with_defaults
-from rdcnlab.scenario.draws import draw
+from rdcnlab.scenario.draws import draw, poisson_instants
 from rdcnlab.scenario.flow import Flow
 from rdcnlab.scenario.kinds import SwitchKind
 from rdcnlab.scenario.mptcp import Mptcp
@@ -128,6 +128,11 @@ class Scenario(Frozen):
     def start_times(self) -> tuple[int, ...]:
         """Return the start time of each flow in ns after the scenario's start, jitter included."""
         return tuple(flow.start + draw(self.seed, f"start {flow.name}", self.jitter.start) for flow in self.flows)
+
+    def snapshots(self) -> list[int]:
+        """Return the instants of `Probes.snapshots` in ns after the scenario's start; empty if there are none."""
+        mean = self.probes.snapshots
+        return [] if mean is None else poisson_instants(self.seed, "snapshot", mean, self.limit)
 
     def phases(self) -> tuple[int, ...]:
         """Return by how many ns each flow's timetable starts later than the scenario, jitter included.

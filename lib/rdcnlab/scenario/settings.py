@@ -251,9 +251,12 @@ class Probes(Frozen):
         file ``<host>.pcapng``, which Wireshark opens; the events ``capture_out`` and ``capture_in`` have the same
         packets.
     count : tuple of str
-        Names of links. Packets are counted there while the run goes on, instead of being recorded one by one: the table
-        ``throughput`` has these links only, and ``queues`` has no lengths of queues. For long runs, whose records would
-        not fit into memory. The limit of such a run is a million losses, and a million retransmissions.
+        Names of links. Packets are counted there while the run goes on, instead of being recorded one by one: the
+        tables ``throughput`` and ``queues`` have these links only. For long runs, whose records would not fit into
+        memory. The limit of such a run is a million losses, and a million retransmissions.
+    snapshots : int or None
+        With `count`: the mean time in ns between instants at which the queues of these links are looked at, as events
+        ``snapshot``. The instants are a Poisson process, drawn from the scenario's seed.
     counters : bool
         Whether to record the kernel's counters of TCP at each host at the end (TcpExt in ``/proc/net/netstat``), as
         events such as ``counter TCPDSACKUndo``. They tell what the kernel took for reordering, and what it undid.
@@ -273,6 +276,7 @@ class Probes(Frozen):
     counters: Annotated[bool, Later] = False
     capture: Annotated[tuple[HostName, ...], Listed, Later] = ()
     count: Annotated[tuple[LinkName, ...], Listed, Later] = ()
+    snapshots: Annotated[Bin | None, Later] = None
     fold: Annotated[Bin | None, Later] = None
     fold_from: Annotated[Duration, Later] = 0
 
@@ -284,6 +288,8 @@ class Probes(Frozen):
         unique("capture", self.capture)
         if self.count and self.packets:
             raise Misfit("count", self.count, "nothing, with packets: true, which records every packet")
+        if self.snapshots is not None and not self.count:
+            raise Misfit("snapshots", self.snapshots, "nothing, without probes.count, whose links are looked at")
         if self.fold is None and self.fold_from:
             raise Misfit("fold_from", self.fold_from, "0, without fold")
         for field in ("fold", "fold_from"):

@@ -16,6 +16,7 @@ import typer
 import yaml
 
 from rdcnlab.app.cli import kernel as cli_kernel
+from rdcnlab.app.cli import tune as cli_tune
 from rdcnlab.app.cli.tools import Json, Output, parse_seeds, show
 from rdcnlab.fields.errors import InputError, RdcnlabError
 from rdcnlab.runs.campaign import WALL_LIMIT_S, HintWarning, campaign
@@ -29,6 +30,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(cli_kernel.app, name="kernel")
+app.add_typer(cli_tune.app, name="tune")
 predict_app = typer.Typer(help="Ask the trained models.", no_args_is_help=True)
 app.add_typer(predict_app, name="predict")
 

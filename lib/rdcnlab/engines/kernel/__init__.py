@@ -100,7 +100,7 @@ class KernelEngine:
         provenance |= switches_of(scenario).provenance(counters, directory)
         if quic.flows(scenario):
             provenance["quic"] = quic.identity(scenario)
-        for trace in [*directory.glob("*.trace"), *directory.glob("*.tally")]:
+        for trace in [*directory.glob("*.trace"), *directory.glob("*.tally*")]:
             trace.unlink()  # the file is large, and the tables contain its data
         return Outcome(tables, provenance, captures.files(scenario, directory))
 

@@ -48,6 +48,6 @@ class Ns3Engine:
         lost = {name: count for name, count in told["lost"].items() if count}
         if lost:
             provenance["lost_in_hosts"] = lost
-        for trace in directory.glob("*.records"):
+        for trace in [*directory.glob("*.records"), *directory.glob("*.tally*")]:
             trace.unlink()  # the tables contain their data
         return Outcome(tables, provenance)

@@ -25,6 +25,8 @@ FOLLOWED = frozenset(
         *("rto_min_us", "pacing_ss_ratio", "pacing_ca_ratio"),
     }
 )
+#: Settings that change how much memory a sender takes, and no packet: any value is accepted.
+MEMORY = frozenset({"notsent_lowat"})
 #: Settings that ns-3 does not follow, with the value that describes what it does instead. This value and the default
 #: are accepted; ``docs/decisions/ns3.md`` says what differs with the default.
 FIXED: dict[str, Any] = {"dsack": False, "moderate_rcvbuf": False, "slow_start_after_idle": False}
@@ -76,7 +78,7 @@ def _settings(given: Transport) -> Iterator[InputError]:
         return
     for name, field in type(given).model_fields.items():
         value = getattr(given, name)
-        if name in FOLLOWED or value in (field.default, FIXED.get(name, field.default)):
+        if name in FOLLOWED or name in MEMORY or value in (field.default, FIXED.get(name, field.default)):
             continue
         shown = str(field.default).lower() if isinstance(field.default, bool) else field.default
         yield InputError.of(f"transport.{name}", value, f"{shown}, its default, because ns-3 has no such setting")

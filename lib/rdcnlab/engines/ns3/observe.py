@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 
 from rdcnlab.engines import observation
 from rdcnlab.engines.kernel.observe.observed import view
+from rdcnlab.engines.kernel.trace.records import counts
 from rdcnlab.engines.kernel.wiring.numbers import START_NS
 from rdcnlab.engines.ns3.plan import segment
 from rdcnlab.engines.observation import Records
+from rdcnlab.engines.observation.view import SNAPSHOTS, STANDING
 from rdcnlab.fields.errors import RunError
 from rdcnlab.scenario import Scenario
 
@@ -43,7 +45,13 @@ def tables(scenario: Scenario, directory: Path, found: Sequence[dict[str, int]])
     """
     seen = {name: read(directory / f"{name}.records", fields) for name, fields in FIELDS.items()}
     discarded = np.empty(0, np.dtype([("time", "<i8")]))
-    records = Records(**{**seen, "discarded": discarded})  # type: ignore[arg-type]  # the names are those of FIELDS
+    counted = {
+        "counted": counts(directory, "left"),
+        "counted_marks": counts(directory, "marked"),
+        "standing": counts(directory, "left", STANDING, ".standing"),
+        "snapshots": counts(directory, "left", SNAPSHOTS, ".seen"),
+    }
+    records = Records(**{**seen, "discarded": discarded, **counted})  # type: ignore[arg-type]  # names as in FIELDS
     return observation.tables(scenario, view(scenario), records, flows(scenario, found))
 
 

@@ -44,6 +44,11 @@ def compile_plan(scenario: Scenario) -> dict[str, Any]:
         "mtu": network.mtu,
         "ports": [FIRST_PORT, FIRST_PORT + len(scenario.flows) - 1],
         "packets": scenario.probes.packets,
+        "count": {
+            "links": [line.number for line in wiring.lines if line.link.name in scenario.probes.count],
+            "bin": scenario.probes.bin,
+            "instants": scenario.snapshots(),
+        },
         "acks": scenario.probes.tcp != "none",
         "transport": _transport(scenario),
         "hosts": [

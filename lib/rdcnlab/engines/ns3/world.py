@@ -85,6 +85,10 @@ def number(address: str) -> int:
 
 def build(lab: Lab, plan: dict[str, Any], directory: str) -> None:
     """Build the network and the flows of a plan."""
+    for link in plan["count"]["links"]:
+        lab.call("count", link, plan["count"]["bin"])
+    for instant in plan["count"]["instants"]:
+        lab.call("look", instant)
     lab.call(
         "begin", directory.encode(), plan["start"], plan["seed"], plan["mtu"], *plan["ports"],
         int(plan["packets"]), int(plan["acks"]),

@@ -84,6 +84,8 @@ def table(scenario: Scenario, view: View, records: Records) -> pd.DataFrame:
         parts.append(_counters(scenario, records.counters))
     if len(records.captured):
         parts.append(_captured(view, scenario, records.captured))
+    if len(records.snapshots):
+        parts.append(_snapshots(view, records.snapshots))
     if scenario.probes.packets:
         packets = {"enqueue": records.came, "dequeue": records.left, "mark": records.marked}
         parts += [_packets(view, scenario, event, found) for event, found in packets.items()]
@@ -102,6 +104,19 @@ def _counters(scenario: Scenario, counters: Mapping[str, Mapping[str, int]]) -> 
             "link": [host for host, _, _ in rows],
             "flow": None,
             "value": [value for _, _, value in rows],
+        }
+    )
+
+
+def _snapshots(view: View, found: NDArray[Any]) -> pd.DataFrame:
+    """Return one event for each queue at each instant of `Probes.snapshots`."""
+    return pd.DataFrame(
+        {
+            "t_ns": found["time"].astype(np.int64),
+            "event": "snapshot",
+            "link": pd.Series(found["link"]).map(dict(view.lines)),
+            "flow": None,
+            "value": found["length"].astype(np.int64),
         }
     )
 

@@ -17,6 +17,8 @@ from rdcnlab.scenario import Scenario
 def table(scenario: Scenario, view: View, records: Records) -> pd.DataFrame:
     """Return the table ``queues`` of `rdcnlab.engines.schema`."""
     width = scenario.probes.bin
+    if scenario.probes.count:
+        return _of_counts(scenario, view, records)
     parts = []
     for number, name in view.lines.items():
         here = _standing(_of_line(records.left, number, view), width)
@@ -36,6 +38,28 @@ def table(scenario: Scenario, view: View, records: Records) -> pd.DataFrame:
         return pd.DataFrame({name: [] for name in SCHEMAS["queues"].names})
     frame = pd.concat(parts, ignore_index=True)
     frame = frame[frame["bin"] >= 0]  # packets may come before the start and wait
+    return frame.astype({"max_B": "int64", "drops": "int64", "marks": "int64", "bin": "int64"})
+
+
+def _of_counts(scenario: Scenario, view: View, records: Records) -> pd.DataFrame:
+    """Return the table of the links of `Probes.count`, whose departures and marks were counted in bins."""
+    width = scenario.probes.bin
+    parts = []
+    for number, name in view.lines.items():
+        # both ends of a link between two switches are counted
+        if name.partition("@")[0] not in scenario.probes.count:
+            continue
+        here = records.standing[records.standing["link"] == number]
+        part = pd.DataFrame({"mean_B": here["area"] / width, "max_B": here["most"]}, index=here["bin"].astype(np.int64))
+        lost = _of_line(records.dropped, number, view)["time"] // width
+        marks = records.counted_marks[records.counted_marks["link"] == number]
+        counts = {
+            "drops": pd.Series(lost).value_counts(),
+            "marks": pd.Series(marks["packets"].astype(np.int64)).groupby(marks["bin"].astype(np.int64)).sum(),
+        }
+        parts.append(_joined(part, counts).assign(link=name))
+    frame = pd.concat(parts, ignore_index=True)
+    frame = frame[frame["bin"] >= 0]
     return frame.astype({"max_B": "int64", "drops": "int64", "marks": "int64", "bin": "int64"})
 
 
@@ -98,9 +122,13 @@ def _bins(
 
 def _counted(part: pd.DataFrame, counts: dict[str, NDArray[Any]], width: int) -> pd.DataFrame:
     """Add the numbers of dropped and of marked packets; a bin in which all values are 0 has no row."""
-    for column, events in counts.items():
-        seen = pd.Series(events["time"] // width).value_counts()
-        part = part.join(seen.rename(column), how="outer")
+    return _joined(part, {name: pd.Series(of["time"] // width).value_counts() for name, of in counts.items()})
+
+
+def _joined(part: pd.DataFrame, counts: dict[str, pd.Series[Any]]) -> pd.DataFrame:
+    """Add columns with numbers by bin; a bin in which all values are 0 has no row."""
+    for column, numbers in counts.items():
+        part = part.join(numbers.rename(column), how="outer")
     part = part.fillna(0)
     part = part[(part != 0).any(axis=1)].sort_index()
     return part.assign(bin=part.index)

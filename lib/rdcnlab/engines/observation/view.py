@@ -16,6 +16,10 @@ from rdcnlab.scenario import BYPASS, DARK, Scenario
 COUNTED = np.dtype(
     [("bytes", "<u8"), ("bin", "<u4"), ("packets", "<u4"), ("link", "<u2"), ("dport", "<u2"), ("unused", "<u4")]
 )
+#: Queues of lines in bins, as ``inside/tools/tally.c`` writes them: the integral of the length over time in B ns, and
+#: the maximum in bytes; and queues at instants in ns since the start.
+STANDING = np.dtype([("area", "<u8"), ("bin", "<u4"), ("most", "<u4"), ("link", "<u2"), ("unused", "<u2", 3)])
+SNAPSHOTS = np.dtype([("time", "<u8"), ("length", "<u4"), ("link", "<u2"), ("unused", "<u2")])
 #: Captured packets: ns since the start, index of the host in `Probes.capture`, ports, bytes of the frame, direction.
 CAPTURED = np.dtype(
     [("time", "<i8"), ("host", "<i4"), ("sport", "<u2"), ("dport", "<u2"), ("len", "<u4"), ("leaves", "?")]
@@ -106,6 +110,11 @@ class Records:
     counted : ndarray
         With `Probes.count`, counts of packets that left a line, in place of `left`: ``bin``, ``link``, ``dport``,
         ``packets``, and ``bytes`` as the ``len`` of records.
+    counted_marks : ndarray
+        With `Probes.count`, the same for packets that were marked, in place of `marked`.
+    standing, snapshots : ndarray
+        With `Probes.count`, queues of lines in bins: ``bin``, ``link``, ``area``, ``most``; and at the instants of
+        `Probes.snapshots`: ``time``, ``link``, ``length``.
     captured : ndarray
         Captured packets at hosts: ``host``, ``sport``, ``dport``, ``len``, ``leaves``.
     counters : mapping
@@ -121,6 +130,9 @@ class Records:
     again: NDArray[Any]
     discarded: NDArray[Any]
     counted: NDArray[Any] = field(default_factory=lambda: np.empty(0, COUNTED))
+    counted_marks: NDArray[Any] = field(default_factory=lambda: np.empty(0, COUNTED))
+    standing: NDArray[Any] = field(default_factory=lambda: np.empty(0, STANDING))
+    snapshots: NDArray[Any] = field(default_factory=lambda: np.empty(0, SNAPSHOTS))
     captured: NDArray[Any] = field(default_factory=lambda: np.empty(0, CAPTURED))
     counters: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     reports: Sequence[tuple[int, str, str | None, str | None, int]] = ()

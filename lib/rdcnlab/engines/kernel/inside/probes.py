@@ -64,7 +64,8 @@ class Tally:
     Parameters
     ----------
     probe : dict
-        A probe with ``tally``: ``start_ns``, ``bin_ns`` and ``every_ns``.
+        A probe with ``tally``: ``start_ns``, ``bin_ns``, ``every_ns``, and for departures ``instants``, at which the
+        queues are looked at.
     directory : str
         Directory of the result, ``<name>.tally``.
     """
@@ -76,6 +77,10 @@ class Tally:
         times = [str(probe["tally"][name]) for name in ("start_ns", "bin_ns", "every_ns")]
         fields = [place(text, field) for field in probe["fields"]]
         target = os.path.join(directory, f"{probe['name']}.tally")
+        if "instants" in probe["tally"]:
+            fields += [place(text, "qlen"), f"{target}.instants"]
+            with open(f"{target}.instants", "w") as file:
+                file.write("".join(f"{instant}\n" for instant in probe["tally"]["instants"]))
         self.process = subprocess.Popen([TOOL, "tally", self.instance, target, *times, *fields])
 
     def stop(self) -> None:

@@ -17,6 +17,7 @@ from rdcnlab.engines.kernel.traffic import instants, quic
 from rdcnlab.engines.kernel.wiring import wire
 from rdcnlab.engines.kernel.wiring.numbers import FIRST_PORT, LAST_LINK, PORT_LINK, START_NS, TARGET
 from rdcnlab.engines.observation import Records, View, throughput
+from rdcnlab.engines.observation.view import SNAPSHOTS, STANDING
 from rdcnlab.fields.errors import RunError
 from rdcnlab.scenario import BYPASS, DARK, Scenario
 
@@ -52,6 +53,9 @@ def tables(scenario: Scenario, directory: Path) -> dict[str, pa.Table]:
         discarded=seen["kfree_skb"],
         reports=switches_of(scenario).reports(directory),
         counted=records.counts(directory, "ocs_dequeue"),
+        counted_marks=records.counts(directory, "ocs_mark"),
+        standing=records.counts(directory, "ocs_dequeue", STANDING, ".standing"),
+        snapshots=records.counts(directory, "ocs_dequeue", SNAPSHOTS, ".seen"),
         captured=captures.records(scenario, directory),
         counters=_counters(scenario, directory),
     )

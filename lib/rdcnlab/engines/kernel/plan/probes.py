@@ -16,9 +16,11 @@ from rdcnlab.scenario import BYPASS, DARK, Scenario
 IN_CLASS = f"(link <= 1023 || link == {TARGET[DARK]})"
 #: Subsystem of an event, if its name does not begin with it.
 SUBSYSTEM = {"kfree_skb": "skb"}
-#: With `Probes.count`: ns after which packets are counted and their records removed, the fields that this takes, and
-#: the room for lost packets and for retransmissions. A run that has more ends with an error.
+#: With `Probes.count`: ns after which packets are counted and their records removed, the fields that this takes, the
+#: events that are counted, and the room for lost packets and for retransmissions. A run that has more ends with an
+#: error.
 COUNT_EVERY_NS, TALLIED, MOST_LOST = 250_000_000, ("link", "dport", "len"), 1_000_000
+COUNTED_EVENTS = ("ocs_dequeue", "ocs_mark")
 #: Size of every buffer in addition to its expected records, so that no buffer is empty.
 SPARE_KB = 256
 
@@ -52,7 +54,7 @@ def probes(scenario: Scenario, wiring: Wiring, switches: Switches) -> list[dict[
         "tcp_retransmit_skb": (88, lossy, ours),
         "ocs_dequeue": (36, _in_interval(scenario) if counts else packets * 3 // 2 * places, seen),
         "ocs_drop": (40, lossy, ours),
-        "ocs_mark": (36, marked, ours),
+        "ocs_mark": (36, min(marked, _in_interval(scenario)) if counts else marked, seen if counts else ours),
         "ocs_slot": (36, _slot_changes(scenario, wiring), ""),
     }
     if scenario.probes.packets:
@@ -69,8 +71,8 @@ def probes(scenario: Scenario, wiring: Wiring, switches: Switches) -> list[dict[
             "name": name,
             "event": f"{SUBSYSTEM.get(name) or name.partition('_')[0]}/{name}",
             "filter": only,
-            "fields": list(TALLIED) if counts and name == "ocs_dequeue" else fields(scenario, name),
-            **({"tally": _tally(scenario)} if counts and name == "ocs_dequeue" else {}),
+            "fields": list(TALLIED) if counts and name in COUNTED_EVENTS else fields(scenario, name),
+            **({"tally": _tally(scenario, name)} if counts and name in COUNTED_EVENTS else {}),
             "buffer_kB": SPARE_KB + size * count // 1000,
         }
         for name, (size, count, only) in wanted.items()
@@ -105,8 +107,9 @@ def _in_interval(scenario: Scenario) -> int:
     return int(min(rate, lines * len(scenario.probes.count)) * COUNT_EVERY_NS / wire * 1.5) + 1000
 
 
-def _tally(scenario: Scenario) -> dict[str, int]:
-    return {"start_ns": START_NS, "bin_ns": scenario.probes.bin, "every_ns": COUNT_EVERY_NS}
+def _tally(scenario: Scenario, event: str) -> dict[str, Any]:
+    times = {"start_ns": START_NS, "bin_ns": scenario.probes.bin, "every_ns": COUNT_EVERY_NS}
+    return times | ({"instants": scenario.snapshots()} if event == "ocs_dequeue" else {})
 
 
 def _queues_acks(scenario: Scenario) -> bool:

@@ -64,10 +64,10 @@ def read(directory: Path, name: str, offset_ns: int, fields: tuple[str, ...]) ->
     return out
 
 
-def counts(directory: Path, name: str) -> NDArray[Any]:
-    """Return the counts of an event, which ``tools/tally.c`` wrote; none if it was not counted."""
-    path = directory / f"{name}.tally"
-    return np.frombuffer(path.read_bytes(), COUNTED) if path.exists() else np.empty(0, COUNTED)
+def counts(directory: Path, name: str, kind: np.dtype[Any] = COUNTED, ending: str = "") -> NDArray[Any]:
+    """Return what ``tools/tally.c`` counted of an event, as in one of its files; nothing if it was not counted."""
+    path = directory / f"{name}.tally{ending}"
+    return np.frombuffer(path.read_bytes(), kind) if path.exists() else np.empty(0, kind)
 
 
 def rows(name: str, found: Sequence[tuple[int, ...]] = ()) -> NDArray[Any]:

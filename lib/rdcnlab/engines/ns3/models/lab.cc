@@ -7,6 +7,7 @@
  */
 #include "lab.h"
 #include "records.h"
+#include "tally.h"
 
 #include "ns3/config.h"
 #include "ns3/data-rate.h"
@@ -74,6 +75,10 @@ lab_begin(const char* directory, int64_t start, int64_t seed, int64_t mtu, int64
         if (*directory)
         {
             records.Open(directory);
+            if (TheTally().Counts())
+            {
+                TheTally().Open(directory);
+            }
         }
         // seeds of ns-3 must not be 0, but runs of a seed may: both give independent streams (L'Ecuyer et al. 2002)
         ns3::RngSeedManager::SetSeed(1);
@@ -103,6 +108,27 @@ lab_transport(int64_t segment, int64_t receive, int64_t send, int64_t least, int
     t.pacing.avoidance = later;
     t.pacing.most = most;
     return 0;
+}
+
+/** Count what passes a link instead of recording it, in bins of `width` ns; to be called before `lab_begin`. */
+int64_t
+lab_count(int64_t link, int64_t width)
+{
+    return Guarded([&]() -> int64_t {
+        TheTally().links.push_back(link);
+        TheTally().width = width;
+        return 0;
+    });
+}
+
+/** Look at the queues of counted links at an instant, in ns from the start; to be called in rising order. */
+int64_t
+lab_look(int64_t instant)
+{
+    return Guarded([&]() -> int64_t {
+        TheTally().instants.push_back(instant);
+        return 0;
+    });
 }
 
 /** Set NUFTCP; `factor` and `weight` are in thousandths. */
@@ -200,6 +226,7 @@ lab_run(int64_t limit)
         ns3::Simulator::Stop(ns3::NanoSeconds(limit));
         ns3::Simulator::Run();
         TheRecords().Close();
+        TheTally().Close();
         return ns3::Simulator::GetEventCount();
     });
 }

@@ -2,6 +2,7 @@
 #include "link.h"
 
 #include "records.h"
+#include "tally.h"
 
 #include "ns3/simulator.h"
 
@@ -71,8 +72,15 @@ Link::Start()
     if ((records.Ours(*frame) && (inside || number >= LINK_EGRESS)) || (&served != &queue && inside))
     {
         const Nanoseconds now = ns3::Simulator::Now().GetNanoSeconds() - records.start;
-        records.left.Write(
-            {now, number, frame->traffic, frame->length, int64_t(served.Bytes()), frame->dport});
+        if (TheTally().Counts())
+        {
+            TheTally().Left(now, number, frame->dport, frame->length, served.Bytes());
+        }
+        else
+        {
+            records.left.Write(
+                {now, number, frame->traffic, frame->length, int64_t(served.Bytes()), frame->dport});
+        }
     }
     Send(frame);
 }

@@ -3,6 +3,7 @@
 
 #include "link.h"
 #include "records.h"
+#include "tally.h"
 
 #include "ns3/simulator.h"
 
@@ -139,7 +140,14 @@ Queue::Push(Frame* frame)
     const bool ours = records.Ours(*frame);
     if (capable && s.ecn != ECN_OFF && m_bytes > s.ecn && frame->Mark() && ours)
     {
-        records.marked.Write({Now(), NumberOf(server), frame->traffic, frame->length, frame->dport});
+        if (TheTally().Counts())
+        {
+            TheTally().Marked(Now(), NumberOf(server), frame->dport, frame->length);
+        }
+        else
+        {
+            records.marked.Write({Now(), NumberOf(server), frame->traffic, frame->length, frame->dport});
+        }
     }
     if (s.pool)
     {

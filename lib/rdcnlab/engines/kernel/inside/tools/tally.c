@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * rdcn-guest tally INSTANCE OUTPUT START_NS BIN_NS EVERY_NS LINK:2 DPORT:2 LEN:4: count
- * the packets of a trace instance while the run goes on, so that its buffer need not
- * hold all of them.
+ * rdcn-guest tally INSTANCE OUTPUT START_NS BIN_NS EVERY_NS LINK:2 DPORT:2 LEN:4 [QLEN:4 INSTANTS]:
+ * count the packets of a trace instance while the run goes on, so that its buffer need
+ * not hold all of them.
  *
- * INSTANCE is a directory of tracefs with one kind of event; LINK, DPORT and LEN are the
- * offsets of the fields of that name in an event.  The buffer is emptied every EVERY_NS,
- * and once more at SIGTERM, which ends the tool.  Bin k covers BIN_NS from START_NS +
- * k * BIN_NS, in ns of CLOCK_MONOTONIC.  OUTPUT is an array of `struct row`, ordered by
- * bin; within a bin by the first packet.
+ * INSTANCE is a directory of tracefs with one kind of event; LINK, DPORT, LEN and QLEN
+ * are the offsets of the fields of that name in an event.  The buffer is emptied every
+ * EVERY_NS, and once more at SIGTERM, which ends the tool.  Bin k covers BIN_NS from
+ * START_NS + k * BIN_NS, in ns of CLOCK_MONOTONIC.  OUTPUT is an array of `struct row`,
+ * ordered by bin; within a bin by the first packet.
+ *
+ * With QLEN the events are departures, and QLEN is what they leave behind in the queue.
+ * OUTPUT.standing then has the queues in bins: an array of `struct standing`, ordered by
+ * bin for each link.  OUTPUT.seen has them at the instants that the file INSTANTS lists in
+ * ns from the start, one a line, in rising order: an array of `struct seen`.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,12 +37,39 @@ struct row {
 	uint32_t unused;
 };
 
+/* A queue in a bin: the integral of its length over time in B ns, and its maximum in B. */
+struct standing {
+	uint64_t area;
+	uint32_t bin, most;
+	uint16_t link, unused[3];
+};
+
+/* A queue at an instant, in ns from the start. */
+struct seen {
+	uint64_t time;
+	uint32_t length;
+	uint16_t link, unused;
+};
+
+/* The queue of a line inside the network since its last departure. */
+struct queue {
+	uint64_t since;			/* ns from the start */
+	uint32_t length;
+	bool known;
+	struct standing now;
+};
+
+enum { LINKS = 1024 };
+
 static struct row rows[PLACES];
 static uint16_t used[PLACES];
 static int count;
+static struct queue queues[LINKS];
 static uint64_t start, width, offset;
-static unsigned int at_link, at_dport, at_len;
-static FILE *output;
+static uint64_t *instants;
+static size_t many, next_instant;
+static unsigned int at_link, at_dport, at_len, at_qlen;
+static FILE *output, *standing, *seen;
 static volatile sig_atomic_t ended;
 
 static void end(int signal)
@@ -45,13 +78,31 @@ static void end(int signal)
 	ended = 1;
 }
 
+static void put(FILE *file, const void *what, size_t size)
+{
+	if (fwrite(what, size, 1, file) != 1)
+		die("tally: cannot write: %s", strerror(errno));
+}
+
+static FILE *create(const char *output, const char *ending)
+{
+	char path[256];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s%s", output, ending);
+	file = fopen(path, "w");
+	if (!file)
+		die("tally: %s: %s", path, strerror(errno));
+	setvbuf(file, NULL, _IOFBF, 1 << 20);
+	return file;
+}
+
 static void flush(void)
 {
 	for (int i = 0; i < count; i++) {
 		struct row *row = &rows[used[i]];
 
-		if (fwrite(row, sizeof(*row), 1, output) != 1)
-			die("tally: cannot write: %s", strerror(errno));
+		put(output, row, sizeof(*row));
 		row->packets = 0;
 	}
 	count = 0;
@@ -72,6 +123,80 @@ static struct row *row_of(uint32_t bin, uint16_t link, uint16_t dport)
 		used[count++] = place;
 	}
 	return &rows[place];
+}
+
+/* A queue was as long as after its last departure until now. */
+static void stand_until(struct queue *queue, uint64_t time)
+{
+	while (queue->since < time) {
+		uint64_t end = (queue->now.bin + 1) * width;
+		uint64_t until = time < end ? time : end;
+
+		queue->now.area += (until - queue->since) * queue->length;
+		queue->since = until;
+		if (until == end) {
+			put(standing, &queue->now, sizeof(queue->now));
+			queue->now.area = queue->now.most = 0;
+			queue->now.bin++;
+		}
+	}
+}
+
+/* Note all queues at the instants before this one. */
+static void look_before(uint64_t time)
+{
+	for (; next_instant < many && instants[next_instant] < time; next_instant++) {
+		for (int link = 0; link < LINKS; link++) {
+			const struct queue *queue = &queues[link];
+			const struct seen one = {
+				.time = instants[next_instant], .length = queue->length, .link = link,
+			};
+
+			if (queue->known)
+				put(seen, &one, sizeof(one));
+		}
+	}
+}
+
+/* A packet leaves a queue. */
+static void leave(uint64_t time, uint16_t link, uint32_t len, uint32_t qlen)
+{
+	struct queue *queue;
+
+	if (link >= LINKS)
+		die("tally: a departure from line %u, which is not inside the network", link);
+	queue = &queues[link];
+	look_before(time);
+	if (queue->known) {
+		stand_until(queue, time);
+	} else {
+		queue->known = true;
+		queue->since = time;
+		queue->now = (struct standing){ .bin = time / width, .link = link };
+	}
+	queue->length = qlen;
+	if (qlen + len > queue->now.most)
+		queue->now.most = qlen + len;
+}
+
+static void read_instants(const char *path)
+{
+	size_t room = 0;
+	uint64_t instant;
+	FILE *file = fopen(path, "r");
+
+	if (!file)
+		die("tally: %s: %s", path, strerror(errno));
+	while (fscanf(file, "%" SCNu64, &instant) == 1) {
+		if (many == room) {
+			room = room ? 2 * room : 1024;
+			instants = realloc(instants, room * sizeof(*instants));
+			if (!instants)
+				die("tally: no memory for %zu instants", room);
+		}
+		instants[many++] = instant;
+	}
+	fclose(file);
 }
 
 static void take(void *to, uint64_t time, const unsigned char *event, uint32_t size)
@@ -95,7 +220,8 @@ static void take(void *to, uint64_t time, const unsigned char *event, uint32_t s
 		offset = time - reading + start;
 		return;
 	}
-	if (at_link + 2 > size || at_dport + 2 > size || at_len + 4 > size)
+	if (at_link + 2 > size || at_dport + 2 > size || at_len + 4 > size ||
+	    (at_qlen && at_qlen + 4 > size))
 		die("tally: an event of %u bytes does not have these fields", size);
 	if (time < offset)
 		return;			/* before the start, as connections opened ahead */
@@ -105,6 +231,12 @@ static void take(void *to, uint64_t time, const unsigned char *event, uint32_t s
 	row = row_of((time - offset) / width, link, dport);
 	row->packets++;
 	row->bytes += len;
+	if (at_qlen) {
+		uint32_t qlen;
+
+		memcpy(&qlen, event + at_qlen, sizeof(qlen));
+		leave(time - offset, link, len, qlen);
+	}
 }
 
 /* Sleep to an instant, or until a signal comes. */
@@ -122,8 +254,8 @@ int tally_main(int argc, char **argv)
 	uint64_t every, next;
 	int buffer;
 
-	if (argc != 9)
-		die("usage: rdcn-guest tally INSTANCE OUTPUT START BIN EVERY LINK:2 DPORT:2 LEN:4");
+	if (argc != 9 && argc != 11)
+		die("usage: rdcn-guest tally INSTANCE OUTPUT START BIN EVERY LINK:2 DPORT:2 LEN:4 [QLEN:4 INSTANTS]");
 	start = strtoull(argv[3], NULL, 10);
 	width = strtoull(argv[4], NULL, 10);
 	every = strtoull(argv[5], NULL, 10);
@@ -131,10 +263,14 @@ int tally_main(int argc, char **argv)
 	    sscanf(argv[7], "%u:2", &at_dport) != 1 || sscanf(argv[8], "%u:4", &at_len) != 1)
 		die("tally: '%s %s %s %s %s %s' are no numbers", argv[3], argv[4], argv[5],
 		    argv[6], argv[7], argv[8]);
-	output = fopen(argv[2], "w");
-	if (!output)
-		die("tally: %s: %s", argv[2], strerror(errno));
-	setvbuf(output, NULL, _IOFBF, 1 << 20);
+	output = create(argv[2], "");
+	if (argc == 11) {
+		if (sscanf(argv[9], "%u:4", &at_qlen) != 1 || !at_qlen)
+			die("tally: '%s' is no place of a field", argv[9]);
+		read_instants(argv[10]);
+		standing = create(argv[2], ".standing");
+		seen = create(argv[2], ".seen");
+	}
 	sigaction(SIGTERM, &action, NULL);
 
 	snprintf(path, sizeof(path), "%s/per_cpu/cpu0/trace_pipe_raw", argv[1]);
@@ -149,6 +285,15 @@ int tally_main(int argc, char **argv)
 		take_events(buffer, take, NULL);
 	}
 	flush();
+	if (at_qlen) {
+		/* the last bin, and the instants after the last departure */
+		look_before(UINT64_MAX);
+		for (int link = 0; link < LINKS; link++)
+			if (queues[link].known)
+				put(standing, &queues[link].now, sizeof(queues[link].now));
+		if (fclose(standing) || fclose(seen))
+			die("tally: %s: %s", argv[2], strerror(errno));
+	}
 	if (fclose(output))
 		die("tally: %s: %s", argv[2], strerror(errno));
 	return 0;

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Heat maps over two thresholds with the number of each setting, and rank correlations along rows and columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.colors import Normalize
+
+from rdcnlab.analysis import tables
+from rdcnlab.analysis.intervals import Estimate, jackknife
+
+
+def draw(
+    ax: Axes, table: pd.DataFrame, norm: Normalize, *, title: str, label: str, text: Callable[[float], str], map_: str
+) -> None:
+    """Draw a table as a heat map with the number of each cell.
+
+    Parameters
+    ----------
+    ax : Axes
+        Where to draw.
+    table : DataFrame
+        Values by row and column; NaN is left out. The names of both indices are the labels of the axes.
+    norm : Normalize
+        The values of the first and the last colour.
+    title, label : str
+        Title of the map, and label of its colours.
+    text : callable
+        Writes a value.
+    map_ : str
+        Name of the colour map.
+    """
+    written = table.map(lambda value: "" if math.isnan(value) else text(value))
+    sns.heatmap(
+        table, ax=ax, norm=norm, cmap=map_, annot=written, fmt="", annot_kws={"size": 6}, linewidths=0.3,
+        cbar_kws={"label": label},
+    )  # fmt: skip
+    ax.set_title(title)
+    ax.tick_params(axis="y", rotation=0)
+    ax.grid(visible=False)
+
+
+def along(frame: pd.DataFrame, by: str, over: str, value: str, *, least: float) -> dict[float, Estimate]:
+    """Return Spearman's coefficient of a value over one threshold, for each value of the other one.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row for each run, with ``seed``.
+    by : str
+        Column that distinguishes the rows (or columns) of the map.
+    over, value : str
+        The columns that are compared.
+    least : float
+        A row in which the value does not differ by so much has no coefficient, and is left out: it is the same
+        everywhere but for the error of runs.
+    """
+
+    def coefficient(part: pd.DataFrame) -> float:
+        mean = part.groupby(over)[value].mean()
+        return tables.spearman(mean.index, mean)
+
+    found = {}
+    for at, part in frame.groupby(by):
+        means = part.groupby(over)[value].mean()
+        if len(means) > 2 and means.max() - means.min() >= least:
+            found[float(at)] = jackknife(part, coefficient).within(-1, 1)
+    return found

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What two groups of flows get of a queue that they share: one row for each run, with errors.
+
+The quantities are those of Vargas et al., Sec. 7.2.2: the share of CUBIC in the throughput, packets that the queue
+drops, and its average and maximum length. Each is measured after the run's warm-up; `rdcnlab.analysis.steady` says
+where it ends and whether the run was long enough.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from rdcnlab.analysis.steady import steady, warm_up
+from rdcnlab.runs.frame import Runs
+from rdcnlab.runs.once import for_each_run
+from rdcnlab.scenario import Scenario
+
+#: The link whose queue is shared, and the groups of flows: the beginning of their names.
+LINK, CUBIC, DCTCP = "shared", "c", "d"
+#: What describes a setting, and what is measured of it.
+SETTINGS = ("rate_gbps", "rtt_ms", "ecn_kB", "min_kB", "max_kB", "probability")
+OUTCOMES = ("share", "drops", "average_kB", "longest_kB")
+#: Drops are those of a run of so many seconds, as in the paper (Sec. 6.2).
+PAPER_S = 120
+#: Largest errors of a run that is long enough: percentage points of the share, kB of the average length, and drops in
+#: 120 s, as a share of them or as a number. A share of 10 % is the least difference that figures 2 and 3 draw.
+SHARE_ERROR, MEAN_ERROR_KB, DROPS_ERROR, FEW_DROPS = 2.0, 20.0, 0.15, 500.0
+
+
+def setting(scenario: Scenario) -> dict[str, float]:
+    """Return `SETTINGS` of a scenario on the fabric ``shared-queue``: Gb/s, ms, kB of 1000 B, and percent.
+
+    Without random early drop the thresholds are the buffer's end, where packets of all kinds are lost.
+    """
+    link = scenario.network.link(LINK)
+    receiver = next(host for host in scenario.network.hosts if host.name == scenario.flows[0].dst)
+    delays = [host.delay for host in scenario.network.hosts if host.name.startswith("f")]
+    buffer = link.buffer or 0
+    red = link.red
+    return {
+        "rate_gbps": link.rate / 1e9,
+        "rtt_ms": 2 * (delays[0] + receiver.delay + link.delay) / 1e6,
+        "ecn_kB": (buffer if link.ecn_threshold is None else link.ecn_threshold) / 1e3,
+        "min_kB": (buffer if red is None else red.min) / 1e3,
+        "max_kB": (buffer if red is None else red.max) / 1e3,
+        "probability": 0.0 if red is None else red.probability / 1e4,
+    }
+
+
+@for_each_run
+def outcomes(runs: Runs) -> pd.DataFrame:
+    """Return one row for each run: `SETTINGS`, `OUTCOMES`, their errors, and whether the run was long enough.
+
+    Returns
+    -------
+    DataFrame
+        ``run``, ``seed``, ``engine``; ``share`` (percent of CUBIC), ``drops`` (packets, in 120 s), ``average_kB``
+        and ``longest_kB`` (of the queue); ``share_error``, ``drops_error``, ``average_kB_error``: half the width of the
+        95 % interval over batches; ``used`` (percent of the line's rate); ``start_drops`` (in the warm-up); ``warm_s``,
+        ``length_s``; ``doubt`` (why the run is too short; empty if it is long enough).
+    """
+    rows = [{"run": number, **outcome(runs, number)} for number in range(len(runs))]
+    return pd.DataFrame(rows) if rows else pd.DataFrame(columns=["run", *SETTINGS, *OUTCOMES])
+
+
+def outcome(runs: Runs, number: int) -> dict[str, object]:
+    """Return the row of one run; see `outcomes`."""
+    run = runs[number]
+    scenario = run.scenario
+    bins = series(runs, number)
+    width_s = scenario.probes.bin / 1e9
+    # whatever is still warming up decides, and no flow starts after this
+    least = int(np.ceil(scenario.jitter.start / scenario.probes.bin))
+    first = max(least, *(warm_up(bins[name].iloc[least:]) + least for name in ("share", "average_kB")))
+    drops_tolerance = max(FEW_DROPS, DROPS_ERROR * PAPER_S * bins["drops"].iloc[first:].mean() / width_s)
+    share = steady(bins["share"], SHARE_ERROR, start=first)
+    mean = steady(bins["average_kB"], MEAN_ERROR_KB, start=first)
+    rate = steady(bins["drops"] / width_s, drops_tolerance / PAPER_S, start=first)
+    start_drops = float(bins["drops"].iloc[:first].sum())
+    warm_s = first * width_s
+    doubts = ["still warming up"] if first >= least + (len(bins) - least) // 2 else []
+    doubts += [f"{name}: {of.doubt}" for name, of in (("share", share), ("length", mean), ("drops", rate)) if of.doubt]
+    capacity = scenario.network.link(LINK).rate * width_s / 8
+    return {
+        "seed": scenario.seed,
+        "engine": scenario.engine.kind,
+        **setting(scenario),
+        "share": share.mean,
+        "drops": start_drops + rate.mean * (PAPER_S - warm_s),
+        "average_kB": mean.mean,
+        "longest_kB": float(bins["longest_kB"].iloc[first:].max()),
+        "share_error": share.error,
+        "drops_error": rate.error * (PAPER_S - warm_s),
+        "average_kB_error": mean.error,
+        "used": 100 * float(bins["bytes"].iloc[first:].mean()) / capacity,
+        "start_drops": start_drops,
+        "warm_s": warm_s,
+        "length_s": len(bins) * width_s,
+        "doubt": "; ".join(doubts),
+    }
+
+
+def series(runs: Runs, number: int) -> pd.DataFrame:
+    """Return a run in bins: ``share`` in percent, ``bytes``, ``average_kB``, ``longest_kB``, ``drops``, ``marks``."""
+    run = runs[number]
+    count = run.scenario.limit // run.scenario.probes.bin
+    carried = runs.frame(run, "throughput")
+    carried = carried[(carried["where"] == LINK) & (carried["bin"] < count)]
+    # groups, or flows where they have not been added up
+    group = carried["flow"].astype(str).str[:1]
+    by_group = carried.groupby(["bin", group])["bytes"].sum().unstack(fill_value=0)
+    by_group = by_group.reindex(index=range(count), columns=[CUBIC, DCTCP], fill_value=0)
+    total = by_group.sum(axis=1)
+    queue = runs.frame(run, "queues")
+    queue = queue[queue["link"] == LINK].set_index("bin").drop(columns="link").reindex(range(count), fill_value=0)
+    return pd.DataFrame(
+        {
+            "share": (100 * by_group[CUBIC] / total.where(total > 0)).fillna(0.0),
+            "bytes": total,
+            "average_kB": queue["mean_B"] / 1e3,
+            "longest_kB": queue["max_B"] / 1e3,
+            "drops": queue["drops"],
+            "marks": queue["marks"],
+        }
+    )

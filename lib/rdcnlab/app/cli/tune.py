@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``rdcnlab tune``: settings for an objective, proposed by a model and verified by runs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rdcnlab.app.cli.tools import Json, show
+from rdcnlab.fields.errors import InputError
+from rdcnlab.fields.units import DURATION, RATE, SIZE, Quantity
+
+app = typer.Typer(help="Settings for what you want, proposed by a model and verified by runs.", no_args_is_help=True)
+
+#: Parts of the objective, in the order of `Objective.weights`.
+_PARTS = ("share", "delay", "drops")
+
+
+@app.callback()
+def _several() -> None:
+    """Keep ``buffers`` a command of its own."""
+
+
+@app.command("buffers")
+def buffers(
+    rate: Annotated[str, typer.Option(help="Rate of the line, such as '12.5 Gb/s'.")],
+    rtt: Annotated[str, typer.Option(help="RTT of CUBIC, such as '50 ms'. That of DCTCP is 50 us.")],
+    buffer: Annotated[str, typer.Option(help="Size of the buffer.")] = "1800 kB",
+    share: Annotated[float, typer.Option(help="Wanted share of CUBIC in the throughput, in percent.")] = 50.0,
+    weights: Annotated[str, typer.Option(help="Weights of share, delay and drops.")] = "share=1,delay=0.2,drops=0.1",
+    run: Annotated[bool, typer.Option("--run/--no-run", help="Run what is proposed.")] = True,
+    as_json: Json = False,
+) -> None:
+    """Propose ECN and drop thresholds for DCTCP and CUBIC in one buffer, and run them: predicted beside measured."""
+    from rdcnlab.app.tune import tuned
+    from rdcnlab.models.tuner import Objective
+
+    asked = Objective(
+        _read("--rate", rate, RATE) / 1e9,
+        _read("--rtt", rtt, DURATION) / 1e6,
+        _read("--buffer", buffer, SIZE) / 1e3,
+        share,
+        parse_weights(weights),
+    )
+    answer = tuned(asked, run=run, progress=not as_json)
+    show(answer.rows(), as_json)
+    if as_json:
+        return
+    if answer.doubt:
+        typer.echo(f"The run is short for its errors: {answer.doubt}")
+    if answer.proposal.unsure:
+        typer.echo(f"The model is unsure of {', '.join(answer.proposal.unsure)}. Runs that would tell it most:")
+        columns = ["ecn_kB", "min_kB", "max_kB", "rate_gbps", "rtt_ms"]
+        show([dict(zip(columns, row, strict=True)) for row in answer.suggested[columns].to_numpy().tolist()], as_json)
+
+
+def parse_weights(text: str) -> tuple[float, float, float]:
+    """Read ``share=1,delay=0.2,drops=0.1``; what is not named has the weight 0."""
+    allowed = f"numbers by {', '.join(_PARTS)}, such as share=1,delay=0.2"
+    found = dict.fromkeys(_PARTS, 0.0)
+    for part in text.split(","):
+        name, _, value = part.partition("=")
+        try:
+            number = float(value)
+        except ValueError:
+            raise InputError.of("--weights", text, allowed) from None
+        if name.strip() not in found:
+            raise InputError.of("--weights", text, allowed)
+        found[name.strip()] = number
+    return found["share"], found["delay"], found["drops"]
+
+
+def _read(option: str, text: str, unit: Quantity) -> int:
+    try:
+        return unit.parse(text)
+    except ValueError as error:
+        raise InputError.of(option, text, str(error)) from None

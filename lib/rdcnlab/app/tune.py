@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tune a shared buffer: propose thresholds with the model, run them, and say what was predicted and measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+
+from rdcnlab.analysis import figures, heat, sharing
+from rdcnlab.models import gaussian, tuner
+from rdcnlab.models.gaussian import Predictor
+from rdcnlab.models.tuner import Objective, Proposal
+from rdcnlab.papers.vargas.space import scenario
+from rdcnlab.papers.vargas.tuner import setting_of
+from rdcnlab.runs.campaign import campaign
+from rdcnlab.runs.store import Store
+
+#: Settings around an unsure proposal that are suggested for runs, and how far around: shares of the search space.
+_SUGGESTED, _NEAR = 3, 200
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the tuner answers.
+
+    Parameters
+    ----------
+    objective : Objective
+        What was asked.
+    proposal : Proposal
+        The proposed setting with its predicted outcomes.
+    compared : DataFrame or None
+        Predicted and measured outcomes; None if the proposal was not run.
+    doubt : str
+        Why the run is too short for its errors; empty if it is long enough, or if there is none.
+    suggested : DataFrame
+        Settings whose runs would make the model surer here; empty if it is sure.
+    """
+
+    objective: Objective
+    proposal: Proposal
+    compared: pd.DataFrame | None
+    doubt: str
+    suggested: pd.DataFrame
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row for each outcome, for tables and JSON."""
+        setting = {name: float(self.proposal.setting[name]) for name in ("ecn_kB", "min_kB", "max_kB")}
+        rows = []
+        for name in sharing.OUTCOMES:
+            predicted = {
+                each: float(self.proposal.predicted[f"{name}{each and ' '}{each}"]) for each in ("", "low", "high")
+            }
+            row: dict[str, Any] = {
+                **setting,
+                "outcome": name,
+                "predicted": predicted[""],
+                "low": predicted["low"],
+                "high": predicted["high"],
+                "unsure": name in self.proposal.unsure,
+            }
+            if self.compared is not None:
+                seen = self.compared.loc[name]
+                row |= {name: seen[name].item() for name in ("measured", "close", "inside")}
+            rows.append(row)
+        return rows
+
+
+def tuned(
+    objective: Objective, *, run: bool = True, made: Predictor | None = None, store: Store | None = None,
+    workers: int | None = None, length_s: int | None = None, progress: bool = True,
+) -> Answer:  # fmt: skip
+    """Propose thresholds for an objective, and verify them by a run.
+
+    Parameters
+    ----------
+    objective : Objective
+        What is wanted.
+    run : bool
+        Whether to run the proposal.
+    made : Predictor, optional
+        The model; by default the shipped one.
+    store, workers, progress
+        As for `campaign`.
+    length_s : int, optional
+        Length of the run in s; by default that of the paper profile for this RTT.
+
+    Raises
+    ------
+    InputError
+        The objective is outside of what the model knows.
+    RunError
+        There is no model, or the run failed.
+
+    Examples
+    --------
+    >>> asked = Objective(rate_gbps=5, rtt_ms=25, share=40, weights=(1, 0.2, 0.1))
+    >>> tuned(asked).rows()  # doctest: +SKIP
+    """
+    made = gaussian.best() if made is None else made
+    proposal = tuner.proposed(made, objective)
+    compared, doubt = None, ""
+    if run:
+        asked = scenario(setting_of(proposal.setting), length_s=length_s)
+        buffer = {f"network.links.{sharing.LINK}.buffer": f"{round(objective.buffer_kB)} kB"}
+        runs = campaign([asked.with_(**buffer)], workers=workers, store=store, progress=progress)
+        (seen,) = (row for _, row in sharing.outcomes(runs).iterrows())
+        compared, doubt = proposal.compared(seen), str(seen["doubt"])
+    return Answer(objective, proposal, compared, doubt, _suggested(made, objective, proposal))
+
+
+def _suggested(made: Predictor, objective: Objective, proposal: Proposal) -> pd.DataFrame:
+    """Return the most doubtful settings among those that are nearly as good as an unsure proposal."""
+    settings = objective.settings(made)
+    if not proposal.unsure:
+        return settings.iloc[:0]
+    cost = objective.cost(made.predict(settings))
+    near = settings.loc[cost.nsmallest(_NEAR).index]
+    doubts = pd.Series(made.doubt(near), near.index)
+    return near.loc[doubts.nlargest(_SUGGESTED).index]
+
+
+def drawn(made: Predictor, objective: Objective) -> Figure:
+    """Draw predicted share of CUBIC, its uncertainty, and the cost, over both thresholds of drop-tail queues."""
+    settings = objective.settings(made)
+    tail = settings[settings["min_kB"] == settings["max_kB"]]
+    found = made.predict(tail)
+    width = (found["share high"] - found["share low"]) / 2
+    parts = (
+        (found["share"], "share of CUBIC [%]", "vlag", (0.0, 100.0)),
+        (width, "half of the share's interval [points]", "rocket_r", (0.0, 25.0)),
+        (objective.cost(found), "cost", "viridis_r", (0.0, 1.0)),
+    )
+    with figures.style():
+        figure = figures.Drawing(figsize=(12.0, 3.4), layout="constrained")
+        for ax, (values, title, colors, (low, high)) in zip(figure.subplots(1, 3), parts, strict=True):
+            table = tail.assign(value=values).pivot(index="ecn_kB", columns="max_kB", values="value")
+            table = table.rename_axis(index="ECN threshold [kB]", columns="drop threshold [kB]").rename(
+                index=int, columns=int
+            )
+            heat.draw(
+                ax, table, Normalize(low, high), title=title, label="", text=lambda value: "", map_=colors  # noqa: ARG005
+            )  # fmt: skip
+    return figure

@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gaussian processes for the outcomes of a shared buffer, with calibrated intervals, and what to run next.
+
+There is one process for each outcome, over the features of `buffers.physics`; drops are logarithms. A process states
+how uncertain it is, but not with the right scale. So its standard deviations are multiplied by a factor: the one that
+makes the intervals of rows in held-out folds contain their share of them (normalised conformal prediction; Papadopoulos
+et al. 2008). A new setting of the same kind is then inside with about this probability, whatever is wrong with the
+process.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
+from sklearn.metrics import r2_score
+from sklearn.model_selection import KFold
+from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
+
+from rdcnlab.analysis.sharing import OUTCOMES, SETTINGS
+from rdcnlab.fields.errors import InputError
+from rdcnlab.models import saved
+from rdcnlab.models.buffers import bounded, physics
+
+Floats = npt.NDArray[np.float64]
+#: Probability that an interval has the outcome in it.
+CONFIDENCE = 0.9
+FOLDS = 10
+#: Smallest number of rows to train on: the factor of an interval is a quantile of held-out errors.
+LEAST_ROWS = 20
+_KIND, _FORM = "buffers", 1
+
+
+def squeezed(rows: pd.DataFrame) -> Floats:
+    """Return outcomes as processes see them, shape (n, 4): drops are logarithms (1 is added)."""
+    found: Floats = rows[list(OUTCOMES)].to_numpy(float)
+    found[:, OUTCOMES.index("drops")] = np.log1p(np.maximum(found[:, OUTCOMES.index("drops")], 0))
+    return found
+
+
+def released(values: Floats, index: pd.Index) -> pd.DataFrame:
+    """Return outcomes of what `squeezed` returned, within what is possible."""
+    found = np.array(values, dtype=float)
+    drops = OUTCOMES.index("drops")
+    found[:, drops] = np.expm1(np.clip(found[:, drops], 0, 20))
+    return bounded(pd.DataFrame(found, index, list(OUTCOMES)))
+
+
+@dataclass(frozen=True)
+class Processes:
+    """A trained process for each outcome.
+
+    Parameters
+    ----------
+    inputs : StandardScaler
+        Scales features.
+    each : list of GaussianProcessRegressor
+        In the order of `OUTCOMES`.
+    """
+
+    inputs: StandardScaler
+    each: list[Any]
+
+    def predict(self, rows: pd.DataFrame) -> tuple[Floats, Floats]:
+        """Return means and standard deviations as `squeezed` writes outcomes, each of shape (n, 4)."""
+        features = self.inputs.transform(physics(rows))
+        with threadpool_limits(1):
+            found = [process.predict(features, return_std=True) for process in self.each]
+        return np.stack([mean for mean, _ in found], axis=1), np.stack([deviation for _, deviation in found], axis=1)
+
+
+def processes(rows: pd.DataFrame, like: Processes | None = None) -> Processes:
+    """Train a process for each outcome.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Settings and outcomes.
+    like : Processes, optional
+        Take the kernels of these instead of finding the best ones, which takes most of the time.
+    """
+    inputs = StandardScaler().fit(physics(rows))
+    features, outcomes = inputs.transform(physics(rows)), squeezed(rows)
+    each = []
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a length at its bound means: no influence
+        for place in range(len(OUTCOMES)):
+            if like is None:
+                kernel = ConstantKernel(1.0, (1e-2, 1e3)) * Matern(np.ones(features.shape[1]), (0.1, 100.0), nu=2.5)
+                process = GaussianProcessRegressor(kernel + WhiteKernel(1e-2, (1e-5, 1.0)), normalize_y=True)
+            else:
+                process = GaussianProcessRegressor(like.each[place].kernel_, normalize_y=True, optimizer=None)
+            each.append(process.fit(features, outcomes[:, place]))
+    return Processes(inputs, each)
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """Trained processes with the factors of their intervals.
+
+    Parameters
+    ----------
+    processes : Processes
+        The processes.
+    factors : ndarray, shape (4,)
+        By what standard deviations are multiplied, in the order of `OUTCOMES`.
+    about : dict
+        Provenance; it has the ``ranges`` of the training data.
+    """
+
+    processes: Processes
+    factors: Floats
+    about: Mapping[str, Any]
+
+    def predict(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Return `OUTCOMES` for settings, each with the ends of its interval: ``<outcome> low``, ``<outcome> high``.
+
+        Raises
+        ------
+        InputError
+            A setting is outside of the range of the training data.
+        """
+        for name, (low, high) in self.about["ranges"].items():
+            off = rows[(rows[name] < low) | (rows[name] > high)]
+            if len(off):
+                raise InputError.of(name, float(off[name].iloc[0]), f"from {low:g} to {high:g}, where the model knows")
+        mean, deviation = self.processes.predict(rows)
+        found = released(mean, rows.index)
+        ends = {"low": mean - self.factors * deviation, "high": mean + self.factors * deviation}
+        parts = [released(values, rows.index).add_suffix(f" {name}") for name, values in ends.items()]
+        return pd.concat([found, *parts], axis=1)
+
+    def doubt(self, rows: pd.DataFrame) -> Floats:
+        """Return how uncertain the model is, shape (n,): the mean over outcomes of their calibrated deviations.
+
+        1 is the spread of the outcome over the training data.
+        """
+        _, deviation = self.processes.predict(rows)
+        spread = np.array(self.about["spread"])
+        doubts: Floats = (self.factors * deviation / spread).mean(axis=1)
+        return doubts
+
+
+def factors(rows: pd.DataFrame, whole: Processes) -> Floats:
+    """Return for each outcome the factor with which intervals of held-out rows contain `CONFIDENCE` of them."""
+    ratios = np.empty((len(rows), len(OUTCOMES)))
+    truth = squeezed(rows)
+    for train, test in KFold(min(FOLDS, len(rows)), shuffle=True, random_state=0).split(rows):
+        mean, deviation = processes(rows.iloc[train], whole).predict(rows.iloc[test])
+        ratios[test] = np.abs(truth[test] - mean) / deviation
+    rank = min(int(np.ceil((len(rows) + 1) * CONFIDENCE)), len(rows))
+    found: Floats = np.sort(ratios, axis=0)[rank - 1]
+    return found
+
+
+def predictor(rows: pd.DataFrame, about: Mapping[str, Any] | None = None) -> Predictor:
+    """Train a predictor on settings and outcomes."""
+    if len(rows) < LEAST_ROWS:
+        raise InputError.of("rows", len(rows), f"at least {LEAST_ROWS} runs, to train on")
+    whole = processes(rows)
+    return Predictor(whole, factors(rows, whole), {**_about(rows), **(about or {})})
+
+
+def _about(rows: pd.DataFrame) -> dict[str, Any]:
+    ranges = {name: [float(rows[name].min()), float(rows[name].max())] for name in SETTINGS}
+    spread = squeezed(rows).std(axis=0)
+    return {"rows": len(rows), "ranges": ranges, "spread": [float(each) or 1.0 for each in spread]}
+
+
+def coverage(rows: pd.DataFrame, splits: int = 5) -> pd.Series[float]:
+    """Return for each outcome the share of rows that are in the interval of a predictor that has not seen them."""
+    inside = []
+    for train, test in KFold(splits, shuffle=True, random_state=1).split(rows):
+        made = predictor(rows.iloc[train])
+        wide = Predictor(made.processes, made.factors, {**made.about, "ranges": {}})
+        found = wide.predict(rows.iloc[test])
+        for name in OUTCOMES:
+            truth = rows.iloc[test][name]
+            held = (found[f"{name} low"] <= truth + 1e-9) & (truth <= found[f"{name} high"] + 1e-9)
+            inside.append(pd.DataFrame({"outcome": name, "inside": held}))
+    return pd.concat(inside).groupby("outcome")["inside"].mean().reindex(list(OUTCOMES))
+
+
+def trained(rows: pd.DataFrame) -> Path:
+    """Return the file of the predictor for a data set: the saved file if there is one, otherwise a new one."""
+    recipe = saved.Recipe(_KIND, ".skops", {"confidence": CONFIDENCE, "form": _FORM}, _content(rows))
+    with saved.alone(recipe):
+        path = saved.find(recipe)
+        if path is not None:
+            return path
+        made = predictor(rows)
+        models = {"inputs": made.processes.inputs, "each": made.processes.each, "factors": made.factors}
+        return saved.keep_sklearn(recipe, models, made.about)
+
+
+def load(path: Path) -> Predictor:
+    """Read a saved predictor."""
+    models = saved.read_sklearn(path)
+    return Predictor(Processes(models["inputs"], models["each"]), models["factors"], saved.provenance(path))
+
+
+def best() -> Predictor:
+    """Return the predictor that was trained on the most rows. Among equals, a shipped predictor comes first."""
+    return load(saved.most_rows(_KIND))
+
+
+def _content(rows: pd.DataFrame) -> str:
+    return saved.digest(*(rows[each].to_numpy(float) for each in (*SETTINGS, *OUTCOMES)))
+
+
+def suggested(made: Predictor, pool: pd.DataFrame, count: int, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the settings of a pool whose runs would tell most: one after the other, the most doubtful one.
+
+    After each choice the processes are told that it was run and that its outcome is the predicted one; that changes
+    their deviations only. So the chosen settings are not neighbours.
+
+    Parameters
+    ----------
+    made : Predictor
+        The present predictor.
+    pool : DataFrame
+        Settings that could be run.
+    count : int
+        Number of settings to choose.
+    rows : DataFrame
+        The rows that the predictor was trained on.
+    """
+    known, left, chosen = rows[[*SETTINGS, *OUTCOMES]], pool, []
+    now = made
+    for _ in range(min(count, len(pool))):
+        at = left.index[int(np.argmax(now.doubt(left)))]
+        one = left.loc[[at]]
+        chosen.append(at)
+        left = left.drop(index=at)
+        mean, _ = now.processes.predict(one)
+        known = pd.concat(
+            [known, pd.concat([one[list(SETTINGS)], released(mean, one.index)], axis=1)], ignore_index=True
+        )
+        now = Predictor(processes(known, made.processes), made.factors, made.about)
+    return pool.loc[chosen]
+
+
+def learning(
+    rows: pd.DataFrame, *, active: bool, begin: int = 20, step: int = 5, most: int = 80, seed: int = 0
+) -> pd.DataFrame:
+    """Return how R2 grows with runs that are chosen by doubt, or at random.
+
+    A third of the rows is for the score and never chosen. Both ways begin with the same random rows.
+
+    Returns
+    -------
+    DataFrame
+        ``runs`` and ``r2``, the mean over outcomes.
+    """
+    order = np.random.default_rng(seed).permutation(len(rows))
+    held = rows.iloc[order[: len(rows) // 3]]
+    pool = rows.iloc[order[len(rows) // 3 :]]
+    known, left = pool.iloc[:begin], pool.iloc[begin:]
+    found = []
+    while True:
+        now = processes(known)
+        mean, _ = now.predict(held)
+        predicted = released(mean, held.index)
+        r2 = np.mean([r2_score(held[name], predicted[name]) for name in OUTCOMES])
+        found.append({"runs": len(known), "r2": float(r2)})
+        if len(known) + step > min(most, len(pool)):
+            return pd.DataFrame(found)
+        if active:
+            plain = Predictor(now, np.ones(len(OUTCOMES)), _about(known))
+            more = left.loc[suggested(plain, left, step, known).index]
+        else:
+            more = left.iloc[:step]
+        known, left = pd.concat([known, more]), left.drop(index=more.index)

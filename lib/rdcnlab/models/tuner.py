@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Find thresholds of a shared buffer for an objective, with a model; Vargas et al., Sec. 8, leave this to future work.
+
+The cost of a setting is a weighted sum of three parts, each from 0 (best) to about 1:
+
+- *share*: distance of CUBIC's share from the wanted one, over 100 points;
+- *delay*: average queueing delay over that of a full buffer;
+- *drops*: logarithm of the drops in 120 s (1 is added), over that of 100 000.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from rdcnlab.analysis.sharing import OUTCOMES
+from rdcnlab.fields.errors import InputError
+from rdcnlab.models.gaussian import Predictor
+
+#: The buffer of all runs that models are trained on, and steps of the thresholds that are searched, in kB.
+BUFFER_KB, ECN_STEP_KB, RED_STEP_KB = 1800, 20, 50
+#: Many drops in 120 s: the scale of their part of the cost.
+MANY_DROPS = 1e5
+#: A prediction is close if it is within so much of what is measured; where 10 % of it is less than the tolerated error
+#: of a run, that error counts. The same width makes a model unsure.
+CLOSE = 0.1
+LEAST_CLOSE = {"share": 2.0, "drops": 500.0, "average_kB": 20.0, "longest_kB": 20.0}
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What an operator wants of a line with a shared buffer.
+
+    Parameters
+    ----------
+    rate_gbps, rtt_ms : float
+        Rate of the line, and RTT of CUBIC.
+    buffer_kB : float
+        Size of the buffer: no threshold is larger.
+    share : float
+        Wanted share of CUBIC in percent.
+    weights : tuple of float
+        Weights of share, delay and drops; none is negative, and one at least is positive.
+    """
+
+    rate_gbps: float
+    rtt_ms: float
+    buffer_kB: float = BUFFER_KB  # noqa: N815  (unit)
+    share: float = 50.0
+    weights: tuple[float, float, float] = (1.0, 0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.share <= 100:
+            raise InputError.of("share", self.share, "a percentage from 0 to 100")
+        if min(self.weights) < 0 or not sum(self.weights) > 0 or not math.isfinite(sum(self.weights)):
+            raise InputError.of("weights", self.weights, "numbers of at least 0 for share, delay and drops, not all 0")
+        if not RED_STEP_KB <= self.buffer_kB <= BUFFER_KB:
+            allowed = f"{RED_STEP_KB} to {BUFFER_KB} kB, the buffer of the runs that the model knows"
+            raise InputError.of("buffer_kB", self.buffer_kB, allowed)
+
+    def cost(self, outcomes: pd.DataFrame) -> pd.Series[float]:
+        """Return the cost of outcomes."""
+        share, delay, drops = self.weights
+        parts = (
+            share * (outcomes["share"] - self.share).abs() / 100,
+            delay * outcomes["average_kB"] / BUFFER_KB,
+            drops * np.log1p(outcomes["drops"]) / math.log1p(MANY_DROPS),
+        )
+        return sum(parts) / sum(self.weights)
+
+    def settings(self, made: Predictor) -> pd.DataFrame:
+        """Return all settings that are searched: those that the model knows, with 5 % where RED drops early."""
+        ranges = made.about["ranges"]
+        ecn = np.arange(ranges["ecn_kB"][0], min(ranges["ecn_kB"][1], self.buffer_kB) + 1, ECN_STEP_KB)
+        most = min(ranges["max_kB"][1], self.buffer_kB)
+        rows = [
+            (self.rate_gbps, self.rtt_ms, each, low, high, 5.0)
+            for each, (low, high) in itertools.product(ecn, _pairs(ranges["min_kB"][0], ranges["max_kB"][0], most))
+        ]
+        return pd.DataFrame(rows, columns=["rate_gbps", "rtt_ms", "ecn_kB", "min_kB", "max_kB", "probability"])
+
+
+def _pairs(least: float, first: float, most: float) -> Iterator[tuple[float, float]]:
+    """Yield pairs of drop thresholds: equal ones, and those of which the smaller is a half or nothing of the larger."""
+    for high in np.arange(first, most + 1, RED_STEP_KB):
+        lows = {float(high), float(high // 2), 0.0}
+        yield from ((low, float(high)) for low in sorted(lows) if low >= least)
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A proposed setting with its predicted outcomes.
+
+    Parameters
+    ----------
+    setting : Series
+        Thresholds, rate and RTT.
+    predicted : Series
+        Outcomes with the ends of their intervals; see `Predictor.predict`.
+    cost : float
+        Predicted cost.
+    unsure : tuple of str
+        Outcomes whose interval is wider than what counts as close, on one of its sides.
+    """
+
+    setting: pd.Series[float]
+    predicted: pd.Series[float]
+    cost: float
+    unsure: tuple[str, ...]
+
+    def compared(self, measured: pd.Series[float]) -> pd.DataFrame:
+        """Return predicted and measured outcomes: ``close`` (within 10 %), ``inside`` (of the interval)."""
+        rows = []
+        for name in OUTCOMES:
+            value, low, high = (float(self.predicted[each]) for each in (name, f"{name} low", f"{name} high"))
+            there = float(measured[name])
+            close = abs(there - value) <= tolerance(name, value)
+            rows.append((name, value, low, high, there, close, low <= there <= high))
+        columns = ["outcome", "predicted", "low", "high", "measured", "close", "inside"]
+        return pd.DataFrame(rows, columns=columns).set_index("outcome")
+
+
+def tolerance(name: str, value: float) -> float:
+    """Return how far a measured outcome may be from a predicted one that is close."""
+    return max(CLOSE * abs(value), LEAST_CLOSE[name])
+
+
+def proposed(made: Predictor, objective: Objective) -> Proposal:
+    """Return the setting with the least predicted cost.
+
+    Raises
+    ------
+    InputError
+        The model does not know the line's rate or the RTT.
+    """
+    settings = objective.settings(made)
+    found = made.predict(settings)
+    cost = objective.cost(found)
+    at = int(cost.to_numpy().argmin())
+    predicted: pd.Series[float] = found.iloc[at]
+    unsure = tuple(
+        name
+        for name in OUTCOMES
+        if max(predicted[f"{name} high"] - predicted[name], predicted[name] - predicted[f"{name} low"])
+        > tolerance(name, predicted[name])
+    )
+    return Proposal(settings.iloc[at], predicted, float(cost.iloc[at]), unsure)
+
+
+def drawn(made: Predictor, count: int, seed: int = 0) -> list[Objective]:
+    """Draw objectives at random: a condition of the training data, a wanted share of 5 to 95 %, and weights."""
+    rng = np.random.default_rng(seed)
+    rates, rtts = made.about["ranges"]["rate_gbps"], made.about["ranges"]["rtt_ms"]
+    found = []
+    for _ in range(count):
+        rate, rtt = (float(np.exp(rng.uniform(*np.log(ends)))) for ends in (rates, rtts))
+        weights: npt.NDArray[np.float64] = rng.dirichlet((1.0, 1.0, 1.0))
+        rate, rtt = round(min(max(rate, rates[0]), rates[1]), 2), float(min(max(round(rtt), rtts[0]), rtts[1]))
+        share, (one, two, three) = float(rng.uniform(5, 95)), (float(each) for each in weights)
+        found.append(Objective(rate, rtt, BUFFER_KB, share, (one, two, three)))
+    return found

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The data set: settings all over the paper's Table 1, each run as long as its convergence test asks."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from rdcnlab.analysis import figures, sharing
+from rdcnlab.analysis.measured import Measured
+from rdcnlab.fields.quantities import whole
+from rdcnlab.papers.item import Item
+from rdcnlab.papers.vargas.space import QUICK_S, RATES_GBPS, Setting, drawn, scenario
+from rdcnlab.runs.frame import Runs
+from rdcnlab.runs.parts import GROUPS, Part
+from rdcnlab.scenario import Scenario
+
+#: Settings under several conditions and under a single one, by profile. The single condition is the cheapest one.
+_COUNTS = {"quick": (0, 16), "paper": (900, 200)}
+SINGLE = (5.0, 25)
+#: Settings of the paper's study, and what it may cost in core-hours: a hundredth of the paper's 40 000.
+STUDY, MOST_HOURS = 10_000, 400
+_WORDS = {
+    "share": "share of CUBIC [%]", "drops": "drops in 120 s", "average_kB": "average queue [kB]",
+    "longest_kB": "longest queue [kB]",
+}  # fmt: skip
+
+
+class Dataset(Item):
+    """Settings of the shared buffer under several conditions and under a single one, one run each.
+
+    Parameters
+    ----------
+    several, single : int or None
+        Number of settings under the nine conditions of Table 1, and under one of them (5 Gb/s, 25 ms). None: as the
+        profile has. A larger number has the settings of a smaller one, and more.
+    length_s : int or None
+        Length of a run in s. None: 3 s in the quick profile, `space.seconds` of the RTT in the paper's.
+    """
+
+    undivided: ClassVar[str] = "every setting has one run"
+    runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 1}
+    reads: ClassVar[tuple[str, ...]] = ("throughput", "queues")
+    parts: ClassVar[dict[str, Part]] = {"throughput": GROUPS}
+
+    several: Annotated[int, whole(0, 100_000)] | None = None
+    single: Annotated[int, whole(0, 100_000)] | None = None
+    length_s: Annotated[int, whole(1, 600)] | None = None
+
+    @property
+    def settings(self) -> list[Setting]:
+        """All settings, each once."""
+        several, single = (
+            usual if given is None else given
+            for given, usual in zip((self.several, self.single), _COUNTS[self.profile], strict=True)
+        )
+        return list(dict.fromkeys([*drawn(several), *drawn(single, SINGLE)]))
+
+    def points(self) -> list[Scenario]:
+        """Return one run of each setting; its seed is 0."""
+        length = self.length_s or (QUICK_S if self.profile == "quick" else None)
+        return [scenario(each, seed=seed, length_s=length) for each in self.settings for seed in range(self.count)]
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Measure how many runs were long enough, and what the whole study costs."""
+        found = sharing.outcomes(runs)
+        long_enough = 100 * float((found["doubt"] == "").mean())
+        errors = ", ".join(
+            f"{name}: {found[f'{name}_error'].median():.3g}" for name in ("share", "average_kB", "drops")
+        )
+        hours = study_hours(runs)
+        return {
+            "long-enough": Measured.one(long_enough, f"median errors: {errors}"),
+            "cost": Measured.one(hours, f"from {len(runs)} runs") if hours else Measured(),
+        }
+
+    def plot(self, runs: Runs) -> Figure:
+        """Draw each outcome over the larger drop threshold, by line rate."""
+        found = sharing.outcomes(runs)
+        with figures.style():
+            figure = figures.Drawing(figsize=(9.2, 5.4), layout="constrained")
+            axes = figure.subplots(2, 2, sharex=True)
+            for ax, name in zip(axes.flat, sharing.OUTCOMES, strict=True):
+                for rate, color in zip(RATES_GBPS, figures.shades(len(RATES_GBPS)), strict=True):
+                    of = found[found["rate_gbps"] == rate]
+                    tail = of["min_kB"] == of["max_kB"]
+                    for part, marker, fill in ((of[tail], "s", color), (of[~tail], "o", "none")):
+                        ax.plot(
+                            part["max_kB"], part[name], marker, color=color, markerfacecolor=fill, markersize=3.5,
+                            label=f"{rate:g} Gb/s" if marker == "s" and len(part) else None,
+                        )  # fmt: skip
+                ax.set(ylabel=_WORDS[name])
+            axes[0, 1].set(yscale="symlog")
+            for ax in axes[1]:
+                ax.set(xlabel="larger drop threshold [kB]")
+            figures.legend(figure, axes[0, 0])
+        return figure
+
+
+def study_hours(runs: Runs) -> float:
+    """Return the core-hours of 10 000 settings, equally many under each condition of Table 1 that the runs have.
+
+    It is computed of the wall clock of the runs, each on one core.
+    """
+    found = sharing.outcomes(runs)
+    costs = pd.DataFrame(
+        {
+            "rate_gbps": found["rate_gbps"],
+            "rtt_ms": found["rtt_ms"],
+            "wall_s": [float(run.provenance.get("wall_s", float("nan"))) for run in runs],
+        }
+    )
+    return float(costs.groupby(["rate_gbps", "rtt_ms"])["wall_s"].mean().mean() * STUDY / 3600)

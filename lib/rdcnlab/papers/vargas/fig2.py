@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figure 2: CUBIC's share of the throughput over ECN and drop-tail thresholds. Sec. 6.3."""
+
+from __future__ import annotations
+
+import pandas as pd
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+
+from rdcnlab.analysis import figures, heat
+from rdcnlab.analysis.measured import Measured, means
+from rdcnlab.papers.vargas.grids import ROWS, Grid
+from rdcnlab.runs.frame import Runs
+
+#: A share that differs by less along a row or a column, in percentage points, is the same.
+_LEAST = 2.0
+
+
+class Fig2(Grid):
+    """CUBIC's share of the throughput in percent, over the ECN threshold and the drop-tail threshold."""
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Measure how shares depend on thresholds, and the smallest and the largest share."""
+        found = self.found(runs)
+        found = found.assign(dctcp=100 - found["share"])
+        over_ecn = heat.along(found, "max_kB", "ecn_kB", "dctcp", least=_LEAST)
+        over_drop = heat.along(found, "ecn_kB", "max_kB", "share", least=_LEAST)
+        shares = means(found, ["ecn_kB", "max_kB"], "share")
+        where = "where the share differs by 2 points"
+        return {
+            "dctcp-by-lower-ecn": Measured.by_case(over_ecn, "drop {:g} kB", where),
+            "dctcp-by-higher-ecn": Measured.by_case(over_ecn, "drop {:g} kB", where),
+            "cubic-by-higher-drop": Measured.by_case(over_drop, "ECN {:g} kB", where),
+            "dctcp-dominates": _extreme(shares, lowest=True),
+            "cubic-dominates": _extreme(shares, lowest=False),
+        }
+
+    def plot(self, runs: Runs) -> Figure:
+        """Draw the share as a heat map, and DCTCP's share over the ECN threshold for some drop thresholds."""
+        share = self.table(runs, "share")
+        with figures.style():
+            figure = figures.Drawing(figsize=(9.2, 3.6), layout="constrained")
+            left, right = figure.subplots(1, 2, width_ratios=(5, 3))
+            heat.draw(
+                left, share, Normalize(0, 100), title=self.where(), label="share of CUBIC [%]", text="{:.0f}".format,
+                map_="vlag",
+            )  # fmt: skip
+            columns = list(share.columns)[:: max(1, len(share.columns) // 4)]
+            for drop, color in zip(columns, figures.shades(len(columns)), strict=True):
+                right.plot(share.index, 100 - share[drop], "o-", color=color, markersize=3, label=f"{drop} kB")
+            right.set(xlabel=ROWS, ylabel="share of DCTCP [%]", ylim=(0, 102), title="by drop threshold")
+            right.legend(fontsize=7)
+        return figure
+
+
+def _extreme(shares: pd.DataFrame, *, lowest: bool) -> Measured:
+    """Measure the smallest or the largest share of CUBIC, with its setting."""
+    if not len(shares):
+        return Measured()
+    at = int(shares["mean"].to_numpy().argmin() if lowest else shares["mean"].to_numpy().argmax())
+    return Measured.by_case(shares.iloc[[at]], "ECN {:g} kB, drop {:g} kB")

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figure 3: packets dropped over ECN and drop-tail thresholds; Sec. 6.4: random early drop against drop-tail."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import pandas as pd
+from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
+
+from rdcnlab.analysis import figures, heat, sharing, tables
+from rdcnlab.analysis.intervals import jackknife
+from rdcnlab.analysis.measured import Measured, means
+from rdcnlab.papers.vargas.grids import COLUMNS, ROWS, Grid
+from rdcnlab.papers.vargas.space import DROP_KB, ECN_KB, Setting
+from rdcnlab.runs.frame import Runs
+from rdcnlab.scenario import Scenario
+
+#: Figure 3 of the paper: packets dropped in 120 s, a row for each ECN threshold.
+STATED = (
+    (28249, 17314, 27729, 33081, 36768, 32693, 28900, 19006, 37914, 44630, 36129, 37235),
+    (19440, 19247, 17223, 34111, 46720, 30625, 14181, 54474, 57690, 37531, 17687, 31554),
+    (13922, 24800, 27485, 23381, 19203, 31333, 24942, 59966, 30941, 65705, 15778, 30403),
+    (14204, 21099, 16202, 29929, 19190, 57759, 36813, 28665, 22681, 23075, 34120, 21200),
+    (12594, 20482, 20260, 20376, 17872, 23580, 38868, 26062, 52800, 31014, 32673, 27126),
+    (1063, 18434, 19625, 21007, 23664, 14326, 36262, 22385, 34980, 27182, 29517, 35532),
+    (300, 5641, 17492, 19195, 109397, 23756, 21810, 25829, 22704, 22198, 26739, 22940),
+    (300, 300, 971, 6197, 20788, 20494, 22962, 25486, 25645, 33324, 27829, 25833),
+    (400, 400, 400, 400, 1401, 5572, 18929, 15735, 23709, 27560, 24116, 56144),
+    (727, 727, 727, 727, 727, 727, 1427, 6447, 17131, 18486, 29335, 411469),
+)
+#: Sec. 6.3: few drops.
+FEW = 1000
+#: Larger thresholds in kB at which early drop, from half of it on, is compared with drop-tail; by profile.
+_RED = {"quick": (1000, 1800), "paper": (400, 800, 1200, 1800)}
+
+
+def paper_table() -> pd.DataFrame:
+    """Return the paper's table of drops, by ECN threshold (rows) and drop threshold (columns) in kB."""
+    return pd.DataFrame(STATED, pd.Index(ECN_KB, name=ROWS), pd.Index(DROP_KB, name=COLUMNS), dtype=float)
+
+
+class Fig3(Grid):
+    """Packets dropped in 120 s, over the ECN threshold and the drop-tail threshold, beside the paper's table."""
+
+    reads: ClassVar[tuple[str, ...]] = ("throughput", "queues")
+
+    @property
+    def early(self) -> list[Setting]:
+        """Settings with early drop, each between half of a drop threshold of the grid and all of it."""
+        ecn, drop = self.thresholds
+        middle = ecn[len(ecn) // 2 - 1]
+        known = [at for at in _RED[self.profile] if at in drop]
+        return [Setting(middle, at // 2, at, 5.0, *self.condition) for at in known]
+
+    def points(self) -> list[Scenario]:
+        """Return the grid, and the settings with early drop."""
+        return super().points() + self.scenarios_of(self.early)
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Measure where packets are dropped, and what early drop changes."""
+        found = self.found(runs)
+        followed = jackknife(found, lambda of: _correlation(of, "share", "drops"))
+        few = found.assign(right=(found["drops"] < FEW) == (found["max_kB"] < found["ecn_kB"]))
+        theirs = found.assign(stated=[_stated(*row) for row in found[["ecn_kB", "max_kB"]].itertuples(index=False)])
+        theirs = theirs.dropna(subset=["stated"])
+        early = self.against_drop_tail(runs)
+        return {
+            "drops-follow-share": Measured.one(followed),
+            "few-below-ecn": Measured.one(100 * jackknife(few, lambda of: float(of["right"].mean())).within(0, 1)),
+            "as-stated": Measured.one(jackknife(theirs, lambda of: _correlation(of, "stated", "drops"))),
+            "red-drops-less": early["drops"],
+            "red-lower-average": early["average_kB"],
+            "red-same-maximum": early["longest_kB"],
+        }
+
+    def against_drop_tail(self, runs: Runs) -> dict[str, Measured]:
+        """Measure outcomes with early drop over those of drop-tail at the same larger threshold."""
+        rows = sharing.outcomes(runs)
+        pairs = rows[rows["min_kB"] < rows["max_kB"]].merge(
+            self.found(runs), on=["seed", "ecn_kB", "max_kB"], suffixes=("", "_tail")
+        )
+        return {
+            value: Measured.by_case(
+                means(pairs.assign(ratio=pairs[value] / pairs[f"{value}_tail"]), "max_kB", "ratio"), "{:g} kB"
+            )
+            for value in ("drops", "average_kB", "longest_kB")
+        }
+
+    def plot(self, runs: Runs) -> Figure:
+        """Draw our drops beside the paper's."""
+        ours = self.table(runs, "drops")
+        with figures.style():
+            figure = figures.Drawing(figsize=(11.5, 3.6), layout="constrained")
+            left, right = figure.subplots(1, 2)
+            norm = LogNorm(100, 1e5)
+            for ax, table, title in ((left, ours, f"here: {self.where()}"), (right, paper_table(), "stated by the paper")):
+                heat.draw(
+                    ax,
+                    table.clip(lower=1),
+                    norm,
+                    title=title,
+                    label="drops in 120 s",
+                    text="{:.0f}".format,
+                    map_="rocket_r",
+                )
+        return figure
+
+
+def _correlation(of: pd.DataFrame, one: str, other: str) -> float:
+    means_ = of.groupby(["ecn_kB", "max_kB"])[[one, other]].mean()
+    return tables.spearman(means_[one], means_[other])
+
+
+def _stated(ecn: float, drop: float) -> float:
+    table = paper_table()
+    if ecn not in table.index or drop not in table.columns:
+        return float("nan")
+    return float(table.to_numpy()[table.index.get_loc(ecn), table.columns.get_loc(drop)])

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What figures 2 and 3 share: ECN thresholds times drop thresholds of a drop-tail queue. Sec. 6.3."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+import pandas as pd
+
+from rdcnlab.analysis import sharing
+from rdcnlab.fields.quantities import whole
+from rdcnlab.papers.item import Item
+from rdcnlab.papers.vargas.space import DROP_KB, ECN_KB, QUICK_S, Length, Rate, Rtt, Setting, Thresholds, grid, scenario
+from rdcnlab.runs.frame import Runs
+from rdcnlab.runs.parts import GROUPS, Part
+from rdcnlab.scenario import Scenario
+
+#: Thresholds in kB by profile, and in the column of ns-3, where a run takes minutes: every other row and two of three
+#: columns of the paper's, 40 settings.
+_QUICK = (25, 150, 400, 1000), (200, 600, 1000, 1800)
+_FEW = (25, 75, 150, 400, 800), (200, 400, 600, 700, 900, 1000, 1200, 1800)
+#: Rate in Gb/s and RTT in ms by profile.
+_CONDITIONS = {"quick": (5.0, 25), "paper": (12.5, 50)}
+ROWS, COLUMNS = "ECN threshold [kB]", "drop threshold [kB]"
+
+
+class Grid(Item):
+    """Settings of a drop-tail queue that DCTCP and CUBIC share.
+
+    Parameters
+    ----------
+    ecn_kB, drop_kB : tuple of int or None
+        Thresholds, kB of 1000 B. None: as the profile and the column have.
+    rate_gbps : float or None
+        Rate of the line. None: 5 Gb/s in the quick profile, 12.5 Gb/s in the paper's; the paper does not say.
+    rtt_ms : int or None
+        RTT of CUBIC. None: 25 ms in the quick profile, 50 ms in the paper's, as figures 2 and 3 have.
+    length_s : int or None
+        Length of a run in s. None: 3 s in the quick profile, `space.seconds` of the RTT in the paper's.
+    mtu : int
+        Size of packets in bytes. Segments of 536 B, the default of ns-3, are 588.
+    """
+
+    runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 3}
+    reads: ClassVar[tuple[str, ...]] = ("throughput", "queues")
+    parts: ClassVar[dict[str, Part]] = {"throughput": GROUPS}
+
+    ecn_kB: Thresholds | None = None  # noqa: N815  (unit)
+    drop_kB: Thresholds | None = None  # noqa: N815
+    rate_gbps: Rate | None = None
+    rtt_ms: Rtt | None = None
+    length_s: Length | None = None
+    mtu: Annotated[int, whole(576, 9000)] = 1500
+
+    @property
+    def condition(self) -> tuple[float, int]:
+        """Rate in Gb/s and RTT in ms."""
+        rate, rtt = _CONDITIONS[self.profile]
+        return self.rate_gbps or rate, self.rtt_ms or rtt
+
+    @property
+    def thresholds(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """ECN thresholds and drop thresholds in kB."""
+        usual = _QUICK if self.profile == "quick" else _FEW if self.column == "ns3" else (ECN_KB, DROP_KB)
+        return self.ecn_kB or usual[0], self.drop_kB or usual[1]
+
+    @property
+    def settings(self) -> list[Setting]:
+        """All settings of the grid."""
+        return grid(*self.condition, *self.thresholds)
+
+    def points(self) -> list[Scenario]:
+        """Return settings times seeds."""
+        return self.scenarios_of(self.settings)
+
+    def scenarios_of(self, settings: list[Setting]) -> list[Scenario]:
+        """Return settings times seeds."""
+        usual = QUICK_S if self.profile == "quick" else None
+        same: dict[str, Any] = {"mtu": self.mtu, "length_s": self.length_s or usual}
+        return [scenario(each, seed=seed, **same) for each in settings for seed in range(self.count)]
+
+    def found(self, runs: Runs) -> pd.DataFrame:
+        """Return the outcomes of the grid's runs, one row each; see `sharing.outcomes`."""
+        rows = sharing.outcomes(runs)
+        return rows[rows["min_kB"] == rows["max_kB"]]
+
+    def table(self, runs: Runs, value: str) -> pd.DataFrame:
+        """Return the mean of an outcome over seeds, by ECN threshold (rows) and drop threshold (columns)."""
+        means = self.found(runs).groupby(["ecn_kB", "max_kB"])[value].mean().unstack()
+        return means.rename_axis(index=ROWS, columns=COLUMNS).rename(index=int, columns=int)
+
+    def where(self) -> str:
+        """Return the conditions in words."""
+        rate, rtt = self.condition
+        return f"{rate:g} Gb/s, RTT of CUBIC {rtt} ms"

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The paper's settings of one shared buffer: thresholds, line rates, RTTs of CUBIC (Table 1)."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+from scipy.stats import qmc
+
+from rdcnlab.fields.quantities import Listed, whole
+from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.presets import preset
+
+#: Table 1: rates of the line in Gb/s, RTTs of CUBIC in ms, and the buffer in kB.
+RATES_GBPS, RTTS_MS, BUFFER_KB = (5.0, 12.5, 25.0), (25, 50, 100), 1800
+#: Table 1: ECN thresholds are 0 to 400 kB in steps of 20 kB, those of RED 0 to 1800 kB in steps of 100 kB. A drop
+#: threshold of 0 kB would let no packet of CUBIC wait; so the larger one is at least a step.
+ECN_STEP_KB, ECN_MOST_KB, RED_STEP_KB = 20, 400, 100
+#: Drop probabilities in percent. Table 1 has 5 % only; Sec. 6.1 proposes others as future work.
+PROBABILITIES = (2.0, 5.0, 10.0)
+#: Figures 2 and 3, in kB.
+ECN_KB = (25, 50, 75, 100, 150, 250, 400, 600, 800, 1000)
+DROP_KB = (200, 400, 500, 600, 700, 800, 900, 1000, 1100, 1200, 1400, 1800)
+#: Sec. 6.2: flows of each sender.
+FLOWS = 10
+#: Bins of a run, and the mean time between snapshots (Sec. 6.2).
+BIN, SNAPSHOTS = "100 ms", "10 ms"
+#: A size that no flow can finish before the limit.
+ENDLESS = "1000 GiB"
+
+Kilobytes = Annotated[int, whole(0, BUFFER_KB)]
+Thresholds = Annotated[tuple[Kilobytes, ...], Field(min_length=1), Listed]
+#: Length of a run in the quick profile in s.
+QUICK_S = 3
+Length = Annotated[int, whole(1, 600)]
+Rate = Annotated[float, Field(ge=0.1, le=90)]
+Rtt = Annotated[int, whole(1, 1000)]
+
+
+class Setting(NamedTuple):
+    """A setting: thresholds in kB of 1000 B, drop probability in percent, line rate, and RTT of CUBIC.
+
+    With equal thresholds of early drop the queue is drop-tail.
+    """
+
+    ecn_kB: int  # noqa: N815  (unit)
+    min_kB: int  # noqa: N815
+    max_kB: int  # noqa: N815
+    probability: float = 5.0
+    rate_gbps: float = 12.5
+    rtt_ms: int = 50
+
+
+def seconds(rtt_ms: float) -> int:
+    """Return the length of a run in s: 4 s, and 80 round trips of CUBIC.
+
+    `docs/decisions/vargas.md` has the runs that it was chosen on, with the test of `rdcnlab.analysis.steady`. Each run
+    is judged by this test again.
+    """
+    return math.ceil(4 + 0.08 * rtt_ms)
+
+
+def scenario(setting: Setting, *, seed: int = 0, mtu: int = 1500, length_s: int | None = None) -> Scenario:
+    """Return 100 flows of DCTCP and 100 of CUBIC that share the queue (Sec. 6.2).
+
+    Parameters
+    ----------
+    setting : Setting
+        The setting.
+    seed : int
+        Seed, which the starts of flows and early drops depend on.
+    mtu : int
+        Size of packets in bytes.
+    length_s : int, optional
+        Length of the run in s; by default `seconds` of the RTT.
+    """
+    return _scenario(setting, mtu, seconds(setting.rtt_ms) if length_s is None else length_s).with_(seed=seed)
+
+
+@functools.lru_cache(maxsize=4096)
+def _scenario(setting: Setting, mtu: int, length_s: int) -> Scenario:
+    rate = round(setting.rate_gbps * 1e9)
+    red = {"min": setting.min_kB * 1000, "max": setting.max_kB * 1000, "probability": round(setting.probability * 1e4)}
+    known = preset("vargas")
+    groups = (("d", "n", "dctcp", known.fabric["near"]), ("c", "f", "cubic", known.fabric["far"]))
+    flows = [
+        {
+            "name": f"{name}{sender}-{flow}",
+            "src": f"{host}{sender}",
+            "dst": "r",
+            "path": "shared",
+            "size": ENDLESS,
+            "cc": cc,
+        }
+        for name, host, cc, senders in groups
+        for sender in range(1, senders + 1)
+        for flow in range(1, FLOWS + 1)
+    ]
+    network: dict[str, Any] = {
+        **known.fabric,
+        "mtu": mtu,
+        "rate": rate,
+        "host_rate": rate,
+        "far_rtt": round(setting.rtt_ms * 1e6),
+        "ecn_threshold": setting.ecn_kB * 1000,
+        "red": red,
+    }
+    return Scenario.from_dict(
+        {
+            "network": network,
+            "flows": flows,
+            "limit": f"{length_s} s",
+            "probes": {"tcp": "none", "bin": BIN, "count": ["shared"], "snapshots": SNAPSHOTS},
+            **known.scenario,
+        }
+    )
+
+
+def grid(
+    rate_gbps: float, rtt_ms: int, ecn: tuple[int, ...] = ECN_KB, drop: tuple[int, ...] = DROP_KB
+) -> list[Setting]:
+    """Return the settings of figures 2 and 3: drop-tail, row by row."""
+    return [Setting(each, at, at, 5.0, rate_gbps, rtt_ms) for each in ecn for at in drop]
+
+
+def drawn(count: int, condition: tuple[float, int] | None = None) -> list[Setting]:
+    """Return the first settings of one fixed sequence that fills the paper's space evenly (Sobol, not scrambled).
+
+    The first n of more settings are the same n settings, so a data set can grow. A fifth of them is drop-tail, as
+    figures 2 and 3 need more of them than chance gives; others have two thresholds and one of `PROBABILITIES`.
+
+    Parameters
+    ----------
+    count : int
+        Number of settings; all are different.
+    condition : tuple of float and int, optional
+        Line rate and RTT of all settings; by default these are drawn too.
+    """
+    found: dict[Setting, None] = {}
+    sequence = qmc.Sobol(d=7, scramble=False)
+    while len(found) < count:
+        for point in sequence.random(256):
+            found.setdefault(_of_point(point, condition))
+            if len(found) == count:
+                break
+    return list(found)
+
+
+def _of_point(point: npt.NDArray[np.float64], condition: tuple[float, int] | None) -> Setting:
+    ecn, one, other, kind, chance, rate, rtt = point
+    steps = BUFFER_KB // RED_STEP_KB
+    if kind < 0.2:
+        least = most = RED_STEP_KB * (1 + int(one * steps))
+        probability = 5.0
+    else:
+        # two different thresholds of 0 to 1800 kB
+        first, second = int(one * (steps + 1)), int(other * steps)
+        second += second >= first
+        least, most = RED_STEP_KB * min(first, second), RED_STEP_KB * max(first, second)
+        probability = PROBABILITIES[int(chance * len(PROBABILITIES))]
+    place = condition or (RATES_GBPS[int(rate * len(RATES_GBPS))], RTTS_MS[int(rtt * len(RTTS_MS))])
+    return Setting(ECN_STEP_KB * int(ecn * (ECN_MOST_KB // ECN_STEP_KB + 1)), least, most, probability, *place)

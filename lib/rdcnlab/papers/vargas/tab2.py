@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Table 2: models of share, drops and occupancy, trained on a few percent of the settings. Sec. 7."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from rdcnlab.analysis import figures, sharing
+from rdcnlab.analysis.intervals import Estimate
+from rdcnlab.analysis.measured import Measured
+from rdcnlab.fields.quantities import whole
+from rdcnlab.models import buffers, gaussian
+from rdcnlab.papers.vargas.dataset import SINGLE, Dataset
+from rdcnlab.runs.frame import Runs
+
+#: Settings by profile, as in `Dataset`: those of the quick profile take minutes.
+_LEAST_TRAIN, _SPLITS = 4, {"quick": 5, "paper": 20}
+#: Shares of the settings for training, as in Table 2.
+ONE, FIVE = 0.01, 0.05
+#: Rows of Table 2: case, kind of model, whether all conditions, share for training, outcomes.
+ROWS: dict[str, tuple[buffers.Kind, bool, float, tuple[str, ...]]] = {
+    "shallow-single": ("shallow", False, ONE, sharing.OUTCOMES),
+    "shallow-several-no-drops": ("shallow", True, FIVE, buffers.NO_DROPS),
+    "deep-single": ("deep", False, ONE, sharing.OUTCOMES),
+    "deep-several": ("deep", True, FIVE, sharing.OUTCOMES),
+    "deep-several-no-drops": ("deep", True, FIVE, buffers.NO_DROPS),
+}
+#: Beyond the table.
+MORE: dict[str, tuple[buffers.Kind, bool, float, tuple[str, ...]]] = {
+    "better-single": ("better", False, ONE, sharing.OUTCOMES),
+    "better-several": ("better", True, FIVE, sharing.OUTCOMES),
+    "better-several-no-drops": ("better", True, FIVE, buffers.NO_DROPS),
+}
+
+
+class Tab2(Dataset):
+    """R2 of models on settings that they were not trained on.
+
+    Parameters
+    ----------
+    splits : int or None
+        Number of random splits into training settings and others. None: 5 in the quick profile, 20 in the paper's.
+    keras : bool
+        Whether to score the network of TensorFlow too, which takes minutes.
+    """
+
+    undivided: ClassVar[str] = "models are trained on random splits of all settings"
+
+    splits: Annotated[int, whole(2, 1000)] | None = None
+    keras: bool = False
+
+    @property
+    def extras(self) -> tuple[str, ...]:  # type: ignore[override]  # only with keras
+        """Optional libraries that the item needs."""
+        return ("models",) if self.keras else ()
+
+    def cases(self, runs: Runs) -> dict[str, pd.DataFrame]:
+        """Return the rows of the single condition, and all rows."""
+        rows = sharing.outcomes(runs)
+        single = (rows["rate_gbps"] == SINGLE[0]) & (rows["rtt_ms"].round(3) == SINGLE[1])
+        return {"single": rows[single].reset_index(drop=True), "several": rows[~single | self._spread(rows)]}
+
+    @staticmethod
+    def _spread(rows: pd.DataFrame) -> pd.Series[bool]:
+        """Return which rows of the single condition belong to the settings under all conditions: a ninth of these."""
+        single = (rows["rate_gbps"] == SINGLE[0]) & (rows["rtt_ms"].round(3) == SINGLE[1])
+        others = rows[~single]
+        conditions = others.groupby(["rate_gbps", "rtt_ms"]).ngroups
+        count = len(others) // conditions if conditions else 0
+        chosen = pd.Series(data=False, index=rows.index)
+        chosen[rows[single].index[:count]] = True
+        return chosen
+
+    def scores(self, runs: Runs) -> pd.DataFrame:
+        """Return `buffers.examined` for each row of the table, and the better models; ``case`` names the row."""
+        return _scores(self, runs)
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Measure R2 of each row, the errors of occupancies, and how many rows intervals hold."""
+        scores = self.scores(runs)
+        found = {}
+        for case, of in scores.groupby("case", sort=False):
+            note = f"{int(of['train'].iloc[0])} settings for training; {', '.join(of['model'].unique())}"
+            found[f"r2-{case}"] = Measured.one(buffers.spread(of, "r2"), note)
+        deep = scores[scores["case"] == "deep-several"]
+        if len(deep):
+            errors: dict[str, Estimate] = {
+                f"{kind} {name}": buffers.spread(deep, f"{kind} {name}")
+                for kind in ("mae", "rmse")
+                for name in buffers.OCCUPANCIES
+            }
+            found["occupancy-errors"] = Measured(errors)
+        rows = self.cases(runs)["several"]
+        if len(rows) >= 2 * gaussian.LEAST_ROWS:
+            held = gaussian.coverage(rows)
+            found["intervals-hold"] = Measured.by_case(100 * held)
+        return found
+
+    def plot(self, runs: Runs) -> Figure:
+        """Draw R2 by row, with single splits, and what the paper states."""
+        scores = self.scores(runs)
+        names = list(scores["case"].unique())
+        with figures.single(7.0, 3.4) as (figure, ax):
+            for place, name in enumerate(names):
+                r2 = scores.loc[scores["case"] == name, "r2"].clip(lower=-0.5)
+                ax.plot([place] * len(r2), r2, "o", color=figures.look("cubic").color, alpha=0.4, markersize=4)
+                ax.plot([place - 0.3, place + 0.3], [r2.mean()] * 2, color=figures.look("cubic").color)
+                expected = self.expected(f"r2-{name}")
+                if expected is not None and name in ROWS:
+                    bound = expected.at_least if expected.near is None else expected.near
+                    assert bound is not None  # claims of the table are of these two forms
+                    ax.plot(place, bound, "_", color=figures.REFERENCE, markersize=22, markeredgewidth=2)
+            ax.set_xticks(
+                range(len(names)), [name.replace("-", "\n", 1).replace("-", " ") for name in names], fontsize=7
+            )
+            ax.set(ylabel="R2 on other settings", ylim=(-0.55, 1.05), title="grey: stated by the paper, or our goal")
+        return figure
+
+    def models(self, runs: Runs) -> list[Path]:
+        """Return the predictor of the tuner, trained on all runs; it is shipped."""
+        rows = sharing.outcomes(runs)
+        return [gaussian.trained(rows)] if len(rows) >= gaussian.LEAST_ROWS else []
+
+
+def _scores(item: Tab2, runs: Runs) -> pd.DataFrame:
+    rows, parts = item.cases(runs), []
+    splits = item.splits or _SPLITS[item.profile]
+    asked = ROWS | MORE
+    if item.keras:
+        asked = asked | {"keras-several": ("keras", True, FIVE, sharing.OUTCOMES)}
+    for case, (kind, several, share, outcomes) in asked.items():
+        of = rows["several" if several else "single"]
+        # scores need rows to be left; a model needs a few to be trained on
+        if len(of) < 2 * _LEAST_TRAIN or (several and not len(rows["several"])):
+            continue
+        found = buffers.examined(kind, of, share, outcomes=outcomes, repeats=splits)
+        parts.append(found.assign(case=case))
+    columns = ["model", "train", "r2", "case"]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Beyond the paper: thresholds that a model proposes for 20 random objectives, and what runs of them give. Sec. 8."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from rdcnlab.analysis import figures, sharing
+from rdcnlab.analysis.measured import Measured
+from rdcnlab.fields.quantities import whole
+from rdcnlab.models import gaussian, tuner
+from rdcnlab.papers.item import Item
+from rdcnlab.papers.vargas.space import Setting, scenario
+from rdcnlab.runs.frame import Runs
+from rdcnlab.runs.parts import GROUPS, Part
+from rdcnlab.scenario import Scenario
+
+_COUNTS = {"quick": 3, "paper": 20}
+
+
+class Tuner(Item):
+    """Proposals of the shipped model for objectives that are drawn at random, and runs of them.
+
+    Parameters
+    ----------
+    objectives : int or None
+        Number of objectives. None: 3 in the quick profile, 20 in the paper's.
+    length_s : int or None
+        Length of a run in s; None: `space.seconds` of the RTT.
+    """
+
+    undivided: ClassVar[str] = "every proposal has one run"
+    runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 1}
+    reads: ClassVar[tuple[str, ...]] = ("throughput", "queues")
+    parts: ClassVar[dict[str, Part]] = {"throughput": GROUPS}
+
+    objectives: Annotated[int, whole(1, 1000)] | None = None
+    length_s: Annotated[int, whole(1, 600)] | None = None
+
+    @property
+    def proposals(self) -> list[tuner.Proposal]:
+        """The proposals, in the order of the objectives.
+
+        Raises
+        ------
+        RunError
+            There is no model yet: table 2 trains it.
+        """
+        made = gaussian.best()
+        asked = tuner.drawn(made, self.objectives or _COUNTS[self.profile])
+        return [tuner.proposed(made, each) for each in asked]
+
+    def points(self) -> list[Scenario]:
+        """Return one run of each proposal."""
+        return [
+            scenario(setting_of(each.setting), seed=seed, length_s=self.length_s)
+            for each in self.proposals
+            for seed in range(self.count)
+        ]
+
+    def compared(self, runs: Runs) -> pd.DataFrame:
+        """Return predicted and measured outcomes of each proposal; see `tuner.Proposal.compared`."""
+        changes = {**self.testbed.changes, **self.changes}
+        found = sharing.outcomes(runs)
+        places = {run.scenario.hash: number for number, run in enumerate(runs)}
+        parts = []
+        for number, (proposal, point) in enumerate(zip(self.proposals, self.points(), strict=True)):
+            place = places.get(point.with_(**changes).hash)
+            if place is not None:
+                part = proposal.compared(found[found["run"] == place].iloc[0])
+                parts.append(part.reset_index().assign(objective=number, unsure=bool(proposal.unsure)))
+        return pd.concat(parts, ignore_index=True)
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Measure how many proposals give what was predicted, and how many outcomes are in their intervals."""
+        found = self.compared(runs)
+        close = found.groupby("objective")["close"].all()
+        return {
+            "close": Measured.one(
+                100 * float(close.mean()), f"{int(close.sum())} of {len(close)} in all four outcomes"
+            ),
+            "inside": Measured.one(100 * float(found["inside"].mean()), f"{len(found)} outcomes"),
+        }
+
+    def plot(self, runs: Runs) -> Figure:
+        """Draw measured over predicted outcomes with their intervals."""
+        found = self.compared(runs)
+        with figures.style():
+            figure = figures.Drawing(figsize=(9.6, 2.8), layout="constrained")
+            for ax, (name, of) in zip(figure.subplots(1, 4), found.groupby("outcome", sort=False), strict=True):
+                bars = [(of["predicted"] - of["low"]).clip(lower=0), (of["high"] - of["predicted"]).clip(lower=0)]
+                ax.errorbar(
+                    of["measured"], of["predicted"], bars, fmt="o", color=figures.look("cubic").color, markersize=3.5,
+                    linewidth=0.8,
+                )  # fmt: skip
+                ax.axline((1, 1), (2, 2), color=figures.REFERENCE, linestyle=":", linewidth=0.8)
+                if name == "drops":
+                    ax.set(xscale="symlog", yscale="symlog")
+                ax.set(title=name, xlabel="measured", ylabel="predicted")
+        return figure
+
+
+def setting_of(row: pd.Series[float]) -> Setting:
+    """Return the setting of a row of the model's settings."""
+    ecn, low, high = (round(float(row[name])) for name in ("ecn_kB", "min_kB", "max_kB"))
+    return Setting(ecn, low, high, float(row["probability"]), float(row["rate_gbps"]), round(float(row["rtt_ms"])))

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What groups of flows get of a shared queue, computed of tables that are written by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from rdcnlab.analysis import heat, sharing
+from rdcnlab.papers.vargas import space
+from rdcnlab.runs.parts import GROUPS, Part
+from rdcnlab.scenario import Scenario
+
+
+class Tables:
+    """Stands in for `Runs`: one run with tables written by hand, read through a part."""
+
+    def __init__(self, scenario: Scenario, tables: dict[str, pa.Table], part: Part | None = None) -> None:
+        self.scenario, self.tables, self.part = scenario, tables, part
+
+    def __getitem__(self, place: int) -> Any:
+        return self
+
+    def frame(self, run: Any, name: str) -> pd.DataFrame:
+        table = self.tables[name]
+        return (self.part.of(table) if self.part is not None and name == "throughput" else table).to_pandas()
+
+
+def written(scenario: Scenario, share: float, drops: int, *, start_drops: int = 0) -> dict[str, pa.Table]:
+    """Return a run whose CUBIC flows have a share of each bin of 100 ms; the first second is a warm-up."""
+    count = scenario.limit // scenario.probes.bin
+    carried = round(scenario.network.link("shared").rate * 0.1 / 8)
+    noise = np.random.default_rng(0).normal(size=count)
+    rows = []
+    for k in range(count):
+        part = 0.1 if k < 10 else share + 0.001 * noise[k]
+        for flow, bytes_ in (("c1-1", part / 2), ("c10-3", part / 2), ("d1-1", 1 - part)):
+            rows.append({"bin": k, "where": "shared", "flow": flow, "bytes": round(bytes_ * carried), "packets": 1})
+    queues = [
+        {"bin": k, "link": "shared", "mean_B": 5e5 if k >= 10 else 1e5, "max_B": 800_000 if k >= 10 else 1_500_000,
+         "drops": drops if k >= 10 else start_drops, "marks": 7}
+        for k in range(count)
+    ]  # fmt: skip
+    return {"throughput": pa.Table.from_pylist(rows), "queues": pa.Table.from_pylist(queues)}
+
+
+@pytest.mark.parametrize("part", [None, GROUPS])
+def test_outcomes_are_those_after_the_warm_up(part: Part | None) -> None:
+    """40 drops a second for 119 s, and 100 in the first second: 4860."""
+    scenario = space.scenario(space.Setting(100, 800, 800, 5.0, 12.5, 50), length_s=8)
+    found = sharing.outcome(Tables(scenario, written(scenario, 0.6, 4, start_drops=10), part), 0)  # type: ignore[arg-type]
+    assert found["share"] == pytest.approx(60, abs=0.1)
+    assert 1.0 <= found["warm_s"] < 2.0
+    assert found["drops"] == pytest.approx(100 + 40 * 119)
+    assert (found["average_kB"], found["longest_kB"]) == (500, 800)
+    assert found["used"] == pytest.approx(100, abs=0.1)
+    assert found["doubt"] == ""
+    assert [found[name] for name in sharing.SETTINGS] == [12.5, pytest.approx(50), 100, 800, 800, 5]
+
+
+def test_a_run_that_is_too_short_says_so() -> None:
+    scenario = space.scenario(space.Setting(100, 800, 800), length_s=2)
+    found = sharing.outcome(Tables(scenario, written(scenario, 0.6, 4)), 0)  # type: ignore[arg-type]
+    assert "warming up" in str(found["doubt"])
+
+
+def test_groups_are_what_their_flows_are_together() -> None:
+    scenario = space.scenario(space.Setting(100, 800, 800), length_s=2)
+    whole = written(scenario, 0.3, 1)["throughput"]
+    groups = GROUPS.of(whole)
+    assert groups.num_rows == 2 * 20
+    assert GROUPS.of(groups).equals(groups)
+    assert sum(groups["bytes"].to_pylist()) == sum(whole["bytes"].to_pylist())
+    by = groups.to_pandas().groupby("flow")["bytes"].sum()
+    flows = whole.to_pandas()
+    assert by["c"] == flows.loc[flows["flow"].str.startswith("c"), "bytes"].sum()
+
+
+def test_groups_are_made_of_flows_and_flows_not_of_groups() -> None:
+    flows = Part(("bin", "where", "flow", "bytes"))
+    assert flows.covers(GROUPS)
+    assert not GROUPS.covers(flows)
+    assert not Part(("where", "flow", "bytes")).covers(GROUPS)
+    both = GROUPS.united(Part(("bin", "packets"), "links"))
+    assert both.covers(GROUPS)
+    assert both.covers(Part(("bin", "packets"), "links"))
+    assert Part.from_data(GROUPS.data()) == GROUPS
+
+
+def test_rows_that_hardly_differ_have_no_direction() -> None:
+    frame = pd.DataFrame(
+        [{"a": a, "b": b, "value": 10 * b if a else 50 + 0.01 * b, "seed": 0} for a in (0, 1) for b in range(4)]
+    )
+    found = heat.along(frame, "a", "b", "value", least=2.0)
+    assert {name: float(value) for name, value in found.items()} == {1.0: 1.0}

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The items' own logic, with the fluid model of `tests/fake_engine.py`. Tests in guests check the behaviour of TCP."""
+
+from __future__ import annotations
+
+import pytest
+
+from rdcnlab.fields.errors import InputError
+from rdcnlab.papers import vargas
+from rdcnlab.papers.item import Item
+from rdcnlab.papers.vargas.fig3 import paper_table
+from rdcnlab.runs.store import Store
+
+#: Values of parameters that are quick.
+SMALL: dict[str, dict[str, object]] = {
+    "fig2": {"ecn_kB": [25, 100, 400], "drop_kB": [200, 800, 1800], "length_s": 1},
+    "fig3": {"ecn_kB": [25, 100, 400], "drop_kB": [200, 1000, 1800], "length_s": 1},
+    "dataset": {"single": 4, "length_s": 1},
+    "tab2": {"single": 12, "length_s": 1, "splits": 2},
+}
+
+
+@pytest.mark.usefixtures("fake_engine")
+@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("column", ["kernel", "ns3"])
+def test_items_run_draw_and_judge_every_claim(name: str, column: str, store: Store) -> None:
+    kind: type[Item] = getattr(vargas, name)
+    item = kind(**SMALL[name], seeds=1, column=column)
+    assert {row["verdict"] for row in item.rows(None)} == {"not run"}
+    runs = item.run(store=store, progress=False)
+    assert {run.scenario.engine.kind for run in runs} == {column}
+    assert item.plot(runs)._repr_png_().startswith(b"\x89PNG")
+    rows = item.rows(runs)
+    assert [row["claim"] for row in rows] == [claim.id for claim in item.claims.claims]
+    assert set(item.measure(runs)) <= {claim.id for claim in item.claims.claims} | {"r2-better-single"}
+
+
+def test_the_paper_profile_has_the_papers_grid() -> None:
+    grid = vargas.fig2(profile="paper", seeds=1).points()
+    assert len(grid) == 120
+    assert {each.network.link("shared").rate for each in grid} == {12_500_000_000}
+    assert len(vargas.fig2(profile="paper", seeds=1, column="ns3").points()) == 40
+    same = {each.hash for each in grid}
+    assert same < {each.hash for each in vargas.fig3(profile="paper", seeds=1).points()}
+    assert {each.with_(**{"engine.kind": "kernel"}).hash for each in vargas.fig2(
+        profile="paper", seeds=1, column="ns3").scenarios()} < same  # fmt: skip
+    assert len(vargas.dataset(profile="paper").points()) >= 1000
+
+
+def test_the_paper_s_table_agrees_with_its_own_statement_on_few_drops() -> None:
+    """Where the drop threshold is below the ECN threshold its table has fewer than 1000 drops: in 117 of 120 cells."""
+    table = paper_table()
+    assert table.shape == (10, 12)
+    right = [(table.loc[ecn, drop] < 1000) == (drop < ecn) for ecn in table.index for drop in table.columns]
+    assert sum(right) == 117
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "field", "allowed"),
+    [
+        ("fig2", {"ecn_kB": [2000]}, "ecn_kB[0]", "1800"),
+        ("fig3", {"rtt_ms": 0}, "rtt_ms", "1 to 1000"),
+        ("fig2", {"rate_gbps": 400}, "rate_gbps", "90"),
+        ("dataset", {"column": "4.15"}, "column", "ns3"),
+    ],
+)
+def test_wrong_parameters_are_refused(name: str, parameters: dict[str, object], field: str, allowed: str) -> None:
+    with pytest.raises(InputError) as caught:
+        getattr(vargas, name)(**parameters)
+    assert any(problem.field == field and allowed in problem.allowed for problem in caught.value.problems), caught.value
