@@ -18,7 +18,9 @@ from rdcnlab.scenario import Scenario
 WAYS = ("spine1", "spine2")
 
 
-def clos(cc: str = "nuftcp", *, engine: str = "kernel", path: Any = None, kind: str = "ocs", **transport: Any) -> Scenario:
+def clos(
+    cc: str = "nuftcp", *, engine: str = "kernel", path: Any = None, kind: str = "ocs", **transport: Any
+) -> Scenario:
     """Two leaves, two spines; a flow that changes its spine every 5 ms."""
     line = {"rate": "10 Gb/s", "buffer": "1 MB"}
     return Scenario.from_dict(
@@ -62,15 +64,24 @@ def test_defaults_are_the_papers() -> None:
     assert "net.ipv4.tcp_version_hold_sack" not in values
     assert hosts.parameters(scenario) == {}
     assert ns3_plan.compile_plan(clos(engine="ns3"))["nuftcp"] == {
-        **{"factor": 1500, "weight": 200, "quiet": 10, "readings": 0},
-        **{"hold": 1_000_000, "marks": 1, "hold_sack": 0},
+        "factor": 1500,
+        "weight": 200,
+        "quiet": 10,
+        "readings": 0,
+        "hold": 1_000_000,
+        "marks": 1,
+        "hold_sack": 0,
     }
 
 
 def test_settings_reach_both_engines() -> None:
     given = {
-        **{"nuftcp_factor": 200, "nuftcp_weight": 50, "nuftcp_quiet": 0, "nuftcp_readings": [2, 3]},
-        **{"version_hold_us": 0, "version_hold_sack": 1},
+        "nuftcp_factor": 200,
+        "nuftcp_weight": 50,
+        "nuftcp_quiet": 0,
+        "nuftcp_readings": [2, 3],
+        "version_hold_us": 0,
+        "version_hold_sack": 1,
     }
     scenario = clos(**given)
     assert hosts.parameters(scenario) == {
@@ -80,8 +91,13 @@ def test_settings_reach_both_engines() -> None:
     values = hosts.sysctls(scenario)
     assert (values["net.ipv4.tcp_version_hold_us"], values["net.ipv4.tcp_version_hold_sack"]) == ("0", "1")
     assert ns3_plan.compile_plan(clos(engine="ns3", **given))["nuftcp"] == {
-        **{"factor": 2000, "weight": 500, "quiet": 0, "readings": 12},
-        **{"hold": 0, "marks": 1, "hold_sack": 1},
+        "factor": 2000,
+        "weight": 500,
+        "quiet": 0,
+        "readings": 12,
+        "hold": 0,
+        "marks": 1,
+        "hold_sack": 1,
     }
     assert Scenario.from_dict(scenario.to_dict()) == scenario
 
@@ -107,9 +123,9 @@ def test_without_nuftcp_its_settings_are_refused(field: str) -> None:
 
 
 def test_mptcp_cannot_use_it() -> None:
+    flow = {"name": "f", "src": "s", "dst": "r", "size": "1 MB", "cc": "nuftcp", "protocol": "mptcp", "path": "spine1"}
     with pytest.raises(InputError, match=r"flows\[0\]\.cc: 'nuftcp' .*with mptcp"):
-        Scenario.from_dict({**clos().to_dict(), "flows": [{"name": "f", "src": "s", "dst": "r", "size": "1 MB",
-                                                           "cc": "nuftcp", "protocol": "mptcp", "path": "spine1"}]})  # fmt: skip
+        Scenario.from_dict({**clos().to_dict(), "flows": [flow]})
 
 
 def test_versions_are_written_where_the_way_first_changes() -> None:

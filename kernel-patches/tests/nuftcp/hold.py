@@ -227,7 +227,7 @@ def case_newer_is_ahead_by_one_to_seven() -> str:
 
 
 def case_sack_is_kept_back() -> str:
-    """Two segments on slow ways, 3 and 4 ms late. The ACK that fills the first hole tells of the rest, unless told not to."""
+    """Two segments come 3 and 4 ms late. The ACK that fills the first hole tells of the rest, unless told not to."""
     told = []
     for hold_sack in (0, 1):
         with Ways(hold_us=10_000, hold_sack=hold_sack) as way:

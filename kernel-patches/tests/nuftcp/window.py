@@ -6,6 +6,7 @@ The path is that of the tests of reTCP: 10 ms in each direction, and ECE in the 
 
 import contextlib
 import errno
+import itertools
 import socket
 import struct
 import time
@@ -64,7 +65,7 @@ def case_flight_grows_by_a_tenth() -> str:
     with Way(*ECN, *ROOM) as way:
         seen = flight(way, "nuftcp", 12)
     equal(seen[0], 10, f"first window {seen}")
-    for before, after in zip(seen[1:], seen[2:], strict=False):
+    for before, after in itertools.pairwise(seen[1:]):
         if not before <= after <= 1.1 * before + 1:
             raise AssertionError(f"from {before} to {after} in {seen}")
     if seen[-1] < 1.5 * seen[1]:
@@ -153,7 +154,13 @@ def case_parameters_are_bounded() -> str:
         else:
             raise AssertionError(f"{which} takes {value}")
         equal((PARAMETERS / which).read_text().strip(), str(PAPER[which]), which)
-    for which, value in (("factor", 1000), ("factor", 1_000_000), ("weight", 1000), ("quiet", 65_535), ("readings", 126)):
+    for which, value in (
+        ("factor", 1000),
+        ("factor", 1_000_000),
+        ("weight", 1000),
+        ("quiet", 65_535),
+        ("readings", 126),
+    ):
         (PARAMETERS / which).write_text(str(value))
     settings()
     return ""

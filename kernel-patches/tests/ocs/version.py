@@ -69,7 +69,7 @@ def case_counts_changes_of_the_target() -> str:
 
 
 def case_the_first_writes_the_others_raise() -> str:
-    """All pairs of a packet's version and a class's: the first always writes, those behind only what is ahead by 1 to 7."""
+    """All pairs of versions, of packet and class: the first writes, those behind only what is ahead by 1 to 7."""
     with Net(2) as net:
         net.ocs.link_set(0, rate=10**10)
         bind(net, [slot(100 * MS, BYPASS), slot(100 * MS, 0)], WRITE)
@@ -90,7 +90,7 @@ def case_the_first_writes_the_others_raise() -> str:
 
 
 def case_which_packets() -> str:
-    """IPv4 of a class with a timetable; nothing else of them changes; a packet socket before the switch sees the old."""
+    """IPv4 of a class with a timetable; nothing else of them changes; before the switch they are as they were."""
     other = bytes.fromhex("02000000000102000000000286dd") + bytes(60)  # no IPv4
     frames = [packet(15), segment(1, payload=b"odd"), other, segment(2, proto=17), segment(3, offset=100)]
     with Net(2) as net:

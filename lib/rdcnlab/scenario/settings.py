@@ -165,12 +165,13 @@ class Transport(Frozen):
         CUBIC: whether a window grows at least as Reno's would; whether a flow whose window became smaller leaves room
         for others; and whether slow start ends before a loss if delays grow.
     nuftcp_factor : int or None
-        NUFTCP: most that a flow may have in flight, in percent of the average of what was acknowledged in a round. None:
-        150 (Dogar et al., Sec. 3.1).
+        NUFTCP: most that a flow may have in flight, in percent of the average of what was acknowledged in a round.
+        None: 150 (Dogar et al., Sec. 3.1).
     nuftcp_weight : int or None
         NUFTCP: weight of the last round in this average, in percent. None: 20 (Sec. 3.1).
     nuftcp_quiet : int or None
-        NUFTCP: rounds without ECE after which the threshold of slow start is reset; 0: it never is. None: 10 (Sec. 3.1).
+        NUFTCP: rounds without ECE after which the threshold of slow start is reset; 0: it never is. None: 10
+        (Sec. 3.1).
     nuftcp_readings : tuple of int
         NUFTCP: rows 1 to 6 of the table in ``docs/decisions/nuftcp.md`` that follow the paper's algorithm 2, not its
         prose.

@@ -135,7 +135,7 @@ Nuftcp::EndRound(ns3::Ptr<ns3::TcpSocketState> state)
     {
         // w_max of algorithm 2 is not defined
         const double most = std::numeric_limits<int32_t>::max();
-        state->m_cWnd = uint32_t(std::min(state->m_cWnd + settings.factor * m_average, most));
+        state->m_cWnd = uint32_t(std::min(state->m_cWnd.Get() + settings.factor * m_average, most));
     }
     m_acknowledged = 0;
     m_echoed = false;
