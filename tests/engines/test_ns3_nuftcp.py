@@ -20,7 +20,15 @@ from rdcnlab.scenario import Scenario
 pytestmark = pytest.mark.usefixtures("ns3_models")
 
 #: The paper's values (Sec. 3); `hold` in ns.
-PAPER = {"factor": 1500, "weight": 200, "quiet": 10, "average": 0, "hold": 1_000_000, "marks": 1}
+PAPER = {
+    "factor": 1500,
+    "weight": 200,
+    "quiet": 10,
+    "readings": 0,
+    "hold": 1_000_000,
+    "marks": 1,
+    "hold_sack": 0,
+}
 LEAVES, SPINES = (1, 2, 3), (1, 2)
 
 

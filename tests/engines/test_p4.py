@@ -196,6 +196,18 @@ def test_version(bench: Bench) -> None:
     assert all(checked(one.packet) for one in seen)
 
 
+def test_a_version_is_raised_behind_the_first_switch(bench: Bench) -> None:
+    """With 2 it is written only if it is ahead of the packet's by 1 to 7 of 16."""
+    own = 3
+    commands = [*BASE, circuit(f"to_link {GREEN} 0"), "register_write OcsIngress.version.on 7 2"]
+    commands += [f"register_write OcsIngress.version.managed 7 {own}"]
+    seen = bench(commands, [(n * US, 1, tcp(ttl=n << 4 | 9)) for n in range(16)])
+    newer = [1 <= (own - n) % 16 <= 7 for n in range(16)]
+    expected = [(own if raised else n) << 4 | 9 for n, raised in enumerate(newer)]
+    assert [one.packet[scapy.IP].ttl for one in seen] == expected
+    assert all(checked(one.packet) for one in seen)
+
+
 def test_version_of_a_manager(bench: Bench) -> None:
     commands = [*BASE, circuit(f"to_link {GREEN} 0"), "register_write OcsIngress.version.on 7 1"]
     seen = bench([*commands, "register_write OcsIngress.version.managed 7 11"], [(0, 1, tcp(ttl=64 + 5))])

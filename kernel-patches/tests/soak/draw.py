@@ -18,6 +18,8 @@ US, MS, S = 1_000, 1_000_000, 1_000_000_000
 DARK = 0xFFFF
 #: Transports, and how often each comes.
 KINDS = {"tdtcp": 50, "mptcp": 20, "retcp": 15, "tcp": 15}
+#: Share of the seeds that draw plain TCP with NUFTCP instead; the others keep the case that they always had.
+NUFTCP = 1 / 8
 CONTROLS = ("cubic", "dctcp", "reno", "bbr", "westwood", "retcp")
 #: Changes of the timetables that a case may cost.
 CHANGES = 30_000
@@ -33,8 +35,15 @@ def case(seed: int, kind: str | None = None) -> dict[str, Any]:
     seed : int
         Says all.
     kind : str, optional
-        One of `KINDS`, for a campaign of that only.
+        One of `KINDS`, or ``nuftcp``, for a campaign of that only.
     """
+    another = random.Random(f"nuftcp {seed}")
+    if kind == "nuftcp" or (another.random() < NUFTCP and kind is None):
+        return _nuftcp(another, _case(seed, "tcp"))
+    return _case(seed, kind)
+
+
+def _case(seed: int, kind: str | None) -> dict[str, Any]:
     rng = random.Random(seed)
     drawn = rng.choices(list(KINDS), list(KINDS.values()))[0]
     kind = kind or drawn
@@ -63,6 +72,24 @@ def case(seed: int, kind: str | None = None) -> dict[str, Any]:
         "flows": flows,
         "events": sorted(_event(rng, kind, count, len(flows), mtu, lasts) for _ in range(rng.choice((0, 3, 10, 40)))),
     }
+
+
+def _nuftcp(rng: random.Random, drawn: dict[str, Any]) -> dict[str, Any]:
+    """Give a case flows with NUFTCP, versions in packets, and hosts that hold ACKs or do not."""
+    for flow in drawn["flows"]:
+        flow["controls"] = [rng.choice(("nuftcp", "nuftcp", control)) for control in flow["controls"]]
+    for settings in drawn["sysctls"]:
+        settings["tcp_version_hold_us"] = rng.choice((0, 1000, _log(rng, 1, 100_000)))
+        settings["tcp_version_hold_sack"] = rng.randint(0, 1)
+        settings["ip_default_ttl"] = rng.choice((15, 15, 15, 1, 64, 255))
+        settings["tcp_ecn"] = rng.choice((1, 1, 2, 0))
+    parameters = {
+        "factor": rng.choice((1500, _log(rng, 1000, 10**6))),
+        "weight": rng.choice((200, _log(rng, 1, 1000))),
+        "quiet": rng.choice((10, 0, _log(rng, 1, 65_535))),
+        "readings": rng.choice((0, 0, 2 * rng.randrange(64))),
+    }
+    return drawn | {"kind": "nuftcp", "versions": [rng.choice((0, 1, 1, 2)) for _ in range(2)], "nuftcp": parameters}
 
 
 def _log(rng: random.Random, low: float, high: float) -> int:

@@ -42,6 +42,8 @@ class Field:
                 self.sysctl(host, name, value)
             if self.paths > 1:
                 self._mptcp(host)
+        for name, value in case.get("nuftcp", {}).items():
+            Path(f"/sys/module/tcp_nuftcp/parameters/{name}").write_text(f"{value}\n")
         pool = case["pool"]
         with self.ocs as ocs:
             if pool:
@@ -54,6 +56,8 @@ class Field:
                     voq = {**case["voq"][host], "pool": 0 if pool else NONE}
                     ocs.class_set(2 * k + host, voq=voq)
                     ocs.rule_add(2 * k + host, in_if=port(host, k))
+            for host, versions in enumerate(case.get("versions", ())):
+                ocs.class_set(host, versions=versions)
             for host in range(2):
                 self.notify(host, case["notify"][host])
                 if case["echo"]:

@@ -43,6 +43,7 @@ LOOKS: dict[str, Look] = {
     "mptcp": Look("MPTCP", "#009E73", "^"),
     "retcp": Look("reTCP", "#56B4E9", "s"),
     "retcpdyn": Look("reTCPdyn", "#E69F00", "P"),
+    "nuftcp": Look("NUFTCP", "#009E73", "X"),
     "main": Look("main flow", "#0072B2", "o"),
     "migrated": Look("migrated flow", "#D55E00", "D"),
     "bursts": Look("UDP bursts", "#009E73", "^"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rdcnlab.fields.quantities import Misfit, unique
 from rdcnlab.fields.units import DURATION, SIZE
 from rdcnlab.scenario import forwarding, older
-from rdcnlab.scenario.flow import UDP_HEADERS, VARIANTS, Flow
+from rdcnlab.scenario.flow import NEED_ECN, UDP_HEADERS, VARIANTS, Flow
 from rdcnlab.scenario.mptcp import MOST_SUBFLOWS
 from rdcnlab.scenario.quic import QUIC_MTU
 from rdcnlab.scenario.routes import NoWay
@@ -54,8 +54,11 @@ def check(scenario: Scenario) -> None:
             raise Misfit("network.mtu", SIZE.format(scenario.network.mtu), allowed)
     if all(flow.protocol == "udp" for flow in scenario.flows):
         raise Misfit("flows", "udp only", "at least one flow of another protocol: the end of those flows ends the run")
-    if scenario.transport.ecn is False and any(flow.cc == "dctcp" for flow in scenario.flows):
-        raise Misfit("transport.ecn", False, "true or auto, because without ECN dctcp would silently be reno")
+    for flow in scenario.flows:
+        if scenario.transport.ecn is False and flow.cc in NEED_ECN:
+            allowed = f"true or auto, because without ECN {flow.cc} would silently be reno"
+            raise Misfit("transport.ecn", False, allowed)
+    _check_nuftcp(scenario)
     _check_like(scenario)
     _check_notify(scenario, hosts)
     links = [link.name for link in scenario.network.links]
@@ -79,6 +82,18 @@ def _check_like(scenario: Scenario) -> None:
             known = ", ".join(cc for cc in VARIANTS if cc not in lacking)
             allowed = f"with transport.like {kernel} one of {known}, because {lacking[flow.cc]}"
             raise Misfit(f"flows.{flow.name}.cc", flow.cc, allowed)
+
+
+def _check_nuftcp(scenario: Scenario) -> None:
+    """Raise Misfit if NUFTCP has settings and no flow, or its flows have time-division networks."""
+    given = scenario.transport
+    if any(flow.cc == "nuftcp" for flow in scenario.flows):
+        if given.tdtcp:
+            raise Misfit("transport.tdtcp", True, "false, with nuftcp, which averages over all networks")
+        return
+    for name, field in type(given).model_fields.items():
+        if name.startswith(("nuftcp_", "version_hold")) and getattr(given, name) != field.default:
+            raise Misfit(f"transport.{name}", getattr(given, name), "nothing, without a flow with cc nuftcp")
 
 
 def _check_path(scenario: Scenario, place: str, path: Path) -> None:

@@ -21,10 +21,12 @@ from rdcnlab.fields.quantities import (
 from rdcnlab.scenario.timetable import BYPASS, Path, Slot
 
 Protocol = Literal["tcp", "mptcp", "udp", "quic"]
-CongestionControl = Literal["cubic", "reno", "westwood", "bbr", "dctcp", "retcp"]
+CongestionControl = Literal["cubic", "reno", "westwood", "bbr", "dctcp", "retcp", "nuftcp"]
 #: Names of all congestion controls, in the order of tables and legends.
 VARIANTS: tuple[str, ...] = get_args(CongestionControl)
-_KERNEL_ONLY = ("westwood", "dctcp", "retcp")
+_KERNEL_ONLY = ("westwood", "dctcp", "retcp", "nuftcp")
+#: Congestion controls that reduce their window by the share of marks, so that they need ECN.
+NEED_ECN = ("dctcp", "nuftcp")
 #: Bytes of the headers of a packet: IPv4 and UDP; IPv4 and TCP with time stamps.
 UDP_HEADERS, TCP_HEADERS = 28, 52
 #: Congestion controls that implementations of QUIC have.
@@ -116,6 +118,9 @@ class Flow(Frozen):
                 raise Misfit("cc", self.cc, f"one of {', '.join(QUIC_VARIANTS)} with quic")
             if self.protocol == "quic" and self.initiator != "src":
                 raise Misfit("initiator", self.initiator, "its default, because with quic the receiver always asks")
+            if self.protocol == "mptcp" and self.cc == "nuftcp":
+                others = [name for name in VARIANTS if name != "nuftcp"]
+                raise Misfit("cc", self.cc, f"one of {', '.join(others)} with mptcp, whose subflows keep to their ways")
             if self.protocol == "mptcp" and self.initiator != "src":
                 raise Misfit("initiator", self.initiator, "src, because with mptcp the receiver tells its addresses")
             return self

@@ -118,14 +118,14 @@ Mode012 = Annotated[Annotated[int, whole(0, 2)] | None, Later]
 class Transport(Frozen):
     """Settings of TCP; each field is the sysctl ``net.ipv4.tcp_<name>`` of Linux 6.12 with our patches.
 
-    The exceptions are `like`, and four parameters of CUBIC's module.
+    The exceptions are `like`, and the parameters of the modules of CUBIC and NUFTCP.
 
     Parameters
     ----------
     ecn : bool or None
-        Whether all flows negotiate ECN, or none. None (``auto``): only flows whose congestion control needs it (dctcp),
-        as the kernel does by default. This matters where CUBIC shares a queue with DCTCP: with true, the switch marks
-        packets of CUBIC too instead of dropping them.
+        Whether all flows negotiate ECN, or none. None (``auto``): only flows whose congestion control needs it (dctcp,
+        nuftcp), as the kernel does by default. This matters where CUBIC shares a queue with DCTCP: with true, the
+        switch marks packets of CUBIC too instead of dropping them.
     rmem, wmem : tuple of int
         Minimum, initial and maximum socket buffer in bytes.
     sack, dsack, timestamps, window_scaling, moderate_rcvbuf, slow_start_after_idle, no_metrics_save : bool
@@ -164,6 +164,24 @@ class Transport(Frozen):
     cubic_friendliness, cubic_fast_convergence, cubic_hystart : {0, 1} or None
         CUBIC: whether a window grows at least as Reno's would; whether a flow whose window became smaller leaves room
         for others; and whether slow start ends before a loss if delays grow.
+    nuftcp_factor : int or None
+        NUFTCP: most that a flow may have in flight, in percent of the average of what was acknowledged in a round.
+        None: 150 (Dogar et al., Sec. 3.1).
+    nuftcp_weight : int or None
+        NUFTCP: weight of the last round in this average, in percent. None: 20 (Sec. 3.1).
+    nuftcp_quiet : int or None
+        NUFTCP: rounds without ECE after which the threshold of slow start is reset; 0: it never is. None: 10
+        (Sec. 3.1).
+    nuftcp_readings : tuple of int
+        NUFTCP: rows 1 to 6 of the table in ``docs/decisions/nuftcp.md`` that follow the paper's algorithm 2, not its
+        prose.
+    version_hold_us : int or None
+        How long a receiver holds duplicate ACKs after a change of the network, in microseconds; 0: not at all. None:
+        1000 in scenarios with NUFTCP (Sec. 3.2 has "less than 1 ms or 2 ms"). Switches write versions into the packets
+        of flows with NUFTCP only.
+    version_hold_sack : {0, 1} or None
+        Whether a receiver also leaves SACK out of the ACKs that it sends in this time. None: 0, because the paper does
+        not say so.
     """
 
     ecn: Annotated[bool | None, BeforeValidator(_auto)] = None
@@ -205,12 +223,21 @@ class Transport(Frozen):
     cubic_fast_convergence: Switch01 = None
     cubic_hystart: Switch01 = None
 
+    nuftcp_factor: Annotated[Annotated[int, whole(100, 100_000)] | None, Later] = None
+    nuftcp_weight: Annotated[Annotated[int, whole(1, 100)] | None, Later] = None
+    nuftcp_quiet: Annotated[Annotated[int, whole(0, 65_535)] | None, Later] = None
+    nuftcp_readings: Annotated[tuple[Annotated[int, whole(1, 6)], ...], Listed, Later] = ()
+    version_hold_us: Annotated[Annotated[int, whole(0, 100_000)] | None, Later] = None
+    version_hold_sack: Switch01 = None
+
     @model_validator(mode="after")
     def _triples_rise(self) -> Transport:
         for field in ("rmem", "wmem"):
             sizes = getattr(self, field)
             if list(sizes) != sorted(sizes):
                 raise Misfit(field, sizes, "smallest, first and largest size in rising order")
+        if list(self.nuftcp_readings) != sorted(set(self.nuftcp_readings)):
+            raise Misfit("nuftcp_readings", list(self.nuftcp_readings), "rows in rising order, each once")
         return self
 
 

@@ -41,7 +41,7 @@ def build(
 @app.command("soak")
 def soak(
     seeds: Annotated[str, typer.Option(help="Seeds, such as 0-99 or 1,4,7. Each seed is one case.")] = "0-19",
-    kind: Annotated[str | None, typer.Option(help="Only this: tdtcp, mptcp, retcp or tcp.")] = None,
+    kind: Annotated[str | None, typer.Option(help="Only this: tdtcp, mptcp, retcp, nuftcp or tcp.")] = None,
     fault: Annotated[str | None, typer.Option(help="Make an error on purpose, to see it found.")] = None,
     plain: Annotated[bool, typer.Option(help="On the ordinary build: quicker, and blind for much.")] = False,
     output: Output = Path("out/soak"),

@@ -17,12 +17,15 @@ VARIANTS = {
     "westwood": "ns3::TcpWestwoodPlus",
     "bbr": "ns3::TcpBbr",
     "dctcp": "ns3::TcpDctcp",
+    "nuftcp": "rdcnlab::Nuftcp",
 }
 #: Settings of `Transport` that ns-3 follows.
 FOLLOWED = frozenset(
     {
         *("ecn", "rmem", "wmem", "sack", "timestamps", "window_scaling", "limit_output_bytes", "reordering"),
         *("rto_min_us", "pacing_ss_ratio", "pacing_ca_ratio"),
+        *("nuftcp_factor", "nuftcp_weight", "nuftcp_quiet", "nuftcp_readings"),
+        *("version_hold_us", "version_hold_sack"),
     }
 )
 #: Settings that change how much memory a sender takes, and no packet: any value is accepted.

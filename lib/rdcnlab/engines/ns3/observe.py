@@ -34,6 +34,15 @@ FIELDS = {
     "again": ("time", "dport"),
 }
 
+#: Counters of a host by their names in Linux, and the results of a flow that they add up.
+COUNTERS = {
+    "TCPOFOQueue": "ahead",
+    "TCPVersionChange": "updates",
+    "TCPHeldAcks": "held",
+    "TCPHeldAcksForgotten": "forgotten",
+    "TCPHeldAcksSent": "released",
+}
+
 
 def tables(scenario: Scenario, directory: Path, found: Sequence[dict[str, int]]) -> dict[str, pa.Table]:
     """Return the tables of a run from its directory and the results of its flows.
@@ -50,9 +59,23 @@ def tables(scenario: Scenario, directory: Path, found: Sequence[dict[str, int]])
         "counted_marks": counts(directory, "marked"),
         "standing": counts(directory, "left", STANDING, ".standing"),
         "snapshots": counts(directory, "left", SNAPSHOTS, ".seen"),
+        "counters": counters(scenario, found),
     }
     records = Records(**{**seen, "discarded": discarded, **counted})  # type: ignore[arg-type]  # names as in FIELDS
     return observation.tables(scenario, view(scenario), records, flows(scenario, found))
+
+
+def counters(scenario: Scenario, found: Sequence[dict[str, int]]) -> dict[str, dict[str, int]]:
+    """Return what the receivers of flows counted, by host, with the names of our kernel; zeros are left out."""
+    counted: dict[str, dict[str, int]] = {}
+    if not scenario.probes.counters:
+        return counted
+    for flow, row in zip(scenario.flows, found, strict=True):
+        here = counted.setdefault(flow.dst, {})
+        for name, field in COUNTERS.items():
+            if row[field]:
+                here[name] = here.get(name, 0) + row[field]
+    return counted
 
 
 def read(path: Path, fields: Sequence[str]) -> NDArray[Any]:

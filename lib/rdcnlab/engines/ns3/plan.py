@@ -10,13 +10,14 @@ from __future__ import annotations
 from typing import Any
 
 from rdcnlab.engines.kernel.plan.flows import payload
+from rdcnlab.engines.kernel.plan.hosts import HOLD_US, uses_nuftcp
 from rdcnlab.engines.kernel.switches.ocs import KIND as OCS
 from rdcnlab.engines.kernel.traffic import instants
 from rdcnlab.engines.kernel.wiring import Wiring, wire
 from rdcnlab.engines.kernel.wiring.numbers import FIRST_PORT, START_NS
 from rdcnlab.engines.ns3.check import VARIANTS
-from rdcnlab.scenario import Flow, Host, Scenario
-from rdcnlab.scenario.flow import TCP_HEADERS
+from rdcnlab.scenario import Flow, Host, Scenario, Transport
+from rdcnlab.scenario.flow import NEED_ECN, TCP_HEADERS
 from rdcnlab.scenario.queue import ETHERNET_HEADER
 
 #: Bytes of TCP's option for time stamps.
@@ -25,6 +26,8 @@ TIMESTAMPS = 12
 #: 91 % of a receive buffer is payload (measured on Linux 6.12: see the network ``aykurt``). Windows of Linux are that
 #: share of the buffer; buffers of ns-3 hold payload only.
 PACKET_MEMORY = 885
+#: Percent and rounds of NUFTCP where a scenario gives none, as in ``net/ipv4/tcp_nuftcp.c``.
+DEFAULTS = {"factor": 150, "weight": 20, "quiet": 10}
 
 
 def compile_plan(scenario: Scenario) -> dict[str, Any]:
@@ -59,6 +62,23 @@ def compile_plan(scenario: Scenario) -> dict[str, Any]:
         "switches": [OCS.device(scenario, wiring, number) for number in range(len(wiring.switches))],
         "cables": [{"switches": list(trunk.switches), "ports": list(trunk.ports)} for trunk in wiring.trunks],
         "flows": _flows(scenario, wiring),
+        **({"nuftcp": _nuftcp(scenario.transport)} if uses_nuftcp(scenario) else {}),
+    }
+
+
+def _nuftcp(given: Transport) -> dict[str, int]:
+    """Return the settings of NUFTCP, with the module's defaults of our kernel; factor and weight in thousandths."""
+    chosen = {"factor": given.nuftcp_factor, "weight": given.nuftcp_weight, "quiet": given.nuftcp_quiet}
+    values = {name: DEFAULTS[name] if value is None else value for name, value in chosen.items()}
+    hold_us = HOLD_US if given.version_hold_us is None else given.version_hold_us
+    return {
+        "factor": values["factor"] * 10,
+        "weight": values["weight"] * 10,
+        "quiet": values["quiet"],
+        "readings": sum(1 << row for row in given.nuftcp_readings),
+        "hold": hold_us * 1000,
+        "marks": 1,
+        "hold_sack": given.version_hold_sack or 0,
     }
 
 
@@ -121,4 +141,4 @@ def _flows(scenario: Scenario, wiring: Wiring) -> list[dict[str, Any]]:
 
 def _uses_ecn(scenario: Scenario, flow: Flow) -> bool:
     asked = scenario.transport.ecn
-    return flow.cc == "dctcp" if asked is None else asked
+    return flow.cc in NEED_ECN if asked is None else asked

@@ -32,10 +32,10 @@ SETTINGS = (
 #: Results of a flow, in the order of ``lab_outcome`` in ``models/lab.cc``.
 RESULTS = (
     *("start_ns", "end_ns", "received_B", "retransmits", "timeouts"),
-    *("ahead", "updates", "held", "forgotten"),
+    *("ahead", "updates", "held", "forgotten", "released"),
 )
 #: Settings of NUFTCP, in the order of ``lab_nuftcp``.
-NUFTCP = ("factor", "weight", "quiet", "average", "hold", "marks")
+NUFTCP = ("factor", "weight", "quiet", "readings", "hold", "marks", "hold_sack")
 
 
 class LabError(Exception):

@@ -26,7 +26,7 @@ SUITES = ("alone", "ocs", "tdtcp", "mptcp", "soak")
 #: Memory of the guest in bytes: KASAN keeps freed memory for some time.
 MEMORY = 768 * memory.MIB
 #: Transports; and errors that can be caused on purpose, in the payload and in the kernel.
-KINDS = ("tdtcp", "mptcp", "retcp", "tcp")
+KINDS = ("tdtcp", "mptcp", "retcp", "nuftcp", "tcp")
 FAULTS = ("payload", "warning", "overflow", "freed", "bug")
 #: Numbers that a case reports: frames at the switch, bytes compared, events of connections.
 FACTS = ("came", "told", "went", "lost", "bytes", "flows", "tdtcp", "joins", "retransmits", "timeouts", "resets")

@@ -25,6 +25,8 @@ NONE = 0xFFFFFFFF
 """``ecn``: never mark.  ``pool``: take part in none."""
 NO_CLASS = 0xFFFF
 """``class`` of ``notify`` and ``echo``: none any more."""
+WRITE, RAISE = 1, 2
+"""``versions`` of a class at the first switch of a way, and at those behind it."""
 
 _LINK_SET, _POOL_SET, _PORT_SET, _CLASS_SET, _RULE_ADD, _RULE_FLUSH, _FDB_SET, _START, _GET = range(1, 10)
 _LINK_DEL, _CLASS_DEL, _RULE_DEL = range(10, 13)
@@ -230,6 +232,7 @@ class Ocs:
         phase: int | None = None,
         voq: Mapping[str, int] | None = None,
         echo: Mapping[str, int] | None = None,
+        versions: int | None = None,
     ) -> None:
         """Create or change a class of traffic.
 
@@ -248,10 +251,14 @@ class Ocs:
         echo : mapping, optional
             Set ECE in TCP packets while another ``class`` (`NO_CLASS`: stop it) is in a slot with the number ``tdn``,
             or will be within ``in_advance`` (ns). The first call needs ``class`` and ``tdn``.
+        versions : int, optional
+            Whether the upper half of the TTL of IPv4 packets gets the number of changes of the class's target: 0 never,
+            1 always (`WRITE`), 2 if it is newer than what is there (`RAISE`).
         """
         dark = None if hold is None else int(hold)
         table = None if slots is None else list(slots)
-        self._set(_CLASS_SET, "class", id=id, dark=dark, phase=phase, voq=voq, slots=table, echo=echo)
+        self._set(_CLASS_SET, "class", id=id, dark=dark, phase=phase, voq=voq, slots=table, echo=echo,
+                  versions=versions)  # fmt: skip
 
     def class_del(self, id: int) -> None:  # noqa: A002
         """Remove a class and the packets in its queue; refused while a rule, an echo or a notification uses it."""

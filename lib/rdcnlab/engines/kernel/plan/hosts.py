@@ -19,12 +19,30 @@ CUBIC_PARAMETERS = {
     "cubic_fast_convergence": "fast_convergence",
     "cubic_hystart": "hystart",
 }
+#: The same for ``tcp_nuftcp``, with what turns percent into the module's thousandths.
+NUFTCP_PARAMETERS = {"nuftcp_factor": ("factor", 10), "nuftcp_weight": ("weight", 10), "nuftcp_quiet": ("quiet", 1)}
+#: Microseconds that receivers hold duplicate ACKs with NUFTCP (Dogar et al., Sec. 3.2: "less than 1 ms or 2 ms").
+HOLD_US = 1000
 
 
 def parameters(scenario: Scenario) -> dict[str, str]:
     """Return the parameters of kernel modules, by their path below ``/sys/module``."""
-    given = {name: getattr(scenario.transport, field) for field, name in CUBIC_PARAMETERS.items()}
-    return {f"tcp_cubic/parameters/{name}": str(value) for name, value in given.items() if value is not None}
+    settings = scenario.transport
+    given = {name: getattr(settings, field) for field, name in CUBIC_PARAMETERS.items()}
+    found = {f"tcp_cubic/parameters/{name}": str(value) for name, value in given.items() if value is not None}
+    for field, (name, scale) in NUFTCP_PARAMETERS.items():
+        value = getattr(settings, field)
+        if value is not None:
+            found[f"tcp_nuftcp/parameters/{name}"] = str(value * scale)
+    if settings.nuftcp_readings:
+        # bit n is row n of docs/decisions/nuftcp.md
+        found["tcp_nuftcp/parameters/readings"] = str(sum(1 << row for row in settings.nuftcp_readings))
+    return found
+
+
+def uses_nuftcp(scenario: Scenario) -> bool:
+    """Return whether a flow has NUFTCP: then switches write versions, and receivers hold duplicate ACKs."""
+    return any(flow.cc == "nuftcp" for flow in scenario.flows)
 
 
 def host(scenario: Scenario, station: Station) -> dict[str, Any]:
@@ -60,12 +78,18 @@ def sysctls(scenario: Scenario) -> dict[str, str]:
         value = getattr(settings, name)
         if name.startswith("tdtcp") and not value:
             continue  # off is the default, and stock kernels do not have this setting
+        if name == "version_hold_us" and value is None and uses_nuftcp(scenario):
+            value = HOLD_US
         if name == "like" or name in CUBIC_PARAMETERS or (value is None and name != "ecn"):
             continue  # the kernel's own value
+        if name.startswith("nuftcp_"):
+            continue  # parameters of the module
         if name == "ecn":
             # 2: accept ECN, and request it only if the congestion control needs it, as DCTCP does
             value = 2 if value is None else int(value)
         if isinstance(value, tuple):
             value = " ".join(map(str, value))
         values[f"net.ipv4.tcp_{name}"] = str(int(value) if isinstance(value, bool) else value)
+    if uses_nuftcp(scenario):
+        values["net.ipv4.ip_default_ttl"] = "15"  # the upper 4 bits are the version, which begins with 0
     return values

@@ -27,6 +27,8 @@ class Kind(ABC):
         Name in `Switch.kind` and `Node.kind`.
     schedules : bool
         Whether it supports schedules that flows share, timetables for ways back, and notifications of hosts.
+    writes_versions : bool
+        Whether it writes the version of its rules into packets, as NUFTCP needs.
     protocols : tuple of str or None
         Protocols of flows that it can carry alone; None: all.
     reader : str or None
@@ -39,6 +41,7 @@ class Kind(ABC):
 
     name: ClassVar[str]
     schedules: ClassVar[bool] = False
+    writes_versions: ClassVar[bool] = False
     protocols: ClassVar[tuple[str, ...] | None] = None
     reader: ClassVar[str | None] = None
     events: ClassVar[tuple[str, ...]] = ()

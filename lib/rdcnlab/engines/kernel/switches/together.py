@@ -58,6 +58,11 @@ class Switches:
 
     def check(self) -> None:
         """Raise InputError if a switch cannot do what the scenario asks of it."""
+        for place, flow in enumerate(self.scenario.flows):
+            silent = [kind.name for kind in self.kinds if not kind.writes_versions]
+            if flow.cc == "nuftcp" and silent:
+                allowed = f"another one, because a switch of kind {silent[0]} writes no versions into packets; ocs does"
+                raise InputError.of(f"flows[{place}].cc", flow.cc, allowed)
         if not self.several:
             self.at[0].check(self.scenario)
             return

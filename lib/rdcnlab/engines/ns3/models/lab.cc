@@ -133,15 +133,17 @@ lab_look(int64_t instant)
 
 /** Set NUFTCP; `factor` and `weight` are in thousandths. */
 int64_t
-lab_nuftcp(int64_t factor, int64_t weight, int64_t quiet, int64_t average, int64_t hold, int64_t marks)
+lab_nuftcp(int64_t factor, int64_t weight, int64_t quiet, int64_t readings, int64_t hold, int64_t marks,
+           int64_t holdSack)
 {
     NuftcpSettings& s = TheNuftcp();
     s.factor = factor / 1000.0;
     s.weight = weight / 1000.0;
     s.quiet = quiet;
-    s.toAverage = average;
+    s.readings = readings;
     s.hold = hold;
     s.marks = marks;
+    s.holdSack = holdSack;
     return 0;
 }
 
@@ -239,7 +241,7 @@ lab_now()
 
 /**
  * Put start, end (-1: none), received bytes, retransmissions and timeouts of a flow into `out`, and what its receiver
- * saw: segments that came ahead, newer versions, ACKs that were held, and how many of these were forgotten.
+ * saw: segments that came ahead, newer versions, ACKs that were held, and how many of these were forgotten, or sent.
  */
 int64_t
 lab_outcome(int64_t number, int64_t* out)
@@ -255,6 +257,7 @@ lab_outcome(int64_t number, int64_t* out)
         out[6] = found.seen.updates;
         out[7] = found.seen.held;
         out[8] = found.seen.forgotten;
+        out[9] = found.seen.released;
         return 0;
     });
 }

@@ -229,7 +229,18 @@ Socket::SendEmptyPacket(uint8_t flags)
         m_held.push_back(ns3::Simulator::Schedule(ns3::NanoSeconds(m_hold), &Socket::Release, this, flags));
         return;
     }
+    // with SACK, the ACKs that fill a hole would tell of what came ahead
+    const bool sack = m_sackEnabled;
+    m_sackEnabled = sack && !(plain && TheNuftcp().holdSack && Quiet());
     ns3::TcpSocketBase::SendEmptyPacket(flags);
+    m_sackEnabled = sack;
+}
+
+/** Whether the receiver holds ACKs, or would hold duplicate ones. */
+bool
+Socket::Quiet() const
+{
+    return m_hold && (!m_held.empty() || ns3::Simulator::Now().GetNanoSeconds() <= m_holdUntil);
 }
 
 /** The time of a held ACK is over, and the hole is still there. */
@@ -237,6 +248,7 @@ void
 Socket::Release(uint8_t flags)
 {
     m_held.pop_front();
+    m_seen.released++;
     ns3::TcpSocketBase::SendEmptyPacket(flags);
 }
 

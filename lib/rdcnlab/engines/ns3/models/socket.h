@@ -52,6 +52,7 @@ class Socket : public ns3::TcpSocketBase
         uint64_t updates{0};    //!< newer versions
         uint64_t held{0};       //!< duplicate ACKs that were held
         uint64_t forgotten{0};  //!< of those: never sent, because the hole was filled
+        uint64_t released{0};   //!< of those: sent, because their time was over
     };
 
     const Seen& Observed() const
@@ -75,6 +76,7 @@ class Socket : public ns3::TcpSocketBase
     void Continue();
     void Version(uint8_t version);
     void Release(uint8_t flags);
+    bool Quiet() const;
 
     ns3::Ptr<Card> m_card;
     uint16_t m_port{0}; //!< the flow's; 0: the socket is not observed

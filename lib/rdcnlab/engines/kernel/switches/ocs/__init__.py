@@ -17,6 +17,7 @@ class Ocs(Kind):
 
     name = "ocs"
     schedules = True
+    writes_versions = True
     events = lines.EVENTS
     places = lines.PLACES
 

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rdcnlab.engines.kernel.wiring import Wiring, mptcp, ways
 from rdcnlab.engines.kernel.wiring.numbers import IP_PROTOCOL, TARGET
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import BYPASS, Scenario, Schedule, Slot
+
+#: Values of ``versions`` of a class, as in ``inside/ocs.py``: at the first switch of a way, and at those behind it.
+WRITE, RAISE = 1, 2
 
 
 def classes(scenario: Scenario, wiring: Wiring) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -22,7 +25,8 @@ def classes(scenario: Scenario, wiring: Wiring) -> tuple[list[dict[str, Any]], l
             number = wiring.own.get((0, place, back))
             followed = [wiring.shared.get((0, name)) for name in ways(scenario, flow, back=back)]
             if number is not None:
-                found.append(_class(scenario, wiring, number, *scenario.timetable(flow, back=back)))
+                entry = _class(scenario, wiring, number, *scenario.timetable(flow, back=back))
+                found.append(entry | versions_of(scenario, [place], entry["slots"], first=True))
                 followed = [number]
             rules += _rules(scenario, wiring, place, followed, back=back)
         if not back:
@@ -36,7 +40,30 @@ def _follows(scenario: Scenario, wiring: Wiring, number: int, schedule: Schedule
     entry = _class(scenario, wiring, number, slots, slots[0].link, scenario.phase(schedule))
     if len(slots) == 1:
         entry["slots"][0]["duration"] = 0  # the class never changes
-    return entry | own_of(scenario, schedule) | echo_of(wiring, 0, schedule)
+    flows = [place for place, flow in enumerate(scenario.flows) if schedule.name in (flow.path, flow.back)]
+    versions = versions_of(scenario, flows, entry["slots"], first=True)
+    return entry | own_of(scenario, schedule) | echo_of(wiring, 0, schedule) | versions
+
+
+def versions_of(
+    scenario: Scenario, flows: Iterable[int], slots: Sequence[dict[str, Any]], *, first: bool
+) -> dict[str, int]:
+    """Return whether a class writes versions into its packets: if its rule changes, and one of its flows has NUFTCP.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    flows : iterable of int
+        Places of the flows that the class carries.
+    slots : sequence of dict
+        Its timetable.
+    first : bool
+        Whether no switch before this one writes versions: then what is in the packet is no version.
+    """
+    if len(slots) < 2 or all(scenario.flows[place].cc != "nuftcp" for place in flows):
+        return {}
+    return {"versions": WRITE if first else RAISE}
 
 
 def own_of(scenario: Scenario, schedule: Schedule) -> dict[str, Any]:
