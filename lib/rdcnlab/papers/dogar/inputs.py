@@ -46,6 +46,7 @@ CHANGES = {
     "RTT 500 us": Change(space.Inputs(rtt_us=500)),
     "groups swap at once": Change(space.Inputs(change_ms=0)),
     "change takes 0.1 s": Change(space.Inputs(change_ms=100)),
+    "change takes 0.5 ms": Change(space.Inputs(change_ms=space.BRIEF_MS)),
     "RED 10 % to 100 %": Change(space.Inputs(red_percent=(10, 100))),
     "marks from 10 %": Change(space.Inputs(mark_percent=10)),
     "marks from 60 %": Change(space.Inputs(mark_percent=60)),

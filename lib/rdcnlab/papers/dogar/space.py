@@ -26,6 +26,8 @@ Buffer = Annotated[int, whole(10, 100_000)]
 GROUPS = {"fn": ("l_n", "l_m"), "fm": ("l_m", "l_n")}
 #: Sec. 2.3: the delay between two parts of an inconsistent update.
 INCONSISTENT_MS = 100
+#: A duration of updates in ms in which a buffer of 1 MB does not overflow: twice the rate of a link fills it in 0.8 ms.
+BRIEF_MS = 0.5
 #: Time before the first update, and within which flows start, both times the scale.
 SETTLE_NS, STARTS_NS = NS_PER_S, NS_PER_S // 50
 #: A size that no flow can finish before the limit.
@@ -43,7 +45,7 @@ class Inputs(NamedTuple):
         Flows of each group. Sec. 2.1 speaks of groups of flows: two is the least.
     rtt_us : int
         RTT without queues, in us. Sec. 3.1 has 250 us in its example of a link of 10 Gb/s.
-    change_ms : int
+    change_ms : float
         Longest duration of a route change, in ms: how long the route of f_n has changed, and that of f_m has not yet.
         Sec. 2.1: "at most one second"; Table 1 has a reroute time of 1 s. Drawn uniformly for each update.
     red_percent : tuple of int
@@ -60,7 +62,7 @@ class Inputs(NamedTuple):
 
     per_group: int = 2
     rtt_us: int = 250
-    change_ms: int = 1000
+    change_ms: float = 1000.0
     dark_ms: int = 0
     red_percent: tuple[int, int] = (30, 90)
     red_probability: int = 10

@@ -46,7 +46,7 @@ class Experiment(Item):
         Number of flows of each group.
     rtt_us : int
         RTT without queues.
-    change_ms : int
+    change_ms : float
         Longest duration of a route change; 0: both groups swap at one instant.
     dark_ms : int
         How long no rule matches while the route of a group changes; see `rdcnlab.papers.dogar.space.Inputs`.
@@ -70,7 +70,7 @@ class Experiment(Item):
     scale: Annotated[float, Field(gt=0.001, le=10)] | None = None
     per_group: Annotated[int, whole(1, 100)] = Inputs().per_group
     rtt_us: Annotated[int, whole(10, 100_000)] = Inputs().rtt_us
-    change_ms: Annotated[int, whole(0, 100_000)] = Inputs().change_ms
+    change_ms: Annotated[float, Field(ge=0, le=100_000)] = Inputs().change_ms
     dark_ms: Annotated[int, whole(0, 10_000)] = Inputs().dark_ms
     red_percent: Annotated[tuple[int, int], Listed] = Inputs().red_percent
     mark_percent: Annotated[int, whole(1, 100)] = Inputs().mark_percent
