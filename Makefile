@@ -18,7 +18,7 @@ help: ## Show this list
 	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 setup: ## Install everything and build the kernel
-	@tools/setup models sdn ns3 dev
+	@tools/setup models sdn ns3 site dev
 
 kernel: ## Install what every command needs, and build the kernel
 	@tools/setup

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PathCollection, PolyCollection, QuadMesh
@@ -19,7 +20,7 @@ from matplotlib.container import BarContainer, ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import FixedFormatter
+from matplotlib.ticker import FixedLocator
 
 #: Columns of the table. ``low`` and ``high`` are the ends of an interval or of a span.
 COLUMNS = ("panel", "kind", "series", "x", "y", "low", "high", "category", "x_axis", "y_axis")
@@ -49,12 +50,11 @@ def table(figure: Figure) -> pd.DataFrame:
     [['line', 'CUBIC', 0.0, 5.0], ['line', 'CUBIC', 1.0, 7.0]]
     """
     panels = [ax for ax in figure.axes if ax.axison]
-    rows = []
+    rows: list[dict[str, Any]] = []
     for number, ax in enumerate(panels, start=1):
         axes = {"x_axis": _label(panels, ax, "x"), "y_axis": _label(panels, ax, "y")}
-        for row in _of_panel(ax):
-            category = _category(ax, row)
-            rows.append({"panel": ax.get_title() or str(number), "category": category, **axes, **row})
+        panel, ticks = ax.get_title() or str(number), _named_ticks(ax)
+        rows += [{"panel": panel, "category": _category(ticks, row), **axes, **row} for row in _of_panel(ax)]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
@@ -207,16 +207,30 @@ def _cells(mesh: QuadMesh) -> Iterator[dict[str, Any]]:
         }
 
 
-def _category(ax: Axes, row: dict[str, Any]) -> str:
-    """Return the name of the nearest tick, for axes whose ticks have names instead of numbers."""
-    found = []
+#: Axis, positions and names of ticks that have names instead of numbers.
+_Names = list[tuple[str, npt.NDArray[np.float64], list[str]]]
+
+
+def _named_ticks(ax: Axes) -> _Names:
+    """Return the ticks of the axes whose ticks have names instead of numbers."""
+    found: _Names = []
     for axis, name in ((ax.xaxis, "x"), (ax.yaxis, "y")):
-        formatter = axis.get_major_formatter()
-        at = row.get(name)
-        if at is None or not isinstance(formatter, FixedFormatter):
-            continue
-        places = np.asarray(axis.get_majorticklocs(), dtype=float)
-        labels = list(formatter.seq)
-        if len(places) and len(labels) == len(places):
-            found.append(str(labels[int(np.argmin(np.abs(places - at)))]))
-    return ", ".join(found)
+        if isinstance(axis.get_major_locator(), FixedLocator):
+            labels = [label.get_text() for label in axis.get_majorticklabels()]
+            if not all(_is_number(label) for label in labels):
+                found.append((name, np.asarray(axis.get_majorticklocs(), dtype=float), labels))
+    return found
+
+
+def _category(ticks: _Names, row: dict[str, Any]) -> str:
+    """Return the names of the ticks that are nearest to a row."""
+    near = [labels[int(np.argmin(np.abs(places - row[name])))] for name, places, labels in ticks if name in row]
+    return ", ".join(near)
+
+
+def _is_number(label: str) -> bool:
+    try:
+        float(label.replace("\N{MINUS SIGN}", "-"))
+    except ValueError:
+        return not label or "$" in label  # a power of ten
+    return True

@@ -24,7 +24,7 @@ def written() -> dict[Path, str]:
     folder = places.tree() / "docs" / "reference"
     templates = environment()
     templates.filters["code"] = _code
-    content = {
+    content: dict[str, dict[str, Any]] = {
         "scenario": {"parts": described.parts()},
         "presets": {"presets": [_preset(name) for name in presets()]},
         "tables": {"tables": [(name, fields, _said(name)) for name, fields in schema.SCHEMAS.items()]},

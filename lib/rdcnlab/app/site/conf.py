@@ -26,6 +26,8 @@ html_extra_path = ["extra"]
 html_css_files = ["report.css"]
 html_js_files = ["report.js"]
 html_copy_source = False
+# a summary would need the text of the found pages, which browsers refuse to read from files
+html_show_search_summary = False
 html_show_sourcelink = False
 html_theme_options = {
     "navbar_align": "left",

@@ -59,6 +59,8 @@ def collect(
     chosen = list(kinds)
     asked = [Asked(f"{kind.paper}/{kind.id}", store.root, root / kind.paper / kind.id, execute) for kind in chosen]
     count = min(len(asked), workers or len(os.sched_getaffinity(0)))
+    if len(asked) == 1:  # a process takes seconds to start
+        return [one(asked[0])]
     done: dict[str, entry.Entry] = {}
     failed: list[str] = []
     with ProcessPoolExecutor(count, get_context("spawn"), max_tasks_per_child=_ITEMS_EACH) as pool:

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report and the site: what they show of each item, what is made again, and that pages can be read by everybody."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from rdcnlab.app import report
+from rdcnlab.app.site import entry, view
+from rdcnlab.app.site.entries import collect
+from rdcnlab.app.site.entry import Entry, Shown
+from rdcnlab.app.site.sources import Sources
+from rdcnlab.papers import aykurt, claims
+from rdcnlab.runs.store import Store
+from rdcnlab.system import places
+from tests.papers.test_claims import two_columns
+
+
+def row(claim: str, column: str, verdict: str, **more: Any) -> dict[str, Any]:
+    return {
+        "paper": "aykurt", "item": "fig4", "claim": claim, "column": column, "text": f"the {claim}", "verdict": verdict,
+        "expected": "> 1", "measured": "2", "profile": "paper", "runs": 3, "holds": "", "remark": "", "because": [],
+        "ruled_out": [], "own": False, "counted": True, "was": None, **more,
+    }  # fmt: skip
+
+
+def item(*columns: tuple[str, list[dict[str, Any]]]) -> Entry:
+    shown = [Shown(name, f"testbed {name}", "paper", rows) for name, rows in columns]
+    return Entry("aykurt", "fig4", "two flows", "It says.", False, shown)
+
+
+def test_a_claim_has_all_columns_side_by_side() -> None:
+    both = item(("a", [row("x", "a", "reproduced"), row("y", "a", "differs")]), ("b", [row("x", "b", "partly")]))
+    first, second = view.claims_of(both)
+    assert [(cell.column, cell.verdict) for cell in first.cells] == [("a", "reproduced"), ("b", "partly")]
+    assert first.verdicts == "reproduced partly"
+    assert second.verdicts == "differs"
+
+
+def test_causes_are_shown_where_a_claim_does_not_hold_and_say_in_which_column() -> None:
+    why = {"because": ["the buffer"], "ruled_out": ["the card"]}
+    second = ("b", [row("x", "b", "differs", **why)])
+    (claim,) = view.claims_of(item(("a", [row("x", "a", "reproduced", **why)]), second))
+    assert claim.causes == ["the buffer (column b)", "Cause unknown; ruled out: the card (column b)"]
+    (claim,) = view.claims_of(item(("a", [row("x", "a", "partly", **why)]), second))
+    assert claim.causes == ["the buffer", "Cause unknown; ruled out: the card"]
+    (claim,) = view.claims_of(item(("a", [row("x", "a", "reproduced", **why)])))
+    assert claim.causes == []
+
+
+def test_the_score_counts_by_paper_and_column() -> None:
+    rows = [row("x", "a", "reproduced"), row("y", "a", "differs"), row("z", "a", "differs", counted=False)]
+    (score,) = view.scores([item(("a", rows))])
+    assert (score.reproduced, score.known, score.share, score.left) == (1, 2, 50.0, 1)
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(3.4, "3 s"), (90, "1.5 min"), (5400, "1.5 h")])
+def test_durations(seconds: float, words: str) -> None:
+    assert view.duration(seconds) == words
+
+
+class Page(HTMLParser):
+    """The tags of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def of(self, name: str) -> list[dict[str, str | None]]:
+        return [attributes for tag, attributes in self.tags if tag == name]
+
+
+@pytest.fixture
+def ran(fake_engine: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """A store with the runs of figure 8(a) in two columns."""
+    monkeypatch.setenv("RDCNLAB_STORE", str(tmp_path / "runs"))
+    two_columns(monkeypatch)
+    monkeypatch.setattr(aykurt.fig8a, "runs_of_profile", {"quick": 1, "paper": 2})
+    for column in aykurt.fig8a.columns():
+        aykurt.fig8a(profile="paper", column=column.id).run(progress=False)
+    return Store()
+
+
+def made(store: Store, folder: Path) -> Entry:
+    return entry.make(aykurt.fig8a, store, folder, entry.stamp(aykurt.fig8a, store), execute=False)
+
+
+def test_an_entry_has_figure_numbers_and_words_in_each_column(ran: Store, tmp_path: Path) -> None:
+    found = made(ran, tmp_path / "entry")
+    assert [shown.column for shown in found.columns] == ["a", "b"]
+    for shown in found.columns:
+        assert (tmp_path / "entry" / shown.figure).read_bytes().startswith(b"\x89PNG")
+        numbers = pd.read_csv(tmp_path / "entry" / shown.data)
+        assert set(numbers["kind"]) >= {"line"}
+        assert "throughput [Gb/s]" in shown.alt
+        assert shown.runs == 4
+        assert {each["verdict"] for each in shown.rows} == {"reproduced"}
+
+
+def test_an_entry_is_made_again_only_if_an_input_changed(
+    ran: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "entry"
+    stamp = entry.stamp(aykurt.fig8a, ran)
+    assert entry.current(folder, stamp) is None
+    found = made(ran, folder)
+    assert entry.current(folder, entry.stamp(aykurt.fig8a, Store())) == found
+    # a run with other bytes
+    path = next(ran.root.glob("*/digest.json"))
+    text = path.read_text()
+    path.write_text(text.replace('"flows":"', '"flows":"x'))
+    assert entry.current(folder, entry.stamp(aykurt.fig8a, Store())) is None
+    path.write_text(text)
+    assert entry.current(folder, entry.stamp(aykurt.fig8a, Store())) == found
+    # another claim
+    known = claims.paper("aykurt")
+    of_item = known.item("fig8a").model_copy(update={"title": "another"})
+    others = tuple(of_item if each.id == "fig8a" else each for each in known.items)
+    monkeypatch.setattr(claims, "paper", lambda name: known.model_copy(update={"items": others}))
+    assert entry.current(folder, entry.stamp(aykurt.fig8a, Store())) is None
+
+
+def test_an_item_without_runs_is_not_run_and_not_executed(
+    fake_engine: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RDCNLAB_STORE", str(tmp_path / "runs"))
+    (found,) = collect([aykurt.fig4], Store(), tmp_path / "entries", execute=True, workers=1)
+    assert found.notebook == ""
+    assert "not run" in found.unexecuted
+    assert {each["verdict"] for shown in found.columns for each in shown.rows} == {"not run"}
+    assert Store().empty  # nothing was run for the site
+
+
+def test_the_report_can_be_read_by_everybody(ran: Store, tmp_path: Path) -> None:
+    page = Page(report.page([aykurt.fig8a], ran, tmp_path / "report"))
+    assert [image["alt"] for image in page.of("img")] == [shown.alt for shown in made(ran, tmp_path / "e").columns]
+    assert all(image["alt"] for image in page.of("img"))
+    assert page.of("html") == [{"lang": "en"}]
+    assert {box["value"] for box in page.of("input")} == {"reproduced", "partly", "undecided", "differs", "not-run"}
+    assert all("scope" in head for head in page.of("th"))
+    # what scrolls can be reached by keyboard, and has a name
+    for part in page.of("div"):
+        if part.get("class") == "rl-scroll":
+            assert part["tabindex"] == "0"
+            assert part["aria-label"]
+
+
+def test_text_of_papers_is_no_html() -> None:
+    bad = item(("a", [row("<script>alert(1)</script>", "a", "differs", because=["a < b & c"])]))
+    text = view.environment().get_template("item.html.j2").render(
+        entry=bad, claims=view.claims_of(bad), link=str, picture=str, data=True
+    )  # fmt: skip
+    assert "<script>" not in text
+    assert "a &lt; b &amp; c" in text
+
+
+def test_a_page_that_does_not_change_is_not_written(tmp_path: Path) -> None:
+    first = Sources(tmp_path)
+    first.write("a.md", "text")
+    first.write("b.md", "old")
+    (tmp_path / "a.md").touch()
+    before = (tmp_path / "a.md").stat().st_mtime_ns
+    second = Sources(tmp_path)
+    second.write("a.md", "text")
+    second.sweep()
+    assert (tmp_path / "a.md").stat().st_mtime_ns == before
+    assert not (tmp_path / "b.md").exists()
+
+
+def test_every_document_is_in_a_section_and_links_lead_to_pages(tmp_path: Path) -> None:
+    sources = Sources(tmp_path)
+    for path in places.notebooks().rglob("*.ipynb"):
+        sources.copy(path, path.relative_to(places.tree()).as_posix())
+    sections = sources.documents()
+    listed = [page for section in sections for page in section.pages]
+    assert len(listed) == len(set(listed))
+    documents = {
+        path.relative_to(places.tree()).with_suffix("").as_posix() for path in places.tree().glob("docs/**/*.md")
+    }
+    assert documents <= set(listed)
+    # a directory is the page of its section, a file that is not on the site is plain text
+    text = (tmp_path / "docs" / "README.md").read_text()
+    assert "(../decisions.md)" in text
+    assert "](../lib" not in text
+
+
+@pytest.mark.slow
+def test_sphinx_builds_the_site_without_a_warning(ran: Store, tmp_path: Path) -> None:
+    pytest.importorskip("myst_nb")
+    from rdcnlab.app.site import build
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(build, "others", lambda kept: {each.name: each for each in places.notebooks().glob("*.ipynb")})
+        patch.setattr(build, "collect", lambda *_, **__: [made(ran, tmp_path / ".site/entries/aykurt/fig8a")])
+        done = build.build([aykurt.fig8a], ran, tmp_path)
+    assert done.warnings == 0, (tmp_path / ".site" / "sphinx.log").read_text()
+    page = Page(done.page.read_text())
+    assert all(image.get("alt") for image in page.of("img"))
+    for image in page.of("img"):
+        assert (tmp_path / "site" / str(image["src"])).exists()
+    # no page asks another site for anything
+    for path in (tmp_path / "site").rglob("*.html"):
+        scripts = [script.get("src") or "" for script in Page(path.read_text()).of("script")]
+        assert not [script for script in scripts if "//" in script], path
+    assert "fig8a" in json.dumps((tmp_path / "site" / "searchindex.js").read_text())
