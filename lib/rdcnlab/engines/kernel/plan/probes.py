@@ -128,13 +128,13 @@ def _packets(scenario: Scenario) -> int:
     network = scenario.network
     wire = 8e9 * (network.mtu + network.overhead)
     counts: dict[str, int] = {}
-    for name, flows in _sharing(scenario).items():
+    for (name, sender), flows in _sharing(scenario).items():
         sizes = [payload(flow, network.mtu) for flow in flows]
         # flows of one host share its line
         frame = min(sizes) + network.overhead
-        line = int(network.host(flows[0].src).rate * scenario.limit * 1.1 / 8e9 / frame)
+        line = int(network.host(sender).rate * scenario.limit * 1.1 / 8e9 / frame)
         most = sum(min(flow.size // size, line) for flow, size in zip(flows, sizes, strict=True))
-        counts[name[0]] = counts.get(name[0], 0) + min(most, line) + 64 * len(flows)
+        counts[name] = counts.get(name, 0) + min(most, line) + 64 * len(flows)
     for name, bits in _carried(scenario).items():
         if name in counts:
             most = int(bits * scenario.limit / wire * 1.1) + 64 * len(scenario.flows)
