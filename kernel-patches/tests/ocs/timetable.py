@@ -86,6 +86,43 @@ def case_change_before_arrival() -> str:
         return f"{offsets[0]} ns from wake-up to switch"
 
 
+def case_many_rules() -> str:
+    """Among many rules the first that matches decides; a change of the rules counts for flows that were seen before."""
+    with Net(2) as net:
+        for number in range(3):
+            net.ocs.class_set(number, [slot(0, BYPASS)])
+        with net.ocs:
+            for port in range(2000, 3000):
+                net.ocs.rule_add(0, dport=port, prio=1)
+        sock = net.udp(0)
+
+        def seen(*ports: int) -> list[int]:
+            before = net.ocs.stats()["classes"]
+            for port in ports:
+                burst(sock, 1, 1, 100, port)
+            after = net.ocs.stats()["classes"]
+            return [after[number]["packets"] - before[number]["packets"] for number in range(3)]
+
+        some = (2000, 2500, 2999, 3000)
+        equal([seen(*some), seen(*some)], [[3, 0, 0]] * 2, "packets of each class")
+        net.ocs.rule_add(1, dport=2500)
+        equal(seen(*some), [2, 1, 0], "after a rule that comes first")
+        net.ocs.rule_add(2, prio=2, in_if="p0")
+        equal(seen(*some), [2, 1, 1], "after a rule that comes last and matches all that the host sends")
+        net.ocs.rule_del(1, dport=2500)
+        equal(seen(*some), [3, 0, 1], "without the first rule")
+        # more flows than the switch remembers
+        every = range(1, 7001)
+        equal([seen(*every), seen(*every)], [[1000, 0, 6000]] * 2, "packets of 7000 flows")
+        net.ocs.rule_flush()
+        equal(seen(*some), [0, 0, 0], "without rules")
+        with net.ocs:
+            for port in range(2000, 3000):
+                net.ocs.rule_add(1, dport=port)
+        equal(seen(*some), [0, 3, 0], "with rules again")
+    return ""
+
+
 def case_dark_drops() -> str:
     """Without hold, what arrives in the dark is lost and counted."""
     with Net(2) as net:

@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from rdcnlab.app import packet_cost
 from rdcnlab.engines import Outcome
 from rdcnlab.engines.kernel import KernelEngine, build, cores
 from rdcnlab.engines.kernel.checks import native
@@ -81,6 +82,7 @@ def measure() -> Iterator[Row]:
     else:
         yield row("the host's own kernel: needs root, which makes the network namespaces", None, "1/s")
     yield from _fabric(core)
+    yield from _packets(core)
     if bmv2_install.missing():
         yield row(f"BMv2: {' and '.join(bmv2_install.missing())} not found", None, "")
     else:
@@ -140,6 +142,21 @@ def _fabric(core: int) -> Iterator[Row]:
         cost[name] = (best["full"] - best["empty"]) / (16 * 256_000_000 // MSS)
     yield row("rotor fabric, 8 racks: wall clock a data packet", cost["rotor"] * 1e6, "us")
     yield row("rotor fabric over one switch, a data packet", cost["rotor"] / cost["flat"], "")
+
+
+def _packets(core: int) -> Iterator[Row]:
+    """Yield the processor time for a data packet in scenarios with the shapes of our longest runs, without set-up."""
+    for name, whole in packet_cost.shapes().items():
+        begin = whole.with_(limit=whole.limit // 3)
+        count = {"begin": 0.0, "whole": 0.0}
+
+        def seconds(part: str, scenario: Scenario, count: dict[str, float] = count) -> float:
+            taken, count[part] = packet_cost.spent(scenario, core)
+            return taken
+
+        best = _best({"begin": partial(seconds, "begin", begin), "whole": partial(seconds, "whole", whole)})
+        each = (best["whole"] - best["begin"]) / (count["whole"] - count["begin"])
+        yield row(f"shape '{name}': processor time a data packet", each * 1e6, "us")
 
 
 def _switches(core: int) -> Iterator[Row]:

@@ -10,7 +10,7 @@ from rdcnlab.engines.kernel.switches.together import Switches
 from rdcnlab.engines.kernel.trace import fields
 from rdcnlab.engines.kernel.wiring import Wiring, graph
 from rdcnlab.engines.kernel.wiring.numbers import DATE_NS, FIRST_PORT, START_NS, TARGET
-from rdcnlab.scenario import BYPASS, DARK, Scenario
+from rdcnlab.scenario import BYPASS, DARK, Flow, Scenario
 
 #: Trace filter for events in the queue of a class, which a link serves, or no link in the dark.
 IN_CLASS = f"(link <= 1023 || link == {TARGET[DARK]})"
@@ -131,17 +131,27 @@ def _packets(scenario: Scenario) -> int:
     network = scenario.network
     wire = 8e9 * (network.mtu + network.overhead)
     counts: dict[str, int] = {}
-    for flow in scenario.flows:
-        schedule = scenario.schedule(flow)
-        name = "" if schedule is None else schedule.name
-        size = payload(flow, network.mtu)
-        line = network.host(flow.src).rate * scenario.limit * 1.1 / 8e9 / (size + network.overhead)
-        counts[name] = counts.get(name, 0) + min(flow.size // size, int(line)) + 64
+    for (name, sender), flows in _sharing(scenario).items():
+        sizes = [payload(flow, network.mtu) for flow in flows]
+        # flows of one host share its line
+        frame = min(sizes) + network.overhead
+        line = int(network.host(sender).rate * scenario.limit * 1.1 / 8e9 / frame)
+        most = sum(min(flow.size // size, line) for flow, size in zip(flows, sizes, strict=True))
+        counts[name] = counts.get(name, 0) + min(most, line) + 64 * len(flows)
     for name, bits in _carried(scenario).items():
         if name in counts:
             most = int(bits * scenario.limit / wire * 1.1) + 64 * len(scenario.flows)
             counts[name] = min(counts[name], most)
     return sum(counts.values())
+
+
+def _sharing(scenario: Scenario) -> dict[tuple[str, str], list[Flow]]:
+    """Return the flows that have a sender and a schedule in common, by the names of both; no schedule is empty."""
+    sharing: dict[tuple[str, str], list[Flow]] = {}
+    for flow in scenario.flows:
+        schedule = scenario.schedule(flow)
+        sharing.setdefault(("" if schedule is None else schedule.name, flow.src), []).append(flow)
+    return sharing
 
 
 def _carried(scenario: Scenario) -> dict[str, float]:
