@@ -92,7 +92,7 @@ class Eq5(Item):
         example, other = (found[found["rtt_us"] == rtt] for rtt in (EXAMPLE_US, _LONGER_US))
         filling, beyond = example[example["window"] <= 1], example[example["window"] > 2]
         filling = filling.assign(share=filling["longest"] / 3)
-        expected = example[example["window"].between(1, 2)]
+        expected = example[example["window"].between(1, 1.5)]
         expected = expected.assign(ratio=expected["longest"] / (2 * expected["window"] - 1).clip(lower=1))
         return {
             "value": Measured.one(bounds.longest_queue(RATE, EXAMPLE_US / 1e6) / 1000),

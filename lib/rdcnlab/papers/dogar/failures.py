@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import figures, updates
-from rdcnlab.analysis.measured import Measured, means
+from rdcnlab.analysis.measured import Measured, means, means_of_seeds
 from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.papers.dogar import space
 from rdcnlab.papers.dogar.updates import Experiment
@@ -72,14 +72,14 @@ class Failures(Experiment):
             alike = Measured.by_case(
                 means((either[second] / either[first]).rename("value").reset_index(), "cc", "value")
             )
-        return {"halved": Measured.by_case(means(found, "cc", "ratio")), "alike": alike}
+        return {"halved": Measured.by_case(means_of_seeds(found, "cc", "ratio")), "alike": alike}
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the throughput of all flows before and during failures, by variant."""
         found = self.halves_of_time(runs)
         stats = {}
         for label, column in (("both links", "before"), ("one link", "failed")):
-            of = means(found, "cc", column).reindex(list(self.variants)).reset_index()
+            of = means_of_seeds(found, "cc", column).reindex(list(self.variants)).reset_index()
             stats[label] = of.assign(place=range(len(of)))
         with figures.single(4.2, 3.0) as (figure, ax):
             figures.bars(ax, stats, "place", [figures.look(cc).label for cc in self.variants])
