@@ -12,18 +12,42 @@ import struct
 import time
 from pathlib import Path
 
-from lab import equal, main, sh
+from lab import equal, inside, main
 from path import DELAY_S, INFINITE, OPEN, Way, course, info, name, send
 
 RTT_S = 2 * DELAY_S
 PARAMETERS = Path("/sys/module/tcp_nuftcp/parameters")
 PAPER = {"factor": 1500, "weight": 200, "quiet": 10, "readings": 0}
-ECN = ("ip netns exec NS sysctl -qw net.ipv4.tcp_ecn=1",)
 #: Buffers that never limit.
 ROOM = (
     "ip netns exec NS sysctl -qw net.ipv4.tcp_rmem='4096 8388608 16777216'",
     "ip netns exec NS sysctl -qw net.ipv4.tcp_wmem='4096 8388608 16777216'",
 )
+
+
+class Ecn(Way):
+    """The path with buffers that never limit, and with ECN at both ends.
+
+    The SYN of a congestion control that needs ECN is ECN-capable itself, and only such a one accepts that.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(*ROOM)
+
+    def connect(self, cc: str = "nuftcp", sender: str = "a") -> socket.socket:
+        """Connect a to b, whose congestion control is DCTCP."""
+        with inside("b"):
+            listener = socket.create_server(("10.0.0.2", 5000))
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"dctcp")
+        with inside(sender):
+            sock = socket.socket()
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, cc.encode())
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        sock.connect(("10.0.0.2", 5000))
+        self.receiver = listener.accept()[0]
+        listener.close()
+        self.sockets += [sock, self.receiver]
+        return sock
 
 
 def settings(**values: int) -> None:
@@ -62,7 +86,7 @@ def case_flight_grows_by_a_tenth() -> str:
     limit, grows by at most 1 + 0.2 * (1.5 - 1) = 1.1 in a round.  ACKs come for two segments.
     """
     settings()
-    with Way(*ECN, *ROOM) as way:
+    with Ecn() as way:
         seen = flight(way, "nuftcp", 14)
     equal(seen[0], 10, f"first window {seen}")
     for before, after in itertools.pairwise(seen[2:]):
@@ -71,7 +95,7 @@ def case_flight_grows_by_a_tenth() -> str:
     if not 1.5 * seen[2] <= seen[-1] <= 1.1**11 * seen[2] + 2:
         raise AssertionError(f"it does not grow as it should: {seen}")
     settings(factor=1_000_000)
-    with Way(*ECN, *ROOM) as way:
+    with Ecn() as way:
         free = flight(way, "nuftcp", 7)
     if free[-1] < 400:
         raise AssertionError(f"without a limit it does not double: {free}")
@@ -83,7 +107,7 @@ def case_without_limit_and_reset_it_is_dctcp() -> str:
     settings(factor=1_000_000, quiet=0)
     found = []
     for cc in ("dctcp", "nuftcp"):
-        with Way(*ECN, *ROOM) as way:
+        with Ecn() as way:
             way.narrow(packets=40)
             sock = way.connect(cc)
             toggles = {70: lambda way=way: way.ece(True), 210: lambda way=way: way.ece(False)}
@@ -100,7 +124,7 @@ def case_without_limit_and_reset_it_is_dctcp() -> str:
 def calm(rounds: int, **values: int) -> int:
     """Return the threshold some rounds after the last ECE; a segment that is sent alone makes a round."""
     settings(**values)
-    with Way(*ECN, *ROOM) as way:
+    with Ecn() as way:
         sock = way.connect("nuftcp")
         for _ in range(3):
             send(sock)
@@ -131,11 +155,9 @@ def case_ten_calm_rounds_end_the_threshold() -> str:
 def case_needs_ecn() -> str:
     """Without ECN it is Reno and says so."""
     with Way() as way:
-        sh("ip netns exec b sysctl -qw net.ipv4.tcp_ecn=0")
         equal(name(way.connect("nuftcp")), "nuftcp-reno", "name")
-    with Way() as way:
-        sh("ip netns exec b sysctl -qw net.ipv4.tcp_ecn=2")
-        equal(name(way.connect("nuftcp")), "nuftcp", "it asks for ECN itself, like DCTCP")
+    with Ecn() as way:
+        equal(name(way.connect("nuftcp")), "nuftcp", "name where both ends have ECN")
     return ""
 
 
