@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -47,11 +48,16 @@ def test_causes_are_shown_where_a_claim_does_not_hold_and_say_in_which_column() 
     why = {"because": ["the buffer"], "ruled_out": ["the card"]}
     second = ("b", [row("x", "b", "differs", **why)])
     (claim,) = view.claims_of(item(("a", [row("x", "a", "reproduced", **why)]), second))
-    assert claim.causes == ["the buffer (column b)", "Cause unknown; ruled out: the card (column b)"]
+    assert claim.causes == ["The buffer (column b)", "Cause unknown; ruled out: the card (column b)"]
     (claim,) = view.claims_of(item(("a", [row("x", "a", "partly", **why)]), second))
-    assert claim.causes == ["the buffer", "Cause unknown; ruled out: the card"]
+    assert claim.causes == ["The buffer", "Cause unknown; ruled out: the card"]
     (claim,) = view.claims_of(item(("a", [row("x", "a", "reproduced", **why)])))
     assert claim.causes == []
+    # a sentence ends with what its experiment measured
+    one = item(second)
+    with_number = replace(one.columns[0], explained=[{"claim": "x", "because": "the buffer", "there": "5 Gb/s"}])
+    (claim,) = view.claims_of(replace(one, columns=[with_number]))
+    assert claim.causes[0] == "The buffer: 5 Gb/s"
 
 
 def test_the_score_counts_by_paper_and_column() -> None:

@@ -25,9 +25,6 @@ from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
 from rdcnlab.system.extras import require
 
-#: Notebooks that a process executes before another one takes its place; libraries keep memory of tables that are gone.
-_NOTEBOOKS_EACH = 6
-
 
 @dataclass(frozen=True)
 class Reproduced:
@@ -122,9 +119,8 @@ def reproduce(
             ended(result)
 
     cores = workers or len(os.sched_getaffinity(0))
-    pool = ProcessPoolExecutor(
-        min(cores, len(jobs)) or 1, get_context("spawn"), initializer=_leave_ctrl_c, max_tasks_per_child=_NOTEBOOKS_EACH
-    )
+    # not with max_tasks_per_child, with which this pool may stand still for ever in Python 3.11 (cpython issue 115634)
+    pool = ProcessPoolExecutor(min(cores, len(jobs)) or 1, get_context("spawn"), initializer=_leave_ctrl_c)
     waiting: dict[Future[Reproduced], Reproduced] = {}
     with Display(len(jobs), sum(job.missing for job in jobs), sum(job.work for job in jobs), shown=progress) as display:
         try:

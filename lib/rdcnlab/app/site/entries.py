@@ -19,9 +19,6 @@ from rdcnlab.papers.item import Item
 from rdcnlab.runs.store import Store
 from rdcnlab.system.progress import bar
 
-#: Items that a process makes before another one takes its place: libraries keep memory of tables that are gone.
-_ITEMS_EACH = 6
-
 
 @dataclass(frozen=True)
 class Asked:
@@ -63,7 +60,7 @@ def collect(
         return [one(asked[0])]
     done: dict[str, entry.Entry] = {}
     failed: list[str] = []
-    with ProcessPoolExecutor(count, get_context("spawn"), max_tasks_per_child=_ITEMS_EACH) as pool:
+    with ProcessPoolExecutor(count, get_context("spawn")) as pool:
         waiting: dict[Future[entry.Entry], str] = {pool.submit(one, each): each.name for each in asked}
         try:
             with bar(len(asked), "item", shown=True) as progress:

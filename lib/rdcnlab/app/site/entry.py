@@ -50,6 +50,8 @@ class Shown:
         Width and height of the picture in pixels.
     alt : str
         The picture in words.
+    explained : list of dict
+        The experiments on causes, as `Item.explain` returns them: ``claim``, ``because``, ``there``.
     """
 
     column: str
@@ -64,6 +66,7 @@ class Shown:
     data: str = ""
     size: list[int] = field(default_factory=lambda: [0, 0])
     alt: str = ""
+    explained: list[dict[str, str]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -175,6 +178,8 @@ def _column(kind: type[Item], store: Store, column: claims.Column, folder: Path)
     words = drawn.described(numbers)
     alt = f"{item.claims.title} ({column.title}){f': {words}' if words else ''}"
     data = f"{name}.csv" if len(numbers) else ""
+    if explained(item, store) is not None:
+        shown["explained"] = item.explain(store=store, progress=False).reset_index().to_dict("records")
     return Shown(**shown, **provenance, figure=f"{name}.png", data=data, size=size, alt=alt)
 
 

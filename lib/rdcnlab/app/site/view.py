@@ -87,18 +87,15 @@ def claims_of(entry: Entry) -> list[ClaimView]:
     """Return an item's claims, each with all columns side by side."""
     found: dict[str, list[dict[str, Any]]] = {}
     for shown in entry.columns:
+        numbers = {(each["claim"], each["because"]): each["there"] for each in shown.explained}
         for row in shown.rows:
-            found.setdefault(row["claim"], []).append(row)
+            found.setdefault(row["claim"], []).append({**row, "causes": _causes(row, numbers)})
     return [_claim(rows) for rows in found.values()]
 
 
 def _claim(rows: list[dict[str, Any]]) -> ClaimView:
     first = rows[0]
-    open_ = [row for row in rows if row["verdict"] not in (Verdict.REPRODUCED, Verdict.NOT_RUN)]
-    causes = _by_column(rows, [(row["column"], sentence) for row in open_ for sentence in row["because"]])
-    causes += _by_column(
-        rows, [(row["column"], f"Cause unknown; ruled out: {each}") for row in open_ for each in row["ruled_out"]]
-    )
+    causes = _by_column(rows, [(row["column"], sentence) for row in rows for sentence in row["causes"]])
     was = [
         (row["column"], f"First wording: {row['was']['text']} ({row['was']['expected']}): {row['was']['verdict']}")
         for row in rows
@@ -108,6 +105,18 @@ def _claim(rows: list[dict[str, Any]]) -> ClaimView:
     return ClaimView(
         first["text"], first["expected"], first["counted"], first["own"], cells, causes, _by_column(rows, was)
     )
+
+
+def _causes(row: dict[str, Any], numbers: dict[tuple[str, str], str]) -> list[str]:
+    """Return the sentences on the cause of a claim that does not hold, with what their experiments measured."""
+    if row["verdict"] in (Verdict.REPRODUCED, Verdict.NOT_RUN):
+        return []
+    sentences = [*row["because"], *(f"cause unknown; ruled out: {each}" for each in row["ruled_out"])]
+    measured = [numbers.get((row["claim"], sentence), "") for sentence in sentences]
+    return [
+        f"{sentence[0].upper()}{sentence[1:]}{f': {number}' if number else ''}"
+        for sentence, number in zip(sentences, measured, strict=True)
+    ]
 
 
 def _by_column(rows: list[dict[str, Any]], said: list[tuple[str, str]]) -> list[str]:
