@@ -242,7 +242,8 @@ def predictions(model: Any, rows: pd.DataFrame) -> pd.DataFrame:
 def bounded(found: pd.DataFrame) -> pd.DataFrame:
     """Return outcomes within what is possible: shares of 0 to 100 %, lengths up to the buffer, no negative drops."""
     top = {"share": 100.0, "drops": np.inf, "average_kB": _BUFFER_KB, "longest_kB": _BUFFER_KB}
-    return found.apply(lambda column: column.clip(0.0, top[str(column.name)]))
+    within: pd.DataFrame = found.apply(lambda column: column.clip(0.0, top[str(column.name)]))
+    return within
 
 
 def spread(scores: pd.DataFrame, column: str) -> Estimate:

@@ -72,7 +72,8 @@ class Objective:
             delay * outcomes["average_kB"] / BUFFER_KB,
             drops * np.log1p(outcomes["drops"]) / math.log1p(MANY_DROPS),
         )
-        return sum(parts) / sum(self.weights)
+        cost: pd.Series[float] = (parts[0] + parts[1] + parts[2]) / sum(self.weights)
+        return cost
 
     def settings(self, made: Predictor) -> pd.DataFrame:
         """Return all settings that are searched: those that the model knows, with 5 % where RED drops early."""
