@@ -56,8 +56,8 @@ def physics(rows: pd.DataFrame) -> pd.DataFrame:
         - ``ecn``, ``low``, ``high``: thresholds over DCTCP's bandwidth-delay product, as logarithms (1 is added).
         - ``room``: larger drop threshold less ECN threshold, over the buffer: above 0 CUBIC can wait where DCTCP is
           marked already.
-        - ``floor``: share of the line that DCTCP has at least if the queue is at the larger drop threshold: Linux and
-          ns-3 keep two segments of each flow under way, whatever is marked.
+        - ``floor``: share of the line that DCTCP has at least if the queue is at the larger drop threshold: Linux keeps
+          two segments of each flow under way, whatever is marked.
         - ``floor_low``: the same at the smaller threshold.
         - ``product``: logarithm of the packets under way that CUBIC needs to fill the line.
         - ``rate``, ``rtt``: logarithms.

@@ -143,7 +143,8 @@ def proposed(made: Predictor, objective: Objective) -> Proposal:
     settings = objective.settings(made)
     found = made.predict(settings)
     cost = objective.cost(found)
-    at = int(cost.to_numpy().argmin())
+    # rounded, so that the last digits of another machine's arithmetic do not decide between equal costs
+    at = int(cost.to_numpy().round(6).argmin())
     predicted: pd.Series[float] = found.iloc[at]
     unsure = tuple(
         name

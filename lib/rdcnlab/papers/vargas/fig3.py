@@ -95,7 +95,10 @@ class Fig3(Grid):
             figure = figures.Drawing(figsize=(11.5, 3.6), layout="constrained")
             left, right = figure.subplots(1, 2)
             norm = LogNorm(100, 1e5)
-            for ax, table, title in ((left, ours, f"here: {self.where()}"), (right, paper_table(), "stated by the paper")):
+            for ax, table, title in (
+                (left, ours, f"here: {self.where()}"),
+                (right, paper_table(), "stated by the paper"),
+            ):
                 heat.draw(
                     ax,
                     table.clip(lower=1),
