@@ -62,6 +62,18 @@ def test_outcomes_are_those_after_the_warm_up(part: Part | None) -> None:
     assert [found[name] for name in sharing.SETTINGS] == [12.5, pytest.approx(50), 100, 800, 800, 5]
 
 
+def test_starved_flows_wait_twice_as_long_each_time() -> None:
+    """100 flows that lose a packet at 0.5, 1, 2, 4 s and so on: 500 in 8 s, and by 120 s 3.9 doublings more."""
+    drops = np.zeros(80)
+    drops[[4, 9, 19, 39]] = 100
+    whole, _ = sharing.starved(drops, 0.1)
+    assert whole == pytest.approx(400)  # nothing was lost in the last half
+    drops[79] = 100
+    whole, error = sharing.starved(drops, 0.1)
+    assert whole == pytest.approx(500 + 100 * np.log2(15))
+    assert error == pytest.approx(0)
+
+
 def test_a_run_that_is_too_short_says_so() -> None:
     scenario = space.scenario(space.Setting(100, 800, 800), length_s=2)
     found = sharing.outcome(Tables(scenario, written(scenario, 0.6, 4)), 0)  # type: ignore[arg-type]

@@ -11,6 +11,7 @@ from rdcnlab.engines.ns3 import check
 from rdcnlab.fields.errors import InputError
 from rdcnlab.papers.vargas import space
 from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.network import Red
 from rdcnlab.scenario.presets import preset
 
 MS = 1_000_000
@@ -88,3 +89,14 @@ def test_snapshots_need_links() -> None:
     scenario = space.scenario(space.Setting(100, 800, 800))
     with pytest.raises(InputError, match=r"probes\.snapshots.*nothing, without probes\.count"):
         scenario.with_(**{"probes.count": []})
+
+
+def test_other_thresholds_are_what_any_change_makes() -> None:
+    base = space.scenario(space.Setting(100, 800, 800))
+    red = {"min": "200 kB", "max": "600 kB", "probability": "2 %"}
+    slow = base.with_(**{"network.links.shared.ecn_threshold": "40 kB", "network.links.shared.red": red})
+    quick = base.with_thresholds("shared", 40_000, Red(min=200_000, max=600_000, probability=20_000))
+    assert quick == slow
+    assert quick.to_dict() == slow.to_dict() == quick.canonical
+    assert quick.with_(seed=3) == slow.with_(seed=3)
+    assert base.with_thresholds("shared", None, None).network.link("shared").red is None

@@ -69,5 +69,5 @@ def along(frame: pd.DataFrame, by: str, over: str, value: str, *, least: float) 
     for at, part in frame.groupby(by):
         means = part.groupby(over)[value].mean()
         if len(means) > 2 and means.max() - means.min() >= least:
-            found[float(at)] = jackknife(part, coefficient).within(-1, 1)
+            found[float(str(at))] = jackknife(part, coefficient).within(-1, 1)
     return found

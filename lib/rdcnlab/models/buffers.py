@@ -56,8 +56,8 @@ def physics(rows: pd.DataFrame) -> pd.DataFrame:
         - ``ecn``, ``low``, ``high``: thresholds over DCTCP's bandwidth-delay product, as logarithms (1 is added).
         - ``room``: larger drop threshold less ECN threshold, over the buffer: above 0 CUBIC can wait where DCTCP is
           marked already.
-        - ``floor``: share of the line that DCTCP has at least if the queue is at the larger drop threshold: Linux and
-          ns-3 keep two segments of each flow under way, whatever is marked.
+        - ``floor``: share of the line that DCTCP has at least if the queue is at the larger drop threshold: Linux keeps
+          two segments of each flow under way, whatever is marked.
         - ``floor_low``: the same at the smaller threshold.
         - ``product``: logarithm of the packets under way that CUBIC needs to fill the line.
         - ``rate``, ``rtt``: logarithms.
@@ -242,7 +242,8 @@ def predictions(model: Any, rows: pd.DataFrame) -> pd.DataFrame:
 def bounded(found: pd.DataFrame) -> pd.DataFrame:
     """Return outcomes within what is possible: shares of 0 to 100 %, lengths up to the buffer, no negative drops."""
     top = {"share": 100.0, "drops": np.inf, "average_kB": _BUFFER_KB, "longest_kB": _BUFFER_KB}
-    return found.apply(lambda column: column.clip(0.0, top[str(column.name)]))
+    within: pd.DataFrame = found.apply(lambda column: column.clip(0.0, top[str(column.name)]))
+    return within
 
 
 def spread(scores: pd.DataFrame, column: str) -> Estimate:

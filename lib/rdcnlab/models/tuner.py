@@ -72,7 +72,8 @@ class Objective:
             delay * outcomes["average_kB"] / BUFFER_KB,
             drops * np.log1p(outcomes["drops"]) / math.log1p(MANY_DROPS),
         )
-        return sum(parts) / sum(self.weights)
+        cost: pd.Series[float] = (parts[0] + parts[1] + parts[2]) / sum(self.weights)
+        return cost
 
     def settings(self, made: Predictor) -> pd.DataFrame:
         """Return all settings that are searched: those that the model knows, with 5 % where RED drops early."""
@@ -142,7 +143,8 @@ def proposed(made: Predictor, objective: Objective) -> Proposal:
     settings = objective.settings(made)
     found = made.predict(settings)
     cost = objective.cost(found)
-    at = int(cost.to_numpy().argmin())
+    # rounded, so that the last digits of another machine's arithmetic do not decide between equal costs
+    at = int(cost.to_numpy().round(6).argmin())
     predicted: pd.Series[float] = found.iloc[at]
     unsure = tuple(
         name

@@ -14,6 +14,7 @@ from scipy.stats import qmc
 
 from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.network import Red
 from rdcnlab.scenario.presets import preset
 
 #: Table 1: rates of the line in Gb/s, RTTs of CUBIC in ms, and the buffer in kB.
@@ -79,13 +80,15 @@ def scenario(setting: Setting, *, seed: int = 0, mtu: int = 1500, length_s: int 
     length_s : int, optional
         Length of the run in s; by default `seconds` of the RTT.
     """
-    return _scenario(setting, mtu, seconds(setting.rtt_ms) if length_s is None else length_s).with_(seed=seed)
+    base = _base(setting.rate_gbps, setting.rtt_ms, mtu, seconds(setting.rtt_ms) if length_s is None else length_s)
+    low, high, probability = setting.min_kB * 1000, setting.max_kB * 1000, round(setting.probability * 1e4)
+    red = Red(min=low, max=high, probability=probability)
+    return base.with_thresholds("shared", setting.ecn_kB * 1000, red).with_(seed=seed)
 
 
-@functools.lru_cache(maxsize=4096)
-def _scenario(setting: Setting, mtu: int, length_s: int) -> Scenario:
-    rate = round(setting.rate_gbps * 1e9)
-    red = {"min": setting.min_kB * 1000, "max": setting.max_kB * 1000, "probability": round(setting.probability * 1e4)}
+@functools.lru_cache(maxsize=64)
+def _base(rate_gbps: float, rtt_ms: int, mtu: int, length_s: int) -> Scenario:
+    rate = round(rate_gbps * 1e9)
     known = preset("vargas")
     groups = (("d", "n", "dctcp", known.fabric["near"]), ("c", "f", "cubic", known.fabric["far"]))
     flows = [
@@ -106,9 +109,7 @@ def _scenario(setting: Setting, mtu: int, length_s: int) -> Scenario:
         "mtu": mtu,
         "rate": rate,
         "host_rate": rate,
-        "far_rtt": round(setting.rtt_ms * 1e6),
-        "ecn_threshold": setting.ecn_kB * 1000,
-        "red": red,
+        "far_rtt": round(rtt_ms * 1e6),
     }
     return Scenario.from_dict(
         {

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import pandas as pd
 from matplotlib.figure import Figure
 
 from rdcnlab.analysis import figures, sharing
 from rdcnlab.analysis.measured import Measured
+from rdcnlab.fields.errors import RunError
 from rdcnlab.fields.quantities import whole
 from rdcnlab.models import gaussian, tuner
 from rdcnlab.papers.item import Item
@@ -42,24 +43,31 @@ class Tuner(Item):
 
     @property
     def proposals(self) -> list[tuner.Proposal]:
-        """The proposals, in the order of the objectives.
+        """The proposals, in the order of the objectives; none as long as there is no model, which table 2 trains."""
+        try:
+            made = gaussian.best()
+        except RunError:
+            return []
+        asked = tuner.drawn(made, self.objectives or _COUNTS[self.profile])
+        return [tuner.proposed(made, each) for each in asked]
+
+    def run(self, **options: Any) -> Runs:
+        """Run the proposals; see `Item.run`.
 
         Raises
         ------
         RunError
             There is no model yet: table 2 trains it.
         """
-        made = gaussian.best()
-        asked = tuner.drawn(made, self.objectives or _COUNTS[self.profile])
-        return [tuner.proposed(made, each) for each in asked]
+        gaussian.best()
+        return super().run(**options)
 
     def points(self) -> list[Scenario]:
-        """Return one run of each proposal."""
-        return [
-            scenario(setting_of(each.setting), seed=seed, length_s=self.length_s)
-            for each in self.proposals
-            for seed in range(self.count)
-        ]
+        """Return one run of each proposal; two objectives may have the same."""
+        return list(dict.fromkeys(self._point(each, seed) for each in self.proposals for seed in range(self.count)))
+
+    def _point(self, proposal: tuner.Proposal, seed: int = 0) -> Scenario:
+        return scenario(setting_of(proposal.setting), seed=seed, length_s=self.length_s)
 
     def compared(self, runs: Runs) -> pd.DataFrame:
         """Return predicted and measured outcomes of each proposal; see `tuner.Proposal.compared`."""
@@ -67,8 +75,8 @@ class Tuner(Item):
         found = sharing.outcomes(runs)
         places = {run.scenario.hash: number for number, run in enumerate(runs)}
         parts = []
-        for number, (proposal, point) in enumerate(zip(self.proposals, self.points(), strict=True)):
-            place = places.get(point.with_(**changes).hash)
+        for number, proposal in enumerate(self.proposals):
+            place = places.get(self._point(proposal).with_(**changes).hash)
             if place is not None:
                 part = proposal.compared(found[found["run"] == place].iloc[0])
                 parts.append(part.reset_index().assign(objective=number, unsure=bool(proposal.unsure)))
@@ -76,6 +84,8 @@ class Tuner(Item):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure how many proposals give what was predicted, and how many outcomes are in their intervals."""
+        if not len(runs):
+            return {}
         found = self.compared(runs)
         close = found.groupby("objective")["close"].all()
         return {

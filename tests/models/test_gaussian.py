@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gaussian processes of the shared buffer: their intervals hold, they know what they do not know, and learn faster."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rdcnlab.analysis.sharing import OUTCOMES, SETTINGS
+from rdcnlab.fields.errors import InputError
+from rdcnlab.models import gaussian, tuner
+from tests.models.test_buffers import rows
+
+
+@pytest.fixture(scope="module")
+def data() -> pd.DataFrame:
+    return rows(110, noise=0.02)
+
+
+@pytest.fixture(scope="module")
+def made(data: pd.DataFrame) -> gaussian.Predictor:
+    return gaussian.predictor(data.iloc[:70])
+
+
+def test_intervals_hold_what_they_promise(made: gaussian.Predictor, data: pd.DataFrame) -> None:
+    """Of 40 new rows 90 % should be inside; 76 % are three standard deviations less."""
+    unseen = data.iloc[70:]
+    wide = gaussian.Predictor(made.processes, made.factors, {**made.about, "ranges": {}})
+    found = wide.predict(unseen)
+    for name in OUTCOMES:
+        inside = (found[f"{name} low"] <= unseen[name] + 1e-6) & (unseen[name] - 1e-6 <= found[f"{name} high"])
+        assert inside.mean() > 0.76, name
+
+
+def test_intervals_are_not_everything(made: gaussian.Predictor, data: pd.DataFrame) -> None:
+    found = made.predict(data.iloc[:70])
+    width = found["share high"] - found["share low"]
+    assert width.median() < 30
+
+
+def test_what_was_not_seen_is_refused(made: gaussian.Predictor, data: pd.DataFrame) -> None:
+    with pytest.raises(InputError, match=r"rate_gbps.*from 5 to 25"):
+        made.predict(data.iloc[:1].assign(rate_gbps=100.0))
+
+
+def test_few_rows_are_refused(data: pd.DataFrame) -> None:
+    with pytest.raises(InputError, match="at least 20 runs"):
+        gaussian.predictor(data.iloc[:10])
+
+
+def test_a_saved_model_answers_alike(data: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RDCNLAB_MODELS", str(tmp_path))
+    few = data.iloc[:30]
+    path = gaussian.trained(few)
+    assert path == gaussian.trained(few)
+    asked = few.iloc[:3][list(SETTINGS)]
+    pd.testing.assert_frame_equal(gaussian.load(path).predict(asked), gaussian.predictor(few).predict(asked))
+
+
+def test_suggested_runs_are_doubtful_and_no_neighbours(made: gaussian.Predictor, data: pd.DataFrame) -> None:
+    pool = data.iloc[70:].reset_index(drop=True)
+    chosen = gaussian.suggested(made, pool, 3, data.iloc[:70])
+    assert len(chosen) == len(set(chosen.index)) == 3
+    doubts = made.doubt(pool)
+    assert made.doubt(chosen)[0] == pytest.approx(doubts.max())
+    assert made.doubt(chosen).mean() > doubts.mean()
+
+
+def test_objectives_are_followed(made: gaussian.Predictor) -> None:
+    """More of CUBIC is wanted, more of CUBIC is proposed; and drops cost if they have a weight."""
+    low, high = (tuner.proposed(made, tuner.Objective(12.5, 50, share=share)) for share in (20, 80))
+    assert low.predicted["share"] < high.predicted["share"]
+    free, dear = (
+        tuner.proposed(made, tuner.Objective(12.5, 50, share=70, weights=(1, 0, weight))) for weight in (0.0, 5.0)
+    )
+    assert dear.predicted["drops"] < free.predicted["drops"]
+    small = tuner.proposed(made, tuner.Objective(12.5, 50, 600, share=80))
+    assert small.setting["max_kB"] <= 600
+
+
+def test_proposals_are_compared_with_what_is_measured(made: gaussian.Predictor) -> None:
+    proposal = tuner.proposed(made, tuner.Objective(12.5, 50, share=60))
+    seen = proposal.predicted[list(OUTCOMES)].copy()
+    assert proposal.compared(seen)["close"].all()
+    seen["average_kB"] *= 1.5
+    compared = proposal.compared(seen)
+    assert compared["close"].tolist() == [True, True, False, True]
+    assert tuner.tolerance("share", 50) == 5
+    assert tuner.tolerance("share", 1) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [({"share": 120.0}, "share"), ({"weights": (0.0, 0.0, 0.0)}, "weights"), ({"buffer_kB": 5000.0}, "buffer_kB")],
+)
+def test_wrong_objectives_are_refused(arguments: dict[str, object], field: str) -> None:
+    with pytest.raises(InputError, match=field):
+        tuner.Objective(12.5, 50, **arguments)  # type: ignore[arg-type]
+
+
+def test_objectives_are_drawn_from_a_seed(made: gaussian.Predictor) -> None:
+    assert tuner.drawn(made, 5) == tuner.drawn(made, 5)
+    assert tuner.drawn(made, 5) != tuner.drawn(made, 5, seed=1)
+    assert all(5 <= each.rate_gbps <= 25 and 25 <= each.rtt_ms <= 100 for each in tuner.drawn(made, 20))
+
+
+def test_learning_ends_where_all_was_run(data: pd.DataFrame) -> None:
+    curves = {active: gaussian.learning(data, active=active, begin=20, step=10, most=40) for active in (False, True)}
+    for curve in curves.values():
+        assert curve["runs"].tolist() == [20, 30, 40]
+        assert np.isfinite(curve["r2"]).all()
+    # both begin with the same rows
+    assert curves[True]["r2"].iloc[0] == curves[False]["r2"].iloc[0]
