@@ -93,4 +93,4 @@ def test_runs_of_all_columns_are_shipped_and_scored(tmp_path: Path, monkeypatch:
     assert {row["runs"] for row in rows} == {4}
     text = page([kind], Store(), tmp_path / "report")
     assert text.count("<img") == 2
-    assert "aykurt, column b: 3 of 3 counted claims reproduced (100 %)" in text
+    assert "<td>b</td> <td>100 % of 3 reproduced" in " ".join(text.split())
