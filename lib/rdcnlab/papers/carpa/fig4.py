@@ -81,7 +81,7 @@ class Fig4(Item):
         """Return an experiment in which the receiver limits the window, so that nothing is lost in slow start."""
         largest = 2 * self.window * 1448
         limited = {"transport.half_rcvbuf": 1, "transport.rmem": [4096, min(87_380, largest), largest]}
-        return [Cause("waiting", self.changed(changes=limited))]
+        return [Cause(claim, self.changed(changes=limited)) for claim in ("waiting", "as-window")]
 
     def plot(self, runs: Runs) -> Figure:
         """Draw how many bytes the first run has sent, over the chosen second."""
