@@ -167,7 +167,7 @@ def test_text_of_papers_is_no_html() -> None:
         entry=bad, claims=view.claims_of(bad), link=str, picture=str, data=True
     )  # fmt: skip
     assert "<script>" not in text
-    assert "a &lt; b &amp; c" in text
+    assert "A &lt; b &amp; c" in text
 
 
 def test_a_page_that_does_not_change_is_not_written(tmp_path: Path) -> None:

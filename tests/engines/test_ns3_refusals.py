@@ -12,7 +12,7 @@ import pytest
 from rdcnlab.app.doctor import examine
 from rdcnlab.engines import get_engine
 from rdcnlab.engines.ns3 import Ns3Engine, build
-from rdcnlab.engines.ns3.check import FIXED, FOLLOWED, check
+from rdcnlab.engines.ns3.check import FIXED, FOLLOWED, MEMORY, check
 from rdcnlab.engines.ns3.plan import compile_plan
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.scenario import Scenario, Transport
@@ -68,7 +68,6 @@ REFUSED: list[tuple[str, dict[str, Any]]] = [
     ("engine.hz", {"engine": {"kind": "ns3", "hz": 1000}}),
     ("transport.like", {"transport": {"like": "4.15"}}),
     ("transport.recovery", {"transport": {"recovery": 0}}),
-    ("transport.notsent_lowat", {"transport": {"notsent_lowat": "1 MB"}}),
     ("transport.bbr_plain", {"transport": {"bbr_plain": 1}}),
 ]  # fmt: skip
 
@@ -99,8 +98,8 @@ def test_switches_of_a_graph_are_refused_by_their_names() -> None:
 def test_every_setting_of_transport_is_followed_or_refused() -> None:
     """A new setting must be decided upon; what is named must exist."""
     names = set(Transport.model_fields)
-    assert names >= FOLLOWED | FIXED.keys()
-    for name in names - FOLLOWED - FIXED.keys() - {"like", "tdtcp"}:
+    assert names >= FOLLOWED | MEMORY | FIXED.keys()
+    for name in names - FOLLOWED - MEMORY - FIXED.keys() - {"like", "tdtcp"}:
         default = getattr(Transport(), name)
         other = {False: True, True: False, None: 1}.get(default, 0) if default in (True, False, None) else default - 1
         if name == "tdtcp_pace" or default is None or isinstance(default, bool | int):
