@@ -23,6 +23,7 @@ SMALL: dict[str, dict[str, object]] = {
     "fig9": {"periods_s": [0.6, 2.0]},
     "fig10": {},
     "fig11": {},
+    "difference": {"rtts_ms": [10], "extras_ms": [10, 50], "tested_ms": [50]},
     "cost": {"rtts_ms": [20], "counts": [1]},
 }
 

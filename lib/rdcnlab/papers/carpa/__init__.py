@@ -9,6 +9,7 @@ from rdcnlab.papers.lazy import Package
 
 if TYPE_CHECKING:
     from rdcnlab.papers.carpa.cost import Cost as cost
+    from rdcnlab.papers.carpa.difference import Difference as difference
     from rdcnlab.papers.carpa.fig2 import Fig2 as fig2
     from rdcnlab.papers.carpa.fig3 import Fig3 as fig3
     from rdcnlab.papers.carpa.fig4 import Fig4 as fig4
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ITEMS",
     "cost",
+    "difference",
     "fig2",
     "fig3",
     "fig4",
@@ -47,6 +49,7 @@ ITEMS = (
     "fig9",
     "fig10",
     "fig11",
+    "difference",
     "cost",
 )
 

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""By how much the longer path is longer in figures 8 to 11, from figure 8's two numbers alone. Sec. IV-D.
+
+The paper calls this difference small compared to the RTT and does not state it, nor does it state the low RTT. Figure 8
+restricts both. What figures 9 and 11 say is not used to find them, so it is a test of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, ClassVar
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from pydantic import Field
+
+from rdcnlab.analysis import calibration, figures, rerouting
+from rdcnlab.analysis.calibration import Bounds
+from rdcnlab.analysis.intervals import Estimate, estimates
+from rdcnlab.analysis.measured import Measured, means
+from rdcnlab.fields.quantities import Listed
+from rdcnlab.papers import claims
+from rdcnlab.papers.carpa.space import EXTRA_MS, QUICK_VOLUME, VOLUME, Milliseconds, Rtts, single
+from rdcnlab.papers.item import Item
+from rdcnlab.runs.frame import Runs
+from rdcnlab.scenario import Scenario
+
+Extras = Annotated[tuple[Milliseconds, ...], Field(min_length=1), Listed]
+
+#: Differences in ms by profile: those of Sec. IV-B, and some between them.
+_EXTRAS = {"quick": (10, 30, 50), "paper": (10, 20, 30, 40, 50, 60, 70, 90)}
+#: Those of Sec. IV-B, at which figures 9 and 11 are tested.
+_TESTED = {"quick": (10, 50), "paper": (10, 30, 50, 70)}
+#: Figure 8's periods in s, by the name of the claim that has its number.
+_STATED = {"at-0.1": 0.1, "at-2": 2.0}
+#: RTT in ms and periods in s of the statements of figures 9 and 11.
+_BENEFIT_MS, _BENEFIT_S = 170, 0.6
+_WORST_MS, _WORST_S, _BETTER_S = 480, 14.0, 15.0
+
+
+class Difference(Item):
+    """Figure 8's two numbers over the difference of the paths, and what figures 9 and 11 say at some differences.
+
+    Parameters
+    ----------
+    rtts_ms : tuple of int
+        RTTs of the shorter path that may be the paper's low RTT.
+    extras_ms : tuple of int or None
+        By how much the RTT of the longer path is larger; None: those of the profile.
+    tested_ms : tuple of int or None
+        Differences at which the statements of figures 9 and 11 are tested; None: those of the profile.
+    """
+
+    runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 3}
+
+    rtts_ms: Rtts = (1, 10, 50)
+    extras_ms: Extras | None = None
+    tested_ms: Extras | None = None
+
+    @property
+    def differences(self) -> tuple[int, ...]:
+        """Differences in ms."""
+        return _EXTRAS[self.profile] if self.extras_ms is None else self.extras_ms
+
+    @property
+    def tested(self) -> tuple[int, ...]:
+        """Differences in ms at which the statements of figures 9 and 11 are tested."""
+        return _TESTED[self.profile] if self.tested_ms is None else self.tested_ms
+
+    def points(self) -> list[Scenario]:
+        """Return figure 8's two periods at every RTT and difference, the three of figures 9 and 11, and baselines."""
+        size = VOLUME if self.profile == "paper" else QUICK_VOLUME
+        cases = [
+            *((rtt, period, extra) for rtt in self.rtts_ms for period in _STATED.values() for extra in self.differences),
+            *(
+                (rtt, period, extra)
+                for rtt, period in ((_BENEFIT_MS, _BENEFIT_S), (_WORST_MS, _WORST_S), (_WORST_MS, _BETTER_S))
+                for extra in self.tested
+            ),
+            # nothing passes the longer path without rerouting, so one difference is enough
+            *((rtt, None, EXTRA_MS) for rtt in (*self.rtts_ms, _BENEFIT_MS)),
+        ]
+        return [
+            single(rtt, period, seed=seed, extra_ms=extra, size=size)
+            for rtt, period, extra in cases
+            for seed in range(self.count)
+        ]
+
+    def throughput(self, runs: Runs, rtt_ms: int, period_s: float | None) -> pd.DataFrame:
+        """Return the throughput (``mbps``) at an RTT and a period by difference (``extra_ms``) and ``seed``."""
+        found = {extra: runs.select(_case(rtt_ms, period_s, extra)) for extra in {*self.differences, *self.tested, EXTRA_MS}}
+        return rerouting.throughput({extra: of for extra, of in sorted(found.items()) if len(of)}, "extra_ms")
+
+    def ratios(self, runs: Runs, rtt_ms: int, period_s: float) -> Mapping[int, Estimate]:
+        """Return the throughput over that without rerouting by difference in ms."""
+        still = self.throughput(runs, rtt_ms, None)
+        return rerouting.ratios(self.throughput(runs, rtt_ms, period_s), still, "extra_ms")  # type: ignore[return-value]
+
+    def stats(self, runs: Runs, rtt_ms: int) -> pd.DataFrame:
+        """Return figure 8's numbers at an RTT by statement and difference: ``mean``, ``low``, ``high``."""
+        rows = {
+            (name, extra): (float(ratio), ratio.low, ratio.high)
+            for name, period in _STATED.items()
+            for extra, ratio in self.ratios(runs, rtt_ms, period).items()
+        }
+        index = pd.MultiIndex.from_tuples(rows, names=["name", "extra_ms"])
+        return pd.DataFrame([*rows.values()], index=index, columns=["mean", "low", "high"])
+
+    @property
+    def bounds(self) -> dict[str, Bounds]:
+        """The bounds of figure 8's two statements, from its claims."""
+        figure = {claim.id: claim.expect.bounds for claim in claims.paper(self.paper).item("fig8").claims}
+        return {name: figure[name] for name in _STATED}
+
+    def worst(self, runs: Runs) -> dict[int, Estimate]:
+        """Return by how many Mb/s a move every 14 s is slower than one every 15 s, by difference in ms."""
+        longer, shorter = (
+            estimates(means(self.throughput(runs, _WORST_MS, period), "extra_ms", "mbps"))
+            for period in (_BETTER_S, _WORST_S)
+        )
+        return {extra: longer[extra] - shorter[extra] for extra in self.tested}
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Measure at how many differences figure 8's statements hold, and what figures 9 and 11 say at some."""
+        states = {rtt: calibration.judged(self.stats(runs, rtt), self.bounds) for rtt in self.rtts_ms}
+        found = {rtt: calibration.satisfied(of, "ms") for rtt, of in states.items()}
+        benefit = self.ratios(runs, _BENEFIT_MS, _BENEFIT_S)
+        return {
+            "satisfied": Measured(
+                {f"RTT {rtt} ms": of.cases[""] for rtt, of in found.items()},
+                "; ".join(f"at {rtt} ms {of.note}" for rtt, of in found.items()),
+            ),
+            "beats-at-0.6": Measured.by_case({extra: benefit[extra] for extra in self.tested}, "{} ms"),
+            "worst-at-14": Measured.by_case(self.worst(runs), "{} ms"),
+        }
+
+    def plot(self, runs: Runs) -> Figure:
+        """Draw figure 8's two numbers over the difference with their bounds, and the statements of figures 9 and 11."""
+        with figures.style():
+            figure, axes = figures.panels(2, 2, width=3.2, height=2.6)
+            colors = figures.shades(len(self.rtts_ms))
+            for ax, (name, period) in zip(axes[0], _STATED.items(), strict=True):
+                for rtt, color in zip(self.rtts_ms, colors, strict=True):
+                    rows = self.stats(runs, rtt).loc[name].sort_index()
+                    error = [rows["mean"] - rows["low"], rows["high"] - rows["mean"]]
+                    ax.errorbar(rows.index, rows["mean"], yerr=error, color=color, marker="o", markersize=3,
+                                linewidth=0.9, capsize=2, label=f"RTT {rtt} ms")  # fmt: skip
+                ax.axhspan(*self.bounds[name], color=figures.REFERENCE, alpha=0.15, linewidth=0, label="paper")
+                ax.set(title=f"moves every {period:g} s", ylim=(0, 1.05))
+            axes[0, 0].set(ylabel="throughput over that\nwithout rerouting")
+            benefit = self.ratios(runs, _BENEFIT_MS, _BENEFIT_S)
+            self._points(axes[1, 0], {extra: benefit[extra] for extra in self.tested}, 1.0, "as without rerouting")
+            axes[1, 0].set(title="RTT 170 ms, every 0.6 s", ylabel="throughput over that\nwithout rerouting")
+            self._points(axes[1, 1], self.worst(runs), 0.0, "as every 15 s")
+            axes[1, 1].set(title="RTT 480 ms, every 14 s", ylabel="loss against\nevery 15 s [Mb/s]")
+            for ax in axes[1]:
+                ax.set(xlabel="difference of the paths [ms]")
+            figures.legend(figure, axes[0, 0])
+        return figure
+
+    @staticmethod
+    def _points(ax: Axes, values: Mapping[int, Estimate], reference: float, label: str) -> None:
+        error = [
+            [float(of) - of.low for of in values.values()],
+            [of.high - float(of) for of in values.values()],
+        ]
+        look = figures.look("cubic")
+        ax.errorbar([*values], [float(of) for of in values.values()], yerr=error, color=look.color, marker=look.marker,
+                    markersize=4, linewidth=0.9, capsize=2)  # fmt: skip
+        figures.reference(ax, reference, label)
+
+
+def _case(rtt_ms: int, period_s: float | None, extra_ms: int) -> Callable[[Scenario], bool]:
+    """Return whether a scenario has an RTT, a period and a difference."""
+    like = single(rtt_ms, period_s, seed=0, extra_ms=extra_ms)
+
+    def has(scenario: Scenario) -> bool:
+        return scenario.network == like.network and scenario.flows[0].slots == like.flows[0].slots
+
+    return has
