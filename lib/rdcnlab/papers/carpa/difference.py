@@ -72,7 +72,12 @@ class Difference(Item):
         """Return figure 8's two periods at every RTT and difference, the three of figures 9 and 11, and baselines."""
         size = VOLUME if self.profile == "paper" else QUICK_VOLUME
         cases = [
-            *((rtt, period, extra) for rtt in self.rtts_ms for period in _STATED.values() for extra in self.differences),
+            *(
+                (rtt, period, extra)
+                for rtt in self.rtts_ms
+                for period in _STATED.values()
+                for extra in self.differences
+            ),
             *(
                 (rtt, period, extra)
                 for rtt, period in ((_BENEFIT_MS, _BENEFIT_S), (_WORST_MS, _WORST_S), (_WORST_MS, _BETTER_S))
@@ -89,7 +94,9 @@ class Difference(Item):
 
     def throughput(self, runs: Runs, rtt_ms: int, period_s: float | None) -> pd.DataFrame:
         """Return the throughput (``mbps``) at an RTT and a period by difference (``extra_ms``) and ``seed``."""
-        found = {extra: runs.select(_case(rtt_ms, period_s, extra)) for extra in {*self.differences, *self.tested, EXTRA_MS}}
+        found = {
+            extra: runs.select(_case(rtt_ms, period_s, extra)) for extra in {*self.differences, *self.tested, EXTRA_MS}
+        }
         return rerouting.throughput({extra: of for extra, of in sorted(found.items()) if len(of)}, "extra_ms")
 
     def ratios(self, runs: Runs, rtt_ms: int, period_s: float) -> Mapping[int, Estimate]:
