@@ -22,6 +22,12 @@ if TYPE_CHECKING:
     from rdcnlab.papers.dogar.fig11 import Fig11 as fig11
     from rdcnlab.papers.dogar.fig12 import Fig12 as fig12
     from rdcnlab.papers.dogar.fig13 import Fig13 as fig13
+    from rdcnlab.papers.dogar.fig15 import Fig15 as fig15
+    from rdcnlab.papers.dogar.fig16 import Fig16 as fig16
+    from rdcnlab.papers.dogar.fig17 import Fig17 as fig17
+    from rdcnlab.papers.dogar.fig18 import Fig18 as fig18
+    from rdcnlab.papers.dogar.fig19 import Fig19 as fig19
+    from rdcnlab.papers.dogar.fig20 import Fig20 as fig20
     from rdcnlab.papers.dogar.inputs import Inputs as inputs
 
 __all__ = [
@@ -40,6 +46,12 @@ __all__ = [
     "fig11",
     "fig12",
     "fig13",
+    "fig15",
+    "fig16",
+    "fig17",
+    "fig18",
+    "fig19",
+    "fig20",
     "inputs",
 ]
 
@@ -58,6 +70,12 @@ ITEMS = (
     "fig12",
     "fig13",
     "eq5",
+    "fig15",
+    "fig16",
+    "fig17",
+    "fig18",
+    "fig19",
+    "fig20",
     "failures",
     "inputs",
 )

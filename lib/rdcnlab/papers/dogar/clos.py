@@ -22,6 +22,8 @@ SMALL, LARGE = 500, 1000
 RATE, EVERY_NS = 10e9, 25 * NS_PER_MS
 #: NUFTCP has 16 versions (Sec. 4.1): that of the start, and 15 updates.
 UPDATES = 15
+#: Time within which flows start where nothing else differs between seeds.
+STARTS_NS = NS_PER_MS
 #: The ends of links where flows of both groups may meet: those of the spines towards the receivers' leaf.
 MEETINGS = ("leaf3-spine1@spine1", "leaf3-spine2@spine2")
 #: The links of `MEETINGS`.
@@ -118,7 +120,7 @@ def still(
     buffer_kB: int = LARGE,  # noqa: N803  (unit)
     inputs: Inputs = Inputs(),  # noqa: B008  (immutable)
 ) -> Scenario:
-    """Return flows whose ways never change.
+    """Return flows whose ways never change. They start within a millisecond: nothing else depends on the seed.
 
     Parameters
     ----------
@@ -133,7 +135,7 @@ def still(
     """
     ways = ((1,), (1,)) if together else ((1,), (2,))
     given = inputs if marks else inputs._replace(mark_kB=None)
-    return _scenario(variant, seed, ways, 0, buffer_kB, given, length_ns, 0)
+    return _scenario(variant, seed, ways, 0, buffer_kB, given, length_ns, 0).with_(**{"jitter.start": STARTS_NS})
 
 
 @functools.lru_cache(maxsize=1024)
@@ -161,7 +163,7 @@ def _scenario(
     data: dict[str, Any] = {
         "network": network(buffer_kB, inputs.mark_kB, inputs.late_us),
         "flows": flows,
-        "probes": {"tcp": "none", "bin": "1 ms", "counters": True},
+        "probes": {"tcp": "bin", "bin": "1 ms", "acks": True, "counters": True},
         "transport": _transport(variant, inputs),
         "limit": first_ns + max(count, 1) * every_ns,
         "seed": seed,
