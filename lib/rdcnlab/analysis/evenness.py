@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """How even the throughput of flows is over time: near-zero intervals, variation, and flows that differ.
 
-What is counted is payload at the receiver, in the bins of the run. A bin without packets has the rate zero.
+What is counted is payload at the receiver, or at ends of links, in the bins of the run. A bin without packets has the
+rate zero.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,19 +51,31 @@ class Curves:
         return Curves(self.flows, self.t_ms[kept], self.gbps[:, kept])
 
 
-def curves(runs: Runs, number: int) -> Curves:
-    """Return the rates of one run; `number` is its position."""
+def curves(runs: Runs, number: int, ends: Collection[str] = ()) -> Curves:
+    """Return the rates of one run.
+
+    Parameters
+    ----------
+    runs : Runs
+        Runs with the table ``throughput``.
+    number : int
+        Position of the run.
+    ends : collection of str
+        Ends of links, such as ``uplink@leaf``, of which every packet passes one. If given, bytes are counted there, and
+        headers are taken off; otherwise payload is counted at the receiver.
+    """
     run = runs[number]
     scenario, width = run.scenario, run.scenario.probes.bin
     count = scenario.limit // width
     table = runs.frame(run, "throughput")
-    table = table[(table["where"] == RECEIVER) & (table["bin"] < count)]
+    table = table[table["where"].isin(list(ends) or [RECEIVER]) & (table["bin"] < count)]
+    share = payload_share(scenario) if ends else 1.0
     names = tuple(flow.name for flow in scenario.flows)
     rates = [
         np.bincount(of["bin"].to_numpy(np.int64), weights=of["bytes"].to_numpy(float), minlength=count) * 8 / width
         for of in (table[table["flow"] == name] for name in names)
     ]
-    return Curves(names, np.arange(count) * width / 1e6, np.array(rates))
+    return Curves(names, np.arange(count) * width / 1e6, np.array(rates) * share)
 
 
 def line_gbps(scenario: Scenario) -> float:
@@ -71,7 +85,7 @@ def line_gbps(scenario: Scenario) -> float:
 
 
 @for_each_run
-def evenness(runs: Runs, from_ns: int) -> pd.DataFrame:
+def evenness(runs: Runs, from_ns: int, ends: tuple[str, ...] = ()) -> pd.DataFrame:
     """Describe the throughput of each run from an instant on.
 
     Parameters
@@ -80,18 +94,20 @@ def evenness(runs: Runs, from_ns: int) -> pd.DataFrame:
         Runs with the table ``throughput``.
     from_ns : int
         Instant from which bins count.
+    ends : tuple of str
+        As for `curves`.
 
     Returns
     -------
     DataFrame
-        ``run``, ``seed``, ``cc``; ``variation``: standard deviation over mean of a flow's rate, mean over the flows (NaN
-        if a flow carries nothing); ``zero``: share of bins without a packet, the largest of a flow, in %;
+        ``run``, ``seed``, ``cc``; ``variation``: standard deviation over mean of a flow's rate, mean over the flows
+        (NaN if a flow carries nothing); ``zero``: share of bins without a packet, the largest of a flow, in %;
         ``near_zero_ms``: the longest time for which a flow carries almost nothing, mean over the flows; ``uneven_ms``:
         time in which the least flow carries less than `ALIKE` of the greatest; ``gbps``: of all flows together.
     """
     rows = []
     for number, run in enumerate(runs):
-        of = curves(runs, number).since(from_ns)
+        of = curves(runs, number, ends).since(from_ns)
         width_ms = run.scenario.probes.bin / 1e6
         means = of.gbps.mean(axis=1)
         deviations = of.gbps.std(axis=1)

@@ -109,10 +109,10 @@ def drops(runs: Runs, from_ns: int, intervals: int, width_ns: int) -> pd.DataFra
 
 
 @for_each_run
-def lost(runs: Runs) -> pd.DataFrame:
-    """Count the packets that queues lose in each run."""
+def lost(runs: Runs, from_ns: int = 0) -> pd.DataFrame:
+    """Count the packets that queues lose in each run, from an instant on."""
     events = runs.events
-    counts = events[events["event"].isin(_QUEUE_LOSSES)].groupby("run").size()
+    counts = events[events["event"].isin(_QUEUE_LOSSES) & (events["t_ns"] >= from_ns)].groupby("run").size()
     counts = counts.reindex(range(len(runs)), fill_value=0)
     return _labelled(pd.DataFrame({"run": range(len(runs)), "value": counts.to_numpy(dtype=float)}), runs)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rdcnlab.papers.lazy import Package
 
 if TYPE_CHECKING:
+    from rdcnlab.papers.dogar.breaks import Breaks as breaks
     from rdcnlab.papers.dogar.eq5 import Eq5 as eq5
     from rdcnlab.papers.dogar.failures import Failures as failures
     from rdcnlab.papers.dogar.fig2 import Fig2 as fig2
@@ -29,9 +30,11 @@ if TYPE_CHECKING:
     from rdcnlab.papers.dogar.fig19 import Fig19 as fig19
     from rdcnlab.papers.dogar.fig20 import Fig20 as fig20
     from rdcnlab.papers.dogar.inputs import Inputs as inputs
+    from rdcnlab.papers.dogar.tab3 import Tab3 as tab3
 
 __all__ = [
     "ITEMS",
+    "breaks",
     "eq5",
     "failures",
     "fig2",
@@ -53,6 +56,7 @@ __all__ = [
     "fig19",
     "fig20",
     "inputs",
+    "tab3",
 ]
 
 #: All items, in the order of the paper. Each is imported when it is first asked for.
@@ -76,8 +80,10 @@ ITEMS = (
     "fig18",
     "fig19",
     "fig20",
+    "tab3",
     "failures",
     "inputs",
+    "breaks",
 )
 
 sys.modules[__name__].__class__ = Package

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
 import pandas as pd
@@ -187,5 +188,5 @@ class Steadier(Curve):
         }
 
 
-def _listed(numbers: dict[str, float]) -> str:
+def _listed(numbers: Mapping[str, float]) -> str:
     return ", ".join(f"{figures.look(name).label} {value:.3g}" for name, value in numbers.items())

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Table 3: BBR, CUBIC, DCTCP and NUFTCP; each row that a run can show is measured. Sec. 3.2."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, ClassVar
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from pydantic import Field
+
+from rdcnlab.analysis import evenness, figures, updates
+from rdcnlab.analysis.measured import Measured, difference, means
+from rdcnlab.fields.quantities import whole
+from rdcnlab.fields.units import NS_PER_S
+from rdcnlab.papers.dogar import clos
+from rdcnlab.papers.dogar.clos import LARGE, MEETINGS, SHARED
+from rdcnlab.papers.item import Item
+from rdcnlab.runs.frame import Runs
+from rdcnlab.runs.parts import LINKS, Part
+from rdcnlab.scenario import Scenario
+
+VARIANTS: tuple[clos.Variant, ...] = ("bbr", "cubic", "dctcp", "nuftcp")
+#: The variants that react to marks; the others have the same run with marks and without.
+_MARKED: tuple[clos.Variant, ...] = ("dctcp", "nuftcp")
+#: Flows of a group where scalability is measured.
+MANY = 8
+#: Length of a run without updates in s, and number of updates, by profile.
+_LENGTHS, _COUNTS = {"quick": 0.3, "paper": 2.0}, {"quick": 4, "paper": clos.UPDATES}
+#: Rates are looked at in bins of so many ms: longer than a round trip with a full buffer, which is 1.3 ms.
+_BIN_MS = 10
+#: Panels: quantity, label of the axis, and whether that is logarithmic.
+PANELS = {
+    "queue": ("mean queue [% of the buffer]", False),
+    "drops": ("packets lost", True),
+    "filled": ("throughput [% of the line]", False),
+    "variation": ("variation of a\nflow's throughput [%]", False),
+    "scaled": (f"throughput of {MANY} flows a group\n[% of that of 1]", False),
+    "cost": ("cost of updates\n[% of throughput]", False),
+}
+
+
+class Tab3(Item):
+    """Four variants on one shared line, with few and many flows, with and without marks, and under updates.
+
+    Parameters
+    ----------
+    length_s : float or None
+        Length of a run without updates; its first half is not looked at. None: 2 s in the paper profile.
+    updates : int or None
+        Number of inconsistent updates in a run with updates; None: 15 in the paper profile.
+    mark_kB : float
+        Marking threshold in kB.
+    """
+
+    runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 3}
+    reads: ClassVar[tuple[str, ...]] = ("events", "throughput", "queues")
+    parts: ClassVar[dict[str, Part]] = {
+        "events": Part(("t_ns", "event", "link", "flow"), tick=1_000_000),
+        "throughput": Part(("bin", "where", "flow", "bytes"), LINKS),
+    }
+
+    length_s: Annotated[float, Field(ge=0.1, le=60)] | None = None
+    updates: Annotated[int, whole(1, 1000)] | None = None
+    mark_kB: Annotated[float, Field(ge=1.5, le=1000)] = 97.5  # noqa: N815  (unit)
+
+    @property
+    def length_ns(self) -> int:
+        """Length of a run without updates in ns."""
+        return round(NS_PER_S * (_LENGTHS[self.profile] if self.length_s is None else self.length_s))
+
+    @property
+    def number(self) -> int:
+        """Number of updates."""
+        return _COUNTS[self.profile] if self.updates is None else self.updates
+
+    def still(self, cc: clos.Variant, seed: int, *, per_group: int = 1, marks: bool = True) -> Scenario:
+        """Return flows that share a line."""
+        inputs = clos.Inputs(per_group=per_group, mark_kB=self.mark_kB)
+        return _counted(clos.still(cc, seed=seed, length_ns=self.length_ns, together=True, marks=marks, inputs=inputs))
+
+    def apart(self, cc: clos.Variant, seed: int) -> Scenario:
+        """Return flows that have a line each, for as long as the run with updates."""
+        length = clos.EVERY_NS * (self.number + 1)
+        return _counted(clos.still(cc, seed=seed, length_ns=length, inputs=clos.Inputs(mark_kB=self.mark_kB)))
+
+    def moved(self, cc: clos.Variant, seed: int) -> Scenario:
+        """Return the flows of `apart` under inconsistent updates."""
+        return _counted(clos.updates(cc, seed=seed, count=self.number, inputs=clos.Inputs(mark_kB=self.mark_kB)))
+
+    def points(self) -> list[Scenario]:
+        """Return all conditions, variants and seeds."""
+        return [
+            each
+            for seed in range(self.count)
+            for cc in VARIANTS
+            for each in (
+                self.still(cc, seed),
+                *((self.still(cc, seed, marks=False),) if cc in _MARKED else ()),
+                self.still(cc, seed, per_group=MANY),
+                self.apart(cc, seed),
+                self.moved(cc, seed),
+            )
+        ]
+
+    def found(self, runs: Runs) -> pd.DataFrame:
+        """Return one row for each variant and seed: ``cc``, ``seed``, ``unmarked`` and the keys of `PANELS`.
+
+        ``unmarked`` are the packets lost without marks.
+        """
+        changes, half = {**self.testbed.changes, **self.changes}, self.length_ns // 2
+        place = {run.scenario.hash: number for number, run in enumerate(runs)}
+        lost = updates.lost(runs, half).set_index("run")["value"]
+        later, updated = (_described(runs, from_ns) for from_ns in (half, clos.EVERY_NS))
+        queues = runs.queues[(runs.queues["link"] == MEETINGS[0])]
+        rows = []
+        for cc in VARIANTS:
+            for seed in sorted({run.scenario.seed for run in runs}):
+
+                def at(scenario: Scenario) -> int:
+                    return place[scenario.with_(**changes).hash]
+
+                still, many = at(self.still(cc, seed)), at(self.still(cc, seed, per_group=MANY))
+                unmarked = at(self.still(cc, seed, marks=False)) if cc in _MARKED else still
+                moved, apart = updated["gbps"][at(self.moved(cc, seed))], updated["gbps"][at(self.apart(cc, seed))]
+                rows.append(
+                    {
+                        "cc": cc,
+                        "seed": seed,
+                        "queue": 100 * _mean_queue(queues, still, runs[still].scenario, half) / (1000 * LARGE),
+                        "drops": lost[still],
+                        "unmarked": lost[unmarked],
+                        "filled": 100 * later["gbps"][still] / evenness.line_gbps(runs[still].scenario),
+                        "variation": 100 * later["variation"][still],
+                        "scaled": 100 * later["gbps"][many] / later["gbps"][still],
+                        "cost": 100 * (1 - moved / apart),
+                    }
+                )
+        return pd.DataFrame(rows)
+
+    def stats(self, found: pd.DataFrame, value: str, variants: Iterable[str] = VARIANTS) -> pd.DataFrame:
+        """Return the means of a quantity by variant."""
+        return means(found, "cc", value).loc[list(variants)]
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Measure the rows of the table."""
+        found = self.found(runs)
+        one = {cc: self.stats(found, "drops", [cc]) for cc in VARIANTS}
+        others = [cc for cc in VARIANTS if cc != "cubic"]
+        cost = self.stats(found, "cost")
+        variation = {cc: self.stats(found, "variation", [cc]) for cc in VARIANTS}
+        pairs = (("dctcp", "nuftcp"), ("cubic", "dctcp"), ("bbr", "dctcp"))
+        return {
+            "reactive": Measured.by_case(one["cubic"]),
+            "proactive": Measured.by_case(self.stats(found, "drops", others)),
+            "by-marks": Measured.by_case(self.stats(found, "unmarked", ["dctcp"])),
+            "by-feedback": Measured.by_case(self.stats(found, "unmarked", ["nuftcp"])),
+            "fills": Measured.by_case(self.stats(found, "filled")),
+            "oscillates": Measured({f"over {cc}": difference(variation["cubic"], variation[cc]) for cc in others}),
+            "bloat": Measured.by_case(self.stats(found, "queue", ["cubic"])),
+            "no-bloat": Measured.by_case(self.stats(found, "queue", others)),
+            "scales": Measured.by_case(self.stats(found, "scaled")),
+            "aware": Measured(
+                {f"{more} over {less}": difference(cost.loc[[more]], cost.loc[[less]]) for more, less in pairs}
+            ),
+        }
+
+    def table(self, runs: Runs) -> pd.DataFrame:
+        """Return the means of all quantities, a column for each variant."""
+        mean = self.found(runs).drop(columns="seed").groupby("cc").mean().loc[list(VARIANTS)].T
+        names = {name: label.replace("\n", " ") for name, (label, _) in PANELS.items()}
+        return mean.rename(index={**names, "unmarked": "packets lost without marks"}).round(1)
+
+    def plot(self, runs: Runs) -> Figure:
+        """Draw each quantity by variant."""
+        found = self.found(runs)
+        with figures.style():
+            figure = figures.Drawing(figsize=(8.4, 4.4), layout="constrained")
+            axes = figure.subplots(2, 3).ravel()
+            for ax, (name, (label, wide)) in zip(axes, PANELS.items(), strict=True):
+                mean = self.stats(found, name)
+                error = np.array([mean["mean"] - mean["low"], mean["high"] - mean["mean"]])
+                colors = [figures.look(cc).color for cc in VARIANTS]
+                ax.bar(range(len(mean)), mean["mean"], color=colors, yerr=error, error_kw={"linewidth": 0.8})
+                ax.set_xticks(range(len(mean)), [figures.look(cc).label for cc in VARIANTS])
+                ax.set(ylabel=label, yscale="symlog" if wide else "linear")
+                ax.grid(axis="x", visible=False)
+        return figure
+
+
+def _counted(scenario: Scenario) -> Scenario:
+    """Return a scenario whose packets are counted on the shared lines only, because it is long."""
+    fields = {"count": list(SHARED), "bin": f"{_BIN_MS} ms", "tcp": "none", "acks": False, "counters": False}
+    return scenario.with_(**{f"probes.{name}": value for name, value in fields.items()})
+
+
+def _described(runs: Runs, from_ns: int) -> pd.DataFrame:
+    return evenness.evenness(runs, from_ns, MEETINGS).set_index("run")
+
+
+def _mean_queue(queues: pd.DataFrame, number: int, scenario: Scenario, from_ns: int) -> float:
+    """Return the mean length of the shared queue of a run from an instant on, in bytes; empty bins count as 0."""
+    width = scenario.probes.bin
+    first, last = from_ns // width, scenario.limit // width
+    of = queues[(queues["run"] == number) & (queues["bin"] >= first) & (queues["bin"] < last)]
+    return float(of["mean_B"].sum()) / (last - first)
