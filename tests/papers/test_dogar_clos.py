@@ -90,6 +90,7 @@ def test_nuftcp_has_its_settings_and_others_have_none() -> None:
 def test_engines_take_all_transports_that_they_have(variant: Any) -> None:
     scenario = clos.updates(variant, seed=0)
     kernel_plan.check(scenario)
+    assert bool(kernel_plan.compile_plan(scenario, here=False)["switches"])
     assert clos.variant_of(scenario) == variant
     there = scenario.with_(**{"engine.kind": "ns3"})
     if variant == "tdtcp":
@@ -97,6 +98,17 @@ def test_engines_take_all_transports_that_they_have(variant: Any) -> None:
             ns3_check.check(there)
     else:
         ns3_check.check(there)
+
+
+def test_hosts_are_told_of_both_spines_also_if_nothing_changes() -> None:
+    for scenario in (clos.updates("tdtcp", seed=0), clos.still("tdtcp", seed=0, length_ns=10**9)):
+        told = scenario.notifications()
+        assert [(each.host, each.schedule.name) for each in told] == [
+            ("s1", "fn"), ("r1", "fn-acks"), ("s2", "fm"), ("r2", "fm-acks"),
+        ]  # fmt: skip
+        assert all({slot.tdn for slot in each.schedule.slots} == {0, 1} for each in told)
+        assert all(f"spine{slot.tdn + 1}" == slot.link for each in told for slot in each.schedule.slots)
+        kernel_plan.compile_plan(scenario, here=False)
 
 
 def test_without_marks_there_is_no_threshold_and_all_share_a_line() -> None:

@@ -24,6 +24,8 @@ from rdcnlab.scenario import Scenario
 RECEIVED = Part(("bin", "where", "flow", "bytes"), RECEIVER)
 #: A flow carries almost nothing below this share of its line, and as much as another one above this share of it.
 ALMOST_NOTHING, ALIKE = 0.1, 0.8
+#: What `evenness` returns of each run.
+QUANTITIES = ("variation", "zero", "near_zero_ms", "uneven_ms", "gbps")
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ def line_gbps(scenario: Scenario) -> float:
 
 @for_each_run
 def evenness(runs: Runs, from_ns: int, ends: tuple[str, ...] = ()) -> pd.DataFrame:
-    """Describe the throughput of each run from an instant on.
+    """Describe the throughput of each run from an instant on; all is NaN for a run that ended before.
 
     Parameters
     ----------
@@ -108,6 +110,10 @@ def evenness(runs: Runs, from_ns: int, ends: tuple[str, ...] = ()) -> pd.DataFra
     rows = []
     for number, run in enumerate(runs):
         of = curves(runs, number, ends).since(from_ns)
+        known = {"run": number, "seed": run.scenario.seed, "cc": str(run.scenario.flows[0].cc)}
+        if not of.t_ms.size:
+            rows.append(known | dict.fromkeys(QUANTITIES, float("nan")))
+            continue
         width_ms = run.scenario.probes.bin / 1e6
         means = of.gbps.mean(axis=1)
         deviations = of.gbps.std(axis=1)
@@ -115,9 +121,7 @@ def evenness(runs: Runs, from_ns: int, ends: tuple[str, ...] = ()) -> pd.DataFra
         nearly = of.gbps < ALMOST_NOTHING * line_gbps(run.scenario)
         rows.append(
             {
-                "run": number,
-                "seed": run.scenario.seed,
-                "cc": str(run.scenario.flows[0].cc),
+                **known,
                 "variation": float((deviations / means).mean()) if means.all() else float("nan"),
                 "zero": 100 * float((of.gbps == 0).mean(axis=1).max()),
                 "near_zero_ms": width_ms * float(np.mean([longest(each) for each in nearly])),

@@ -118,10 +118,11 @@ def lost(runs: Runs, from_ns: int = 0) -> pd.DataFrame:
 
 
 @for_each_run
-def sent_again(runs: Runs) -> pd.DataFrame:
-    """Count the segments that all flows together send again in each run."""
+def sent_again(runs: Runs, from_ns: int = 0) -> pd.DataFrame:
+    """Count the segments that all flows together send again in each run, from an instant on."""
     events = runs.events
-    counts = events[events["event"] == "retransmit"].groupby("run").size().reindex(range(len(runs)), fill_value=0)
+    counts = events[(events["event"] == "retransmit") & (events["t_ns"] >= from_ns)].groupby("run").size()
+    counts = counts.reindex(range(len(runs)), fill_value=0)
     return _labelled(pd.DataFrame({"run": range(len(runs)), "value": counts.to_numpy(dtype=float)}), runs)
 
 

@@ -28,7 +28,8 @@ _NS3_LONGEST = 0.1
 #: Time without updates at the start of a run, and time with updates that are more frequent, by column and profile.
 _SETTLE_NS = {"quick": 200 * NS_PER_MS, "paper": 500 * NS_PER_MS}
 _SPAN_NS = {"quick": 200 * NS_PER_MS, "paper": NS_PER_S}
-_NS3_SETTLE_NS, _NS3_SPAN_NS = 200 * NS_PER_MS, 300 * NS_PER_MS
+_NS3_SETTLE_NS = {"quick": 100 * NS_PER_MS, "paper": 200 * NS_PER_MS}
+_NS3_SPAN_NS = {"quick": 100 * NS_PER_MS, "paper": 300 * NS_PER_MS}
 #: Share of the throughput without updates, in %, below which a variant has broken.
 BROKEN = 90.0
 #: Intervals in s that claims are about.
@@ -45,6 +46,10 @@ class Breaks(Item):
         Transports. ns-3 has no TDTCP, which is left out there.
     intervals_s : tuple of float or None
         Times between updates. None: 10 s to 1 ms in the paper profile, 100 ms to 1 ms with ns-3.
+    mark_kB : float
+        Marking threshold in kB; 1000 is the end of the buffer, where nothing is marked.
+    late_share : float
+        Most by which a leaf is late, as a share of the time between updates; and 1 ms at most.
     """
 
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 3}
@@ -55,6 +60,8 @@ class Breaks(Item):
     intervals_s: Annotated[tuple[Annotated[float, Field(ge=0.001, le=60)], ...], Field(min_length=1), Listed] | None = (
         None
     )
+    mark_kB: Annotated[float, Field(ge=1.5, le=1000)] = 97.5  # noqa: N815  (unit)
+    late_share: Annotated[float, Field(gt=0, le=0.95)] = 0.5
 
     @property
     def chosen(self) -> tuple[clos.Variant, ...]:
@@ -72,24 +79,23 @@ class Breaks(Item):
     @property
     def settle_ns(self) -> int:
         """Time without updates at the start of a run."""
-        return _NS3_SETTLE_NS if self.column == "ns3" else _SETTLE_NS[self.profile]
+        return _NS3_SETTLE_NS[self.profile] if self.column == "ns3" else _SETTLE_NS[self.profile]
 
     @property
     def span_ns(self) -> int:
         """Time with updates; at least that between two."""
-        return _NS3_SPAN_NS if self.column == "ns3" else _SPAN_NS[self.profile]
+        return _NS3_SPAN_NS[self.profile] if self.column == "ns3" else _SPAN_NS[self.profile]
 
     def at(self, cc: clos.Variant, interval_s: float, kind: str, seed: int) -> Scenario:
         """Return the scenario of a variant, an interval and a kind of updates."""
         every = round(interval_s * NS_PER_S)
-        # a switch is late by half of the interval at most, so that updates keep their order
-        late_us = min(KINDS[kind], every // 2000)
+        late_us = min(KINDS[kind], round(self.late_share * every / 1000))
         return _counted(
             clos.updates(
                 cc,
                 seed=seed,
                 count=max(1, self.span_ns // every),
-                inputs=clos.Inputs(late_us=late_us),
+                inputs=clos.Inputs(late_us=late_us, mark_kB=self.mark_kB),
                 every_ns=every,
                 first_ns=self.settle_ns,
             )
@@ -97,7 +103,8 @@ class Breaks(Item):
 
     def still(self, cc: clos.Variant, seed: int) -> Scenario:
         """Return the scenario without updates."""
-        return _counted(clos.still(cc, seed=seed, length_ns=self.settle_ns + self.span_ns))
+        inputs = clos.Inputs(mark_kB=self.mark_kB)
+        return _counted(clos.still(cc, seed=seed, length_ns=self.settle_ns + self.span_ns, inputs=inputs))
 
     def points(self) -> list[Scenario]:
         """Return the runs without updates, and all intervals, kinds of updates, variants and seeds."""

@@ -28,6 +28,8 @@ STARTS_NS = NS_PER_MS
 MEETINGS = ("leaf3-spine1@spine1", "leaf3-spine2@spine2")
 #: The links of `MEETINGS`.
 SHARED = ("leaf3-spine1", "leaf3-spine2")
+#: The groups; the flows of `fn` begin on spine 1.
+GROUPS = ("fn", "fm")
 #: What an update does: the spines that f_n and f_m take in turn.
 PATTERNS: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "swap": ((1, 2), (2, 1)),
@@ -150,18 +152,23 @@ def _scenario(
     first_ns: int,
 ) -> Scenario:
     told = variant == "tdtcp"
-    paths = [_path(way, count, every_ns, first_ns, told=told) for way in ways]
-    cc = "cubic" if told else variant
-    flows = [
-        {
-            "name": f"{group}-{number}", "src": f"s{place}", "dst": f"r{place}", "size": ENDLESS, "cc": cc,
-            "path": path, "phase": phase, "back": "same",
-        }
-        for place, (group, (path, phase)) in enumerate(zip(("fn", "fm"), paths, strict=True), 1)
-        for number in range(1, inputs.per_group + 1)
-    ]  # fmt: skip
+    net = network(buffer_kB, inputs.mark_kB, inputs.late_us)
+    flows = []
+    for place, (group, way) in enumerate(zip(GROUPS, ways, strict=True), 1):
+        path, phase = _path(way, count, every_ns, first_ns)
+        ways_of = {"path": path, "phase": phase, "back": "same"}
+        if told:
+            # hosts are told of the networks of schedules only, senders of the one of data, receivers of that of ACKs
+            ways_of = {"path": group, "back": f"{group}-acks"}
+            schedule = _schedule(way, path, phase, every_ns)
+            net.setdefault("schedules", []).extend({"name": name, **schedule} for name in ways_of.values())
+        ends = {"src": f"s{place}", "dst": f"r{place}", **ways_of}
+        flows += [
+            {"name": f"{group}-{number}", "size": ENDLESS, "cc": "cubic" if told else variant, **ends}
+            for number in range(1, inputs.per_group + 1)
+        ]
     data: dict[str, Any] = {
-        "network": network(buffer_kB, inputs.mark_kB, inputs.late_us),
+        "network": net,
         "flows": flows,
         "probes": {"tcp": "bin", "bin": "1 ms", "acks": True, "counters": True},
         "transport": _transport(variant, inputs),
@@ -173,19 +180,24 @@ def _scenario(
     return Scenario.from_dict(data)
 
 
-def _path(way: tuple[int, ...], count: int, every_ns: int, first_ns: int, *, told: bool) -> tuple[Any, int]:
-    """Return the path of a flow and its phase: the spines of a way in turn, the next at each update.
-
-    `told` says whether hosts are notified of the number of their network.
-    """
-    spines = [{"link": f"spine{number}", **({"tdn": number - 1} if told else {})} for number in way]
+def _path(way: tuple[int, ...], count: int, every_ns: int, first_ns: int) -> tuple[Any, int]:
+    """Return the path of a flow and its phase: the spines of a way in turn, the next at each update."""
     if len(set(way)) == 1 or not count:
         return f"spine{way[0]}", 0
     if every_ns <= first_ns:
-        return [{"duration": every_ns, **spine} for spine in spines], first_ns - every_ns
+        return [[every_ns, f"spine{number}"] for number in way], first_ns - every_ns
     # the first slot is shorter than the others, so the timetable cannot repeat
     durations = [first_ns, *[every_ns] * count]
-    return [{"duration": each, **spines[place % len(spines)]} for place, each in enumerate(durations)], 0
+    return [[each, f"spine{way[place % len(way)]}"] for place, each in enumerate(durations)], 0
+
+
+def _schedule(way: tuple[int, ...], path: Any, phase: int, length_ns: int) -> dict[str, Any]:
+    """Return the schedule that has a path, with the number of the network in each slot: spine 1 is network 0."""
+    if isinstance(path, str):
+        # the second slot begins when the run has ended
+        path = [[2 * length_ns, path], [length_ns, f"spine{3 - way[0]}"]]
+    slots = [{"duration": duration, "link": link, "tdn": int(link[-1]) - 1} for duration, link in path]
+    return {"slots": slots, "phase": phase, "dark": "drop"}
 
 
 def _transport(variant: str, inputs: Inputs) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import pandas as pd
 from rdcnlab.analysis import updates
 from rdcnlab.analysis.measured import Measured, difference
 from rdcnlab.papers.dogar.simulation import Counts
+from rdcnlab.papers.item import Cause
 from rdcnlab.runs.frame import Runs
 
 
@@ -34,6 +35,13 @@ class Fig15(Counts):
             "more-with-small": Measured.one(difference(found["small"].loc[["dctcp"]], found["large"].loc[["dctcp"]])),
             "numbers": self.ratios(runs, "dctcp"),
         }
+
+    def causes(self) -> list[Cause]:
+        """Return experiments with algorithm 2's threshold, and with updates that leave both flows on one line."""
+        return [
+            Cause("nuftcp-none", self.changed(profile=self.profile, readings=(3,))),
+            Cause("numbers", self.changed(profile=self.profile, pattern="down")),
+        ]
 
 
 def _mean(stats: pd.DataFrame, cc: str) -> float:

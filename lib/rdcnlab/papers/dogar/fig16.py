@@ -10,6 +10,7 @@ import pandas as pd
 from rdcnlab.analysis import updates
 from rdcnlab.analysis.measured import Measured, difference, means
 from rdcnlab.papers.dogar.simulation import Counts
+from rdcnlab.papers.item import Cause
 from rdcnlab.runs.frame import Runs
 
 
@@ -38,6 +39,14 @@ class Fig16(Counts):
             "seen": Measured({buffer: share(stats) for buffer, stats in seen.items()}),
             "sent-again": Measured({buffer: share(stats) for buffer, stats in again.items()}),
         }
+
+    def causes(self) -> list[Cause]:
+        """Return experiments with algorithm 2's threshold; with ns-3 also one without SACK in ACKs that may be held."""
+        cut = self.changed(profile=self.profile, readings=(3,))
+        if self.column != "ns3":
+            return [Cause(claim, cut) for claim in ("fewer", "seen", "sent-again")]
+        hidden = self.changed(profile=self.profile, hold_sack=True)
+        return [Cause("fewer", cut), Cause("seen", hidden), Cause("sent-again", hidden)]
 
 
 def share(stats: pd.DataFrame) -> float:

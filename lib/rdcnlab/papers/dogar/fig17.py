@@ -9,6 +9,7 @@ from rdcnlab.analysis import evenness
 from rdcnlab.analysis.measured import Measured, ahead, means_of_seeds
 from rdcnlab.papers.dogar import clos
 from rdcnlab.papers.dogar.simulation import BEGINNING, Curve
+from rdcnlab.papers.item import Cause
 from rdcnlab.runs.frame import Runs
 
 
@@ -27,3 +28,7 @@ class Fig17(Curve):
             "both-fall": Measured.by_case(means_of_seeds(lowest, "group", "share")),
             "slow": ahead(self.stats(runs, "uneven_ms"), "dctcp", "nuftcp"),
         }
+
+    def causes(self) -> list[Cause]:
+        """Return an experiment with updates that leave both flows on one line."""
+        return [Cause("both-fall", self.changed(profile=self.profile, pattern="down"))]

@@ -33,12 +33,14 @@ _LENGTHS, _COUNTS = {"quick": 0.3, "paper": 2.0}, {"quick": 4, "paper": clos.UPD
 _BIN_MS = 10
 #: Panels: quantity, label of the axis, and whether that is logarithmic.
 PANELS = {
-    "queue": ("mean queue [% of the buffer]", False),
+    "queue": ("mean queue\n[% of the buffer]", False),
     "drops": ("packets lost", True),
-    "filled": ("throughput [% of the line]", False),
+    "unmarked": ("packets lost\nwithout marks", True),
+    "filled": ("throughput\n[% of the line]", False),
     "variation": ("variation of a\nflow's throughput [%]", False),
-    "scaled": (f"throughput of {MANY} flows a group\n[% of that of 1]", False),
+    "scaled": (f"throughput of {MANY} flows\na group [% of that of 1]", False),
     "cost": ("cost of updates\n[% of throughput]", False),
+    "again": ("packets sent again\nunder updates", True),
 }
 
 
@@ -106,13 +108,11 @@ class Tab3(Item):
         ]
 
     def found(self, runs: Runs) -> pd.DataFrame:
-        """Return one row for each variant and seed: ``cc``, ``seed``, ``unmarked`` and the keys of `PANELS`.
-
-        ``unmarked`` are the packets lost without marks.
-        """
+        """Return one row for each variant and seed: ``cc``, ``seed`` and the keys of `PANELS`."""
         changes, half = {**self.testbed.changes, **self.changes}, self.length_ns // 2
         place = {run.scenario.hash: number for number, run in enumerate(runs)}
         lost = updates.lost(runs, half).set_index("run")["value"]
+        again = updates.sent_again(runs, clos.EVERY_NS).set_index("run")["value"]
         later, updated = (_described(runs, from_ns) for from_ns in (half, clos.EVERY_NS))
         queues = runs.queues[(runs.queues["link"] == MEETINGS[0])]
         rows = []
@@ -124,7 +124,7 @@ class Tab3(Item):
 
                 still, many = at(self.still(cc, seed)), at(self.still(cc, seed, per_group=MANY))
                 unmarked = at(self.still(cc, seed, marks=False)) if cc in _MARKED else still
-                moved, apart = updated["gbps"][at(self.moved(cc, seed))], updated["gbps"][at(self.apart(cc, seed))]
+                moved, apart = at(self.moved(cc, seed)), at(self.apart(cc, seed))
                 rows.append(
                     {
                         "cc": cc,
@@ -135,7 +135,8 @@ class Tab3(Item):
                         "filled": 100 * later["gbps"][still] / evenness.line_gbps(runs[still].scenario),
                         "variation": 100 * later["variation"][still],
                         "scaled": 100 * later["gbps"][many] / later["gbps"][still],
-                        "cost": 100 * (1 - moved / apart),
+                        "cost": 100 * (1 - updated["gbps"][moved] / updated["gbps"][apart]),
+                        "again": again[moved],
                     }
                 )
         return pd.DataFrame(rows)
@@ -149,9 +150,8 @@ class Tab3(Item):
         found = self.found(runs)
         one = {cc: self.stats(found, "drops", [cc]) for cc in VARIANTS}
         others = [cc for cc in VARIANTS if cc != "cubic"]
-        cost = self.stats(found, "cost")
+        cost, again = self.stats(found, "cost"), self.stats(found, "again")
         variation = {cc: self.stats(found, "variation", [cc]) for cc in VARIANTS}
-        pairs = (("dctcp", "nuftcp"), ("cubic", "dctcp"), ("bbr", "dctcp"))
         return {
             "reactive": Measured.by_case(one["cubic"]),
             "proactive": Measured.by_case(self.stats(found, "drops", others)),
@@ -162,23 +162,22 @@ class Tab3(Item):
             "bloat": Measured.by_case(self.stats(found, "queue", ["cubic"])),
             "no-bloat": Measured.by_case(self.stats(found, "queue", others)),
             "scales": Measured.by_case(self.stats(found, "scaled")),
-            "aware": Measured(
-                {f"{more} over {less}": difference(cost.loc[[more]], cost.loc[[less]]) for more, less in pairs}
-            ),
+            "aware": Measured(_pairs(cost)),
+            "aware-again": Measured(_pairs(again)),
         }
 
     def table(self, runs: Runs) -> pd.DataFrame:
         """Return the means of all quantities, a column for each variant."""
         mean = self.found(runs).drop(columns="seed").groupby("cc").mean().loc[list(VARIANTS)].T
         names = {name: label.replace("\n", " ") for name, (label, _) in PANELS.items()}
-        return mean.rename(index={**names, "unmarked": "packets lost without marks"}).round(1)
+        return mean.rename(index=names).round(1)
 
     def plot(self, runs: Runs) -> Figure:
         """Draw each quantity by variant."""
         found = self.found(runs)
         with figures.style():
-            figure = figures.Drawing(figsize=(8.4, 4.4), layout="constrained")
-            axes = figure.subplots(2, 3).ravel()
+            figure = figures.Drawing(figsize=(10.4, 4.4), layout="constrained")
+            axes = figure.subplots(2, 4).ravel()
             for ax, (name, (label, wide)) in zip(axes, PANELS.items(), strict=True):
                 mean = self.stats(found, name)
                 error = np.array([mean["mean"] - mean["low"], mean["high"] - mean["mean"]])
@@ -186,6 +185,7 @@ class Tab3(Item):
                 ax.bar(range(len(mean)), mean["mean"], color=colors, yerr=error, error_kw={"linewidth": 0.8})
                 ax.set_xticks(range(len(mean)), [figures.look(cc).label for cc in VARIANTS])
                 ax.set(ylabel=label, yscale="symlog" if wide else "linear")
+                ax.tick_params(axis="x", labelsize=7)
                 ax.grid(axis="x", visible=False)
         return figure
 
@@ -194,6 +194,12 @@ def _counted(scenario: Scenario) -> Scenario:
     """Return a scenario whose packets are counted on the shared lines only, because it is long."""
     fields = {"count": list(SHARED), "bin": f"{_BIN_MS} ms", "tcp": "none", "acks": False, "counters": False}
     return scenario.with_(**{f"probes.{name}": value for name, value in fields.items()})
+
+
+def _pairs(stats: pd.DataFrame) -> dict[str, float]:
+    """Return by how much updates hit each variant more than the one that is more aware of them (Table 3)."""
+    pairs = (("dctcp", "nuftcp"), ("cubic", "dctcp"), ("bbr", "dctcp"))
+    return {f"{more} over {less}": difference(stats.loc[[more]], stats.loc[[less]]) for more, less in pairs}
 
 
 def _described(runs: Runs, from_ns: int) -> pd.DataFrame:
