@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from rdcnlab.papers.dogar.fig19 import Fig19 as fig19
     from rdcnlab.papers.dogar.fig20 import Fig20 as fig20
     from rdcnlab.papers.dogar.inputs import Inputs as inputs
+    from rdcnlab.papers.dogar.readings import Readings as readings
     from rdcnlab.papers.dogar.tab3 import Tab3 as tab3
 
 __all__ = [
@@ -56,6 +57,7 @@ __all__ = [
     "fig19",
     "fig20",
     "inputs",
+    "readings",
     "tab3",
 ]
 
@@ -84,6 +86,7 @@ ITEMS = (
     "failures",
     "inputs",
     "breaks",
+    "readings",
 )
 
 sys.modules[__name__].__class__ = Package

@@ -24,12 +24,12 @@ from rdcnlab.scenario import Scenario
 #: Intervals in s between updates, by profile; in the column of ns-3, where a packet takes ten times as long, shorter
 #: ones.
 _INTERVALS = {"quick": (0.1, 0.01, 0.001), "paper": (10.0, 1.0, 0.1, 0.03, 0.01, 0.003, 0.001)}
-_NS3_LONGEST = 0.1
+_NS3_LONGEST = {"quick": 0.01, "paper": 0.1}
 #: Time without updates at the start of a run, and time with updates that are more frequent, by column and profile.
 _SETTLE_NS = {"quick": 200 * NS_PER_MS, "paper": 500 * NS_PER_MS}
 _SPAN_NS = {"quick": 200 * NS_PER_MS, "paper": NS_PER_S}
-_NS3_SETTLE_NS = {"quick": 100 * NS_PER_MS, "paper": 200 * NS_PER_MS}
-_NS3_SPAN_NS = {"quick": 100 * NS_PER_MS, "paper": 300 * NS_PER_MS}
+_NS3_SETTLE_NS = {"quick": 50 * NS_PER_MS, "paper": 200 * NS_PER_MS}
+_NS3_SPAN_NS = {"quick": 50 * NS_PER_MS, "paper": 300 * NS_PER_MS}
 #: Share of the throughput without updates, in %, below which a variant has broken.
 BROKEN = 90.0
 #: Intervals in s that claims are about.
@@ -73,7 +73,7 @@ class Breaks(Item):
         """Times between updates in s."""
         if self.intervals_s is not None:
             return self.intervals_s
-        longest = _NS3_LONGEST if self.column == "ns3" else math.inf
+        longest = _NS3_LONGEST[self.profile] if self.column == "ns3" else math.inf
         return tuple(each for each in _INTERVALS[self.profile] if each <= longest)
 
     @property

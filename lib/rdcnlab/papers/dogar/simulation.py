@@ -22,7 +22,7 @@ from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario
 
 #: Number of updates by profile.
-_COUNTS = {"quick": 4, "paper": clos.UPDATES}
+COUNTS = {"quick": 4, "paper": clos.UPDATES}
 #: The beginning of a run ends before this update.
 BEGINNING = 4
 BUFFERS = {"large": LARGE, "small": SMALL}
@@ -86,7 +86,7 @@ class Simulated(Item):
     @property
     def number(self) -> int:
         """Number of updates."""
-        return _COUNTS[self.profile] if self.updates is None else self.updates
+        return COUNTS[self.profile] if self.updates is None else self.updates
 
     def points(self) -> list[Scenario]:
         """Return all buffers, variants and seeds."""

@@ -29,6 +29,8 @@ _MARKED: tuple[clos.Variant, ...] = ("dctcp", "nuftcp")
 MANY = 8
 #: Length of a run without updates in s, and number of updates, by profile.
 _LENGTHS, _COUNTS = {"quick": 0.3, "paper": 2.0}, {"quick": 4, "paper": clos.UPDATES}
+#: Length of a run in the quick profile with ns-3, where a packet takes ten times as long.
+_NS3_QUICK_S = 0.1
 #: Rates are looked at in bins of so many ms: longer than a round trip with a full buffer, which is 1.3 ms.
 _BIN_MS = 10
 #: Panels: quantity, label of the axis, and whether that is logarithmic.
@@ -71,7 +73,9 @@ class Tab3(Item):
     @property
     def length_ns(self) -> int:
         """Length of a run without updates in ns."""
-        return round(NS_PER_S * (_LENGTHS[self.profile] if self.length_s is None else self.length_s))
+        short = self.profile == "quick" and self.column == "ns3"
+        usual = _NS3_QUICK_S if short else _LENGTHS[self.profile]
+        return round(NS_PER_S * (usual if self.length_s is None else self.length_s))
 
     @property
     def number(self) -> int:
