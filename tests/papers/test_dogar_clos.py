@@ -239,3 +239,41 @@ def test_wrong_parameters_are_refused(
     with pytest.raises(InputError) as caught:
         kind(**parameters)
     assert any(problem.field == field and allowed in problem.allowed for problem in caught.value.problems), caught.value
+
+
+def test_settings_change_one_thing_and_share_what_they_do_not_change() -> None:
+    item = dogar.readings(seeds=1)
+    asked = item.points()
+    assert len(asked) == len({each.hash for each in asked}) == 2 * (5 + 9)
+    assert item.at("T 2 ms", "dctcp", "large", 0) == item.at("default", "dctcp", "large", 0)
+    literal = item.at("spine down, algorithm 2", "nuftcp", "small", 0)
+    assert literal.transport.nuftcp_readings == (3,)
+    assert literal.flows[1].path == "spine2"
+    in_figures = {each.hash for each in dogar.fig15(profile="paper", seeds=3).scenarios()}
+    assert in_figures < {each.hash for each in dogar.readings(profile="paper").scenarios()}
+
+
+@pytest.mark.usefixtures("fake_engine")
+@pytest.mark.parametrize(("least", "verdict"), [(0.0, "reproduced"), (1.0, "differs")])
+def test_the_literal_reading_is_judged_by_its_own_runs(
+    least: float, verdict: str, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def found(self: Any, runs: Any) -> pd.DataFrame:
+        rows = []
+        for setting in ("default", "spine down", "spine down, algorithm 2"):
+            for cc in ("dctcp", "nuftcp"):
+                lost = 1300.0 if cc == "dctcp" or setting == "spine down" else least
+                rows += [
+                    {"setting": setting, "cc": cc, "buffer": buffer, "seed": seed, "lost": lost, "again": lost}
+                    for buffer in ("large", "small")
+                    for seed in (0, 1)
+                ]
+        return pd.DataFrame(rows)
+
+    monkeypatch.setattr(dogar.readings, "found", found)
+    item = dogar.readings(seeds=2)
+    runs = item.run(store=store, progress=False)
+    assert {row["claim"]: row["verdict"] for row in item.rows(runs)} == {
+        "literal-none": verdict, "literal-dctcp": "reproduced", "literal-again": "reproduced",
+        "prose-loses": "reproduced",
+    }  # fmt: skip

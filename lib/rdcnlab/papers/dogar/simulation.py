@@ -26,7 +26,7 @@ COUNTS = {"quick": 4, "paper": clos.UPDATES}
 #: The beginning of a run ends before this update.
 BEGINNING = 4
 BUFFERS = {"large": LARGE, "small": SMALL}
-PAIR = ("dctcp", "nuftcp")
+PAIR: tuple[clos.Variant, ...] = ("dctcp", "nuftcp")
 
 
 class Simulated(Item):
@@ -59,7 +59,7 @@ class Simulated(Item):
     }
     #: Names of the buffers, and variants, that the item needs; the figure draws the first.
     buffers: ClassVar[tuple[str, ...]] = tuple(BUFFERS)
-    variants: ClassVar[tuple[clos.Variant, ...]] = ("dctcp", "nuftcp")
+    variants: ClassVar[tuple[clos.Variant, ...]] = PAIR
 
     updates: Annotated[int, whole(1, 1000)] | None = None
     per_group: Annotated[int, whole(1, 40)] = Inputs().per_group
