@@ -176,9 +176,11 @@ class Breaks(Item):
     def plot(self, runs: Runs) -> Figure:
         """Draw what each variant keeps over the time between updates, for both kinds."""
         kept = self.kept(runs)
+        ends = 1000 * min(self.intervals) / 1.5, 1000 * max(self.intervals) * 1.5
         with figures.style():
             figure, axes = figures.panels(1, len(KINDS), width=3.6, height=3.0)
             for ax, kind in zip(axes[0], KINDS, strict=True):
+                ax.set(xscale="log", xlim=ends)
                 for cc in self.chosen:
                     of = kept[(kept["cc"] == cc) & (kept["kind"] == kind)]
                     mean, look = means(of, "interval_s", "value").reset_index(), figures.look(cc)
@@ -188,7 +190,7 @@ class Breaks(Item):
                     ax.plot(x, mean["mean"], marker=look.marker, markersize=4, color=color, label=look.label)
                     ax.fill_between(x, mean["low"], mean["high"], color=color, alpha=0.2, linewidth=0)
                 figures.reference(ax, BROKEN, f"{BROKEN:.0f} %")
-                ax.set(xscale="log", title=f"{kind} updates", xlabel="time between updates [ms]", ylim=(0, 105))
+                ax.set(title=f"{kind} updates", xlabel="time between updates [ms]", ylim=(0, 105))
             axes[0, 0].set_ylabel("throughput\n[% of that without updates]")
             figures.legend(figure, axes[0, 0])
         return figure
