@@ -16,7 +16,7 @@ from rdcnlab.fields.quantities import Listed
 from rdcnlab.fields.units import NS_PER_MS, NS_PER_S
 from rdcnlab.papers.dogar import clos
 from rdcnlab.papers.dogar.clos import MEETINGS, SHARED, Variants
-from rdcnlab.papers.item import Item
+from rdcnlab.papers.item import Cause, Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import LINKS, Part
 from rdcnlab.scenario import Scenario
@@ -156,6 +156,12 @@ class Breaks(Item):
             most = late[late["interval_s"] == MOST_FREQUENT]
             found["all-break"] = Measured.by_case(means(most, "cc", "value"))
         return found
+
+    def causes(self) -> list[Cause]:
+        """Return an experiment without marks."""
+        unmarked = clos.LARGE  # the end of the buffer
+        more = {"variants": ("nuftcp", "cubic"), "intervals_s": (FREQUENT,), "mark_kB": unmarked}
+        return [Cause("nuftcp-best", self.changed(profile=self.profile, **more))]
 
     def table(self, runs: Runs) -> pd.DataFrame:
         """Return the longest interval at which each variant has broken, and what it carries at 10 and at 1 ms (%)."""
