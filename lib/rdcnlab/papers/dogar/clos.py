@@ -37,6 +37,7 @@ PATTERNS: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "alternate": ((1, 2), (1, 2)),
 }
 Pattern = Literal["swap", "down", "alternate"]
+Readings = Annotated[tuple[Annotated[int, whole(1, 6)], ...], Listed]
 
 
 class Inputs(NamedTuple):
@@ -219,6 +220,3 @@ def _transport(variant: str, inputs: Inputs) -> dict[str, Any]:
 def variant_of(scenario: Scenario) -> str:
     """Return the transport of a scenario's flows: their congestion control, or TDTCP."""
     return "tdtcp" if scenario.transport.tdtcp else str(scenario.flows[0].cc)
-
-
-Readings = Annotated[tuple[Annotated[int, whole(1, 6)], ...], Listed]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
@@ -112,9 +113,9 @@ class Counts(Simulated):
     #: What the text says, by variant and buffer.
     said: ClassVar[dict[str, dict[str, int]]]
 
+    @abc.abstractmethod
     def counts(self, runs: Runs) -> pd.DataFrame:
         """Return ``run``, ``seed``, ``cc`` and ``value`` of each run."""
-        raise NotImplementedError
 
     def by_buffer(self, runs: Runs) -> dict[str, pd.DataFrame]:
         """Return the means by variant, for each buffer."""
@@ -156,7 +157,7 @@ class Curve(Simulated):
         return means(self.described(runs, buffer or self.buffers[0]), "cc", value)
 
     def plot(self, runs: Runs) -> Figure:
-        """Draw the rate of each flow in the first run, with the updates; and how much of the line is payload."""
+        """Draw the rate of each flow in the first run, with the updates and the rate of a full line."""
         chosen = self.of(runs, self.buffers[0])
         number = next(place for place, run in enumerate(chosen) if run.scenario.flows[0].cc == self.drawn)
         of, scenario = evenness.curves(chosen, number), chosen[number].scenario
