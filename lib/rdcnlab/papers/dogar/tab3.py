@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Annotated, ClassVar
 
@@ -138,8 +139,8 @@ class Tab3(Item):
                         "unmarked": lost[unmarked],
                         "filled": 100 * later["gbps"][still] / evenness.line_gbps(runs[still].scenario),
                         "variation": 100 * later["variation"][still],
-                        "scaled": 100 * later["gbps"][many] / later["gbps"][still],
-                        "cost": 100 * (1 - updated["gbps"][moved] / updated["gbps"][apart]),
+                        "scaled": _percent(later["gbps"][many], later["gbps"][still]),
+                        "cost": 100 - _percent(updated["gbps"][moved], updated["gbps"][apart]),
                         "again": again[moved],
                     }
                 )
@@ -204,6 +205,11 @@ def _pairs(stats: pd.DataFrame) -> dict[str, float]:
     """Return by how much updates hit each variant more than the one that is more aware of them (Table 3)."""
     pairs = (("dctcp", "nuftcp"), ("cubic", "dctcp"), ("bbr", "dctcp"))
     return {f"{more} over {less}": difference(stats.loc[[more]], stats.loc[[less]]) for more, less in pairs}
+
+
+def _percent(part: float, whole_of_it: float) -> float:
+    """Return a part in percent; NaN of nothing."""
+    return 100 * part / whole_of_it if whole_of_it else math.nan
 
 
 def _described(runs: Runs, from_ns: int) -> pd.DataFrame:
