@@ -144,7 +144,7 @@ ALL = {
     "aykurt": AYKURT, "quic": QUIC, "tdtcp": TDTCP, "growing": GROWING, "late": LATE, "chain": CHAIN, "ring": RING,
     "dumbbell": DUMBBELL, "leaf-spine": LEAF_SPINE, "large": LARGE, "rotor": ROTOR, "rotors": ROTORS,
 }  # fmt: skip
-PRESETS = ("aykurt", "aykurt-quic", "tdtcp", "two-switches", "dumbbell", "leaf-spine", "rotor")
+PRESETS = ("aykurt", "aykurt-quic", "tdtcp", "two-switches", "two-tier-clos", "dumbbell", "leaf-spine", "rotor")
 
 
 def shown(name: str) -> Shown:

@@ -10,6 +10,7 @@ from rdcnlab.papers import carpa
 from rdcnlab.papers.carpa import space
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.store import Store
+from tests.papers.shared import judged
 
 #: Values of parameters that are quick; wide bins, with which the fluid model is fast.
 SMALL: dict[str, dict[str, object]] = {
@@ -33,15 +34,8 @@ SMALL: dict[str, dict[str, object]] = {
     ("kind", "column"), [(kind, column.id) for kind in carpa.items() for column in kind.columns()], ids=str
 )
 def test_items_run_draw_and_judge_every_claim(kind: type[Item], column: str, store: Store) -> None:
-    item = kind(**SMALL[kind.id], seeds=1, column=column)
-    assert {row["verdict"] for row in item.rows(None)} == {"not run"}
-    runs = item.run(store=store, progress=False)
-    assert len(runs) == len({scenario.hash for scenario in item.scenarios()})
+    runs = judged(kind(**SMALL[kind.id], seeds=1, column=column), store)
     assert {run.scenario.transport.like for run in runs} == {"4.4" if column == "4.4" else None}
-    assert item.plot(runs)._repr_png_().startswith(b"\x89PNG")
-    rows = item.rows(runs)
-    assert [row["claim"] for row in rows] == [claim.id for claim in item.claims.claims]
-    assert list(item.score(runs).columns) == ["text", "expected", "measured", "verdict", "remark"]
 
 
 def test_the_paper_profile_has_the_papers_numbers_of_runs() -> None:

@@ -11,6 +11,7 @@ from rdcnlab.papers import vargas
 from rdcnlab.papers.item import Item
 from rdcnlab.papers.vargas.fig3 import paper_table
 from rdcnlab.runs.store import Store
+from tests.papers.shared import judged
 
 #: Values of parameters that are quick.
 SMALL: dict[str, dict[str, object]] = {
@@ -32,14 +33,8 @@ def one_candidate(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("name", "column"), [*((name, "kernel") for name in SMALL), ("fig2", "ns3"), ("fig3", "ns3")])
 def test_items_run_draw_and_judge_every_claim(name: str, column: str, store: Store) -> None:
     kind: type[Item] = getattr(vargas, name)
-    item = kind(**SMALL[name], seeds=1, column=column)
-    assert {row["verdict"] for row in item.rows(None)} == {"not run"}
-    runs = item.run(store=store, progress=False)
+    runs = judged(kind(**SMALL[name], seeds=1, column=column), store, unclaimed=["r2-better-single"])
     assert {run.scenario.engine.kind for run in runs} == {column}
-    assert item.plot(runs)._repr_png_().startswith(b"\x89PNG")
-    rows = item.rows(runs)
-    assert [row["claim"] for row in rows] == [claim.id for claim in item.claims.claims]
-    assert set(item.measure(runs)) <= {claim.id for claim in item.claims.claims} | {"r2-better-single"}
 
 
 def test_the_paper_profile_has_the_papers_grid() -> None:

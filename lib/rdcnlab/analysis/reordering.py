@@ -8,6 +8,8 @@ timeout that was none (``TCPLossUndo``).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pandas as pd
 
 from rdcnlab.runs.frame import Runs
@@ -18,13 +20,13 @@ SHOWN = (*UNDONE, "TCPSACKReorder", "TCPTSReorder", "TCPSackRecovery", "TCPFastR
 _PREFIX = "counter "
 
 
-def counters(runs: Runs) -> pd.DataFrame:
-    """Return the sum of each counter over the hosts of each run; the index is the run, the columns are `SHOWN`."""
+def counters(runs: Runs, wanted: Sequence[str] = SHOWN) -> pd.DataFrame:
+    """Return the sum of each counter over the hosts of each run; the index is the run, the columns are the counters."""
     events = runs.events
     names = events["event"].astype(str)
     chosen = events[names.str.startswith(_PREFIX)].assign(name=names.str.removeprefix(_PREFIX))
     table = chosen.pivot_table(index="run", columns="name", values="value", aggfunc="sum", observed=True)
-    return table.reindex(index=range(len(runs)), columns=list(SHOWN)).fillna(0).astype(int)
+    return table.reindex(index=range(len(runs)), columns=list(wanted)).fillna(0).astype(int)
 
 
 def undone(runs: Runs) -> pd.DataFrame:

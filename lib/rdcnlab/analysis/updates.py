@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from rdcnlab.analysis import tables
+from rdcnlab.analysis import reordering, tables
 from rdcnlab.analysis.intervals import Estimate, estimates
 from rdcnlab.analysis.measured import difference, means
 from rdcnlab.runs.frame import Runs
@@ -23,6 +23,8 @@ from rdcnlab.scenario.flow import TCP_HEADERS
 
 #: Losses of queues, not of routes that lead nowhere for a while.
 _QUEUE_LOSSES = ("drop_tail", "drop_pool", "drop_red")
+#: The kernel's counter of segments that arrive while an earlier one is missing; ns-3 counts the same.
+_AHEAD = "TCPOFOQueue"
 #: Stands for the share of a number that is no point of a distribution.
 _WHOLE = -1.0
 
@@ -104,6 +106,40 @@ def drops(runs: Runs, from_ns: int, intervals: int, width_ns: int) -> pd.DataFra
     return _labelled(
         pd.DataFrame({"run": range(len(runs)), "value": counts.to_numpy(dtype=float) * intervals / spans}), runs
     )
+
+
+@for_each_run
+def lost(runs: Runs, from_ns: int = 0) -> pd.DataFrame:
+    """Count the packets that queues lose in each run, from an instant on."""
+    events = runs.events
+    counts = events[events["event"].isin(_QUEUE_LOSSES) & (events["t_ns"] >= from_ns)].groupby("run").size()
+    counts = counts.reindex(range(len(runs)), fill_value=0)
+    return _labelled(pd.DataFrame({"run": range(len(runs)), "value": counts.to_numpy(dtype=float)}), runs)
+
+
+@for_each_run
+def sent_again(runs: Runs, from_ns: int = 0) -> pd.DataFrame:
+    """Count the segments that all flows together send again in each run, from an instant on."""
+    events = runs.events
+    counts = events[(events["event"] == "retransmit") & (events["t_ns"] >= from_ns)].groupby("run").size()
+    counts = counts.reindex(range(len(runs)), fill_value=0)
+    return _labelled(pd.DataFrame({"run": range(len(runs)), "value": counts.to_numpy(dtype=float)}), runs)
+
+
+@for_each_run
+def came_ahead(runs: Runs) -> pd.DataFrame:
+    """Count the segments that arrive while an earlier one is missing, in each run; needs ``probes.counters``."""
+    counts = reordering.counters(runs, (_AHEAD,))[_AHEAD]
+    return _labelled(pd.DataFrame({"run": range(len(runs)), "value": counts.to_numpy(dtype=float)}), runs)
+
+
+@for_each_run
+def duplicates(runs: Runs) -> pd.DataFrame:
+    """Count the ACKs that reach senders and acknowledge nothing new, in each run; needs ``probes.acks``."""
+    events = runs.events
+    counts = events[events["event"] == "duplicates"].groupby("run")["value"].sum()
+    counts = counts.reindex(range(len(runs)), fill_value=0)
+    return _labelled(pd.DataFrame({"run": range(len(runs)), "value": counts.to_numpy(dtype=float)}), runs)
 
 
 def payload_share(scenario: Scenario) -> float:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rdcnlab.papers.lazy import Package
 
 if TYPE_CHECKING:
+    from rdcnlab.papers.dogar.breaks import Breaks as breaks
     from rdcnlab.papers.dogar.eq5 import Eq5 as eq5
     from rdcnlab.papers.dogar.failures import Failures as failures
     from rdcnlab.papers.dogar.fig2 import Fig2 as fig2
@@ -22,10 +23,19 @@ if TYPE_CHECKING:
     from rdcnlab.papers.dogar.fig11 import Fig11 as fig11
     from rdcnlab.papers.dogar.fig12 import Fig12 as fig12
     from rdcnlab.papers.dogar.fig13 import Fig13 as fig13
+    from rdcnlab.papers.dogar.fig15 import Fig15 as fig15
+    from rdcnlab.papers.dogar.fig16 import Fig16 as fig16
+    from rdcnlab.papers.dogar.fig17 import Fig17 as fig17
+    from rdcnlab.papers.dogar.fig18 import Fig18 as fig18
+    from rdcnlab.papers.dogar.fig19 import Fig19 as fig19
+    from rdcnlab.papers.dogar.fig20 import Fig20 as fig20
     from rdcnlab.papers.dogar.inputs import Inputs as inputs
+    from rdcnlab.papers.dogar.readings import Readings as readings
+    from rdcnlab.papers.dogar.tab3 import Tab3 as tab3
 
 __all__ = [
     "ITEMS",
+    "breaks",
     "eq5",
     "failures",
     "fig2",
@@ -40,7 +50,15 @@ __all__ = [
     "fig11",
     "fig12",
     "fig13",
+    "fig15",
+    "fig16",
+    "fig17",
+    "fig18",
+    "fig19",
+    "fig20",
     "inputs",
+    "readings",
+    "tab3",
 ]
 
 #: All items, in the order of the paper. Each is imported when it is first asked for.
@@ -58,8 +76,17 @@ ITEMS = (
     "fig12",
     "fig13",
     "eq5",
+    "fig15",
+    "fig16",
+    "fig17",
+    "fig18",
+    "fig19",
+    "fig20",
+    "tab3",
     "failures",
     "inputs",
+    "breaks",
+    "readings",
 )
 
 sys.modules[__name__].__class__ = Package

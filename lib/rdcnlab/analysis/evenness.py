@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How even the throughput of flows is over time: near-zero intervals, variation, and flows that differ.
+
+What is counted is payload at the receiver, or at ends of links, in the bins of the run. A bin without packets has the
+rate zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from rdcnlab.analysis.updates import payload_share
+from rdcnlab.runs.frame import Runs
+from rdcnlab.runs.once import for_each_run
+from rdcnlab.runs.parts import RECEIVER, Part
+from rdcnlab.scenario import Scenario
+
+#: Payload at the receiver.
+RECEIVED = Part(("bin", "where", "flow", "bytes"), RECEIVER)
+#: A flow carries almost nothing below this share of its line, and as much as another one above this share of it.
+ALMOST_NOTHING, ALIKE = 0.1, 0.8
+#: What `evenness` returns of each run.
+QUANTITIES = ("variation", "zero", "near_zero_ms", "uneven_ms", "gbps")
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Rates of the flows of one run.
+
+    Parameters
+    ----------
+    flows : tuple of str
+        Names of the flows, as in the scenario.
+    t_ms : ndarray, shape (m,)
+        Start of each bin.
+    gbps : ndarray, shape (n, m)
+        Rate of payload of each flow in each bin.
+    """
+
+    flows: tuple[str, ...]
+    t_ms: npt.NDArray[np.float64]
+    gbps: npt.NDArray[np.float64]
+
+    def since(self, from_ns: int, before_ns: int | None = None) -> Curves:
+        """Return the bins from an instant on, and before another one."""
+        end = np.inf if before_ns is None else before_ns / 1e6
+        kept = (self.t_ms >= from_ns / 1e6) & (self.t_ms < end)
+        return Curves(self.flows, self.t_ms[kept], self.gbps[:, kept])
+
+
+def curves(runs: Runs, number: int, ends: Collection[str] = ()) -> Curves:
+    """Return the rates of one run.
+
+    Parameters
+    ----------
+    runs : Runs
+        Runs with the table ``throughput``.
+    number : int
+        Position of the run.
+    ends : collection of str
+        Ends of links, such as ``uplink@leaf``, of which every packet passes one. If given, bytes are counted there, and
+        headers are taken off; otherwise payload is counted at the receiver.
+    """
+    run = runs[number]
+    scenario, width = run.scenario, run.scenario.probes.bin
+    count = scenario.limit // width
+    table = runs.frame(run, "throughput")
+    table = table[table["where"].isin(list(ends) or [RECEIVER]) & (table["bin"] < count)]
+    share = payload_share(scenario) if ends else 1.0
+    names = tuple(flow.name for flow in scenario.flows)
+    rates = [
+        np.bincount(of["bin"].to_numpy(np.int64), weights=of["bytes"].to_numpy(float), minlength=count) * 8 / width
+        for of in (table[table["flow"] == name] for name in names)
+    ]
+    return Curves(names, np.arange(count) * width / 1e6, np.array(rates) * share)
+
+
+def line_gbps(scenario: Scenario) -> float:
+    """Return the rate of payload of a sender's line that is full, in Gb/s."""
+    rate = min(scenario.network.host(flow.src).rate for flow in scenario.flows)
+    return rate * payload_share(scenario) / 1e9
+
+
+@for_each_run
+def evenness(runs: Runs, from_ns: int, ends: tuple[str, ...] = ()) -> pd.DataFrame:
+    """Describe the throughput of each run from an instant on; all is NaN for a run that ended before.
+
+    Parameters
+    ----------
+    runs : Runs
+        Runs with the table ``throughput``.
+    from_ns : int
+        Instant from which bins count.
+    ends : tuple of str
+        As for `curves`.
+
+    Returns
+    -------
+    DataFrame
+        ``run``, ``seed``, ``cc``; ``variation``: standard deviation over mean of a flow's rate, mean over the flows
+        (NaN if a flow carries nothing); ``zero``: share of bins without a packet, the largest of a flow, in %;
+        ``near_zero_ms``: the longest time for which a flow carries almost nothing, mean over the flows; ``uneven_ms``:
+        time in which the least flow carries less than `ALIKE` of the greatest; ``gbps``: of all flows together.
+    """
+    rows = []
+    for number, run in enumerate(runs):
+        of = curves(runs, number, ends).since(from_ns)
+        known = {"run": number, "seed": run.scenario.seed, "cc": str(run.scenario.flows[0].cc)}
+        if not of.t_ms.size:
+            rows.append(known | dict.fromkeys(QUANTITIES, float("nan")))
+            continue
+        width_ms = run.scenario.probes.bin / 1e6
+        means = of.gbps.mean(axis=1)
+        deviations = of.gbps.std(axis=1)
+        least, most = of.gbps.min(axis=0), of.gbps.max(axis=0)
+        nearly = of.gbps < ALMOST_NOTHING * line_gbps(run.scenario)
+        rows.append(
+            {
+                **known,
+                "variation": float((deviations / means).mean()) if means.all() else float("nan"),
+                "zero": 100 * float((of.gbps == 0).mean(axis=1).max()),
+                "near_zero_ms": width_ms * float(np.mean([longest(each) for each in nearly])),
+                "uneven_ms": width_ms * int((least < ALIKE * most).sum()),
+                "gbps": float(means.sum()),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+@for_each_run
+def lowest(runs: Runs, from_ns: int, before_ns: int) -> pd.DataFrame:
+    """Return the lowest rate of each flow in some bins: ``run``, ``seed``, ``cc``, ``flow``, ``share`` (% of its line).
+
+    Parameters
+    ----------
+    runs : Runs
+        Runs with the table ``throughput``.
+    from_ns, before_ns : int
+        Instants from which and before which bins count.
+    """
+    rows = []
+    for number, run in enumerate(runs):
+        of = curves(runs, number).since(from_ns, before_ns)
+        line = line_gbps(run.scenario)
+        known = {"run": number, "seed": run.scenario.seed, "cc": str(run.scenario.flows[0].cc)}
+        rows += [
+            {**known, "flow": name, "share": 100 * float(rate.min()) / line}
+            for name, rate in zip(of.flows, of.gbps, strict=True)
+        ]
+    return pd.DataFrame(rows)
+
+
+def longest(chosen: npt.NDArray[np.bool_]) -> int:
+    """Return the length of the longest unbroken run of true values.
+
+    Examples
+    --------
+    >>> longest(np.array([True, False, True, True, False]))
+    2
+    """
+    edges = np.diff(np.concatenate([[0], chosen.astype(np.int8), [0]]))
+    begins, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
+    return int((ends - begins).max(initial=0))

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Beyond the paper: where five transports break under ever more frequent updates, consistent and not."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, ClassVar
+
+import pandas as pd
+from matplotlib.figure import Figure
+from pydantic import Field
+
+from rdcnlab.analysis import evenness, figures
+from rdcnlab.analysis.measured import Measured, difference, means
+from rdcnlab.fields.quantities import Listed
+from rdcnlab.fields.units import NS_PER_MS, NS_PER_S
+from rdcnlab.papers.dogar import clos
+from rdcnlab.papers.dogar.clos import MEETINGS, SHARED, Variants
+from rdcnlab.papers.item import Cause, Item
+from rdcnlab.runs.frame import Runs
+from rdcnlab.runs.parts import LINKS, Part
+from rdcnlab.scenario import Scenario
+
+#: Intervals in s between updates, by profile; in the column of ns-3, where a packet takes ten times as long, shorter
+#: ones.
+_INTERVALS = {"quick": (0.1, 0.01, 0.001), "paper": (10.0, 1.0, 0.1, 0.03, 0.01, 0.003, 0.001)}
+_NS3_LONGEST = {"quick": 0.01, "paper": 0.1}
+#: Time without updates at the start of a run, and time with updates that are more frequent, by column and profile.
+_SETTLE_NS = {"quick": 200 * NS_PER_MS, "paper": 500 * NS_PER_MS}
+_SPAN_NS = {"quick": 200 * NS_PER_MS, "paper": NS_PER_S}
+_NS3_SETTLE_NS = {"quick": 50 * NS_PER_MS, "paper": 200 * NS_PER_MS}
+_NS3_SPAN_NS = {"quick": 50 * NS_PER_MS, "paper": 300 * NS_PER_MS}
+#: Share of the throughput without updates, in %, below which a variant has broken.
+BROKEN = 90.0
+#: Intervals in s that claims are about.
+FREQUENT, MOST_FREQUENT = 0.01, 0.001
+KINDS = {"consistent": 0, "inconsistent": 1000}
+
+
+class Breaks(Item):
+    """Throughput under updates every 10 s to 1 ms, compared with that without updates.
+
+    Parameters
+    ----------
+    variants : tuple of str
+        Transports. ns-3 has no TDTCP, which is left out there.
+    intervals_s : tuple of float or None
+        Times between updates. None: 10 s to 1 ms in the paper profile, 100 ms to 1 ms with ns-3.
+    mark_kB : float
+        Marking threshold in kB; 1000 is the end of the buffer, where nothing is marked.
+    late_share : float
+        Most by which a leaf is late, as a share of the time between updates; and 1 ms at most.
+    """
+
+    runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 3}
+    reads: ClassVar[tuple[str, ...]] = ("throughput",)
+    parts: ClassVar[dict[str, Part]] = {"throughput": Part(("bin", "where", "flow", "bytes"), LINKS)}
+
+    variants: Variants = ("nuftcp", "tdtcp", "dctcp", "cubic", "bbr")
+    intervals_s: Annotated[tuple[Annotated[float, Field(ge=0.001, le=60)], ...], Field(min_length=1), Listed] | None = (
+        None
+    )
+    mark_kB: Annotated[float, Field(ge=1.5, le=1000)] = 97.5  # noqa: N815  (unit)
+    late_share: Annotated[float, Field(gt=0, le=0.95)] = 0.5
+
+    @property
+    def chosen(self) -> tuple[clos.Variant, ...]:
+        """The variants that the column's engine has."""
+        return tuple(cc for cc in self.variants if self.column != "ns3" or cc != "tdtcp")
+
+    @property
+    def intervals(self) -> tuple[float, ...]:
+        """Times between updates in s."""
+        if self.intervals_s is not None:
+            return self.intervals_s
+        longest = _NS3_LONGEST[self.profile] if self.column == "ns3" else math.inf
+        return tuple(each for each in _INTERVALS[self.profile] if each <= longest)
+
+    @property
+    def settle_ns(self) -> int:
+        """Time without updates at the start of a run."""
+        return _NS3_SETTLE_NS[self.profile] if self.column == "ns3" else _SETTLE_NS[self.profile]
+
+    @property
+    def span_ns(self) -> int:
+        """Time with updates; at least that between two."""
+        return _NS3_SPAN_NS[self.profile] if self.column == "ns3" else _SPAN_NS[self.profile]
+
+    def at(self, cc: clos.Variant, interval_s: float, kind: str, seed: int) -> Scenario:
+        """Return the scenario of a variant, an interval and a kind of updates."""
+        every = round(interval_s * NS_PER_S)
+        late_us = min(KINDS[kind], round(self.late_share * every / 1000))
+        return _counted(
+            clos.updates(
+                cc,
+                seed=seed,
+                count=max(1, self.span_ns // every),
+                inputs=clos.Inputs(late_us=late_us, mark_kB=self.mark_kB),
+                every_ns=every,
+                first_ns=self.settle_ns,
+            )
+        )
+
+    def still(self, cc: clos.Variant, seed: int) -> Scenario:
+        """Return the scenario without updates."""
+        inputs = clos.Inputs(mark_kB=self.mark_kB)
+        return _counted(clos.still(cc, seed=seed, length_ns=self.settle_ns + self.span_ns, inputs=inputs))
+
+    def points(self) -> list[Scenario]:
+        """Return the runs without updates, and all intervals, kinds of updates, variants and seeds."""
+        return [
+            each
+            for seed in range(self.count)
+            for cc in self.chosen
+            for each in (
+                self.still(cc, seed),
+                *(self.at(cc, interval, kind, seed) for interval in self.intervals for kind in KINDS),
+            )
+        ]
+
+    def kept(self, runs: Runs) -> pd.DataFrame:
+        """Return what each run carries in % of that without updates: ``cc, seed, kind, interval_s, value``."""
+        changes = {**self.testbed.changes, **self.changes}
+        rates = evenness.evenness(runs, self.settle_ns, MEETINGS).set_index("run")["gbps"]
+        known = {run.scenario.hash: float(rates[number]) for number, run in enumerate(runs)}
+        rows = []
+        for seed in sorted({run.scenario.seed for run in runs}):
+            for cc in self.chosen:
+                still = known[self.still(cc, seed).with_(**changes).hash]
+                for interval in self.intervals:
+                    for kind in KINDS:
+                        moved = known[self.at(cc, interval, kind, seed).with_(**changes).hash]
+                        row = {"cc": cc, "seed": seed, "kind": kind, "interval_s": interval}
+                        rows.append({**row, "value": 100 * moved / still if still else math.nan})
+        return pd.DataFrame(rows)
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Compare variants and kinds of updates."""
+        kept = self.kept(runs)
+        late = kept[kept["kind"] == "inconsistent"]
+        longest = kept[kept["interval_s"] == max(self.intervals)]
+        found = {"rare": Measured.by_case(means(longest, ["cc", "kind"], "value"), "{}, {}")}
+        if FREQUENT in self.intervals:
+            often = kept[kept["interval_s"] == FREQUENT]
+            consistent, inconsistent = (means(often[often["kind"] == kind], "cc", "value") for kind in KINDS)
+            found["consistent-better"] = Measured(
+                {cc: difference(consistent.loc[[cc]], inconsistent.loc[[cc]]) for cc in self.chosen}
+            )
+            if "nuftcp" in self.chosen:
+                others = [cc for cc in self.chosen if cc != "nuftcp"]
+                best = inconsistent.loc[["nuftcp"]]
+                found["nuftcp-best"] = Measured(
+                    {f"over {cc}": difference(best, inconsistent.loc[[cc]]) for cc in others}
+                )
+        if MOST_FREQUENT in self.intervals:
+            most = late[late["interval_s"] == MOST_FREQUENT]
+            found["all-break"] = Measured.by_case(means(most, "cc", "value"))
+        return found
+
+    def causes(self) -> list[Cause]:
+        """Return an experiment without marks."""
+        unmarked = clos.LARGE  # the end of the buffer
+        more = {"variants": ("nuftcp", "cubic"), "intervals_s": (FREQUENT,), "mark_kB": unmarked}
+        return [Cause("nuftcp-best", self.changed(profile=self.profile, **more))]
+
+    def table(self, runs: Runs) -> pd.DataFrame:
+        """Return the longest interval at which each variant has broken, and what it carries at 10 and at 1 ms (%)."""
+        mean = self.kept(runs).groupby(["cc", "kind", "interval_s"])["value"].mean()
+        rows = {}
+        for cc in self.chosen:
+            row: dict[tuple[str, str], str] = {}
+            for kind in KINDS:
+                of = mean.loc[(cc, kind)]
+                broken = of.index[of < BROKEN]
+                row[kind, "breaks at"] = f"{1000 * broken.max():g} ms" if len(broken) else "none of these"
+                for interval in (FREQUENT, MOST_FREQUENT):
+                    if interval in of.index:
+                        row[kind, f"kept at {1000 * interval:g} ms"] = f"{of[interval]:.0f} %"
+            rows[figures.look(cc).label] = row
+        return pd.DataFrame(rows).T
+
+    def plot(self, runs: Runs) -> Figure:
+        """Draw what each variant keeps over the time between updates, for both kinds."""
+        kept = self.kept(runs)
+        ends = 1000 * min(self.intervals) / 1.5, 1000 * max(self.intervals) * 1.5
+        with figures.style():
+            figure, axes = figures.panels(1, len(KINDS), width=3.6, height=3.0)
+            for ax, kind in zip(axes[0], KINDS, strict=True):
+                ax.set(xscale="log", xlim=ends)
+                for cc in self.chosen:
+                    of = kept[(kept["cc"] == cc) & (kept["kind"] == kind)]
+                    mean, look = means(of, "interval_s", "value").reset_index(), figures.look(cc)
+                    # TDTCP and BBR have one colour elsewhere, where they never meet
+                    color = "black" if cc == "tdtcp" else look.color
+                    x = 1000 * mean["interval_s"]
+                    ax.plot(x, mean["mean"], marker=look.marker, markersize=4, color=color, label=look.label)
+                    ax.fill_between(x, mean["low"], mean["high"], color=color, alpha=0.2, linewidth=0)
+                figures.reference(ax, BROKEN, f"{BROKEN:.0f} %")
+                ax.set(title=f"{kind} updates", xlabel="time between updates [ms]", ylim=(0, 105))
+            axes[0, 0].set_ylabel("throughput\n[% of that without updates]")
+            figures.legend(figure, axes[0, 0])
+        return figure
+
+
+def _counted(scenario: Scenario) -> Scenario:
+    """Return a scenario that only counts what its flows carry; they start within a millisecond."""
+    fields = {"count": list(SHARED), "tcp": "none", "acks": False, "counters": False}
+    return scenario.with_(
+        **{f"probes.{name}": value for name, value in fields.items()}, **{"jitter.start": clos.STARTS_NS}
+    )

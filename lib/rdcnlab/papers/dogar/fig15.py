@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figure 15: packet drops of DCTCP and NUFTCP, large and small buffer. Sec. 4.2(1)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import pandas as pd
+
+from rdcnlab.analysis import updates
+from rdcnlab.analysis.measured import Measured, difference
+from rdcnlab.papers.dogar.simulation import Counts
+from rdcnlab.papers.item import Cause
+from rdcnlab.runs.frame import Runs
+
+
+class Fig15(Counts):
+    """Packets that queues lose under inconsistent updates."""
+
+    label: ClassVar[str] = "packets lost"
+    said: ClassVar[dict[str, dict[str, int]]] = {
+        "dctcp": {"large": 1213, "small": 1309},
+        "nuftcp": {"large": 0, "small": 0},
+    }
+
+    def counts(self, runs: Runs) -> pd.DataFrame:
+        """Return the packets that queues lose in each run."""
+        return updates.lost(runs)
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Count NUFTCP's losses, and compare DCTCP's with the text and with each other."""
+        found = self.by_buffer(runs)
+        return {
+            "nuftcp-none": Measured.by_case({buffer: _mean(stats, "nuftcp") for buffer, stats in found.items()}),
+            "more-with-small": Measured.one(difference(found["small"].loc[["dctcp"]], found["large"].loc[["dctcp"]])),
+            "numbers": self.ratios(runs, "dctcp"),
+        }
+
+    def causes(self) -> list[Cause]:
+        """Return experiments with algorithm 2's threshold, and with updates that leave both flows on one line."""
+        return [
+            Cause("nuftcp-none", self.changed(profile=self.profile, readings=(3,))),
+            Cause("numbers", self.changed(profile=self.profile, pattern="down")),
+        ]
+
+
+def _mean(stats: pd.DataFrame, cc: str) -> float:
+    return Measured.by_case(stats.loc[[cc]]).cases[cc]

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figure 16: out-of-order packets of DCTCP and NUFTCP, large and small buffer. Sec. 4.2(1)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import pandas as pd
+
+from rdcnlab.analysis import updates
+from rdcnlab.analysis.measured import Measured, difference, means
+from rdcnlab.papers.dogar.simulation import Counts
+from rdcnlab.papers.item import Cause
+from rdcnlab.runs.frame import Runs
+
+
+class Fig16(Counts):
+    """Segments that arrive while an earlier one is missing, under inconsistent updates."""
+
+    label: ClassVar[str] = "packets out of order"
+    said: ClassVar[dict[str, dict[str, int]]] = {
+        "dctcp": {"large": 3930, "small": 3451},
+        "nuftcp": {"large": 0, "small": 96},
+    }
+
+    def counts(self, runs: Runs) -> pd.DataFrame:
+        """Return the segments that came ahead of a missing one in each run."""
+        return updates.came_ahead(runs)
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Compare NUFTCP with DCTCP, and both with the text."""
+        found = self.by_buffer(runs)
+        seen = {buffer: means(updates.duplicates(self.of(runs, buffer)), "cc", "value") for buffer in self.buffers}
+        again = {buffer: means(updates.sent_again(self.of(runs, buffer)), "cc", "value") for buffer in self.buffers}
+        return {
+            "fewer": Measured({buffer: share(stats) for buffer, stats in found.items()}),
+            "fewer-with-small": Measured.one(difference(found["large"].loc[["dctcp"]], found["small"].loc[["dctcp"]])),
+            "numbers": self.ratios(runs, "dctcp"),
+            "seen": Measured({buffer: share(stats) for buffer, stats in seen.items()}),
+            "sent-again": Measured({buffer: share(stats) for buffer, stats in again.items()}),
+        }
+
+    def causes(self) -> list[Cause]:
+        """Return experiments with algorithm 2's threshold; with ns-3 also one without SACK in ACKs that may be held."""
+        cut = self.changed(profile=self.profile, readings=(3,))
+        if self.column != "ns3":
+            return [Cause(claim, cut) for claim in ("fewer", "seen", "sent-again")]
+        hidden = self.changed(profile=self.profile, hold_sack=True)
+        return [Cause("fewer", cut), Cause("seen", hidden), Cause("sent-again", hidden)]
+
+
+def share(stats: pd.DataFrame) -> float:
+    """Return NUFTCP's number as a share of DCTCP's in %; NaN if both are zero, because then nothing is compared."""
+    cases = Measured.by_case(stats).cases
+    return 100 * (cases["nuftcp"] / cases["dctcp"])

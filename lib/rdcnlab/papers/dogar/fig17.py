@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figure 17: DCTCP's throughput over time, large buffer. Sec. 4.2(2)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rdcnlab.analysis import evenness
+from rdcnlab.analysis.measured import Measured, ahead, means_of_seeds
+from rdcnlab.papers.dogar import clos
+from rdcnlab.papers.dogar.simulation import BEGINNING, Curve
+from rdcnlab.papers.item import Cause
+from rdcnlab.runs.frame import Runs
+
+
+class Fig17(Curve):
+    """Throughput of two flows of DCTCP under inconsistent updates, with the large buffer."""
+
+    drawn: ClassVar[str] = "dctcp"
+    buffers: ClassVar[tuple[str, ...]] = ("large",)
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Measure how far each flow falls in the beginning, and for how long the flows differ."""
+        lowest = evenness.lowest(self.of(runs, "large"), clos.EVERY_NS, BEGINNING * clos.EVERY_NS)
+        lowest = lowest[lowest["cc"] == "dctcp"]
+        lowest = lowest.assign(group=lowest["flow"].astype(str).str.split("-").str[0])
+        return {
+            "both-fall": Measured.by_case(means_of_seeds(lowest, "group", "share")),
+            "slow": ahead(self.stats(runs, "uneven_ms"), "dctcp", "nuftcp"),
+        }
+
+    def causes(self) -> list[Cause]:
+        """Return an experiment with updates that leave both flows on one line."""
+        return [Cause("both-fall", self.changed(profile=self.profile, pattern="down"))]

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figure 19: DCTCP's throughput over time, small buffer. Sec. 4.2(2)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import pandas as pd
+
+from rdcnlab.analysis.measured import Measured, difference
+from rdcnlab.papers.dogar import clos
+from rdcnlab.papers.dogar.simulation import Curve
+from rdcnlab.runs.frame import Runs
+
+
+class Fig19(Curve):
+    """Throughput of two flows of DCTCP under inconsistent updates, with the small buffer."""
+
+    drawn: ClassVar[str] = "dctcp"
+    buffers: ClassVar[tuple[str, ...]] = ("small", "large")
+    variants: ClassVar[tuple[clos.Variant, ...]] = ("dctcp",)
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Compare both buffers: how long a flow carries almost nothing, and how much all carry."""
+        return {
+            "longer": Measured.one(difference(self._of(runs, "small"), self._of(runs, "large"))),
+            "worse": Measured.one(difference(self._of(runs, "large", "gbps"), self._of(runs, "small", "gbps"))),
+        }
+
+    def _of(self, runs: Runs, buffer: str, value: str = "near_zero_ms") -> pd.DataFrame:
+        return self.stats(runs, value, buffer)

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figure 20: NUFTCP's throughput over time, small buffer. Sec. 4.2(2)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rdcnlab.papers.dogar.simulation import Steadier
+
+
+class Fig20(Steadier):
+    """Throughput of two flows of NUFTCP under inconsistent updates, with the small buffer."""
+
+    buffers: ClassVar[tuple[str, ...]] = ("small",)

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Beyond the paper: how far figures 15 to 20 depend on what the paper does not give, and on NUFTCP's readings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from rdcnlab.analysis import evenness, figures, updates
+from rdcnlab.analysis.intervals import estimates
+from rdcnlab.analysis.measured import Measured, means
+from rdcnlab.fields.quantities import whole
+from rdcnlab.fields.units import NS_PER_MS
+from rdcnlab.papers.dogar import clos
+from rdcnlab.papers.dogar.clos import Inputs
+from rdcnlab.papers.dogar.simulation import BUFFERS, COUNTS, PAIR
+from rdcnlab.papers.item import Item
+from rdcnlab.runs.frame import Runs
+from rdcnlab.runs.parts import Part
+from rdcnlab.scenario import Scenario
+
+#: The paper's own losses of DCTCP, by buffer (Sec. 4.2(1)).
+STATED = {"large": 1213, "small": 1309}
+#: The setting in which Sec. 4.1 and algorithm 2 are taken literally.
+LITERAL = "spine down, algorithm 2"
+#: What is changed, one at a time; and both readings that the losses depend on.
+SETTINGS: dict[str, Inputs] = {
+    "default": Inputs(),
+    "spine down": Inputs(pattern="down"),
+    "one spine, in turn": Inputs(pattern="alternate"),
+    "8 flows a group": Inputs(per_group=8),
+    "marks from 300 kB": Inputs(mark_kB=300),
+    "T 2 ms": Inputs(hold_us=2000),
+    "held ACKs without SACK": Inputs(hold_sack=True),
+    "algorithm 2": Inputs(readings=(3,)),
+    LITERAL: Inputs(pattern="down", readings=(3,)),
+}
+
+
+def _evenness(value: str) -> Callable[[Runs], pd.DataFrame]:
+    return lambda runs: evenness.evenness(runs, clos.EVERY_NS).rename(columns={value: "value"})
+
+
+#: Quantities by the label of their panel, whether the axis is logarithmic, and how they are counted.
+QUANTITIES: dict[str, tuple[str, bool, Callable[[Runs], pd.DataFrame]]] = {
+    "lost": ("lost", True, lambda runs: updates.lost(runs)),
+    "ahead": ("out of order", True, lambda runs: updates.came_ahead(runs)),
+    "again": ("sent again", True, lambda runs: updates.sent_again(runs)),
+    "variation": ("variation of a\nflow's throughput", False, _evenness("variation")),
+    "gbps": ("throughput of\nboth [Gb/s]", False, _evenness("gbps")),
+}
+
+
+class Readings(Item):
+    """Packets lost, out of order and sent again, and throughput, with one input or reading changed at a time.
+
+    Parameters
+    ----------
+    updates : int or None
+        Number of updates in a run; None: 15 in the paper profile.
+    """
+
+    runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 3}
+    reads: ClassVar[tuple[str, ...]] = ("events", "throughput")
+    parts: ClassVar[dict[str, Part]] = {
+        "events": Part(("t_ns", "event", "link", "flow", "value"), tick=NS_PER_MS),
+        "throughput": evenness.RECEIVED,
+    }
+
+    updates: Annotated[int, whole(1, 1000)] | None = None
+
+    def at(self, setting: str, cc: clos.Variant, buffer: str, seed: int) -> Scenario:
+        """Return the scenario of a setting, a variant and a buffer."""
+        count = COUNTS[self.profile] if self.updates is None else self.updates
+        return clos.updates(cc, seed=seed, count=count, buffer_kB=BUFFERS[buffer], inputs=SETTINGS[setting])
+
+    def points(self) -> list[Scenario]:
+        """Return all settings, variants, buffers and seeds; some settings change NUFTCP only."""
+        return list(
+            dict.fromkeys(
+                self.at(setting, cc, buffer, seed)
+                for setting in SETTINGS
+                for cc in PAIR
+                for buffer in BUFFERS
+                for seed in range(self.count)
+            )
+        )
+
+    def found(self, runs: Runs) -> pd.DataFrame:
+        """Return one row for each setting, variant, buffer and seed, with the keys of `QUANTITIES`."""
+        changes = {**self.testbed.changes, **self.changes}
+        place = {run.scenario.hash: number for number, run in enumerate(runs)}
+        by = {name: count(runs).set_index("run")["value"] for name, (_, _, count) in QUANTITIES.items()}
+        rows = []
+        for seed in sorted({run.scenario.seed for run in runs}):
+            for setting in SETTINGS:
+                for cc in PAIR:
+                    for buffer in BUFFERS:
+                        number = place[self.at(setting, cc, buffer, seed).with_(**changes).hash]
+                        row = {"setting": setting, "cc": cc, "buffer": buffer, "seed": seed}
+                        rows.append(row | {name: float(values[number]) for name, values in by.items()})
+        return pd.DataFrame(rows)
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Measure what the literal reading of Sec. 4.1 and algorithm 2 gives, and what the prose gives there."""
+        found = self.found(runs)
+
+        def numbers(setting: str, cc: str, name: str) -> dict[Any, float]:
+            chosen = found[(found["setting"] == setting) & (found["cc"] == cc)]
+            return dict(estimates(means(chosen, "buffer", name)))
+
+        lost, again = ({cc: numbers(LITERAL, cc, name) for cc in PAIR} for name in ("lost", "again"))
+        return {
+            "literal-none": Measured.by_case(lost["nuftcp"]),
+            "literal-dctcp": Measured({buffer: lost["dctcp"][buffer] / of for buffer, of in STATED.items()}),
+            "literal-again": Measured(
+                {buffer: 100 * (again["nuftcp"][buffer] / again["dctcp"][buffer]) for buffer in BUFFERS}
+            ),
+            "prose-loses": Measured.by_case(numbers("spine down", "nuftcp", "lost")),
+        }
+
+    def plot(self, runs: Runs) -> Figure:
+        """Draw each quantity by setting, variant and buffer."""
+        found, names = self.found(runs), list(SETTINGS)
+        with figures.style():
+            figure, axes = figures.panels(1, len(QUANTITIES), width=2.0, height=3.6, sharex="col")
+            for ax, (name, (label, wide, _)) in zip(axes[0], QUANTITIES.items(), strict=True):
+                for number, (cc, buffer) in enumerate((cc, buffer) for cc in PAIR for buffer in BUFFERS):
+                    of = found[(found["cc"] == cc) & (found["buffer"] == buffer)]
+                    mean, look = means(of, "setting", name).reindex(names), figures.look(cc)
+                    ax.errorbar(
+                        mean["mean"],
+                        np.arange(len(names)) + (number - 1.5) * 0.18,
+                        xerr=[mean["mean"] - mean["low"], mean["high"] - mean["mean"]],
+                        fmt=look.marker,
+                        color=look.color,
+                        markerfacecolor=look.color if buffer == "large" else "none",
+                        markersize=4,
+                        label=f"{look.label}, {buffer} buffer",
+                    )
+                ax.set(xlabel=label, xscale="symlog" if wide else "linear")
+                ax.set_xlim(left=0)
+            axes[0, 0].set_yticks(range(len(names)), names)
+            axes[0, 0].invert_yaxis()
+            figures.legend(figure, axes[0, 0])
+        return figure

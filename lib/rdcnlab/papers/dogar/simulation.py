@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What figures 15 to 20 share: DCTCP and NUFTCP under inconsistent updates in the Clos network, with two buffers."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
+
+import pandas as pd
+from matplotlib.figure import Figure
+from pydantic import Field
+
+from rdcnlab.analysis import evenness, figures
+from rdcnlab.analysis.measured import Measured, difference, means
+from rdcnlab.fields.quantities import whole
+from rdcnlab.fields.units import NS_PER_MS
+from rdcnlab.papers.dogar import clos
+from rdcnlab.papers.dogar.clos import LARGE, SMALL, Inputs, Pattern, Readings
+from rdcnlab.papers.item import Item
+from rdcnlab.runs.frame import Runs
+from rdcnlab.runs.parts import Part
+from rdcnlab.scenario import Scenario
+
+#: Number of updates by profile.
+COUNTS = {"quick": 4, "paper": clos.UPDATES}
+#: The beginning of a run ends before this update.
+BEGINNING = 4
+BUFFERS = {"large": LARGE, "small": SMALL}
+PAIR: tuple[clos.Variant, ...] = ("dctcp", "nuftcp")
+
+
+class Simulated(Item):
+    """Flows of DCTCP, or of NUFTCP, that change their spines every 25 ms.
+
+    Parameters
+    ----------
+    updates : int or None
+        Number of updates in a run; None: 15 in the paper profile.
+    per_group : int
+        Number of flows of each group.
+    pattern : {'swap', 'down', 'alternate'}
+        What an update does; see `rdcnlab.papers.dogar.clos.Inputs`.
+    mark_kB : float
+        Marking threshold in kB.
+    late_us : int
+        Most by which a leaf applies an update late, in us.
+    hold_us : int
+        T of NUFTCP's receiver in us.
+    hold_sack : bool
+        Whether the receiver leaves out SACK while it may hold ACKs.
+    readings : tuple of int
+        Rows of docs/decisions/nuftcp.md in which NUFTCP follows the paper's algorithm 2.
+    """
+
+    runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 10}
+    parts: ClassVar[dict[str, Part]] = {
+        "events": Part(("t_ns", "event", "link", "flow", "value"), tick=NS_PER_MS),
+        "throughput": evenness.RECEIVED,
+    }
+    #: Names of the buffers, and variants, that the item needs; the figure draws the first.
+    buffers: ClassVar[tuple[str, ...]] = tuple(BUFFERS)
+    variants: ClassVar[tuple[clos.Variant, ...]] = PAIR
+
+    updates: Annotated[int, whole(1, 1000)] | None = None
+    per_group: Annotated[int, whole(1, 40)] = Inputs().per_group
+    pattern: Pattern = "swap"
+    mark_kB: Annotated[float, Field(ge=1.5, le=1000)] = 97.5  # noqa: N815  (unit)
+    late_us: Annotated[int, whole(0, 20_000)] = Inputs().late_us
+    hold_us: Annotated[int, whole(0, 100_000)] = Inputs().hold_us
+    hold_sack: bool = Inputs().hold_sack
+    readings: Readings = Inputs().readings
+
+    @property
+    def inputs(self) -> Inputs:
+        """The inputs that the paper does not give."""
+        return Inputs(
+            per_group=self.per_group,
+            pattern=self.pattern,
+            mark_kB=self.mark_kB,
+            late_us=self.late_us,
+            hold_us=self.hold_us,
+            hold_sack=self.hold_sack,
+            readings=self.readings,
+        )
+
+    @property
+    def number(self) -> int:
+        """Number of updates."""
+        return COUNTS[self.profile] if self.updates is None else self.updates
+
+    def points(self) -> list[Scenario]:
+        """Return all buffers, variants and seeds."""
+        return [
+            clos.updates(cc, seed=seed, count=self.number, buffer_kB=BUFFERS[buffer], inputs=self.inputs)
+            for buffer in self.buffers
+            for cc in self.variants
+            for seed in range(self.count)
+        ]
+
+    def of(self, runs: Runs, buffer: str) -> Runs:
+        """Return the runs with a buffer."""
+        size = 1000 * BUFFERS[buffer]
+        return runs.select(lambda scenario: scenario.network.links[0].buffer == size)
+
+
+class Counts(Simulated):
+    """Numbers of packets, by variant and buffer."""
+
+    reads: ClassVar[tuple[str, ...]] = ("events",)
+    #: Label of the axis.
+    label: ClassVar[str]
+    #: What the text says, by variant and buffer.
+    said: ClassVar[dict[str, dict[str, int]]]
+
+    @abc.abstractmethod
+    def counts(self, runs: Runs) -> pd.DataFrame:
+        """Return ``run``, ``seed``, ``cc`` and ``value`` of each run."""
+
+    def by_buffer(self, runs: Runs) -> dict[str, pd.DataFrame]:
+        """Return the means by variant, for each buffer."""
+        return {buffer: means(self.counts(self.of(runs, buffer)), "cc", "value") for buffer in self.buffers}
+
+    def ratios(self, runs: Runs, cc: str) -> Measured:
+        """Measure the ratio of each stated number of a variant: measured over stated, by buffer."""
+        found = {buffer: Measured.by_case(stats).cases for buffer, stats in self.by_buffer(runs).items()}
+        return Measured({buffer: found[buffer][cc] / self.said[cc][buffer] for buffer in found})
+
+    def plot(self, runs: Runs) -> Figure:
+        """Draw the numbers as bars, beside those of the paper."""
+        found = self.by_buffer(runs)
+        pairs = [(cc, buffer) for cc in self.variants for buffer in self.buffers]
+        ours = pd.concat([found[buffer].loc[[cc]] for cc, buffer in pairs]).reset_index()
+        ours = ours.assign(place=range(len(ours)))
+        numbers = [float(self.said[cc][buffer]) for cc, buffer in pairs]
+        paper = ours.assign(mean=numbers, low=numbers, high=numbers)
+        with figures.single(4.6, 3.0) as (figure, ax):
+            ticks = [f"{figures.look(cc).label},\n{buffer}" for cc, buffer in pairs]
+            figures.bars(ax, {"measured": ours, "paper": paper}, "place", ticks)
+            ax.set(ylabel=f"{self.label} in {self.number} updates", yscale="symlog", ylim=(0, None))
+        return figure
+
+
+class Curve(Simulated):
+    """Throughput of both flows over time, of one variant."""
+
+    reads: ClassVar[tuple[str, ...]] = ("throughput",)
+    #: The variant that is drawn.
+    drawn: ClassVar[str]
+
+    def described(self, runs: Runs, buffer: str) -> pd.DataFrame:
+        """Describe the throughput with a buffer from the first update on; see `evenness.evenness`."""
+        return evenness.evenness(self.of(runs, buffer), clos.EVERY_NS)
+
+    def stats(self, runs: Runs, value: str, buffer: str | None = None) -> pd.DataFrame:
+        """Return the mean of a quantity by variant, with the buffer that is drawn by default."""
+        return means(self.described(runs, buffer or self.buffers[0]), "cc", value)
+
+    def plot(self, runs: Runs) -> Figure:
+        """Draw the rate of each flow in the first run, with the updates and the rate of a full line."""
+        chosen = self.of(runs, self.buffers[0])
+        number = next(place for place, run in enumerate(chosen) if run.scenario.flows[0].cc == self.drawn)
+        of, scenario = evenness.curves(chosen, number), chosen[number].scenario
+        with figures.single(6.4, 2.8) as (figure, ax):
+            for place, (name, rate) in enumerate(zip(of.flows, of.gbps, strict=True)):
+                color = figures.look("main" if place < self.per_group else "migrated").color
+                ax.plot(of.t_ms, rate, color=color, linewidth=0.9, label=name if self.per_group == 1 else None)
+            for update in range(1, self.number + 1):
+                ax.axvline(update * clos.EVERY_NS / NS_PER_MS, color=figures.REFERENCE, linewidth=0.5, alpha=0.5)
+            figures.reference(ax, evenness.line_gbps(scenario), "a full line")
+            label = f"{figures.look(self.drawn).label}: throughput [Gb/s]"
+            ax.set(xlabel="time [ms]; updates are vertical lines", ylabel=label, ylim=(0, None))
+        return figure
+
+
+class Steadier(Curve):
+    """Claims of figures 18 and 20: NUFTCP's throughput is steadier than that of DCTCP."""
+
+    drawn: ClassVar[str] = "nuftcp"
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Look for intervals without a packet, and compare the variation and the throughput with DCTCP's."""
+        zero, rate = self.stats(runs, "zero"), self.stats(runs, "gbps")
+        variation = Measured.by_case(self.stats(runs, "variation")).cases
+        return {
+            "no-zero": Measured.by_case(zero.loc[["nuftcp"]]),
+            "steadier": Measured.one(variation["dctcp"] / variation["nuftcp"], _listed(variation)),
+            "more": Measured.one(difference(rate.loc[["nuftcp"]], rate.loc[["dctcp"]])),
+        }
+
+
+def _listed(numbers: Mapping[str, float]) -> str:
+    return ", ".join(f"{figures.look(name).label} {value:.3g}" for name, value in numbers.items())

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Table 3: BBR, CUBIC, DCTCP and NUFTCP; each row that a run can show is measured. Sec. 3.2."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Annotated, ClassVar
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from pydantic import Field
+
+from rdcnlab.analysis import evenness, figures, updates
+from rdcnlab.analysis.measured import Measured, difference, means
+from rdcnlab.fields.quantities import whole
+from rdcnlab.fields.units import NS_PER_S
+from rdcnlab.papers.dogar import clos
+from rdcnlab.papers.dogar.clos import LARGE, MEETINGS, SHARED
+from rdcnlab.papers.item import Item
+from rdcnlab.runs.frame import Runs
+from rdcnlab.runs.parts import LINKS, Part
+from rdcnlab.scenario import Scenario
+
+VARIANTS: tuple[clos.Variant, ...] = ("bbr", "cubic", "dctcp", "nuftcp")
+#: The variants that react to marks; the others have the same run with marks and without.
+_MARKED: tuple[clos.Variant, ...] = ("dctcp", "nuftcp")
+#: Flows of a group where scalability is measured.
+MANY = 8
+#: Length of a run without updates in s, and number of updates, by profile.
+_LENGTHS, _COUNTS = {"quick": 0.3, "paper": 2.0}, {"quick": 4, "paper": clos.UPDATES}
+#: Length of a run in the quick profile with ns-3, where a packet takes ten times as long.
+_NS3_QUICK_S = 0.1
+#: Rates are looked at in bins of so many ms: longer than a round trip with a full buffer, which is 1.3 ms.
+_BIN_MS = 10
+#: Panels: quantity, label of the axis, and whether that is logarithmic.
+PANELS = {
+    "queue": ("mean queue\n[% of the buffer]", False),
+    "drops": ("packets lost", True),
+    "unmarked": ("packets lost\nwithout marks", True),
+    "filled": ("throughput\n[% of the line]", False),
+    "variation": ("variation of a\nflow's throughput [%]", False),
+    "scaled": (f"throughput of {MANY} flows\na group [% of that of 1]", False),
+    "cost": ("cost of updates\n[% of throughput]", False),
+    "again": ("packets sent again\nunder updates", True),
+}
+
+
+class Tab3(Item):
+    """Four variants on one shared line, with few and many flows, with and without marks, and under updates.
+
+    Parameters
+    ----------
+    length_s : float or None
+        Length of a run without updates; its first half is not looked at. None: 2 s in the paper profile.
+    updates : int or None
+        Number of inconsistent updates in a run with updates; None: 15 in the paper profile.
+    mark_kB : float
+        Marking threshold in kB.
+    """
+
+    runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 3}
+    reads: ClassVar[tuple[str, ...]] = ("events", "throughput", "queues")
+    parts: ClassVar[dict[str, Part]] = {
+        "events": Part(("t_ns", "event", "link", "flow"), tick=1_000_000),
+        "throughput": Part(("bin", "where", "flow", "bytes"), LINKS),
+    }
+
+    length_s: Annotated[float, Field(ge=0.1, le=60)] | None = None
+    updates: Annotated[int, whole(1, 1000)] | None = None
+    mark_kB: Annotated[float, Field(ge=1.5, le=1000)] = 97.5  # noqa: N815  (unit)
+
+    @property
+    def length_ns(self) -> int:
+        """Length of a run without updates in ns."""
+        short = self.profile == "quick" and self.column == "ns3"
+        usual = _NS3_QUICK_S if short else _LENGTHS[self.profile]
+        return round(NS_PER_S * (usual if self.length_s is None else self.length_s))
+
+    @property
+    def number(self) -> int:
+        """Number of updates."""
+        return _COUNTS[self.profile] if self.updates is None else self.updates
+
+    def still(self, cc: clos.Variant, seed: int, *, per_group: int = 1, marks: bool = True) -> Scenario:
+        """Return flows that share a line."""
+        inputs = clos.Inputs(per_group=per_group, mark_kB=self.mark_kB)
+        return _counted(clos.still(cc, seed=seed, length_ns=self.length_ns, together=True, marks=marks, inputs=inputs))
+
+    def apart(self, cc: clos.Variant, seed: int) -> Scenario:
+        """Return flows that have a line each, for as long as the run with updates."""
+        length = clos.EVERY_NS * (self.number + 1)
+        return _counted(clos.still(cc, seed=seed, length_ns=length, inputs=clos.Inputs(mark_kB=self.mark_kB)))
+
+    def moved(self, cc: clos.Variant, seed: int) -> Scenario:
+        """Return the flows of `apart` under inconsistent updates."""
+        return _counted(clos.updates(cc, seed=seed, count=self.number, inputs=clos.Inputs(mark_kB=self.mark_kB)))
+
+    def points(self) -> list[Scenario]:
+        """Return all conditions, variants and seeds."""
+        return [
+            each
+            for seed in range(self.count)
+            for cc in VARIANTS
+            for each in (
+                self.still(cc, seed),
+                *((self.still(cc, seed, marks=False),) if cc in _MARKED else ()),
+                self.still(cc, seed, per_group=MANY),
+                self.apart(cc, seed),
+                self.moved(cc, seed),
+            )
+        ]
+
+    def found(self, runs: Runs) -> pd.DataFrame:
+        """Return one row for each variant and seed: ``cc``, ``seed`` and the keys of `PANELS`."""
+        changes, half = {**self.testbed.changes, **self.changes}, self.length_ns // 2
+        place = {run.scenario.hash: number for number, run in enumerate(runs)}
+        lost = updates.lost(runs, half).set_index("run")["value"]
+        again = updates.sent_again(runs, clos.EVERY_NS).set_index("run")["value"]
+        later, updated = (_described(runs, from_ns) for from_ns in (half, clos.EVERY_NS))
+        queues = runs.queues[(runs.queues["link"] == MEETINGS[0])]
+        rows = []
+        for cc in VARIANTS:
+            for seed in sorted({run.scenario.seed for run in runs}):
+
+                def at(scenario: Scenario) -> int:
+                    return place[scenario.with_(**changes).hash]
+
+                still, many = at(self.still(cc, seed)), at(self.still(cc, seed, per_group=MANY))
+                unmarked = at(self.still(cc, seed, marks=False)) if cc in _MARKED else still
+                moved, apart = at(self.moved(cc, seed)), at(self.apart(cc, seed))
+                rows.append(
+                    {
+                        "cc": cc,
+                        "seed": seed,
+                        "queue": 100 * _mean_queue(queues, still, runs[still].scenario, half) / (1000 * LARGE),
+                        "drops": lost[still],
+                        "unmarked": lost[unmarked],
+                        "filled": 100 * later["gbps"][still] / evenness.line_gbps(runs[still].scenario),
+                        "variation": 100 * later["variation"][still],
+                        "scaled": _percent(later["gbps"][many], later["gbps"][still]),
+                        "cost": 100 - _percent(updated["gbps"][moved], updated["gbps"][apart]),
+                        "again": again[moved],
+                    }
+                )
+        return pd.DataFrame(rows)
+
+    def stats(self, found: pd.DataFrame, value: str, variants: Iterable[str] = VARIANTS) -> pd.DataFrame:
+        """Return the means of a quantity by variant."""
+        return means(found, "cc", value).loc[list(variants)]
+
+    def measure(self, runs: Runs) -> dict[str, Measured]:
+        """Measure the rows of the table."""
+        found = self.found(runs)
+        one = {cc: self.stats(found, "drops", [cc]) for cc in VARIANTS}
+        others = [cc for cc in VARIANTS if cc != "cubic"]
+        cost, again = self.stats(found, "cost"), self.stats(found, "again")
+        variation = {cc: self.stats(found, "variation", [cc]) for cc in VARIANTS}
+        return {
+            "reactive": Measured.by_case(one["cubic"]),
+            "proactive": Measured.by_case(self.stats(found, "drops", others)),
+            "by-marks": Measured.by_case(self.stats(found, "unmarked", ["dctcp"])),
+            "by-feedback": Measured.by_case(self.stats(found, "unmarked", ["nuftcp"])),
+            "fills": Measured.by_case(self.stats(found, "filled")),
+            "oscillates": Measured({f"over {cc}": difference(variation["cubic"], variation[cc]) for cc in others}),
+            "bloat": Measured.by_case(self.stats(found, "queue", ["cubic"])),
+            "no-bloat": Measured.by_case(self.stats(found, "queue", others)),
+            "scales": Measured.by_case(self.stats(found, "scaled")),
+            "aware": Measured(_pairs(cost)),
+            "aware-again": Measured(_pairs(again)),
+        }
+
+    def table(self, runs: Runs) -> pd.DataFrame:
+        """Return the means of all quantities, a column for each variant."""
+        mean = self.found(runs).drop(columns="seed").groupby("cc").mean().loc[list(VARIANTS)].T
+        names = {name: label.replace("\n", " ") for name, (label, _) in PANELS.items()}
+        return mean.rename(index=names).round(1)
+
+    def plot(self, runs: Runs) -> Figure:
+        """Draw each quantity by variant."""
+        found = self.found(runs)
+        with figures.style():
+            figure = figures.Drawing(figsize=(10.4, 4.4), layout="constrained")
+            axes = figure.subplots(2, 4).ravel()
+            for ax, (name, (label, wide)) in zip(axes, PANELS.items(), strict=True):
+                mean = self.stats(found, name)
+                error = np.array([mean["mean"] - mean["low"], mean["high"] - mean["mean"]])
+                colors = [figures.look(cc).color for cc in VARIANTS]
+                ax.bar(range(len(mean)), mean["mean"], color=colors, yerr=error, error_kw={"linewidth": 0.8})
+                ax.set_xticks(range(len(mean)), [figures.look(cc).label for cc in VARIANTS])
+                ax.set(ylabel=label, yscale="symlog" if wide else "linear")
+                ax.tick_params(axis="x", labelsize=7)
+                ax.grid(axis="x", visible=False)
+        return figure
+
+
+def _counted(scenario: Scenario) -> Scenario:
+    """Return a scenario whose packets are counted on the shared lines only, because it is long."""
+    fields = {"count": list(SHARED), "bin": f"{_BIN_MS} ms", "tcp": "none", "acks": False, "counters": False}
+    return scenario.with_(**{f"probes.{name}": value for name, value in fields.items()})
+
+
+def _pairs(stats: pd.DataFrame) -> dict[str, float]:
+    """Return by how much updates hit each variant more than the one that is more aware of them (Table 3)."""
+    pairs = (("dctcp", "nuftcp"), ("cubic", "dctcp"), ("bbr", "dctcp"))
+    return {f"{more} over {less}": difference(stats.loc[[more]], stats.loc[[less]]) for more, less in pairs}
+
+
+def _percent(part: float, whole_of_it: float) -> float:
+    """Return a part in percent; NaN of nothing."""
+    return 100 * part / whole_of_it if whole_of_it else math.nan
+
+
+def _described(runs: Runs, from_ns: int) -> pd.DataFrame:
+    return evenness.evenness(runs, from_ns, MEETINGS).set_index("run")
+
+
+def _mean_queue(queues: pd.DataFrame, number: int, scenario: Scenario, from_ns: int) -> float:
+    """Return the mean length of the shared queue of a run from an instant on, in bytes; empty bins count as 0."""
+    width = scenario.probes.bin
+    first, last = from_ns // width, scenario.limit // width
+    of = queues[(queues["run"] == number) & (queues["bin"] >= first) & (queues["bin"] < last)]
+    return float(of["mean_B"].sum()) / (last - first)
