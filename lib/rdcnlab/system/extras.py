@@ -9,6 +9,7 @@ from rdcnlab.fields.errors import RunError
 
 #: Extras and dependency groups by name: the part of rdcnlab that needs it, and its modules.
 _EXTRAS = {
+    "cluster": ("A cluster", ("distributed", "dask_jobqueue")),
     "models": ("The classifier of TCP variants", ("keras", "tensorflow")),
     "ns3": ("The engine ns3", ("ns3",)),
     "site": ("The web site", ("sphinx", "myst_nb", "pydata_sphinx_theme")),
@@ -21,7 +22,7 @@ def require(extra: str) -> None:
 
     Parameters
     ----------
-    extra : {'models', 'sdn', 'site', 'ns3'}
+    extra : {'cluster', 'models', 'sdn', 'site', 'ns3'}
         Name of the extra, or of the group, in ``pyproject.toml``.
     """
     user, modules = _EXTRAS[extra]
