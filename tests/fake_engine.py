@@ -20,6 +20,8 @@ from rdcnlab.engines import SCHEMAS, Outcome, Progress, RunError
 from rdcnlab.scenario import BYPASS, DARK, Scenario
 
 FAILS, DIES, CRASHES, SLEEPS = 1001, 1002, 1003, 1004
+#: From this seed on a run takes `TAKES_S`.
+TAKES, TAKES_S = 2000, 3.0
 
 
 class FakeEngine:
@@ -48,6 +50,13 @@ class FakeEngine:
             except KeyboardInterrupt:
                 (Path(os.environ["FAKE_MARK"]) / "cleaned").touch()
                 raise
+        mark = os.environ.get("FAKE_MARK")
+        if scenario.seed >= TAKES and mark:
+            (Path(mark) / f"begun-{scenario.seed}").touch()
+            time.sleep(TAKES_S)
+        if mark:
+            with (Path(mark) / "made").open("a") as made:
+                made.write(f"{scenario.seed} {core}\n")
         return Outcome(tables(scenario), {"core": core})
 
 

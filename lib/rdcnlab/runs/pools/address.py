@@ -109,7 +109,7 @@ class Link:
             if not Path(name).is_file():
                 raise InputError.of("cluster", name, "a scheduler file that exists; dask scheduler writes it")
             self._make = lambda timeout: Client(scheduler_file=name, timeout=timeout, set_as_default=False)
-        elif _ADDRESS.fullmatch(name):
+        elif _ADDRESS.fullmatch(name) and slurm is None:
             self._make = lambda timeout: Client(name, timeout=timeout, set_as_default=False)
         else:
             raise InputError.of("cluster", name, _ALLOWED)

@@ -94,6 +94,7 @@ class ClusterPool:
     def __init__(self, cluster: Cluster, store: Store, *, wall_limit_s: float, patience_s: float = 600.0) -> None:
         self.store, self.wall_limit_s, self.patience_s = store, wall_limit_s, patience_s
         self.link = Link(cluster)
+        self.given_up: RunError | None = None
 
     def run(self, scenarios: Sequence[Scenario]) -> Iterator[Done]:
         """Run scenarios, each on the next free thread of a worker.
@@ -103,8 +104,10 @@ class ClusterPool:
         InputError
             No worker is fit; the error names each and what differs.
         RunError
-            There was no worker, or no scheduler, for too long.
+            There was no worker, or no scheduler, for too long. Later calls do not wait again.
         """
+        if self.given_up is not None:
+            raise self.given_up
         yield from _Running(self, scenarios).results()
 
     def close(self) -> None:
@@ -200,10 +203,11 @@ class _Running:
         if unfit and len(unfit) == len(machines) and without > _UNFIT_S:
             raise _joined(unfit)
         if without > self.pool.patience_s:
-            raise RunError(
+            self.pool.given_up = RunError(
                 f"the cluster {self.pool.link.name} had no worker that can be used for {self.pool.patience_s:g} s; "
                 "finished runs are kept"
             )
+            raise self.pool.given_up
         if not machines and not self.told and without > _LOOK_S:
             self.told = True
             notice(f"the cluster {self.pool.link.name} has no workers yet; start some with: dask worker ADDRESS")
@@ -357,7 +361,11 @@ class _Running:
         )
         self.busy.clear()
         self.machines.clear()
-        self.pool.link.renew(patience_s)
+        try:
+            self.pool.link.renew(patience_s)
+        except RunError as error:
+            self.pool.given_up = error
+            raise
         self.looked, self.served, self.told = float("-inf"), time.monotonic(), False
 
 
