@@ -11,6 +11,14 @@ from collections import Counter
 from pathlib import Path
 
 
+def without_rdcnlab(directory: Path) -> str:
+    """Return a search path on which rdcnlab seems not to be installed."""
+    package = directory / "without" / "rdcnlab"
+    package.mkdir(parents=True, exist_ok=True)
+    (package / "__init__.py").write_text("raise ModuleNotFoundError(\"No module named 'rdcnlab'\", name='rdcnlab')\n")
+    return os.pathsep.join([str(package.parent), os.environ.get("PYTHONPATH", "")])
+
+
 class Machine:
     """A worker with an empty home, and its process."""
 
@@ -66,13 +74,12 @@ class Machines:
         return f"tcp://127.0.0.1:{self.port}"
 
     def start(self) -> None:
-        """Start the scheduler. It has nothing of ours: rdcnlab need not be installed where it runs."""
+        """Start the scheduler. rdcnlab need not be installed where it runs."""
         command = [sys.executable, "-m", "dask", "scheduler", "--host", "127.0.0.1", "--port", str(self.port)]
-        kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         with (self.directory / "scheduler.log").open("a") as log:
             self.scheduler = subprocess.Popen(
                 [*command, "--no-dashboard"], cwd=self.directory, stdout=log, stderr=log, start_new_session=True,
-                env={**kept, "TMPDIR": str(self.directory)},
+                env={**os.environ, "PYTHONPATH": without_rdcnlab(self.directory), "TMPDIR": str(self.directory)},
             )  # fmt: skip
 
     def kill_scheduler(self) -> None:

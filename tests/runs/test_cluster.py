@@ -22,7 +22,7 @@ from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
 from tests.conftest import wait_for
 from tests.fake_engine import CRASHES, DIES, FAILS, SLEEPS, TAKES
-from tests.runs.machines import Machines
+from tests.runs.machines import Machines, without_rdcnlab
 
 pytest.importorskip("distributed")
 pytestmark = pytest.mark.usefixtures("fake_engine")
@@ -193,11 +193,7 @@ def test_a_worker_with_another_engine_is_left_out(
 
 
 def test_a_worker_without_rdcnlab_says_so(cluster: Machines, store: Store, two_flows: Scenario, tmp_path: Path) -> None:
-    """A package that cannot be imported is in the way of the installed one."""
-    package = tmp_path / "without" / "rdcnlab"
-    package.mkdir(parents=True)
-    (package / "__init__.py").write_text("raise ModuleNotFoundError(\"No module named 'rdcnlab'\", name='rdcnlab')")
-    cluster.add("without", PYTHONPATH=str(package.parent))
+    cluster.add("without", PYTHONPATH=without_rdcnlab(tmp_path))
     with pytest.raises(InputError, match=r"cluster\.tcp://.*\.rdcnlab: 'none' is not allowed"):
         campaign([two_flows], store=store, cluster=cluster.address, progress=False)
 
