@@ -19,7 +19,7 @@ from rdcnlab.analysis.tables import RECEIVER, SENDER, targets
 from rdcnlab.engines import SCHEMAS, Outcome, Progress, RunError
 from rdcnlab.scenario import BYPASS, DARK, Scenario
 
-FAILS, DIES, CRASHES, SLEEPS = 1001, 1002, 1003, 1004
+FAILS, DIES, CRASHES, SLEEPS, ORPHANED = 1001, 1002, 1003, 1004, 1005
 #: From this seed on a run takes `TAKES_S`.
 TAKES, TAKES_S = 2000, 3.0
 
@@ -43,6 +43,9 @@ class FakeEngine:
             os.kill(os.getpid(), signal.SIGKILL)
         if scenario.seed == CRASHES:
             raise KeyError("a fault of ours")
+        if scenario.seed == ORPHANED:
+            os.kill(os.getppid(), signal.SIGKILL)
+            time.sleep(60)
         if scenario.seed == SLEEPS:
             (Path(os.environ["FAKE_MARK"]) / str(os.getpid())).touch()
             try:

@@ -29,9 +29,7 @@ def test_machines_without_a_compiler_make_the_same_bytes(two_flows: Scenario, tm
     cluster = Machines(tmp_path / "machines")
     try:
         machines = [cluster.add(name, PATH=path) for name in ("one", "two")]
-        asked = [
-            two_flows.with_(size="1 MiB", cc="bbr", seed=seed, **{"probes.capture": ["r1"]}) for seed in range(4)
-        ]
+        asked = [two_flows.with_(size="1 MiB", cc="bbr", seed=seed, **{"probes.capture": ["r1"]}) for seed in range(4)]
         stores = [Store(tmp_path / name, shipped=Shipped(tmp_path / "none")) for name in ("here", "there")]
         here = campaign(asked, store=stores[0], workers=1, progress=False)
         there = campaign(asked, store=stores[1], cluster=cluster.address, progress=False)

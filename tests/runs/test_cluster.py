@@ -21,7 +21,7 @@ from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
 from tests.conftest import wait_for
-from tests.fake_engine import CRASHES, DIES, FAILS, SLEEPS, TAKES
+from tests.fake_engine import CRASHES, DIES, FAILS, ORPHANED, SLEEPS, TAKES
 from tests.runs.machines import Machines, without_rdcnlab
 
 pytest.importorskip("distributed")
@@ -132,6 +132,18 @@ def test_a_worker_dies_and_another_comes(
     assert second.made == Counter([TAKES, 3, TAKES + 1])
     assert sorted(run.scenario.seed for run in store) == sorted(seeds)
     assert f"the worker {'tcp://'}" in capfd.readouterr().err
+
+
+def test_a_run_that_takes_its_workers_with_it_fails_at_last(
+    cluster: Machines, store: Store, two_flows: Scenario
+) -> None:
+    """Dask's nanny starts the worker again each time. The other runs are not affected."""
+    cluster.add("one", "--nanny")
+    asked = [two_flows.with_(seed=seed) for seed in (1, ORPHANED, 2)]
+    with pytest.raises(CampaignError, match="3 workers vanished while they ran this") as caught:
+        campaign(asked, store=store, cluster=cluster.address, progress=False)
+    assert [failure.scenario.seed for failure in caught.value.failures] == [ORPHANED]
+    assert made(cluster) == Counter([1, 2])
 
 
 def test_the_scheduler_starts_again(cluster: Machines, store: Store, two_flows: Scenario) -> None:

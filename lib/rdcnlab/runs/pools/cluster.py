@@ -188,9 +188,17 @@ class _Running:
         if machine.fit:
             again = f"; {len(runs)} of its runs start again" if runs else ""
             notice(f"the worker {machine.address} has gone{again}")
-        for index in runs:
-            self.vanished[index] += 1
-        self.waiting.extendleft(reversed(runs))
+        for index in reversed(runs):
+            self._again(index)
+
+    def _again(self, index: int) -> None:
+        """Put a scenario whose worker vanished first in the queue, unless that has happened to it too often."""
+        self.vanished[index] += 1
+        if self.vanished[index] < _MOST_VANISHED:
+            self.waiting.appendleft(index)
+        else:
+            reason = f"{_MOST_VANISHED} workers vanished while they ran this; it may need more memory than they have"
+            self.refused.append(Done(index, RunError(reason)))
 
     def _check_patience(self) -> None:
         """Raise an error if there has been no fit worker for too long."""
@@ -299,11 +307,8 @@ class _Running:
             self.waiting.appendleft(task.index)
         elif problem is not None:
             return Done(task.index, RunError(str(problem)))
-        elif self.vanished[task.index] >= _MOST_VANISHED:
-            reason = f"{_MOST_VANISHED} workers vanished while they ran this; they may have too little memory"
-            return Done(task.index, RunError(reason))
         else:
-            self.waiting.appendleft(task.index)
+            self._again(task.index)
         return None
 
     def _stored(self, task: _Task, answer: dict[str, Any]) -> RunError | None:
@@ -335,12 +340,10 @@ class _Running:
             error = failed
         finally:
             task.future.release()
-        if isinstance(error, KilledWorker):
-            self.vanished[task.index] += 1
-            return None, None
         if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "rdcnlab":
             return None, InputError.of(f"{_field(task.machine)}.rdcnlab", "none", "the version that is installed here")
-        if isinstance(error, OSError | TimeoutError):
+        # of Dask, if a worker that comes back under its old address vanishes again and again
+        if isinstance(error, KilledWorker | OSError | TimeoutError):
             return None, None
         return None, RunError(f"{type(error).__name__}: {error} (on {task.machine.address})")
 

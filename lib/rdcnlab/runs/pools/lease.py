@@ -16,6 +16,8 @@ import sys
 import time
 from collections.abc import Iterator
 
+#: Begin of the names of leases; the number of the core follows.
+NAME = "rdcnlab-core-"
 #: Seconds between two attempts while all cores are taken.
 _AGAIN_S = 0.2
 
@@ -51,7 +53,7 @@ def taken(core: int) -> socket.socket | None:
     """Take the lease of a core and return it; None if another process has it. Closing it gives the lease back."""
     name = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     try:
-        name.bind(f"\0rdcnlab-core-{core}")
+        name.bind(f"\0{NAME}{core}")
     except OSError as error:
         name.close()
         if error.errno != errno.EADDRINUSE:

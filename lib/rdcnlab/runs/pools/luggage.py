@@ -63,8 +63,8 @@ class Luggage:
     ----------
     builds : dict of str to Build
         Builds by their places.
-    compilers : dict of str to str
-        What each compiler of the builds says of itself; their scripts are one of the builds.
+    scripts : str
+        Place of the build with the scripts of compilers; empty if there is none.
     environment : dict of str to str
         Environment variables for the processes that use the builds.
     """
@@ -98,8 +98,8 @@ def packed(scenarios: Iterable[Scenario]) -> Luggage:
         for directory in directories:
             place = str(directory.relative_to(cache()))
             if place not in builds:
-                builds[place] = _packed(place, directory)
-    scripts = _scripts(compilers)
+                builds[place] = build_of(place, directory)
+    scripts = scripts_of(compilers)
     if compilers:
         builds[scripts.place] = scripts
     return Luggage(builds, scripts.place if compilers else "", environment)
@@ -139,7 +139,8 @@ def environment(luggage_environment: Mapping[str, str], scripts: str) -> dict[st
     return {**os.environ, **luggage_environment, **own}
 
 
-def _packed(place: str, directory: Path) -> Build:
+def build_of(place: str, directory: Path) -> Build:
+    """Return the build in a directory, for a place in the cache."""
     files = sorted(path for path in directory.iterdir() if path.is_file())
     return Build(place, tuple(_file(path.name, os.access(path, os.X_OK), path.read_bytes()) for path in files))
 
@@ -148,7 +149,8 @@ def _file(name: str, program: bool, content: bytes) -> File:
     return File(name, program, zlib.compress(content, 6))
 
 
-def _scripts(compilers: Mapping[str, str]) -> Build:
+def scripts_of(compilers: Mapping[str, str]) -> Build:
+    """Return scripts that answer ``--version`` as compilers do, by the compilers' names."""
     files = tuple(_file(name, True, _script(name, words).encode()) for name, words in sorted(compilers.items()))
     digest = hashlib.sha256(repr(sorted(compilers.items())).encode()).hexdigest()
     return Build(f"made-with/{digest[:16]}", files)
