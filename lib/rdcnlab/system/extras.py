@@ -17,6 +17,11 @@ _EXTRAS = {
 }
 
 
+def installed(extra: str) -> bool:
+    """Return whether all modules of an extra are installed."""
+    return not _lacking(extra)
+
+
 def require(extra: str) -> None:
     """Raise RunError with the command that installs an extra if its modules are missing.
 
@@ -26,7 +31,10 @@ def require(extra: str) -> None:
         Name of the extra, or of the group, in ``pyproject.toml``.
     """
     user, modules = _EXTRAS[extra]
-    lacking = [name for name in modules if find_spec(name) is None]
-    if lacking:
+    if _lacking(extra):
         packages = f"package{'s' if len(modules) > 1 else ''} {' and '.join(modules)}"
         raise RunError(f"{user} needs the Python {packages}; install with: make {extra}")
+
+
+def _lacking(extra: str) -> list[str]:
+    return [name for name in _EXTRAS[extra][1] if find_spec(name) is None]
