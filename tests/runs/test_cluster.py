@@ -94,6 +94,14 @@ def test_a_failure_comes_back_with_its_log(
         assert log.read_text() == "what went on\n"
 
 
+def test_a_client_of_dask_stays_open(shared: Machines, store: Store, two_flows: Scenario) -> None:
+    from distributed import Client
+
+    with Client(shared.address, set_as_default=False) as client:
+        assert len(campaign([two_flows], store=store, cluster=client, progress=False)) == 1
+        assert client.status == "running"
+
+
 def in_background(work: Callable[[], object]) -> Callable[[], None]:
     """Start a function in a thread; the result waits for it, and raises its error."""
     errors: list[BaseException] = []

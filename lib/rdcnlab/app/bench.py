@@ -206,7 +206,7 @@ def _simulated(core: int) -> Iterator[Row]:
 def _pools() -> Iterator[Row]:
     """Yield how long pools take to start, and what two workers of a cluster are worth."""
     empty, asked = two_flows("1 B"), [two_flows("1 GiB").with_(seed=seed) for seed in range(8)]
-    measured = {"local": partial(bench_cluster.start, empty, cluster=False)}
+    measured: dict[str, Callable[[], float]] = {"local": partial(bench_cluster.start, empty, cluster=False)}
     if extras.installed("cluster"):
         measured["cluster"] = partial(bench_cluster.start, empty, cluster=True)
     best = _best(measured)

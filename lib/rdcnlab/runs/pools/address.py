@@ -48,7 +48,7 @@ class Link:
         extras.require("cluster")
         self._owned: list[Any] = []
         self._make: Callable[[float], Any]
-        self.name = ""
+        self.name, self.is_queued = "", False
         self.client: Any = None
         if isinstance(cluster, str | Path):
             self._by_name(str(cluster))
@@ -104,6 +104,7 @@ class Link:
         if slurm is not None and int(slurm[1]):
             self._by_object(_slurm(name, int(slurm[1])))
             self._owned.insert(0, self._cluster)
+            self.is_queued = True
             return
         if Path(name).suffix == ".json":
             if not Path(name).is_file():

@@ -9,6 +9,7 @@ in one place at a time, and a run is lost only together with its worker or with 
 from __future__ import annotations
 
 import contextlib
+import math
 import pickle
 import time
 from collections import Counter, deque
@@ -28,6 +29,8 @@ from rdcnlab.system.progress import notice
 
 #: Seconds between two looks at the workers.
 _LOOK_S = 1.0
+#: Seconds to wait for a worker, or for a scheduler that has gone.
+_PATIENCE_S = 600.0
 #: Seconds without a fit worker after which it is an error that all that came are unfit.
 _UNFIT_S = 10.0
 #: Number of workers that may vanish with the same scenario before it counts as failed.
@@ -80,8 +83,9 @@ class ClusterPool:
         Where results are stored.
     wall_limit_s : float
         Wall-clock limit of one run in seconds.
-    patience_s : float
-        Seconds to wait for a worker, or for a scheduler that has gone, before giving up.
+    patience_s : float, optional
+        Seconds to wait for a worker, or for a scheduler that has gone, before giving up; by default 600. Then jobs of
+        SLURM may wait in their queue without a limit.
 
     Raises
     ------
@@ -91,9 +95,11 @@ class ClusterPool:
         The extra ``cluster`` is not installed.
     """
 
-    def __init__(self, cluster: Cluster, store: Store, *, wall_limit_s: float, patience_s: float = 600.0) -> None:
-        self.store, self.wall_limit_s, self.patience_s = store, wall_limit_s, patience_s
+    def __init__(self, cluster: Cluster, store: Store, *, wall_limit_s: float, patience_s: float | None = None) -> None:
+        self.store, self.wall_limit_s = store, wall_limit_s
         self.link = Link(cluster)
+        self.patience_s = _PATIENCE_S if patience_s is None else patience_s
+        self.workers_within_s = math.inf if patience_s is None and self.link.is_queued else self.patience_s
         self.given_up: RunError | None = None
 
     def run(self, scenarios: Sequence[Scenario]) -> Iterator[Done]:
@@ -131,7 +137,7 @@ class _Running:
         self.refused: list[Done] = []
         # one scenario for each engine and kind of switch: what is examined before a worker gets runs
         examples = {_engine_of(scenario): scenario for scenario in self.scenarios}.values()
-        self.luggage = luggage.packed(self.scenarios[:1] and examples)
+        self.luggage = luggage.packed(examples)
         self.examples = [{"scenario": each.to_dict(), "facts": facts.facts(each)} for each in examples]
         self.settings = {"environment": dict(self.luggage.environment), "scripts": self.luggage.scripts}
         self.looked = float("-inf")
@@ -146,12 +152,12 @@ class _Running:
                     self._look()
                     self._hand_out()
                     task = self._next()
+                    done = None if task is None else self._result(task)
                 except (_Lost, OSError, TimeoutError, CancelledError):
                     self._reconnect()
                     continue
                 yield from self.refused
                 self.refused.clear()
-                done = None if task is None else self._result(task)
                 if done is not None:
                     yield done
         finally:
@@ -210,15 +216,16 @@ class _Running:
         unfit = [machine.problem for machine in machines if machine.problem is not None]
         if unfit and len(unfit) == len(machines) and without > _UNFIT_S:
             raise _joined(unfit)
-        if without > self.pool.patience_s:
+        if without > self.pool.workers_within_s:
             self.pool.given_up = RunError(
-                f"the cluster {self.pool.link.name} had no worker that can be used for {self.pool.patience_s:g} s; "
-                "finished runs are kept"
+                f"the cluster {self.pool.link.name} had no worker that can be used for "
+                f"{self.pool.workers_within_s:g} s; finished runs are kept"
             )
             raise self.pool.given_up
         if not machines and not self.told and without > _LOOK_S:
             self.told = True
-            notice(f"the cluster {self.pool.link.name} has no workers yet; start some with: dask worker ADDRESS")
+            how = "SLURM starts them" if self.pool.link.is_queued else "start some with: dask worker ADDRESS"
+            notice(f"the cluster {self.pool.link.name} has no workers yet; {how}")
 
     def _examined(self, machine: _Machine, answer: dict[str, Any]) -> None:
         """Take a worker into service, send it what it lacks, or leave it out."""
@@ -307,6 +314,8 @@ class _Running:
             self.waiting.appendleft(task.index)
         elif problem is not None:
             return Done(task.index, RunError(str(problem)))
+        elif self.pool.link.is_lost:
+            self.waiting.appendleft(task.index)  # no worker vanished; `_reconnect` comes next
         else:
             self._again(task.index)
         return None
