@@ -4,15 +4,18 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
 from rdcnlab.engines.kernel import build
+from rdcnlab.fields.errors import InputError
 from rdcnlab.runs.campaign import campaign
 from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
+from rdcnlab.system import places
 from tests.runs.machines import Machines
 
 pytest.importorskip("distributed")
@@ -52,3 +55,26 @@ def test_machines_without_a_compiler_make_the_same_bytes(two_flows: Scenario, tm
         assert (cache / kernel.directory.name / "linux").read_bytes() == kernel.linux.read_bytes()
         # nothing was built there: a build leaves a log, and a source on the machine leaves a note
         assert not [*cache.glob("*.log"), *cache.glob("source-*")]
+
+
+def test_a_machine_with_other_patches_is_named(two_flows: Scenario, tmp_path: Path) -> None:
+    """Nothing is built and nothing is run: the worker says which kernel it would run."""
+    tree = tmp_path / "tree"
+    for name in ("kernel-patches", "lib"):
+        shutil.copytree(places.tree() / name, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
+    with (tree / "kernel-patches" / "config").open("a") as config:
+        config.write("CONFIG_DUMMY=y\n")
+    cluster = Machines(tmp_path / "machines")
+    try:
+        machine = cluster.add(
+            "other", PYTHONPATH=os.pathsep.join([str(tree / "lib"), os.environ.get("PYTHONPATH", "")])
+        )
+        store = Store(tmp_path / "here", shipped=Shipped(tmp_path / "none"))
+        kernel = build.identity(hz=two_flows.engine.hz)[:16]
+        with pytest.raises(
+            InputError, match=rf"cluster\.tcp://.*\.kernel: [0-9a-f]{{16}} is not allowed; allowed: {kernel}, as here"
+        ):
+            campaign([two_flows], store=store, cluster=cluster.address, progress=False)
+    finally:
+        cluster.end()
+    assert not [*(machine.home / "cache" / "rdcnlab" / "kernels").glob("*.log")]
