@@ -26,7 +26,7 @@ from tests.fake_engine import CRASHES, DIES, FAILS, ORPHANED, SLEEPS, TAKES
 from tests.runs.machines import Machines, without_rdcnlab
 
 pytest.importorskip("distributed")
-pytestmark = pytest.mark.usefixtures("fake_engine")
+pytestmark = [pytest.mark.usefixtures("fake_engine"), pytest.mark.slow]
 
 
 @pytest.fixture
@@ -215,7 +215,7 @@ def test_a_worker_with_another_engine_is_left_out(
 
 
 def test_a_worker_without_rdcnlab_says_so(cluster: Machines, store: Store, two_flows: Scenario, tmp_path: Path) -> None:
-    cluster.add("without", PYTHONPATH=without_rdcnlab(tmp_path))
+    cluster.add("bare", PYTHONPATH=without_rdcnlab(tmp_path))
     with pytest.raises(InputError, match=r"cluster\.tcp://.*\.rdcnlab: 'none' is not allowed"):
         campaign([two_flows], store=store, cluster=cluster.address, progress=False)
 
@@ -269,7 +269,8 @@ def test_jobs_of_slurm_are_workers(
     programs = tmp_path / "bin"
     programs.mkdir()
     start = f"""#!/bin/sh
-setsid sh "$1" >>{tmp_path}/job.log 2>&1 &
+cp "$1" {tmp_path}/job.sh # as SLURM does: dask-jobqueue removes its file
+setsid sh {tmp_path}/job.sh >>{tmp_path}/job.log 2>&1 &
 echo Submitted batch job $!
 """
     for name, script in {"sbatch": start, "scancel": '#!/bin/sh\nkill -- -"$1"\n'}.items():
