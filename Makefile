@@ -12,16 +12,19 @@ SCRIPTS := $(shell grep -l "^.!/bin/sh" tools/*)
 INSIDE := lib/rdcnlab/engines/kernel/inside
 
 .DEFAULT_GOAL := help
-.PHONY: help setup kernel models sdn ns3 demo test soak check reproduce site p4 lab image clean
+.PHONY: help setup kernel cluster models sdn ns3 demo test soak check reproduce site p4 lab image clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 setup: ## Install everything and build the kernel
-	@tools/setup models sdn ns3 site dev
+	@tools/setup cluster models sdn ns3 site dev
 
 kernel: ## Install what every command needs, and build the kernel
 	@tools/setup
+
+cluster: ## Install Dask, which only campaigns on many machines need
+	@tools/install cluster
 
 sdn: ## Install os-ken, which only the controller of switch: ovs needs
 	@tools/install sdn

@@ -19,7 +19,9 @@ from rdcnlab.analysis.tables import RECEIVER, SENDER, targets
 from rdcnlab.engines import SCHEMAS, Outcome, Progress, RunError
 from rdcnlab.scenario import BYPASS, DARK, Scenario
 
-FAILS, DIES, CRASHES, SLEEPS = 1001, 1002, 1003, 1004
+FAILS, DIES, CRASHES, SLEEPS, ORPHANED = 1001, 1002, 1003, 1004, 1005
+#: With this seed and the nine after it a run takes `TAKES_S`.
+TAKES, TAKES_S = 2000, 3.0
 
 
 class FakeEngine:
@@ -41,6 +43,9 @@ class FakeEngine:
             os.kill(os.getpid(), signal.SIGKILL)
         if scenario.seed == CRASHES:
             raise KeyError("a fault of ours")
+        if scenario.seed == ORPHANED:
+            os.kill(os.getppid(), signal.SIGKILL)
+            time.sleep(60)
         if scenario.seed == SLEEPS:
             (Path(os.environ["FAKE_MARK"]) / str(os.getpid())).touch()
             try:
@@ -48,6 +53,13 @@ class FakeEngine:
             except KeyboardInterrupt:
                 (Path(os.environ["FAKE_MARK"]) / "cleaned").touch()
                 raise
+        mark = os.environ.get("FAKE_MARK")
+        if TAKES <= scenario.seed < TAKES + 10 and mark:
+            (Path(mark) / f"begun-{scenario.seed}").touch()
+            time.sleep(TAKES_S)
+        if mark:
+            with (Path(mark) / "made").open("a") as made:
+                made.write(f"{scenario.seed} {core}\n")
         return Outcome(tables(scenario), {"core": core})
 
 

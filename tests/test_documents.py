@@ -13,6 +13,7 @@ import shlex
 import shutil
 import signal
 import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from rdcnlab.app.cli import main
 from rdcnlab.papers.claims import ItemClaims
 from rdcnlab.scenario import Scenario, described
 from tests.conftest import TWO_FLOWS
+from tests.runs.machines import Machines
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted(
@@ -41,6 +43,7 @@ _NOT_HERE = {
     "make": "its target is checked to exist",
     "docker": "needs Docker",
     ".venv/bin/uv": "changes the lock file",
+    "dask": "a cluster of this test is used instead",
     "cd": "is part of the line before",
 }
 
@@ -84,6 +87,22 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake_engine: None) -> 
     monkeypatch.setenv("RDCNLAB_STORE", str(tmp_path / "runs"))
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def cluster(here: Path) -> Iterator[Callable[[], str]]:
+    """A function that starts a cluster with one worker, and returns its address."""
+    started: list[Machines] = []
+
+    def start() -> str:
+        pytest.importorskip("distributed")
+        started.append(Machines(here / "machines"))
+        started[-1].add("worker")
+        return started[-1].address
+
+    yield start
+    for machines in started:
+        machines.end()
 
 
 def write_files(document: Path, folder: Path) -> None:
@@ -135,7 +154,9 @@ def test_python(document: Path, here: Path) -> None:
 
 
 @pytest.mark.parametrize(("document", "block"), of("sh bash"))
-def test_commands(document: Path, block: Block, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands(
+    document: Path, block: Block, here: Path, monkeypatch: pytest.MonkeyPatch, cluster: Callable[[], str]
+) -> None:
     write_files(document, here)
     targets = set(re.findall(r"^([a-z0-9]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     for line in block.text.splitlines():
@@ -147,6 +168,8 @@ def test_commands(document: Path, block: Block, here: Path, monkeypatch: pytest.
                 assert set(words[1:]) <= targets, line
             elif words[0] not in _NOT_HERE:
                 assert words[0].endswith("rdcnlab"), f"{line}: a command that this test does not know"
+                if "--cluster" in words:
+                    words[words.index("--cluster") + 1] = cluster()
                 run(words[1:], here, monkeypatch)
 
 

@@ -124,6 +124,23 @@ def test_bad_input_ends_with_two(here: Path, rdcnlab: Run, arguments: tuple[str,
     assert not (here / "runs").exists()
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "s.yaml", "--cluster", "somewhere"),
+        ("run", "s.yaml", "--cluster", "10.0.0.1:8786", "--workers", "2"),
+        ("reproduce", "aykurt/fig4", "--cluster", "missing.json"),
+    ],
+)
+def test_a_cluster_that_is_none_ends_with_two(here: Path, rdcnlab: Run, arguments: tuple[str, ...]) -> None:
+    pytest.importorskip("distributed")
+    done = rdcnlab(*arguments)
+    assert done.returncode == 2, done
+    assert "Traceback" not in done.stderr
+    assert "is not allowed; allowed: " in done.stderr
+    assert not (here / "runs").exists()
+
+
 def test_score_and_report_without_any_run(here: Path, rdcnlab: Run) -> None:
     done = rdcnlab("score", "aykurt", "--json")
     assert done.returncode == 0, done.stderr

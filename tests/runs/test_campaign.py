@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +13,7 @@ from rdcnlab.fields.errors import InputError
 from rdcnlab.runs.campaign import CampaignError, campaign, lookup
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
+from tests.conftest import alive, wait_for
 from tests.fake_engine import CRASHES, DIES, FAILS, SLEEPS
 
 pytestmark = pytest.mark.usefixtures("fake_engine")
@@ -102,25 +101,6 @@ def test_the_parents_end_ends_the_workers(tmp_path: Path, two_flows: Scenario, n
     store = Store(root)
     assert sorted(run.scenario.seed for run in store) == [1, 2]
     assert not list((root / ".work").iterdir())
-
-
-def alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return Path(f"/proc/{pid}/stat").read_text().split(")")[-1].split()[0] != "Z"
-
-
-def wait_for(condition: object, limit_s: float = 30) -> object:
-    assert callable(condition)
-    end = time.monotonic() + limit_s
-    while time.monotonic() < end:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.02)
-    raise TimeoutError
 
 
 def test_bad_number_of_workers(store: Store, two_flows: Scenario) -> None:

@@ -38,7 +38,7 @@ def script(name: str) -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("extra", ["models", "ns3"])
+@pytest.mark.parametrize("extra", ["cluster", "models", "ns3"])
 def test_an_extra_that_is_not_there_names_the_command_that_installs_it(
     extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

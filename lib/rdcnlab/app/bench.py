@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rdcnlab.app import packet_cost
+from rdcnlab.app import bench_cluster, packet_cost
 from rdcnlab.engines import Outcome
 from rdcnlab.engines.kernel import KernelEngine, build, cores
 from rdcnlab.engines.kernel.checks import native
@@ -29,6 +29,7 @@ from rdcnlab.runs.campaign import campaign
 from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
+from rdcnlab.system import extras
 
 ROUNDS, FEWER_ROUNDS = 5, 3
 #: Payload of a frame of 9000 B.
@@ -96,6 +97,7 @@ def measure() -> Iterator[Row]:
         yield row("two workers over one", _scaling(), "", at_least=1.7)
     else:
         yield row("two workers over one: there is only one core", None, "")
+    yield from _pools()
     yield from scoring()
 
 
@@ -199,6 +201,25 @@ def _simulated(core: int) -> Iterator[Row]:
     yield row("ns3: data packets a second, set-up not", speed, "1/s")
     yield row("kernel: data packets a second, same scenario", kernel, "1/s")
     yield row("kernel over ns3", kernel / speed, "")
+
+
+def _pools() -> Iterator[Row]:
+    """Yield how long pools take to start, and what two workers of a cluster are worth."""
+    empty, asked = two_flows("1 B"), [two_flows("1 GiB").with_(seed=seed) for seed in range(8)]
+    measured: dict[str, Callable[[], float]] = {"local": partial(bench_cluster.start, empty, cluster=False)}
+    if extras.installed("cluster"):
+        measured["cluster"] = partial(bench_cluster.start, empty, cluster=True)
+    best = _best(measured)
+    yield row("a run in the local pool, without its guest's time", best["local"], "s", at_most=2.0)
+    if "cluster" not in best:
+        yield row("a cluster: Dask is not installed", None, "")
+        return
+    yield row("a run in a new local cluster of Dask, without its guest's time", best["cluster"], "s")
+    if len(cores()) > 1:
+        best = _best({"one": partial(bench_cluster.work, asked[1:], 1), "two": partial(bench_cluster.work, asked, 2)})
+        yield row("two workers of a cluster over one", best["one"] / best["two"], "", at_least=1.7)
+    else:
+        yield row("two workers of a cluster over one: there is only one core", None, "")
 
 
 def _passed(outcome: Outcome) -> int:

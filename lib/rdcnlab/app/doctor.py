@@ -7,6 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,11 @@ from rdcnlab.engines.kernel.traffic import quic
 from rdcnlab.engines.ns3 import build as ns3
 from rdcnlab.fields.errors import RdcnlabError, RunError
 from rdcnlab.scenario import Scenario
-from rdcnlab.system import places
+from rdcnlab.system import extras, places
 
-#: For scenarios with ``switch: bmv2`` or ``ovs``, QUIC or ``engine: ns3``, and for those who change P4 programs.
-_OPTIONAL = ("bmv2", "p4c", "ovs", "quic", "ns3")
+#: For scenarios with ``switch: bmv2`` or ``ovs``, QUIC or ``engine: ns3``, for those who change P4 programs, and for
+#: campaigns on many machines.
+_OPTIONAL = ("bmv2", "p4c", "ovs", "quic", "ns3", "cluster")
 
 
 #: Two flows that share a link. This small scenario uses everything that a run needs from a guest.
@@ -63,6 +65,7 @@ def examine(*, run: bool = False) -> list[dict[str, Any]]:
         ("ovs", _ovs),
         ("quic", _quic),
         ("ns3", _ns3),
+        ("cluster", _cluster),
     ]
     if run:
         checks.append(("trial run", _trial))
@@ -178,3 +181,9 @@ def _p4c() -> tuple[bool, str, str]:
     if found is None:
         return False, "missing: p4c-bm2-ss; only changing p4/ needs it", bmv2_install.WHERE
     return True, found, ""
+
+
+def _cluster() -> tuple[bool, str, str]:
+    if not extras.installed("cluster"):
+        return False, "missing: Dask; only --cluster needs it", "make cluster"
+    return True, f"Dask {metadata.version('distributed')}", ""

@@ -72,7 +72,7 @@ class Answer:
 
 def tuned(
     objective: Objective, *, run: bool = True, made: Predictor | None = None, store: Store | None = None,
-    workers: int | None = None, length_s: int | None = None, progress: bool = True,
+    workers: int | None = None, cluster: Any = None, length_s: int | None = None, progress: bool = True,
 ) -> Answer:  # fmt: skip
     """Propose thresholds for an objective, and verify them by a run.
 
@@ -84,7 +84,7 @@ def tuned(
         Whether to run the proposal.
     made : Predictor, optional
         The model; by default the shipped one.
-    store, workers, progress
+    store, workers, cluster, progress
         As for `campaign`.
     length_s : int, optional
         Length of the run in s; by default that of the paper profile for this RTT.
@@ -107,7 +107,7 @@ def tuned(
     if run:
         asked = scenario(setting_of(proposal.setting), length_s=length_s)
         buffer = {f"network.links.{sharing.LINK}.buffer": f"{round(objective.buffer_kB)} kB"}
-        runs = campaign([asked.with_(**buffer)], workers=workers, store=store, progress=progress)
+        runs = campaign([asked.with_(**buffer)], workers=workers, cluster=cluster, store=store, progress=progress)
         (seen,) = (row for _, row in sharing.outcomes(runs).iterrows())
         compared, doubt = proposal.compared(seen), str(seen["doubt"])
     return Answer(objective, proposal, compared, doubt, _suggested(made, objective, proposal))

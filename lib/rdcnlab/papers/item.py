@@ -205,11 +205,14 @@ class Item(Frozen, abc.ABC):
         """The claims that the paper makes in this item."""
         return claims.paper(self.paper).item(self.id)
 
-    def run(self, *, workers: int | None = None, store: Store | None = None, progress: bool = True) -> Runs:
+    def run(
+        self, *, workers: int | None = None, cluster: Any = None, store: Store | None = None, progress: bool = True
+    ) -> Runs:
         """Run the scenarios that have no stored run, and return all runs; see `rdcnlab.runs.campaign.campaign`."""
         for extra in self.extras:  # before runs that may take hours
             require(extra)
-        runs = campaign(self.scenarios(), workers=workers, store=store, progress=progress, needs=self.parts_of)
+        how: dict[str, Any] = {"workers": workers, "cluster": cluster, "store": store, "progress": progress}
+        runs = campaign(self.scenarios(), needs=self.parts_of, **how)
         return Runs(tuple(runs), self.parts)
 
     def stored(self, store: Store | None = None) -> Runs | None:
@@ -256,7 +259,9 @@ class Item(Frozen, abc.ABC):
         rows = [{**row, "remark": verdicts.remarks(row)} for row in self.rows(runs)]
         return pd.DataFrame(rows).set_index("claim")[["text", "expected", "measured", "verdict", "remark"]]
 
-    def explain(self, *, workers: int | None = None, store: Store | None = None, progress: bool = True) -> pd.DataFrame:
+    def explain(
+        self, *, workers: int | None = None, cluster: Any = None, store: Store | None = None, progress: bool = True
+    ) -> pd.DataFrame:
         """Run the experiments of the causes, and return the measurement and the verdict of each.
 
         An experiment that rules something out says so in the column ``because``.
@@ -265,7 +270,7 @@ class Item(Frozen, abc.ABC):
         known = {claim.id: claim for claim in self.claims.claims}
         words = {name: iter(self._sentences(claim)) for name, claim in known.items()}
         for cause in self.causes():
-            runs = cause.shown_by.run(workers=workers, store=store, progress=progress)
+            runs = cause.shown_by.run(workers=workers, cluster=cluster, store=store, progress=progress)
             claim = known[cause.claim]
             there = cause.shown_by.measure(runs)[claim.id] if cause.look is None else cause.look(runs)
             rows.append(

@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import os
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,8 @@ from rdcnlab.engines import get_engine
 from rdcnlab.fields.errors import InputError, RdcnlabError, RunError, shown
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
-from rdcnlab.runs.pool import LocalPool, Pool
+from rdcnlab.runs.pools import Pool
+from rdcnlab.runs.pools.local import LocalPool
 from rdcnlab.runs.store import Run, Store
 from rdcnlab.scenario import Scenario
 from rdcnlab.system.progress import bar as progress_bar
@@ -62,6 +63,7 @@ def campaign(
     progress: bool = True,
     wall_limit_s: float = WALL_LIMIT_S,
     pool: Pool | None = None,
+    cluster: Any = None,
     needs: Needs | None = None,
     done: Callable[[Scenario, RunError | None], None] | None = None,
 ) -> Runs:
@@ -81,6 +83,10 @@ def campaign(
         Wall-clock limit of one run in seconds.
     pool : Pool, optional
         Workers to use instead of the local ones.
+    cluster : str, Path, distributed.Client or distributed.deploy.Cluster, optional
+        A Dask cluster whose workers run the scenarios instead of the local ones: the address of its scheduler, such as
+        ``tcp://10.0.0.1:8786``, a scheduler file, ``slurm:N`` for N jobs of SLURM, or an object of Dask. Results are
+        stored here, and are the same bytes.
     needs : callable, optional
         Gives the parts of tables that the run of a scenario must have. A shipped run may lack some of them; then the
         scenario is run here.
@@ -96,8 +102,10 @@ def campaign(
     ------
     CampaignError
         Some runs failed. The error holds the runs that did not fail.
+    InputError
+        There is no such cluster, or none of its workers can be used.
     RunError
-        The engine cannot be prepared.
+        The engine cannot be prepared, or the cluster has gone.
     KeyboardInterrupt
         The user pressed Ctrl-C. Running guests are stopped; finished runs are kept.
     """
@@ -107,13 +115,14 @@ def campaign(
     missing = [scenario for scenario in asked if found[scenario.hash] is None]
     failures: list[Failure] = []
     if missing:
-        _prepare(missing, progress=progress)
-        if pool is None:
-            pool = LocalPool(_cores(workers), store, wall_limit_s=wall_limit_s)
-        with (
-            progress_bar(len(asked), "run", initial=len(asked) - len(missing), shown=progress) as bar,
-            contextlib.closing(pool.run(missing)) as ended,  # type: ignore[type-var]
-        ):
+        with contextlib.ExitStack() as stack:
+            if pool is None:
+                pool = stack.enter_context(_pool(cluster, workers, store, wall_limit_s))
+            _prepare(missing, progress=progress)
+            bar = stack.enter_context(
+                progress_bar(len(asked), "run", initial=len(asked) - len(missing), shown=progress)
+            )
+            ended = stack.enter_context(contextlib.closing(pool.run(missing)))  # type: ignore[type-var]
             for task in ended:
                 scenario = missing[task.index]
                 error = task.error
@@ -182,6 +191,21 @@ def _prepare(scenarios: Sequence[Scenario], *, progress: bool) -> None:
                 bars[0].update(done - bars[0].n)
 
             get_engine(scenario).prepare(scenario, report)
+
+
+@contextlib.contextmanager
+def _pool(cluster: Any, workers: int | None, store: Store, wall_limit_s: float) -> Iterator[Pool]:
+    """Yield the workers of this machine, or those of a cluster."""
+    if cluster is None:
+        yield LocalPool(_cores(workers), store, wall_limit_s=wall_limit_s)
+        return
+    if workers is not None:
+        raise InputError.of("workers", workers, "none together with a cluster, whose workers are started there")
+    # imported here because few campaigns need it, and because of what it imports
+    from rdcnlab.runs.pools.cluster import ClusterPool
+
+    with contextlib.closing(ClusterPool(cluster, store, wall_limit_s=wall_limit_s)) as pool:
+        yield pool
 
 
 def _cores(workers: int | None) -> list[int]:

@@ -36,8 +36,10 @@ def sample(store: Store, count: int, seed: int) -> list[Run]:
     return [run for run in chosen if run is not None]
 
 
-def verify(runs: Sequence[Run], *, workers: int | None = None, progress: bool = True) -> list[dict[str, Any]]:
-    """Run each scenario again, in a temporary store, and compare every table.
+def verify(
+    runs: Sequence[Run], *, workers: int | None = None, cluster: Any = None, progress: bool = True
+) -> list[dict[str, Any]]:
+    """Run each scenario again, on this machine or a cluster, in a temporary store, and compare every table.
 
     Returns
     -------
@@ -49,7 +51,8 @@ def verify(runs: Sequence[Run], *, workers: int | None = None, progress: bool = 
         fresh = Store(Path(directory) / "runs", shipped=Shipped(Path(directory) / "none"))
         failures: dict[str, str] = {}
         try:
-            again = campaign([run.scenario for run in runs], workers=workers, store=fresh, progress=progress)
+            asked = [run.scenario for run in runs]
+            again = campaign(asked, workers=workers, cluster=cluster, store=fresh, progress=progress)
         except CampaignError as error:
             again = error.runs
             failures = {failure.scenario.hash: failure.error.reason for failure in error.failures}

@@ -29,3 +29,10 @@ def bar(total: int, unit: str, *, initial: int = 0, shown: bool = True) -> Any:
     return tqdm(
         total=total, initial=initial, unit=unit, disable=not shown, mininterval=0.1 if watched else LOG_S, miniters=1
     )
+
+
+def notice(text: str) -> None:
+    """Write a line to standard error, above a progress bar if there is one."""
+    from tqdm import tqdm
+
+    tqdm.write(f"rdcnlab: {text}", file=sys.stderr)

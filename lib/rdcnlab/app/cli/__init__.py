@@ -17,7 +17,7 @@ import yaml
 
 from rdcnlab.app.cli import kernel as cli_kernel
 from rdcnlab.app.cli import tune as cli_tune
-from rdcnlab.app.cli.tools import Json, Output, parse_seeds, show
+from rdcnlab.app.cli.tools import Cluster, Json, Output, parse_seeds, show
 from rdcnlab.fields.errors import InputError, RdcnlabError
 from rdcnlab.runs.campaign import WALL_LIMIT_S, HintWarning, campaign
 from rdcnlab.runs.store import Store
@@ -65,6 +65,7 @@ def run(
     profile: ProfileName = "paper",
     switch: Annotated[str | None, typer.Option(help="Another switch: ocs, bmv2, ovs or linux.")] = None,
     workers: Workers = None,
+    cluster: Cluster = None,
     wall_limit: Annotated[float, typer.Option(min=1, help="Seconds after which a run is given up.")] = WALL_LIMIT_S,
     as_json: Json = False,
 ) -> None:
@@ -77,7 +78,9 @@ def run(
     asked = [base] if seeds is None else [base.with_(seed=seed) for seed in parse_seeds(seeds)]
     with warnings.catch_warnings(record=True) as hints:
         warnings.simplefilter("always", HintWarning)
-        flows = campaign(asked, workers=workers, wall_limit_s=wall_limit, progress=sys.stderr.isatty()).flows
+        watched = sys.stderr.isatty()
+        runs = campaign(asked, workers=workers, cluster=cluster, wall_limit_s=wall_limit, progress=watched)
+    flows = runs.flows
     flows["goodput_Gbps"] = flows["received_B"] * 8e-9 / flows["fct_s"]
     columns = ["seed", "flow", "cc", "size_B", "finished", "fct_s", "goodput_Gbps", "retransmits", "timeouts"]
     show(json.loads(flows[columns].to_json(orient="records")), as_json)
@@ -109,6 +112,7 @@ def reproduce(
     names: Names = None,
     profile: ProfileName = "quick",
     workers: Workers = None,
+    cluster: Cluster = None,
     parameter: Annotated[
         list[str] | None,
         typer.Option("--parameter", "-p", metavar="NAME=VALUE", help="Change a parameter."),
@@ -131,7 +135,7 @@ def reproduce(
             show(scorecard.card(item.rows), False, item.name)
             typer.echo("\n".join(str(path) for path in (item.notebook, *item.figures)) + "\n")
 
-    done = execute(kinds, parameters, output, workers=workers, progress=not as_json, ended=ended)
+    done = execute(kinds, parameters, output, workers=workers, cluster=cluster, progress=not as_json, ended=ended)
     if as_json:
         show([row for item in done for row in item.rows], True)
     elif len(done) > 1:
@@ -241,6 +245,7 @@ def verify(
     sample: Annotated[int, typer.Option(min=1, help="How many stored runs to run again.")] = 3,
     seed: Annotated[int, typer.Option(help="A different seed chooses different runs.")] = 0,
     workers: Workers = None,
+    cluster: Cluster = None,
     as_json: Json = False,
 ) -> None:
     """Run stored scenarios again and compare bytes."""
@@ -249,7 +254,7 @@ def verify(
     runs = verification.sample(Store(), sample, seed)
     if not runs:
         raise InputError.of("--sample", sample, "0, because no run is stored")
-    rows = verification.verify(runs, workers=workers, progress=sys.stderr.isatty())
+    rows = verification.verify(runs, workers=workers, cluster=cluster, progress=sys.stderr.isatty())
     show(rows, as_json)
     if not all(row["same"] for row in rows):
         raise typer.Exit(1)

@@ -16,6 +16,13 @@ from rich.table import Table
 from rdcnlab.fields.errors import InputError
 
 Json = Annotated[bool, typer.Option("--json", help="Print rows as JSON.")]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Run on the workers of a Dask cluster: its address such as tcp://host:8786, a scheduler file, or slurm:N.",
+    ),
+]
 Output = Annotated[Path, typer.Option(help="Directory for what is written.")]
 
 

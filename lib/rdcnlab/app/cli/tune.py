@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rdcnlab.app.cli.tools import Json, show
+from rdcnlab.app.cli.tools import Cluster, Json, show
 from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.units import DURATION, RATE, SIZE, Quantity
 
@@ -30,6 +30,7 @@ def buffers(
     share: Annotated[float, typer.Option(help="Wanted share of CUBIC in the throughput, in percent.")] = 50.0,
     weights: Annotated[str, typer.Option(help="Weights of share, delay and drops.")] = "share=1,delay=0.2,drops=0.1",
     run: Annotated[bool, typer.Option("--run/--no-run", help="Run what is proposed.")] = True,
+    cluster: Cluster = None,
     as_json: Json = False,
 ) -> None:
     """Propose ECN and drop thresholds for DCTCP and CUBIC in one buffer, and run them: predicted beside measured."""
@@ -43,7 +44,7 @@ def buffers(
         share,
         parse_weights(weights),
     )
-    answer = tuned(asked, run=run, progress=not as_json)
+    answer = tuned(asked, run=run, cluster=cluster, progress=not as_json)
     show(answer.rows(), as_json)
     if as_json:
         return

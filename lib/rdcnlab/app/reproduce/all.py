@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from multiprocessing import get_context
@@ -20,7 +21,8 @@ from rdcnlab.app.reproduce.display import Display
 from rdcnlab.app.reproduce.plan import Job, plan, work
 from rdcnlab.fields.errors import RdcnlabError, RunError
 from rdcnlab.papers.item import Item
-from rdcnlab.runs.campaign import campaign
+from rdcnlab.runs.campaign import WALL_LIMIT_S, campaign
+from rdcnlab.runs.pools import Pool
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
 from rdcnlab.system.extras import require
@@ -73,6 +75,7 @@ def reproduce(
     output: Path,
     *,
     workers: int | None = None,
+    cluster: Any = None,
     progress: bool = True,
     ended: Callable[[Reproduced], None] | None = None,
 ) -> list[Reproduced]:
@@ -91,6 +94,8 @@ def reproduce(
         Directory for ``<paper>/<item>.ipynb`` and its pictures.
     workers : int, optional
         Processes for runs, and processes for notebooks; by default one on every core.
+    cluster : optional
+        A Dask cluster for the runs; see `rdcnlab.campaign`. Then `workers` only counts processes for notebooks.
     progress : bool
         Whether to display the progress.
     ended : callable, optional
@@ -122,11 +127,14 @@ def reproduce(
     # not with max_tasks_per_child, with which this pool may stand still for ever in Python 3.11 (cpython issue 115634)
     pool = ProcessPoolExecutor(min(cores, len(jobs)) or 1, get_context("spawn"), initializer=_leave_ctrl_c)
     waiting: dict[Future[Reproduced], Reproduced] = {}
-    with Display(len(jobs), sum(job.missing for job in jobs), sum(job.work for job in jobs), shown=progress) as display:
+    with (
+        _runs_on(cluster if any(job.missing for job in jobs) else None, store) as runs_on,
+        Display(len(jobs), sum(job.missing for job in jobs), sum(job.work for job in jobs), shown=progress) as display,
+    ):
         try:
             for job in jobs:
                 display.works_on(job.name)
-                made = _run(job, store, workers, display)
+                made = _run(job, store, display, workers=workers, pool=runs_on)
                 if made.error:
                     keep(made)
                     continue
@@ -160,7 +168,7 @@ def execute(asked: _Asked) -> Reproduced:
     return Reproduced(asked.name, notebook=target, figures=_pictures(executed, target), rows=rows)
 
 
-def _run(job: Job, store: Store, workers: int | None, display: Display) -> Reproduced:
+def _run(job: Job, store: Store, display: Display, *, workers: int | None, pool: Pool | None) -> Reproduced:
     """Make the missing runs of a job. An error concerns this item only."""
     begin = time.monotonic()
     made = 0
@@ -177,10 +185,22 @@ def _run(job: Job, store: Store, workers: int | None, display: Display) -> Repro
         for batch in job.batches:
             if batch.missing:
                 needs = batch.shown_by.parts_of
-                campaign(batch.missing, workers=workers, store=store, progress=False, needs=needs, done=done)
+                campaign(batch.missing, workers=workers, pool=pool, store=store, progress=False, needs=needs, done=done)
     except RdcnlabError as error:
         problem = str(error)
     return Reproduced(job.name, runs=made, wall_s=time.monotonic() - begin, error=problem)
+
+
+@contextlib.contextmanager
+def _runs_on(cluster: Any, store: Store) -> Iterator[Pool | None]:
+    """Yield the pool of a cluster for all items; None for the processes of this machine, which each campaign starts."""
+    if cluster is None:
+        yield None
+        return
+    from rdcnlab.runs.pools.cluster import ClusterPool
+
+    with contextlib.closing(ClusterPool(cluster, store, wall_limit_s=WALL_LIMIT_S)) as pool:
+        yield pool
 
 
 def _joined(future: Future[Reproduced], made: Reproduced) -> Reproduced:

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Leases of cores: on a machine, a core has one guest of a cluster at a time.
+
+Several Dask workers on one machine know nothing of each other. So a guest's process takes a name in the kernel's
+abstract name space of sockets, which holds for all users of the machine and needs no file. The kernel gives the name
+back when the process ends, however it ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import socket
+import sys
+import time
+from collections.abc import Iterator
+
+#: Begin of the names of leases; the number of the core follows.
+NAME = "rdcnlab-core-"
+#: Seconds between two attempts while all cores are taken.
+_AGAIN_S = 0.2
+
+
+@contextlib.contextmanager
+def leased() -> Iterator[int]:
+    """Wait for a free core among those that this process may use, pin this process to it, and yield its number."""
+    mine = sorted(os.sched_getaffinity(0))
+    core, name = _first_free(mine)
+    with name:
+        os.sched_setaffinity(0, {core})
+        try:
+            yield core
+        finally:
+            os.sched_setaffinity(0, mine)
+
+
+def _first_free(cores: list[int]) -> tuple[int, socket.socket]:
+    told = False
+    while True:
+        for core in cores:
+            name = taken(core)
+            if name is not None:
+                return core, name
+        if not told:
+            words = ", ".join(map(str, cores))
+            print(f"rdcnlab: all cores of this worker ({words}) have a guest; this run waits", file=sys.stderr)
+            told = True
+        time.sleep(_AGAIN_S)
+
+
+def taken(core: int) -> socket.socket | None:
+    """Take the lease of a core and return it; None if another process has it. Closing it gives the lease back."""
+    name = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    try:
+        name.bind(f"\0{NAME}{core}")
+    except OSError as error:
+        name.close()
+        if error.errno != errno.EADDRINUSE:
+            raise
+        return None
+    return name

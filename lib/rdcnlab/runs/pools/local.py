@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The local pool: one process for each core of this machine, and each runs one scenario at a time."""
+
+from __future__ import annotations
+
+import selectors
+from collections.abc import Iterator, Sequence
+
+from rdcnlab.runs.pools import Done
+from rdcnlab.runs.pools.process import Process, stop_all
+from rdcnlab.runs.store import Store
+from rdcnlab.scenario import Scenario
+
+
+class LocalPool:
+    """Workers on this machine.
+
+    Parameters
+    ----------
+    cores : sequence of int
+        One worker is pinned to each core.
+    store : Store
+        Where results are stored.
+    wall_limit_s : float
+        Wall-clock limit of one run in seconds.
+    """
+
+    def __init__(self, cores: Sequence[int], store: Store, *, wall_limit_s: float) -> None:
+        self.cores, self.store, self.wall_limit_s = tuple(cores), store, wall_limit_s
+
+    def run(self, scenarios: Sequence[Scenario]) -> Iterator[Done]:
+        """Run scenarios, each on the next free worker."""
+        waiting = list(enumerate(scenarios))[::-1]
+        busy: dict[Process, int] = {}
+        idle = [Process(self.store.root, core) for core in self.cores[: len(waiting)]]
+        with selectors.DefaultSelector() as selector:
+            for worker in idle:
+                selector.register(worker.answers, selectors.EVENT_READ, worker)
+            try:
+                while waiting or busy:
+                    while waiting and idle:
+                        worker = idle.pop()
+                        index, scenario = waiting.pop()
+                        busy[worker] = index
+                        worker.give({"scenario": scenario.to_dict(), "wall_limit_s": self.wall_limit_s})
+                    for key, _ in selector.select():
+                        worker = key.data
+                        index = busy.pop(worker)
+                        answer = worker.answer()
+                        if worker.ended:
+                            selector.unregister(worker.answers)
+                            worker.stop()
+                            worker = Process(self.store.root, worker.core)
+                            selector.register(worker.answers, selectors.EVENT_READ, worker)
+                        idle.append(worker)
+                        yield Done(index, answer.error)
+            finally:
+                stop_all([*idle, *busy])

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds that travel: a campaign's own kernel, tools and models go with it to the machines of a cluster.
+
+A machine that gets a build needs neither the kernel's source nor a compiler. The identity of a build names both,
+though. So the processes that run scenarios there are told what the build was made with: the name and checksum of the
+source through ``KERNEL_SOURCE``, and the compiler by a script of its name that only answers ``--version``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import secrets
+import shlex
+import shutil
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from rdcnlab.engines import get_engine
+from rdcnlab.engines.kernel import KernelEngine, build
+from rdcnlab.engines.kernel.build import source, toolchain
+from rdcnlab.engines.ns3 import Ns3Engine
+from rdcnlab.engines.ns3 import build as ns3_build
+from rdcnlab.scenario import Scenario
+
+#: The address of a source that a machine has no need to fetch. Names below .invalid never exist (RFC 2606, Sec. 2).
+_NOWHERE = "https://not-needed.invalid"
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of a build: its name, whether it is a program, and its content, compressed."""
+
+    name: str
+    program: bool
+    content: bytes
+
+
+@dataclass(frozen=True)
+class Build:
+    """A directory of the cache.
+
+    Parameters
+    ----------
+    place : str
+        The directory, relative to the cache, such as ``kernels/a6a274029f5be8d5``. It contains the build's id.
+    files : tuple of File
+        All its files; it has no directories.
+    """
+
+    place: str
+    files: tuple[File, ...]
+
+
+@dataclass(frozen=True)
+class Luggage:
+    """What travels with a campaign.
+
+    Parameters
+    ----------
+    builds : dict of str to Build
+        Builds by their places.
+    scripts : str
+        Place of the build with the scripts of compilers; empty if there is none.
+    environment : dict of str to str
+        Environment variables for the processes that use the builds.
+    """
+
+    builds: Mapping[str, Build]
+    scripts: str
+    environment: Mapping[str, str]
+
+
+def packed(scenarios: Iterable[Scenario]) -> Luggage:
+    """Return the builds that the engines of some scenarios have on this machine; the engines were prepared."""
+    builds: dict[str, Build] = {}
+    compilers: dict[str, str] = {}
+    environment: dict[str, str] = {}
+    replaced = os.environ.get("RDCNLAB_ENGINE")
+    if replaced:
+        environment["RDCNLAB_ENGINE"] = replaced
+    for scenario in scenarios:
+        engine = get_engine(scenario)
+        if isinstance(engine, KernelEngine):
+            kernel = build.build(hz=scenario.engine.hz, stock=engine.stock)
+            directories = [kernel.directory, kernel.tools]
+            compilers["gcc"] = toolchain.compiler()
+            used = source.find(build.cache_root())
+            environment["KERNEL_SOURCE"] = f"{_NOWHERE}/{used.name}#sha256={used.digest}"
+        elif isinstance(engine, Ns3Engine):
+            directories = [ns3_build.make().library.parent]
+            compilers[ns3_build.COMPILER] = ns3_build.compiler()
+        else:
+            directories = []
+        for directory in directories:
+            place = str(directory.relative_to(cache()))
+            if place not in builds:
+                builds[place] = build_of(place, directory)
+    scripts = scripts_of(compilers)
+    if compilers:
+        builds[scripts.place] = scripts
+    return Luggage(builds, scripts.place if compilers else "", environment)
+
+
+def cache() -> Path:
+    """Return the directory of all builds of this machine."""
+    return build.cache_root().parent
+
+
+def lacking(places: Iterable[str]) -> list[str]:
+    """Return the places of builds that this machine does not have."""
+    return [place for place in places if not (cache() / place).is_dir()]
+
+
+def unpack(one: Build) -> None:
+    """Write a build into this machine's cache. It appears there only when it is complete."""
+    target = cache() / one.place
+    part = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    part.mkdir(parents=True)
+    try:
+        for file in one.files:
+            path = part / file.name
+            path.write_bytes(zlib.decompress(file.content))
+            path.chmod(0o755 if file.program else 0o644)
+        # rename() refuses a target that is not empty: another worker on this machine was faster
+        with contextlib.suppress(OSError):
+            part.rename(target)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def environment(luggage_environment: Mapping[str, str], scripts: str) -> dict[str, str]:
+    """Return the environment of a process that uses unpacked builds on this machine."""
+    path = os.environ.get("PATH", os.defpath)
+    own = {"PATH": os.pathsep.join([str(cache() / scripts), path])} if scripts else {}
+    return {**os.environ, **luggage_environment, **own}
+
+
+def build_of(place: str, directory: Path) -> Build:
+    """Return the build in a directory, for a place in the cache."""
+    files = sorted(path for path in directory.iterdir() if path.is_file())
+    return Build(place, tuple(_file(path.name, os.access(path, os.X_OK), path.read_bytes()) for path in files))
+
+
+def _file(name: str, program: bool, content: bytes) -> File:
+    return File(name, program, zlib.compress(content, 6))
+
+
+def scripts_of(compilers: Mapping[str, str]) -> Build:
+    """Return scripts that answer ``--version`` as compilers do, by the compilers' names."""
+    files = tuple(_file(name, True, _script(name, words).encode()) for name, words in sorted(compilers.items()))
+    digest = hashlib.sha256(repr(sorted(compilers.items())).encode()).hexdigest()
+    return Build(f"made-with/{digest[:16]}", files)
+
+
+def _script(name: str, words: str) -> str:
+    return (
+        "#!/bin/sh\n# The compiler of a build that came with a campaign; see rdcnlab.runs.pools.luggage.\n"
+        f'if [ "$*" = --version ]; then echo {shlex.quote(words)}; exit 0; fi\n'
+        f"echo 'this {name} compiles nothing: builds come with the campaign' >&2\nexit 1\n"
+    )

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parcels: what a machine of a cluster sends back about a run. They are plain data, so that any Python can read them.
+
+A worker puts its run in a store of its own, and sends the content; the client puts it in the campaign's store. The
+client writes the tables anew, so that the files are the same bytes whichever version of the library the worker has.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from rdcnlab.engines import SCHEMAS, Outcome
+from rdcnlab.fields.errors import RunError
+from rdcnlab.runs.digest import digests
+from rdcnlab.runs.store import Run, Store, run_id
+from rdcnlab.scenario import Scenario
+
+#: Bytes of each file of a failed run that are sent back, from its end: the end of a log says what happened.
+_END_B = 2**22
+
+Parcel = Mapping[str, Any]
+
+
+def of_run(run: Run) -> dict[str, Any]:
+    """Return a local run of a worker's store as a parcel, and remove the run."""
+    assert isinstance(run.source, Path)
+    provenance = dict(run.provenance)
+    # the client's store writes both
+    files, _ = provenance.pop("files", {}), provenance.pop("identity")
+    parcel = {
+        "provenance": json.dumps(provenance),
+        "digests": dict(run.digests),
+        "tables": {name: (run.source / f"{name}.parquet").read_bytes() for name in run.digests},
+        "files": {name: (run.source / name).read_bytes() for name in files},
+    }
+    shutil.rmtree(run.source)
+    return parcel
+
+
+def of_failure(reason: str, log: Path | None, root: Path) -> dict[str, Any]:
+    """Return a failed run of the store in `root` as a parcel, and remove what it left."""
+    parcel: dict[str, Any] = {"reason": reason, "log": None, "left": {}}
+    if log is None or not log.is_relative_to(root / ".failed"):
+        return parcel
+    directory = root / ".failed" / log.relative_to(root / ".failed").parts[0]
+    for path in sorted(directory.rglob("*")):
+        if path.is_file() and not path.is_symlink():
+            with path.open("rb") as file:
+                file.seek(max(0, path.stat().st_size - _END_B))
+                parcel["left"][str(path.relative_to(directory))] = file.read()
+    shutil.rmtree(directory, ignore_errors=True)
+    return {**parcel, "log": str(log.relative_to(directory))}
+
+
+def store_run(parcel: Parcel, scenario: Scenario, identity: str, store: Store) -> Run:
+    """Store what a worker sent, and return the run.
+
+    Raises
+    ------
+    RunError
+        The tables are not those that the worker made, or the run failed; then its log is kept as that of a local run.
+    """
+    with store.workspace(run_id(scenario, identity)) as directory:
+        inner = directory / "engine"
+        inner.mkdir()
+        if "reason" in parcel:
+            raise _failure(parcel, directory)
+        tables = {
+            name: pq.read_table(io.BytesIO(content), schema=SCHEMAS[name])
+            for name, content in sorted(parcel["tables"].items())
+        }
+        if digests(tables) != parcel["digests"]:
+            raise RunError("the tables that came from the worker are not those that it made")
+        files = {}
+        for name, content in parcel["files"].items():
+            files[name] = inner / name
+            files[name].write_bytes(content)
+        outcome = Outcome(tables, json.loads(parcel["provenance"]), files)
+        return store.put(scenario, identity, outcome, directory)
+
+
+def _failure(parcel: Parcel, directory: Path) -> RunError:
+    for name, content in parcel["left"].items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return RunError(parcel["reason"], directory / parcel["log"] if parcel["log"] else None)

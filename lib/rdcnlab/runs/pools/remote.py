@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a Dask worker does for a campaign: it receives builds, says what it is, and runs scenarios.
+
+A worker asks a process of its own for each run (`rdcnlab.runs.pools.serve`). Such a process stays for the next run, and
+ends a while after the last one. It leases a core for each run. It ends, and its guest with it, when the worker is
+killed, when the worker loses its scheduler, and when the client cancels the run or goes away.
+"""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rdcnlab.runs.pools import facts, luggage, parcel
+from rdcnlab.runs.pools.process import Answer, Process, stop_all
+from rdcnlab.runs.store import Store
+
+#: Seconds between two looks at whether a run is still wanted.
+_LOOK_S = 0.5
+#: Seconds after which a process without work ends. Its start takes about a second, and it keeps 100 MB.
+_IDLE_S = 60.0
+
+
+class Unwanted(Exception):
+    """The run was cancelled; nobody reads this."""
+
+
+def call(order: bytes) -> Any:
+    """Call a function of this module; `order` is its name and its arguments."""
+    name, arguments = pickle.loads(order)
+    functions: dict[str, Callable[..., Any]] = {"admit": admit, "install": install, "work": work}
+    return functions[name](*arguments)
+
+
+def admit(
+    places: list[str], general: Mapping[str, str], asked: list[dict[str, Any]], settings: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Say whether this machine can make the runs of a campaign.
+
+    Parameters
+    ----------
+    places : list of str
+        Places of the campaign's builds; see `rdcnlab.runs.pools.luggage`.
+    general : dict of str to str
+        Facts that do not depend on a scenario; they are compared first.
+    asked : list of dict
+        Scenarios (``scenario``), each with the facts that the client has (``facts``).
+    settings : dict
+        ``environment`` and ``scripts`` of the luggage.
+
+    Returns
+    -------
+    dict
+        ``general``: the general facts of this machine. If these are equal, ``lacking``: places of builds that are not
+        here; if all are here, ``facts`` for each scenario, or the ``reason`` why a scenario cannot run here.
+    """
+    found: dict[str, Any] = {"general": facts.general(), "lacking": luggage.lacking(places)}
+    if found["general"] != general or found["lacking"]:
+        return found
+    task = {"examine": [each["scenario"] for each in asked], "facts": [each["facts"] for each in asked]}
+    answer = _asked(task, settings)
+    if answer.error is not None:
+        return {**found, "reason": answer.error.reason}
+    return {**found, "facts": answer.data["facts"]}
+
+
+def install(builds: list[luggage.Build]) -> None:
+    """Receive builds."""
+    for build in builds:
+        luggage.unpack(build)
+
+
+def work(task: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Run a scenario, and return the parcel with its result; with ``other_engine`` if this is not the right engine."""
+    answer = _asked(task, settings)
+    if answer.error is None:
+        run = Store(_root()).get(answer.data["run"])
+        assert run is not None
+        return parcel.of_run(run)
+    sent = parcel.of_failure(answer.error.reason, answer.error.log, _root())
+    return {**sent, "other_engine": answer.data.get("other_engine", False)}
+
+
+@dataclass
+class _Idle:
+    """Processes without work, by their environment."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    waiting: dict[tuple[tuple[str, str], ...], list[Process]] = field(default_factory=dict)
+
+    def take(self, environment: Mapping[str, str]) -> Process:
+        with self.lock:
+            idle = self.waiting.get(_key(environment), [])
+            while idle:
+                process = idle.pop()
+                if process.process.poll() is None:
+                    return process
+        return Process(_root(), None, environment)
+
+    def give_back(self, process: Process, environment: Mapping[str, str]) -> None:
+        with self.lock:
+            self.waiting.setdefault(_key(environment), []).append(process)
+        timer = threading.Timer(_IDLE_S, self.end, (process, environment))
+        timer.daemon = True
+        timer.start()
+
+    def end(self, process: Process, environment: Mapping[str, str]) -> None:
+        """End a process if it has no work. One that had work meanwhile may end early, which harms nothing."""
+        with self.lock:
+            idle = self.waiting.get(_key(environment), [])
+            if process not in idle:
+                return
+            idle.remove(process)
+        stop_all([process])
+
+
+_IDLE = _Idle()
+
+
+def _key(environment: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(environment.items()))
+
+
+def _asked(task: Mapping[str, Any], settings: Mapping[str, Any]) -> Answer:
+    """Let a process do a task, and stop it if nobody wants the result any more."""
+    environment = luggage.environment(settings["environment"], settings["scripts"])
+    process = _IDLE.take(environment)
+    wanted = _wanted()
+    process.give(task)
+    while not process.answered(_LOOK_S):
+        if not wanted():
+            stop_all([process])
+            raise Unwanted
+    answer = process.answer()
+    if process.ended:
+        process.stop()
+    else:
+        _IDLE.give_back(process, environment)
+    return answer
+
+
+def _wanted() -> Callable[[], bool]:
+    """Return a function that says whether the task of this thread is still wanted, and its worker still works."""
+    from distributed import Status, get_worker
+
+    worker = get_worker()
+    key = worker.get_current_task()
+
+    def wanted() -> bool:
+        task = worker.state.tasks.get(key)
+        return worker.status == Status.running and task is not None and task.state != "cancelled"
+
+    return wanted
+
+
+def _root() -> Path:
+    """Return the directory of this worker's own store. Dask removes it after the worker's end."""
+    from distributed import get_worker
+
+    return Path(get_worker().local_directory) / "rdcnlab"
