@@ -191,6 +191,9 @@ class Tab3(Item):
                 ax.set_xticks(range(len(mean)), [figures.look(cc).label for cc in VARIANTS])
                 ax.set(ylabel=label, yscale="symlog" if wide else "linear")
                 ax.tick_params(axis="x", labelsize=7)
+                top = float(mean["high"].max(skipna=True))
+                # room above the bars; an axis of its own if there is nothing, or no number
+                ax.set(xlim=(-0.6, len(mean) - 0.4), ylim=(0, (1.6 if wide else 1.08) * top if top > 0 else 1))
                 ax.grid(axis="x", visible=False)
         return figure
 
