@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -119,7 +120,8 @@ def parts() -> list[Part]:
 
 def documented(model: type[BaseModel]) -> dict[str, str]:
     """Return what the docstring of a model says of each field (section ``Parameters`` of numpydoc)."""
-    lines = (model.__doc__ or "").split("\n")
+    # without its indentation, which Python 3.13 removes by itself
+    lines = inspect.cleandoc(model.__doc__ or "").split("\n")
     found: dict[str, str] = {}
     names: list[str] = []
     inside = False
@@ -127,7 +129,7 @@ def documented(model: type[BaseModel]) -> dict[str, str]:
         underlined = at + 1 < len(lines) and re.fullmatch(r"\s*-{3,}\s*", lines[at + 1])
         if underlined:
             inside = line.strip() == "Parameters"
-        elif inside and re.match(r"    \S", line) and not line.strip().startswith("---"):
+        elif inside and re.match(r"\S", line) and not line.strip().startswith("---"):
             names = [name.strip() for name in line.partition(" : ")[0].split(",")]
         elif inside and line.strip() and not line.strip().startswith("---"):
             for name in names:

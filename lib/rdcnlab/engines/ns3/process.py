@@ -21,6 +21,8 @@ WORLD = Path(__file__).resolve().parent / "world.py"
 MEMORY_MIB, LEAST_MIB = 4096, 160
 #: Words of errors that memory is the cause of, and what to say.
 OUT_OF_MEMORY = ("bad_alloc", "out of memory", "failed to map segment", "annot allocate memory")
+#: Signals of a process whose stack could not grow: the kernel has no error to return there.
+_BAD_ADDRESS = (signal.SIGSEGV, signal.SIGBUS)
 MORE_MEMORY = "the simulator ran out of memory; give it more with RDCNLAB_NS3_MEMORY (MiB)"
 
 
@@ -94,6 +96,8 @@ def _cause(process: subprocess.Popen[bytes], log: Path) -> str:
     """Return how a process ended that left no outcome, with the last line that it printed."""
     status = process.returncode
     how = f"by {signal.Signals(-status).name}" if status < 0 else f"with status {status}"
+    if -status in _BAD_ADDRESS:
+        how += f", as happens at its limit of memory, {_memory_mib()} MiB; RDCNLAB_NS3_MEMORY gives it more"
     lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
     return f"the simulator ended {how}" + (f": {lines[-1].strip()}" if lines else "")
 
