@@ -197,6 +197,14 @@ def test_what_only_our_switch_can_do_is_refused_elsewhere() -> None:
         plan.check(HYBRID.with_(notify={}, **{"switch.kind": "linux"}))
 
 
+def test_tdtcp_without_a_schedule_is_refused() -> None:
+    flow = {"name": "f", "size": "1 MB", "path": [["1 ms", "green"], ["1 ms", "blue"]]}
+    told = {"network": "aykurt", "flows": [flow], "notify": {}}
+    Scenario.from_dict(told)
+    with pytest.raises(InputError, match=r"transport\.tdtcp.*follows a schedule"):
+        Scenario.from_dict({**told, "transport": {"tdtcp": True}})
+
+
 def test_dilation_is_the_same_network_for_slower_hosts() -> None:
     slow = dilated(HYBRID, 20)
     assert slow.network.hosts[0].rate == 40 * 10**9

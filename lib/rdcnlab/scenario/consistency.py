@@ -179,4 +179,6 @@ def _check_notify(scenario: Scenario, hosts: list[str]) -> None:
     for host in scenario.notify.hosts:
         if host.name not in hosts:
             raise Misfit(f"notify.hosts.{host.name}.name", host.name, f"one of {', '.join(hosts)}")
-    scenario.notifications()
+    if not scenario.notifications() and scenario.transport.tdtcp:
+        # otherwise flows would run as without TDTCP, and nothing would say so
+        raise Misfit("transport.tdtcp", True, "false, if no flow follows a schedule: hosts are told of nothing else")
