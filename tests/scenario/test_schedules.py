@@ -198,7 +198,7 @@ def test_what_only_our_switch_can_do_is_refused_elsewhere() -> None:
 
 
 def test_tdtcp_without_a_schedule_is_refused() -> None:
-    flow = {"name": "f", "size": "1 MB", "path": [["1 ms", "green"], ["1 ms", "blue"]]}
+    flow = {"name": "main", "size": "1 MB", "path": [["1 ms", "green"], ["1 ms", "blue"]]}
     told = {"network": "aykurt", "flows": [flow], "notify": {}}
     Scenario.from_dict(told)
     with pytest.raises(InputError, match=r"transport\.tdtcp.*follows a schedule"):
