@@ -34,7 +34,7 @@ def alive(pid: int) -> bool:
     return Path(f"/proc/{pid}/stat").read_text().split(")")[-1].split()[0] != "Z"
 
 
-def wait_for(condition: object, limit_s: float = 30) -> object:
+def wait_for(condition: object, limit_s: float = 120) -> object:
     assert callable(condition)
     end = time.monotonic() + limit_s
     while time.monotonic() < end:

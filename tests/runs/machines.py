@@ -53,7 +53,7 @@ class Machine:
         if self.process.poll() is None:
             self.process.terminate()
         try:
-            self.process.wait(15)
+            self.process.wait(60)
         except subprocess.TimeoutExpired:
             self.kill()
 
@@ -95,6 +95,6 @@ class Machines:
             worker.end()
         self.scheduler.terminate()
         try:
-            self.scheduler.wait(10)
+            self.scheduler.wait(60)
         except subprocess.TimeoutExpired:
             self.kill_scheduler()

@@ -193,7 +193,7 @@ def test_the_clients_end_ends_the_runs(
     # a client that is killed while it stores leaves work, which the next one removes; here it only waits
     wait_for(lambda: len(list(Store(root))) == 2 and not list((root / ".work").iterdir()))
     parent.send_signal(number)
-    assert parent.wait(20) != 0
+    assert parent.wait(60) != 0
     wait_for(lambda: any((home / "cleaned").exists() for home in homes))
     store = Store(root)
     assert sorted(run.scenario.seed for run in store) == [1, 2]
