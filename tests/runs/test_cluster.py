@@ -171,6 +171,8 @@ def test_the_scheduler_starts_again(cluster: Machines, store: Store, two_flows: 
     assert sorted(run.scenario.seed for run in store) == sorted(seeds)
 
 
+# a run that never ends keeps a core, and runs of two such tests would wait for each other's
+@pytest.mark.alone
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_the_clients_end_ends_the_runs(
     shared: Machines, tmp_path: Path, two_flows: Scenario, number: signal.Signals
