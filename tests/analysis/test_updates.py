@@ -27,7 +27,7 @@ class Given(Runs):
         return 1
 
     def __getattribute__(self, name: str) -> object:
-        if name in ("events", "throughput", "tcp"):
+        if name in ("events", "throughput", "tcp", "queues"):
             return self.given[name]
         if name == "scenarios":
             return pd.DataFrame([{"run": 0, "seed": 5, "cc": "dctcp"}])
@@ -70,6 +70,14 @@ def test_losses_of_queues_are_scaled_to_updates_and_those_of_missing_routes_do_n
     given = Given(events=[{"t_ns": t * 10**9, "event": name} for t, name in enumerate(events)])
     # of the two losses of queues in the 3 s after the first update, one is at the update itself
     assert updates.drops.__wrapped__(given, 10**9, 300, 10**9)["value"].tolist() == [200]
+
+
+def test_the_mean_queue_counts_bins_without_a_row() -> None:
+    # bins of 10 ms until 4 s; from 3 s on there are 100, of which two have a row
+    rows = [(299, "l_n@left", 900), (300, "l_n@left", 500), (399, "l_n@left", 1500), (399, "l_m@left", 7000)]
+    given = Given(queues=[{"bin": place, "link": link, "mean_B": mean} for place, link, mean in rows])
+    assert given.scenario.probes.bin == 10**7
+    assert updates.mean_queue.__wrapped__(given, "l_n@left", 3 * 10**9)["value"].tolist() == [20]
 
 
 def samples(**values: list[float]) -> pd.DataFrame:

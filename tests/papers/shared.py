@@ -5,6 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+import pytest
+
+from rdcnlab.fields.errors import InputError
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.store import Store
@@ -25,3 +28,10 @@ def judged(item: Item, store: Store, unclaimed: Collection[str] = ()) -> Runs:
     assert {name.removesuffix(" was") for name in item.measure(runs)} <= known
     assert list(item.score(runs).columns) == ["text", "expected", "measured", "verdict", "remark"]
     return runs
+
+
+def refused(kind: type[Item], parameters: dict[str, object], field: str, allowed: str) -> None:
+    """Check that an item refuses parameters, and that the error names the field and what is allowed."""
+    with pytest.raises(InputError) as caught:
+        kind(**parameters)
+    assert any(problem.field == field and allowed in problem.allowed for problem in caught.value.problems), caught.value

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -49,6 +49,8 @@ LOOKS: dict[str, Look] = {
     "bursts": Look("UDP bursts", "#009E73", "^"),
     "single": Look("single flow", "#555555", "x"),
 }
+#: Colours and markers of variants whose own ones another variant of the figure has.
+_FURTHER = (("#000000", "*"), ("#F0E442", "p"), ("#999999", "h"))
 #: The colour of reference lines: what a paper states, a line rate, a fair share.
 REFERENCE = "#888888"
 
@@ -56,6 +58,19 @@ REFERENCE = "#888888"
 def look(name: str) -> Look:
     """Return the look of a variant or role. Unknown names are grey, so a new variant can be drawn without a change."""
     return LOOKS.get(name, Look(name, "#555555", "."))
+
+
+def looks(names: Iterable[str]) -> dict[str, Look]:
+    """Return the looks of variants that are in one figure, where no two have the same colour or the same marker."""
+    found: dict[str, Look] = {}
+    further = iter(_FURTHER)
+    for name in names:
+        usual = look(name)
+        if any(usual.color == each.color or usual.marker == each.marker for each in found.values()):
+            color, marker = next(further)
+            usual = Look(usual.label, color, marker)
+        found[name] = usual
+    return found
 
 
 def shades(count: int) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -99,47 +100,47 @@ def drops(runs: Runs, from_ns: int, intervals: int, width_ns: int) -> pd.DataFra
     intervals, width_ns : int
         Number and width of the intervals that the count is scaled to.
     """
-    events = runs.events
-    lost = events[events["event"].isin(_QUEUE_LOSSES) & (events["t_ns"] >= from_ns)]
-    counts = lost.groupby("run").size().reindex(range(len(runs)), fill_value=0)
+    counts = _lost(runs, from_ns)
     spans = np.array([(run.scenario.limit - from_ns) / width_ns for run in runs])
-    return _labelled(
-        pd.DataFrame({"run": range(len(runs)), "value": counts.to_numpy(dtype=float) * intervals / spans}), runs
-    )
+    return counts.assign(value=counts["value"] * intervals / spans)
 
 
 @for_each_run
 def lost(runs: Runs, from_ns: int = 0) -> pd.DataFrame:
     """Count the packets that queues lose in each run, from an instant on."""
-    events = runs.events
-    counts = events[events["event"].isin(_QUEUE_LOSSES) & (events["t_ns"] >= from_ns)].groupby("run").size()
-    counts = counts.reindex(range(len(runs)), fill_value=0)
-    return _labelled(pd.DataFrame({"run": range(len(runs)), "value": counts.to_numpy(dtype=float)}), runs)
+    return _lost(runs, from_ns)
 
 
 @for_each_run
 def sent_again(runs: Runs, from_ns: int = 0) -> pd.DataFrame:
     """Count the segments that all flows together send again in each run, from an instant on."""
     events = runs.events
-    counts = events[(events["event"] == "retransmit") & (events["t_ns"] >= from_ns)].groupby("run").size()
-    counts = counts.reindex(range(len(runs)), fill_value=0)
-    return _labelled(pd.DataFrame({"run": range(len(runs)), "value": counts.to_numpy(dtype=float)}), runs)
+    return _each(events[(events["event"] == "retransmit") & (events["t_ns"] >= from_ns)].groupby("run").size(), runs)
 
 
 @for_each_run
 def came_ahead(runs: Runs) -> pd.DataFrame:
     """Count the segments that arrive while an earlier one is missing, in each run; needs ``probes.counters``."""
-    counts = reordering.counters(runs, (_AHEAD,))[_AHEAD]
-    return _labelled(pd.DataFrame({"run": range(len(runs)), "value": counts.to_numpy(dtype=float)}), runs)
+    return _each(reordering.counters(runs, (_AHEAD,))[_AHEAD], runs)
 
 
 @for_each_run
 def duplicates(runs: Runs) -> pd.DataFrame:
     """Count the ACKs that reach senders and acknowledge nothing new, in each run; needs ``probes.acks``."""
     events = runs.events
-    counts = events[events["event"] == "duplicates"].groupby("run")["value"].sum()
-    counts = counts.reindex(range(len(runs)), fill_value=0)
-    return _labelled(pd.DataFrame({"run": range(len(runs)), "value": counts.to_numpy(dtype=float)}), runs)
+    return _each(events[events["event"] == "duplicates"].groupby("run")["value"].sum(), runs)
+
+
+@for_each_run
+def mean_queue(runs: Runs, link: str, from_ns: int) -> pd.DataFrame:
+    """Return the mean length of a link's queue in B in each run, from an instant on; bins without a row count as 0."""
+    bins = [(from_ns // run.scenario.probes.bin, run.scenario.limit // run.scenario.probes.bin) for run in runs]
+    queues = runs.queues[runs.queues["link"] == link]
+    parts = [
+        queues.loc[(queues["run"] == number) & queues["bin"].between(first, last - 1), "mean_B"].sum() / (last - first)
+        for number, (first, last) in enumerate(bins)
+    ]
+    return _each(pd.Series(parts), runs)
 
 
 def payload_share(scenario: Scenario) -> float:
@@ -209,6 +210,17 @@ def change_of_means(samples: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame
     """
     first, second = (of.groupby(["cc", "seed"])["value"].mean() for of in (samples, others))
     return (100 * (first / second - 1).abs()).rename("value").dropna().reset_index()
+
+
+def _lost(runs: Runs, from_ns: int) -> pd.DataFrame:
+    events = runs.events
+    return _each(events[events["event"].isin(_QUEUE_LOSSES) & (events["t_ns"] >= from_ns)].groupby("run").size(), runs)
+
+
+def _each(counts: pd.Series[Any], runs: Runs) -> pd.DataFrame:
+    """Return a count of each run, which is 0 where a run is missing, with seed and variant."""
+    values = counts.reindex(range(len(runs)), fill_value=0).to_numpy(dtype=float)
+    return _labelled(pd.DataFrame({"run": range(len(runs)), "value": values}), runs)
 
 
 def _by_share(points: pd.DataFrame) -> pd.DataFrame:

@@ -133,8 +133,11 @@ class Item(Frozen, abc.ABC):
 
     def scenarios(self) -> list[Scenario]:
         """Return all scenarios that must be run, with the changes of the column and the item's `changes` applied."""
-        changes = {**self.testbed.changes, **self.changes}
-        return [scenario.with_(**changes) for scenario in self.points()]
+        return [self.asked(scenario) for scenario in self.points()]
+
+    def asked(self, scenario: Scenario) -> Scenario:
+        """Return a scenario as it is run: with the changes of the column and the item's `changes`."""
+        return scenario.with_(**{**self.testbed.changes, **self.changes})
 
     @abc.abstractmethod
     def plot(self, runs: Runs) -> Figure:

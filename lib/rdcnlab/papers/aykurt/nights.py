@@ -252,8 +252,7 @@ class Nights(Item):
         return means(pd.concat(parts), "case", "fct_s").reindex(list(_THERE))
 
     def _asked(self, scenarios: list[Scenario]) -> set[str]:
-        changes = {**self.testbed.changes, **self.changes}
-        return {scenario.with_(**changes).hash for scenario in scenarios}
+        return {self.asked(scenario).hash for scenario in scenarios}
 
 
 #: How mechanisms are drawn: what is whole in blue, what lacks a step in warm colours.

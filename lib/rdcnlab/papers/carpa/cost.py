@@ -120,14 +120,12 @@ class Cost(Item):
         """Return ``ratio`` of each point, with ``seed``, the fields of `Place`, and whether it was ``drawn``."""
         total = rerouting.aggregate(runs, runs[0].scenario.probes.bin)
         mbps = total[total["t_s"] >= _FROM_S].groupby("run")["mbps"].mean()
-        changes = {**self.testbed.changes, **self.changes}
         known = {run.scenario.hash: float(mbps.get(number, math.nan)) for number, run in enumerate(runs)}
         rows = []
         for seed in sorted({run.scenario.seed for run in runs}):
             for number, place in enumerate(self.places(seed)):
                 moved, still = (
-                    known[self.scenario(each, seed).with_(**changes).hash]
-                    for each in (place, place._replace(period_s=None))
+                    known[self.asked(self.scenario(each, seed)).hash] for each in (place, place._replace(period_s=None))
                 )
                 row = {"rtt_s": place.rtt_ms / 1e3, "extra_s": place.extra_ms / 1e3, "drawn": number >= len(self.grid)}
                 rows.append({"seed": seed, **place._asdict(), **row, "ratio": moved / still})

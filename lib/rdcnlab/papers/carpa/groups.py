@@ -73,9 +73,8 @@ class Grouped(Item):
 
     def cases(self, runs: Runs) -> dict[int, Runs]:
         """Return the runs of each case."""
-        changes = {**self.testbed.changes, **self.changes}
         seeds = sorted({run.scenario.seed for run in runs})
-        asked = {case: {self.scenario(case, seed).with_(**changes).hash for seed in seeds} for case in self.values}
+        asked = {case: {self.asked(self.scenario(case, seed)).hash for seed in seeds} for case in self.values}
         return {case: runs.select(functools.partial(_is_one_of, hashes)) for case, hashes in asked.items()}
 
     def drops(self, runs: Runs) -> pd.DataFrame:

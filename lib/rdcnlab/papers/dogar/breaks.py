@@ -15,7 +15,7 @@ from rdcnlab.analysis.measured import Measured, difference, means
 from rdcnlab.fields.quantities import Listed
 from rdcnlab.fields.units import NS_PER_MS, NS_PER_S
 from rdcnlab.papers.dogar import clos
-from rdcnlab.papers.dogar.clos import MEETINGS, SHARED, Variants
+from rdcnlab.papers.dogar.clos import MEETINGS, Variants
 from rdcnlab.papers.item import Cause, Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import LINKS, Part
@@ -120,16 +120,15 @@ class Breaks(Item):
 
     def kept(self, runs: Runs) -> pd.DataFrame:
         """Return what each run carries in % of that without updates: ``cc, seed, kind, interval_s, value``."""
-        changes = {**self.testbed.changes, **self.changes}
         rates = evenness.evenness(runs, self.settle_ns, MEETINGS).set_index("run")["gbps"]
         known = {run.scenario.hash: float(rates[number]) for number, run in enumerate(runs)}
         rows = []
         for seed in sorted({run.scenario.seed for run in runs}):
             for cc in self.chosen:
-                still = known[self.still(cc, seed).with_(**changes).hash]
+                still = known[self.asked(self.still(cc, seed)).hash]
                 for interval in self.intervals:
                     for kind in KINDS:
-                        moved = known[self.at(cc, interval, kind, seed).with_(**changes).hash]
+                        moved = known[self.asked(self.at(cc, interval, kind, seed)).hash]
                         row = {"cc": cc, "seed": seed, "kind": kind, "interval_s": interval}
                         rows.append({**row, "value": 100 * moved / still if still else math.nan})
         return pd.DataFrame(rows)
@@ -181,7 +180,7 @@ class Breaks(Item):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw what each variant keeps over the time between updates, for both kinds."""
-        kept = self.kept(runs)
+        kept, looks = self.kept(runs), figures.looks(self.chosen)
         ends = 1000 * min(self.intervals) / 1.5, 1000 * max(self.intervals) * 1.5
         with figures.style():
             figure, axes = figures.panels(1, len(KINDS), width=3.6, height=3.0)
@@ -189,12 +188,10 @@ class Breaks(Item):
                 ax.set(xscale="log", xlim=ends)
                 for cc in self.chosen:
                     of = kept[(kept["cc"] == cc) & (kept["kind"] == kind)]
-                    mean, look = means(of, "interval_s", "value").reset_index(), figures.look(cc)
-                    # TDTCP and BBR have one colour elsewhere, where they never meet
-                    color = "black" if cc == "tdtcp" else look.color
+                    mean, look = means(of, "interval_s", "value").reset_index(), looks[cc]
                     x = 1000 * mean["interval_s"]
-                    ax.plot(x, mean["mean"], marker=look.marker, markersize=4, color=color, label=look.label)
-                    ax.fill_between(x, mean["low"], mean["high"], color=color, alpha=0.2, linewidth=0)
+                    ax.plot(x, mean["mean"], marker=look.marker, markersize=4, color=look.color, label=look.label)
+                    ax.fill_between(x, mean["low"], mean["high"], color=look.color, alpha=0.2, linewidth=0)
                 figures.reference(ax, BROKEN, f"{BROKEN:.0f} %")
                 ax.set(title=f"{kind} updates", xlabel="time between updates [ms]", ylim=(0, 105))
             axes[0, 0].set_ylabel("throughput\n[% of that without updates]")
@@ -203,8 +200,5 @@ class Breaks(Item):
 
 
 def _counted(scenario: Scenario) -> Scenario:
-    """Return a scenario that only counts what its flows carry; they start within a millisecond."""
-    fields = {"count": list(SHARED), "tcp": "none", "acks": False, "counters": False}
-    return scenario.with_(
-        **{f"probes.{name}": value for name, value in fields.items()}, **{"jitter.start": clos.STARTS_NS}
-    )
+    # flows start within a millisecond, so that seeds differ without updates, too
+    return clos.counted(scenario, jitter__start=clos.STARTS_NS)

@@ -141,6 +141,15 @@ def still(
     return _scenario(variant, seed, ways, 0, buffer_kB, given, length_ns, 0).with_(**{"jitter.start": STARTS_NS})
 
 
+def counted(scenario: Scenario, **changes: Any) -> Scenario:
+    """Return a scenario whose packets are only counted, on the links of `SHARED`, because it is long.
+
+    Changes are as in `Scenario.with_`, with ``__`` in place of dots.
+    """
+    fields = {"count": list(SHARED), "tcp": "none", "acks": False, "counters": False}
+    return scenario.with_(**{f"probes__{name}": value for name, value in fields.items()}, **changes)
+
+
 @functools.lru_cache(maxsize=1024)
 def _scenario(
     variant: str,

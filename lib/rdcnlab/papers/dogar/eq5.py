@@ -71,7 +71,6 @@ class Eq5(Item):
 
         ``window`` and ``longest``, the longest queue of the ends where data enter, are in units of c t.
         """
-        changes = {**self.testbed.changes, **self.changes}
         place = {run.scenario.hash: number for number, run in enumerate(runs)}
         data = runs.queues[runs.queues["link"].astype(str).str.endswith("@left")]
         longest = data.groupby("run")["max_B"].max()
@@ -81,7 +80,7 @@ class Eq5(Item):
             unit = bounds.capacity(RATE, rtt / 1e6)
             for window in self.windows:
                 for seed in sorted({run.scenario.seed for run in runs}):
-                    run = place[self.scenario(window, rtt, seed).with_(**changes).hash]
+                    run = place[self.asked(self.scenario(window, rtt, seed)).hash]
                     row = {"rtt_us": rtt, "window": window, "seed": seed}
                     rows.append({**row, "longest": longest.get(run, 0) / unit, "drops": float(lost.get(run, 0))})
         return pd.DataFrame(rows)

@@ -75,16 +75,15 @@ class Fig2(Experiment):
 
     def lost(self, runs: Runs) -> pd.DataFrame:
         """Return what updates cost: ``cc``, ``seed``, ``interval_s`` and ``value``, in % of the throughput."""
-        changes = {**self.testbed.changes, **self.changes}
         rates = updates.throughput(runs, self.width_ns, self.from_ns)
         total = rates.groupby(["run", "interval"])["value"].sum().groupby("run").mean()
         known = {run.scenario.hash: float(total.get(number, math.nan)) for number, run in enumerate(runs)}
         rows = []
         for cc in self.variants:
             for seed in sorted({run.scenario.seed for run in runs}):
-                still = known[self.at_interval(cc, None, seed).with_(**changes).hash]
+                still = known[self.asked(self.at_interval(cc, None, seed)).hash]
                 for interval in self.intervals_s:
-                    moved = known[self.at_interval(cc, interval, seed).with_(**changes).hash]
+                    moved = known[self.asked(self.at_interval(cc, interval, seed)).hash]
                     row = {"cc": cc, "seed": seed, "interval_s": interval}
                     rows.append({**row, "value": 100 * (1 - moved / still) if still else math.nan})
         return pd.DataFrame(rows)

@@ -17,7 +17,7 @@ from rdcnlab.analysis.measured import Measured, difference, means
 from rdcnlab.fields.quantities import whole
 from rdcnlab.fields.units import NS_PER_S
 from rdcnlab.papers.dogar import clos
-from rdcnlab.papers.dogar.clos import LARGE, MEETINGS, SHARED
+from rdcnlab.papers.dogar.clos import LARGE, MEETINGS
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import LINKS, Part
@@ -114,18 +114,18 @@ class Tab3(Item):
 
     def found(self, runs: Runs) -> pd.DataFrame:
         """Return one row for each variant and seed: ``cc``, ``seed`` and the keys of `PANELS`."""
-        changes, half = {**self.testbed.changes, **self.changes}, self.length_ns // 2
+        half = self.length_ns // 2
         place = {run.scenario.hash: number for number, run in enumerate(runs)}
         lost = updates.lost(runs, half).set_index("run")["value"]
         again = updates.sent_again(runs, clos.EVERY_NS).set_index("run")["value"]
         later, updated = (_described(runs, from_ns) for from_ns in (half, clos.EVERY_NS))
-        queues = runs.queues[(runs.queues["link"] == MEETINGS[0])]
+        queue = updates.mean_queue(runs, MEETINGS[0], half).set_index("run")["value"]
         rows = []
         for cc in VARIANTS:
             for seed in sorted({run.scenario.seed for run in runs}):
 
                 def at(scenario: Scenario) -> int:
-                    return place[scenario.with_(**changes).hash]
+                    return place[self.asked(scenario).hash]
 
                 still, many = at(self.still(cc, seed)), at(self.still(cc, seed, per_group=MANY))
                 unmarked = at(self.still(cc, seed, marks=False)) if cc in _MARKED else still
@@ -134,7 +134,7 @@ class Tab3(Item):
                     {
                         "cc": cc,
                         "seed": seed,
-                        "queue": 100 * _mean_queue(queues, still, runs[still].scenario, half) / (1000 * LARGE),
+                        "queue": 100 * queue[still] / (1000 * LARGE),
                         "drops": lost[still],
                         "unmarked": lost[unmarked],
                         "filled": 100 * later["gbps"][still] / evenness.line_gbps(runs[still].scenario),
@@ -199,9 +199,7 @@ class Tab3(Item):
 
 
 def _counted(scenario: Scenario) -> Scenario:
-    """Return a scenario whose packets are counted on the shared lines only, because it is long."""
-    fields = {"count": list(SHARED), "bin": f"{_BIN_MS} ms", "tcp": "none", "acks": False, "counters": False}
-    return scenario.with_(**{f"probes.{name}": value for name, value in fields.items()})
+    return clos.counted(scenario, probes__bin=f"{_BIN_MS} ms")
 
 
 def _pairs(stats: pd.DataFrame) -> dict[str, float]:
@@ -217,11 +215,3 @@ def _percent(part: float, whole_of_it: float) -> float:
 
 def _described(runs: Runs, from_ns: int) -> pd.DataFrame:
     return evenness.evenness(runs, from_ns, MEETINGS).set_index("run")
-
-
-def _mean_queue(queues: pd.DataFrame, number: int, scenario: Scenario, from_ns: int) -> float:
-    """Return the mean length of the shared queue of a run from an instant on, in bytes; empty bins count as 0."""
-    width = scenario.probes.bin
-    first, last = from_ns // width, scenario.limit // width
-    of = queues[(queues["run"] == number) & (queues["bin"] >= first) & (queues["bin"] < last)]
-    return float(of["mean_B"].sum()) / (last - first)

@@ -122,8 +122,7 @@ class Experiment(Item):
 
     def only(self, runs: Runs, scenarios: Iterable[Scenario]) -> Runs:
         """Return the runs of some scenarios, which are given without the changes of the column and of the item."""
-        changes = {**self.testbed.changes, **self.changes}
-        asked = {each.with_(**changes).hash for each in scenarios}
+        asked = {self.asked(each).hash for each in scenarios}
         return runs.select(lambda scenario: scenario.hash in asked)
 
 

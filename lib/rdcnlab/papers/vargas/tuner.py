@@ -71,12 +71,11 @@ class Tuner(Item):
 
     def compared(self, runs: Runs) -> pd.DataFrame:
         """Return predicted and measured outcomes of each proposal; see `tuner.Proposal.compared`."""
-        changes = {**self.testbed.changes, **self.changes}
         found = sharing.outcomes(runs)
         places = {run.scenario.hash: number for number, run in enumerate(runs)}
         parts = []
         for number, proposal in enumerate(self.proposals):
-            place = places.get(self._point(proposal).with_(**changes).hash)
+            place = places.get(self.asked(self._point(proposal)).hash)
             if place is not None:
                 part = proposal.compared(found[found["run"] == place].iloc[0])
                 parts.append(part.reset_index().assign(objective=number, unsure=bool(proposal.unsure)))
