@@ -11,7 +11,7 @@ import pytest
 
 from rdcnlab.engines.kernel.wiring.numbers import START_NS
 from rdcnlab.scenario import Scenario
-from rdcnlab.scenario.fabrics import matchings
+from rdcnlab.scenario.fabrics.rotor import matchings
 from tests.engines.conftest import RunGuest, Seen
 
 pytestmark = pytest.mark.guest

@@ -13,7 +13,7 @@ from rdcnlab.engines import get_engine
 from rdcnlab.engines.kernel.plan import compile_plan
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Scenario
-from rdcnlab.scenario.fabrics import matchings
+from rdcnlab.scenario.fabrics.rotor import matchings
 from rdcnlab.scenario.forwarding import depend_on_seed, route_of, timetable
 from rdcnlab.scenario.routes import Hop
 

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Networks of any size from a few parameters: ``network: {fabric: leaf-spine, leaves: 4, spines: 2, hosts: 8}``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import ValidationError
+
+from rdcnlab.fields.errors import InputError
+from rdcnlab.fields.quantities import TEXT
+from rdcnlab.scenario.check import input_error
+from rdcnlab.scenario.fabrics.base import Fabric
+from rdcnlab.scenario.fabrics.rotor import Rotor
+from rdcnlab.scenario.fabrics.shared_queue import SharedQueue
+from rdcnlab.scenario.fabrics.switched import Dumbbell, LeafSpine
+from rdcnlab.scenario.fabrics.wide_area import WideArea
+from rdcnlab.scenario.network import Network
+
+FABRICS: dict[str, type[Fabric]] = {
+    "dumbbell": Dumbbell,
+    "leaf-spine": LeafSpine,
+    "rotor": Rotor,
+    "shared-queue": SharedQueue,
+    "wide-area": WideArea,
+}
+
+
+def fabric(parameters: dict[str, Any], *, text: bool = False) -> Network:
+    """Return the network that a fabric and its parameters describe.
+
+    Parameters
+    ----------
+    parameters : dict
+        ``fabric``, one of `FABRICS`, and fields of that class; optionally ``name``.
+    text : bool
+        Whether to refuse quantities without a unit, as in files.
+
+    Raises
+    ------
+    InputError
+        The fabric does not exist, or a parameter or value is not allowed.
+    """
+    given = dict(parameters)
+    kind, name = given.pop("fabric"), given.pop("name", None)
+    if kind not in FABRICS:
+        raise InputError.of("network.fabric", kind, f"one of {', '.join(FABRICS)}")
+    try:
+        made = FABRICS[kind].model_validate(given, context={TEXT: text})
+    except ValidationError as error:
+        raise input_error(error, FABRICS[kind]).below("network") from None
+    try:
+        return Network.model_validate({"name": name or kind, **made.data()})
+    except ValidationError as error:
+        raise input_error(error, Network).below("network") from None

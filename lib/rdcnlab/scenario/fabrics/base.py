@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all fabrics have: links, queues, hosts and their limits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rdcnlab.fields.quantities import Bytes32, Duration, Frozen, Misfit, Mtu, Overhead, Rate, Size
+from rdcnlab.scenario.network import Red
+
+#: Largest number of hosts of a network.
+MOST_HOSTS = 250
+#: Links between switches, at most: each has two ends, and there are 1024 numbers for them.
+MOST_LINKS = 512
+
+
+class Fabric(Frozen):
+    """Parameters that all fabrics have.
+
+    Parameters
+    ----------
+    mtu, overhead : int
+        As in `Network`.
+    rate, host_rate : int
+        Rate of the links between switches, and of the hosts' cables, in bit/s.
+    delay, host_delay : int
+        Their propagation delays in ns.
+    """
+
+    mtu: Mtu = 1500
+    overhead: Overhead = 38
+    rate: Rate = 10_000_000_000
+    host_rate: Rate = 10_000_000_000
+    delay: Duration = 1_000
+    host_delay: Duration = 1_000
+
+    def data(self) -> dict[str, Any]:
+        """Return the network as plain data, without its name."""
+        raise NotImplementedError
+
+    def network(self, switches: list[Any], hosts: list[tuple[str, str]], links: list[Any]) -> dict[str, Any]:
+        """Return a network as plain data, whose hosts are given by name and switch."""
+        cables = [{"name": name, "at": at, "rate": self.host_rate, "delay": self.host_delay} for name, at in hosts]
+        sizes = {"mtu": self.mtu, "overhead": self.overhead}
+        return {**sizes, "switches": switches, "hosts": cables, "links": links}
+
+
+class Queued(Fabric):
+    """A fabric with queues at its links; its fields are those of `Link` and apply to all links."""
+
+    buffer: Bytes32 = 1_000_000
+    ecn_threshold: Size | None = None
+    red: Red | None = None
+
+    def link(self, name: str, one: str, other: str) -> dict[str, Any]:
+        """Return a link between two switches as plain data."""
+        red = None if self.red is None else self.red.model_dump()
+        return {
+            "name": name,
+            "between": [one, other],
+            "rate": self.rate,
+            "delay": self.delay,
+            "buffer": self.buffer,
+            "ecn_threshold": self.ecn_threshold,
+            "red": red,
+        }
+
+
+def placed(switches: list[str], each: int) -> list[tuple[str, str]]:
+    """Return the names of `each` hosts at each switch, in the order of switches, with the switch."""
+    return [(f"h{place * each + n}", switch) for place, switch in enumerate(switches) for n in range(1, each + 1)]
+
+
+def check_hosts(hosts: int, switches: int) -> None:
+    """Refuse more hosts at each switch than numbers allow."""
+    if switches * hosts > MOST_HOSTS:
+        allowed = f"at most {MOST_HOSTS // switches}, so that {switches} switches have no more than {MOST_HOSTS}"
+        raise Misfit("hosts", hosts, allowed)

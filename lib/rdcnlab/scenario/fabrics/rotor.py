@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Optical switches that rotate through all pairs of racks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from pydantic import model_validator
+
+from rdcnlab.fields.quantities import Bytes32, Duration, Misfit, Mtu, Rate, SlotDuration, whole
+from rdcnlab.scenario.fabrics.base import Fabric, check_hosts, placed
+from rdcnlab.scenario.forwarding import LEAST_SLOT
+from rdcnlab.scenario.queue import MaybeQueueLimit, Queue, QueueLimit
+from rdcnlab.scenario.timetable import DARK
+
+#: Name of the packet switch, and of its links before the number of the rack.
+PACKET = "packet"
+
+
+class Rotor(Fabric):
+    """Racks behind optical switches that rotate through all pairs; each pair has its circuit once a week.
+
+    Hosts are ``h1``, ``h2`` ... in the order of their racks. Racks are ``rack1`` ...; each has a link to each rotor,
+    ``up1`` or ``up1-2``. The schedule ``r1-r2`` is for packets from rack 1 to rack 2; they wait in rack 1, in a queue
+    of their own.
+
+    Parameters
+    ----------
+    racks, hosts : int
+        Number of racks, and of hosts in each rack.
+    uplinks : int
+        Number of rotors; every rack has one uplink to each. With n rotors, n pairings share a day, so a week has about
+        1/n of the days.
+    day, night : int
+        ns for which a circuit is up, and ns after it in which all is dark while the rotors turn.
+    queue, ecn_threshold : Queue
+        Limit and marking threshold of the queue of packets that wait in one rack for another one.
+    packet_rate : int or None
+        Rate in bit/s of a link from each rack to a packet switch, ``packet``. Packets take it while their pair has no
+        circuit: network 0 is the packet network, network 1 is the circuit. None: there is no packet switch, and packets
+        wait for the circuit.
+    packet_delay : int
+        Propagation delay of these links in ns.
+    packet_buffer : int
+        Bytes that may wait at the packet switch for one rack.
+    """
+
+    mtu: Mtu = 9000
+    racks: Annotated[int, whole(2, 64)] = 8
+    hosts: Annotated[int, whole(1, 125)] = 2
+    uplinks: Annotated[int, whole(1, 8)] = 1
+    day: SlotDuration = 180_000
+    night: SlotDuration = 20_000
+    queue: QueueLimit = Queue(packets=50)
+    ecn_threshold: MaybeQueueLimit = None
+    packet_rate: Rate | None = None
+    packet_delay: Duration = 20_000
+    packet_buffer: Bytes32 = 1_000_000
+
+    @model_validator(mode="after")
+    def _turns(self) -> Rotor:
+        if self.uplinks >= self.racks:
+            raise Misfit("uplinks", self.uplinks, f"less than the racks ({self.racks})")
+        if self.night - self._guard < LEAST_SLOT:
+            least = self._guard + LEAST_SLOT
+            raise Misfit("night", self.night, f"at least {least} ns, {LEAST_SLOT} more than a frame takes on an uplink")
+        check_hosts(self.hosts, self.racks)
+        return self
+
+    @property
+    def _guard(self) -> int:
+        return -(-(self.mtu + self.overhead) * 8 * 10**9 // self.rate) + 1
+
+    def data(self) -> dict[str, Any]:
+        """Return the network; see `Fabric`."""
+        racks = [f"rack{n}" for n in range(1, self.racks + 1)]
+        rotors = ["rotor"] if self.uplinks == 1 else [f"rotor{n}" for n in range(1, self.uplinks + 1)]
+        links = [
+            {"name": self._uplink(rack, rotor), "between": [racks[rack], name], "rate": self.rate, "delay": self.delay}
+            for rack in range(self.racks)
+            for rotor, name in enumerate(rotors)
+        ]
+        # Light reaches the rotor after `delay`. The guard is the time that the last frame of a day needs on the line.
+        optics = [{"name": name, "optical": True, "late": self.delay, "guard": self._guard} for name in rotors]
+        switches = [*({"name": rack} for rack in racks), *optics]
+        if self.packet_rate is not None:
+            links += [self._packet_link(rack, racks[rack]) for rack in range(self.racks)]
+            switches.append({"name": PACKET})
+        network = self.network(switches, placed(racks, self.hosts), links)
+        return {**network, "schedules": self._schedules(racks)}
+
+    def _uplink(self, rack: int, rotor: int) -> str:
+        return f"up{rack + 1}" if self.uplinks == 1 else f"up{rack + 1}-{rotor + 1}"
+
+    def _packet_link(self, rack: int, name: str) -> dict[str, Any]:
+        sizes = {"rate": self.packet_rate, "delay": self.packet_delay, "buffer": self.packet_buffer}
+        return {"name": f"{PACKET}{rack + 1}", "between": [name, PACKET], **sizes}
+
+    def _schedules(self, racks: list[str]) -> list[dict[str, Any]]:
+        turns = list(matchings(self.racks))
+        days = -(-len(turns) // self.uplinks)
+        when = {pair: divmod(turn, self.uplinks) for turn, pairs in enumerate(turns) for pair in pairs}
+        limits = self.model_dump(mode="json", include={"queue", "ecn_threshold"})
+        found = []
+        for one in range(self.racks):
+            for other in range(self.racks):
+                if one == other:
+                    continue
+                day, rotor = when[min(one, other), max(one, other)]
+                before, after = day * (self.day + self.night), (days - day - 1) * (self.day + self.night) + self.night
+                circuit = {"duration": self.day, "link": self._uplink(one, rotor)}
+                rest = DARK
+                if self.packet_rate is not None:
+                    rest, circuit["tdn"] = PACKET, 1
+                slots = [{"duration": before, "link": rest}, circuit, {"duration": after, "link": rest}]
+                found.append(
+                    {
+                        "name": f"r{one + 1}-r{other + 1}",
+                        "pair": [racks[one], racks[other]],
+                        "slots": [slot for slot in slots if slot["duration"]],
+                        **limits,
+                    }
+                )
+        return found
+
+
+def matchings(count: int) -> Iterator[list[tuple[int, int]]]:
+    """Yield pairings of 0 to `count` - 1 in which each pair occurs once, by the circle method of tournaments.
+
+    If the count is odd, each pairing leaves one number without a partner.
+    """
+    even = count + count % 2
+    circle = list(range(even))
+    for _ in range(even - 1):
+        pairs = ((circle[place], circle[-1 - place]) for place in range(even // 2))
+        yield [(min(pair), max(pair)) for pair in pairs if max(pair) < count]
+        circle = [circle[0], circle[-1], *circle[1:-1]]
