@@ -42,6 +42,9 @@ CASES = {
     "1 ms": pair(period_ms=1),
     "10 ms, 1 ms dark": pair(period_ms=10, downtime_ms=1),
     "dctcp": pair(period_ms=10, cc="dctcp").with_(**{"switch.ecn_threshold": "65 kB"}),
+    "nuftcp": pair(period_ms=10).with_(
+        **{"switch.ecn_threshold": "65 kB", "flows.main.cc": "nuftcp", "flows.migrated.cc": "nuftcp"}
+    ),
 }
 
 

@@ -140,5 +140,31 @@ def test_switches_that_write_no_versions_are_refused() -> None:
         kernel_plan.check(clos(kind="ovs"))
 
 
+def test_a_p4_switch_writes_them_where_ocs_does() -> None:
+    plan = kernel_plan.compile_plan(clos(kind="bmv2"), here=False)
+    lines = {
+        switch["name"]: [line for line in switch["commands"] if ".version." in line] for switch in plan["switches"]
+    }
+    assert [line.split()[1:] for line in lines["leaf1"]] == [["OcsIngress.version.on", "1", "1"]]
+    assert [line.split()[1] for line in lines["leaf2"]] == ["OcsIngress.version.on"]
+    assert lines["spine1"] == lines["spine2"] == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        [["5 ms", "spine1"], ["10 ms", "spine2"]],
+        [["5 ms", "spine1"], ["5 ms", "dark"]],
+        [["5 ms", "spine1"], ["5 ms", "spine1"], ["5 ms", "spine2"]],
+        [["5 ms", "spine1"], ["5 ms", "spine2"], ["5 ms", "spine1"]],
+    ],
+)
+def test_a_timetable_whose_changes_a_p4_switch_cannot_count_is_refused(path: Any) -> None:
+    with pytest.raises(InputError, match=r"flows\.f\.path.*slots of one length, none of them dark"):
+        kernel_plan.check(clos(kind="bmv2", path=path))
+    kernel_plan.check(clos("dctcp", kind="bmv2", path=path))
+    kernel_plan.check(clos(path=path))
+
+
 def test_ns3_takes_it() -> None:
     ns3_check.check(clos(engine="ns3", nuftcp_readings=[3], version_hold_sack=1))

@@ -19,6 +19,7 @@ class Bmv2(Kind):
     """The behavioural model of a P4 switch."""
 
     name = "bmv2"
+    writes_versions = True  # a program of a user must do it, too
     protocols = ("tcp",)
     reader = "rdcnlab.engines.kernel.switches.bmv2.observe"
     events = ("ocs_dequeue", "ocs_drop", "ocs_enqueue")

@@ -12,8 +12,17 @@ from typing import Any
 
 from rdcnlab.engines.kernel.switches import forwarding, panel
 from rdcnlab.engines.kernel.switches.bmv2.entries import CPU, DARK_PORT, FIRST_LINK
-from rdcnlab.engines.kernel.switches.bmv2.plan import PROCESSES_KB, SLOTS, US, inverse, managed_names, regular
+from rdcnlab.engines.kernel.switches.bmv2.plan import (
+    PROCESSES_KB,
+    SLOTS,
+    US,
+    inverse,
+    managed_names,
+    regular,
+    version_registers,
+)
 from rdcnlab.engines.kernel.switches.forwarding import Entry
+from rdcnlab.engines.kernel.switches.versions import check_countable, versions_of_way
 from rdcnlab.engines.kernel.wiring import Wiring
 from rdcnlab.engines.kernel.wiring.numbers import TARGET
 from rdcnlab.fields.errors import InputError
@@ -70,6 +79,8 @@ def check(scenario: Scenario, wiring: Wiring, number: int) -> None:
             if duration % US:
                 allowed = f"whole microseconds with {name} as bmv2, which has no finer clock"
                 raise InputError.of(_field(scenario, entry), f"{duration} ns", allowed)
+        if versions_of_way(scenario, entry.way, name, entry.durations):
+            check_countable(_field(scenario, entry), entry.durations, entry.targets, TARGET[DARK])
     slots = sum(len(_class(wiring, number, entry, 1)["targets"]) for entry in entries)
     limits = (
         (len(entries), CLASSES, "classes of traffic"),
@@ -137,6 +148,8 @@ def _commands(
             keys = f"{source} 0&&&0 {match.receiver.ip}&&&0xffffffff {match.protocol}&&&0xff"
             keys += f" {own['sport']} {own['dport']}"
             lines.append(f"table_add OcsIngress.classify.classes set_class {keys} => {place} {match.flow + 1}")
+        versions = versions_of_way(scenario, entry.way, wiring.switches[number], entry.durations)
+        lines += version_registers(place, versions)
         if scenario.switch.control == "control-plane":
             continue  # the manager maintains an entry in `circuits` instead
         lines += [

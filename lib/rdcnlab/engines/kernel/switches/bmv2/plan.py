@@ -16,6 +16,7 @@ from typing import Any
 from rdcnlab.engines.kernel.switches import lines
 from rdcnlab.engines.kernel.switches.bmv2 import install as bmv2_install
 from rdcnlab.engines.kernel.switches.bmv2.entries import CPU, DARK_PORT, FIRST_LINK, filled, port_numbers
+from rdcnlab.engines.kernel.switches.versions import check_countable, versions_of
 from rdcnlab.engines.kernel.wiring import Wiring
 from rdcnlab.engines.kernel.wiring.numbers import FIRST_CLASS, FIRST_PORT
 from rdcnlab.fields.errors import InputError
@@ -168,6 +169,9 @@ def check(scenario: Scenario) -> None:
             if slot.duration % US:
                 allowed = "whole microseconds with a P4 switch, which has no finer clock"
                 raise InputError.of(f"flows[{number}].path", f"{slot.duration} ns", allowed)
+        if settings.program is None and versions_of(scenario, [number], flow.slots, first=True):
+            durations, targets = zip(*((slot.duration, slot.link) for slot in flow.slots), strict=True)
+            check_countable(f"flows[{number}].path", durations, targets, DARK)
 
 
 def _action(target: str, numbers: dict[str, int]) -> list[str]:
@@ -197,6 +201,11 @@ def _class(flow: Flow, number: int, phase: int, numbers: dict[str, int]) -> dict
 def managed_names() -> dict[str, str]:
     """Return the table and the register of the program that a manager in the control plane writes."""
     return {"table": "OcsIngress.timetable.circuits", "version": "OcsIngress.version.managed"}
+
+
+def version_registers(number: int, versions: int) -> list[str]:
+    """Return the command that tells a class what it does with versions, if it does anything."""
+    return [f"register_write OcsIngress.version.on {number} {versions}"] if versions else []
 
 
 def regular(slots: list[tuple[int, str]]) -> tuple[int, int, list[str]]:
@@ -231,6 +240,7 @@ def _entries(
         number, source = entry["id"], numbers[flow.src]
         match = f"{source}&&&0x1ff 0&&&0 0&&&0 6&&&0xff 0&&&0 {FIRST_PORT + place}&&&0xffff"
         lines.append(f"table_add OcsIngress.classify.classes set_class {match} => {number} {place + 1}")
+        lines += version_registers(number, versions_of(scenario, [place], flow.slots, first=True))
         if managed:
             continue  # the manager maintains an entry in `circuits` instead
         lines += [

@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from rdcnlab.engines.kernel.switches.versions import versions_of
 from rdcnlab.engines.kernel.wiring import Wiring, mptcp, ways
 from rdcnlab.engines.kernel.wiring.numbers import IP_PROTOCOL, TARGET
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import BYPASS, Scenario, Schedule, Slot
-
-#: Values of ``versions`` of a class, as in ``inside/ocs.py``: at the first switch of a way, and at those behind it.
-WRITE, RAISE = 1, 2
 
 
 def classes(scenario: Scenario, wiring: Wiring) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -26,7 +24,8 @@ def classes(scenario: Scenario, wiring: Wiring) -> tuple[list[dict[str, Any]], l
             followed = [wiring.shared.get((0, name)) for name in ways(scenario, flow, back=back)]
             if number is not None:
                 entry = _class(scenario, wiring, number, *scenario.timetable(flow, back=back))
-                found.append(entry | versions_of(scenario, [place], entry["slots"], first=True))
+                versions = versions_of(scenario, [place], entry["slots"], first=True)
+                found.append(entry | version_words(versions))
                 followed = [number]
             rules += _rules(scenario, wiring, place, followed, back=back)
         if not back:
@@ -42,28 +41,12 @@ def _follows(scenario: Scenario, wiring: Wiring, number: int, schedule: Schedule
         entry["slots"][0]["duration"] = 0  # the class never changes
     flows = [place for place, flow in enumerate(scenario.flows) if schedule.name in (flow.path, flow.back)]
     versions = versions_of(scenario, flows, entry["slots"], first=True)
-    return entry | own_of(scenario, schedule) | echo_of(wiring, 0, schedule) | versions
+    return entry | own_of(scenario, schedule) | echo_of(wiring, 0, schedule) | version_words(versions)
 
 
-def versions_of(
-    scenario: Scenario, flows: Iterable[int], slots: Sequence[dict[str, Any]], *, first: bool
-) -> dict[str, int]:
-    """Return whether a class writes versions into its packets: if its rule changes, and one of its flows has NUFTCP.
-
-    Parameters
-    ----------
-    scenario : Scenario
-        The scenario.
-    flows : iterable of int
-        Places of the flows that the class carries.
-    slots : sequence of dict
-        Its timetable.
-    first : bool
-        Whether no switch before this one writes versions: then what is in the packet is no version.
-    """
-    if len(slots) < 2 or all(scenario.flows[place].cc != "nuftcp" for place in flows):
-        return {}
-    return {"versions": WRITE if first else RAISE}
+def version_words(versions: int) -> dict[str, int]:
+    """Return the word for what a class does with versions, if it does anything; see `versions.versions_of`."""
+    return {"versions": versions} if versions else {}
 
 
 def own_of(scenario: Scenario, schedule: Schedule) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from rdcnlab.engines.kernel.switches import forwarding
-from rdcnlab.engines.kernel.switches.ocs.classes import echo_of, own_of, slot_words, versions_of
+from rdcnlab.engines.kernel.switches.ocs.classes import echo_of, own_of, slot_words, version_words
+from rdcnlab.engines.kernel.switches.versions import versions_of_way
 from rdcnlab.engines.kernel.wiring import Wiring
 from rdcnlab.engines.kernel.wiring.graph import Way, all_ways
 from rdcnlab.engines.kernel.wiring.numbers import TARGET
@@ -91,10 +92,7 @@ def _timed(scenario: Scenario, wiring: Wiring, switch: int, way: Way, step: Time
         slots[0]["duration"] = 0  # the class never changes
     entry = {"id": forwarding.class_of(wiring, switch, way), "slots": slots, "phase": step.phase}
     echo = echo_of(wiring, switch, way.schedule) if way.schedule is not None and name == way.echo else {}
-    # the first whose rule changes, not the first of the way
-    changes = [place for place in way.route.switches if place in way.steps and not way.steps[place].static]
-    flows = [number for number, _ in way.flows]
-    entry |= versions_of(scenario, flows, slots, first=changes[:1] == [name]) if name in changes else {}
+    entry |= version_words(versions_of_way(scenario, way, name, slots))
     if way.schedule is not None and first:
         return entry | own_of(scenario, way.schedule) | echo
     return entry | {"hold": first and scenario.switch.dark == "hold"} | echo

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which classes of a switch write the version of their rule into packets, for receivers of NUFTCP (Dogar et al.)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Any
+
+from rdcnlab.engines.kernel.wiring.graph import Way
+from rdcnlab.fields.errors import InputError
+from rdcnlab.scenario import Scenario
+
+#: What a class does with versions: nothing; it writes its own, as the first switch of a way; it writes its own if that
+#: is newer than what is there, behind the first.
+NONE, WRITE, RAISE = 0, 1, 2
+
+
+def versions_of(scenario: Scenario, flows: Iterable[int], slots: Sequence[Any], *, first: bool) -> int:
+    """Return what a class does with versions: it has them if its rule changes, and one of its flows has NUFTCP.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    flows : iterable of int
+        Places of the flows that the class carries.
+    slots : sequence
+        Its timetable.
+    first : bool
+        Whether no switch before this one writes versions: then what is in the packet is no version.
+    """
+    if len(slots) < 2 or all(scenario.flows[place].cc != "nuftcp" for place in flows):
+        return NONE
+    return WRITE if first else RAISE
+
+
+def versions_of_way(scenario: Scenario, way: Way, switch: str, slots: Sequence[Any]) -> int:
+    """Return what the class of a way does with versions at one of several switches; see `versions_of`."""
+    # the first whose rule changes, not the first of the way
+    changes = [place for place in way.route.switches if place in way.steps and not way.steps[place].static]
+    if switch not in changes:
+        return NONE
+    return versions_of(scenario, [flow for flow, _ in way.flows], slots, first=changes[0] == switch)
+
+
+def check_countable(field: str, durations: Sequence[int], targets: Sequence[object], dark: object) -> None:
+    """Refuse a timetable of which a switch that counts slots of one length does not count the changes.
+
+    Parameters
+    ----------
+    field : str
+        Field of the timetable, for the message.
+    durations : sequence of int
+        Durations of its slots in ns.
+    targets : sequence
+        Where each slot leads.
+    dark : object
+        The target of dark slots.
+    """
+    same = any(one == other for one, other in pairwise([*targets, targets[0]]))
+    if len(set(durations)) > 1 or dark in targets or same:
+        allowed = (
+            "slots of one length, none of them dark, each with another link than the one before, with NUFTCP and bmv2: "
+            "its program counts slots as versions"
+        )
+        raise InputError.of(field, f"a timetable of {len(targets)} slots", allowed)
