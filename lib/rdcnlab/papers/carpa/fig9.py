@@ -6,6 +6,7 @@ from __future__ import annotations
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.papers.carpa.periods import Periodic
 from rdcnlab.papers.carpa.space import Milliseconds, Rtts
+from rdcnlab.papers.item import Cause
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 
@@ -41,3 +42,9 @@ class Fig9(Periodic):
             frequent = [period for period in high if period <= _FREQUENT_S and period in low]
             measured["hurts-less"] = Measured.by_case({p: high[p] - low[p] for p in frequent}, "{:g} s")
         return measured
+
+    def causes(self) -> list[Cause]:
+        """Return an experiment with the difference of the two paths of Sec. IV-C."""
+        return [
+            Cause("beats-at-0.6", self.changed(rtts_ms=(170,), periods_s=(0.6,), extra_ms=50, profile=self.profile))
+        ]
