@@ -18,7 +18,7 @@ from rdcnlab.scenario.model import Scenario
 from rdcnlab.scenario.presets import presets
 
 #: Parts that a file may also write as one text, such as ``2 MB`` or a path.
-_AS_TEXT = ("Queue", "P4Program", "SdnController")
+_AS_TEXT = ("Queue", "P4Program", "SdnController", "OwnAlgorithm")
 #: Fields that a file may leave out, because the network's preset, or the network itself, gives them.
 _FILLED_IN = {"Flow": ("src", "dst", "path")}
 
