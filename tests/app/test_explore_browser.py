@@ -45,10 +45,13 @@ def lab(tmp_path: Path, fake_engine: None) -> Iterator[str]:
     own |= {"JUPYTERLAB_WORKSPACES_DIR": str(tmp_path / "jupyter" / "workspaces")}
     options = [
         "--no-browser", "--allow-root", "--ip=127.0.0.1", "--port=0", f"--IdentityProvider.token={TOKEN}",
-        f"--ServerApp.root_dir={tree}", "--LabApp.news_url=", "--LabApp.extension_manager=readonly",
-        # it would ask a server elsewhere whether there is a newer version
-        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+        f"--ServerApp.root_dir={tree}", "--LabApp.extension_manager=readonly",
     ]  # fmt: skip
+    # it would ask a server elsewhere for news
+    config = Path(own["JUPYTER_CONFIG_DIR"]) / "labconfig"
+    config.mkdir(parents=True)
+    quiet = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
+    (config / "page_config.json").write_text(json.dumps(quiet))
     with (tmp_path / "lab.log").open("w") as log:
         server = subprocess.Popen(
             [sys.executable, "-m", "jupyterlab", *options], env={**os.environ, **own}, stdout=log, stderr=log
@@ -141,6 +144,20 @@ class Page:
         found = self.all(f'.rdcnlab-explore img[alt^="{alt}"]')
         return str(found[0].get_attribute("src")) if found else ""
 
+    def run_cell(self, text: str) -> None:
+        """Run the cell that contains a text, when the kernel is ready: JupyterLab forgets what is run earlier."""
+        from selenium.webdriver.common.keys import Keys
+
+        self.one("#jp-main-statusbar", "| Idle")
+
+        def ran() -> bool:
+            editor = self._again(".jp-Notebook .jp-CodeCell .cm-content", text)
+            editor.click()
+            editor.send_keys(Keys.SHIFT, Keys.ENTER)
+            return True
+
+        self.until("a cell to run", ran)
+
     def status(self) -> str:
         found = self.all('.rdcnlab-explore [role="status"]')
         return str(found[0].text) if found else ""
@@ -168,8 +185,7 @@ def test_a_reader_opens_the_index_explores_moves_a_widget_and_runs(lab: str, bro
     page = Page(browser, tmp_path)
     browser.get(f"{lab}lab/tree/index.ipynb?token={TOKEN}")
     page.click('.jp-RenderedMarkdown a[href*="explore.ipynb"]')
-    editor = page.until("the notebook", lambda: page.one(".jp-Notebook .jp-CodeCell .cm-content", "explore()"))
-    page.until("a cell to run", lambda: editor.click() or editor.send_keys(Keys.SHIFT, Keys.ENTER) or True)
+    page.run_cell("explore()")
     first = page.until("the picture of the network", lambda: page.image("Network and timetable"))
     assert not page.image("Goodput")
 

@@ -34,9 +34,7 @@ RIVALS = ("cubic", "dctcp", "bbr", "reno")
 NETWORKS = {
     "one link": Choice(place="dumbbell", timetable=STILL, ecn_kB=65.0, limit_ms=200.0),
     "moves every 10 ms": Choice(place="aykurt", timetable=MOVES, slot_ms=10.0, ecn_kB=65.0, limit_ms=400.0),
-    "packets and a circuit": Choice(
-        place="tdtcp", timetable=WEEK, slot_ms=0.18, dark_ms=0.02, limit_ms=40.0, flows=4
-    ),
+    "packets and a circuit": Choice(place="tdtcp", timetable=WEEK, slot_ms=0.18, dark_ms=0.02, limit_ms=40.0, flows=4),
 }
 #: With whom each transport shares a network: flows like itself, or CUBIC's.
 _ALONE, _CUBIC = "its own", "cubic"

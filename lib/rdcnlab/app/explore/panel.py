@@ -9,7 +9,7 @@ import os
 import threading
 from typing import Any, get_args
 
-import ipywidgets as widgets  # type: ignore[import-untyped]
+import ipywidgets as widgets
 
 from rdcnlab.analysis.show.picture import image
 from rdcnlab.analysis.show.ways import Shown as Pictured
@@ -23,8 +23,9 @@ from rdcnlab.fields.errors import RdcnlabError
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario.kinds import EngineKind, SwitchKind
 
-_WIDE, _DESCRIPTION = "24em", "11.5em"
-_STATE = {"building": "building", "running": "running", "done": "done", "stopped": "stopped", "failed": "failed"}
+_WIDE, _DESCRIPTION = "25em", "10.5em"
+#: Space between the columns of the table.
+_TABLE = "<style>.rdcnlab-means td, .rdcnlab-means th {padding: 0 0.8em; line-height: 1.6; white-space: nowrap}</style>"
 
 
 class Panel:
@@ -49,7 +50,7 @@ class Panel:
         self.stop = _button("stop", "End the runs in progress")
         self.stop.disabled = True
         self.earlier = widgets.SelectMultiple(
-            description="compare with", options=(), rows=4, layout=widgets.Layout(width="100%")
+            description="compare with", options=(), rows=3, layout=widgets.Layout(width="auto")
         )
         self.earlier.style.description_width = "7em"
         self.file = widgets.Text("explored.yaml", description="file", layout=widgets.Layout(width="16em"))
@@ -73,12 +74,12 @@ class Panel:
                 self.progress,
                 self.message,
             ],
-            layout=widgets.Layout(width="26em", min_width="20em"),
+            layout=widgets.Layout(width="27em", min_width="20em"),
         )
         files = widgets.HBox([self.file, self.save, self.book], layout=rows)
         answer = widgets.VBox(
             [self.figure, self.table, self.earlier, files, self.kept],
-            layout=widgets.Layout(flex="1 1 30em", min_width="20em"),
+            layout=widgets.Layout(flex="1 1 30em", min_width="20em", overflow="hidden"),
         )
         top = widgets.HBox([asked, answer], layout=widgets.Layout(flex_flow="row wrap"))
         box = widgets.VBox([top, self.picture])
@@ -150,7 +151,7 @@ class Panel:
             count = len(job.runs)
             self.progress.value = job.share
             self.progress.bar_style = {"done": "success", "failed": "danger"}.get(job.state, "info")
-            words = [f"{_STATE[job.state]}, {count} of {len(job.scenarios)} runs, {job.wall_s:.1f} s", job.note]
+            words = [f"{job.state}, {count} of {len(job.scenarios)} runs, {job.wall_s:.1f} s", job.note]
             self._say("; ".join(word for word in words if word), bad=job.state == "failed")
             known = len(self.history[place].runs) if place < len(self.history) else 0
             if count > known:
@@ -172,8 +173,8 @@ class Panel:
             shown = [self.history[last], *others][:MOST]
             png, words = image_of([Shown(each.label.split(":")[0], each.runs) for each in shown])
             self.figure.value = _img(png, words, "46em")
-            rows = means(shown).round(3)
-            self.table.value = rows.to_html(index=False, border=0, na_rep="")
+            rows = means([Shown(each.label.split(":")[0], each.runs) for each in shown]).round(3)
+            self.table.value = _TABLE + rows.to_html(index=False, border=0, na_rep="", classes="rdcnlab-means")
 
     def _keep(self, *, notebook: bool) -> None:
         choice = self.choice()

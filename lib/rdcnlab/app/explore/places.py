@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 #: What may happen to the network over time.
-STILL, MOVES, WEEK = "nothing changes", "the second group changes its link", "days and nights of the network"
+STILL, MOVES, WEEK = "nothing changes", "second group moves", "days and nights"
 
 
 @dataclass(frozen=True)
@@ -73,27 +73,27 @@ _ROTOR = {"fabric": "rotor", "racks": 4, "hosts": 2, "packet_rate": "10 Gb/s"}
 
 PLACES: dict[str, Place] = {
     "aykurt": Place(
-        "one switch, two links (Aykurt et al.)",
+        "one switch (Aykurt)",
         "aykurt",
         (Group("main", {"path": "green"}), Group("migrated")),
         links=("blue", "green"),
     ),
     "two-switches": Place(
-        "two switches, two links (Dogar et al.)",
+        "two switches (Dogar)",
         "two-switches",
         (Group("fn", {"path": "l_n", "back": "same"}), Group("fm", {"back": "same"})),
         links=("l_m", "l_n"),
         limit_ms=50.0,
     ),
     "two-tier-clos": Place(
-        "three leaves, two spines (Dogar et al.)",
+        "leaves, spines (Dogar)",
         "two-tier-clos",
         (Group("fn", {"path": "spine1", "back": "same"}), Group("fm", {"back": "same"})),
         links=("spine2", "spine1"),
         limit_ms=50.0,
     ),
     "tdtcp": Place(
-        "two racks, packets and a circuit (Chen et al.)",
+        "packets, circuit (Chen)",
         "tdtcp",
         (
             Group("first", {"src": "a{n}", "dst": "b{n}", "path": "forward", "back": "reverse"}),
@@ -106,7 +106,7 @@ PLACES: dict[str, Place] = {
         limit_ms=20.0,
     ),
     "rotor": Place(
-        "four racks, a rotor and a packet switch",
+        "rotor, four racks",
         _ROTOR,
         (
             Group("first", {"src": "h1", "dst": "h3"}),
@@ -117,13 +117,13 @@ PLACES: dict[str, Place] = {
         limit_ms=20.0,
     ),
     "dumbbell": Place(
-        "two switches, one link",
+        "one link",
         _DUMBBELL,
         (Group("first", {"src": "s1", "dst": "r1"}), Group("second", {"src": "s2", "dst": "r2"})),
         limit_ms=100.0,
     ),
     "vargas": Place(
-        "near and far senders, one queue (Vargas et al.)",
+        "near and far (Vargas)",
         "vargas",
         (
             Group("near", {"src": "n{n}", "dst": "r", "path": "shared"}),
