@@ -77,9 +77,9 @@ def test_the_usual_week_is_that_of_the_preset() -> None:
     ],
 )
 def test_what_does_not_fit_together_is_refused(changes: dict[str, object], words: str) -> None:
+    choice = replace(usual("aykurt"), **changes)  # type: ignore[arg-type]
     with pytest.raises(InputError, match=words):
-        scenario = replace(usual("aykurt"), **changes).scenario()  # type: ignore[arg-type]
-        get_engine(scenario).identity(scenario)
+        get_engine(choice.scenario()).identity(choice.scenario())
 
 
 def test_a_panel_runs_compares_and_refuses(store: Store, fake_engine: None) -> None:

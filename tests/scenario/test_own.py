@@ -40,7 +40,7 @@ def test_its_name_is_a_congestion_control_of_that_scenario_only(file: Path) -> N
     assert scenario(file).flows[0].cc == "mine"
     with pytest.raises(InputError, match=r"flows\[0\]\.cc: 'mine' is not allowed; allowed: 'cubic', .* or 'nuftcp'$"):
         Scenario.from_dict(TWO_FLOWS).with_(**{"flows.main.cc": "mine"})
-    with pytest.raises(InputError, match="or 'mine' of engine.algorithm"):
+    with pytest.raises(InputError, match=r"or 'mine' of engine\.algorithm"):
         scenario(file, "vegas")
 
 

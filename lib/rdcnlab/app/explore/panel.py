@@ -94,7 +94,7 @@ class Panel:
             if name != "place":
                 widget.observe(lambda _: self._changed(), "value")
         self.run.on_click(lambda _: self._start())
-        self.stop.on_click(lambda _: self.job and self.job.stop())
+        self.stop.on_click(lambda _: self._end())
         self.earlier.observe(lambda _: self._draw(), "value")
         self.save.on_click(lambda _: self._keep(notebook=False))
         self.book.on_click(lambda _: self._keep(notebook=True))
@@ -145,6 +145,10 @@ class Panel:
 
         self.job = Job(choice.scenarios(), self.store, sorted(os.sched_getaffinity(0)), changed)
         self.job.start()
+
+    def _end(self) -> None:
+        if self.job is not None:
+            self.job.stop()
 
     def _progress(self, job: Job, place: int, label: str) -> None:
         with self._lock:
