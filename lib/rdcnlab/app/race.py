@@ -220,8 +220,8 @@ def own_algorithm(path: str | Path, *, progress: bool = True) -> Mine:
     RunError
         The kernel cannot be built here.
     """
-    file = _found(Path(path))
-    scenario = Choice(place="dumbbell", timetable=STILL, algorithm=str(file)).scenario()
+    file = str(Path(path).resolve()) if Path(path).is_file() else example(str(path))
+    scenario = Choice(place="dumbbell", timetable=STILL, algorithm=file).scenario()
     algorithm = scenario.engine.algorithm
     assert algorithm is not None
     with contextlib.ExitStack() as stack:
@@ -237,13 +237,19 @@ def own_algorithm(path: str | Path, *, progress: bool = True) -> Mine:
     return Mine(algorithm)
 
 
-def _found(path: Path) -> Path:
+def example(name: str) -> str:
+    """Return the path of an example in ``kernel-patches/examples``.
+
+    Raises
+    ------
+    InputError
+        There is no such example.
+    """
     beside = patches.root() / "examples"
-    for each in (path, beside / path):
-        if each.is_file():
-            return each.resolve()
-    known = ", ".join(sorted(each.name for each in beside.glob("*.c")))
-    raise InputError.of("path", str(path), f"a C file, or one of the examples {known}")
+    known = sorted(each.name for each in beside.glob("*.c"))
+    if name not in known:
+        raise InputError.of("path", name, f"a C file, or one of the examples {', '.join(known)}")
+    return str(beside / name)
 
 
 def _second(scenario: Scenario) -> str:

@@ -200,8 +200,5 @@ def _ns(ms: float) -> int:
 def _bin(limit: int) -> int:
     """Return the width in ns of bins, 1, 2 or 5 times a power of ten, that cut a run into about `_POINTS`."""
     least = max(1_000, limit // _POINTS)
-    width = 10 ** (len(str(least)) - 1)
-    for step in (2, 5, 10):
-        if width < least:
-            width = 10 ** (len(str(least)) - 1) * step
-    return width
+    power: int = 10 ** (len(str(least)) - 1)
+    return next(step * power for step in (1, 2, 5, 10) if step * power >= least)
