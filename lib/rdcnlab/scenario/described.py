@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from rdcnlab.fields.quantities import ALLOWED, UNIT, Frozen
 from rdcnlab.fields.units import DURATION, RATE, SHARE, SIZE
 from rdcnlab.scenario.fabrics import FABRICS
+from rdcnlab.scenario.flow import VARIANTS
 from rdcnlab.scenario.model import Scenario
 from rdcnlab.scenario.presets import presets
 
@@ -96,6 +97,10 @@ def schema() -> dict[str, Any]:
         "description": "A preset or a fabric by name, a fabric with its parameters, or a network written out",
         "anyOf": [{"enum": [*presets(), *FABRICS]}, fabric, {"$ref": "#/$defs/Network"}],
     }
+    # without a file of the user's own, only the kernel's congestion controls have a name
+    own = {"required": ["engine"], "properties": {"engine": {"required": ["algorithm"]}}}
+    usual = {"items": {"properties": {"cc": {"enum": [*VARIANTS, None]}}}}
+    found |= {"if": {"not": own}, "then": {"properties": {"flows": usual}}}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Scenario of rdcnlab",
