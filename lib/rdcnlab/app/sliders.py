@@ -23,7 +23,7 @@ def sliders(made: Predictor | None = None) -> Any:
     made : Predictor, optional
         The model; by default the shipped one.
     """
-    import ipywidgets as widgets  # type: ignore[import-untyped]
+    import ipywidgets as widgets
 
     made = gaussian.best() if made is None else made
     rates, rtts = made.about["ranges"]["rate_gbps"], made.about["ranges"]["rtt_ms"]

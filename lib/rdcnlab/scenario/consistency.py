@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rdcnlab.fields.quantities import Misfit, unique
 from rdcnlab.fields.units import DURATION, SIZE
 from rdcnlab.scenario import forwarding, older
-from rdcnlab.scenario.flow import NEED_ECN, UDP_HEADERS, VARIANTS, Flow
+from rdcnlab.scenario.flow import CC_ALLOWED, NEED_ECN, UDP_HEADERS, VARIANTS, Flow
 from rdcnlab.scenario.mptcp import MOST_SUBFLOWS
 from rdcnlab.scenario.quic import QUIC_MTU
 from rdcnlab.scenario.routes import NoWay
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 def check(scenario: Scenario) -> None:
     """Raise Misfit for the first parts of a scenario that do not fit together."""
     unique("flows", (flow.name for flow in scenario.flows))
+    _check_names(scenario)
     hosts = [host.name for host in scenario.network.hosts]
     for flow in scenario.flows:
         place = f"flows.{flow.name}"
@@ -71,6 +72,15 @@ def check(scenario: Scenario) -> None:
     if scenario.probes.fold is not None and scenario.spans < 1:
         allowed = f"at least one span of probes.fold ({DURATION.format(scenario.probes.fold)}) after probes.fold_from"
         raise Misfit("limit", DURATION.format(scenario.limit), allowed)
+
+
+def _check_names(scenario: Scenario) -> None:
+    """Raise Misfit if a flow's congestion control is neither the kernel's nor the user's own."""
+    own = scenario.engine.algorithm
+    for place, flow in enumerate(scenario.flows):
+        if flow.cc is not None and flow.cc not in VARIANTS and (own is None or flow.cc != own.name):
+            allowed = CC_ALLOWED if own is None else f"{CC_ALLOWED}, or {own.name!r} of engine.algorithm"
+            raise Misfit(f"flows[{place}].cc", flow.cc, allowed)
 
 
 def _check_like(scenario: Scenario) -> None:

@@ -14,11 +14,12 @@ from pydantic import BaseModel
 from rdcnlab.fields.quantities import ALLOWED, UNIT, Frozen
 from rdcnlab.fields.units import DURATION, RATE, SHARE, SIZE
 from rdcnlab.scenario.fabrics import FABRICS
+from rdcnlab.scenario.flow import VARIANTS
 from rdcnlab.scenario.model import Scenario
 from rdcnlab.scenario.presets import presets
 
 #: Parts that a file may also write as one text, such as ``2 MB`` or a path.
-_AS_TEXT = ("Queue", "P4Program", "SdnController")
+_AS_TEXT = ("Queue", "P4Program", "SdnController", "OwnAlgorithm")
 #: Fields that a file may leave out, because the network's preset, or the network itself, gives them.
 _FILLED_IN = {"Flow": ("src", "dst", "path")}
 
@@ -96,6 +97,10 @@ def schema() -> dict[str, Any]:
         "description": "A preset or a fabric by name, a fabric with its parameters, or a network written out",
         "anyOf": [{"enum": [*presets(), *FABRICS]}, fabric, {"$ref": "#/$defs/Network"}],
     }
+    # without a file of the user's own, only the kernel's congestion controls have a name
+    own = {"required": ["engine"], "properties": {"engine": {"required": ["algorithm"]}}}
+    usual = {"items": {"properties": {"cc": {"enum": [*VARIANTS, None]}}}}
+    found |= {"if": {"not": own}, "then": {"properties": {"flows": usual}}}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Scenario of rdcnlab",

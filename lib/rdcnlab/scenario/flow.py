@@ -8,7 +8,9 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import model_validator
 
 from rdcnlab.fields.quantities import (
+    ALLOWED,
     Datagram,
+    Described,
     Duration,
     FlowName,
     Frozen,
@@ -17,18 +19,30 @@ from rdcnlab.fields.quantities import (
     Misfit,
     PositiveSize,
     SlotDuration,
+    text,
 )
 from rdcnlab.scenario.timetable import BYPASS, Path, Slot
 
 Protocol = Literal["tcp", "mptcp", "udp", "quic"]
+#: Congestion controls of our kernel.
 CongestionControl = Literal["cubic", "reno", "westwood", "bbr", "dctcp", "retcp", "nuftcp"]
 #: Names of all congestion controls, in the order of tables and legends.
 VARIANTS: tuple[str, ...] = get_args(CongestionControl)
+#: What the name of a congestion control looks like, also of a user's own; the kernel has room for 15 characters.
+NAME_PATTERN, NAME_ALLOWED = "[a-z][a-z0-9_-]{0,14}", "a lower-case letter followed by at most 14 of a-z, 0-9, _ or -"
 _KERNEL_ONLY = ("westwood", "dctcp", "retcp", "nuftcp")
 #: Congestion controls that reduce their window by the share of marks, so that they need ECN.
 NEED_ECN = ("dctcp", "nuftcp")
 #: Bytes of the headers of a packet: IPv4 and UDP; IPv4 and TCP with time stamps.
 UDP_HEADERS, TCP_HEADERS = 28, 52
+#: What `Flow.cc` allows, in words. Whether the name is one of a scenario's, `rdcnlab.scenario.consistency` checks.
+CC_ALLOWED = f"{', '.join(map(repr, VARIANTS[:-1]))} or {VARIANTS[-1]!r}"
+_CC = {
+    "anyOf": [
+        {"enum": list(VARIANTS)},
+        {"type": "string", "pattern": f"^{NAME_PATTERN}$", ALLOWED: "the name of `engine.algorithm`"},
+    ]
+}
 #: Congestion controls that implementations of QUIC have.
 QUIC_VARIANTS = tuple(name for name in VARIANTS if name not in _KERNEL_ONLY)
 
@@ -47,8 +61,8 @@ class Flow(Frozen):
     size : int
         Payload in bytes.
     cc : str or None
-        Congestion control of the sender: one of `VARIANTS`, or with ``quic`` one of `QUIC_VARIANTS`. It must be None
-        with ``udp``, and only then.
+        Congestion control of the sender: one of `VARIANTS`, or the name of `EngineSettings.algorithm`, or with ``quic``
+        one of `QUIC_VARIANTS`. It must be None with ``udp``, and only then.
     path : str or tuple of Slot
         One link that the flow always takes, a timetable that repeats, or the name of a schedule that flows share.
     back : str or tuple of Slot
@@ -82,7 +96,7 @@ class Flow(Frozen):
     name: FlowName
     protocol: Protocol = "tcp"
     size: PositiveSize
-    cc: CongestionControl | None = "cubic"
+    cc: Annotated[str, text(NAME_PATTERN, CC_ALLOWED), Described(_CC)] | None = "cubic"
     path: Path
     phase: Duration = 0
     src: HostName
@@ -114,7 +128,7 @@ class Flow(Frozen):
                     raise Misfit(field, getattr(self, field), "nothing, because only udp is sent in bursts")
             if self.cc is None:
                 raise Misfit("cc", None, f"one of {', '.join(VARIANTS)}")
-            if self.protocol == "quic" and self.cc in _KERNEL_ONLY:
+            if self.protocol == "quic" and self.cc not in QUIC_VARIANTS:
                 raise Misfit("cc", self.cc, f"one of {', '.join(QUIC_VARIANTS)} with quic")
             if self.protocol == "quic" and self.initiator != "src":
                 raise Misfit("initiator", self.initiator, "its default, because with quic the receiver always asks")

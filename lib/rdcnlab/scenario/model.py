@@ -327,6 +327,8 @@ class Scenario(Frozen):
         if self.switch.controller is not None:
             controller = _without(data["switch"]["controller"], "path")
             data["switch"] = {**data["switch"], "controller": controller}
+        if self.engine.algorithm is not None:
+            data["engine"] = {**data["engine"], "algorithm": _without(data["engine"]["algorithm"], "path")}
         return hashlib.sha256(canonical_json(data).encode()).hexdigest()
 
 

@@ -29,6 +29,7 @@ from rdcnlab.fields.quantities import (
 )
 from rdcnlab.scenario.kinds import EngineKind, SwitchKind
 from rdcnlab.scenario.older import Kernel
+from rdcnlab.scenario.own import AlgorithmField
 from rdcnlab.scenario.p4 import Entry, ProgramField
 from rdcnlab.scenario.sdn import ControllerField
 
@@ -250,10 +251,22 @@ class EngineSettings(Frozen):
         The patched Linux kernel in virtual time, or ns-3.
     hz : {100, 250, 300, 1000}
         Timer frequency of the kernel in Hz. CUBIC, delayed ACKs and timeouts count in its ticks.
+    algorithm : OwnAlgorithm or None
+        With ``kernel``: a congestion control of the user's own, one C file that is built into the kernel. Flows name it
+        as their ``cc``.
     """
 
     kind: EngineKind = "kernel"
     hz: Literal[100, 250, 300, 1000] = 250
+    algorithm: Annotated[AlgorithmField, Later] = None
+
+    @model_validator(mode="after")
+    def _only_a_kernel_is_built(self) -> EngineSettings:
+        if self.algorithm is not None and self.kind != "kernel":
+            raise Misfit(
+                "algorithm", self.algorithm.path, "nothing, because only the engine kernel runs C of the kernel"
+            )
+        return self
 
 
 class Probes(Frozen):

@@ -52,7 +52,7 @@ class KernelEngine:
         if quic.flows(scenario):
             for role in quic.ROLES:
                 quic.program(scenario, role)
-        build.build(hz=scenario.engine.hz, stock=self.stock, progress=progress)
+        self._kernel(scenario, progress)
 
     def run(
         self,
@@ -65,7 +65,7 @@ class KernelEngine:
     ) -> Outcome:
         """Run a scenario; see `rdcnlab.engines.Engine`."""
         plan.check(scenario)
-        kernel = build.build(hz=scenario.engine.hz, stock=self.stock)
+        kernel = self._kernel(scenario)
         try:
             report = guest.run(
                 kernel,
@@ -103,6 +103,10 @@ class KernelEngine:
         for trace in [*directory.glob("*.trace"), *directory.glob("*.tally*")]:
             trace.unlink()  # the file is large, and the tables contain its data
         return Outcome(tables, provenance, captures.files(scenario, directory))
+
+    def _kernel(self, scenario: Scenario, progress: build.Progress | None = None) -> build.Kernel:
+        settings = scenario.engine
+        return build.build(hz=settings.hz, stock=self.stock, algorithm=settings.algorithm, progress=progress)
 
 
 def cores() -> list[int]:

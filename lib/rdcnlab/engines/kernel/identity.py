@@ -37,7 +37,7 @@ def identity(scenario: Scenario, *, stock: bool) -> str:
     """
     switches = switches_of(scenario)
     parts = [
-        build.identity(hz=scenario.engine.hz, stock=stock),
+        build.identity(hz=scenario.engine.hz, stock=stock, algorithm=scenario.engine.algorithm),
         build.tools_identity(),
         canonical_json(compile_plan(scenario, here=False)),
         *(f"{name} {digest}" for name, digest in sorted(quic.identity(scenario).items())),

@@ -23,6 +23,10 @@ class Done:
     error: RunError | None
 
 
+class Stopped(Exception):
+    """Somebody stopped the runs of a pool on purpose."""
+
+
 class Pool(Protocol):
     """The interface that runs many scenarios, in any order, and stores the results."""
 

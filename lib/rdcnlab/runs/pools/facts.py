@@ -47,7 +47,8 @@ def facts(scenario: Scenario) -> dict[str, str]:
     engine = get_engine(scenario)
     found = general()
     if isinstance(engine, KernelEngine):
-        found["kernel"] = build.identity(hz=scenario.engine.hz, stock=engine.stock)[:_DIGITS]
+        own = scenario.engine.algorithm
+        found["kernel"] = build.identity(hz=scenario.engine.hz, stock=engine.stock, algorithm=own)[:_DIGITS]
         found["guest tools"] = build.tools_identity()[:_DIGITS]
     elif isinstance(engine, Ns3Engine):
         found["ns-3"] = ns3_build.identity()[:_DIGITS]

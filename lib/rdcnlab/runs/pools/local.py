@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import os
 import selectors
 from collections.abc import Iterator, Sequence
 
-from rdcnlab.runs.pools import Done
+from rdcnlab.runs.pools import Done, Stopped
 from rdcnlab.runs.pools.process import Process, stop_all
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
@@ -27,13 +28,28 @@ class LocalPool:
 
     def __init__(self, cores: Sequence[int], store: Store, *, wall_limit_s: float) -> None:
         self.cores, self.store, self.wall_limit_s = tuple(cores), store, wall_limit_s
+        self._stop = os.eventfd(0, os.EFD_CLOEXEC)
+
+    def __del__(self) -> None:
+        os.close(self._stop)
+
+    def stop(self) -> None:
+        """End the runs; any thread may call this, also before they begin. `run` then raises `Stopped`."""
+        os.eventfd_write(self._stop, 1)
 
     def run(self, scenarios: Sequence[Scenario]) -> Iterator[Done]:
-        """Run scenarios, each on the next free worker."""
+        """Run scenarios, each on the next free worker.
+
+        Raises
+        ------
+        Stopped
+            Somebody called `stop`. Runs in progress were ended; those that had finished are stored.
+        """
         waiting = list(enumerate(scenarios))[::-1]
         busy: dict[Process, int] = {}
         idle = [Process(self.store.root, core) for core in self.cores[: len(waiting)]]
         with selectors.DefaultSelector() as selector:
+            selector.register(self._stop, selectors.EVENT_READ)
             for worker in idle:
                 selector.register(worker.answers, selectors.EVENT_READ, worker)
             try:
@@ -43,8 +59,10 @@ class LocalPool:
                         index, scenario = waiting.pop()
                         busy[worker] = index
                         worker.give({"scenario": scenario.to_dict(), "wall_limit_s": self.wall_limit_s})
-                    for key, _ in selector.select():
-                        worker = key.data
+                    ready = [key.data for key, _ in selector.select()]
+                    if None in ready:
+                        raise Stopped
+                    for worker in ready:
                         index = busy.pop(worker)
                         answer = worker.answer()
                         if worker.ended:

@@ -85,7 +85,8 @@ def packed(scenarios: Iterable[Scenario]) -> Luggage:
     for scenario in scenarios:
         engine = get_engine(scenario)
         if isinstance(engine, KernelEngine):
-            kernel = build.build(hz=scenario.engine.hz, stock=engine.stock)
+            own = scenario.engine.algorithm
+            kernel = build.build(hz=scenario.engine.hz, stock=engine.stock, algorithm=own)
             directories = [kernel.directory, kernel.tools]
             compilers["gcc"] = toolchain.compiler()
             used = source.find(build.cache_root())

@@ -10,33 +10,19 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import signal
-import subprocess
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from rdcnlab.engines.kernel.build import patches, releases, source, toolchain
-from rdcnlab.engines.kernel.build.apply import apply
-from rdcnlab.fields.errors import RunError
+from rdcnlab.engines.kernel.build import own, patches, source, toolchain
+from rdcnlab.engines.kernel.build.tree import STEPS, Progress, Tree, call
+from rdcnlab.scenario.own import OwnAlgorithm
 from rdcnlab.system.locks import locked
+
+__all__ = ["HERE", "STEPS", "Kernel", "Progress", "build", "cache_root", "call", "config", "find", "hashed", "identity"]
 
 HERE = Path(__file__).resolve().parents[1]
 TOOLS = HERE / "inside" / "tools"
 LAUNCH = HERE / "host" / "launch.c"
-#: Number of compilations in a build of the configuration that we ship; only the progress bar uses it.
-STEPS = 795
-
-#: Files that User-Mode Linux does not need, three quarters of the source, as patterns of tar: code for other machines,
-#: most drivers, sound, tools, and all documents except those about the network, which patches change. The Kconfig and
-#: Makefile of every directory stay, because the build reads them. The list is short, because tar compares each pattern
-#: with each of 90,000 names.
-_LEAVE = (
-    "arch/[!ux]*/*.[chS]", "boot/dts/*", "drivers/[!bcmnt]*/*.[ch]", "drivers/m[!i]*/*.[ch]", "drivers/net/*/*.[ch]",
-    "sound/*.[ch]", "tools/perf/*", "tools/testing/*", "Documentation/[!n]*/*",
-)  # fmt: skip
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -100,10 +86,12 @@ def config(*, hz: int, stock: bool = False, debug: bool = False) -> str:
     return "\n".join([*lines, f"CONFIG_HZ_{hz}=y", ""])
 
 
-def identity(*, hz: int = 250, stock: bool = False, debug: bool = False) -> str:
-    """Return the id of a build: the hash of patches, configuration, source and compiler."""
+def identity(*, hz: int = 250, stock: bool = False, debug: bool = False, algorithm: OwnAlgorithm | None = None) -> str:
+    """Return the id of a build: the hash of patches, configuration, source, compiler and the user's own file."""
     parts = [config(hz=hz, stock=stock, debug=debug), source.find(cache_root()).digest, toolchain.compiler()]
     parts += [patches.change(path) for path in patches.series(stock=stock)]
+    if algorithm is not None:
+        parts.append(f"{own.FORM} {algorithm.sha256}")
     return hashed(parts)
 
 
@@ -121,9 +109,11 @@ def hashed(parts: list[str]) -> str:
     return digest.hexdigest()
 
 
-def find(*, hz: int = 250, stock: bool = False, debug: bool = False) -> Kernel | None:
+def find(
+    *, hz: int = 250, stock: bool = False, debug: bool = False, algorithm: OwnAlgorithm | None = None
+) -> Kernel | None:
     """Return the build if it exists."""
-    number = identity(hz=hz, stock=stock, debug=debug)
+    number = identity(hz=hz, stock=stock, debug=debug, algorithm=algorithm)
     directory = cache_root() / number[:16]
     tools = cache_root() / f"tools-{tools_identity()[:16]}"
     ready = (directory / "linux").is_file() and (tools / "launch").is_file()
@@ -134,7 +124,14 @@ def _silent(_what: str, _done: int, _total: int) -> None:
     """Ignore the progress of a build."""
 
 
-def build(*, hz: int = 250, stock: bool = False, debug: bool = False, progress: Progress | None = None) -> Kernel:
+def build(
+    *,
+    hz: int = 250,
+    stock: bool = False,
+    debug: bool = False,
+    algorithm: OwnAlgorithm | None = None,
+    progress: Progress | None = None,
+) -> Kernel:
     """Return the build; make it first if it is missing.
 
     Parameters
@@ -145,6 +142,8 @@ def build(*, hz: int = 250, stock: bool = False, debug: bool = False, progress: 
         Whether to apply the patches for time and randomness only.
     debug : bool
         Whether to build with checks that find errors in the kernel itself: sanitizers, lock checking, leak detection.
+    algorithm : OwnAlgorithm, optional
+        The user's own congestion control, which is built in; see `rdcnlab.engines.kernel.build.own`.
     progress : callable, optional
         Called with the current step in words, steps done and steps in total.
 
@@ -153,13 +152,13 @@ def build(*, hz: int = 250, stock: bool = False, debug: bool = False, progress: 
     RunError
         A tool or the source is missing, the source cannot be downloaded, a patch does not apply, or the compiler fails.
     InputError
-        ``KERNEL_SOURCE`` does not name a source that can be built.
+        ``KERNEL_SOURCE`` does not name a source that can be built, or the user's own file does not compile.
     """
-    ready = find(hz=hz, stock=stock, debug=debug)
+    ready = find(hz=hz, stock=stock, debug=debug, algorithm=algorithm)
     if ready is not None:
         return ready
     toolchain.require()
-    number = identity(hz=hz, stock=stock, debug=debug)
+    number = identity(hz=hz, stock=stock, debug=debug, algorithm=algorithm)
     root = cache_root()
     root.mkdir(parents=True, exist_ok=True)
     target = root / number[:16]
@@ -171,7 +170,12 @@ def build(*, hz: int = 250, stock: bool = False, debug: bool = False, progress: 
             shutil.rmtree(work, ignore_errors=True)  # from an interrupted build
             work.mkdir()
             try:
-                _build(work, target, config(hz=hz, stock=stock, debug=debug), patches.series(stock=stock), report)
+                fragment, chosen = config(hz=hz, stock=stock, debug=debug), patches.series(stock=stock)
+                if algorithm is None:
+                    _build(work, target, fragment, chosen, report)
+                else:
+                    kept = root / f"{identity(hz=hz, stock=stock, debug=debug)[:16]}.tree"
+                    own.build(algorithm, kept, target, work, fragment, chosen, report)
             finally:
                 shutil.rmtree(work, ignore_errors=True)
     with locked(tools.with_suffix(".lock"), lambda: report("another process builds the tools", 0, STEPS)):
@@ -181,39 +185,10 @@ def build(*, hz: int = 250, stock: bool = False, debug: bool = False, progress: 
 
 
 def _build(work: Path, target: Path, fragment: str, chosen: list[Path], report: Progress) -> None:
-    log = target.with_suffix(".log")
-    archive = source.find(cache_root())
-    source.fetch(archive, report)
-    report(f"unpack {archive}", 0, STEPS)
-    tree = work / "source"
-    tree.mkdir()
-    leave = [f"--exclude=*/{pattern}" for pattern in _LEAVE]
-    call(["tar", "xf", str(archive.path), "--strip-components=1", *leave], tree, log, "unpacking the kernel source")
-    apply(chosen, tree, log, lambda name: report(f"patch {name}", 0, STEPS))
-    out = work / "out"
-    out.mkdir()
-    (work / "fragment").write_text(fragment)
-    make = ["make", "ARCH=um", f"O={out}", f"KCONFIG_ALLCONFIG={work / 'fragment'}"]
-    try:
-        call([*make, "allnoconfig"], tree, log, "configuring the kernel")
-        _check_config(work / "fragment", out / ".config")
-        report("compile", 0, STEPS)
-        call([*make, f"-j{os.cpu_count() or 1}", "linux"], tree, log, "compiling the kernel", report)
-    except RunError as error:
-        # Releases rename fields and functions; a patch can apply and still not compile.
-        name = releases.release_of_tree(tree)
-        if releases.by_name(name) is not None:
-            raise
-        raise RunError(f"{error.reason}, with Linux {name}. {releases.advice()}", error.log) from None
-    release = (out / "include/config/kernel.release").read_text()
-    call(["strip", "--strip-debug", str(out / "linux")], tree, log, "stripping the kernel")
-    ready = work / "ready"
-    ready.mkdir()
-    (ready / "version").write_text(release)
-    shutil.copy(out / ".config", ready / "config")
-    shutil.copy(out / "linux", ready / "linux.part")
-    (ready / "linux.part").rename(ready / "linux")
-    ready.rename(target)
+    tree = Tree.below(work, target.with_suffix(".log"))
+    tree.prepare(source.find(cache_root()), chosen, fragment, report)
+    tree.compile(report)
+    tree.pack(target, work)
     report("done", STEPS, STEPS)
 
 
@@ -230,49 +205,3 @@ def _build_tools(target: Path) -> None:
         shared = ["gcc", "-O2", "-Wall", "-Wextra", "-shared", "-fPIC", "-o", str(work / f"{path.stem}.so")]
         call([*shared, str(path)], work, log, "compiling what is preloaded")
     work.rename(target)
-
-
-def call(command: list[str], cwd: Path, log: Path, what: str, report: Progress | None = None) -> None:
-    """Run a command of a build with its output in `log`; raise RunError if it fails."""
-    environment = {
-        "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
-        "HOME": os.environ.get("HOME", "/"),
-        "LC_ALL": "C",
-        # use all cores to unpack
-        "XZ_OPT": "-T0",
-        # make builds identical on every machine
-        "KBUILD_BUILD_TIMESTAMP": "1970-01-01",
-        "KBUILD_BUILD_USER": "rdcnlab",
-        "KBUILD_BUILD_HOST": "rdcnlab",
-        "KBUILD_BUILD_VERSION": "1",
-        "SOURCE_DATE_EPOCH": "0",
-    }
-    done = 0
-    with log.open("a") as file:
-        process = subprocess.Popen(
-            command, cwd=cwd, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
-        )  # fmt: skip
-        try:
-            assert process.stdout is not None
-            for line in process.stdout:
-                file.write(line)
-                if report is not None and line.startswith("  CC"):
-                    done += 1
-                    report("compile", min(done, STEPS - 1), STEPS)
-            status = process.wait()
-        except BaseException:
-            # make's children share its session, so this ends all of them and no other process
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            raise
-    if status:
-        raise RunError(f"{what} failed with status {status}", log)
-
-
-def _check_config(fragment: Path, result: Path) -> None:
-    """Raise RunError if Kconfig silently dropped a setting, because it is unknown or a dependency is missing."""
-    have = set(result.read_text().splitlines())
-    lost = [line for line in fragment.read_text().splitlines() if line.startswith("CONFIG_") and line not in have]
-    if lost:
-        raise RunError(f"the kernel's configuration does not take {', '.join(lost)}")

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Write what was explored to files: a scenario as YAML, and a notebook that goes on from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rdcnlab.app import notebooks
+from rdcnlab.fields.errors import InputError
+from rdcnlab.scenario import Scenario
+
+
+def save(scenario: Scenario, name: str) -> Path:
+    """Write a scenario as YAML, and return the file.
+
+    Raises
+    ------
+    InputError
+        The name is not that of a new file ``*.yaml`` in a directory that exists.
+    """
+    path = _new(name, ".yaml")
+    path.write_text(scenario.dump(), encoding="utf-8")
+    return path
+
+
+def save_notebook(scenario: Scenario, title: str, runs: int, name: str) -> Path:
+    """Write a scenario and a notebook that runs and draws it, and return the notebook.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario of the first run.
+    title : str
+        Title of the notebook.
+    runs : int
+        Number of seeds.
+    name : str
+        Name of the scenario's file, ``*.yaml``; the notebook is beside it.
+
+    Raises
+    ------
+    InputError
+        One of the files exists, or cannot be written.
+    """
+    target = _new(str(Path(name).with_suffix(".ipynb")), ".ipynb")
+    if not Path(name).exists() or Scenario.load(name) != scenario:
+        save(scenario, name)
+    file = Path(name).name
+    cells = [
+        notebooks.text_cell("title", f"# {title}\n\nThe scenario is in `{file}`. `with_` changes it."),
+        _code("scenario", f'from rdcnlab import Scenario, campaign\n\nbase = Scenario.load("{file}")\nbase'),
+        _code("run", f"runs = campaign(base.with_(seed=seed) for seed in range({runs}))"),
+        _code("figure", "from rdcnlab.app.explore.curves import curves\n\ncurves(runs)"),
+        _code("flows", 'runs.flows[["seed", "flow", "cc", "received_B", "retransmits"]]'),
+    ]
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    book = {
+        "cells": cells,
+        "metadata": {"kernelspec": kernel, "language_info": {"name": "python"}},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    notebooks.write(book, target)
+    return target
+
+
+def _code(identifier: str, source: str) -> dict[str, Any]:
+    cell = notebooks.text_cell(identifier, source)
+    return {**cell, "cell_type": "code", "execution_count": None, "outputs": []}
+
+
+def _new(name: str, suffix: str) -> Path:
+    path = Path(name)
+    if path.suffix != suffix or not path.parent.is_dir():
+        raise InputError.of("file", name, f"the name of a file that ends in {suffix}, in a directory that exists")
+    if path.exists():
+        raise InputError.of("file", name, "a new file, which this is not")
+    return path

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The widgets of the explorer."""
+
+from __future__ import annotations
+
+import base64
+import html
+import os
+import threading
+from typing import Any, get_args
+
+import ipywidgets as widgets
+
+from rdcnlab.analysis.show.picture import image
+from rdcnlab.analysis.show.ways import Shown as Pictured
+from rdcnlab.app.explore import keep
+from rdcnlab.app.explore.choice import MOST_MS, TRANSPORTS, Choice
+from rdcnlab.app.explore.curves import MOST, Shown, image_of, means
+from rdcnlab.app.explore.job import Job
+from rdcnlab.app.explore.places import PLACES, STILL
+from rdcnlab.engines import get_engine
+from rdcnlab.fields.errors import RdcnlabError
+from rdcnlab.runs.store import Store
+from rdcnlab.scenario.kinds import EngineKind, SwitchKind
+
+_WIDE, _DESCRIPTION = "25em", "10.5em"
+#: Space between the columns of the table.
+_TABLE = "<style>.rdcnlab-means td, .rdcnlab-means th {padding: 0 0.8em; line-height: 1.6; white-space: nowrap}</style>"
+
+
+class Panel:
+    """All widgets, and the questions that were run in this session.
+
+    Parameters
+    ----------
+    store : Store
+        Where runs are stored.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.job: Job | None = None
+        #: Runs of this session, in the order of their clicks.
+        self.history: list[Shown] = []
+        self._lock = threading.RLock()
+        self._filling = False
+        self.inputs = _inputs()
+        self.message, self.progress = _status(), _bar()
+        self.run = _button("run", "Run the scenario with all seeds", "primary")
+        self.stop = _button("stop", "End the runs in progress")
+        self.stop.disabled = True
+        self.earlier = widgets.SelectMultiple(
+            description="compare with", options=(), rows=3, layout=widgets.Layout(width="auto")
+        )
+        self.earlier.style.description_width = "7em"
+        self.file = widgets.Text("explored.yaml", description="file", layout=widgets.Layout(width="16em"))
+        self.file.style.description_width = "2.5em"
+        self.save = _button("save as YAML", "Write the scenario to the file")
+        self.book = _button("open as a notebook", "Write a notebook that runs and draws the scenario")
+        self.kept = widgets.Output()
+        self.picture, self.figure, self.table = widgets.HTML(), widgets.HTML(), widgets.HTML()
+        self._connect()
+        self.box = self._arranged()
+        self._place_changed()
+
+    # Layout ------------------------------------------------------------------------------------------------------
+
+    def _arranged(self) -> Any:
+        rows = widgets.Layout(flex_flow="row wrap", align_items="center")
+        asked = widgets.VBox(
+            [
+                *self.inputs.values(),
+                widgets.HBox([self.run, self.stop], layout=rows),
+                self.progress,
+                self.message,
+            ],
+            layout=widgets.Layout(width="27em", min_width="20em"),
+        )
+        files = widgets.HBox([self.file, self.save, self.book], layout=rows)
+        answer = widgets.VBox(
+            [self.figure, self.table, self.earlier, files, self.kept],
+            layout=widgets.Layout(flex="1 1 30em", min_width="20em", overflow="hidden"),
+        )
+        top = widgets.HBox([asked, answer], layout=widgets.Layout(flex_flow="row wrap"))
+        box = widgets.VBox([top, self.picture])
+        box.add_class("rdcnlab-explore")
+        return box
+
+    # Events ------------------------------------------------------------------------------------------------------
+
+    def _connect(self) -> None:
+        self.inputs["place"].observe(lambda _: self._place_changed(), "value")
+        for name, widget in self.inputs.items():
+            if name != "place":
+                widget.observe(lambda _: self._changed(), "value")
+        self.run.on_click(lambda _: self._start())
+        self.stop.on_click(lambda _: self._end())
+        self.earlier.observe(lambda _: self._draw(), "value")
+        self.save.on_click(lambda _: self._keep(notebook=False))
+        self.book.on_click(lambda _: self._keep(notebook=True))
+
+    def choice(self) -> Choice:
+        """Return what the widgets say."""
+        return Choice(**{name: widget.value for name, widget in self.inputs.items()})
+
+    def _place_changed(self) -> None:
+        """Offer what the network has, and set its usual times."""
+        place = PLACES[self.inputs["place"].value]
+        self._filling = True
+        try:
+            self.inputs["timetable"].options = place.timetables
+            self.inputs["flows"].max = place.most
+            for name in ("slot_ms", "dark_ms", "limit_ms"):
+                self.inputs[name].value = getattr(place, name)
+        finally:
+            self._filling = False
+        self._changed()
+
+    def _changed(self) -> None:
+        """Show the scenario, or why there is none."""
+        if self._filling:
+            return
+        still = self.inputs["timetable"].value == STILL
+        self.inputs["slot_ms"].disabled = self.inputs["dark_ms"].disabled = still
+        try:
+            scenario = self.choice().scenario()
+            get_engine(scenario).identity(scenario)  # asks whether the engine can run it
+        except RdcnlabError as error:
+            self._say(str(error), bad=True)
+            self.run.disabled = True
+            return
+        self._say("")
+        self.run.disabled = self.job is not None and not self.job.ended
+        said = f"Network and timetable: {self.choice().title()}"
+        self.picture.value = _img(image(Pictured.of(scenario), "png"), said, "46em")
+
+    def _start(self) -> None:
+        choice = self.choice()
+        self.run.disabled, self.stop.disabled = True, False
+        place = len(self.history)
+        label = f"{place + 1}: {choice.title()}"
+
+        def changed(job: Job) -> None:
+            self._progress(job, place, label)
+
+        self.job = Job(choice.scenarios(), self.store, sorted(os.sched_getaffinity(0)), changed)
+        self.job.start()
+
+    def _end(self) -> None:
+        if self.job is not None:
+            self.job.stop()
+
+    def _progress(self, job: Job, place: int, label: str) -> None:
+        with self._lock:
+            count = len(job.runs)
+            self.progress.value = job.share
+            self.progress.bar_style = {"done": "success", "failed": "danger"}.get(job.state, "info")
+            words = [f"{job.state}, {count} of {len(job.scenarios)} runs, {job.wall_s:.1f} s", job.note]
+            self._say("; ".join(word for word in words if word), bad=job.state == "failed")
+            known = len(self.history[place].runs) if place < len(self.history) else 0
+            if count > known:
+                self.history[place:] = [Shown(label, job.runs)]
+                self._draw()
+            if job.ended:
+                chosen = self.earlier.value
+                self.earlier.options = [(each.label, number) for number, each in enumerate(self.history)]
+                self.earlier.value = [number for number in chosen if number < len(self.history)]
+                self.run.disabled, self.stop.disabled = False, True
+
+    def _draw(self) -> None:
+        """Draw the last runs, and before them those that were chosen to compare with."""
+        with self._lock:
+            if not self.history:
+                return
+            last = len(self.history) - 1
+            others = [self.history[number] for number in self.earlier.value if number != last]
+            shown = [self.history[last], *others][:MOST]
+            png, words = image_of([Shown(each.label.split(":")[0], each.runs) for each in shown])
+            self.figure.value = _img(png, words, "46em")
+            rows = means([Shown(each.label.split(":")[0], each.runs) for each in shown]).round(3)
+            self.table.value = _TABLE + rows.to_html(index=False, border=0, na_rep="", classes="rdcnlab-means")
+
+    def _keep(self, *, notebook: bool) -> None:
+        choice = self.choice()
+        try:
+            scenario = choice.scenario()
+            if notebook:
+                path = keep.save_notebook(scenario, choice.title(), choice.runs, self.file.value)
+                words = f"[open {path.name}]({path.as_posix()})"
+            else:
+                path = keep.save(scenario, self.file.value)
+                words = f"wrote `{path}`"
+        except (RdcnlabError, OSError) as error:
+            words = f"`{error}`"
+        # an output of its own, because Jupyter makes links to files work there
+        data = {"text/markdown": words, "text/plain": words}
+        self.kept.outputs = ({"output_type": "display_data", "data": data, "metadata": {}},)
+
+    def _say(self, words: str, *, bad: bool = False) -> None:
+        color = "var(--jp-error-color0, #b00020)" if bad else "inherit"
+        lines = html.escape(words).replace("\n", "<br>")
+        self.message.value = f'<div role="status" style="line-height:1.35;color:{color}">{lines}</div>'
+
+
+def _inputs() -> dict[str, Any]:
+    places = [(place.label, name) for name, place in PLACES.items()]
+    transports = list(TRANSPORTS)
+    return {
+        "place": _menu("network", places),
+        "first": _menu("first transport", transports),
+        "second": _menu("second transport", transports),
+        "flows": _slider("flows of each group", 1, 1, 8),
+        "timetable": _menu("timetable", PLACES["aykurt"].timetables),
+        "slot_ms": _number("slot or day [ms]", 10.0, 0.01, 10_000, 1.0),
+        "dark_ms": _number("dark or night [ms]", 0.0, 0.0, 1_000, 0.1),
+        "buffer_kB": _number("buffer [kB], 0: usual", 0.0, 0.0, 100_000, 50.0),
+        "ecn_kB": _number("ECN at [kB], 0: usual", 0.0, 0.0, 100_000, 10.0),
+        "switch": _menu("switch", list(get_args(SwitchKind))),
+        "engine": _menu("engine", list(get_args(EngineKind))),
+        "limit_ms": _number("length of a run [ms]", 200.0, 1.0, MOST_MS, 50.0),
+        "runs": _slider("runs", 3, 1, 10),
+    }
+
+
+def _styled(widget: Any) -> Any:
+    widget.layout.width = _WIDE
+    widget.style.description_width = _DESCRIPTION
+    return widget
+
+
+def _menu(name: str, options: Any) -> Any:
+    return _styled(widgets.Dropdown(description=name, options=options))
+
+
+def _slider(name: str, value: int, low: int, high: int) -> Any:
+    return _styled(widgets.IntSlider(value, low, high, description=name, continuous_update=False))
+
+
+def _number(name: str, value: float, low: float, high: float, step: float) -> Any:
+    return _styled(widgets.BoundedFloatText(value, min=low, max=high, step=step, description=name))
+
+
+def _button(name: str, says: str, style: str = "") -> Any:
+    return widgets.Button(description=name, tooltip=says, button_style=style, layout=widgets.Layout(width="auto"))
+
+
+def _status() -> Any:
+    return widgets.HTML(layout=widgets.Layout(width=_WIDE))
+
+
+def _bar() -> Any:
+    return _styled(widgets.FloatProgress(0.0, min=0.0, max=1.0, description="progress"))
+
+
+def _img(png: bytes, words: str, width: str) -> str:
+    data = base64.b64encode(png).decode()
+    style = f"width:100%;max-width:{width};height:auto"
+    return f'<img src="data:image/png;base64,{data}" alt="{html.escape(words)}" style="{style}">'

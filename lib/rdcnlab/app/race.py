@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Race a congestion control of the user's own against others: on three networks, among its own and against CUBIC."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+
+from rdcnlab.analysis.figures import REFERENCE, Drawing, Look, look, style
+from rdcnlab.app.explore.choice import Choice
+from rdcnlab.app.explore.places import MOVES, STILL, WEEK
+from rdcnlab.engines import get_engine
+from rdcnlab.engines.kernel.build import patches
+from rdcnlab.fields.errors import InputError
+from rdcnlab.runs.campaign import campaign
+from rdcnlab.runs.frame import Runs
+from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.flow import TCP_HEADERS
+from rdcnlab.scenario.own import OwnAlgorithm
+from rdcnlab.system.progress import bar
+
+#: The others of the race.
+RIVALS = ("cubic", "dctcp", "bbr", "reno")
+#: The networks: one that does not change, one in which a group of flows moves, one with days and nights. The length
+#: is some hundreds of RTTs, so that slow start does not decide. The threshold is what the authors of DCTCP take for
+#: 10 Gb/s; the third network has its own.
+NETWORKS = {
+    "one link": Choice(place="dumbbell", timetable=STILL, ecn_kB=65.0, limit_ms=200.0),
+    "moves every 10 ms": Choice(place="aykurt", timetable=MOVES, slot_ms=10.0, ecn_kB=65.0, limit_ms=400.0),
+    "packets and a circuit": Choice(place="tdtcp", timetable=WEEK, slot_ms=0.18, dark_ms=0.02, limit_ms=40.0, flows=4),
+}
+#: With whom each transport shares a network: flows like itself, or CUBIC's.
+_ALONE, _CUBIC = "its own", "cubic"
+
+
+@dataclass(frozen=True)
+class Mine:
+    """A congestion control of the user's own, in a kernel that was built with it.
+
+    Parameters
+    ----------
+    algorithm : OwnAlgorithm
+        Its file and its name.
+    """
+
+    algorithm: OwnAlgorithm
+
+    @property
+    def name(self) -> str:
+        """Its name, which flows have as their ``cc``."""
+        return self.algorithm.name
+
+    @property
+    def engine(self) -> dict[str, str]:
+        """The field ``engine`` of scenarios that use it."""
+        return {"algorithm": self.algorithm.path}
+
+    def __repr__(self) -> str:
+        return f"<cc: {self.name}, built from {Path(self.algorithm.path).name}>"
+
+    def race(self, *, rivals: Sequence[str] = RIVALS, seeds: int = 2, workers: int | None = None) -> Race:
+        """Run it and the others, as far as results are not stored, and return the results.
+
+        Parameters
+        ----------
+        rivals : sequence of str
+            Congestion controls of the kernel.
+        seeds : int
+            Number of runs of each case.
+        workers : int, optional
+            Number of worker processes; by default one on every core.
+        """
+        cases = [
+            Case(network, name, other, seed)
+            for network in NETWORKS
+            for name in (self.name, *rivals)
+            for other in (_ALONE, _CUBIC)
+            for seed in range(seeds)
+            if (name, other) != ("cubic", _CUBIC)  # that is CUBIC among its own
+        ]
+        scenarios = [self._scenario(case) for case in cases]
+        return Race(self.name, tuple(cases), campaign(scenarios, workers=workers))
+
+    def _scenario(self, case: Case) -> Scenario:
+        # the others run in the usual kernel, where their results may be stored already
+        path = self.algorithm.path if case.name == self.name else ""
+        first = case.name if case.against == _ALONE else case.against
+        choice = replace(NETWORKS[case.network], first=first, second=case.name, algorithm=path)
+        return choice.scenario().with_(seed=case.seed)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run of a race: network, transport, whom it meets, and seed."""
+
+    network: str
+    name: str
+    against: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class Race:
+    """The runs of a race.
+
+    Parameters
+    ----------
+    mine : str
+        Name of the user's congestion control.
+    cases : tuple of Case
+        What was run, in the order of `runs`.
+    runs : Runs
+        The runs.
+    """
+
+    mine: str
+    cases: tuple[Case, ...]
+    runs: Runs
+
+    @cached_property
+    def measured(self) -> pd.DataFrame:
+        """One row for each run: the case, goodput of all flows, RTT, segments sent again, share of the second group."""
+        rows = []
+        for case, run in zip(self.cases, self.runs, strict=True):
+            # run by run: settings of several networks would be hundreds of columns
+            flows, tcp = self.runs.frame(run, "flows"), self.runs.frame(run, "tcp")
+            received = int(flows["received_B"].sum())
+            second = flows["flow"].str.startswith(_second(run.scenario))
+            rows.append(
+                {
+                    "network": case.network,
+                    "transport": case.name,
+                    "against": case.against,
+                    "seed": case.seed,
+                    "goodput [Gb/s]": 8 * received / run.scenario.limit,
+                    "RTT [ms]": tcp["srtt_us"].mean() / 1e3,
+                    "sent again [%]": 100 * flows["retransmits"].sum() * _segment(run.scenario) / max(received, 1),
+                    "share [%]": 100 * flows.loc[second, "received_B"].sum() / max(received, 1),
+                }
+            )
+        return pd.DataFrame(rows)
+
+    def table(self) -> pd.DataFrame:
+        """Return means over the runs, one row for each network and transport."""
+        keys = ["network", "transport"]
+        alone = self.measured[self.measured["against"] == _ALONE]
+        shared = self.measured[self.measured["against"] == _CUBIC]
+        found = alone.groupby(keys, sort=False)[["goodput [Gb/s]", "RTT [ms]", "sent again [%]"]].mean()
+        found["share against CUBIC [%]"] = shared.groupby(keys, sort=False)["share [%]"].mean()
+        return found.round({"goodput [Gb/s]": 2, "RTT [ms]": 3, "sent again [%]": 3, "share against CUBIC [%]": 1})
+
+    def plot(self) -> Drawing:
+        """Draw goodput against RTT among flows of one kind (above), and the share against CUBIC (below)."""
+        rows = self.table().reset_index()
+        with style():
+            figure = Drawing(figsize=(7.4, 4.8), layout="constrained")
+            axes = figure.subplots(2, len(NETWORKS), height_ratios=(3, 2))
+            for column, network in enumerate(NETWORKS):
+                here = rows[rows["network"] == network]
+                self._scatter(axes[0][column], here)
+                self._bars(axes[1][column], here)
+                axes[0][column].set_title(network, fontsize=9)
+            axes[0][0].set_ylabel("goodput [Gb/s],\namong its own")
+            axes[1][0].set_ylabel("share [%],\nagainst CUBIC")
+            for ax in axes[1][1:]:
+                ax.sharey(axes[1][0])
+            handles, labels = axes[0][0].get_legend_handles_labels()
+            figure.legend(handles, labels, loc="outside upper center", ncols=len(labels))
+        return figure
+
+    def look(self, name: str) -> Look:
+        """Return the look of a transport; the user's own one is a black star."""
+        return Look(name, "#000000", "*") if name == self.mine else look(name)
+
+    def _scatter(self, ax: Axes, rows: pd.DataFrame) -> None:
+        for row in rows.to_dict("records"):
+            drawn = self.look(row["transport"])
+            size = 11 if row["transport"] == self.mine else 6
+            ax.plot(
+                row["RTT [ms]"], row["goodput [Gb/s]"], drawn.marker, color=drawn.color, markersize=size,
+                label=drawn.label, linestyle="", zorder=3 if row["transport"] == self.mine else 2,
+            )  # fmt: skip
+        ax.set_xlabel("mean RTT [ms]")
+        ax.set_ylim(0, 1.15 * rows["goodput [Gb/s]"].max())
+        ax.set_xlim(0, 1.15 * rows["RTT [ms]"].max())
+
+    def _bars(self, ax: Axes, rows: pd.DataFrame) -> None:
+        shared = rows[rows["transport"] != "cubic"]
+        drawn = [self.look(name) for name in shared["transport"]]
+        ax.bar(range(len(shared)), shared["share against CUBIC [%]"], color=[each.color for each in drawn], width=0.7)
+        ax.axhline(50, color=REFERENCE, linewidth=0.8, linestyle=":")
+        ax.set_xticks(range(len(shared)), [each.label for each in drawn], rotation=30, fontsize=7.5)
+        ax.set_ylim(0, 100)
+        ax.grid(axis="x", visible=False)
+
+
+def own_algorithm(path: str | Path, *, progress: bool = True) -> Mine:
+    """Build a kernel with a congestion control of the user's own, if it does not exist yet.
+
+    Parameters
+    ----------
+    path : str or Path
+        One C file, as those in ``net/ipv4`` of Linux. A name without a directory is looked up in the working directory,
+        then in ``kernel-patches/examples``.
+    progress : bool
+        Whether to show a progress bar.
+
+    Raises
+    ------
+    InputError
+        There is no such file, it registers no congestion control or one that exists, or it does not compile. The
+        message has what the compiler says.
+    RunError
+        The kernel cannot be built here.
+    """
+    file = str(Path(path).resolve()) if Path(path).is_file() else example(str(path))
+    scenario = Choice(place="dumbbell", timetable=STILL, algorithm=file).scenario()
+    algorithm = scenario.engine.algorithm
+    assert algorithm is not None
+    with contextlib.ExitStack() as stack:
+        bars: list[Any] = []
+
+        def report(what: str, done: int, total: int) -> None:
+            if not bars:  # if the kernel exists, no bar is shown
+                bars.append(stack.enter_context(bar(total, "step", shown=progress)))
+            bars[0].set_description(what, refresh=False)
+            bars[0].update(done - bars[0].n)
+
+        get_engine(scenario).prepare(scenario, report)
+    return Mine(algorithm)
+
+
+def example(name: str) -> str:
+    """Return the path of an example in ``kernel-patches/examples``.
+
+    Raises
+    ------
+    InputError
+        There is no such example.
+    """
+    beside = patches.root() / "examples"
+    known = sorted(each.name for each in beside.glob("*.c"))
+    if name not in known:
+        raise InputError.of("path", name, f"a C file, or one of the examples {', '.join(known)}")
+    return str(beside / name)
+
+
+def _second(scenario: Scenario) -> str:
+    """Return the begin of the names of the second group's flows."""
+    return scenario.flows[-1].name.rpartition("-")[0]
+
+
+def _segment(scenario: Scenario) -> int:
+    """Return the payload of a segment in bytes."""
+    return scenario.network.mtu - TCP_HEADERS

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Build a kernel with a congestion control of the user's own, one C file.
+
+The tree of the kernel is kept in the cache. So the first such build takes as long as any build, and each later one
+compiles one file and links. The user's file is compiled first: its errors appear after seconds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from rdcnlab.engines.kernel.build import source
+from rdcnlab.engines.kernel.build.tree import STEPS, Progress, Tree
+from rdcnlab.fields.errors import InputError, RunError
+from rdcnlab.scenario.own import OwnAlgorithm
+from rdcnlab.system.locks import locked
+
+#: Changed if the same file would be built in another way; part of a build's identity.
+FORM = "own 1"
+#: Name of the user's file in the tree, one that no file of the kernel has.
+_STEM = "tcp_rdcnlab_own"
+#: Most messages of the compiler that an error shows.
+_MOST = 8
+
+
+def build(
+    algorithm: OwnAlgorithm,
+    kept: Path,
+    target: Path,
+    work: Path,
+    fragment: str,
+    chosen: Sequence[Path],
+    report: Progress,
+) -> None:
+    """Build the kernel with a congestion control of the user's own.
+
+    Parameters
+    ----------
+    algorithm : OwnAlgorithm
+        The user's file.
+    kept : Path
+        Directory of the kernel's tree, which is made if it does not exist, and stays.
+    target, work : Path
+        The directory of the finished build, and one for temporary files.
+    fragment : str
+        Settings of the configuration.
+    chosen : sequence of Path
+        The patches.
+    report : callable
+        Called with the current step in words, steps done and steps in total.
+
+    Raises
+    ------
+    InputError
+        The file has changed, or it does not compile. The message has what the compiler says, with line numbers.
+    RunError
+        The kernel's own build failed.
+    """
+    content = _content(algorithm)
+    with locked(kept.with_suffix(".tree.lock"), lambda: report("another process uses this kernel's tree", 0, STEPS)):
+        log = target.with_suffix(".log")
+        tree = Tree.below(kept, log)
+        prepared = kept / "prepared"
+        if not prepared.is_file():
+            shutil.rmtree(kept, ignore_errors=True)  # from an interrupted build
+            kept.mkdir()
+            tree.prepare(source.find(kept.parent), chosen, fragment, report)
+            with (tree.src / "net/ipv4/Makefile").open("a") as makefile:
+                makefile.write(f"obj-y += {_STEM}.o\n")
+            prepared.touch()
+        (tree.src / f"net/ipv4/{_STEM}.c").write_bytes(content)
+        log.unlink(missing_ok=True)  # its messages are about another state of the file
+        try:
+            tree.compile(report, [f"net/ipv4/{_STEM}.o"])
+            tree.compile(report)
+        except RunError:
+            said = messages(log.read_text(errors="replace"), algorithm.path)
+            if not said:
+                raise
+            words = "\n  ".join([f"a C file that can be built into {_release(tree)}:", *said])
+            raise InputError.of("engine.algorithm", algorithm.path, words) from None
+        tree.pack(target, work)
+    report("done", STEPS, STEPS)
+
+
+def messages(log: str, path: str) -> list[str]:
+    r"""Return the errors of compiler and linker about the user's file, with its own name instead of that in the tree.
+
+    Parameters
+    ----------
+    log : str
+        Output of the build.
+    path : str
+        Path of the user's file.
+
+    Examples
+    --------
+    >>> messages("/x/net/ipv4/tcp_rdcnlab_own.c:7:2: error: expected ';'\\n", "/home/me/tcp_mine.c")
+    ["tcp_mine.c:7:2: error: expected ';'"]
+    """
+    name = Path(path).name
+    found = [
+        re.sub(rf"\S*{_STEM}\.c", name, line.strip())
+        for line in log.splitlines()
+        if re.search(rf"{_STEM}\.c:\d+:\d+: (?:fatal )?error: ", line)
+        or re.search(rf"{_STEM}\.c:.*(?:undefined reference|multiple definition)", line)
+    ]
+    found = list(dict.fromkeys(found))
+    left = len(found) - _MOST
+    return [*found[:_MOST], *([f"and {left} more"] if left > 0 else [])]
+
+
+def _content(algorithm: OwnAlgorithm) -> bytes:
+    try:
+        content = Path(algorithm.path).read_bytes()
+    except OSError as error:
+        allowed = f"a file that can be read ({error.strerror})"
+        raise InputError.of("engine.algorithm", algorithm.path, allowed) from None
+    if hashlib.sha256(content).hexdigest() != algorithm.sha256:
+        allowed = "the file that it was when the scenario was made; make the scenario again"
+        raise InputError.of("engine.algorithm", f"{algorithm.path}, which has changed", allowed)
+    return content
+
+
+def _release(tree: Tree) -> str:
+    return f"Linux {(tree.out / 'include/config/kernel.release').read_text().strip()}"

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A kernel's tree: unpacked, patched, configured and compiled."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rdcnlab.engines.kernel.build import releases, source
+from rdcnlab.engines.kernel.build.apply import apply
+from rdcnlab.fields.errors import RunError
+
+#: Number of compilations in a build of the configuration that we ship; only the progress bar uses it.
+STEPS = 795
+
+#: Files that User-Mode Linux does not need, three quarters of the source, as patterns of tar: code for other machines,
+#: most drivers, sound, tools, and all documents except those about the network, which patches change. The Kconfig and
+#: Makefile of every directory stay, because the build reads them. The list is short, because tar compares each pattern
+#: with each of 90,000 names.
+_LEAVE = (
+    "arch/[!ux]*/*.[chS]", "boot/dts/*", "drivers/[!bcmnt]*/*.[ch]", "drivers/m[!i]*/*.[ch]", "drivers/net/*/*.[ch]",
+    "sound/*.[ch]", "tools/perf/*", "tools/testing/*", "Documentation/[!n]*/*",
+)  # fmt: skip
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The directories of a kernel's source and of what is compiled from it.
+
+    Parameters
+    ----------
+    src, out : Path
+        The unpacked source, and where objects and the binary are. Objects name both, so that they cannot be moved.
+    log : Path
+        File to which all output is appended.
+    """
+
+    src: Path
+    out: Path
+    log: Path
+
+    @classmethod
+    def below(cls, work: Path, log: Path) -> Tree:
+        """Return the tree in a directory."""
+        return cls(work / "source", work / "out", log)
+
+    @property
+    def fragment(self) -> Path:
+        """File of the settings that the configuration must have."""
+        return self.out.parent / "fragment"
+
+    def prepare(self, archive: source.Source, chosen: Sequence[Path], fragment: str, report: Progress) -> None:
+        """Unpack the source, apply patches and configure."""
+        source.fetch(archive, report)
+        report(f"unpack {archive}", 0, STEPS)
+        self.src.mkdir()
+        leave = [f"--exclude=*/{pattern}" for pattern in _LEAVE]
+        unpack = ["tar", "xf", str(archive.path), "--strip-components=1", *leave]
+        call(unpack, self.src, self.log, "unpacking the kernel source")
+        apply(chosen, self.src, self.log, lambda name: report(f"patch {name}", 0, STEPS))
+        self.out.mkdir()
+        self.fragment.write_text(fragment)
+        with self._advised():
+            self._make(["allnoconfig"], "configuring the kernel")
+            _check_config(self.fragment, self.out / ".config")
+
+    def compile(self, report: Progress, targets: Sequence[str] = ("linux",)) -> None:
+        """Compile targets; without a change to the tree since the last time, nothing is compiled."""
+        report("compile", 0, STEPS)
+        with self._advised():
+            self._make([f"-j{os.cpu_count() or 1}", *targets], "compiling the kernel", report)
+
+    def pack(self, target: Path, work: Path) -> None:
+        """Copy the binary, its configuration and its version to a directory, which appears when it is complete.
+
+        Parameters
+        ----------
+        target : Path
+            The directory.
+        work : Path
+            A directory for temporary files, in the same file system.
+        """
+        ready = work / "ready"
+        ready.mkdir()
+        strip = ["strip", "--strip-debug", "-o", str(ready / "linux.part"), str(self.out / "linux")]
+        call(strip, self.src, self.log, "stripping the kernel")
+        (ready / "version").write_text((self.out / "include/config/kernel.release").read_text())
+        shutil.copy(self.out / ".config", ready / "config")
+        (ready / "linux.part").rename(ready / "linux")
+        ready.rename(target)
+
+    def _make(self, words: Sequence[str], what: str, report: Progress | None = None) -> None:
+        make = ["make", "ARCH=um", f"O={self.out}", f"KCONFIG_ALLCONFIG={self.fragment}"]
+        call([*make, *words], self.src, self.log, what, report)
+
+    @contextlib.contextmanager
+    def _advised(self) -> Iterator[None]:
+        """Add advice to errors with unknown releases: they rename things; a patch can apply and still not compile."""
+        try:
+            yield
+        except RunError as error:
+            name = releases.release_of_tree(self.src)
+            if releases.by_name(name) is not None:
+                raise
+            raise RunError(f"{error.reason}, with Linux {name}. {releases.advice()}", error.log) from None
+
+
+def call(command: list[str], cwd: Path, log: Path, what: str, report: Progress | None = None) -> None:
+    """Run a command of a build with its output in `log`; raise RunError if it fails."""
+    environment = {
+        "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
+        "HOME": os.environ.get("HOME", "/"),
+        "LC_ALL": "C",
+        # use all cores to unpack
+        "XZ_OPT": "-T0",
+        # make builds identical on every machine
+        "KBUILD_BUILD_TIMESTAMP": "1970-01-01",
+        "KBUILD_BUILD_USER": "rdcnlab",
+        "KBUILD_BUILD_HOST": "rdcnlab",
+        "KBUILD_BUILD_VERSION": "1",
+        "SOURCE_DATE_EPOCH": "0",
+    }
+    done = 0
+    with log.open("a") as file:
+        process = subprocess.Popen(
+            command, cwd=cwd, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
+        )  # fmt: skip
+        try:
+            assert process.stdout is not None
+            for line in process.stdout:
+                file.write(line)
+                if report is not None and line.startswith("  CC"):
+                    done += 1
+                    report("compile", min(done, STEPS - 1), STEPS)
+            status = process.wait()
+        except BaseException:
+            # make's children share its session, so this ends all of them and no other process
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            raise
+    if status:
+        raise RunError(f"{what} failed with status {status}", log)
+
+
+def _check_config(fragment: Path, result: Path) -> None:
+    """Raise RunError if Kconfig silently dropped a setting, because it is unknown or a dependency is missing."""
+    have = set(result.read_text().splitlines())
+    lost = [line for line in fragment.read_text().splitlines() if line.startswith("CONFIG_") and line not in have]
+    if lost:
+        raise RunError(f"the kernel's configuration does not take {', '.join(lost)}")

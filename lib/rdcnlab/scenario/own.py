@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The user's own congestion control of a scenario: one C file, which is built into the kernel."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, ValidationInfo
+
+from rdcnlab.fields.quantities import Frozen, text
+from rdcnlab.scenario.flow import NAME_ALLOWED, NAME_PATTERN, VARIANTS
+from rdcnlab.scenario.p4 import DIRECTORY
+
+#: Names that the kernel has besides `VARIANTS`.
+_TAKEN = (*VARIANTS, "dctcp-reno")
+
+
+class OwnAlgorithm(Frozen):
+    """A congestion control of the user's own, one C file for ``net/ipv4``; text form: its path.
+
+    Parameters
+    ----------
+    path : str
+        Path of the file. A relative path starts at the directory of the scenario's file, or in Python at the working
+        directory.
+    sha256 : str
+        SHA-256 of the file's bytes. The scenario's hash contains this value, not the path. The file must not change
+        before the kernel is built.
+    name : str
+        Name that the file registers. Flows use it as their ``cc``.
+    """
+
+    path: str
+    sha256: Annotated[str, text("[0-9a-f]{64}", "64 hexadecimal digits in lower case")]
+    name: Annotated[str, text(NAME_PATTERN, NAME_ALLOWED)]
+
+
+def registered(source: str) -> str:
+    """Return the name of the congestion control that a C file registers.
+
+    Parameters
+    ----------
+    source : str
+        The file's text.
+
+    Raises
+    ------
+    ValueError
+        The file registers none or several, or its name cannot be used. The message says what is allowed.
+
+    Examples
+    --------
+    >>> operations = 'static struct tcp_congestion_ops mine = {.ssthresh = f, .name = "mine", };'
+    >>> start = "static int __init start(void) { return tcp_register_congestion_control(&mine); }"
+    >>> registered(operations + start + "module_init(start);")
+    'mine'
+    """
+    code = re.sub(r"/\*.*?\*/|//[^\n]*", " ", source, flags=re.DOTALL)
+    calls = list(dict.fromkeys(re.findall(r"\btcp_register_congestion_control\s*\(\s*&\s*(\w+)\s*\)", code)))
+    if len(calls) != 1:
+        found = f"it registers {', '.join(calls)}" if calls else "it registers none"
+        raise ValueError(
+            "a C file that registers one congestion control with tcp_register_congestion_control(&its_operations); "
+            + found
+        )
+    body = re.search(rf"\bstruct\s+tcp_congestion_ops\s+{calls[0]}\b[^;{{]*=\s*\{{(.*?)\}}\s*;", code, re.DOTALL)
+    name = re.search(r'\.name\s*=\s*"([^"]*)"', body[1]) if body else None
+    if name is None:
+        raise ValueError(f'a C file with "struct tcp_congestion_ops {calls[0]} = {{ ... .name = "yours", }};"')
+    if name[1] in _TAKEN:
+        raise ValueError(f"a C file whose congestion control has another name than {name[1]}, which the kernel has")
+    if not re.fullmatch(NAME_PATTERN, name[1]):
+        raise ValueError(f'a C file whose congestion control has as .name, instead of "{name[1]}", {NAME_ALLOWED}')
+    if not re.search(r"\b(?:module_init|\w+_initcall(?:_sync)?)\s*\(", code):
+        raise ValueError("a C file that calls its registration at boot, with module_init(its_function)")
+    return name[1]
+
+
+def _read(value: Any, info: ValidationInfo) -> Any:
+    if not isinstance(value, str):
+        return value
+    if not value.endswith(".c"):
+        raise ValueError("a congestion control for the kernel, *.c")
+    path = Path((info.context or {}).get(DIRECTORY) or ".").absolute() / value
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ValueError(f"a file that can be read ({path}: {error.strerror})") from None
+    name = registered(data.decode(errors="replace"))
+    return {"path": str(path), "sha256": hashlib.sha256(data).hexdigest(), "name": name}
+
+
+AlgorithmField = Annotated[OwnAlgorithm | None, BeforeValidator(_read)]

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The explorer without a browser: what its widgets mean, its runs, what it writes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rdcnlab.app.explore import keep
+from rdcnlab.app.explore.choice import Choice
+from rdcnlab.app.explore.curves import Shown, curves, image_of, means
+from rdcnlab.app.explore.job import Job
+from rdcnlab.app.explore.panel import Panel
+from rdcnlab.app.explore.places import MOVES, PLACES, STILL, WEEK
+from rdcnlab.engines import get_engine
+from rdcnlab.fields.errors import InputError
+from rdcnlab.runs.campaign import campaign
+from rdcnlab.runs.store import Store
+from rdcnlab.scenario import Scenario
+from tests.conftest import wait_for
+from tests.fake_engine import SLEEPS
+
+
+def usual(name: str) -> Choice:
+    place = PLACES[name]
+    return Choice(
+        place=name, timetable=place.timetables[0], slot_ms=place.slot_ms, dark_ms=place.dark_ms, limit_ms=place.limit_ms
+    )
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_every_network_can_be_run_as_it_is_offered(name: str) -> None:
+    for timetable in PLACES[name].timetables:
+        scenario = replace(usual(name), timetable=timetable, flows=PLACES[name].most).scenario()
+        assert get_engine(scenario).identity(scenario)
+        assert Scenario.from_dict(scenario.to_dict()) == scenario
+        assert 100 <= scenario.limit // scenario.probes.bin <= 400
+
+
+def test_values_reach_the_scenario() -> None:
+    choice = replace(usual("aykurt"), second="bbr", slot_ms=5.0, dark_ms=1.0, buffer_kB=300.0, ecn_kB=65.0)
+    scenario = choice.scenario()
+    assert [flow.cc for flow in scenario.flows] == ["cubic", "bbr"]
+    assert [(slot.duration, slot.link) for slot in scenario.flows[1].slots] == [
+        (1_000_000, "dark"), (4_000_000, "blue"), (1_000_000, "dark"), (4_000_000, "green"),
+    ]  # fmt: skip
+    assert {link.buffer for link in scenario.network.links} == {300_000}
+    assert scenario.switch.ecn_threshold == 65_000
+    week = replace(usual("tdtcp"), slot_ms=0.36, dark_ms=0.04, buffer_kB=288.0, ecn_kB=90.0).scenario()
+    for schedule in week.network.schedules:
+        assert sum(slot.duration for slot in schedule.slots) == 7 * 400_000
+        assert schedule.ecn_threshold.in_bytes(9000) == 90_000
+
+
+def test_the_usual_week_is_that_of_the_preset() -> None:
+    data = {"network": "tdtcp", "flows": [{"name": "flow-1", "size": "1 MB"}]}
+    assert usual("tdtcp").scenario().network.schedules == Scenario.from_dict(data).network.schedules
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"second": "tdtcp"}, "transport.tdtcp"),
+        ({"second": "mptcp"}, "a schedule whose slots have 2 to 8 networks"),
+        ({"switch": "linux"}, "bypass, with a Linux bridge as switch"),
+        ({"timetable": WEEK}, f"in this network: {MOVES} or {STILL}"),
+        ({"place": "mars"}, "one of aykurt"),
+        ({"first": "vegas"}, "one of cubic"),
+        ({"flows": 9}, "in this network 1 to 8"),
+        ({"dark_ms": 10.0}, "less than the slot"),
+        ({"limit_ms": 0.5}, "1 ms to 60000 ms"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(changes: dict[str, object], words: str) -> None:
+    choice = replace(usual("aykurt"), **changes)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=words):
+        get_engine(choice.scenario()).identity(choice.scenario())
+
+
+def test_a_panel_runs_compares_and_refuses(store: Store, fake_engine: None) -> None:
+    panel = Panel(store)
+    assert 'alt="Network and timetable: aykurt' in panel.picture.value
+    assert all(each.description for each in panel.inputs.values())
+    panel.run.click()
+    assert panel.job is not None
+    assert panel.job.join(120)
+    assert panel.job.state == "done", panel.job.note
+    first = panel.figure.value
+    assert 'alt="Goodput, RTT' in first
+    # what the library refuses is shown, and the next choice works again
+    panel.inputs["second"].value = "tdtcp"
+    assert "transport.tdtcp" in panel.message.value
+    assert panel.run.disabled
+    panel.inputs["place"].value = "tdtcp"
+    assert panel.inputs["timetable"].value == WEEK
+    assert not panel.run.disabled
+    panel.run.click()
+    assert panel.job.join(120)
+    assert panel.figure.value != first
+    alone = panel.figure.value
+    assert len(panel.earlier.options) == 2
+    panel.earlier.value = [0]
+    assert panel.figure.value != alone
+    assert "1 main (CUBIC)" in panel.figure.value
+    assert panel.table.value.count("<tr>") == 4  # beside the head
+
+
+def test_runs_are_stored_as_all_others_are(store: Store, fake_engine: None) -> None:
+    choice = replace(usual("dumbbell"), runs=2)
+    job = Job(choice.scenarios(), store, [0], lambda _: None)
+    job.start()
+    assert job.join(120)
+    assert {run.scenario for run in store} == set(choice.scenarios())
+    again = Job(choice.scenarios(), store, [0], lambda _: None)
+    again.start()
+    assert again.join(60)
+    assert [run.id for run in again.runs] == [run.id for run in job.runs]
+
+
+def test_a_run_is_stopped_and_another_one_begins(store: Store, fake_engine: None, tmp_path: Path) -> None:
+    scenario = usual("dumbbell").scenario()
+    job = Job([scenario, scenario.with_(seed=SLEEPS)], store, [0], lambda _: None)
+    job.start()
+    wait_for(lambda: any(path.name.isdigit() for path in tmp_path.iterdir()))  # the second run sleeps
+    job.stop()
+    assert job.join(60)
+    assert job.state == "stopped"
+    assert (tmp_path / "cleaned").exists()  # the worker was asked to end, and did so itself
+    assert [run.scenario.seed for run in job.runs] == [0]
+    assert not list((store.root / ".work").glob("*/"))
+    other = Job([scenario.with_(seed=1)], store, [0], lambda _: None)
+    other.start()
+    assert other.join(60)
+    assert other.state == "done"
+
+
+def test_a_failed_run_is_reported(store: Store, fake_engine: None) -> None:
+    job = Job([usual("dumbbell").scenario().with_(seed=1001)], store, [0], lambda _: None)
+    job.start()
+    assert job.join(60)
+    assert (job.state, job.note.split("\n")[0][:18]) == ("failed", "the guest panicked")
+
+
+def test_curves_show_every_group(store: Store, fake_engine: None) -> None:
+    runs = campaign(replace(usual("aykurt"), second="bbr", flows=2).scenarios(), store=store, progress=False)
+    rate, rtt, queue = curves(runs).axes
+    assert len(rate.lines) == len(rtt.lines) == 2
+    assert rate.get_ylabel() == "goodput [Gb/s]"
+    assert queue.get_xlim() == (0, 200)
+    rows = means([Shown("a", runs)]).set_index("flows")
+    total = runs.flows["received_B"].sum() * 8 / 3 / 0.2 / 1e9
+    assert rows["goodput [Gb/s]"].sum() == pytest.approx(total, rel=0.02)
+    png, words = image_of([Shown("a", runs)])
+    assert png.startswith(b"\x89PNG")
+    assert "a main (CUBIC)" in words
+    assert "a migrated (BBR)" in words
+
+
+def test_files_are_written_once_and_give_the_scenario_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake_engine: None
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RDCNLAB_STORE", str(tmp_path / "runs"))
+    for name in PLACES:
+        scenario = usual(name).scenario()
+        assert Scenario.load(keep.save(scenario, f"{name}.yaml")) == scenario
+    with pytest.raises(InputError, match="a new file"):
+        keep.save(scenario, "aykurt.yaml")
+    with pytest.raises(InputError, match=r"ends in \.yaml"):
+        keep.save(scenario, "aykurt.txt")
+    book = keep.save_notebook(usual("dumbbell").scenario(), "one link", 2, "mine.yaml")
+    cells = ["".join(cell["source"]) for cell in json.loads(book.read_text())["cells"] if cell["cell_type"] == "code"]
+    code = "\n".join([*cells, "assert len(runs) == 2"])
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path, timeout=300)

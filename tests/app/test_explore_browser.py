@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The explorer in JupyterLab, in a real browser: Chromium without a window, driven by selenium.
+
+The server listens on the loopback only. Runs are made by the engine for tests. The test waits for what must appear, so
+a busy machine makes it slower and nothing else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rdcnlab.system import places
+from tests.conftest import wait_for
+
+pytestmark = pytest.mark.slow
+
+#: Seconds in which anything must appear; a limit for what never appears, not a guess how long something takes.
+LIMIT_S = 240
+TOKEN = "of-this-test"
+
+
+@pytest.fixture
+def lab(tmp_path: Path, fake_engine: None) -> Iterator[str]:
+    """Start JupyterLab over a copy of the notebooks, and give its address."""
+    pytest.importorskip("jupyterlab")
+    tree = tmp_path / "notebooks"
+    tree.mkdir()
+    for path in places.notebooks().glob("*.ipynb"):
+        shutil.copy(path, tree)
+    own = {
+        name: str(tmp_path / "jupyter" / name)
+        for name in ("JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR")
+    }
+    own |= {"RDCNLAB_STORE": str(tmp_path / "runs"), "JUPYTERLAB_SETTINGS_DIR": str(tmp_path / "jupyter" / "settings")}
+    own |= {"JUPYTERLAB_WORKSPACES_DIR": str(tmp_path / "jupyter" / "workspaces")}
+    options = [
+        "--no-browser", "--allow-root", "--ip=127.0.0.1", "--port=0", f"--IdentityProvider.token={TOKEN}",
+        f"--ServerApp.root_dir={tree}", "--LabApp.extension_manager=readonly",
+    ]  # fmt: skip
+    # it would ask a server elsewhere for news
+    config = Path(own["JUPYTER_CONFIG_DIR"]) / "labconfig"
+    config.mkdir(parents=True)
+    quiet = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
+    (config / "page_config.json").write_text(json.dumps(quiet))
+    with (tmp_path / "lab.log").open("w") as log:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "jupyterlab", *options], env={**os.environ, **own}, stdout=log, stderr=log
+        )
+    about = Path(own["JUPYTER_RUNTIME_DIR"]) / f"jpserver-{server.pid}.json"
+
+    def started() -> Any:
+        assert server.poll() is None, (tmp_path / "lab.log").read_text()
+        with contextlib.suppress(OSError, ValueError):
+            return json.loads(about.read_text())["url"]
+        return None
+
+    try:
+        yield str(wait_for(started, LIMIT_S))
+    finally:
+        server.terminate()  # it ends its kernels before it ends
+        try:
+            server.wait(60)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> Iterator[Any]:
+    """Start Chromium without a window."""
+    pytest.importorskip("selenium", reason="selenium is not installed: it is in the extra dev")
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    driver = shutil.which("chromedriver")
+    if chromium is None or driver is None:
+        pytest.skip("needs chromium and chromedriver (on Debian: apt-get install chromium chromium-driver)")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for each in ("headless=new", "no-sandbox", "disable-dev-shm-usage", "no-proxy-server", "window-size=1366,1100"):
+        options.add_argument(f"--{each}")
+    options.add_argument(f"--user-data-dir={tmp_path / 'chromium'}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    started = webdriver.Chrome(options=options, service=Service(driver))
+    try:
+        yield started
+    finally:
+        started.quit()
+
+
+class Page:
+    """The page in the browser; everything it does waits until it can be done."""
+
+    def __init__(self, browser: Any, folder: Path) -> None:
+        self.browser, self.folder = browser, folder
+
+    def until(self, what: str, look: Callable[[], Any]) -> Any:
+        from selenium.common.exceptions import WebDriverException
+
+        def quietly() -> Any:
+            try:
+                return look()
+            except WebDriverException:  # not there yet, or drawn anew at this moment
+                return None
+
+        try:
+            return wait_for(quietly, LIMIT_S)
+        except TimeoutError:
+            self.browser.save_screenshot(str(self.folder / "screen.png"))
+            pytest.fail(f"the page never had {what}; see {self.folder / 'screen.png'}")
+
+    def all(self, selector: str) -> list[Any]:
+        found: list[Any] = self.browser.find_elements("css selector", selector)
+        return found
+
+    def one(self, selector: str, text: str = "") -> Any:
+        return self.until(f"{selector} {text!r}", lambda: self._again(selector, text))
+
+    def _again(self, selector: str, text: str) -> Any:
+        return next((each for each in self.all(selector) if each.is_displayed() and text in each.text), None)
+
+    def click(self, selector: str, text: str = "") -> None:
+        def clicked() -> bool:
+            found = self._again(selector, text)
+            self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", found)
+            found.click()
+            return True
+
+        self.until(f"{selector} {text!r} to click", clicked)
+
+    def image(self, alt: str) -> str:
+        """Return the address of a picture of the explorer by the begin of its text."""
+        found = self.all(f'.rdcnlab-explore img[alt^="{alt}"]')
+        return str(found[0].get_attribute("src")) if found else ""
+
+    def run_cell(self, text: str) -> None:
+        """Run the cell that contains a text, when the kernel is ready: JupyterLab forgets what is run earlier."""
+        from selenium.webdriver.common.keys import Keys
+
+        self.one("#jp-main-statusbar", "| Idle")
+
+        def ran() -> bool:
+            editor = self._again(".jp-Notebook .jp-CodeCell .cm-content", text)
+            editor.click()
+            editor.send_keys(Keys.SHIFT, Keys.ENTER)
+            return True
+
+        self.until("a cell to run", ran)
+
+    def status(self) -> str:
+        found = self.all('.rdcnlab-explore [role="status"]')
+        return str(found[0].text) if found else ""
+
+    def choose(self, label: str, option: str) -> None:
+        """Choose from a menu, found by its label."""
+        from selenium.webdriver.support.select import Select
+
+        def chosen() -> bool:
+            (menu,) = self.browser.find_elements(
+                "xpath", f"//label[normalize-space()='{label}']/following-sibling::select"
+            )
+            Select(menu).select_by_visible_text(option)
+            return True
+
+        self.until(f"{option} in the menu {label}", chosen)
+
+    def button(self, name: str) -> Any:
+        return self._again(".rdcnlab-explore button", name)
+
+
+def test_a_reader_opens_the_index_explores_moves_a_widget_and_runs(lab: str, browser: Any, tmp_path: Path) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    page = Page(browser, tmp_path)
+    browser.get(f"{lab}lab/tree/index.ipynb?token={TOKEN}")
+    page.click('.jp-RenderedMarkdown a[href*="explore.ipynb"]')
+    page.run_cell("explore()")
+    first = page.until("the picture of the network", lambda: page.image("Network and timetable"))
+    assert not page.image("Goodput")
+
+    # a widget is moved by the keyboard: the picture of the network follows
+    handle = page.one(".rdcnlab-explore .noUi-handle")
+    page.until("a slider", lambda: handle.send_keys(Keys.ARROW_RIGHT) or True)
+    page.until("another network", lambda: page.image("Network and timetable") not in ("", first))
+
+    page.click(".rdcnlab-explore button", "run")
+    page.until("the end of the runs", lambda: page.status().startswith("done, 3 of 3 runs"))
+    figure = page.until("a figure", lambda: page.image("Goodput"))
+
+    # what does not fit together is said in the library's words, and nothing can be run
+    page.choose("second transport", "tdtcp")
+    page.until("a refusal", lambda: "transport.tdtcp" in page.status() and "hosts are told" in page.status())
+    page.until("no run", lambda: not page.button("run").is_enabled())
+
+    page.choose("second transport", "bbr")
+    page.choose("timetable", "nothing changes")
+    page.until("a run again", lambda: page.button("run").is_enabled())
+    page.click(".rdcnlab-explore button", "run")
+    page.until("another figure", lambda: page.image("Goodput") not in ("", figure))
+    page.until("the end of the runs", lambda: page.status().startswith("done"))
+
+    page.click(".rdcnlab-explore button", "open as a notebook")
+    page.click(".rdcnlab-explore a", "open explored.ipynb")
+    page.one(".jp-NotebookPanel .cm-content", 'Scenario.load("explored.yaml")')
+    browser.save_screenshot(str(tmp_path / "screen.png"))
+    errors = [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
+    assert not errors, errors
