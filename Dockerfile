@@ -29,7 +29,8 @@ ENV USER=${NB_USER} NB_UID=${NB_UID} HOME=/home/${NB_USER}
 WORKDIR ${HOME}/rdcnlab
 
 COPY --chown=${NB_UID} environment.yml requirements.lock requirements-ns3.lock ./
-RUN micromamba install -y -n base -f environment.yml && micromamba clean -a -y && chown -R ${NB_UID} ${HOME}
+# The lock is complete, and deliberately without what os-ken asks for in vain (pyproject.toml): pip adds nothing to it.
+RUN PIP_NO_DEPS=1 micromamba install -y -n base -f environment.yml && micromamba clean -a -y && chown -R ${NB_UID} ${HOME}
 ENV PATH=/opt/conda/bin:${PATH}
 RUN pip install --no-cache-dir --no-deps --require-hashes -r requirements-ns3.lock
 

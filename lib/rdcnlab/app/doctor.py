@@ -19,12 +19,13 @@ from rdcnlab.engines.kernel.switches.ovs import install as ovs_install
 from rdcnlab.engines.kernel.traffic import quic
 from rdcnlab.engines.ns3 import build as ns3
 from rdcnlab.fields.errors import RdcnlabError, RunError
+from rdcnlab.runs.shipped import Shipped
 from rdcnlab.scenario import Scenario
 from rdcnlab.system import extras, places
 
-#: For scenarios with ``switch: bmv2`` or ``ovs``, QUIC or ``engine: ns3``, for those who change P4 programs, and for
+#: For verdicts without runs of one's own, for scenarios with ``switch: bmv2`` or ``ovs``, QUIC or ``engine: ns3``, for those who change P4 programs, and for
 #: campaigns on many machines.
-_OPTIONAL = ("bmv2", "p4c", "ovs", "quic", "ns3", "cluster")
+_OPTIONAL = ("shipped results", "bmv2", "p4c", "ovs", "quic", "ns3", "cluster")
 
 
 #: Two flows that share a link. This small scenario uses everything that a run needs from a guest.
@@ -60,6 +61,7 @@ def examine(*, run: bool = False) -> list[dict[str, Any]]:
         ("confinement", _confinement),
         ("cores", _cores),
         ("store", _store),
+        ("shipped results", _shipped),
         ("bmv2", _bmv2),
         ("p4c", _p4c),
         ("ovs", _ovs),
@@ -139,6 +141,15 @@ def _store() -> tuple[bool, str, str]:
     return fine, f"{root}, {free:.0f} GB free", "" if fine else "export RDCNLAB_STORE=<a directory with room>"
 
 
+def _shipped() -> tuple[bool, str, str]:
+    root, count = places.results(), len(Shipped())
+    if count:
+        return True, f"{count} runs in {root}", ""
+    if "RDCNLAB_RESULTS" in os.environ:
+        return False, f"none in {root}, which RDCNLAB_RESULTS names; what a figure needs is run here", ""
+    return False, f"none in {root}; what a figure needs is run here", "git clone the repository, RDCNLAB_RESULTS=<clone>/data/results"
+
+
 def _bmv2() -> tuple[bool, str, str]:
     lacking = bmv2_install.missing()
     if lacking:
@@ -152,7 +163,7 @@ def _ovs() -> tuple[bool, str, str]:
     if lacking:
         return False, f"missing: {', '.join(lacking)}; only switch: ovs needs them", ovs_install.REMEDY
     if not ovs_install.has_controller():
-        return False, "missing: os-ken, its controller; only switch: ovs needs it", "make sdn"
+        return False, "missing: os-ken, its controller; only switch: ovs needs it", extras.command("sdn")
     return True, ", ".join(f"{name} {version}" for name, version in ovs_install.versions().items()), ""
 
 
@@ -169,7 +180,7 @@ def _ns3() -> tuple[bool, str, str]:
     try:
         found = ns3.wheel()
     except RunError as error:
-        return False, f"{error.reason}; only engine: ns3 needs it", "make ns3"
+        return False, f"{error.reason}; only engine: ns3 needs it", extras.command("ns3")
     if not shutil.which(ns3.COMPILER):
         return False, f"missing: {ns3.COMPILER}; only engine: ns3 needs it", ns3.REMEDY
     compiled = "models compiled" if ns3.find() else "models will be compiled at the first run, in about a minute"
@@ -185,5 +196,5 @@ def _p4c() -> tuple[bool, str, str]:
 
 def _cluster() -> tuple[bool, str, str]:
     if not extras.installed("cluster"):
-        return False, "missing: Dask; only --cluster needs it", "make cluster"
+        return False, "missing: Dask; only --cluster needs it", extras.command("cluster")
     return True, f"Dask {metadata.version('distributed')}", ""

@@ -283,6 +283,16 @@ def site(names: Names = None, workers: Workers = None, output: Output = Path("ou
 
 
 @app.command()
+def notebooks(
+    directory: Annotated[Path, typer.Argument(help="Where to; it must be empty or new.")] = Path("notebooks"),
+) -> None:
+    """Copy the notebooks out of the installed package, to open and change them."""
+    from rdcnlab.app.cli.copied import copy
+
+    typer.echo(f"jupyter lab {copy(directory)}")
+
+
+@app.command()
 def export(
     name: Annotated[str, typer.Argument(metavar="RUN", help="Id of a stored run, or its begin, or its scenario file.")],
     kind: Annotated[str, typer.Option("--format", help="csv, parquet, pcapng, or trace (for Perfetto).")] = "trace",
