@@ -30,7 +30,11 @@ WORKDIR ${HOME}/rdcnlab
 
 COPY --chown=${NB_UID} environment.yml requirements.lock requirements-ns3.lock ./
 # The lock is complete, and deliberately without what os-ken asks for in vain (pyproject.toml): pip adds nothing to it.
-RUN PIP_NO_DEPS=1 micromamba install -y -n base -f environment.yml && micromamba clean -a -y && chown -R ${NB_UID} ${HOME}
+# TensorFlow's headers and libclang are for those who compile with TensorFlow; they take 350 MB.
+RUN PIP_NO_DEPS=1 PIP_NO_CACHE_DIR=1 micromamba install -y -n base -f environment.yml && micromamba clean -a -y \
+    && rm -rf /opt/conda/lib/python3.11/site-packages/tensorflow/include \
+              /opt/conda/lib/python3.11/site-packages/clang/native \
+    && chown -R ${NB_UID} ${HOME}
 ENV PATH=/opt/conda/bin:${PATH}
 RUN pip install --no-cache-dir --no-deps --require-hashes -r requirements-ns3.lock
 

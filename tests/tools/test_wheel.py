@@ -158,7 +158,9 @@ def test_the_installed_package_is_the_same_program(installed: Installed) -> None
 
 
 def test_doctor_finds_the_shipped_results_and_names_commands_that_work_without_the_tree(installed: Installed) -> None:
-    found = {row["what"]: row for row in json.loads(installed.run("rdcnlab", "doctor", "--json").partition("\n]")[0] + "]")}
+    found = {
+        row["what"]: row for row in json.loads(installed.run("rdcnlab", "doctor", "--json").partition("\n]")[0] + "]")
+    }
     assert "site-packages/rdcnlab/data/results" in str(found["shipped results"]["found"])
     for row in found.values():
         assert not str(row["mend"]).startswith("make")

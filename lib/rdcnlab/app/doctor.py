@@ -21,7 +21,7 @@ from rdcnlab.engines.ns3 import build as ns3
 from rdcnlab.fields.errors import RdcnlabError, RunError
 from rdcnlab.runs.shipped import Shipped
 from rdcnlab.scenario import Scenario
-from rdcnlab.system import extras, places
+from rdcnlab.system import extras, limits, places
 
 #: For verdicts without runs of one's own, for scenarios with ``switch: bmv2`` or ``ovs``, QUIC or ``engine: ns3``, for those who change P4 programs, and for
 #: campaigns on many machines.
@@ -130,7 +130,10 @@ def _confinement() -> tuple[bool, str, str]:
 
 
 def _cores() -> tuple[bool, str, str]:
-    return True, f"{len(os.sched_getaffinity(0))}, one guest each", ""
+    mine, used = len(os.sched_getaffinity(0)), len(limits.cores())
+    if used == mine:
+        return True, f"{mine}, one guest each", ""
+    return True, f"{used} of {mine}, one guest each: this container's limits of CPU time and memory allow no more", ""
 
 
 def _store() -> tuple[bool, str, str]:
@@ -147,7 +150,11 @@ def _shipped() -> tuple[bool, str, str]:
         return True, f"{count} runs in {root}", ""
     if "RDCNLAB_RESULTS" in os.environ:
         return False, f"none in {root}, which RDCNLAB_RESULTS names; what a figure needs is run here", ""
-    return False, f"none in {root}; what a figure needs is run here", "git clone the repository, RDCNLAB_RESULTS=<clone>/data/results"
+    return (
+        False,
+        f"none in {root}; what a figure needs is run here",
+        "git clone the repository, RDCNLAB_RESULTS=<clone>/data/results",
+    )
 
 
 def _bmv2() -> tuple[bool, str, str]:
