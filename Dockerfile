@@ -47,4 +47,5 @@ RUN rdcnlab kernel build
 EXPOSE 8888
 # executes its arguments, as Binder asks
 ENTRYPOINT ["/home/jovyan/rdcnlab/tools/entrypoint"]
-CMD ["jupyter", "lab", "--ip=0.0.0.0", "--no-browser", "notebooks/index.ipynb"]
+# without a browser, a notebook as argument would not be opened
+CMD ["jupyter", "lab", "--ip=0.0.0.0", "--no-browser", "--LabApp.default_url=/lab/tree/notebooks/index.ipynb"]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the wheel contains beside the code: data, kernel patches, P4 programs, notebooks and documents.
 
-In the source tree they stand beside ``lib``, where `rdcnlab.system.places` finds them. In a wheel they are copies inside
-the package, in directories of the same names. Everything else about the build is in ``pyproject.toml``.
+In the source tree they stand beside ``lib``, where `rdcnlab.system.places` finds them. In a wheel they are copies
+inside the package, in directories of the same names. Everything else about the build is in ``pyproject.toml``.
 """
 
 import shutil

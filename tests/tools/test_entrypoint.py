@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "tools" / "entrypoint"
 #: What a user of the image sees: the home, the working directory, and the builds.
-LOOK = 'echo "$HOME"; pwd; ls "$HOME/.cache/rdcnlab/kernels"; cat "$HOME/.cache/rdcnlab/kernels/a6/linux"; touch "$HOME/mine" mine'
+LOOK = 'echo "$HOME"; pwd; cd "$HOME/.cache/rdcnlab/kernels"; ls; cat a6/linux; touch "$HOME/mine" "$OLDPWD/mine"'
 
 
 @pytest.fixture

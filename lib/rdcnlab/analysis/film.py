@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run as an animated picture: where its flows are, their rates and windows, and the queues, as time goes.
 
-Every frame shows the run's tables up to one instant and nothing else: each point is a mean over one step of the film, or
-the value at its end.
+Every frame shows the run's tables up to one instant and nothing else. Each point is a mean over one step of the film,
+or the value at its end.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def scenes(run: Run) -> Scenes:
 
 
 def _step_ns(run: Run) -> int:
-    """Return the length of a step: a whole number of bins, so that the film has some cycles of the longest timetable."""
+    """Return the length of a step: whole bins, so that the film has some cycles of the longest timetable."""
     cycles = [sum(slot.duration for slot in run.scenario.timetable(flow)[0]) for flow in run.scenario.flows]
     length = min(CYCLES * max(cycles), _end_ns(run)) or _end_ns(run)
     return max(round(length / FRAMES / run.scenario.probes.bin), 1) * run.scenario.probes.bin
@@ -137,7 +137,7 @@ def film(run: Run) -> bytes:
         A table was not shipped.
     """
     shown = scenes(run)
-    pictures = list(_frames(run, shown))
+    pictures = list(_frames(shown))
     buffer = io.BytesIO()
     durations = [FRAME_MS] * (len(pictures) - 1) + [LAST_MS]
     pictures[0].save(
@@ -146,10 +146,10 @@ def film(run: Run) -> bytes:
     return buffer.getvalue()
 
 
-def _frames(run: Run, shown: Scenes) -> Iterator[Image.Image]:
+def _frames(shown: Scenes) -> Iterator[Image.Image]:
     """Yield the frames, all with the colours of the last one, which shows everything."""
     with figures.style():
-        stage = _Stage(run, shown)
+        stage = _Stage(shown)
         last = stage.frame(len(shown.t_s) - 1).quantize(COLORS, dither=Image.Dither.NONE)
         for number in range(len(shown.t_s) - 1):
             yield stage.frame(number).quantize(palette=last, dither=Image.Dither.NONE)
@@ -159,7 +159,7 @@ def _frames(run: Run, shown: Scenes) -> Iterator[Image.Image]:
 class _Stage:
     """The figure of a film, whose artists change from frame to frame."""
 
-    def __init__(self, run: Run, shown: Scenes) -> None:
+    def __init__(self, shown: Scenes) -> None:
         self.shown = shown
         self.figure = Figure(figsize=SIZE, dpi=DPI, layout="constrained")
         self.canvas = FigureCanvasAgg(self.figure)
@@ -173,7 +173,7 @@ class _Stage:
         self.curves = [
             *self._curves(rate, shown.rate_bps, 1e-9, "goodput\n[Gb/s]"),
             *self._curves(window, shown.cwnd_B, 1e-6, "window\n[MB]"),
-            *self._queues(queue, run),
+            *self._queues(queue),
         ]
         self.cursors = [ax.axvline(0, color="#333333", linewidth=0.8) for ax in panels]
         panels[-1].set_xlabel("virtual time [ms]")
@@ -211,7 +211,7 @@ class _Stage:
             ax.legend(loc="lower right", ncols=len(values), fontsize=7)
         return found
 
-    def _queues(self, ax: Axes, run: Run) -> list[tuple[Any, Floats]]:
+    def _queues(self, ax: Axes) -> list[tuple[Any, Floats]]:
         found = []
         styles = ("-", "--", ":", "-.")
         for link, style in zip(self.shown.queue_B, styles, strict=False):

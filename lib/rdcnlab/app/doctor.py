@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Callable
 from importlib import metadata
@@ -23,8 +24,8 @@ from rdcnlab.runs.shipped import Shipped
 from rdcnlab.scenario import Scenario
 from rdcnlab.system import extras, limits, places
 
-#: For verdicts without runs of one's own, for scenarios with ``switch: bmv2`` or ``ovs``, QUIC or ``engine: ns3``, for those who change P4 programs, and for
-#: campaigns on many machines.
+#: For verdicts without runs of one's own, for scenarios with ``switch: bmv2`` or ``ovs``, QUIC or ``engine: ns3``, for
+#: those who change P4 programs, and for campaigns on many machines.
 _OPTIONAL = ("shipped results", "bmv2", "p4c", "ovs", "quic", "ns3", "cluster")
 
 
@@ -119,14 +120,17 @@ def _memory() -> tuple[bool, str, str]:
 
 def _confinement() -> tuple[bool, str, str]:
     kernel = build.find()
-    version = sandbox.landlock(kernel.launch) if kernel is not None else 0
-    if version:
-        return True, f"Landlock {version}", ""
-    if shutil.which("bwrap"):
-        return True, "bubblewrap", ""
     if kernel is None:
         return False, "known once the kernel is built", "rdcnlab kernel build"
-    return False, "neither Landlock nor bubblewrap: a guest has all your rights", "sudo apt-get install -y bubblewrap"
+    how = sandbox.kind(kernel.launch)
+    if how == "landlock":
+        return True, f"Landlock {sandbox.landlock(kernel.launch)}", ""
+    if how == "bubblewrap":
+        return True, "bubblewrap", ""
+    # as in a container of Docker, whose seccomp profile forbids what bubblewrap needs
+    forbidden = subprocess.run(["unshare", "--user", "true"], capture_output=True, check=False).returncode
+    mend = "a host with Landlock (Linux 5.13 or later)" if forbidden else "sudo apt-get install -y bubblewrap"
+    return False, "neither Landlock nor bubblewrap: a guest has all your rights", mend
 
 
 def _cores() -> tuple[bool, str, str]:

@@ -295,7 +295,9 @@ def notebooks(
 @app.command()
 def export(
     name: Annotated[str, typer.Argument(metavar="RUN", help="Id of a stored run, or its begin, or its scenario file.")],
-    kind: Annotated[str, typer.Option("--format", help="csv, parquet, pcapng, film (a picture), or trace (for Perfetto).")] = "trace",
+    kind: Annotated[
+        str, typer.Option("--format", help="csv, parquet, pcapng, film (a picture), or trace (for Perfetto).")
+    ] = "trace",
     output: Output = Path("out"),
 ) -> None:
     """Write a stored run: its tables, its captures, a trace for ui.perfetto.dev, or an animated picture (film)."""
