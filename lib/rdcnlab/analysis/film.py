@@ -170,8 +170,10 @@ class _Stage:
         self.edges_ms = np.stack([np.append(0, self.t_ms[:-1]), self.t_ms], axis=1).ravel()
         where, rate, window, queue = panels
         self._lanes(where)
+        rate_curves = self._curves(rate, shown.rate_bps, 1e-9, "goodput\n[Gb/s]")
+        rate.legend(loc="lower right", ncols=len(shown.rate_bps), fontsize=7)
         self.curves = [
-            *self._curves(rate, shown.rate_bps, 1e-9, "goodput\n[Gb/s]"),
+            *rate_curves,
             *self._curves(window, shown.cwnd_B, 1e-6, "window\n[MB]"),
             *self._queues(queue),
         ]
@@ -207,8 +209,6 @@ class _Stage:
             (line,) = ax.plot([], [], color=look.color, label=flow, linewidth=1.4)
             found.append((line, each * scale))
         _axis(ax, [each for _, each in found], label)
-        if ax.get_subplotspec().rowspan.start == 1:
-            ax.legend(loc="lower right", ncols=len(values), fontsize=7)
         return found
 
     def _queues(self, ax: Axes) -> list[tuple[Any, Floats]]:
@@ -232,8 +232,8 @@ class _Stage:
             cursor.set_xdata([self.t_ms[number]] * 2)
         now = ", ".join(f"{flow} on {place[number]}" for flow, place in self.shown.place.items())
         self.title.set_text(f"{self.t_ms[number]:5.0f} ms: {now}")
-        self.canvas.draw()
-        return Image.fromarray(np.asarray(self.canvas.buffer_rgba())[..., :3])
+        self.canvas.draw()  # type: ignore[no-untyped-call]
+        return Image.fromarray(np.asarray(self.canvas.buffer_rgba())[..., :3])  # type: ignore[no-untyped-call]
 
 
 def _axis(ax: Axes, values: Sequence[Floats], label: str, *, room: float = 1.15) -> None:
