@@ -29,7 +29,12 @@ ENV USER=${NB_USER} NB_UID=${NB_UID} HOME=/home/${NB_USER}
 WORKDIR ${HOME}/rdcnlab
 
 COPY --chown=${NB_UID} environment.yml requirements.lock requirements-ns3.lock ./
-RUN micromamba install -y -n base -f environment.yml && micromamba clean -a -y && chown -R ${NB_UID} ${HOME}
+# The lock is complete, and deliberately without what os-ken asks for in vain (pyproject.toml): pip adds nothing to it.
+# TensorFlow's headers and libclang are for those who compile with TensorFlow; they take 350 MB.
+RUN PIP_NO_DEPS=1 PIP_NO_CACHE_DIR=1 micromamba install -y -n base -f environment.yml && micromamba clean -a -y \
+    && rm -rf /opt/conda/lib/python3.11/site-packages/tensorflow/include \
+              /opt/conda/lib/python3.11/site-packages/clang/native \
+    && chown -R ${NB_UID} ${HOME}
 ENV PATH=/opt/conda/bin:${PATH}
 RUN pip install --no-cache-dir --no-deps --require-hashes -r requirements-ns3.lock
 
@@ -42,4 +47,5 @@ RUN rdcnlab kernel build
 EXPOSE 8888
 # executes its arguments, as Binder asks
 ENTRYPOINT ["/home/jovyan/rdcnlab/tools/entrypoint"]
-CMD ["jupyter", "lab", "--ip=0.0.0.0", "--no-browser", "notebooks/index.ipynb"]
+# without a browser, a notebook as argument would not be opened
+CMD ["jupyter", "lab", "--ip=0.0.0.0", "--no-browser", "--LabApp.default_url=/lab/tree/notebooks/index.ipynb"]

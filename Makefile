@@ -12,7 +12,7 @@ SCRIPTS := $(shell grep -l "^.!/bin/sh" tools/*)
 INSIDE := lib/rdcnlab/engines/kernel/inside
 
 .DEFAULT_GOAL := help
-.PHONY: help setup kernel cluster models sdn ns3 demo test soak check reproduce site p4 lab image clean
+.PHONY: help setup kernel cluster models sdn ns3 demo test soak check reproduce site p4 lab wheel image clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -73,6 +73,12 @@ p4: ## Compile the P4 program (needs p4c-bm2-ss)
 lab: ## Open the notebooks in JupyterLab
 	@tools/setup models
 	$(BIN)/jupyter lab notebooks/index.ipynb
+
+wheel: ## Build a wheel, which works without this tree (out/rdcnlab-*.whl)
+	@tools/install
+	rm -rf build
+	$(BIN)/pip wheel --quiet --no-deps --no-build-isolation --no-index --wheel-dir out .
+	rm -rf build
 
 image: ## Build the container image
 	docker build -t $(IMAGE) .

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Callable
 from importlib import metadata
@@ -19,12 +20,13 @@ from rdcnlab.engines.kernel.switches.ovs import install as ovs_install
 from rdcnlab.engines.kernel.traffic import quic
 from rdcnlab.engines.ns3 import build as ns3
 from rdcnlab.fields.errors import RdcnlabError, RunError
+from rdcnlab.runs.shipped import Shipped
 from rdcnlab.scenario import Scenario
-from rdcnlab.system import extras, places
+from rdcnlab.system import extras, limits, places
 
-#: For scenarios with ``switch: bmv2`` or ``ovs``, QUIC or ``engine: ns3``, for those who change P4 programs, and for
-#: campaigns on many machines.
-_OPTIONAL = ("bmv2", "p4c", "ovs", "quic", "ns3", "cluster")
+#: For verdicts without runs of one's own, for scenarios with ``switch: bmv2`` or ``ovs``, QUIC or ``engine: ns3``, for
+#: those who change P4 programs, and for campaigns on many machines.
+_OPTIONAL = ("shipped results", "bmv2", "p4c", "ovs", "quic", "ns3", "cluster")
 
 
 #: Two flows that share a link. This small scenario uses everything that a run needs from a guest.
@@ -60,6 +62,7 @@ def examine(*, run: bool = False) -> list[dict[str, Any]]:
         ("confinement", _confinement),
         ("cores", _cores),
         ("store", _store),
+        ("shipped results", _shipped),
         ("bmv2", _bmv2),
         ("p4c", _p4c),
         ("ovs", _ovs),
@@ -117,18 +120,24 @@ def _memory() -> tuple[bool, str, str]:
 
 def _confinement() -> tuple[bool, str, str]:
     kernel = build.find()
-    version = sandbox.landlock(kernel.launch) if kernel is not None else 0
-    if version:
-        return True, f"Landlock {version}", ""
-    if shutil.which("bwrap"):
-        return True, "bubblewrap", ""
     if kernel is None:
         return False, "known once the kernel is built", "rdcnlab kernel build"
-    return False, "neither Landlock nor bubblewrap: a guest has all your rights", "sudo apt-get install -y bubblewrap"
+    how = sandbox.kind(kernel.launch)
+    if how == "landlock":
+        return True, f"Landlock {sandbox.landlock(kernel.launch)}", ""
+    if how == "bubblewrap":
+        return True, "bubblewrap", ""
+    # as in a container of Docker, whose seccomp profile forbids what bubblewrap needs
+    forbidden = subprocess.run(["unshare", "--user", "true"], capture_output=True, check=False).returncode
+    mend = "a host with Landlock (Linux 5.13 or later)" if forbidden else "sudo apt-get install -y bubblewrap"
+    return False, "neither Landlock nor bubblewrap: a guest has all your rights", mend
 
 
 def _cores() -> tuple[bool, str, str]:
-    return True, f"{len(os.sched_getaffinity(0))}, one guest each", ""
+    mine, used = len(os.sched_getaffinity(0)), len(limits.cores())
+    if used == mine:
+        return True, f"{mine}, one guest each", ""
+    return True, f"{used} of {mine}, one guest each: this container's limits of CPU time and memory allow no more", ""
 
 
 def _store() -> tuple[bool, str, str]:
@@ -137,6 +146,19 @@ def _store() -> tuple[bool, str, str]:
     free = shutil.disk_usage(parent).free / 1e9
     fine = os.access(parent, os.W_OK) and free > 1
     return fine, f"{root}, {free:.0f} GB free", "" if fine else "export RDCNLAB_STORE=<a directory with room>"
+
+
+def _shipped() -> tuple[bool, str, str]:
+    root, count = places.results(), len(Shipped())
+    if count:
+        return True, f"{count} runs in {root}", ""
+    if "RDCNLAB_RESULTS" in os.environ:
+        return False, f"none in {root}, which RDCNLAB_RESULTS names; what a figure needs is run here", ""
+    return (
+        False,
+        f"none in {root}; what a figure needs is run here",
+        "git clone the repository, RDCNLAB_RESULTS=<clone>/data/results",
+    )
 
 
 def _bmv2() -> tuple[bool, str, str]:
@@ -152,7 +174,7 @@ def _ovs() -> tuple[bool, str, str]:
     if lacking:
         return False, f"missing: {', '.join(lacking)}; only switch: ovs needs them", ovs_install.REMEDY
     if not ovs_install.has_controller():
-        return False, "missing: os-ken, its controller; only switch: ovs needs it", "make sdn"
+        return False, "missing: os-ken, its controller; only switch: ovs needs it", extras.command("sdn")
     return True, ", ".join(f"{name} {version}" for name, version in ovs_install.versions().items()), ""
 
 
@@ -169,7 +191,7 @@ def _ns3() -> tuple[bool, str, str]:
     try:
         found = ns3.wheel()
     except RunError as error:
-        return False, f"{error.reason}; only engine: ns3 needs it", "make ns3"
+        return False, f"{error.reason}; only engine: ns3 needs it", extras.command("ns3")
     if not shutil.which(ns3.COMPILER):
         return False, f"missing: {ns3.COMPILER}; only engine: ns3 needs it", ns3.REMEDY
     compiled = "models compiled" if ns3.find() else "models will be compiled at the first run, in about a minute"
@@ -185,5 +207,5 @@ def _p4c() -> tuple[bool, str, str]:
 
 def _cluster() -> tuple[bool, str, str]:
     if not extras.installed("cluster"):
-        return False, "missing: Dask; only --cluster needs it", "make cluster"
+        return False, "missing: Dask; only --cluster needs it", extras.command("cluster")
     return True, f"Dask {metadata.version('distributed')}", ""

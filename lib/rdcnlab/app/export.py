@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Export a stored run for other programs: its tables, its captures, or a trace for Perfetto."""
+"""Export a stored run: its tables, its captures, a trace for Perfetto, or an animated picture."""
 
 from __future__ import annotations
 
@@ -58,6 +58,15 @@ def _trace(run: Run, folder: Path) -> list[Path]:
     return [path]
 
 
+def _film(run: Run, folder: Path) -> list[Path]:
+    # imported here because only pictures need matplotlib
+    from rdcnlab.analysis.film import film
+
+    path = folder / f"{run.id[:12]}.film.png"
+    path.write_bytes(film(run))
+    return [path]
+
+
 def _captures(run: Run, folder: Path) -> list[Path]:
     names = [name for name in run.provenance.get("files", {}) if name.endswith(".pcapng")]
     if not names:
@@ -84,6 +93,7 @@ def _tables(suffix: str) -> Callable[[Run, Path], list[Path]]:
 #: What `export` can write, by name.
 FORMATS: dict[str, Callable[[Run, Path], list[Path]]] = {
     "csv": _tables("csv"),
+    "film": _film,
     "parquet": _tables("parquet"),
     "pcapng": _captures,
     "trace": _trace,
@@ -97,8 +107,9 @@ def export(run: Run, kind: str, folder: Path) -> list[Path]:
     ----------
     run : Run
         A stored run.
-    kind : {'csv', 'parquet', 'pcapng', 'trace'}
-        Tables; the captures of `Probes.capture`; or a trace of timetables, windows and queues for Perfetto and Chrome.
+    kind : {'csv', 'film', 'parquet', 'pcapng', 'trace'}
+        Tables; the captures of `Probes.capture`; a trace of timetables, windows and queues for Perfetto and Chrome; or
+        an animated picture of the same.
     folder : Path
         Where to write.
 

@@ -38,6 +38,7 @@ def ship(kind: type[Item], store: Store) -> Done:
     store : Store
         The store with its runs; shipped runs count, too.
     """
+    places.require_source_tree("rdcnlab ship")
     folder = places.results() / kind.paper / kind.id
     items = [kind(profile="paper", column=column.id) for column in kind.columns()]
     asked: dict[Run, list[dict[str, Part]]] = {}

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from rdcnlab.runs.pools import Pool
 from rdcnlab.runs.pools.local import LocalPool
 from rdcnlab.runs.store import Run, Store
 from rdcnlab.scenario import Scenario
+from rdcnlab.system import limits
 from rdcnlab.system.progress import bar as progress_bar
 
 #: A function that gives the parts of tables that the run of a scenario must have.
@@ -209,7 +209,7 @@ def _pool(cluster: Any, workers: int | None, store: Store, wall_limit_s: float) 
 
 
 def _cores(workers: int | None) -> list[int]:
-    available = sorted(os.sched_getaffinity(0))
+    available = limits.cores()
     count = len(available) if workers is None else workers
     if count < 1:
         raise InputError.of("workers", count, "a whole number of at least 1")

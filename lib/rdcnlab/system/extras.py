@@ -6,6 +6,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 from rdcnlab.fields.errors import RunError
+from rdcnlab.system import places
 
 #: Extras and dependency groups by name: the part of rdcnlab that needs it, and its modules.
 _EXTRAS = {
@@ -33,7 +34,16 @@ def require(extra: str) -> None:
     user, modules = _EXTRAS[extra]
     if _lacking(extra):
         packages = f"package{'s' if len(modules) > 1 else ''} {' and '.join(modules)}"
-        raise RunError(f"{user} needs the Python {packages}; install with: make {extra}")
+        raise RunError(f"{user} needs the Python {packages}; install with: {command(extra)}")
+
+
+def command(extra: str) -> str:
+    """Return the command that installs an extra or a group: in the source tree, or into an installed package."""
+    if places.source_tree() is not None:
+        return f"make {extra}"
+    if extra == "ns3":  # a group with a lock of its own, which wheels do not have
+        return f"pip install --no-deps --require-hashes -r {places.tree() / 'requirements-ns3.lock'}"
+    return f"pip install 'rdcnlab[{extra}]'"
 
 
 def _lacking(extra: str) -> list[str]:

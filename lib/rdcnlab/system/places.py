@@ -1,16 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Directories of the project's files: in the source tree of this package, or given by environment variables."""
+"""Directories of the project's files: in the source tree, in the installed package, or given by the environment."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
+from rdcnlab.fields.errors import RunError
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def source_tree() -> Path | None:
+    """Return the root of the source tree, or None if the package is installed from a wheel."""
+    root = _PACKAGE.parents[1]
+    return root if (root / "kernel-patches" / "series").is_file() else None
+
+
+def require_source_tree(command: str) -> None:
+    """Raise RunError if there is no source tree, for a command that changes files of it."""
+    if source_tree() is None:
+        raise RunError(f"{command} changes files of the source tree: use it in a clone of the repository")
+
 
 def tree() -> Path:
-    """Return ``$RDCNLAB_TREE``, or the root of the source tree."""
+    """Return ``$RDCNLAB_TREE``, or the source tree, or the installed package.
+
+    A wheel has the tree's directories inside the package (``setup.py``).
+    """
     chosen = os.environ.get("RDCNLAB_TREE")
-    return Path(chosen) if chosen else Path(__file__).parents[3]
+    return Path(chosen) if chosen else source_tree() or _PACKAGE
 
 
 def papers() -> Path:

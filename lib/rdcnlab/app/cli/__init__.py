@@ -283,12 +283,24 @@ def site(names: Names = None, workers: Workers = None, output: Output = Path("ou
 
 
 @app.command()
+def notebooks(
+    directory: Annotated[Path, typer.Argument(help="Where to; it must be empty or new.")] = Path("notebooks"),
+) -> None:
+    """Copy the notebooks out of the installed package, to open and change them."""
+    from rdcnlab.app.cli.copied import copy
+
+    typer.echo(f"jupyter lab {copy(directory)}")
+
+
+@app.command()
 def export(
     name: Annotated[str, typer.Argument(metavar="RUN", help="Id of a stored run, or its begin, or its scenario file.")],
-    kind: Annotated[str, typer.Option("--format", help="csv, parquet, pcapng, or trace (for Perfetto).")] = "trace",
+    kind: Annotated[
+        str, typer.Option("--format", help="csv, parquet, pcapng, film (a picture), or trace (for Perfetto).")
+    ] = "trace",
     output: Output = Path("out"),
 ) -> None:
-    """Write a stored run for other programs: its tables, its captures, or a trace for ui.perfetto.dev."""
+    """Write a stored run: its tables, its captures, a trace for ui.perfetto.dev, or an animated picture (film)."""
     from rdcnlab.app.export import export as write
     from rdcnlab.app.export import find
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import os
 import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -25,6 +24,7 @@ from rdcnlab.runs.campaign import WALL_LIMIT_S, campaign
 from rdcnlab.runs.pools import Pool
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
+from rdcnlab.system import limits
 from rdcnlab.system.extras import require
 
 
@@ -123,7 +123,7 @@ def reproduce(
         if ended is not None:
             ended(result)
 
-    cores = workers or len(os.sched_getaffinity(0))
+    cores = workers or len(limits.cores())
     # not with max_tasks_per_child, with which this pool may stand still for ever in Python 3.11 (cpython issue 115634)
     pool = ProcessPoolExecutor(min(cores, len(jobs)) or 1, get_context("spawn"), initializer=_leave_ctrl_c)
     waiting: dict[Future[Reproduced], Reproduced] = {}

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from rdcnlab.app.site import entry
 from rdcnlab.fields.errors import RunError
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.store import Store
+from rdcnlab.system import limits
 from rdcnlab.system.progress import bar
 
 
@@ -55,7 +55,7 @@ def collect(
     """
     chosen = list(kinds)
     asked = [Asked(f"{kind.paper}/{kind.id}", store.root, root / kind.paper / kind.id, execute) for kind in chosen]
-    count = min(len(asked), workers or len(os.sched_getaffinity(0)))
+    count = min(len(asked), workers or len(limits.cores()))
     if len(asked) == 1:  # a process takes seconds to start
         return [one(asked[0])]
     done: dict[str, entry.Entry] = {}

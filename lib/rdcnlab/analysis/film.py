@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run as an animated picture: where its flows are, their rates and windows, and the queues, as time goes.
+
+Every frame shows the run's tables up to one instant and nothing else. Each point is a mean over one step of the film,
+or the value at its end.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from PIL import Image
+
+from rdcnlab.analysis import figures, tables
+from rdcnlab.fields.errors import InputError
+from rdcnlab.runs.store import Run
+from rdcnlab.scenario import DARK
+
+Floats = npt.NDArray[np.float64]
+
+#: Numbers of flows and of links that stay readable.
+MOST_FLOWS, MOST_LINKS = 4, 4
+#: Cycles of the longest timetable in a film, frames in it, and milliseconds that a frame and the last one are shown.
+CYCLES, FRAMES, FRAME_MS, LAST_MS = 5, 100, 90, 2500
+#: Size in inches and pixels an inch: as wide as the text of a README.
+SIZE, DPI = (8.2, 4.6), 100
+#: Colours of a film. Flat areas and thin lines need no more, and each halving makes the file smaller.
+COLORS = 64
+
+
+@dataclass(frozen=True)
+class Scenes:
+    """The numbers of a film.
+
+    Parameters
+    ----------
+    t_s : ndarray, shape (n,)
+        End of each step from the start of the scenario, in s.
+    place : dict of str to ndarray of str, shape (n,)
+        For each flow the link that it is on at the end of each step, or ``dark``.
+    rate_bps, cwnd_B : dict of str to ndarray, shape (n,)
+        For each flow its payload per second in each step, and its congestion window at the end of each step.
+    queue_B : dict of str to ndarray, shape (n,)
+        For each link the mean number of bytes that wait for it in each step.
+    """
+
+    t_s: Floats
+    place: Mapping[str, npt.NDArray[np.str_]]
+    rate_bps: Mapping[str, Floats]
+    cwnd_B: Mapping[str, Floats]  # noqa: N815  (unit)
+    queue_B: Mapping[str, Floats]  # noqa: N815
+
+
+def scenes(run: Run) -> Scenes:
+    """Return what a film shows of a run.
+
+    Raises
+    ------
+    InputError
+        The run has too many flows or links for a picture, or its bins are folded.
+    """
+    scenario = run.scenario
+    flows = [flow.name for flow in scenario.flows]
+    if len(flows) > MOST_FLOWS:
+        raise InputError.of("flows", len(flows), f"at most {MOST_FLOWS} flows in a film")
+    if scenario.probes.fold is not None:
+        raise InputError.of("probes.fold", scenario.probes.fold, "a run whose bins are not folded, for a film")
+    step = _step_ns(run)
+    count = min(FRAMES, int(_end_ns(run) // step))
+    ends = step * np.arange(1, count + 1, dtype=np.int64)
+    # just before the end, so that the slot is that of the step
+    place = {flow: tables.targets(scenario, flow, ends - 1) for flow in flows}
+    links = [name for name in dict.fromkeys(np.concatenate(list(place.values())).tolist()) if name != DARK]
+    if len(links) > MOST_LINKS:
+        raise InputError.of("links", ", ".join(links), f"flows that use at most {MOST_LINKS} links in a film")
+    throughput = run.table("throughput").to_pandas().assign(run=0)
+    rates = tables.rates(throughput, scenario.probes.bin, step, receiver=True)
+    rate = {flow: _first(count, rates.loc[rates["flow"] == flow, "rate_bps"]) for flow in flows}
+    tcp = run.table("tcp").to_pandas()
+    window = {}
+    for flow in flows:
+        of_flow = tcp[tcp["flow"] == flow]
+        window[flow] = tables.at(of_flow["t_ns"].to_numpy(float), of_flow["cwnd_B"].to_numpy(float), ends.astype(float))
+    return Scenes(ends / 1e9, place, rate, window, {link: _queue(run, link, step, count) for link in links})
+
+
+def _step_ns(run: Run) -> int:
+    """Return the length of a step: whole bins, so that the film has some cycles of the longest timetable."""
+    cycles = [sum(slot.duration for slot in run.scenario.timetable(flow)[0]) for flow in run.scenario.flows]
+    length = min(CYCLES * max(cycles), _end_ns(run)) or _end_ns(run)
+    return max(round(length / FRAMES / run.scenario.probes.bin), 1) * run.scenario.probes.bin
+
+
+def _end_ns(run: Run) -> int:
+    """Return the end of the last bin with traffic."""
+    bins = run.table("throughput").column("bin").to_numpy()
+    return (int(bins.max()) + 1) * run.scenario.probes.bin if len(bins) else run.scenario.probes.bin
+
+
+def _first(count: int, values: Any) -> Floats:
+    """Return the first values; a flow that has ended has none, and its rate is zero."""
+    found = np.asarray(values, dtype=np.float64)[:count]
+    return np.pad(found, (0, count - len(found)))
+
+
+def _queue(run: Run, link: str, step: int, count: int) -> Floats:
+    """Return the mean length of a link's queue in each step. A bin without a row had an empty queue."""
+    frame = run.table("queues").to_pandas()
+    frame = frame[frame["link"] == link]
+    bins = np.zeros(count * (step // run.scenario.probes.bin))
+    inside = frame[frame["bin"] < len(bins)]
+    bins[inside["bin"].to_numpy()] = inside["mean_B"].to_numpy()
+    return np.asarray(bins.reshape(count, -1).mean(axis=1))
+
+
+def film(run: Run) -> bytes:
+    """Return a run as an animated PNG that repeats for ever.
+
+    Parameters
+    ----------
+    run : Run
+        A run with its tables ``throughput``, ``queues`` and ``tcp``; at most four flows on at most four links.
+
+    Raises
+    ------
+    InputError
+        The run has too many flows or links for a picture, or its bins are folded.
+    RunError
+        A table was not shipped.
+    """
+    shown = scenes(run)
+    pictures = list(_frames(shown))
+    buffer = io.BytesIO()
+    durations = [FRAME_MS] * (len(pictures) - 1) + [LAST_MS]
+    pictures[0].save(
+        buffer, "PNG", save_all=True, append_images=pictures[1:], duration=durations, loop=0, optimize=True
+    )
+    return buffer.getvalue()
+
+
+def _frames(shown: Scenes) -> Iterator[Image.Image]:
+    """Yield the frames, all with the colours of the last one, which shows everything."""
+    with figures.style():
+        stage = _Stage(shown)
+        last = stage.frame(len(shown.t_s) - 1).quantize(COLORS, dither=Image.Dither.NONE)
+        for number in range(len(shown.t_s) - 1):
+            yield stage.frame(number).quantize(palette=last, dither=Image.Dither.NONE)
+        yield last
+
+
+class _Stage:
+    """The figure of a film, whose artists change from frame to frame."""
+
+    def __init__(self, shown: Scenes) -> None:
+        self.shown = shown
+        self.figure = Figure(figsize=SIZE, dpi=DPI, layout="constrained")
+        self.canvas = FigureCanvasAgg(self.figure)
+        self.looks = figures.looks(dict.fromkeys(map(tables.role, shown.place)))
+        panels = self.figure.subplots(4, 1, sharex=True, height_ratios=[1.0, 1.3, 1.3, 1.3])
+        self.t_ms = shown.t_s * 1e3
+        # begin and end of each step
+        self.edges_ms = np.stack([np.append(0, self.t_ms[:-1]), self.t_ms], axis=1).ravel()
+        where, rate, window, queue = panels
+        self._lanes(where)
+        rate_curves = self._curves(rate, shown.rate_bps, 1e-9, "goodput\n[Gb/s]")
+        rate.legend(loc="lower right", ncols=len(shown.rate_bps), fontsize=7)
+        self.curves = [
+            *rate_curves,
+            *self._curves(window, shown.cwnd_B, 1e-6, "window\n[MB]"),
+            *self._queues(queue),
+        ]
+        self.cursors = [ax.axvline(0, color="#333333", linewidth=0.8) for ax in panels]
+        panels[-1].set_xlabel("virtual time [ms]")
+        panels[-1].set_xlim(0, self.t_ms[-1])
+        self.title = self.figure.suptitle("", fontsize=10, family="monospace")
+        self.figure.align_ylabels(panels)
+
+    def _lanes(self, ax: Axes) -> None:
+        """One lane a link, and in it, from left to right, the flows that are on it."""
+        links = list(self.shown.queue_B)
+        flows = list(self.shown.place)
+        self.spans: list[tuple[Any, Floats]] = []
+        for row, link in enumerate(links):
+            for place, flow in enumerate(flows):
+                # flows have their own height within a lane, so that none hides another
+                y = row + (place + 0.5) / len(flows) - 0.5
+                on = self.shown.place[flow] == link
+                color = self.looks[tables.role(flow)].color
+                (line,) = ax.plot([], [], color=color, linewidth=20 / len(flows), solid_capstyle="butt")
+                self.spans.append((line, np.repeat(np.where(on, y, np.nan), 2)))
+        ax.set(ylim=(len(links) - 0.45, -0.55), yticks=range(len(links)), yticklabels=links, ylabel="flow is\non link")
+        ax.tick_params(axis="y", length=0)
+        ax.grid(visible=False)
+        for edge in np.arange(len(links) - 1) + 0.5:
+            ax.axhline(edge, color=figures.REFERENCE, linewidth=0.4)
+
+    def _curves(self, ax: Axes, values: Mapping[str, Floats], scale: float, label: str) -> list[tuple[Any, Floats]]:
+        found = []
+        for flow, each in values.items():
+            look = self.looks[tables.role(flow)]
+            (line,) = ax.plot([], [], color=look.color, label=flow, linewidth=1.4)
+            found.append((line, each * scale))
+        _axis(ax, [each for _, each in found], label)
+        return found
+
+    def _queues(self, ax: Axes) -> list[tuple[Any, Floats]]:
+        found = []
+        styles = ("-", "--", ":", "-.")
+        for link, style in zip(self.shown.queue_B, styles, strict=False):
+            (line,) = ax.plot([], [], color="#333333", linestyle=style, label=link, linewidth=1.2)
+            found.append((line, self.shown.queue_B[link] * 1e-6))
+        _axis(ax, [each for _, each in found], "queue\n[MB]", room=1.45)
+        ax.legend(loc="upper right", ncols=len(found), fontsize=7)
+        return found
+
+    def frame(self, number: int) -> Image.Image:
+        """Return the picture at the end of a step."""
+        seen = slice(0, number + 1)
+        for line, values in self.curves:
+            line.set_data(self.t_ms[seen], values[seen])
+        for line, values in self.spans:
+            line.set_data(self.edges_ms[: 2 * number + 2], values[: 2 * number + 2])
+        for cursor in self.cursors:
+            cursor.set_xdata([self.t_ms[number]] * 2)
+        now = ", ".join(f"{flow} on {place[number]}" for flow, place in self.shown.place.items())
+        self.title.set_text(f"{self.t_ms[number]:5.0f} ms: {now}")
+        self.canvas.draw()  # type: ignore[no-untyped-call]
+        return Image.fromarray(np.asarray(self.canvas.buffer_rgba())[..., :3])  # type: ignore[no-untyped-call]
+
+
+def _axis(ax: Axes, values: Sequence[Floats], label: str, *, room: float = 1.15) -> None:
+    top = max((float(np.nanmax(each)) for each in values if np.isfinite(each).any()), default=1.0)
+    ax.set(ylabel=label, ylim=(0, top * room or 1.0))

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many runs this machine, or this container, can make at once.
+
+A container with ``--cpus 2`` sees all cores of its host, and one with ``--memory 2g`` sees all its memory: these limits
+are those of a control group, in files of the kernel (cgroups(7), version 1 or 2).
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+#: Bytes that one run needs: at least 512 MiB of guest memory, and a worker process.
+RUN_B = 768 * 2**20
+
+
+def cores(root: Path = Path("/")) -> list[int]:
+    """Return the cores for runs, one run each: those that this process may use, as many as its container has room for.
+
+    Parameters
+    ----------
+    root : Path
+        Directory with ``proc`` and ``sys``.
+    """
+    mine = sorted(os.sched_getaffinity(0))
+    room = min(quota(root), memory(root) // RUN_B)
+    if room >= len(mine):
+        return mine
+    count = max(math.ceil(room), 1)
+    # The containers of a host must not all take its first cores, and their names differ.
+    first = zlib.crc32(platform.node().encode()) % len(mine)
+    return sorted((mine[first:] + mine[:first])[:count])
+
+
+def quota(root: Path = Path("/")) -> float:
+    """Return how many cores the control group may keep busy; infinite if there is no such limit."""
+    found = [math.inf]
+    for text in _values(root, "cpu", "cpu.max"):
+        allowed, period = text.split()
+        if allowed != "max":
+            found.append(int(allowed) / int(period))
+    for directory in _directories(root, "cpu"):
+        allowed, period = (_text(directory / f"cpu.cfs_{name}_us") for name in ("quota", "period"))
+        if allowed and period and int(allowed) > 0:
+            found.append(int(allowed) / int(period))
+    return min(found)
+
+
+def memory(root: Path = Path("/")) -> float:
+    """Return the bytes of memory that the control group may use; infinite if there is no such limit."""
+    texts = [*_values(root, "memory", "memory.max"), *_values(root, "memory", "memory.limit_in_bytes")]
+    # version 1 has a number of 2**63 less a page where there is no limit
+    return min([math.inf, *(int(text) for text in texts if text != "max" and int(text) < 2**62)])
+
+
+def _values(root: Path, controller: str, name: str) -> Iterator[str]:
+    for directory in _directories(root, controller):
+        text = _text(directory / name)
+        if text:
+            yield text
+
+
+def _directories(root: Path, controller: str) -> Iterator[Path]:
+    """Yield the directories of this process's group and of the groups around it; a limit holds for all within."""
+    top = root / "sys" / "fs" / "cgroup"
+    for line in _text(root / "proc" / "self" / "cgroup").splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers and controller not in controllers.split(","):
+            continue
+        mounted = top / controller if controllers else top
+        inside = Path(path.strip("/"))
+        for part in (inside, *inside.parents):
+            # a path outside of the container, which is not there, ends at the container's own group
+            if ".." not in part.parts and (mounted / part).is_dir():
+                yield mounted / part
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return ""

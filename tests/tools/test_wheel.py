@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The wheel works in a virtual environment of its own, outside the source tree, and is the same program there.
+
+It is built and installed without a network. The libraries that it needs are those of the environment of the tests.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from rdcnlab.engines.kernel import build
+from rdcnlab.engines.kernel.build import patches
+from rdcnlab.engines.kernel.identity import identity
+from rdcnlab.papers import select
+from rdcnlab.runs.shipped import Shipped
+from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.presets import presets
+from rdcnlab.system import places
+from tests.conftest import TWO_FLOWS
+
+ROOT = Path(__file__).resolve().parents[2]
+#: The largest wheel in bytes that the Python Package Index takes without a request (docs/decisions/wheel.md).
+LARGEST_B = 100e6
+#: Directories and files beside ``lib`` that the package contains.
+INSIDE = ("data/", "docs/", "kernel-patches/", "notebooks/", "p4/", "README.md", "CONTRIBUTING.md", "requirements")
+#: What decides about results, printed by the installed package and compared with that of the tree.
+SAME = """
+import json, sys
+from rdcnlab.engines.kernel import build
+from rdcnlab.engines.kernel.build import patches
+from rdcnlab.engines.kernel.identity import identity
+from rdcnlab.papers import select
+from rdcnlab.runs.shipped import Shipped
+from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.presets import presets
+scenario = Scenario.load("two-flows.yaml")
+print(json.dumps({
+    "file": build.__file__,
+    "patches": str(patches.root()),
+    "kernel": build.identity(),
+    "tools": build.tools_identity(),
+    "run": [identity(scenario.with_(**{"switch.kind": kind}), stock=False) for kind in ("ocs", "linux")],
+    "items": [f"{kind.paper}/{kind.id}" for kind in select([])],
+    "presets": list(presets()),
+    "shipped": [row.id for row in Shipped()],
+}))
+"""
+
+
+@dataclass(frozen=True)
+class Installed:
+    """The wheel, the virtual environment that has it, and a directory to work in."""
+
+    wheel: Path
+    environment: Path
+    here: Path
+
+    def end(self, *command: str) -> subprocess.CompletedProcess[str]:
+        """Run a program of the environment."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "RDCNLAB_TREE"))}
+        path = os.pathsep.join([str(self.environment / "bin"), os.environ["PATH"]])
+        store = str(self.here / "runs")
+        return subprocess.run(
+            [str(self.environment / "bin" / command[0]), *command[1:]], cwd=self.here, capture_output=True, text=True,
+            env={**kept, "PATH": path, "RDCNLAB_STORE": store, "COLUMNS": "200"}, check=False,
+        )  # fmt: skip
+
+    def run(self, *command: str, status: int = 0) -> str:
+        """Return the output of a program, which must end with a status."""
+        answer = self.end(*command)
+        assert answer.returncode == status, answer.stdout + answer.stderr
+        return answer.stdout + answer.stderr
+
+    def rows(self, *arguments: str) -> list[dict[str, object]]:
+        """Return the rows that a command prints as JSON."""
+        answer = self.end("rdcnlab", *arguments, "--json")
+        assert answer.returncode == 0, answer.stderr
+        rows: list[dict[str, object]] = json.loads(answer.stdout)
+        return rows
+
+
+def tracked(*more: str) -> list[str]:
+    if not (ROOT / ".git").exists():
+        pytest.skip("the files of the project are known from Git, and this is no clone")
+    listed = subprocess.run(["git", "ls-files", "-z", "--cached", *more], cwd=ROOT, capture_output=True, check=True)
+    return [name for name in listed.stdout.decode().split("\0") if name and (ROOT / name).is_file()]
+
+
+def pip(*arguments: str | Path, cwd: Path) -> None:
+    """Run pip without a network."""
+    command = [sys.executable, "-m", "pip", *map(str, arguments), "--no-deps", "--no-index", "--quiet"]
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    top = tmp_path_factory.mktemp("wheel")
+    source, environment, here = top / "source", top / "environment", top / "here"
+    # a copy, because a build leaves files in the tree
+    for name in tracked("--others", "--exclude-standard"):
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, source / name)
+    pip("wheel", "--no-build-isolation", "--wheel-dir", top, ".", cwd=source)
+    shutil.rmtree(source)
+    (wheel,) = top.glob("*.whl")
+    venv.create(environment)
+    pip("--python", environment / "bin" / "python", "install", wheel, cwd=top)
+    (packages,) = environment.glob("lib/python*/site-packages")
+    libraries = Path(sysconfig.get_path("purelib"))
+    # adds that directory, but not what its own .pth files add, such as the source tree
+    (packages / "libraries.pth").write_text(f"{libraries}\n")
+    # a guest can read this environment only
+    shutil.copytree(libraries / "mininet", packages / "mininet")
+    here.mkdir()
+    (here / "two-flows.yaml").write_text(Scenario.from_dict(TWO_FLOWS).with_(size="4 MiB").dump())
+    return Installed(wheel, environment, here)
+
+
+def beginning(names: Sequence[str], folder: str) -> set[str]:
+    return {name.removeprefix(folder) for name in names if name.startswith(folder)}
+
+
+def test_the_wheel_has_every_file_of_the_tree_and_nothing_else(installed: Installed) -> None:
+    names = set(zipfile.ZipFile(installed.wheel).namelist())
+    tree = tracked("--others", "--exclude-standard")
+    wanted = {f"rdcnlab/{name}" for name in tree if name.startswith(INSIDE)}
+    wanted |= {name.removeprefix("lib/") for name in tree if name.startswith("lib/")}
+    assert {name for name in names if ".dist-info/" not in name} == wanted
+
+
+def test_the_wheel_is_small_enough_for_the_package_index(installed: Installed) -> None:
+    assert installed.wheel.stat().st_size < LARGEST_B
+
+
+def test_the_installed_package_is_the_same_program(installed: Installed) -> None:
+    there = json.loads(installed.run("python", "-c", SAME))
+    site = next(installed.environment.glob("lib/python*/site-packages")) / "rdcnlab"
+    assert Path(there.pop("file")).is_relative_to(site)
+    assert Path(there.pop("patches")) == site / "kernel-patches"
+    scenario = Scenario.load(installed.here / "two-flows.yaml")
+    assert there == {
+        "kernel": build.identity(),
+        "tools": build.tools_identity(),
+        "run": [identity(scenario.with_(**{"switch.kind": kind}), stock=False) for kind in ("ocs", "linux")],
+        "items": [f"{kind.paper}/{kind.id}" for kind in select([])],
+        "presets": list(presets()),
+        "shipped": [row.id for row in Shipped()],
+    }
+    assert patches.root() == ROOT / "kernel-patches"
+    assert len(there["shipped"]) > 1000
+
+
+def test_doctor_finds_the_shipped_results_and_names_commands_that_work_without_the_tree(installed: Installed) -> None:
+    # a machine that lacks something ends with status 1, which is not the subject of this test
+    found = {row["what"]: row for row in json.loads(installed.end("rdcnlab", "doctor", "--json").stdout)}
+    assert "site-packages/rdcnlab/data/results" in found["shipped results"]["found"]
+    for row in found.values():
+        assert not row["mend"].startswith("make")
+
+
+def test_a_missing_extra_names_pip(installed: Installed) -> None:
+    words = installed.run("python", "-c", "from rdcnlab.system import extras; print(extras.command('models'))")
+    assert words.strip() == "pip install 'rdcnlab[models]'"
+    words = installed.run("python", "-c", "from rdcnlab.system import extras; print(extras.command('ns3'))")
+    assert Path(words.split()[-1]).read_text() == (ROOT / "requirements-ns3.lock").read_text()
+
+
+def test_notebooks_are_copied_out_and_never_written_over(installed: Installed) -> None:
+    assert installed.run("rdcnlab", "notebooks", "mine").strip() == "jupyter lab mine/index.ipynb"
+    copied = {str(path.relative_to(installed.here / "mine")) for path in (installed.here / "mine").rglob("*.ipynb")}
+    assert copied == beginning(tracked("--others", "--exclude-standard"), "notebooks/")
+    (installed.here / "mine" / "index.ipynb").write_text("changed")
+    assert "empty" in installed.run("rdcnlab", "notebooks", "mine", status=2)
+    assert (installed.here / "mine" / "index.ipynb").read_text() == "changed"
+
+
+def test_what_changes_the_tree_is_refused(installed: Installed) -> None:
+    assert "clone of the repository" in installed.run("rdcnlab", "ship", "aykurt/tab1", status=1)
+
+
+def test_stored_results_are_judged_as_in_the_tree(installed: Installed) -> None:
+    rows = installed.rows("score", "aykurt/fig4")
+    assert rows
+    assert {row["verdict"] for row in rows} - {"not run"}
+
+
+@pytest.mark.slow
+def test_a_notebook_is_executed_from_shipped_runs(installed: Installed) -> None:
+    rows = installed.rows("reproduce", "aykurt/fig4", "--profile", "paper", "--output", "out")
+    assert {row["verdict"] for row in rows} == {row["verdict"] for row in installed.rows("score", "aykurt/fig4")}
+    assert (installed.here / "out" / "aykurt" / "fig4.png").is_file()
+
+
+@pytest.mark.guest
+def test_a_scenario_runs_in_a_guest(installed: Installed) -> None:
+    assert build.find() is not None
+    rows = installed.rows("run", "two-flows.yaml")
+    assert [row["finished"] for row in rows] == [True, True]
+    assert places.source_tree() == ROOT
