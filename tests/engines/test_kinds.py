@@ -164,7 +164,9 @@ def test_managers_in_the_control_planes_of_two_switches_do_the_same(
 def test_a_p4_switch_writes_the_versions_that_ocs_writes(run_guest: RunGuest, control: str) -> None:
     """The receiver sees each change of way once, and holds the duplicate ACKs of what the longer link delays."""
     steps = [["500 us", "l_n"], ["500 us", "l_m"]]
-    moved = two(flow("fn", "s1", "r1", path=steps, cc="nuftcp", size="3 MB"), flow("fm", "s2", "r2", path="l_m"), late="30 us")
+    moved = two(
+        flow("fn", "s1", "r1", path=steps, cc="nuftcp", size="3 MB"), flow("fm", "s2", "r2", path="l_m"), late="30 us"
+    )
     scenario = moved.with_(**{"network.links.l_m.delay": "40 us", "probes.counters": True})
     expected = run_guest(of_kinds(scenario, "ocs", "ocs")).tables
     seen = expected["events"].groupby("event")["value"].sum()
