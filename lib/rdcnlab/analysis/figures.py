@@ -109,14 +109,21 @@ class Drawing(Figure):
 
 
 def panels(
-    rows: int, columns: int, *, width: float = 3.0, height: float = 2.3, sharex: Literal["all", "col"] = "all"
+    rows: int,
+    columns: int,
+    *,
+    width: float = 3.0,
+    height: float = 2.3,
+    sharex: Literal["all", "col"] = "all",
+    sharey: bool = True,
 ) -> tuple[Drawing, npt.NDArray[np.object_]]:
     """Return a figure with a grid of panels, and the panels. A single panel is a grid, too.
 
-    All panels share the y axis. They share the x axis too, or the panels of each column do, if `sharex` is ``col``.
+    All panels share the y axis, unless `sharey` is false: panels of several quantities have an axis each. They share
+    the x axis too, or the panels of each column do, if `sharex` is ``col``.
     """
     figure = Drawing(figsize=(width * columns, height * rows), layout="constrained")
-    return figure, figure.subplots(rows, columns, sharex=sharex, sharey=True, squeeze=False)
+    return figure, figure.subplots(rows, columns, sharex=sharex, sharey=sharey, squeeze=False)
 
 
 @contextlib.contextmanager

@@ -145,7 +145,7 @@ class Difference(Item):
     def plot(self, runs: Runs) -> Figure:
         """Draw figure 8's two numbers over the difference with their bounds, and the statements of figures 9 and 11."""
         with figures.style():
-            figure, axes = figures.panels(2, 2, width=3.2, height=2.6)
+            figure, axes = figures.panels(2, 2, width=3.2, height=2.6, sharey=False)
             colors = figures.shades(len(self.rtts_ms))
             for ax, (name, period) in zip(axes[0], _STATED.items(), strict=True):
                 for rtt, color in zip(self.rtts_ms, colors, strict=True):
@@ -158,7 +158,9 @@ class Difference(Item):
             axes[0, 0].set(ylabel="throughput over that\nwithout rerouting")
             benefit = self.ratios(runs, _BENEFIT_MS, _BENEFIT_S)
             self._points(axes[1, 0], {extra: benefit[extra] for extra in self.tested}, 1.0, "as without rerouting")
-            axes[1, 0].set(title="RTT 170 ms, every 0.6 s", ylabel="throughput over that\nwithout rerouting")
+            axes[1, 0].set(
+                title="RTT 170 ms, every 0.6 s", ylabel="throughput over that\nwithout rerouting", ylim=(0, 1.05)
+            )
             self._points(axes[1, 1], self.worst(runs), 0.0, "as every 15 s")
             axes[1, 1].set(title="RTT 480 ms, every 14 s", ylabel="loss against\nevery 15 s [Mb/s]")
             for ax in axes[1]:
