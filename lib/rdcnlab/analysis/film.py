@@ -140,8 +140,16 @@ def film(run: Run) -> bytes:
     pictures = list(_frames(shown))
     buffer = io.BytesIO()
     durations = [FRAME_MS] * (len(pictures) - 1) + [LAST_MS]
-    pictures[0].save(
-        buffer, "PNG", save_all=True, append_images=pictures[1:], duration=durations, loop=0, optimize=True
+    # programs that show no animation show the default image, which is the last frame: it has everything
+    pictures[-1].save(
+        buffer,
+        "PNG",
+        save_all=True,
+        append_images=pictures,
+        default_image=True,
+        duration=durations,
+        loop=0,
+        optimize=True,
     )
     return buffer.getvalue()
 

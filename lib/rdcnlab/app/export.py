@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Export a stored run: its tables, its captures, a trace for Perfetto, or an animated picture."""
+"""Export a run: its tables, its captures, a trace for Perfetto, or an animated picture."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rdcnlab.analysis.perfetto import trace
+from rdcnlab.engines import SCHEMAS
 from rdcnlab.fields.errors import InputError, RunError
-from rdcnlab.runs.campaign import lookup
+from rdcnlab.runs.campaign import campaign
+from rdcnlab.runs.parts import WHOLE
 from rdcnlab.runs.store import Run, Store
 from rdcnlab.scenario import Scenario
 
@@ -20,7 +22,9 @@ _SHORTEST = 6
 
 
 def find(name: str, store: Store) -> Run:
-    """Return a stored run by its id, by the begin of its id, or by the file of its scenario.
+    """Return a stored run by its id or the begin of its id, or the run of a scenario file.
+
+    A scenario is run if it has no stored run, or only a shipped one, which lacks some tables.
 
     Parameters
     ----------
@@ -31,14 +35,13 @@ def find(name: str, store: Store) -> Run:
 
     Raises
     ------
+    CampaignError
+        The scenario could not be run.
     InputError
-        There is no such run, or several.
+        There is no such run, or several; or the file has no valid scenario.
     """
     if not re.fullmatch(rf"[0-9a-f]{{{_SHORTEST},64}}", name):
-        scenario = Scenario.load(name)
-        (run,) = lookup([scenario], store)
-        if run is None:
-            raise InputError.of("RUN", name, f"a scenario with a stored run; rdcnlab run {name} makes it")
+        (run,) = campaign([Scenario.load(name)], store=store, needs=lambda _: dict.fromkeys(SCHEMAS, WHOLE))
         return run
     local = sorted(path.name for path in store.root.glob(f"{name}*")) if store.root.is_dir() else []
     found = [run for run in map(store.get, local) if run is not None]

@@ -294,13 +294,16 @@ def notebooks(
 
 @app.command()
 def export(
-    name: Annotated[str, typer.Argument(metavar="RUN", help="Id of a stored run, or its begin, or its scenario file.")],
+    name: Annotated[str, typer.Argument(metavar="RUN", help="Id of a stored run or its begin, or a scenario file.")],
     kind: Annotated[
         str, typer.Option("--format", help="csv, parquet, pcapng, film (a picture), or trace (for Perfetto).")
     ] = "trace",
     output: Output = Path("out"),
 ) -> None:
-    """Write a stored run: its tables, its captures, a trace for ui.perfetto.dev, or an animated picture (film)."""
+    """Write a run: its tables, its captures, a trace for ui.perfetto.dev, or an animated picture (film).
+
+    A scenario that has no complete stored run is run.
+    """
     from rdcnlab.app.export import export as write
     from rdcnlab.app.export import find
 
