@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Annotated, ClassVar, NamedTuple
 
 import pandas as pd
@@ -16,7 +17,7 @@ from rdcnlab.analysis.measured import Measured, trend
 from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.papers.carpa.space import Milliseconds, Periods, Rtts, Variant, shared
 from rdcnlab.papers.carpa.tab1 import RATE
-from rdcnlab.papers.item import Item
+from rdcnlab.papers.item import Cause, Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.draws import draw
@@ -136,15 +137,25 @@ class Cost(Item):
         found = self.ratios(runs)
         random = found[found["drawn"]].assign(factor=lambda of: cost.least_periods(of, RATE, _LOSS) / of["period_s"])
         obeys, breaks = random[random["factor"] <= 1], random[random["factor"] >= 4]
-        of_grid = found[~found["drawn"]].assign(loss=lambda of: 1 - of["ratio"])
-        trends = {
-            variant: trend(of_grid[of_grid["variant"] == variant], "period_s", "loss") for variant in self.variants
-        }
         return {
             "rule-holds": _share(obeys, 1 - _LOSS, above=True),
             "rule-needed": _share(breaks, 1 - _LOSS / 2, above=False),
-            "falls-with-period": Measured.by_case(trends),
+            "falls-with-period": self.trends(runs, self.variants),
         }
+
+    def trends(self, runs: Runs, variants: Sequence[Variant]) -> Measured:
+        """Return the rank correlation of period and loss on the map, for some variants."""
+        table = self.ratios(runs)
+        grid = table[~table["drawn"]].assign(loss=lambda rows: 1 - rows["ratio"])
+        return Measured.by_case(
+            {variant: trend(grid[grid["variant"] == variant], "period_s", "loss") for variant in variants}
+        )
+
+    def causes(self) -> list[Cause]:
+        """Return the low RTT alone, for the variants that take reordering for loss."""
+        low = self.changed(rtts_ms=self.rtts_ms[:1], profile=self.profile)
+        window = tuple(variant for variant in self.variants if variant != "bbr")
+        return [Cause("falls-with-period", low, lambda runs: low.trends(runs, window))]
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the ratio over the period in units of the rule, for all points; drawn ones are filled."""
