@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import seaborn as sns
+from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -86,7 +87,7 @@ def style() -> Iterator[None]:
         **sns.plotting_context("paper"),
         "axes.grid": True,
         # lines that no look names: told apart by readers who see few colours
-        "axes.prop_cycle": mpl.cycler(color=sns.color_palette("colorblind").as_hex()),
+        "axes.prop_cycle": cycler(color=sns.color_palette("colorblind").as_hex()),
         "axes.spines.right": False,
         "axes.spines.top": False,
         "figure.constrained_layout.use": True,
