@@ -248,7 +248,7 @@ def example(name: str) -> str:
     beside = patches.root() / "examples"
     known = sorted(each.name for each in beside.glob("*.c"))
     if name not in known:
-        raise InputError.of("path", name, f"a C file, or one of the examples {', '.join(known)}")
+        raise InputError.of("path", name, f"a C file that exists, or one of the examples {', '.join(known)}")
     return str(beside / name)
 
 
