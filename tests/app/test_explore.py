@@ -60,6 +60,12 @@ def test_values_reach_the_scenario() -> None:
         assert schedule.ecn_threshold.in_bytes(9000) == 90_000
 
 
+def test_flows_begin_early_and_at_random_in_every_network() -> None:
+    for name in PLACES:
+        scenario = usual(name).scenario()
+        assert 0 < scenario.jitter.start <= scenario.limit / 10, name
+
+
 def test_the_usual_week_is_that_of_the_preset() -> None:
     data = {"network": "tdtcp", "flows": [{"name": "flow-1", "size": "1 MB"}]}
     assert usual("tdtcp").scenario().network.schedules == Scenario.from_dict(data).network.schedules
@@ -97,7 +103,7 @@ def test_what_does_not_fit_together_is_refused(changes: dict[str, object], words
 
 def test_a_panel_runs_compares_and_refuses(store: Store, fake_engine: None) -> None:
     panel = Panel(store)
-    assert 'alt="Network and timetable: aykurt' in panel.picture.value
+    assert 'alt="Network and timetable: aykurt, all cubic, slots of 10 ms"' in panel.picture.value
     assert all(each.description for each in panel.inputs.values())
     panel.run.click()
     assert panel.job is not None
@@ -219,6 +225,7 @@ def test_curves_show_every_group(store: Store, fake_engine: None) -> None:
     rate, rtt, queue = curves(runs).axes
     assert len(rate.lines) == len(rtt.lines) == 2
     assert rate.get_ylabel() == "goodput [Gb/s]"
+    assert [line.get_label() for line in rate.lines] == ["main, CUBIC", "migrated, BBR"]
     assert queue.get_xlim() == (0, 200)
     rows = means([Shown("a", runs)]).set_index("flows")
     total = runs.flows["received_B"].sum() * 8 / 3 / 0.2 / 1e9

@@ -98,6 +98,7 @@ class Choice:
             "switch": {"kind": self.switch},
             "engine": {"kind": self.engine, "algorithm": self.algorithm or None},
             "probes": {"bin": _bin(limit)},
+            "jitter": {"start": _ns(place.start_ms)},
             "limit": limit,
         }
         if self.ecn_kB:
@@ -122,8 +123,9 @@ class Choice:
         if self.flows > 1:
             words.append(f"{self.flows} flows each")
         if self.timetable != STILL:
-            slot, dark = TIMES[self.timetable]
-            words.append(f"{slot}s of {self.slot_ms:g} ms" + (f", {self.dark_ms:g} ms {dark}" if self.dark_ms else ""))
+            words.append(f"{TIMES[self.timetable][0]}s of {self.slot_ms:g} ms")
+            dark = f"nights of {self.dark_ms:g} ms" if self.timetable == WEEK else f"{self.dark_ms:g} ms dark"
+            words += [dark] if self.dark_ms else []
         elif len(place.timetables) > 1:
             words.append("still")
         words += [f"buffer {self.buffer_kB:g} kB"] if self.buffer_kB else []

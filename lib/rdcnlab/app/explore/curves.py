@@ -61,9 +61,9 @@ def curves(*shown: Shown | Runs) -> Drawing:
         for one, dashes in zip(every, _LINES, strict=False):
             drawn = _Lines(dashes, end_ms, band=one is every[0])
             looks, before = _looks(one.runs), f"{one.label}: " if one.label else ""
-            for role, values in _by_role(_rates(one.runs), "rate_bps", 1e9):
+            for role, values in _by_role(one.runs, _rates(one.runs), "rate_bps", 1e9):
                 drawn.draw(rate, values, looks[role].color, f"{before}{role}, {looks[role].label}")
-            for role, values in _by_role(_rtts(one.runs), "srtt_us", 1e3):
+            for role, values in _by_role(one.runs, _rtts(one.runs), "srtt_us", 1e3):
                 drawn.draw(rtt, values, looks[role].color)
             queued = _queues(one.runs)
             if not queued.empty:
@@ -90,8 +90,8 @@ def means(shown: Iterable[Shown]) -> pd.DataFrame:
     rows = []
     for one in shown:
         looks = _looks(one.runs)
-        rates = dict(_by_role(_rates(one.runs), "rate_bps", 1e9))
-        rtts = dict(_by_role(_rtts(one.runs), "srtt_us", 1e3))
+        rates = dict(_by_role(one.runs, _rates(one.runs), "rate_bps", 1e9))
+        rtts = dict(_by_role(one.runs, _rtts(one.runs), "srtt_us", 1e3))
         again = one.runs.flows.assign(role=one.runs.flows["flow"].map(tables.role)).groupby("role")["retransmits"].sum()
         for role, drawn in looks.items():
             rows.append(
@@ -137,14 +137,18 @@ def _queues(runs: Runs) -> pd.DataFrame:
     return fullest.assign(t_s=fullest["bin"] * width / 1e9)
 
 
-def _by_role(frame: pd.DataFrame, value: str, unit: float) -> list[tuple[str, pd.DataFrame]]:
-    """Return the values of each group over time: rates of a group's flows are added, RTTs are averaged."""
+def _by_role(runs: Runs, frame: pd.DataFrame, value: str, unit: float) -> list[tuple[str, pd.DataFrame]]:
+    """Return the values of each group over time, the groups in the order of the scenario's flows.
+
+    The rates of a group's flows are added, their RTTs are averaged.
+    """
     if frame.empty:
         return []
     grouped = frame.assign(role=frame["flow"].astype(str).map(tables.role)).groupby(["role", "run", "t_s"])[value]
     together = (grouped.sum() if value == "rate_bps" else grouped.mean()).reset_index()
-    order = list(dict.fromkeys(frame["flow"].astype(str).map(tables.role)))
-    return [(role, _spread(together[together["role"] == role], value, unit)) for role in order]
+    order = dict.fromkeys(tables.role(flow.name) for flow in runs[0].scenario.flows)
+    by_role = {str(role): rows for role, rows in together.groupby("role")}
+    return [(role, _spread(by_role[role], value, unit)) for role in order if role in by_role]
 
 
 def _spread(frame: pd.DataFrame, value: str, unit: float) -> pd.DataFrame:

@@ -48,6 +48,8 @@ class Place:
         Schedules with days and nights; see `rdcnlab.app.explore.choice`.
     slot_ms, dark_ms, limit_ms : float
         Usual lengths of a slot or day, of a night, and of the run.
+    start_ms : float
+        Each flow begins at a random time until then. Without it most networks would give every seed the same run.
     """
 
     label: str
@@ -59,6 +61,7 @@ class Place:
     slot_ms: float = 10.0
     dark_ms: float = 0.0
     limit_ms: float = 200.0
+    start_ms: float = 1.0
 
     @property
     def timetables(self) -> tuple[str, ...]:
@@ -130,5 +133,6 @@ PLACES: dict[str, Place] = {
             Group("far", {"src": "f{n}", "dst": "r", "path": "shared"}),
         ),
         limit_ms=1000.0,
+        start_ms=50.0,  # the longer RTT
     ),
 }
