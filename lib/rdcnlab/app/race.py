@@ -32,7 +32,7 @@ RIVALS = ("cubic", "dctcp", "bbr", "reno")
 #: is some hundreds of RTTs, so that slow start does not decide. The threshold is what the authors of DCTCP take for
 #: 10 Gb/s; the third network has its own.
 NETWORKS = {
-    "one link": Choice(place="dumbbell", timetable=STILL, ecn_kB=65.0, limit_ms=200.0),
+    "one link": Choice(place="dumbbell", timetable=STILL, ecn_kB=65.0, limit_ms=400.0),
     "moves every 10 ms": Choice(place="aykurt", timetable=MOVES, slot_ms=10.0, ecn_kB=65.0, limit_ms=400.0),
     "packets and a circuit": Choice(place="tdtcp", timetable=WEEK, slot_ms=0.18, dark_ms=0.02, limit_ms=40.0, flows=4),
 }
