@@ -80,6 +80,14 @@ def test_run(here: Path, rdcnlab: Run) -> None:
     assert "migrated" in rdcnlab("run", "s.yaml", "--seeds", "1-2").stdout
 
 
+def test_a_flow_that_does_not_finish_has_a_goodput_until_the_end(here: Path, rdcnlab: Run) -> None:
+    base = Scenario.load(here / "s.yaml").with_(size="1 TiB", limit="20 ms", seed=1)
+    (here / "endless.yaml").write_text(base.dump())
+    rows = json.loads(rdcnlab("run", "endless.yaml", "--json").stdout)
+    assert [row["finished"] for row in rows] == [False, False]
+    assert all(0 < row["goodput_Gbps"] < 10 for row in rows)
+
+
 def test_a_failed_run_ends_with_one(here: Path, rdcnlab: Run) -> None:
     done = rdcnlab("run", "s.yaml", "--seeds", f"1,{FAILS}")
     assert done.returncode == 1

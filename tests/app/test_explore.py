@@ -8,7 +8,9 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from rdcnlab.app.explore import keep
@@ -22,6 +24,7 @@ from rdcnlab.fields.errors import InputError
 from rdcnlab.runs.campaign import campaign
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
+from rdcnlab.system import limits
 from tests.conftest import wait_for
 from tests.fake_engine import SLEEPS
 
@@ -57,6 +60,12 @@ def test_values_reach_the_scenario() -> None:
         assert schedule.ecn_threshold.in_bytes(9000) == 90_000
 
 
+def test_flows_begin_early_and_at_random_in_every_network() -> None:
+    for name in PLACES:
+        scenario = usual(name).scenario()
+        assert 0 < scenario.jitter.start <= scenario.limit / 10, name
+
+
 def test_the_usual_week_is_that_of_the_preset() -> None:
     data = {"network": "tdtcp", "flows": [{"name": "flow-1", "size": "1 MB"}]}
     assert usual("tdtcp").scenario().network.schedules == Scenario.from_dict(data).network.schedules
@@ -65,8 +74,12 @@ def test_the_usual_week_is_that_of_the_preset() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"second": "tdtcp"}, "transport.tdtcp"),
-        ({"second": "mptcp"}, "a schedule whose slots have 2 to 8 networks"),
+        (
+            {"second": "tdtcp"},
+            r"tdtcp needs days and nights, which these networks have: packets, circuit \(Chen\) and r",
+        ),
+        ({"first": "mptcp"}, "first transport: 'mptcp' is not allowed; allowed: here cubic, .*, nuftcp; mptcp needs"),
+        ({"place": "tdtcp", "timetable": STILL, "second": "mptcp"}, "mptcp needs days and nights"),
         ({"switch": "linux"}, "bypass, with a Linux bridge as switch"),
         ({"timetable": WEEK}, f"in this network: {MOVES} or {STILL}"),
         ({"place": "mars"}, "one of aykurt"),
@@ -74,6 +87,12 @@ def test_the_usual_week_is_that_of_the_preset() -> None:
         ({"flows": 9}, "in this network 1 to 8"),
         ({"dark_ms": 10.0}, "less than the slot"),
         ({"limit_ms": 0.5}, "1 ms to 60000 ms"),
+        ({"slot_ms": 0.0}, "slot: '0 ms' is not allowed; allowed: 0.01 ms to 10000 ms"),
+        ({"slot_ms": float("nan")}, "slot: 'nan ms'"),
+        ({"dark_ms": -1.0}, "dark: '-1 ms'"),
+        ({"place": "tdtcp", "timetable": WEEK, "slot_ms": 1e6}, "day: '1e\\+06 ms'"),
+        ({"buffer_kB": 0.5}, "buffer: '0.5 kB' is not allowed; allowed: 1 kB to 100000 kB, or 0"),
+        ({"ecn_kB": -3.0}, "ECN threshold: '-3 kB'"),
     ],
 )
 def test_what_does_not_fit_together_is_refused(changes: dict[str, object], words: str) -> None:
@@ -84,7 +103,7 @@ def test_what_does_not_fit_together_is_refused(changes: dict[str, object], words
 
 def test_a_panel_runs_compares_and_refuses(store: Store, fake_engine: None) -> None:
     panel = Panel(store)
-    assert 'alt="Network and timetable: aykurt' in panel.picture.value
+    assert 'alt="Network and timetable: aykurt, all cubic, slots of 10 ms"' in panel.picture.value
     assert all(each.description for each in panel.inputs.values())
     panel.run.click()
     assert panel.job is not None
@@ -92,22 +111,77 @@ def test_a_panel_runs_compares_and_refuses(store: Store, fake_engine: None) -> N
     assert panel.job.state == "done", panel.job.note
     first = panel.figure.value
     assert 'alt="Goodput, RTT' in first
-    # what the library refuses is shown, and the next choice works again
+    assert panel.earlier.layout.display == "none"  # there is nothing to compare with
+    # what does not fit together is shown, and the next choice works again
     panel.inputs["second"].value = "tdtcp"
-    assert "transport.tdtcp" in panel.message.value
+    assert "tdtcp needs days and nights" in panel.refusal.value
     assert panel.run.disabled
+    panel.run.click()  # as a browser does that has not heard of it yet
+    assert panel.job.ended
     panel.inputs["place"].value = "tdtcp"
     assert panel.inputs["timetable"].value == WEEK
+    assert [panel.inputs[name].description for name in ("slot_ms", "dark_ms")] == ["day [ms]", "night [ms]"]
     assert not panel.run.disabled
+    assert "not allowed" not in panel.refusal.value
     panel.run.click()
     assert panel.job.join(120)
     assert panel.figure.value != first
     alone = panel.figure.value
-    assert len(panel.earlier.options) == 2
+    assert [label for label, _ in panel.earlier.options] == ["1: aykurt, all cubic, slots of 10 ms"]
     panel.earlier.value = [0]
     assert panel.figure.value != alone
     assert "1 main (CUBIC)" in panel.figure.value
     assert panel.table.value.count("<tr>") == 4  # beside the head
+    # the same network again keeps what is compared, another one does not
+    panel.inputs["runs"].value = 2
+    panel.run.click()
+    assert panel.job.join(120)
+    assert panel.earlier.value == (0,)
+    panel.inputs["place"].value = "dumbbell"
+    panel.inputs["second"].value = "bbr"
+    panel.run.click()
+    assert panel.job.join(120)
+    assert (len(panel.earlier.options), panel.earlier.value) == (3, ())
+
+
+def test_a_choice_that_is_refused_during_a_run_stays_refused(store: Store, fake_engine: None) -> None:
+    panel = Panel(store)
+    panel.run.click()
+    panel.inputs["slot_ms"].value = 0.0
+    assert panel.job is not None
+    assert panel.job.join(120)
+    assert "done, 3 of 3 runs" in panel.words.value
+    assert "slot: &#x27;0 ms&#x27; is not allowed" in panel.refusal.value
+    assert (panel.run.disabled, panel.stop.disabled) == (True, True)
+
+
+def test_a_problem_of_many_links_is_shown_once_or_twice(store: Store) -> None:
+    panel = Panel(store)
+    panel.inputs["place"].value = "rotor"
+    panel.inputs["engine"].value = "ns3"
+    panel.inputs["switch"].value = "ovs"
+    assert panel.refusal.value.count("is not allowed") == 2
+    assert "and 4 more of this kind" in panel.refusal.value
+
+
+def test_workers_respect_the_limits_of_a_container(
+    store: Store, fake_engine: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+
+    class Recorded(Job):
+        def __init__(self, scenarios: Any, store: Any, cores: Any, changed: Any) -> None:
+            asked.append(cores)
+            super().__init__(scenarios, store, cores, changed)
+
+    monkeypatch.setattr("rdcnlab.app.explore.panel.Job", Recorded)
+    monkeypatch.setattr("rdcnlab.system.limits.quota", lambda *_: 1.0)
+    panel = Panel(store)
+    panel.run.click()
+    assert panel.job is not None
+    assert panel.job.join(120)
+    assert asked == [limits.cores()]
+    assert len(limits.cores()) == 1
 
 
 def test_runs_are_stored_as_all_others_are(store: Store, fake_engine: None) -> None:
@@ -151,10 +225,17 @@ def test_curves_show_every_group(store: Store, fake_engine: None) -> None:
     rate, rtt, queue = curves(runs).axes
     assert len(rate.lines) == len(rtt.lines) == 2
     assert rate.get_ylabel() == "goodput [Gb/s]"
+    assert [line.get_label() for line in rate.lines] == ["main, CUBIC", "migrated, BBR"]
     assert queue.get_xlim() == (0, 200)
     rows = means([Shown("a", runs)]).set_index("flows")
     total = runs.flows["received_B"].sum() * 8 / 3 / 0.2 / 1e9
     assert rows["goodput [Gb/s]"].sum() == pytest.approx(total, rel=0.02)
+    # what is compared is longer: neither axis grows by it, and only the first have a band
+    longer = campaign([runs[0].scenario.with_(limit="400 ms")], store=store, progress=False)
+    both = curves(Shown("1", runs), Shown("2", longer)).axes
+    assert len(both[0].lines) == 4
+    assert [len(ax.collections) for ax in both] == [len(ax.collections) for ax in (rate, rtt, queue)]
+    assert all(max(np.asarray(line.get_xdata())) <= 200 for ax in both for line in ax.lines)
     png, words = image_of([Shown("a", runs)])
     assert png.startswith(b"\x89PNG")
     assert "a main (CUBIC)" in words
@@ -169,7 +250,7 @@ def test_files_are_written_once_and_give_the_scenario_back(
     for name in PLACES:
         scenario = usual(name).scenario()
         assert Scenario.load(keep.save(scenario, f"{name}.yaml")) == scenario
-    with pytest.raises(InputError, match="a new file"):
+    with pytest.raises(InputError, match=r"a file that does not exist yet, such as aykurt-2\.yaml"):
         keep.save(scenario, "aykurt.yaml")
     with pytest.raises(InputError, match=r"ends in \.yaml"):
         keep.save(scenario, "aykurt.txt")

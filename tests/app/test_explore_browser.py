@@ -158,9 +158,24 @@ class Page:
 
         self.until("a cell to run", ran)
 
-    def status(self) -> str:
-        found = self.all('.rdcnlab-explore [role="status"]')
+    def said(self, role: str) -> str:
+        """Return what the explorer says: ``status`` of the runs, or ``alert``, why there can be none."""
+        found = self.all(f'.rdcnlab-explore [role="{role}"]')
         return str(found[0].text) if found else ""
+
+    def enter(self, label: str, text: str) -> None:
+        """Type into a field, found by its label."""
+        from selenium.webdriver.common.keys import Keys
+
+        def entered() -> bool:
+            (field,) = self.browser.find_elements(
+                "xpath", f"//label[normalize-space()='{label}']/following-sibling::input"
+            )
+            field.send_keys(Keys.CONTROL, "a")
+            field.send_keys(text, Keys.TAB)
+            return True
+
+        self.until(f"{text} in the field {label}", entered)
 
     def choose(self, label: str, option: str) -> None:
         """Choose from a menu, found by its label."""
@@ -195,20 +210,30 @@ def test_a_reader_opens_the_index_explores_moves_a_widget_and_runs(lab: str, bro
     page.until("another network", lambda: page.image("Network and timetable") not in ("", first))
 
     page.click(".rdcnlab-explore button", "run")
-    page.until("the end of the runs", lambda: page.status().startswith("done, 3 of 3 runs"))
+    page.until("the end of the runs", lambda: page.said("status").startswith("done, 3 of 3 runs"))
     figure = page.until("a figure", lambda: page.image("Goodput"))
 
-    # what does not fit together is said in the library's words, and nothing can be run
+    # what does not fit together is said in words, and nothing can be run
     page.choose("second transport", "tdtcp")
-    page.until("a refusal", lambda: "transport.tdtcp" in page.status() and "hosts are told" in page.status())
+    page.until("a refusal", lambda: "tdtcp needs days and nights" in page.said("alert"))
     page.until("no run", lambda: not page.button("run").is_enabled())
 
     page.choose("second transport", "bbr")
+    page.until("no refusal", lambda: page.button("run").is_enabled() and not page.said("alert"))
+    page.enter("slot [ms]", "0")
+    page.until("a refusal", lambda: page.said("alert").startswith("slot: '0 ms' is not allowed; allowed: 0.01 ms to"))
+    page.enter("slot [ms]", "10")
+    page.until("no refusal", lambda: page.button("run").is_enabled() and not page.said("alert"))
+
     page.choose("timetable", "nothing changes")
     page.until("a run again", lambda: page.button("run").is_enabled())
     page.click(".rdcnlab-explore button", "run")
     page.until("another figure", lambda: page.image("Goodput") not in ("", figure))
-    page.until("the end of the runs", lambda: page.status().startswith("done"))
+    page.until("the end of the runs", lambda: page.said("status").startswith("done"))
+
+    # the first runs can be compared with, as soon as there are others
+    page.click(".rdcnlab-explore select[multiple] option", "1: aykurt, all cubic")
+    page.until("a table of both", lambda: len(page.all(".rdcnlab-means tbody tr")) == 4)
 
     page.click(".rdcnlab-explore button", "open as a notebook")
     page.click(".rdcnlab-explore a", "open explored.ipynb")

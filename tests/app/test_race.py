@@ -33,8 +33,14 @@ def test_a_race_has_every_transport_on_every_network(
         assert [flow.cc for flow in run.scenario.flows][-1] == case.name
     figure = race.plot()
     above, below = figure.axes[:3], figure.axes[3:]
-    assert [len(ax.lines) for ax in above] == [len(RIVALS) + 1] * 3
+    # a mark for each mean and for each run; a run's mark has no entry in the legend
+    assert [len(ax.lines) for ax in above] == [2 * (len(RIVALS) + 1)] * 3
+    assert [len(ax.get_legend_handles_labels()[1]) for ax in above] == [len(RIVALS) + 1] * 3
     assert [len(ax.patches) for ax in below] == [len(RIVALS)] * 3
+    assert [len(ax.lines) for ax in below] == [1 + len(RIVALS)] * 3  # the fair share, and the runs of each
+    for ax in above:
+        low, high = ax.get_ylim()
+        assert low <= 0.75 * high  # small differences look small
 
 
 def test_a_file_is_looked_up_here_and_beside_the_patches(fake_engine: None, tmp_path: Path) -> None:

@@ -55,6 +55,22 @@ def test_a_build_takes_the_errors_of_the_users_file_only() -> None:
     assert own.messages("ld: out of memory\n", "a.c") == []
 
 
+def test_an_error_in_a_macro_is_reported_where_the_users_file_has_the_macro() -> None:
+    source = "/k/a6a2.tree/source"
+    log = (
+        f"{source}/net/ipv4/tcp_rdcnlab_own.c: In function 'gentle_register':\n"
+        f"{source}/include/linux/compiler_types.h:543:45: error: call to '__compiletime_assert_690' declared with "
+        "attribute error: BUILD_BUG_ON failed: sizeof(struct gentle) > ICSK_CA_PRIV_SIZE\n"
+        f"{source}/include/linux/build_bug.h:50:9: note: in expansion of macro 'BUILD_BUG_ON_MSG'\n"
+        f"{source}/net/ipv4/tcp_rdcnlab_own.c:97:9: note: in expansion of macro 'BUILD_BUG_ON'\n"
+        f"{source}/net/ipv4/tcp_rdcnlab_own.c:99:9: note: in expansion of macro 'BUILD_BUG_ON'\n"
+    )
+    said = "tcp_big.c:97:9: error: BUILD_BUG_ON failed: sizeof(struct gentle) > ICSK_CA_PRIV_SIZE"
+    assert own.messages(log, "tcp_big.c") == [said]
+    warned = log.replace(f"{source}/include/linux/build_bug", f"{source}/net/a.c:1:1: warning: w\n{source}/b")
+    assert own.messages(warned, "tcp_big.c") == []  # the note belongs to the warning
+
+
 def test_the_tree_is_prepared_once_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
 

@@ -17,6 +17,8 @@ SOURCE = """
 /* tcp_register_congestion_control(&other) in a comment is no call */
 static struct tcp_congestion_ops mine __read_mostly = {
 	.ssthresh	= tcp_reno_ssthresh,
+	.cong_avoid	= tcp_reno_cong_avoid,
+	.undo_cwnd	= tcp_reno_undo_cwnd,
 	.name		= "mine",
 };
 static int __init mine_register(void) { return tcp_register_congestion_control(&mine); }
@@ -74,6 +76,9 @@ def test_text_and_data_give_it_back(file: Path, tmp_path: Path) -> None:
         ('"mine"', '"Mine!"', 'instead of "Mine!", a lower-case letter'),
         ('"mine"', '"a-name-of-16-lett"', "at most 14"),
         ("module_init(mine_register);", "", "calls its registration at boot"),
+        (".ssthresh	=", ".min_tso_segs =", "mine has .ssthresh, which Linux requires"),
+        (".undo_cwnd	=", ".min_tso_segs =", "has .undo_cwnd"),
+        (".cong_avoid	=", ".min_tso_segs =", "has .cong_avoid or .cong_control"),
         ("struct tcp_congestion_ops mine", "struct other mine", "struct tcp_congestion_ops mine = "),
     ],
 )

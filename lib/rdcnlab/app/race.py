@@ -32,7 +32,7 @@ RIVALS = ("cubic", "dctcp", "bbr", "reno")
 #: is some hundreds of RTTs, so that slow start does not decide. The threshold is what the authors of DCTCP take for
 #: 10 Gb/s; the third network has its own.
 NETWORKS = {
-    "one link": Choice(place="dumbbell", timetable=STILL, ecn_kB=65.0, limit_ms=200.0),
+    "one link": Choice(place="dumbbell", timetable=STILL, ecn_kB=65.0, limit_ms=400.0),
     "moves every 10 ms": Choice(place="aykurt", timetable=MOVES, slot_ms=10.0, ecn_kB=65.0, limit_ms=400.0),
     "packets and a circuit": Choice(place="tdtcp", timetable=WEEK, slot_ms=0.18, dark_ms=0.02, limit_ms=40.0, flows=4),
 }
@@ -157,15 +157,18 @@ class Race:
         return found.round({"goodput [Gb/s]": 2, "RTT [ms]": 3, "sent again [%]": 3, "share against CUBIC [%]": 1})
 
     def plot(self) -> Drawing:
-        """Draw goodput against RTT among flows of one kind (above), and the share against CUBIC (below)."""
+        """Draw goodput against RTT among flows of one kind (above), and the share against CUBIC (below).
+
+        Large marks and bars are means, small marks are the runs.
+        """
         rows = self.table().reset_index()
         with style():
             figure = Drawing(figsize=(7.4, 4.8), layout="constrained")
             axes = figure.subplots(2, len(NETWORKS), height_ratios=(3, 2))
             for column, network in enumerate(NETWORKS):
-                here = rows[rows["network"] == network]
-                self._scatter(axes[0][column], here)
-                self._bars(axes[1][column], here)
+                here, runs = (frame[frame["network"] == network] for frame in (rows, self.measured))
+                self._scatter(axes[0][column], here, runs[runs["against"] == _ALONE])
+                self._bars(axes[1][column], here, runs[runs["against"] == _CUBIC])
                 axes[0][column].set_title(network, fontsize=9)
             axes[0][0].set_ylabel("goodput [Gb/s],\namong its own")
             axes[1][0].set_ylabel("share [%],\nagainst CUBIC")
@@ -179,22 +182,34 @@ class Race:
         """Return the look of a transport; the user's own one is a black star."""
         return Look(name, "#000000", "*") if name == self.mine else look(name)
 
-    def _scatter(self, ax: Axes, rows: pd.DataFrame) -> None:
+    def _scatter(self, ax: Axes, rows: pd.DataFrame, runs: pd.DataFrame) -> None:
+        for run in runs.to_dict("records"):
+            drawn = self.look(run["transport"])
+            ax.plot(
+                run["RTT [ms]"], run["goodput [Gb/s]"], drawn.marker, color=drawn.color, markersize=3,
+                markeredgewidth=0, alpha=0.5, linestyle="",
+            )  # fmt: skip
         for row in rows.to_dict("records"):
             drawn = self.look(row["transport"])
             size = 11 if row["transport"] == self.mine else 6
             ax.plot(
                 row["RTT [ms]"], row["goodput [Gb/s]"], drawn.marker, color=drawn.color, markersize=size,
-                label=drawn.label, linestyle="", zorder=3 if row["transport"] == self.mine else 2,
+                markeredgecolor="white", markeredgewidth=0.6, label=drawn.label, linestyle="",
+                zorder=2.5 if row["transport"] == self.mine else 3,
             )  # fmt: skip
         ax.set_xlabel("mean RTT [ms]")
-        ax.set_ylim(0, 1.15 * rows["goodput [Gb/s]"].max())
-        ax.set_xlim(0, 1.15 * rows["RTT [ms]"].max())
+        # From zero, all would be at the top. At least a quarter of the axis keeps small differences small.
+        least, most = runs["goodput [Gb/s]"].min(), runs["goodput [Gb/s]"].max()
+        ax.set_ylim(min(0.75 * most, least - 0.1 * (most - least)), 1.05 * most)
+        ax.set_xlim(0, 1.15 * runs["RTT [ms]"].max())
 
-    def _bars(self, ax: Axes, rows: pd.DataFrame) -> None:
+    def _bars(self, ax: Axes, rows: pd.DataFrame, runs: pd.DataFrame) -> None:
         shared = rows[rows["transport"] != "cubic"]
         drawn = [self.look(name) for name in shared["transport"]]
         ax.bar(range(len(shared)), shared["share against CUBIC [%]"], color=[each.color for each in drawn], width=0.7)
+        for place, name in enumerate(shared["transport"]):
+            shares = runs.loc[runs["transport"] == name, "share [%]"]
+            ax.plot([place] * len(shares), shares, "o", color="white", markeredgecolor="#333333", markersize=3)
         ax.axhline(50, color=REFERENCE, linewidth=0.8, linestyle=":")
         ax.set_xticks(range(len(shared)), [each.label for each in drawn], rotation=30, fontsize=7.5)
         ax.set_ylim(0, 100)
@@ -248,7 +263,7 @@ def example(name: str) -> str:
     beside = patches.root() / "examples"
     known = sorted(each.name for each in beside.glob("*.c"))
     if name not in known:
-        raise InputError.of("path", name, f"a C file, or one of the examples {', '.join(known)}")
+        raise InputError.of("path", name, f"a C file that exists, or one of the examples {', '.join(known)}")
     return str(beside / name)
 
 

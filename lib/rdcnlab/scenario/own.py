@@ -16,6 +16,9 @@ from rdcnlab.scenario.p4 import DIRECTORY
 
 #: Names that the kernel has besides `VARIANTS`.
 _TAKEN = (*VARIANTS, "dctcp-reno")
+#: Operations without which the kernel refuses the registration at boot (`tcp_validate_congestion_control`); of the last
+#: two it needs one.
+_NEEDED = (("ssthresh",), ("undo_cwnd",), ("cong_avoid", "cong_control"))
 
 
 class OwnAlgorithm(Frozen):
@@ -53,7 +56,10 @@ def registered(source: str) -> str:
 
     Examples
     --------
-    >>> operations = 'static struct tcp_congestion_ops mine = {.ssthresh = f, .name = "mine", };'
+    >>> operations = (
+    ...     "static struct tcp_congestion_ops mine = {"
+    ...     '.ssthresh = f, .cong_avoid = g, .undo_cwnd = h, .name = "mine", };'
+    ... )
     >>> start = "static int __init start(void) { return tcp_register_congestion_control(&mine); }"
     >>> registered(operations + start + "module_init(start);")
     'mine'
@@ -68,12 +74,16 @@ def registered(source: str) -> str:
         )
     body = re.search(rf"\bstruct\s+tcp_congestion_ops\s+{calls[0]}\b[^;{{]*=\s*\{{(.*?)\}}\s*;", code, re.DOTALL)
     name = re.search(r'\.name\s*=\s*"([^"]*)"', body[1]) if body else None
-    if name is None:
+    if body is None or name is None:
         raise ValueError(f'a C file with "struct tcp_congestion_ops {calls[0]} = {{ ... .name = "yours", }};"')
     if name[1] in _TAKEN:
         raise ValueError(f"a C file whose congestion control has another name than {name[1]}, which the kernel has")
     if not re.fullmatch(NAME_PATTERN, name[1]):
         raise ValueError(f'a C file whose congestion control has as .name, instead of "{name[1]}", {NAME_ALLOWED}')
+    for choice in _NEEDED:
+        if not any(re.search(rf"\.{operation}\s*=", body[1]) for operation in choice):
+            lacking = " or ".join(f".{operation}" for operation in choice)
+            raise ValueError(f"a C file whose struct tcp_congestion_ops {calls[0]} has {lacking}, which Linux requires")
     if not re.search(r"\b(?:module_init|\w+_initcall(?:_sync)?)\s*\(", code):
         raise ValueError("a C file that calls its registration at boot, with module_init(its_function)")
     return name[1]

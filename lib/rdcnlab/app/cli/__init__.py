@@ -81,7 +81,9 @@ def run(
         watched = sys.stderr.isatty()
         runs = campaign(asked, workers=workers, cluster=cluster, wall_limit_s=wall_limit, progress=watched)
     flows = runs.flows
-    flows["goodput_Gbps"] = flows["received_B"] * 8e-9 / flows["fct_s"]
+    # a flow that did not finish has a goodput, too: until the run's end
+    seconds = flows["fct_s"].fillna(base.limit / 1e9 - flows["start_s"])
+    flows["goodput_Gbps"] = flows["received_B"] * 8e-9 / seconds
     columns = ["seed", "flow", "cc", "size_B", "finished", "fct_s", "goodput_Gbps", "retransmits", "timeouts"]
     show(json.loads(flows[columns].to_json(orient="records")), as_json)
     for hint in hints:

@@ -21,6 +21,10 @@ _POINTS = 200
 _DAYS = 6
 #: Longest run of the explorer in ms.
 MOST_MS = 60_000
+#: Names of a slot and of the time before it in which nothing is carried, by the timetable.
+TIMES = {MOVES: ("slot", "dark"), WEEK: ("day", "night")}
+#: Least and most of a slot, most of a dark time, both in ms, and most of a buffer or threshold in kB.
+_SLOT_MS, _DARK_MS, _SIZE_KB = (0.01, 10_000), 1_000, 100_000
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,7 @@ class Choice:
             "switch": {"kind": self.switch},
             "engine": {"kind": self.engine, "algorithm": self.algorithm or None},
             "probes": {"bin": _bin(limit)},
+            "jitter": {"start": _ns(place.start_ms)},
             "limit": limit,
         }
         if self.ecn_kB:
@@ -118,7 +123,9 @@ class Choice:
         if self.flows > 1:
             words.append(f"{self.flows} flows each")
         if self.timetable != STILL:
-            words.append(f"{self.slot_ms:g} ms" + (f" and {self.dark_ms:g} ms dark" if self.dark_ms else ""))
+            words.append(f"{TIMES[self.timetable][0]}s of {self.slot_ms:g} ms")
+            dark = f"nights of {self.dark_ms:g} ms" if self.timetable == WEEK else f"{self.dark_ms:g} ms dark"
+            words += [dark] if self.dark_ms else []
         elif len(place.timetables) > 1:
             words.append("still")
         words += [f"buffer {self.buffer_kB:g} kB"] if self.buffer_kB else []
@@ -135,13 +142,36 @@ class Choice:
                 raise InputError.of(f"{field} transport", getattr(self, field), f"one of {', '.join(TRANSPORTS)}")
         if self.timetable not in place.timetables:
             raise InputError.of("timetable", self.timetable, f"in this network: {' or '.join(place.timetables)}")
+        self._check_protocols(place)
         if not 1 <= self.flows <= place.most:
             raise InputError.of("flows of each group", self.flows, f"in this network 1 to {place.most}")
-        if not 1 <= self.limit_ms <= MOST_MS:
-            raise InputError.of("length of the run", f"{self.limit_ms:g} ms", f"1 ms to {MOST_MS} ms")
+        self._check_numbers()
+        return place
+
+    def _check_protocols(self, place: Place) -> None:
+        """Refuse a protocol for several networks over time where there is only one."""
+        for field in ("first", "second"):
+            name = getattr(self, field)
+            lacking = self.timetable != WEEK if name == "mptcp" else name == "tdtcp" and WEEK not in place.timetables
+            if lacking:
+                usable = ", ".join(each for each in TRANSPORTS if each not in ("tdtcp", "mptcp"))
+                having = " and ".join(each.label for each in PLACES.values() if WEEK in each.timetables)
+                allowed = f"here {usable}; {name} needs {WEEK}, which these networks have: {having}"
+                raise InputError.of(f"{field} transport", name, allowed)
+
+    def _check_numbers(self) -> None:
+        numbers = [("length of a run", self.limit_ms, 1.0, MOST_MS, "ms")]
+        if self.timetable != STILL:
+            slot, dark = TIMES[self.timetable]
+            numbers += [(slot, self.slot_ms, *_SLOT_MS, "ms"), (dark, self.dark_ms, 0.0, _DARK_MS, "ms")]
+        for field, value, least, most, unit in numbers:
+            if not least <= value <= most:
+                raise InputError.of(field, f"{value:g} {unit}", f"{least:g} {unit} to {most} {unit}")
+        for field, value in (("buffer", self.buffer_kB), ("ECN threshold", self.ecn_kB)):
+            if value and not 1 <= value <= _SIZE_KB:
+                raise InputError.of(field, f"{value:g} kB", f"1 kB to {_SIZE_KB} kB, or 0 for that of the network")
         if self.timetable == MOVES and self.dark_ms and self.dark_ms >= self.slot_ms:
             raise InputError.of("dark", f"{self.dark_ms:g} ms", f"less than the slot ({self.slot_ms:g} ms)")
-        return place
 
     def _network(self, place: Place) -> Any:
         if isinstance(place.network, dict) and self.timetable == WEEK:
@@ -184,9 +214,10 @@ class Choice:
 
     def _week(self) -> list[dict[str, Any]]:
         """Return a week as Chen et al. have it: six days of packets, a night, a day of the circuit, and a night."""
-        day, night = _ns(self.slot_ms), _ns(self.dark_ms)
         if self.timetable == STILL:
-            return [{"duration": 7 * (day + night), "link": "packet"}]
+            place = PLACES[self.place]
+            return [{"duration": (_DAYS + 1) * _ns(place.slot_ms + place.dark_ms), "link": "packet"}]
+        day, night = _ns(self.slot_ms), _ns(self.dark_ms)
         blocked = [{"duration": night, "link": "dark"}] if night else []
         packets = {"duration": _DAYS * day + (_DAYS - 1) * night, "link": "packet"}
         after = [{"duration": night, "link": "packet"}] if night else []

@@ -49,27 +49,30 @@ def curves(*shown: Shown | Runs) -> Drawing:
     Parameters
     ----------
     *shown : Shown or Runs
-        What is compared, at most `MOST`.
+        What is compared, at most `MOST`. The first has the bands, because bands over bands cannot be read, and its
+        length is that of the time axis.
     """
     every = [each if isinstance(each, Shown) else Shown("", each) for each in shown][:MOST]
+    # earlier runs may be longer by far; then the rest of them would make the new ones a line
+    end_ms = every[0].runs[0].scenario.limit / 1e6
     with style():
         figure = Drawing(figsize=(7.4, 5.2), layout="constrained")
         rate, rtt, queue = figure.subplots(3, 1, sharex=True, height_ratios=(3, 2, 2))
         for one, dashes in zip(every, _LINES, strict=False):
+            drawn = _Lines(dashes, end_ms, band=one is every[0])
             looks, before = _looks(one.runs), f"{one.label}: " if one.label else ""
-            for role, values in _by_role(_rates(one.runs), "rate_bps", 1e9):
-                _draw(rate, values, looks[role].color, dashes, f"{before}{role}, {looks[role].label}")
-            for role, values in _by_role(_rtts(one.runs), "srtt_us", 1e3):
-                _draw(rtt, values, looks[role].color, dashes)
+            for role, values in _by_role(one.runs, _rates(one.runs), "rate_bps", 1e9):
+                drawn.draw(rate, values, looks[role].color, f"{before}{role}, {looks[role].label}")
+            for role, values in _by_role(one.runs, _rtts(one.runs), "srtt_us", 1e3):
+                drawn.draw(rtt, values, looks[role].color)
             queued = _queues(one.runs)
             if not queued.empty:
-                _draw(queue, _spread(queued, "mean_B", 1e3), "#555555", dashes)
+                drawn.draw(queue, _spread(queued, "mean_B", 1e3), "#555555")
         for ax, words in ((rate, "goodput [Gb/s]"), (rtt, "RTT [ms]"), (queue, "fullest\nqueue [kB]")):
             ax.set_ylabel(words)
             ax.set_ylim(bottom=0)
         queue.set_xlabel("time [ms]")
-        # earlier runs may be longer by far; then the rest of them would make the new ones a line
-        queue.set_xlim(0, every[0].runs[0].scenario.limit / 1e6)
+        queue.set_xlim(0, end_ms)
         handles, labels = rate.get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper center", ncols=2, fontsize=8)
         figure.align_ylabels()
@@ -82,13 +85,13 @@ def means(shown: Iterable[Shown]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``runs``, ``flows``, ``transport``, ``goodput [Gb/s]``, ``RTT [ms]``, ``sent again`` (segments in a run).
+        ``runs``, ``flows``, ``transport``, ``goodput [Gb/s]``, ``RTT [ms]``, ``retransmits`` (segments in a run).
     """
     rows = []
     for one in shown:
         looks = _looks(one.runs)
-        rates = dict(_by_role(_rates(one.runs), "rate_bps", 1e9))
-        rtts = dict(_by_role(_rtts(one.runs), "srtt_us", 1e3))
+        rates = dict(_by_role(one.runs, _rates(one.runs), "rate_bps", 1e9))
+        rtts = dict(_by_role(one.runs, _rtts(one.runs), "srtt_us", 1e3))
         again = one.runs.flows.assign(role=one.runs.flows["flow"].map(tables.role)).groupby("role")["retransmits"].sum()
         for role, drawn in looks.items():
             rows.append(
@@ -98,7 +101,7 @@ def means(shown: Iterable[Shown]) -> pd.DataFrame:
                     "transport": drawn.label,
                     "goodput [Gb/s]": rates[role]["mean"].mean() if role in rates else 0.0,
                     "RTT [ms]": rtts[role]["mean"].mean() if role in rtts else float("nan"),
-                    "sent again": again.get(role, 0) / len(one.runs),
+                    "retransmits": again.get(role, 0) / len(one.runs),
                 }
             )
     return pd.DataFrame(rows)
@@ -134,14 +137,18 @@ def _queues(runs: Runs) -> pd.DataFrame:
     return fullest.assign(t_s=fullest["bin"] * width / 1e9)
 
 
-def _by_role(frame: pd.DataFrame, value: str, unit: float) -> list[tuple[str, pd.DataFrame]]:
-    """Return the values of each group over time: rates of a group's flows are added, RTTs are averaged."""
+def _by_role(runs: Runs, frame: pd.DataFrame, value: str, unit: float) -> list[tuple[str, pd.DataFrame]]:
+    """Return the values of each group over time, the groups in the order of the scenario's flows.
+
+    The rates of a group's flows are added, their RTTs are averaged.
+    """
     if frame.empty:
         return []
     grouped = frame.assign(role=frame["flow"].astype(str).map(tables.role)).groupby(["role", "run", "t_s"])[value]
     together = (grouped.sum() if value == "rate_bps" else grouped.mean()).reset_index()
-    order = list(dict.fromkeys(frame["flow"].astype(str).map(tables.role)))
-    return [(role, _spread(together[together["role"] == role], value, unit)) for role in order]
+    order = dict.fromkeys(tables.role(flow.name) for flow in runs[0].scenario.flows)
+    by_role = {str(role): rows for role, rows in together.groupby("role")}
+    return [(role, _spread(by_role[role], value, unit)) for role in order if role in by_role]
 
 
 def _spread(frame: pd.DataFrame, value: str, unit: float) -> pd.DataFrame:
@@ -149,10 +156,21 @@ def _spread(frame: pd.DataFrame, value: str, unit: float) -> pd.DataFrame:
     return frame.groupby("t_s")[value].agg(["mean", "min", "max"]) / unit
 
 
-def _draw(ax: Axes, values: pd.DataFrame, color: str, dashes: str, label: str | None = None) -> None:
-    t_ms = values.index.to_numpy() * 1e3
-    ax.plot(t_ms, values["mean"], dashes, color=color, linewidth=1.1, label=label)
-    ax.fill_between(t_ms, values["min"], values["max"], color=color, alpha=0.15, linewidth=0)
+@dataclass(frozen=True)
+class _Lines:
+    """How the runs of one question are drawn: line style, end of the time axis in ms, and whether they have a band."""
+
+    dashes: str
+    end_ms: float
+    band: bool
+
+    def draw(self, ax: Axes, values: pd.DataFrame, color: str, label: str | None = None) -> None:
+        # what is beyond the end would still make the vertical axis longer
+        seen = values[values.index * 1e3 <= self.end_ms]
+        t_ms = seen.index.to_numpy() * 1e3
+        ax.plot(t_ms, seen["mean"], self.dashes, color=color, linewidth=1.1, label=label)
+        if self.band:
+            ax.fill_between(t_ms, seen["min"], seen["max"], color=color, alpha=0.15, linewidth=0)
 
 
 def image_of(shown: Sequence[Shown]) -> tuple[bytes, str]:

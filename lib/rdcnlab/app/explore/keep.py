@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ def save_notebook(scenario: Scenario, title: str, runs: int, name: str) -> Path:
         save(scenario, name)
     file = Path(name).name
     cells = [
-        notebooks.text_cell("title", f"# {title}\n\nThe scenario is in `{file}`. `with_` changes it."),
+        notebooks.text_cell("title", f"# {title}\n\nThe scenario is in `{file}`. `base.with_(...)` changes it."),
         _code("scenario", f'from rdcnlab import Scenario, campaign\n\nbase = Scenario.load("{file}")\nbase'),
         _code("run", f"runs = campaign(base.with_(seed=seed) for seed in range({runs}))"),
         _code("figure", "from rdcnlab.app.explore.curves import curves\n\ncurves(runs)"),
@@ -75,5 +76,11 @@ def _new(name: str, suffix: str) -> Path:
     if path.suffix != suffix or not path.parent.is_dir():
         raise InputError.of("file", name, f"the name of a file that ends in {suffix}, in a directory that exists")
     if path.exists():
-        raise InputError.of("file", name, "a new file, which this is not")
+        raise InputError.of("file", name, f"a file that does not exist yet, such as {_free(path).name}")
     return path
+
+
+def _free(path: Path) -> Path:
+    """Return a path like this one with a number, for which there is no file."""
+    beside = (path.with_stem(f"{path.stem}-{number}") for number in itertools.count(2))
+    return next(each for each in beside if not each.exists())

@@ -5,27 +5,36 @@ from __future__ import annotations
 
 import base64
 import html
-import os
 import threading
 from typing import Any, get_args
+from urllib.parse import quote
 
 import ipywidgets as widgets
+import pandas as pd
 
 from rdcnlab.analysis.show.picture import image
 from rdcnlab.analysis.show.ways import Shown as Pictured
 from rdcnlab.app.explore import keep
-from rdcnlab.app.explore.choice import MOST_MS, TRANSPORTS, Choice
+from rdcnlab.app.explore.choice import TIMES, TRANSPORTS, Choice
 from rdcnlab.app.explore.curves import MOST, Shown, image_of, means
 from rdcnlab.app.explore.job import Job
-from rdcnlab.app.explore.places import PLACES, STILL
+from rdcnlab.app.explore.places import MOVES, PLACES, STILL
 from rdcnlab.engines import get_engine
 from rdcnlab.fields.errors import RdcnlabError
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario.kinds import EngineKind, SwitchKind
+from rdcnlab.system import limits
 
-_WIDE, _DESCRIPTION = "25em", "10.5em"
-#: Space between the columns of the table.
-_TABLE = "<style>.rdcnlab-means td, .rdcnlab-means th {padding: 0 0.8em; line-height: 1.6; white-space: nowrap}</style>"
+_WIDE, _DESCRIPTION = "26em", "11em"
+#: Space between the columns of the table; words begin at the left, and numbers end at the right.
+_TABLE = """<style>
+.rdcnlab-means td, .rdcnlab-means th {padding: 0 0.8em; line-height: 1.6; white-space: nowrap; text-align: right}
+.rdcnlab-means :is(td, th):nth-child(-n+3) {text-align: left}
+</style>"""
+#: Decimals of its columns.
+_DECIMALS = {"goodput [Gb/s]": 2, "RTT [ms]": 3, "retransmits": 1}
+#: Most problems of one choice that are shown: a network of many links has the same one many times.
+_PROBLEMS = 2
 
 
 class Panel:
@@ -43,18 +52,19 @@ class Panel:
         #: Runs of this session, in the order of their clicks.
         self.history: list[Shown] = []
         self._lock = threading.RLock()
-        self._filling = False
+        self._filling = self._offering = self._refused = False
+        self._last_place = ""
         self.inputs = _inputs()
-        self.message, self.progress = _status(), _bar()
+        #: Why the choice cannot be run; and what the runs do.
+        self.refusal, self.words, self.progress = _line(), _line(), _bar()
         self.run = _button("run", "Run the scenario with all seeds", "primary")
         self.stop = _button("stop", "End the runs in progress")
         self.stop.disabled = True
         self.earlier = widgets.SelectMultiple(
-            description="compare with", options=(), rows=3, layout=widgets.Layout(width="auto")
+            description="compare with", options=(), rows=3, layout=widgets.Layout(width="auto", display="none")
         )
         self.earlier.style.description_width = "7em"
-        self.file = widgets.Text("explored.yaml", description="file", layout=widgets.Layout(width="16em"))
-        self.file.style.description_width = "2.5em"
+        self.file = _styled(widgets.Text("explored.yaml", description="file"))
         self.save = _button("save as YAML", "Write the scenario to the file")
         self.book = _button("open as a notebook", "Write a notebook that runs and draws the scenario")
         self.kept = widgets.Output()
@@ -70,19 +80,22 @@ class Panel:
         asked = widgets.VBox(
             [
                 *self.inputs.values(),
+                self.refusal,
                 widgets.HBox([self.run, self.stop], layout=rows),
                 self.progress,
-                self.message,
+                self.words,
+                self.file,
+                widgets.HBox([self.save, self.book], layout=rows),
+                self.kept,
             ],
-            layout=widgets.Layout(width="27em", min_width="20em"),
+            layout=widgets.Layout(width="28em", min_width="20em"),
         )
-        files = widgets.HBox([self.file, self.save, self.book], layout=rows)
+        # before the first run the network is beside the widgets that change it, later below the curves
         answer = widgets.VBox(
-            [self.figure, self.table, self.earlier, files, self.kept],
-            layout=widgets.Layout(flex="1 1 30em", min_width="20em", overflow="hidden"),
+            [self.figure, self.table, self.earlier, self.picture],
+            layout=widgets.Layout(flex="1 1 30em", min_width="20em", overflow="auto"),
         )
-        top = widgets.HBox([asked, answer], layout=widgets.Layout(flex_flow="row wrap"))
-        box = widgets.VBox([top, self.picture])
+        box = widgets.HBox([asked, answer], layout=widgets.Layout(flex_flow="row wrap"))
         box.add_class("rdcnlab-explore")
         return box
 
@@ -120,30 +133,48 @@ class Panel:
         """Show the scenario, or why there is none."""
         if self._filling:
             return
-        still = self.inputs["timetable"].value == STILL
-        self.inputs["slot_ms"].disabled = self.inputs["dark_ms"].disabled = still
+        timetable = self.inputs["timetable"].value
+        for name, word in zip(("slot_ms", "dark_ms"), TIMES.get(timetable, TIMES[MOVES]), strict=True):
+            self.inputs[name].disabled = timetable == STILL
+            self.inputs[name].description = f"{word} [ms]"
         try:
             scenario = self.choice().scenario()
             get_engine(scenario).identity(scenario)  # asks whether the engine can run it
         except RdcnlabError as error:
-            self._say(str(error), bad=True)
-            self.run.disabled = True
+            self._refuse(error)
             return
-        self._say("")
-        self.run.disabled = self.job is not None and not self.job.ended
+        self._refuse(None)
         said = f"Network and timetable: {self.choice().title()}"
         self.picture.value = _img(image(Pictured.of(scenario), "png"), said, "46em")
 
+    def _refuse(self, error: RdcnlabError | None) -> None:
+        """Show why the choice cannot be run, or that it can."""
+        lines = str(error).split("\n") if error else []
+        more = [f"and {len(lines) - _PROBLEMS} more of this kind"] if len(lines) > _PROBLEMS else []
+        self.refusal.value = _said("alert", "\n".join(lines[:_PROBLEMS] + more), bad=True)
+        self._refused = error is not None
+        self._enable()
+
+    def _enable(self) -> None:
+        """Enable the buttons that can do something."""
+        runs = self.job is not None and not self.job.ended
+        self.run.disabled, self.stop.disabled = runs or self._refused, not runs
+
     def _start(self) -> None:
+        if self.run.disabled:  # a second click came before the browser knew
+            return
         choice = self.choice()
-        self.run.disabled, self.stop.disabled = True, False
+        if choice.place != self._last_place:
+            self.earlier.value = ()  # what was compared in another network says little here
+        self._last_place = choice.place
         place = len(self.history)
         label = f"{place + 1}: {choice.title()}"
 
         def changed(job: Job) -> None:
             self._progress(job, place, label)
 
-        self.job = Job(choice.scenarios(), self.store, sorted(os.sched_getaffinity(0)), changed)
+        self.job = Job(choice.scenarios(), self.store, limits.cores(), changed)
+        self._enable()
         self.job.start()
 
     def _end(self) -> None:
@@ -156,29 +187,38 @@ class Panel:
             self.progress.value = job.share
             self.progress.bar_style = {"done": "success", "failed": "danger"}.get(job.state, "info")
             words = [f"{job.state}, {count} of {len(job.scenarios)} runs, {job.wall_s:.1f} s", job.note]
-            self._say("; ".join(word for word in words if word), bad=job.state == "failed")
+            text = "; ".join(word for word in words if word)
+            self.words.value = _said("status", text, bad=job.state == "failed")
             known = len(self.history[place].runs) if place < len(self.history) else 0
             if count > known:
                 self.history[place:] = [Shown(label, job.runs)]
+                self._offer()
                 self._draw()
-            if job.ended:
-                chosen = self.earlier.value
-                self.earlier.options = [(each.label, number) for number, each in enumerate(self.history)]
-                self.earlier.value = [number for number in chosen if number < len(self.history)]
-                self.run.disabled, self.stop.disabled = False, True
+            self._enable()
+
+    def _offer(self) -> None:
+        """Offer all runs but the last ones to compare with."""
+        before, chosen = self.history[:-1], self.earlier.value
+        self._offering = True
+        try:
+            self.earlier.options = [(each.label, number) for number, each in enumerate(before)]
+            self.earlier.value = chosen
+        finally:
+            self._offering = False
+        self.earlier.layout.display = None if before else "none"
 
     def _draw(self) -> None:
-        """Draw the last runs, and before them those that were chosen to compare with."""
+        """Draw the last runs, and with them those that were chosen to compare with."""
         with self._lock:
-            if not self.history:
+            if self._offering or not self.history:
                 return
-            last = len(self.history) - 1
-            others = [self.history[number] for number in self.earlier.value if number != last]
-            shown = [self.history[last], *others][:MOST]
+            shown = [self.history[-1], *(self.history[number] for number in self.earlier.value)][:MOST]
             png, words = image_of([Shown(each.label.split(":")[0], each.runs) for each in shown])
             self.figure.value = _img(png, words, "46em")
-            rows = means([Shown(each.label.split(":")[0], each.runs) for each in shown]).round(3)
-            self.table.value = _TABLE + rows.to_html(index=False, border=0, na_rep="", classes="rdcnlab-means")
+            rows = means([Shown(each.label.split(":")[0], each.runs) for each in shown])
+            for column, decimals in _DECIMALS.items():
+                rows[column] = ["" if pd.isna(value) else f"{value:.{decimals}f}" for value in rows[column]]
+            self.table.value = _TABLE + rows.to_html(index=False, border=0, classes="rdcnlab-means")
 
     def _keep(self, *, notebook: bool) -> None:
         choice = self.choice()
@@ -186,7 +226,7 @@ class Panel:
             scenario = choice.scenario()
             if notebook:
                 path = keep.save_notebook(scenario, choice.title(), choice.runs, self.file.value)
-                words = f"[open {path.name}]({path.as_posix()})"
+                words = f"[open {path.name}]({quote(path.as_posix())})"
             else:
                 path = keep.save(scenario, self.file.value)
                 words = f"wrote `{path}`"
@@ -195,11 +235,6 @@ class Panel:
         # an output of its own, because Jupyter makes links to files work there
         data = {"text/markdown": words, "text/plain": words}
         self.kept.outputs = ({"output_type": "display_data", "data": data, "metadata": {}},)
-
-    def _say(self, words: str, *, bad: bool = False) -> None:
-        color = "var(--jp-error-color0, #b00020)" if bad else "inherit"
-        lines = html.escape(words).replace("\n", "<br>")
-        self.message.value = f'<div role="status" style="line-height:1.35;color:{color}">{lines}</div>'
 
 
 def _inputs() -> dict[str, Any]:
@@ -211,13 +246,13 @@ def _inputs() -> dict[str, Any]:
         "second": _menu("second transport", transports),
         "flows": _slider("flows of each group", 1, 1, 8),
         "timetable": _menu("timetable", PLACES["aykurt"].timetables),
-        "slot_ms": _number("slot or day [ms]", 10.0, 0.01, 10_000, 1.0),
-        "dark_ms": _number("dark or night [ms]", 0.0, 0.0, 1_000, 0.1),
-        "buffer_kB": _number("buffer [kB], 0: usual", 0.0, 0.0, 100_000, 50.0),
-        "ecn_kB": _number("ECN at [kB], 0: usual", 0.0, 0.0, 100_000, 10.0),
+        "slot_ms": _number("slot [ms]", 10.0, 1.0),
+        "dark_ms": _number("dark [ms]", 0.0, 0.1),
+        "buffer_kB": _number("buffer [kB], 0: usual", 0.0, 50.0),
+        "ecn_kB": _number("ECN at [kB], 0: usual", 0.0, 10.0),
         "switch": _menu("switch", list(get_args(SwitchKind))),
         "engine": _menu("engine", list(get_args(EngineKind))),
-        "limit_ms": _number("length of a run [ms]", 200.0, 1.0, MOST_MS, 50.0),
+        "limit_ms": _number("length of a run [ms]", 200.0, 50.0),
         "runs": _slider("runs", 3, 1, 10),
     }
 
@@ -236,16 +271,24 @@ def _slider(name: str, value: int, low: int, high: int) -> Any:
     return _styled(widgets.IntSlider(value, low, high, description=name, continuous_update=False))
 
 
-def _number(name: str, value: float, low: float, high: float, step: float) -> Any:
-    return _styled(widgets.BoundedFloatText(value, min=low, max=high, step=step, description=name))
+def _number(name: str, value: float, step: float) -> Any:
+    # not a bounded one: that takes another number without a word
+    return _styled(widgets.FloatText(value, step=step, description=name))
 
 
 def _button(name: str, says: str, style: str = "") -> Any:
     return widgets.Button(description=name, tooltip=says, button_style=style, layout=widgets.Layout(width="auto"))
 
 
-def _status() -> Any:
+def _line() -> Any:
     return widgets.HTML(layout=widgets.Layout(width=_WIDE))
+
+
+def _said(role: str, words: str, *, bad: bool) -> str:
+    """Return words as HTML; by their role a screen reader reads them when they change."""
+    color = "var(--jp-error-color0, #b00020)" if bad else "inherit"
+    lines = html.escape(words).replace("\n", "<br>")
+    return f'<div role="{role}" style="line-height:1.35;color:{color}">{lines}</div>'
 
 
 def _bar() -> Any:

@@ -99,16 +99,24 @@ def messages(log: str, path: str) -> list[str]:
 
     Examples
     --------
-    >>> messages("/x/net/ipv4/tcp_rdcnlab_own.c:7:2: error: expected ';'\\n", "/home/me/tcp_mine.c")
+    >>> messages("/x/net/ipv4/tcp_rdcnlab_own.c:7:2: error: expected ';'\n", "/home/me/tcp_mine.c")
     ["tcp_mine.c:7:2: error: expected ';'"]
     """
     name = Path(path).name
-    found = [
-        re.sub(rf"\S*{_STEM}\.c", name, line.strip())
-        for line in log.splitlines()
-        if re.search(rf"{_STEM}\.c:\d+:\d+: (?:fatal )?error: ", line)
-        or re.search(rf"{_STEM}\.c:.*(?:undefined reference|multiple definition)", line)
-    ]
+    found: list[str] = []
+    elsewhere = ""  # an error in a macro of a header; the place in the user's file where it is used follows
+    for line in log.splitlines():
+        mine = re.search(rf"{_STEM}\.c:\d+:\d+: (?:fatal )?error: ", line)
+        if mine or re.search(rf"{_STEM}\.c:.*(?:undefined reference|multiple definition)", line):
+            found.append(re.sub(rf"\S*{_STEM}\.c", name, line.strip()))
+            elsewhere = ""
+        elif ": warning: " in line:
+            elsewhere = ""
+        elif error := re.match(r"\S+:\d+:\d+: error: (?:call to \S+ declared with attribute error: )?(.*)", line):
+            elsewhere = error[1]
+        elif elsewhere and (used := re.match(rf"\S*{_STEM}\.c(:\d+:\d+): note: in expansion of macro ", line)):
+            found.append(f"{name}{used[1]}: error: {elsewhere}")
+            elsewhere = ""
     found = list(dict.fromkeys(found))
     left = len(found) - _MOST
     return [*found[:_MOST], *([f"and {left} more"] if left > 0 else [])]
