@@ -60,9 +60,9 @@ class Measured:
 
     def text(self, unit: str) -> str:
         """Return the numbers in words, with their intervals."""
-        after = f" {unit}" if unit else ""
+        suffix = f" {unit}" if unit else ""
         listed = ", ".join(
-            f"{case}: {_words(value, after)}" if case else _words(value, after) for case, value in self.cases.items()
+            f"{case}: {_words(value, suffix)}" if case else _words(value, suffix) for case, value in self.cases.items()
         )
         return "; ".join(part for part in (listed, self.note) if part)
 
@@ -71,9 +71,9 @@ def _number(value: float) -> float:
     return value if isinstance(value, Estimate) else float(value)
 
 
-def _words(value: float, after: str) -> str:
+def _words(value: float, suffix: str) -> str:
     ends = f" ({value.low:.4g} to {value.high:.4g})" if isinstance(value, Estimate) and value.known else ""
-    return f"{value:.4g}{after}{ends}"
+    return f"{value:.4g}{suffix}{ends}"
 
 
 def means(frame: pd.DataFrame, by: str | Sequence[str], value: str) -> pd.DataFrame:
@@ -88,11 +88,11 @@ def means_of_seeds(frame: pd.DataFrame, by: str, value: str) -> pd.DataFrame:
     return means(frame.groupby([by, "seed"], observed=True)[value].mean().reset_index(), by, value)
 
 
-def trend(frame: pd.DataFrame, over: str, value: str) -> Estimate:
+def trend(frame: pd.DataFrame, x: str, value: str) -> Estimate:
     """Return Spearman's coefficient of the mean of a column over another column; `frame` has a column ``seed``."""
 
     def coefficient(part: pd.DataFrame) -> float:
-        mean = part.groupby(over)[value].mean()
+        mean = part.groupby(x)[value].mean()
         return tables.spearman(mean.index, mean)
 
     return jackknife(frame, coefficient).within(-1, 1)
