@@ -36,21 +36,21 @@ class Convolution:
         Weights.
     bias : ndarray, shape (filters,)
         Constant that is added to the output of each filter.
-    apart : int
+    dilation_ms : int
         Dilation: distance in ms between the samples that a filter reads.
     """
 
     kernel: Floats
     bias: Floats
-    apart: int
+    dilation_ms: int
 
     def __call__(self, series: Floats) -> Floats:
         """Return the outputs of the filters for series of shape (n, ms, channels), padded with zeros."""
         taps, channels, filters = self.kernel.shape
         count, length, _ = series.shape
-        reach = self.apart * (taps - 1)
+        reach = self.dilation_ms * (taps - 1)
         padded = np.pad(series, ((0, 0), (reach // 2, reach - reach // 2), (0, 0)))
-        shifted = [padded[:, tap * self.apart : tap * self.apart + length] for tap in range(taps)]
+        shifted = [padded[:, tap * self.dilation_ms : tap * self.dilation_ms + length] for tap in range(taps)]
         flat = np.concatenate(shifted, axis=2).reshape(count * length, taps * channels)
         answer: Floats = flat @ self.kernel.reshape(taps * channels, filters) + self.bias
         np.maximum(answer, 0, out=answer)
