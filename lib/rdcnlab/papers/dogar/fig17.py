@@ -21,7 +21,7 @@ class Fig17(Curve):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure how far each flow falls in the beginning, and for how long the flows differ."""
-        lowest = evenness.lowest(self.of(runs, "large"), clos.EVERY_NS, BEGINNING * clos.EVERY_NS)
+        lowest = evenness.lowest(self.runs_of(runs, "large"), clos.EVERY_NS, BEGINNING * clos.EVERY_NS)
         lowest = lowest[lowest["cc"] == "dctcp"]
         lowest = lowest.assign(group=lowest["flow"].astype(str).str.split("-").str[0])
         return {

@@ -16,7 +16,7 @@ class Fig6(Throughput):
     """Throughput of flows between consistent updates, with the small buffer."""
 
     settings: ClassVar[tuple[Setting, ...]] = (Setting(SMALL),)
-    said: ClassVar[dict[str, tuple[float, ...]]] = {
+    stated_numbers: ClassVar[dict[str, tuple[float, ...]]] = {
         "cubic": (3.3, 4.8, 5.2),
         "bbr": (3.3, 4.8, 5.2),
         "dctcp": (3.3, 4.8, 6),
