@@ -76,9 +76,9 @@ def bins_below(rates: pd.DataFrame, period_ms: int) -> Estimate:
 
     The argument `rates` comes from `rates_together`.
     """
-    return jackknife(rates[rates["period_ms"] == period_ms], lambda part: _below(part, "t_s", "rate_bps")).within(
-        0, 100
-    )
+    return jackknife(
+        rates[rates["period_ms"] == period_ms], lambda part: _percent_below(part, "t_s", "rate_bps")
+    ).within(0, 100)
 
 
 def cycles_below(runs: Runs, cycle_ms: int) -> Estimate:
@@ -88,10 +88,12 @@ def cycles_below(runs: Runs, cycle_ms: int) -> Estimate:
     cycles = (common["t_s"] * 1000 // cycle_ms).rename("cycle")
     sums = common.groupby([cycles, "flow", "run"], observed=True)["gbps"].agg(["sum", "size"]).reset_index()
     complete_cycles = sums[sums["cycle"] < sums["cycle"].max()]
-    return jackknife(complete_cycles, lambda part: _below(part, "cycle", "sum", "size"), by="run").within(0, 100)
+    return jackknife(complete_cycles, lambda part: _percent_below(part, "cycle", "sum", "size"), by="run").within(
+        0, 100
+    )
 
 
-def _below(rates: pd.DataFrame, instant: str, value: str, weight: str | None = None) -> float:
+def _percent_below(rates: pd.DataFrame, instant: str, value: str, weight: str | None = None) -> float:
     """Return the percentage of instants at which the migrated flow's mean over runs is below the main flow's."""
     columns = [value] if weight is None else [value, weight]
     sums = rates.assign(one=1).groupby(["flow", instant], observed=True)[[*columns, "one"]].sum()

@@ -83,7 +83,7 @@ def scenes(run: Run) -> Scenes:
         raise InputError.of("links", ", ".join(links), f"flows that use at most {MOST_LINKS} links in a film")
     throughput = run.table("throughput").to_pandas().assign(run=0)
     rates = tables.rates(throughput, scenario.probes.bin, step, receiver=True)
-    rate = {flow: _first(count, rates.loc[rates["flow"] == flow, "rate_bps"]) for flow in flows}
+    rate = {flow: _padded(count, rates.loc[rates["flow"] == flow, "rate_bps"]) for flow in flows}
     tcp = run.table("tcp").to_pandas()
     window = {}
     for flow in flows:
@@ -105,7 +105,7 @@ def _end_ns(run: Run) -> int:
     return (int(bins.max()) + 1) * run.scenario.probes.bin if len(bins) else run.scenario.probes.bin
 
 
-def _first(count: int, values: Any) -> Floats:
+def _padded(count: int, values: Any) -> Floats:
     """Return the first values; a flow that has ended has none, and its rate is zero."""
     head = np.asarray(values, dtype=np.float64)[:count]
     return np.pad(head, (0, count - len(head)))

@@ -98,12 +98,12 @@ def trend(frame: pd.DataFrame, x: str, value: str) -> Estimate:
     return jackknife(frame, coefficient).within(-1, 1)
 
 
-def percent_above(stats: pd.DataFrame, more: str, less: str) -> Measured:
+def percent_above(stats: pd.DataFrame, higher: str, lower: str) -> Measured:
     """Measure by how many % the mean of one case is above the mean of another; not run if one is missing."""
     mean = estimates(stats)
-    if not {more, less} <= set(mean):
+    if not {higher, lower} <= set(mean):
         return Measured()
-    return Measured.one(100 * (mean[more] / mean[less] - 1), tables.listed(stats))
+    return Measured.one(100 * (mean[higher] / mean[lower] - 1), tables.listed(stats))
 
 
 def distance_above(greater: pd.DataFrame, lesser: pd.DataFrame) -> Measured:

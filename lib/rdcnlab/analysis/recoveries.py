@@ -113,7 +113,7 @@ def offsets(runs: Runs, instants_s: Sequence[float], least: float) -> pd.DataFra
     instants_s : sequence of float
         Instants in s after the flow's start.
     least : float
-        Only reductions of windows that had at least so many segments count.
+        Only reductions of windows that had at least this many segments count.
     """
     falls = of_runs(runs)
     falls = falls[falls["before"] >= least]
@@ -152,7 +152,7 @@ class Epoch:
 
 
 def epochs(runs: Runs, least: float) -> list[Epoch]:
-    """Return the times between reductions of windows that had at least so many segments, of runs of one flow."""
+    """Return the times between reductions of windows of at least `least` segments, for runs of one flow each."""
     intervals = []
     for (run,), of_run in tables.groups(of_runs(runs), ["run"]):
         columns = (of_run[name].to_numpy(dtype=float) for name in ("t_s", "end_s", "before", "after"))

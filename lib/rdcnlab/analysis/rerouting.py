@@ -18,7 +18,7 @@ from rdcnlab.scenario import Scenario
 
 #: Span in s before a move, whose mean rate is the reference; and the span after it, whose mean rate is compared.
 BEFORE_S, AFTER_S = 20.0, 5.0
-#: The aggregate has recovered if it has this share of the rate before, in the mean over a span of so many s.
+#: The aggregate has recovered if it has this share of the rate before, in the mean over a span of this length in s.
 RECOVERED, SMOOTH_S = 0.95, 2.0
 
 

@@ -24,7 +24,7 @@ LINK, CUBIC, DCTCP = "shared", "c", "d"
 #: Columns that describe a setting, and columns that are measured.
 SETTINGS = ("rate_gbps", "rtt_ms", "ecn_kB", "min_kB", "max_kB", "probability")
 OUTCOMES = ("share", "drops", "average_kB", "longest_kB")
-#: Drops are those of a run of so many seconds, as in the paper (Sec. 6.2).
+#: Drops are those of a run of this length in s, as in the paper (Sec. 6.2).
 PAPER_S = 120
 #: Largest errors of a run that is long enough: percentage points of the share, kB of the average length, and drops in
 #: 120 s, as a share of them or as a number. A share of 10 % is the least difference that figures 2 and 3 draw.

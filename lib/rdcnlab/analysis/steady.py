@@ -109,7 +109,7 @@ def warm_up(values: npt.ArrayLike) -> int:
 
 
 def batches(values: npt.ArrayLike, count: int) -> Floats:
-    """Return the means of so many batches of equal length; left-over observations at the beginning are not used."""
+    """Return the means of `count` batches of equal length; left-over observations at the beginning are not used."""
     x = np.asarray(values, dtype=float)
     length = len(x) // count
     means: Floats = x[len(x) - count * length :].reshape(count, length).mean(axis=1)

@@ -173,7 +173,7 @@ def quantiles(samples: pd.DataFrame, shares: Sequence[float]) -> pd.DataFrame:
 
 
 def order(points: pd.DataFrame, rising: Sequence[str]) -> dict[str, Estimate]:
-    """Return by how much each variant is above the one before it, at every share.
+    """Return the difference between each variant and the one before it, at every share.
 
     Parameters
     ----------
@@ -190,18 +190,18 @@ def order(points: pd.DataFrame, rising: Sequence[str]) -> dict[str, Estimate]:
     }
 
 
-def between(more: pd.DataFrame, less: pd.DataFrame, variants: Sequence[str]) -> dict[str, Estimate]:
-    """Return by how much variants are above themselves in another setting, at every share; points as for `order`."""
+def between(higher: pd.DataFrame, lower: pd.DataFrame, variants: Sequence[str]) -> dict[str, Estimate]:
+    """Return the differences of variants between two settings, at every share; points as for `order`."""
     cases: dict[str, Estimate] = {}
     for cc in variants:
-        first, second = (_by_share(part[part["cc"] == cc]) for part in (more, less))
+        first, second = (_by_share(part[part["cc"] == cc]) for part in (higher, lower))
         for share in first.index.intersection(second.index):
             cases[f"{cc}{_share_text(share)}"] = difference(first.loc[[share]], second.loc[[share]])
     return cases
 
 
 def change_of_means(samples: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
-    """Return by how many % the mean of each variant and seed differs from that in another setting.
+    """Return the relative change, in %, of the mean of each variant and seed between two settings.
 
     Returns
     -------

@@ -260,10 +260,12 @@ def spread(scores: pd.DataFrame, column: str) -> Estimate:
     return Estimate(float(values.mean()), float(low), float(high))
 
 
-def table(rows: pd.DataFrame, asked: Mapping[str, tuple[Kind, float, Sequence[str]]], repeats: int) -> pd.DataFrame:
+def table(
+    rows: pd.DataFrame, combinations: Mapping[str, tuple[Kind, float, Sequence[str]]], repeats: int
+) -> pd.DataFrame:
     """Return `examined` for several combinations by name, with a column ``case``."""
     parts = [
         examined(kind, rows, share, outcomes=outcomes, repeats=repeats).assign(case=case)
-        for case, (kind, share, outcomes) in asked.items()
+        for case, (kind, share, outcomes) in combinations.items()
     ]
     return pd.concat(parts, ignore_index=True)

@@ -145,12 +145,15 @@ def errors(counts: pd.DataFrame) -> pd.Series[float]:
     The argument is a confusion matrix, as `Exam.confusion` returns it.
     """
     return pd.Series(
-        {f"{actual} as {taken}": float(counts[taken][actual]) for actual, taken in permutations(counts.index, 2)}
+        {
+            f"{actual} as {predicted}": float(counts[predicted][actual])
+            for actual, predicted in permutations(counts.index, 2)
+        }
     )
 
 
 def most_common(counts: pd.DataFrame, error: str) -> float:
-    """Return how many more test traces have one error than the next one; see `errors`."""
+    """Return the number of test traces with one error, minus that of the most common other error; see `errors`."""
     wrong = errors(counts)
     return float(wrong[error] - wrong.drop(error).max())
 

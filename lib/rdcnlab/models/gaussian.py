@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gaussian processes for the outcomes of a shared buffer, with calibrated intervals, and what to run next.
+"""Gaussian processes for the outcomes of a shared buffer, with calibrated intervals, and a choice of further runs.
 
 There is one process for each outcome, over the features of `buffers.physics`; drops are logarithms. A process states
 how uncertain it is, but not with the right scale. So its standard deviations are multiplied by a factor. With this
@@ -64,18 +64,18 @@ class Processes:
     ----------
     inputs : StandardScaler
         Scales features.
-    each : list of GaussianProcessRegressor
+    by_outcome : list of GaussianProcessRegressor
         In the order of `OUTCOMES`.
     """
 
     inputs: StandardScaler
-    each: list[Any]
+    by_outcome: list[Any]
 
     def predict(self, rows: pd.DataFrame) -> tuple[Floats, Floats]:
         """Return means and standard deviations in the form of `squeezed`, both of shape (n, 4)."""
         features = self.inputs.transform(physics(rows))
         with threadpool_limits(1):
-            predictions = [process.predict(features, return_std=True) for process in self.each]
+            predictions = [process.predict(features, return_std=True) for process in self.by_outcome]
         means, deviations = (np.stack(columns, axis=1) for columns in zip(*predictions, strict=True))
         return means, deviations
 
@@ -100,7 +100,7 @@ def processes(rows: pd.DataFrame, like: Processes | None = None) -> Processes:
                 kernel = ConstantKernel(1.0, (1e-2, 1e3)) * Matern(np.ones(features.shape[1]), (0.1, 100.0), nu=2.5)
                 process = GaussianProcessRegressor(kernel + WhiteKernel(1e-2, (1e-5, 1.0)), normalize_y=True)
             else:
-                process = GaussianProcessRegressor(like.each[place].kernel_, normalize_y=True, optimizer=None)
+                process = GaussianProcessRegressor(like.by_outcome[place].kernel_, normalize_y=True, optimizer=None)
             fitted.append(process.fit(features, outcomes[:, place]))
     return Processes(inputs, fitted)
 
@@ -142,7 +142,7 @@ class Predictor:
         return pd.concat([means, *parts], axis=1)
 
     def doubt(self, rows: pd.DataFrame) -> Floats:
-        """Return how uncertain the model is, shape (n,): the mean over outcomes of their calibrated deviations.
+        """Return the uncertainty of the model, shape (n,): the mean over outcomes of their calibrated deviations.
 
         1 is the spread of the outcome over the training data.
         """
@@ -169,10 +169,10 @@ def predictor(rows: pd.DataFrame, about: Mapping[str, Any] | None = None) -> Pre
     if len(rows) < LEAST_ROWS:
         raise InputError.of("rows", len(rows), f"at least {LEAST_ROWS} runs, to train on")
     fitted = processes(rows)
-    return Predictor(fitted, factors(rows, fitted), {**_about(rows), **(about or {})})
+    return Predictor(fitted, factors(rows, fitted), {**_provenance(rows), **(about or {})})
 
 
-def _about(rows: pd.DataFrame) -> dict[str, Any]:
+def _provenance(rows: pd.DataFrame) -> dict[str, Any]:
     ranges = {name: [float(rows[name].min()), float(rows[name].max())] for name in SETTINGS}
     spread = squeezed(rows).std(axis=0)
     return {"rows": len(rows), "ranges": ranges, "spread": [float(deviation) or 1.0 for deviation in spread]}
@@ -200,7 +200,7 @@ def trained(rows: pd.DataFrame) -> Path:
         if path is not None:
             return path
         model = predictor(rows)
-        models = {"inputs": model.processes.inputs, "each": model.processes.each, "factors": model.factors}
+        models = {"inputs": model.processes.inputs, "each": model.processes.by_outcome, "factors": model.factors}
         return saved.keep_sklearn(recipe, models, model.about)
 
 
@@ -277,7 +277,7 @@ def learning(
         if len(training) + step > min(most, len(pool)):
             return pd.DataFrame(scores)
         if active:
-            model = Predictor(fitted, np.ones(len(OUTCOMES)), _about(training))
+            model = Predictor(fitted, np.ones(len(OUTCOMES)), _provenance(training))
             additions = candidates.loc[suggested(model, candidates, step, training).index]
         else:
             additions = candidates.iloc[:step]

@@ -171,8 +171,8 @@ def _logs(rows: pd.DataFrame) -> Floats:
 def held_out(rows: pd.DataFrame, model: Any, without: str | None = None) -> Floats:
     """Return a prediction for each row (log2 of `TARGET`) by a model that was not trained on it."""
     with threadpool_limits(1, "openmp"):
-        held: Floats = cross_val_predict(clone(model), matrix(rows, without), _logs(rows), cv=_folds(len(rows)))
-    return held
+        predictions: Floats = cross_val_predict(clone(model), matrix(rows, without), _logs(rows), cv=_folds(len(rows)))
+    return predictions
 
 
 def _folds(count: int) -> KFold:
@@ -217,7 +217,7 @@ def coverage(rows: pd.DataFrame) -> tuple[float, float]:
     features, logs = matrix(rows), _logs(rows)
     inside, width = [], []
     for train, test in _folds(len(rows)).split(rows):
-        low, high = _between(_intervals(features[train], logs[train]), features[test])
+        low, high = _interval_ends(_intervals(features[train], logs[train]), features[test])
         inside.append((low <= logs[test]) & (logs[test] <= high))
         width.append(high - low)
     return float(np.concatenate(inside).mean()), float(2 ** np.median(np.concatenate(width)))
@@ -276,7 +276,7 @@ def _intervals(features: Floats, logs: Floats) -> dict[str, Any]:
     return {**ends, "wider": float(np.sort(off)[rank - 1])}
 
 
-def _between(intervals: Mapping[str, Any], features: Floats) -> tuple[Floats, Floats]:
+def _interval_ends(intervals: Mapping[str, Any], features: Floats) -> tuple[Floats, Floats]:
     """Return the lower and the upper end of each row's interval."""
     low = _predicted(intervals["low"], features) - intervals["wider"]
     high = _predicted(intervals["high"], features) + intervals["wider"]
@@ -317,7 +317,7 @@ class Predictor:
             for value in set(rows[name]) - set(VARIANTS):
                 raise InputError.of(name, value, ", ".join(VARIANTS))
         features = matrix(rows)
-        low, high = _between(self.intervals, features)
+        low, high = _interval_ends(self.intervals, features)
         point = _predicted(self.point, features)
         return pd.DataFrame(
             {TARGET: 2**point, "low": 2 ** np.minimum(low, point), "high": 2 ** np.maximum(high, point)}

@@ -7,8 +7,8 @@ features are computed from window and RTT. A typical pattern can take 1 ms or be
 anywhere in a trace. So the first layer has convolutions of several widths, and the dense layer reads the mean and the
 maximum of all outputs of the LSTM, instead of the last one.
 
-The network of the paper is there, too, for comparison. This `plain` form has only what the paper names: window and RTT
-as inputs, an embedding that reduces them, an LSTM, and a dense layer that reads its last output.
+The network of the paper is included for comparison. This `plain` form has only the parts that the paper names: window
+and RTT as inputs, an embedding that reduces them, an LSTM, and a dense layer that reads its last output.
 """
 
 from __future__ import annotations
@@ -115,8 +115,8 @@ def network(length_ms: int, classes: int) -> Any:
     trace = keras.Input((length_ms, _CHANNELS))
     normal = layers.Normalization(name=_NORMAL)(trace)
     widths = [
-        layers.Conv1D(_FILTERS, _TAPS, dilation_rate=apart, padding="same", activation="relu")(normal)
-        for apart in _APART
+        layers.Conv1D(_FILTERS, _TAPS, dilation_rate=dilation, padding="same", activation="relu")(normal)
+        for dilation in _APART
     ]
     reduced = layers.AveragePooling1D(_STRIDE_MS)(layers.Concatenate()(widths))
     outputs = layers.LSTM(_UNITS, return_sequences=True)(reduced)

@@ -40,10 +40,10 @@ _DARK: Any = {"facecolor": "#EEEEEE", "edgecolor": "#999999", "hatch": "////", "
 def height(panel: Panel) -> float:
     """Return the height of a panel in inches, including title and axis."""
     bottom = _AXIS if panel.length else _NO_AXIS
-    return _above(panel) + sum(_high(row) for row in panel.rows) + bottom
+    return _header_height(panel) + sum(_row_height(row) for row in panel.rows) + bottom
 
 
-def _above(panel: Panel) -> float:
+def _header_height(panel: Panel) -> float:
     """Return the inches above the rows. The legend gets its own line if it has too little space beside the title."""
     inch = (WIDTH - RIGHT - LABELS) / (panel.length or 1)
     handles = _handles(panel, {}, inch)
@@ -52,7 +52,7 @@ def _above(panel: Panel) -> float:
     return _TITLE + (_LEGEND if panel.near or wide > free else 0)
 
 
-def _high(row: Row) -> float:
+def _row_height(row: Row) -> float:
     return _BAR + _GAP + (_STRIP if row.strip or row.drawn else 0)
 
 
@@ -78,8 +78,8 @@ def draw(
         Whether the rows have labels at the left, and whether the panel has a legend. If two panels are side by side,
         the second one has neither.
     """
-    rows = sum(_high(row) for row in panel.rows)
-    bottom = total - top - _above(panel) - rows
+    rows = sum(_row_height(row) for row in panel.rows)
+    bottom = total - top - _header_height(panel) - rows
     origin = panel.marks[0] if panel.near else 0
     ax = figure.add_axes((left / WIDTH, bottom / total, (right - left) / WIDTH, rows / total))
     name, factor = unit_of(panel.length)
@@ -95,10 +95,10 @@ def draw(
         row = _moved(row, -origin)
         for bar in row.bars:
             _bar(ax, bar, colors, y, factor, inch)
-        _below(ax, row, y + _BAR, factor, inch)
+        _draw_strip(ax, row, y + _BAR, factor, inch)
         if labels:
             _label(ax, row, y, left)
-        y += _high(row)
+        y += _row_height(row)
     for mark in panel.marks:
         ax.axvline((mark - origin) / factor, color=INK, linewidth=0.8, linestyle=":", zorder=4)
     title_y = (total - top - 0.5 * _TITLE) / total
@@ -160,7 +160,7 @@ def _bar(ax: Axes, bar: Bar, colors: Mapping[str, str], y: float, factor: int, i
             break
 
 
-def _below(ax: Axes, row: Row, y: float, factor: int, inch: float) -> None:
+def _draw_strip(ax: Axes, row: Row, y: float, factor: int, inch: float) -> None:
     """Draw the strip below the bars: the settings of a queue, or the spans in which an update can take effect."""
     for part in row.strip:
         begin, wide = part.begin / factor, (part.end - part.begin) / factor

@@ -164,11 +164,11 @@ def _row(network: Network, chain: Sequence[str], width: float) -> Layout:
             y = middle + (len(groups) - 1) / 2 * 0.36 - place * 0.36
             symbols.append(Symbol(hosts, name, Place(x, y, 0.75, 0.24)))
     for name in chain[1:-1]:
-        symbols += _below(network, name, switches[name], 1.3)
+        symbols += _symbols_below(network, name, switches[name], 1.3)
     return Layout("row", switches, tuple(symbols), (), height, dict.fromkeys(switches, 0))
 
 
-def _below(network: Network, name: str, place: Place, space: float) -> list[Symbol]:
+def _symbols_below(network: Network, name: str, place: Place, space: float) -> list[Symbol]:
     """Return symbols of the hosts below a switch."""
     groups = _symbols(network, name)
     spacing = min(0.62, (space - 0.08) / max(1, len(groups)))
@@ -199,7 +199,7 @@ def _stack(network: Network, layers: Sequence[Sequence[str]], width: float) -> L
                 continue
             switches[name] = Place(x, y, min(1.0, space - 0.08), 0.42)
             if level == 0:
-                symbols += _below(network, name, switches[name], space)
+                symbols += _symbols_below(network, name, switches[name], space)
     height = base + (len(layers) - 1) * _LAYER + 0.3
     levels = {name: level for level, names in enumerate(layers) for name in names}
     return Layout("layers", switches, tuple(symbols), tuple(gaps), height, levels)

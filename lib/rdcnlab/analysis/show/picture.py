@@ -57,7 +57,7 @@ def _picture(shown: Shown) -> Drawing:
     total = _TITLE + sketch + _APART + listed + _APART + charts + notes
     figure = Drawing(figsize=(WIDTH, total))
     figure.set_layout_engine("none")
-    title, summary = shown.title, _about(shown)
+    title, summary = shown.title, _summary(shown)
     figure.text(0.15 / WIDTH, 1 - 0.2 / total, title, fontsize=10, weight="bold", va="baseline")
     figure.text(1 - 0.15 / WIDTH, 1 - 0.2 / total, summary, fontsize=SMALL, ha="right", va="baseline", color="#555555")
     _sketch(sheet(figure, _TITLE, sketch, total), shown, plan, colors)
@@ -80,7 +80,7 @@ def _picture(shown: Shown) -> Drawing:
     return figure
 
 
-def _about(shown: Shown) -> str:
+def _summary(shown: Shown) -> str:
     network = shown.scenario.network
     counts = {"switch": max(1, len(network.switches)), "link": len(network.links), "host": len(network.hosts)}
     words = [
@@ -111,9 +111,9 @@ def _table(shown: Shown) -> list[tuple[dict[str, list[str]], range]]:
             acts = "" if row["acts"] == "in time" else f", {row['acts']}"
             entries.append({"": f"{row['switches']}: {row['kind']}{acts}"})
     for row in rows.links(shown):
-        entries.append({"": _named(row["links"], row["between"]), **_cells(row)})
+        entries.append({"": _titled(row["links"], row["between"]), **_cells(row)})
     for row in rows.hosts(shown):
-        entries.append({"": _named(row["hosts"], f"at {row['at']}"), **_cells(row)})
+        entries.append({"": _titled(row["hosts"], f"at {row['at']}"), **_cells(row)})
     for row in rows.schedules(shown):
         name = f"{'schedules' if ',' in row['schedules'] or '[' in row['schedules'] else 'schedule'} {row['schedules']}"
         entries.append({"": name, "queue": f"{row['queue']}; {row['dark']} in the dark"})
@@ -127,7 +127,7 @@ def _table(shown: Shown) -> list[tuple[dict[str, list[str]], range]]:
     return [(row, range(max(len(lines) for lines in row.values()))) for row in cells]
 
 
-def _named(name: str, where: str) -> str:
+def _titled(name: str, where: str) -> str:
     is_redundant = where in ("inside", "at switch") or name == where.replace(" - ", "-")
     return name if is_redundant else f"{name} ({where})"
 

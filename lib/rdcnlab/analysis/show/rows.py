@@ -67,7 +67,7 @@ def links(shown: Shown) -> list[Row]:
     return [
         {
             "links": compressed(link.name for link in alike),
-            "between": _between(network, alike),
+            "between": _ends_of(network, alike),
             "rate": readable(RATE, alike[0].rate),
             "delay": readable(DURATION, alike[0].delay),
             "queue": _queue_of(shown.scenario, alike[0]),
@@ -84,7 +84,7 @@ def alike_links(network: Network) -> list[list[Link]]:
     )
 
 
-def _between(network: Network, alike: list[Link]) -> str:
+def _ends_of(network: Network, alike: list[Link]) -> str:
     if not network.switches:
         return "inside"
     ends = [link.between or ("", "") for link in alike]

@@ -46,8 +46,8 @@ def panels(shown: Shown) -> list[Panel]:
         parts.append(_cycle(shown, [way for way in ways if way in group or way in static]))
         static = []
     if static:
-        parts.append(_still(shown, static))
-    details = _near(shown, changing or [way for way in ways_of(shown) if way.cycle])
+        parts.append(_static_panel(shown, static))
+    details = _detail_panels(shown, changing or [way for way in ways_of(shown) if way.cycle])
     return [*parts, *turns, *details]
 
 
@@ -108,7 +108,7 @@ def _cycle(shown: Shown, ways: list[Way]) -> Panel:
     begin = _begin(shown, changing, length)
     rows = []
     for way in ways:
-        rows += list(_rows(shown, way, begin, length)) if way in changing else [_still_row(shown, way, length)]
+        rows += list(_rows(shown, way, begin, length)) if way in changing else [_static_row(shown, way, length)]
     rows = _merged(rows)
     visible = tuple(rows[:MOST_ROWS])
     late = [way for way in changing if max(map(_delay, way.steps)) >= _THINNEST * length]
@@ -207,13 +207,13 @@ def _strip(way: Way, begin: int, length: int) -> Iterator[Bar]:
         yield from merged
 
 
-def _still_row(shown: Shown, way: Way, length: int) -> Row:
+def _static_row(shown: Shown, way: Way, length: int) -> Row:
     target = way.steps[0].targets[0] if way.steps else ""
     return Row(_label(shown, way, None), (Bar(0, length, target, captions.passed(way, 0)),), group=_group(way))
 
 
-def _still(shown: Shown, ways: list[Way]) -> Panel:
-    rows = _merged([_still_row(shown, way, 1) for way in ways])
+def _static_panel(shown: Shown, ways: list[Way]) -> Panel:
+    rows = _merged([_static_row(shown, way, 1) for way in ways])
     visible = tuple(rows[:MOST_ROWS])
     return Panel("Ways; nothing ever changes", 0, 0, visible, len(rows) - len(visible))
 
@@ -281,7 +281,7 @@ def _with_dark(bars: Sequence[Bar], length: int) -> Iterator[Bar]:
         end = bar.end
 
 
-def _near(shown: Shown, ways: Sequence[Way]) -> list[Panel]:
+def _detail_panels(shown: Shown, ways: Sequence[Way]) -> list[Panel]:
     """Return panels with the first two changes of a way in detail.
 
     They are needed if the instants at which switches change differ by too little to be seen in a whole cycle.

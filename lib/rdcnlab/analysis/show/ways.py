@@ -158,7 +158,7 @@ def ways_of(shown: Shown) -> tuple[Way, ...]:
         A schedule that no flow follows leads nowhere.
     """
     scenario = shown.scenario
-    make = _through if scenario.network.switches else _inside
+    make = _way_through_switches if scenario.network.switches else _way_in_switch
     ways: dict[object, Way] = {}
     for back, flow in itertools.product((False, True), shown.flows):
         schedule = scenario.schedule(flow, back=back)
@@ -180,7 +180,7 @@ def ways_of(shown: Shown) -> tuple[Way, ...]:
     return tuple(ways.values())
 
 
-def _inside(scenario: Scenario, flow: Flow | None, schedule: Schedule | None, back: bool) -> Way:
+def _way_in_switch(scenario: Scenario, flow: Flow | None, schedule: Schedule | None, back: bool) -> Way:
     """Return a way through the only switch."""
     if schedule is not None:
         slots, phase = schedule.slots, scenario.phase(schedule)
@@ -197,7 +197,7 @@ def _inside(scenario: Scenario, flow: Flow | None, schedule: Schedule | None, ba
     return Way(flows, back, schedule, SWITCH, SWITCH, named, hops, durations, phase, (step,))
 
 
-def _through(scenario: Scenario, flow: Flow | None, schedule: Schedule | None, back: bool) -> Way:
+def _way_through_switches(scenario: Scenario, flow: Flow | None, schedule: Schedule | None, back: bool) -> Way:
     """Return a way through several switches."""
     if flow is not None:
         route = route_of(scenario, flow, back=back)

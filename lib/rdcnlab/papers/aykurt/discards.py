@@ -106,7 +106,7 @@ def _stats(counts: pd.DataFrame, value: str) -> pd.DataFrame:
 
 
 def _differences(first: pd.DataFrame, second: pd.DataFrame, value: str) -> dict[tuple[float, float], Estimate]:
-    """Return by how much the first is above the second in each case that both have."""
+    """Return the first mean minus the second, for each case that both have."""
     first_means, second_means = (estimates(_stats(rows, value)) for rows in (first, second))
     return {case: first_means[case] - second_means[case] for case in first_means if case in second_means}
 

@@ -150,7 +150,7 @@ class Nights(Item):
         ax.grid(axis="y", visible=False)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure by what factor each mechanism changes the completion time, and check it in two other ways."""
+        """Measure the factor by which each mechanism changes the completion time, and check it in two other ways."""
         counts = self.counted(runs)
         times = estimates(self.paper_point(runs))
         return {
@@ -169,13 +169,13 @@ class Nights(Item):
         looks = {
             "floor": lambda runs: self._shorter(self.counted(runs)),
             "paper-point": self._other_kernels,
-            "probes-needed": self._still,
-            "rack-needed": self._still,
+            "probes-needed": self._standstill_share,
+            "rack-needed": self._standstill_share,
             "predicted": self._timeouts_a_day,
         }
         return [Cause(claim, self, look) for claim, look in looks.items()]
 
-    def _still(self, runs: Runs) -> Measured:
+    def _standstill_share(self, runs: Runs) -> Measured:
         """Measure the share of the completion time in which a flow of Linux 6.12 stands still, in %."""
         usual = self.counted(runs).query(f"mechanism == '{_USUAL}'")
         share = usual.assign(percent=100 * usual["still_s"] / usual["fct_s"])
@@ -190,7 +190,7 @@ class Nights(Item):
         return Measured.by_case(_by_case(chosen.assign(ratio=ratio), "ratio"), _CASE)
 
     def _shorter(self, counts: pd.DataFrame) -> Measured:
-        """Measure by what factor the completion time grows from the shortest day above two ticks to shorter days."""
+        """Measure the ratio of the completion time on days below two ticks and on the shortest day above them."""
         rows = counts[counts["mechanism"].isin([_USUAL, _SLOWER])]
         days = sorted(rows["day_ms"].unique())
         longer = [day for day in days if 1e3 * day > _FINE]
@@ -238,10 +238,7 @@ class Nights(Item):
         parts = []
         for name in (*MECHANISMS, *_FINER):
             for day in self.days_us:
-                hashes = self._hashes(self._case(name, day))
-                rows = standstills.counted(
-                    runs.select(lambda scenario, selected=hashes: scenario.hash in selected), _MIGRATED
-                )  # type: ignore[misc]
+                rows = standstills.counted(self._runs_of(runs, self._case(name, day)), _MIGRATED)
                 times = ["fct_s", "still_s", "rto_min_us"]
                 rows[times] /= _FASTER if name in _FINER else 1
                 bound = standstills.by_timeouts_s(self._case(_USUAL, day)[0], _MIGRATED)
@@ -250,18 +247,16 @@ class Nights(Item):
 
     def paper_point(self, runs: Runs) -> pd.DataFrame:
         """Return by transport the migrated flow's completion time at the paper's own point."""
-        hashes = {name: self._hashes(self._paper_point(name)) for name in _AT_PAPER_POINT}
-        runs_by_kernel = {
-            name: runs.select(lambda scenario, selected=selected: scenario.hash in selected)
-            for name, selected in hashes.items()
-        }  # type: ignore[misc]
+        runs_by_kernel = {name: self._runs_of(runs, self._paper_point(name)) for name in _AT_PAPER_POINT}
         parts = [
             standstills.times(case_runs, _MIGRATED).assign(case=name) for name, case_runs in runs_by_kernel.items()
         ]
         return means(pd.concat(parts), "case", "fct_s").reindex(list(_AT_PAPER_POINT))
 
-    def _hashes(self, scenarios: list[Scenario]) -> set[str]:
-        return {self.asked(scenario).hash for scenario in scenarios}
+    def _runs_of(self, runs: Runs, scenarios: list[Scenario]) -> Runs:
+        """Return the runs of scenarios that are given without the changes of the column and of the item."""
+        hashes = {self.asked(scenario).hash for scenario in scenarios}
+        return runs.select(lambda scenario: scenario.hash in hashes)
 
 
 #: How mechanisms are drawn: complete ones in blue, those that lack a step in warm colours.

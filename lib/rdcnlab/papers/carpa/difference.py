@@ -123,7 +123,7 @@ class Difference(Item):
         return {name: figure[name] for name in _STATED}
 
     def worst(self, runs: Runs) -> dict[int, Estimate]:
-        """Return by how many Mb/s a move every 14 s is slower than one every 15 s, by difference in ms."""
+        """Return the throughput in Mb/s with moves every 15 s minus that every 14 s, by difference in ms."""
         longer, shorter = (
             estimates(means(self.throughput(runs, _WORST_MS, period), "extra_ms", "mbps"))
             for period in (_BETTER_S, _WORST_S)

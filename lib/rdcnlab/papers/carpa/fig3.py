@@ -83,7 +83,7 @@ class Fig3(Item):
         }
 
     def instants(self, runs: Runs) -> Measured:
-        """Measure how far losses are from those of the paper's trace, in s."""
+        """Measure the distances in s of losses from those of the paper's trace."""
         offsets = recoveries.offsets(runs, _LOSSES_S, 0.9 * cubic.full_window(RATE, self.rtt_ms / 1e3))
         return Measured.by_case(means(offsets, "instant_s", "offset_s"), "at {:g} s")
 

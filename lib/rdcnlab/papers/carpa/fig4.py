@@ -17,8 +17,8 @@ from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario
 
-#: A gap between packets of more than so many s is waiting. The line sends a packet every 0.12 ms; a delayed ACK lets
-#: two go at once.
+#: A gap between packets that is longer than this, in s, is waiting. The line sends a packet every 0.12 ms; a delayed
+#: ACK releases two packets together.
 _GAP_S = 1e-3
 
 

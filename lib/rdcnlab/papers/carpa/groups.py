@@ -36,8 +36,8 @@ class Grouped(Item):
 
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 5}
     reads: ClassVar[tuple[str, ...]] = ("throughput",)
-    #: Name of what distinguishes the cases, and its text in legends.
-    over: ClassVar[str]
+    #: Column that distinguishes the cases, and its text in legends.
+    case_column: ClassVar[str]
     unit: ClassVar[str]
 
     groups: Annotated[int, whole(1, 50)] | None = None
@@ -80,7 +80,7 @@ class Grouped(Item):
 
     def drops(self, runs: Runs) -> pd.DataFrame:
         """Return the falls of the aggregate throughput; see `rerouting.drops_of_cases`."""
-        return rerouting.drops_of_cases(self.cases(runs), self.over)
+        return rerouting.drops_of_cases(self.cases(runs), self.case_column)
 
     def curves(self, runs: Runs) -> figures.Drawing:
         """Draw the mean aggregate throughput of each case over time, from shortly before the first move."""

@@ -22,11 +22,11 @@ Rtts = Annotated[tuple[Milliseconds, ...], Field(min_length=1), Listed]
 
 #: The two paths of the backbone: packets start on the shorter one.
 SHORT, LONG = "short", "long"
-#: Sec. IV-A: RTTs of groups are uniform up to so many ms. A group with an RTT of 0 would have no window.
+#: Sec. IV-A: RTTs of groups are uniform up to this limit in ms. A group with an RTT of 0 would have no window.
 LONGEST_MS, LEAST_NS = 120, 100_000
-#: Sec. IV-B: flows start at random within so many s.
+#: Sec. IV-B: flows start at random within this time.
 STARTS = "30 s"
-#: Our input: the longer path's RTT is larger by so many ms where the paper does not say (networks/carpa.yaml).
+#: Our input in ms: the longer path's RTT minus the shorter one's, where the paper does not say (networks/carpa.yaml).
 EXTRA_MS = 10
 #: Sec. IV-D: volume of the single flow; iperf's G is binary. In the quick profile.
 VOLUME, QUICK_VOLUME = "2 GiB", "250 MB"
@@ -103,7 +103,7 @@ def _single(
 def shared(
     rtt_ms: float, extra_ms: float, period_s: float | None, flows: int, cc: Variant, *, seed: int, seconds: int
 ) -> Scenario:
-    """Return flows of one group that share its line, moved together or not at all, for so many seconds."""
+    """Return flows of one group that share its line for some seconds, moved together or not at all."""
     path: Any = SHORT if period_s is None else timetable(period_s)
     flow = {"src": "s1", "dst": "r1", "size": ENDLESS, "cc": cc, "path": path, "back": "same"}
     return Scenario.from_dict(
@@ -120,7 +120,7 @@ def shared(
 
 
 def timetable(period_s: float) -> list[list[Any]]:
-    """Return the timetable of a flow that moves every so many s."""
+    """Return the timetable of a flow that moves once every period."""
     return [[round(period_s * NS_PER_S), link] for link in (SHORT, LONG)]
 
 

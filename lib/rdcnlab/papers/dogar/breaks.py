@@ -118,7 +118,7 @@ class Breaks(Item):
             )
         ]
 
-    def kept(self, runs: Runs) -> pd.DataFrame:
+    def shares(self, runs: Runs) -> pd.DataFrame:
         """Return the throughput in % of that without updates, by run: ``cc, seed, kind, interval_s, value``."""
         rates = evenness.evenness(runs, self.settle_ns, MEETINGS).set_index("run")["gbps"]
         gbps = {run.scenario.hash: float(rates[number]) for number, run in enumerate(runs)}
@@ -135,12 +135,12 @@ class Breaks(Item):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Compare variants and kinds of updates."""
-        kept = self.kept(runs)
-        late = kept[kept["kind"] == "inconsistent"]
-        longest = kept[kept["interval_s"] == max(self.intervals)]
+        shares = self.shares(runs)
+        late = shares[shares["kind"] == "inconsistent"]
+        longest = shares[shares["interval_s"] == max(self.intervals)]
         measured = {"rare": Measured.by_case(means(longest, ["cc", "kind"], "value"), "{}, {}")}
         if FREQUENT in self.intervals:
-            frequent = kept[kept["interval_s"] == FREQUENT]
+            frequent = shares[shares["interval_s"] == FREQUENT]
             consistent, inconsistent = (means(frequent[frequent["kind"] == kind], "cc", "value") for kind in KINDS)
             measured["consistent-better"] = Measured(
                 {cc: difference(consistent.loc[[cc]], inconsistent.loc[[cc]]) for cc in self.chosen}
@@ -164,7 +164,7 @@ class Breaks(Item):
 
     def table(self, runs: Runs) -> pd.DataFrame:
         """Return the longest interval at which each variant has broken, and its throughput at 10 and 1 ms in %."""
-        mean = self.kept(runs).groupby(["cc", "kind", "interval_s"])["value"].mean()
+        mean = self.shares(runs).groupby(["cc", "kind", "interval_s"])["value"].mean()
         rows = {}
         for cc in self.chosen:
             row: dict[tuple[str, str], str] = {}
@@ -180,14 +180,14 @@ class Breaks(Item):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw each variant's share of the throughput over the time between updates, for both kinds."""
-        kept, looks = self.kept(runs), figures.looks(self.chosen)
+        shares, looks = self.shares(runs), figures.looks(self.chosen)
         ends = 1000 * min(self.intervals) / 1.5, 1000 * max(self.intervals) * 1.5
         with figures.style():
             figure, axes = figures.panels(1, len(KINDS), width=3.6, height=3.0)
             for ax, kind in zip(axes[0], KINDS, strict=True):
                 ax.set(xscale="log", xlim=ends)
                 for cc in self.chosen:
-                    rows = kept[(kept["cc"] == cc) & (kept["kind"] == kind)]
+                    rows = shares[(shares["cc"] == cc) & (shares["kind"] == kind)]
                     mean, look = means(rows, "interval_s", "value").reset_index(), looks[cc]
                     x = 1000 * mean["interval_s"]
                     ax.plot(x, mean["mean"], marker=look.marker, markersize=4, color=look.color, label=look.label)

@@ -48,7 +48,7 @@ class Inputs(NamedTuple):
     per_group : int
         Flows of each group. Sec. 4.2(2) speaks of two flows.
     pattern : str
-        What an update does. ``swap``: both groups take the other spine, as Sec. 3.1(3) presumes. ``down``: f_n leaves
+        Effect of an update. ``swap``: both groups take the other spine, as Sec. 3.1(3) presumes. ``down``: f_n leaves
         its spine for that of f_m, and comes back; ``alternate``: both groups take the same spine, each in turn. Both
         are readings of Sec. 4.1, where a switch is down or upgraded.
     mark_kB : float or None

@@ -19,7 +19,7 @@ from rdcnlab.papers.item import Cause
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 
-#: Statements of the text: more than so many % are lost, by the interval between updates in s.
+#: Statements of the text: the loss is larger than this, in %, by the interval between updates in s.
 STATED = {10.0: 2.0, 5.0: 5.0, 3.0: 10.0, 1.0: 30.0}
 #: Numbers of updates by interval in s in the paper profile; other intervals have 3. Those of 1 s are figure 5's.
 _COUNTS = {1.0: 12, 3.0: 4}

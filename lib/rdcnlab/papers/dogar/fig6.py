@@ -23,7 +23,7 @@ class Fig6(Throughput):
     }
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure how far apart the variants are, and DCTCP's fastest flow."""
+        """Measure the range of the variants, and the lead of DCTCP's fastest flow."""
         points = self.at(runs)
         last = points[points["share"] == 1]
         edge = {

@@ -40,7 +40,7 @@ class Simulated(Item):
     per_group : int
         Number of flows of each group.
     pattern : {'swap', 'down', 'alternate'}
-        What an update does; see `rdcnlab.papers.dogar.clos.Inputs`.
+        Effect of an update; see `rdcnlab.papers.dogar.clos.Inputs`.
     mark_kB : float
         Marking threshold in kB.
     late_us : int

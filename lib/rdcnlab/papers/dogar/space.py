@@ -142,7 +142,7 @@ def updates(
     count : int
         Number of updates; without updates, number of seconds.
     setting : Setting
-        Size of the buffer, and what is inconsistent.
+        Size of the buffer, and the inconsistent part of updates.
     inputs : Inputs
         Inputs that the paper does not give.
     scale : float

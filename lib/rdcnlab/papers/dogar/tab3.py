@@ -32,7 +32,7 @@ MANY = 8
 _LENGTHS, _COUNTS = {"quick": 0.3, "paper": 2.0}, {"quick": 4, "paper": clos.UPDATES}
 #: Length of a run in the quick profile with ns-3, where a packet takes ten times as long.
 _NS3_QUICK_S = 0.1
-#: Rates are looked at in bins of so many ms: longer than a round trip with a full buffer, which is 1.3 ms.
+#: Width in ms of the bins of rates: longer than a round trip with a full buffer, which is 1.3 ms.
 _BIN_MS = 10
 #: Panels: quantity, label of the axis, and whether that is logarithmic.
 PANELS = {
@@ -53,7 +53,7 @@ class Tab3(Item):
     Parameters
     ----------
     length_s : float or None
-        Length of a run without updates; its first half is not looked at. None: 2 s in the paper profile.
+        Length of a run without updates; its first half is left out. None: 2 s in the paper profile.
     updates : int or None
         Number of inconsistent updates in a run with updates; None: 15 in the paper profile.
     mark_kB : float
@@ -129,7 +129,7 @@ class Tab3(Item):
 
                 static, many_flows = number_of(self.still(cc, seed)), number_of(self.still(cc, seed, per_group=MANY))
                 unmarked = number_of(self.still(cc, seed, marks=False)) if cc in _MARKED else static
-                moved, apart = number_of(self.moved(cc, seed)), number_of(self.apart(cc, seed))
+                moved, separate = number_of(self.moved(cc, seed)), number_of(self.apart(cc, seed))
                 rows.append(
                     {
                         "cc": cc,
@@ -140,7 +140,7 @@ class Tab3(Item):
                         "filled": 100 * second_half["gbps"][static] / evenness.line_gbps(runs[static].scenario),
                         "variation": 100 * second_half["variation"][static],
                         "scaled": _percent(second_half["gbps"][many_flows], second_half["gbps"][static]),
-                        "cost": 100 - _percent(updated["gbps"][moved], updated["gbps"][apart]),
+                        "cost": 100 - _percent(updated["gbps"][moved], updated["gbps"][separate]),
                         "again": retransmissions[moved],
                     }
                 )
@@ -203,7 +203,7 @@ def _counted(scenario: Scenario) -> Scenario:
 
 
 def _pairs(stats: pd.DataFrame) -> dict[str, float]:
-    """Return by how much updates hit each variant more than the one that is more aware of them (Table 3)."""
+    """Return the cost of updates for each variant, minus that for the variant that is more aware of them (Table 3)."""
     pairs = (("dctcp", "nuftcp"), ("cubic", "dctcp"), ("bbr", "dctcp"))
     return {f"{higher} over {lower}": difference(stats.loc[[higher]], stats.loc[[lower]]) for higher, lower in pairs}
 

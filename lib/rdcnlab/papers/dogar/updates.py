@@ -99,7 +99,7 @@ class Experiment(Item):
 
     @property
     def from_ns(self) -> int:
-        """Instant from which flows are looked at: that of the first update."""
+        """Instant from which flows are observed: that of the first update."""
         return round(space.SETTLE_NS * self.times)
 
     def scenario(self, cc: str, setting: Setting, seed: int) -> Scenario:

@@ -61,7 +61,7 @@ class Fig8a(Throughput):
         return share.assign(n=chosen["n"], rtt_us=rtts).sort_values("rtt_us").set_index("rtt_us", drop=False)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure how far other variants are below TDTCP, and how near reTCPdyn is to the optimum."""
+        """Measure the goodput of other variants against that of TDTCP, and reTCPdyn's share of the optimum."""
         goodput_of_cases = self.goodput(runs)
         goodput = goodput_of_cases[goodput_of_cases.index.isin(self.variants)]
         differences = {name: percent_above(goodput, name, "tdtcp") for name in ("cubic", "dctcp")}

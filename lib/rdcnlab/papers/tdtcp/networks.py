@@ -53,7 +53,7 @@ class Networks(Throughput):
         return stats.assign(n=goodput["n"], variant=parts.str[0], count=parts.str[1].astype(int))
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure how far TDTCP is above CUBIC, and its share of the optimum."""
+        """Measure TDTCP's gain over CUBIC, and its share of the optimum."""
         shares = self.shares(runs)
         by_variant = {name: shares[shares["variant"] == name].set_index("count") for name in self.variants}
         measured: dict[str, Measured] = {}

@@ -176,6 +176,6 @@ class Testbeds(Throughput):
 
 
 def _gain(mean: Mapping[str, Estimate], name: str) -> Estimate:
-    """Return by how many % TDTCP is above CUBIC, with a parameter or without any."""
+    """Return TDTCP's gain over CUBIC in %, with a parameter or without any."""
     tdtcp, cubic = (mean[f"{variant} {name}".strip()] for variant in ("tdtcp", "cubic"))
     return 100 * (tdtcp / cubic - 1)
