@@ -118,7 +118,7 @@ class Breaks(Item):
             )
         ]
 
-    def shares(self, runs: Runs) -> pd.DataFrame:
+    def kept(self, runs: Runs) -> pd.DataFrame:
         """Return the throughput in % of that without updates, by run: ``cc, seed, kind, interval_s, value``."""
         rates = evenness.evenness(runs, self.settle_ns, MEETINGS).set_index("run")["gbps"]
         gbps = {run.scenario.hash: float(rates[number]) for number, run in enumerate(runs)}
@@ -135,7 +135,7 @@ class Breaks(Item):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Compare variants and kinds of updates."""
-        shares = self.shares(runs)
+        shares = self.kept(runs)
         late = shares[shares["kind"] == "inconsistent"]
         longest = shares[shares["interval_s"] == max(self.intervals)]
         measured = {"rare": Measured.by_case(means(longest, ["cc", "kind"], "value"), "{}, {}")}
@@ -164,7 +164,7 @@ class Breaks(Item):
 
     def table(self, runs: Runs) -> pd.DataFrame:
         """Return the longest interval at which each variant has broken, and its throughput at 10 and 1 ms in %."""
-        mean = self.shares(runs).groupby(["cc", "kind", "interval_s"])["value"].mean()
+        mean = self.kept(runs).groupby(["cc", "kind", "interval_s"])["value"].mean()
         rows = {}
         for cc in self.chosen:
             row: dict[tuple[str, str], str] = {}
@@ -180,7 +180,7 @@ class Breaks(Item):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw each variant's share of the throughput over the time between updates, for both kinds."""
-        shares, looks = self.shares(runs), figures.looks(self.chosen)
+        shares, looks = self.kept(runs), figures.looks(self.chosen)
         ends = 1000 * min(self.intervals) / 1.5, 1000 * max(self.intervals) * 1.5
         with figures.style():
             figure, axes = figures.panels(1, len(KINDS), width=3.6, height=3.0)
