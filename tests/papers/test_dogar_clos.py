@@ -269,7 +269,7 @@ def test_the_literal_reading_is_judged_by_its_own_runs(
                 ]
         return pd.DataFrame(rows)
 
-    monkeypatch.setattr(dogar.readings, "found", found)
+    monkeypatch.setattr(dogar.readings, "quantities", found)
     item = dogar.readings(seeds=2)
     runs = item.run(store=store, progress=False)
     assert {row["claim"]: row["verdict"] for row in item.rows(runs)} == {

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bounds of queues when flows of two links meet on one (Dogar et al., Sec. 3.1).
 
-Flows that filled a link each, with windows `s_1` and `s_2`, share one link of capacity `c`. What is under way takes
-`c t` of their windows, if `t` is the RTT without queues; the rest waits: ``l = s_1 + s_2 - c t``. Windows that fill
+Flows that filled a link each, with windows `s_1` and `s_2`, share one link of capacity `c`. If `t` is the RTT without
+queues, `c t` bytes of their windows are under way, and all other bytes wait: ``l = s_1 + s_2 - c t``. Windows that fill
 a link are `c t` each, so ``l <= c t``. The paper adds one more round trip of both windows, `2 c t`: ``l_max < 3 c t``
 (Eq. 5).
 """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which values of a setting satisfy given statements: each value is judged by intervals over seeds, not by means.
+"""Find the values of a setting at which given statements hold, judged by intervals over seeds, not by means.
 
 A statement *holds* at a value if the whole interval over seeds lies within the statement's bounds. It *fails* if the
-whole interval lies outside. Otherwise it is *open*: more seeds would tell.
+whole interval lies outside. Otherwise it is *open*: more seeds are needed.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ def judged(stats: pd.DataFrame, bounds: Mapping[str, Bounds]) -> pd.DataFrame:
 
 def together(states: pd.DataFrame) -> pd.Series[str]:
     """Return for each value whether all statements hold; if one fails, the value fails."""
-    found = np.where(
+    verdicts = np.where(
         (states == "fails").any(axis=1), "fails", np.where((states == "holds").all(axis=1), "holds", "open")
     )
-    return pd.Series(found, index=states.index, dtype=str)
+    return pd.Series(verdicts, index=states.index, dtype=str)
 
 
 def interval(states: pd.Series[str]) -> tuple[float, float] | None:
@@ -68,28 +68,28 @@ def failures(states: pd.DataFrame) -> dict[str, list[float]]:
 
 
 def satisfied(states: pd.DataFrame, unit: str, note: str = "") -> Measured:
-    """Measure the number of values at which all statements hold, and say which they are and what fails where.
+    """Count the values at which all statements hold; the note lists these values, and where a statement fails.
 
     Parameters
     ----------
     states : DataFrame
-        What `judged` returns.
+        Result of `judged`.
     unit : str
         Unit of the values.
     note : str
         A further remark.
     """
-    found = together(states)
-    inside = interval(found)
-    within = "no value" if inside is None else f"{inside[0]:g} to {inside[1]:g} {unit}"
-    open_at = ", ".join(f"{value:g}" for value in found.index[found == "open"])
+    verdicts = together(states)
+    inside = interval(verdicts)
+    holding_range = "no value" if inside is None else f"{inside[0]:g} to {inside[1]:g} {unit}"
+    open_at = ", ".join(f"{value:g}" for value in verdicts.index[verdicts == "open"])
     failing = [
         f"{name} fails at {', '.join(f'{value:g}' for value in values)} {unit}"
         for name, values in failures(states).items()
         if values
     ]
-    words = [f"{within} for sure", f"open at {open_at} {unit}" if open_at else "", *failing, note]
-    return Measured.one(float((found == "holds").sum()), "; ".join(word for word in words if word))
+    words = [f"{holding_range} for sure", f"open at {open_at} {unit}" if open_at else "", *failing, note]
+    return Measured.one(float((verdicts == "holds").sum()), "; ".join(word for word in words if word))
 
 
 def plot(
@@ -108,8 +108,8 @@ def plot(
     Parameters
     ----------
     stats : dict of str to DataFrame
-        Numbers with intervals by the name of the curve, such as ``own``; each as in `judged`. The first decides what is
-        shaded.
+        Numbers with intervals by the name of the curve, such as ``own``; each as in `judged`. The shading depends on
+        the first.
     bounds, labels : dict of str to object
         Bounds, and label of the vertical axis, by statement; one panel for each statement.
     xlabel : str
@@ -117,7 +117,7 @@ def plot(
     mark : float
         A value to draw as a line.
     chosen : sequence of str
-        Names of the statements that decide what is shaded.
+        Names of the statements that the shading depends on.
     """
     states = together(judged(next(iter(stats.values())), bounds)[list(chosen)])
     spans = [interval(states), interval(states.replace("open", "holds"))]
@@ -125,14 +125,14 @@ def plot(
         figure = figures.Drawing(figsize=(2.7 * len(bounds), 2.6), layout="constrained")
         axes = figure.subplots(1, len(bounds), sharex=True, squeeze=False)[0]
         for ax, (name, (low, high)) in zip(axes, bounds.items(), strict=True):
-            for (kind, of), look in zip(stats.items(), ("main", "migrated"), strict=False):
-                drawn = figures.look(look)
-                if name not in of.index.get_level_values(0):
+            for (kind, table), look in zip(stats.items(), ("main", "migrated"), strict=False):
+                style = figures.look(look)
+                if name not in table.index.get_level_values(0):
                     continue
-                rows = of.loc[name].sort_index()
+                rows = table.loc[name].sort_index()
                 error = [rows["mean"] - rows["low"], rows["high"] - rows["mean"]]
                 ax.errorbar(
-                    rows.index, rows["mean"], yerr=error, label=kind, color=drawn.color, marker=drawn.marker,
+                    rows.index, rows["mean"], yerr=error, label=kind, color=style.color, marker=style.marker,
                     markersize=3, capsize=2, linewidth=0.9, linestyle="-" if kind == next(iter(stats)) else "none",
                 )  # fmt: skip
             for bound in (low, high):

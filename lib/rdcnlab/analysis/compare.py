@@ -42,11 +42,11 @@ class Comparison:
         progress: bool = True,
     ) -> None:
         self.switches = tuple(switches)
-        asked = {
+        requests = {
             (name, kind): scenarios[name].with_(**{"switch.kind": kind}) for name in scenarios for kind in switches
         }
-        done = {run.scenario: run for run in campaign(asked.values(), workers=workers, progress=progress)}
-        self.runs: dict[tuple[str, str], Run] = {key: done[scenario] for key, scenario in asked.items()}
+        runs = {run.scenario: run for run in campaign(requests.values(), workers=workers, progress=progress)}
+        self.runs: dict[tuple[str, str], Run] = {key: runs[scenario] for key, scenario in requests.items()}
         self.names = list(scenarios)
 
     def table(self) -> pd.DataFrame:
@@ -54,18 +54,18 @@ class Comparison:
         rows = []
         for name in self.names:
             flows = {kind: self._run(name, kind).table("flows").to_pandas().set_index("flow") for kind in self.switches}
-            first = self.switches[0]
-            for flow in flows[first].index:
+            reference = self.switches[0]
+            for flow in flows[reference].index:
                 times = {kind: float(flows[kind].loc[flow, "fct_s"]) for kind in self.switches}
                 rows.append(
                     {
                         "scenario": name,
                         "flow": flow,
                         **{f"{kind} [s]": time for kind, time in times.items()},
-                        "difference [%]": 100 * max(abs(time / times[first] - 1) for time in times.values()),
-                        "moves": len(self._moves(name, first)),
+                        "difference [%]": 100 * max(abs(time / times[reference] - 1) for time in times.values()),
+                        "moves": len(self._moves(name, reference)),
                         "same moves": all(
-                            self._moves(name, kind) == self._moves(name, first) for kind in self.switches
+                            self._moves(name, kind) == self._moves(name, reference) for kind in self.switches
                         ),
                     }
                 )
@@ -109,7 +109,7 @@ class Comparison:
 
     def _moves(self, name: str, kind: str) -> list[tuple[Any, ...]]:
         """Return the moves during the time in which flows run on every switch; see `moves`."""
-        ends = [self._run(name, other).table("flows").to_pandas()["end_s"].max() for other in self.switches]
+        ends = [self._run(name, switch).table("flows").to_pandas()["end_s"].max() for switch in self.switches]
         events = self._run(name, kind).table("events").to_pandas()
         return moves(events, float(np.min(ends)))
 

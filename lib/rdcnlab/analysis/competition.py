@@ -38,10 +38,10 @@ def counted_bin(runs: Runs) -> int:
     return widths.pop() if widths else NS_PER_MS
 
 
-def mean_curves(runs: Runs, bin_ns: int, of: str = "flow") -> pd.DataFrame:
-    """Average the rate over runs, with `tables.mean_ci`, by period, flow (or another column, `of`) and time."""
+def mean_curves(runs: Runs, bin_ns: int, column: str = "flow") -> pd.DataFrame:
+    """Average the rate over runs, with `tables.mean_ci`, by period, flow (or another column, `column`) and time."""
     rates = tables.with_fields(tables.rates(runs.throughput, counted_bin(runs), bin_ns), runs.scenarios)
-    return tables.mean_ci(rates.fillna({"period_ms": 0}), ["period_ms", of, "t_s"], "rate_bps")
+    return tables.mean_ci(rates.fillna({"period_ms": 0}), ["period_ms", column, "t_s"], "rate_bps")
 
 
 def rates_together(runs: Runs, bin_ns: int) -> pd.DataFrame:
@@ -76,25 +76,27 @@ def bins_below(rates: pd.DataFrame, period_ms: int) -> Estimate:
 
     The argument `rates` comes from `rates_together`.
     """
-    return jackknife(rates[rates["period_ms"] == period_ms], lambda part: _below(part, "t_s", "rate_bps")).within(
-        0, 100
-    )
+    return jackknife(
+        rates[rates["period_ms"] == period_ms], lambda part: _percent_below(part, "t_s", "rate_bps")
+    ).within(0, 100)
 
 
 def cycles_below(runs: Runs, cycle_ms: int) -> Estimate:
     """Return the percentage of whole cycles in which the migrated flow's mean rate is lower, while both flows run."""
-    seen = phases(runs)
-    both = seen[seen["both_run"]]
-    cycles = (both["t_s"] * 1000 // cycle_ms).rename("cycle")
-    counted = both.groupby([cycles, "flow", "run"], observed=True)["gbps"].agg(["sum", "size"]).reset_index()
-    whole = counted[counted["cycle"] < counted["cycle"].max()]
-    return jackknife(whole, lambda part: _below(part, "cycle", "sum", "size"), by="run").within(0, 100)
+    samples = phases(runs)
+    common = samples[samples["both_run"]]
+    cycles = (common["t_s"] * 1000 // cycle_ms).rename("cycle")
+    sums = common.groupby([cycles, "flow", "run"], observed=True)["gbps"].agg(["sum", "size"]).reset_index()
+    complete_cycles = sums[sums["cycle"] < sums["cycle"].max()]
+    return jackknife(complete_cycles, lambda part: _percent_below(part, "cycle", "sum", "size"), by="run").within(
+        0, 100
+    )
 
 
-def _below(rates: pd.DataFrame, at: str, value: str, weight: str | None = None) -> float:
+def _percent_below(rates: pd.DataFrame, instant: str, value: str, weight: str | None = None) -> float:
     """Return the percentage of instants at which the migrated flow's mean over runs is below the main flow's."""
     columns = [value] if weight is None else [value, weight]
-    sums = rates.assign(one=1).groupby(["flow", at], observed=True)[[*columns, "one"]].sum()
+    sums = rates.assign(one=1).groupby(["flow", instant], observed=True)[[*columns, "one"]].sum()
     means = (sums[value] / sums[weight or "one"]).unstack("flow")
     return 100 * float((means["migrated"] < means["main"]).mean()) if len(means) else float("nan")
 
@@ -108,8 +110,8 @@ def ends_first(runs: Runs) -> Measured:
     """Measure the share of runs, in %, in which the migrated flow ends first, by migrated and main variant."""
     pairs = variants(runs).astype(dict.fromkeys(FLOWS, str))
     times = tables.completion(runs.flows.assign(period_ms=0)).merge(pairs, on="run")
-    first = times.assign(percent=100.0 * (times["prolongation_s"] < 0))
-    return Measured.by_case(first.groupby(["migrated", "main"])["percent"].mean(), "{}, {}")
+    outcomes = times.assign(percent=100.0 * (times["prolongation_s"] < 0))
+    return Measured.by_case(outcomes.groupby(["migrated", "main"])["percent"].mean(), "{}, {}")
 
 
 @for_each_run
@@ -128,31 +130,31 @@ def phases(runs: Runs) -> pd.DataFrame:
     """
     names = sorted({flow.name for run in runs for flow in run.scenario.flows})
     base_ns = counted_bin(runs)
-    found: dict[str, list[Any]] = {}
+    parts: dict[str, list[Any]] = {}
     # a limited number of runs together: every bin has a row for each flow, also an empty bin
     for first in range(0, len(runs), _AT_ONCE):
         for name, values in _phases(runs.part(first, first + _AT_ONCE), base_ns, names).items():
-            found.setdefault(name, []).append(values + first if name == "run" else values)
-    columns = {name: np.concatenate(values) for name, values in found.items()}
+            parts.setdefault(name, []).append(values + first if name == "run" else values)
+    columns = {name: np.concatenate(values) for name, values in parts.items()}
     flow, phase = (
-        pd.Categorical.from_codes(columns[name], pd.Index(known, dtype="str"))
-        for name, known in (("flow", names), ("phase", _PHASES))
+        pd.Categorical.from_codes(columns[name], pd.Index(categories, dtype="str"))
+        for name, categories in (("flow", names), ("phase", _PHASES))
     )
-    both = np.logical_and.reduce([columns[f"{flow}_runs"] for flow in FLOWS])
-    return pd.DataFrame({**columns, "flow": flow, "phase": phase, "both_run": both}, copy=False)
+    both_run = np.logical_and.reduce([columns[f"{flow}_runs"] for flow in FLOWS])
+    return pd.DataFrame({**columns, "flow": flow, "phase": phase, "both_run": both_run}, copy=False)
 
 
 def _phases(runs: Runs, base_ns: int, names: Sequence[str]) -> dict[str, np.ndarray[Any, Any]]:
     """Return the columns of `phases`, with numbers instead of the names of flows and phases."""
-    counted = tables.dense(runs.throughput, base_ns, NS_PER_MS)
+    bins = tables.dense(runs.throughput, base_ns, NS_PER_MS)
     ends = runs.flows.pivot_table(index="run", columns="flow", values="end_s")
-    times = counted.t_s
+    times = bins.t_s
     t_ns = np.rint(times * 1e9).astype(np.int64)
-    shape = (len(counted.run), len(times))
-    phase, kept, late = np.zeros(shape, np.int8), np.zeros(shape, bool), np.zeros(shape, bool)
+    shape = (len(bins.run), len(times))
+    phase, mask, late = np.zeros(shape, np.int8), np.zeros(shape, bool), np.zeros(shape, bool)
     since_ms, running = np.zeros(shape, np.int32), {flow: np.zeros(shape, bool) for flow in FLOWS}
-    for run in np.unique(counted.run):
-        rows = counted.run == run
+    for run in np.unique(bins.run):
+        rows = bins.run == run
         scenario = runs[run].scenario
         slots = next(flow.slots for flow in scenario.flows if flow.name == "migrated")
         # there is one move in each period; the dark part is the end of the period
@@ -168,18 +170,18 @@ def _phases(runs: Runs, base_ns: int, names: Sequence[str]) -> dict[str, np.ndar
             end = ends.loc[run, flow]
             running[flow][rows] = times + 1e-3 <= end
             clear &= (times + 1e-3 <= end) | (times > end)
-        kept[rows] = clear
-    kept &= running["main"] | running["migrated"]
-    row, at = np.nonzero(kept)
+        mask[rows] = clear
+    mask &= running["main"] | running["migrated"]
+    row, column = np.nonzero(mask)
     return {
-        "run": counted.run[row],
-        "flow": pd.Index(names).get_indexer(pd.Index(counted.flow.astype(str)))[row].astype(np.int16),
-        "t_s": times[at],
-        "gbps": counted.bytes[kept] * (8e9 / NS_PER_MS) / 1e9,
-        "phase": phase[kept],
-        "since_ms": since_ms[kept],
-        "late": late[kept],
-        **{f"{flow}_runs": of[kept] for flow, of in running.items()},
+        "run": bins.run[row],
+        "flow": pd.Index(names).get_indexer(pd.Index(bins.flow.astype(str)))[row].astype(np.int16),
+        "t_s": times[column],
+        "gbps": bins.bytes[mask] * (8e9 / NS_PER_MS) / 1e9,
+        "phase": phase[mask],
+        "since_ms": since_ms[mask],
+        "late": late[mask],
+        **{f"{flow}_runs": is_running[mask] for flow, is_running in running.items()},
     }
 
 
@@ -188,40 +190,40 @@ def on_one_link(runs: Runs) -> pd.DataFrame:
     return _on_one_link(phases(runs), late=False)
 
 
-def shared(seen: pd.DataFrame, *, late: bool = False) -> pd.DataFrame:
+def shared(samples: pd.DataFrame, *, late: bool = False) -> pd.DataFrame:
     """Return the rate of each flow [Gb/s] while both run and are on one link: mean and interval over runs.
 
     Parameters
     ----------
-    seen : DataFrame
+    samples : DataFrame
         Rates, as `phases` returns them.
     late : bool
         Count only the last fifth of each slot.
     """
-    return _of_runs(_on_one_link(seen, late=late))
+    return _of_runs(_on_one_link(samples, late=late))
 
 
-def peaks(seen: pd.DataFrame) -> pd.DataFrame:
+def peaks(samples: pd.DataFrame) -> pd.DataFrame:
     """Return the rate of each flow [Gb/s] at the end of slots on different links, while both flows run.
 
-    It has mean and interval over runs. The argument `seen` comes from `phases`.
+    It has mean and interval over runs. The argument `samples` comes from `phases`.
     """
-    return _of_runs(seen[seen["both_run"] & (seen["phase"] == "apart") & seen["late"]])
+    return _of_runs(samples[samples["both_run"] & (samples["phase"] == "apart") & samples["late"]])
 
 
-def alone(seen: pd.DataFrame, flow: str) -> Estimate:
+def alone(samples: pd.DataFrame, flow: str) -> Estimate:
     """Return the rate of a flow [Gb/s] after the other flow has ended, as a mean over runs.
 
-    It is NaN if the flow is never alone. The argument `seen` comes from `phases`.
+    It is NaN if the flow is never alone. The argument `samples` comes from `phases`.
     """
-    (other,) = (each for each in FLOWS if each != flow)
-    rows = (seen["flow"] == flow) & seen[f"{flow}_runs"] & ~seen[f"{other}_runs"]
-    return over_seeds(seen[rows].groupby("run")["gbps"].mean())
+    (other,) = (name for name in FLOWS if name != flow)
+    rows = (samples["flow"] == flow) & samples[f"{flow}_runs"] & ~samples[f"{other}_runs"]
+    return over_seeds(samples[rows].groupby("run")["gbps"].mean())
 
 
-def _on_one_link(seen: pd.DataFrame, *, late: bool) -> pd.DataFrame:
-    chosen = seen["both_run"] & (seen["phase"] == "shared")
-    return seen[chosen & seen["late"] if late else chosen]
+def _on_one_link(samples: pd.DataFrame, *, late: bool) -> pd.DataFrame:
+    chosen = samples["both_run"] & (samples["phase"] == "shared")
+    return samples[chosen & samples["late"] if late else chosen]
 
 
 def _of_runs(rows: pd.DataFrame) -> pd.DataFrame:
@@ -240,39 +242,39 @@ def rates_on_one_link(
     """
     parts = []
     for case, runs in cases.items():
-        seen = _on_one_link(phases(runs), late=late)
-        rates = seen[seen["flow"] == flow].groupby("run")["gbps"].mean()
+        samples = _on_one_link(phases(runs), late=late)
+        rates = samples[samples["flow"] == flow].groupby("run")["gbps"].mean()
         parts.append(rates.reset_index().assign(**{name: case}))
     return pd.concat(parts, ignore_index=True)
 
 
-def shares(seen: pd.DataFrame, flow: str, *, late: bool = False) -> Estimate:
+def shares(samples: pd.DataFrame, flow: str, *, late: bool = False) -> Estimate:
     """Return a flow's share of the link [%] while both run and are on one link, as a mean over runs.
 
     Parameters
     ----------
-    seen : DataFrame
+    samples : DataFrame
         Rates, as `phases` returns them.
     flow : str
         Name of the flow.
     late : bool
         Count only the last fifth of each slot, when the queues of the old link are empty and the rates have settled.
     """
-    rates = _on_one_link(seen, late=late).groupby(["run", "flow"], observed=True)["gbps"].mean().unstack("flow")
+    rates = _on_one_link(samples, late=late).groupby(["run", "flow"], observed=True)["gbps"].mean().unstack("flow")
     return over_seeds(100 * rates[flow] / rates.sum(axis=1))
 
 
-def fairness(seen: pd.DataFrame) -> Estimate:
+def fairness(samples: pd.DataFrame) -> Estimate:
     """Return Jain's index of the flows' rates in a slot on one link: the mean over a run's slots, then over runs.
 
-    The argument `seen` comes from `phases`. Slots in which a flow ends do not count.
+    The argument `samples` comes from `phases`. Slots in which a flow ends do not count.
     """
-    rows = _on_one_link(seen, late=False)
+    rows = _on_one_link(samples, late=False)
     begin = (rows["t_s"] * 1000).round().astype(np.int64) - rows["since_ms"]
     slots = rows.assign(begin=begin).groupby(["run", "begin", "flow"], observed=True)["gbps"].agg(["mean", "size"])
     rates, lengths = slots["mean"].unstack("flow"), slots["size"].unstack("flow").min(axis=1)
-    whole = rates[lengths == lengths.max()].dropna()
-    return over_seeds(whole.apply(tables.jain, axis=1).groupby("run").mean())
+    complete_slots = rates[lengths == lengths.max()].dropna()
+    return over_seeds(complete_slots.apply(tables.jain, axis=1).groupby("run").mean())
 
 
 def times(cases: Mapping[Any, Runs], name: str) -> pd.DataFrame:
@@ -285,9 +287,9 @@ def times(cases: Mapping[Any, Runs], name: str) -> pd.DataFrame:
     """
     parts = []
     for case, runs in cases.items():
-        found = tables.completion(runs.flows[runs.flows["flow"].isin(FLOWS)])
-        seeds = [runs[run].scenario.seed for run in found["run"]]
-        parts.append(found.assign(seed=seeds, **{name: case}))
+        completion = tables.completion(runs.flows[runs.flows["flow"].isin(FLOWS)])
+        seeds = [runs[run].scenario.seed for run in completion["run"]]
+        parts.append(completion.assign(seed=seeds, **{name: case}))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -302,9 +304,9 @@ def regularity(runs: Runs, cycle_ms: int) -> pd.DataFrame:
 
     Only the time in which both flows run counts.
     """
-    seen = phases(runs)
-    main = seen[(seen["flow"] == "main") & seen["both_run"]]
-    of_runs = [tables.autocorrelation(of["gbps"], cycle_ms) for _, of in tables.groups(main, ["run"])]
+    samples = phases(runs)
+    main = samples[(samples["flow"] == "main") & samples["both_run"]]
+    of_runs = [tables.autocorrelation(part["gbps"], cycle_ms) for _, part in tables.groups(main, ["run"])]
     return pd.DataFrame({"correlation": of_runs})
 
 
@@ -317,8 +319,8 @@ def takeover(runs: Runs) -> Measured:
     for period in sorted({int(period) for period in runs.scenarios["period_ms"]}, reverse=True):
         chosen = on_one_link(moved_every(runs, period))
         rates = chosen.pivot_table(index="since_ms", columns="flow", values="gbps")
-        there = rates.index[rates["migrated"] >= 9 * rates["main"]]
-        times[f"{period} ms"] = float(there[0]) if len(there) else float("nan")
+        instants = rates.index[rates["migrated"] >= 9 * rates["main"]]
+        times[f"{period} ms"] = float(instants[0]) if len(instants) else float("nan")
     return Measured(times)
 
 

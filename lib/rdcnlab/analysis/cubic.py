@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The model of CUBIC and Reno by Carpa et al., Sec. II-C and III-A, beside what Linux computes.
+"""The model of CUBIC and Reno by Carpa et al., Sec. II-C and III-A, and the computation in Linux.
 
 ::
 
@@ -70,7 +70,7 @@ def recovery_time(window: float, beta: float = BETA, scale: float = SCALE) -> fl
 
 @dataclass(frozen=True)
 class Cubic:
-    """The window of CUBIC after a loss, without a further one.
+    """The window of CUBIC after a loss, without a further loss.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class Cubic:
     beta : float
         Share by which the loss reduces the window.
     rtt_s : float
-        Round-trip time in s, by which the function is later (Sec. II-C2).
+        Round-trip time in s, which delays the function (Sec. II-C2).
     """
 
     window: float
@@ -109,10 +109,10 @@ def reno_recovery_time(window: float, rtt_s: float) -> float:
 
 
 def rest_of_recovery(window: float, share: float, scale: float = SCALE) -> float:
-    """Return how long the function takes from a share of its plateau to the plateau, in s.
+    """Return the time in s that the function needs from a share of its plateau to the plateau.
 
     The function is so flat there that a loss comes before the window is exactly as large as before. So a measured
-    recovery is the time to a share such as 98 %, and this.
+    recovery is the time to a share such as 98 %, plus this time.
     """
     return float(np.cbrt((1 - share) * window / scale))
 
@@ -123,11 +123,11 @@ def plateaus(windows: Sequence[float]) -> list[float]:
     If the window before a loss is smaller than the plateau so far, Linux takes a smaller plateau, to leave room for
     other flows (fast convergence): ``bictcp_recalc_ssthresh()`` of ``net/ipv4/tcp_cubic.c``.
     """
-    found: list[float] = []
+    values: list[float] = []
     for window in windows:
-        less = bool(found) and window < found[-1]
-        found.append(window * (1 - BETA_OF_LINUX / 2) if less else window)
-    return found
+        is_lower = bool(values) and window < values[-1]
+        values.append(window * (1 - BETA_OF_LINUX / 2) if is_lower else window)
+    return values
 
 
 def of_linux(plateau: float, after: float) -> Cubic:

@@ -37,7 +37,7 @@ def plot(cases: Mapping[str, tuple[Runs, int]], *, columns: int | None = None, w
         Width of a panel, inch.
     """
 
-    def one(ax: Axes, title: str) -> None:
+    def draw_panel(ax: Axes, title: str) -> None:
         runs, width_ms = cases[title]
         stats = mean_curves(runs, width_ms * NS_PER_MS)
         for flow in (*FLOWS, BURSTS):
@@ -47,7 +47,7 @@ def plot(cases: Mapping[str, tuple[Runs, int]], *, columns: int | None = None, w
         figures.reference(ax, rate / 2, "half the line rate")
         ax.set_ylim(0, 1.08 * rate)
 
-    return panels(list(cases), one, columns=columns, width=width)
+    return panels(list(cases), draw_panel, columns=columns, width=width)
 
 
 def plot_groups(cases: Mapping[str, tuple[Runs, int]], *, columns: int, width: float) -> Figure:
@@ -65,7 +65,7 @@ def plot_groups(cases: Mapping[str, tuple[Runs, int]], *, columns: int, width: f
         Width of a panel, inch.
     """
 
-    def one(ax: Axes, title: str) -> None:
+    def draw_panel(ax: Axes, title: str) -> None:
         runs, width_ms = cases[title]
         stats = mean_curves(runs, width_ms * NS_PER_MS)
         for (group,), of_group in tables.groups(stats.assign(group=stats["flow"].map(tables.role)), ["group"]):
@@ -78,7 +78,7 @@ def plot_groups(cases: Mapping[str, tuple[Runs, int]], *, columns: int, width: f
         line_rate = scenario.network.links[0].rate / 1e9
         figures.reference(ax, 2 * line_rate / len(scenario.flows), "share of a link, apart")
 
-    return panels(list(cases), one, columns=columns, width=width)
+    return panels(list(cases), draw_panel, columns=columns, width=width)
 
 
 def panels(

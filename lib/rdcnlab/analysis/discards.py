@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Segments that a receiver discards because of their timestamps, and the books of what was sent again.
+"""Count the segments that a receiver discards because of their timestamps, and the retransmitted segments.
 
 The runs need `rdcnlab.scenario.Probes.discards`.
 """
@@ -23,7 +23,7 @@ _LINES = ((True, "with timestamps", "migrated"), (False, "without timestamps", "
 
 
 def counted(runs: Runs) -> pd.DataFrame:
-    """Count for each run what was discarded, lost, and sent again.
+    """Count for each run the discarded, lost and retransmitted segments.
 
     Returns
     -------
@@ -33,15 +33,15 @@ def counted(runs: Runs) -> pd.DataFrame:
         queue had dropped them.
     """
     events = runs.events
-    seen = events[events["event"] != "slot"]
-    names = seen["event"].astype(object)  # stored events are categories, which take no new name
+    segment_events = events[events["event"] != "slot"]
+    names = segment_events["event"].astype(object)  # stored events are categories, which take no new name
     kinds = names.where(~names.str.startswith("drop"), "drop")
-    counts = seen.groupby(["run", kinds]).size().unstack(fill_value=0).reindex(range(len(runs)), fill_value=0)
+    counts = segment_events.groupby(["run", kinds]).size().unstack(fill_value=0).reindex(range(len(runs)), fill_value=0)
     flows = runs.flows
     migrated = flows[flows["flow"] == "migrated"].set_index("run")
     slots = events[(events["event"] == "slot") & (events["flow"] == "migrated")]
     until_ns = slots["run"].map(migrated["end_s"]) * 1e9
-    found = pd.DataFrame(
+    rows = pd.DataFrame(
         {
             "discards": counts.get("discard", 0),
             "drops": counts.get("drop", 0),
@@ -51,8 +51,8 @@ def counted(runs: Runs) -> pd.DataFrame:
             "moves": slots[slots["t_ns"] < until_ns].groupby("run").size(),
         }
     )
-    found["needless"] = found["retransmits"] - found["drops"]
-    return tables.with_fields(found.rename_axis("run").reset_index(), runs.scenarios)
+    rows["needless"] = rows["retransmits"] - rows["drops"]
+    return tables.with_fields(rows.rename_axis("run").reset_index(), runs.scenarios)
 
 
 def by_move(runs: Runs) -> pd.DataFrame:
@@ -61,36 +61,36 @@ def by_move(runs: Runs) -> pd.DataFrame:
     Further columns are ``queue_ms``, the longest wait in the buffer of a link, and ``timestamps``, whether the flows
     use them.
     """
-    found = counted(runs)
+    counts = counted(runs)
     scenarios = [run.scenario for run in runs]
     links = [scenario.network.links[0] for scenario in scenarios]
     for name in ("discards", "needless"):
-        found[name] = found[name] / found["moves"]
-    return found.assign(
+        counts[name] = counts[name] / counts["moves"]
+    return counts.assign(
         queue_ms=[8e3 * (link.buffer or 0) / link.rate for link in links],
         timestamps=[scenario.transport.timestamps for scenario in scenarios],
     )
 
 
-def plot(found: pd.DataFrame, between_ms: tuple[float, float]) -> Figure:
-    """Draw what is discarded, what is sent again needlessly, and the migrated flow's time, over the queue.
+def plot(counts: pd.DataFrame, between_ms: tuple[float, float]) -> Figure:
+    """Draw discarded segments, needless retransmissions and the migrated flow's completion time over the queue.
 
     Parameters
     ----------
-    found : DataFrame
-        What `by_move` returns. Each period has one column of panels.
+    counts : DataFrame
+        Result of `by_move`. Each period has one column of panels.
     between_ms : (float, float)
         Waits between which it depends on the tick of the clock whether a receiver discards; they are shaded.
     """
-    periods = sorted(found["period_ms"].unique(), reverse=True)
+    periods = sorted(counts["period_ms"].unique(), reverse=True)
     with figures.style():
         figure = figures.Drawing(figsize=(3.4 * len(periods), 6.2), layout="constrained")
         axes = figure.subplots(len(_ROWS), len(periods), sharex=True, sharey="row", squeeze=False)
         for column, period in enumerate(periods):
-            here = found[found["period_ms"] == period]
+            of_period = counts[counts["period_ms"] == period]
             for (value, label), ax in zip(_ROWS.items(), axes[:, column], strict=True):
-                for on, name, role in _LINES:
-                    stats = means(here[here["timestamps"] == on], "queue_ms", value).reset_index()
+                for timestamps, name, role in _LINES:
+                    stats = means(of_period[of_period["timestamps"] == timestamps], "queue_ms", value).reset_index()
                     color = figures.look(role).color
                     ax.plot(stats["queue_ms"], stats["mean"], color=color, marker="o", markersize=3, label=name)
                     ax.fill_between(stats["queue_ms"], stats["low"], stats["high"], color=color, alpha=0.2, linewidth=0)

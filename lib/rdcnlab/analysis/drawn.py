@@ -27,7 +27,7 @@ COLUMNS = ("panel", "kind", "series", "x", "y", "low", "high", "category", "x_ax
 
 
 def table(figure: Figure) -> pd.DataFrame:
-    """Return what a figure draws, one row for each point, bar, cell or span.
+    """List the values that a figure draws, one row for each point, bar, cell or span.
 
     Parameters
     ----------
@@ -58,21 +58,21 @@ def table(figure: Figure) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def described(drawn: pd.DataFrame) -> str:
+def described(rows: pd.DataFrame) -> str:
     """Describe a figure in one or two sentences, for readers who do not see it.
 
     Parameters
     ----------
-    drawn : DataFrame
-        As `table` returns it.
+    rows : DataFrame
+        Result of `table`.
     """
-    if drawn.empty:
+    if rows.empty:
         return ""
-    panels, series = list(dict.fromkeys(drawn["panel"])), list(dict.fromkeys(name for name in drawn["series"] if name))
-    x_axis, y_axis = (next((name for name in drawn[axis] if name), "") for axis in ("x_axis", "y_axis"))
-    named = [panel for panel in panels if not panel.isdigit()]
+    panels, series = list(dict.fromkeys(rows["panel"])), list(dict.fromkeys(name for name in rows["series"] if name))
+    x_axis, y_axis = (next((name for name in rows[axis] if name), "") for axis in ("x_axis", "y_axis"))
+    titles = [panel for panel in panels if not panel.isdigit()]
     parts = [f"{y_axis} against {x_axis}" if x_axis and y_axis else x_axis or y_axis]
-    parts.append(f"panels: {_several(named)}" if len(named) > 1 else "")
+    parts.append(f"panels: {_several(titles)}" if len(titles) > 1 else "")
     parts.append(f"series: {_several(series)}" if series else "")
     return "; ".join(part for part in parts if part)
 
@@ -82,12 +82,12 @@ def _several(names: list[str], most: int = 8) -> str:
     return ", ".join(flat[:most]) + (f" and {len(flat) - most} more" if len(flat) > most else "")
 
 
-def _label(panels: list[Axes], ax: Axes, along: str) -> str:
+def _label(panels: list[Axes], ax: Axes, axis: str) -> str:
     """Return the label of an axis; panels that share an axis often have it only at the edge of the grid."""
-    own = str(getattr(ax, f"get_{along}label")())
-    shared = getattr(ax, f"get_shared_{along}_axes")()
-    others = (str(getattr(other, f"get_{along}label")()) for other in panels if shared.joined(ax, other))
-    return own or next((label for label in others if label), "")
+    own_label = str(getattr(ax, f"get_{axis}label")())
+    shared = getattr(ax, f"get_shared_{axis}_axes")()
+    other_labels = (str(getattr(panel, f"get_{axis}label")()) for panel in panels if shared.joined(ax, panel))
+    return own_label or next((label for label in other_labels if label), "")
 
 
 def _of_panel(ax: Axes) -> Iterator[dict[str, Any]]:
@@ -103,16 +103,16 @@ def _of_panel(ax: Axes) -> Iterator[dict[str, Any]]:
     for line in ax.lines:
         if id(line) not in inside:
             yield from _line(ax, line)
-    for drawn in ax.collections:
-        if id(drawn) in inside:
+    for artist in ax.collections:
+        if id(artist) in inside:
             continue
-        if isinstance(drawn, QuadMesh):
-            yield from _cells(drawn)
-        elif isinstance(drawn, PathCollection):
-            for x, y in np.ma.getdata(drawn.get_offsets()):
-                yield {"kind": "points", "series": _name(drawn), "x": float(x), "y": float(y)}
-        elif isinstance(drawn, PolyCollection) and not isinstance(drawn, LineCollection):
-            yield from _band(drawn, colors)
+        if isinstance(artist, QuadMesh):
+            yield from _cells(artist)
+        elif isinstance(artist, PathCollection):
+            for x, y in np.ma.getdata(artist.get_offsets()):
+                yield {"kind": "points", "series": _name(artist), "x": float(x), "y": float(y)}
+        elif isinstance(artist, PolyCollection) and not isinstance(artist, LineCollection):
+            yield from _band(artist, colors)
     for patch in ax.patches:
         if isinstance(patch, Rectangle) and id(patch) not in inside:
             low, high = patch.get_x(), patch.get_x() + patch.get_width()
@@ -172,23 +172,23 @@ def _bars(bars: BarContainer) -> Iterator[dict[str, Any]]:
     for place, patch in enumerate(bars.patches):
         upright = bars.orientation != "horizontal"
         x, y, width, height = patch.get_x(), patch.get_y(), patch.get_width(), patch.get_height()
-        at = {"x": x + width / 2, "y": y + height} if upright else {"x": x + width, "y": y + height / 2}
-        row = {"kind": "bar", "series": _name(bars), **{name: float(value) for name, value in at.items()}}
+        end = {"x": x + width / 2, "y": y + height} if upright else {"x": x + width, "y": y + height / 2}
+        row = {"kind": "bar", "series": _name(bars), **{name: float(value) for name, value in end.items()}}
         if place < len(ends):
             row["low"], row["high"] = (ends[place][1], ends[place][3]) if upright else (ends[place][0], ends[place][2])
         yield row
 
 
-def _with_errors(drawn: ErrorbarContainer) -> Iterator[dict[str, Any]]:
-    data, ends = drawn.lines[0], _ends(drawn)
+def _with_errors(bars: ErrorbarContainer) -> Iterator[dict[str, Any]]:
+    data, ends = bars.lines[0], _ends(bars)
     if data is None:
         return
     ends_of: Any = (data.get_xdata(orig=False), data.get_ydata(orig=False))
     points = list(zip(*ends_of, strict=True))
     for place, (x, y) in enumerate(points):
-        row = {"kind": "points", "series": _name(drawn), "x": float(x), "y": float(y)}
-        if place < len(ends) and drawn.has_yerr != drawn.has_xerr:
-            row["low"], row["high"] = (ends[place][1], ends[place][3]) if drawn.has_yerr else ends[place][::2]
+        row = {"kind": "points", "series": _name(bars), "x": float(x), "y": float(y)}
+        if place < len(ends) and bars.has_yerr != bars.has_xerr:
+            row["low"], row["high"] = (ends[place][1], ends[place][3]) if bars.has_yerr else ends[place][::2]
         yield row
 
 
@@ -213,19 +213,19 @@ _Names = list[tuple[str, npt.NDArray[np.float64], list[str]]]
 
 def _named_ticks(ax: Axes) -> _Names:
     """Return the ticks of the axes whose ticks have names instead of numbers."""
-    found: _Names = []
+    ticks: _Names = []
     for axis, name in ((ax.xaxis, "x"), (ax.yaxis, "y")):
         if isinstance(axis.get_major_locator(), FixedLocator):
             labels = [label.get_text() for label in axis.get_majorticklabels()]
             if not all(_is_number(label) for label in labels):
-                found.append((name, np.asarray(axis.get_majorticklocs(), dtype=float), labels))
-    return found
+                ticks.append((name, np.asarray(axis.get_majorticklocs(), dtype=float), labels))
+    return ticks
 
 
 def _category(ticks: _Names, row: dict[str, Any]) -> str:
     """Return the names of the ticks that are nearest to a row."""
-    near = [labels[int(np.argmin(np.abs(places - row[name])))] for name, places, labels in ticks if name in row]
-    return ", ".join(near)
+    names = [labels[int(np.argmin(np.abs(places - row[name])))] for name, places, labels in ticks if name in row]
+    return ", ".join(names)
 
 
 def _is_number(label: str) -> bool:

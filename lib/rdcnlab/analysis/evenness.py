@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How even the throughput of flows is over time: near-zero intervals, variation, and flows that differ.
 
-What is counted is payload at the receiver, or at ends of links, in the bins of the run. A bin without packets has the
-rate zero.
+The rates count payload at the receiver, or at ends of links, in the bins of the run. A bin without packets has the rate
+zero.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from rdcnlab.scenario import Scenario
 RECEIVED = Part(("bin", "where", "flow", "bytes"), RECEIVER)
 #: A flow carries almost nothing below this share of its line, and as much as another one above this share of it.
 ALMOST_NOTHING, ALIKE = 0.1, 0.8
-#: What `evenness` returns of each run.
+#: Columns of `evenness` that describe the throughput of a run.
 QUANTITIES = ("variation", "zero", "near_zero_ms", "uneven_ms", "gbps")
 
 
@@ -49,8 +49,8 @@ class Curves:
     def since(self, from_ns: int, before_ns: int | None = None) -> Curves:
         """Return the bins from an instant on, and before another one."""
         end = np.inf if before_ns is None else before_ns / 1e6
-        kept = (self.t_ms >= from_ns / 1e6) & (self.t_ms < end)
-        return Curves(self.flows, self.t_ms[kept], self.gbps[:, kept])
+        mask = (self.t_ms >= from_ns / 1e6) & (self.t_ms < end)
+        return Curves(self.flows, self.t_ms[mask], self.gbps[:, mask])
 
 
 def curves(runs: Runs, number: int, ends: Collection[str] = ()) -> Curves:
@@ -74,8 +74,8 @@ def curves(runs: Runs, number: int, ends: Collection[str] = ()) -> Curves:
     share = payload_share(scenario) if ends else 1.0
     names = tuple(flow.name for flow in scenario.flows)
     rates = [
-        np.bincount(of["bin"].to_numpy(np.int64), weights=of["bytes"].to_numpy(float), minlength=count) * 8 / width
-        for of in (table[table["flow"] == name] for name in names)
+        np.bincount(rows["bin"].to_numpy(np.int64), weights=rows["bytes"].to_numpy(float), minlength=count) * 8 / width
+        for rows in (table[table["flow"] == name] for name in names)
     ]
     return Curves(names, np.arange(count) * width / 1e6, np.array(rates) * share)
 
@@ -88,7 +88,7 @@ def line_gbps(scenario: Scenario) -> float:
 
 @for_each_run
 def evenness(runs: Runs, from_ns: int, ends: tuple[str, ...] = ()) -> pd.DataFrame:
-    """Describe the throughput of each run from an instant on; all is NaN for a run that ended before.
+    """Describe the throughput of each run from an instant on; the values of a run that ended before are NaN.
 
     Parameters
     ----------
@@ -105,27 +105,27 @@ def evenness(runs: Runs, from_ns: int, ends: tuple[str, ...] = ()) -> pd.DataFra
         ``run``, ``seed``, ``cc``; ``variation``: standard deviation over mean of a flow's rate, mean over the flows
         (NaN if a flow carries nothing); ``zero``: share of bins without a packet, the largest of a flow, in %;
         ``near_zero_ms``: the longest time for which a flow carries almost nothing, mean over the flows; ``uneven_ms``:
-        time in which the least flow carries less than `ALIKE` of the greatest; ``gbps``: of all flows together.
+        time in which the slowest flow carries less than `ALIKE` of the fastest; ``gbps``: of all flows together.
     """
     rows = []
     for number, run in enumerate(runs):
-        of = curves(runs, number, ends).since(from_ns)
-        known = {"run": number, "seed": run.scenario.seed, "cc": str(run.scenario.flows[0].cc)}
-        if not of.t_ms.size:
-            rows.append(known | dict.fromkeys(QUANTITIES, float("nan")))
+        run_curves = curves(runs, number, ends).since(from_ns)
+        identity = {"run": number, "seed": run.scenario.seed, "cc": str(run.scenario.flows[0].cc)}
+        if not run_curves.t_ms.size:
+            rows.append(identity | dict.fromkeys(QUANTITIES, float("nan")))
             continue
         width_ms = run.scenario.probes.bin / 1e6
-        means = of.gbps.mean(axis=1)
-        deviations = of.gbps.std(axis=1)
-        least, most = of.gbps.min(axis=0), of.gbps.max(axis=0)
-        nearly = of.gbps < ALMOST_NOTHING * line_gbps(run.scenario)
+        means = run_curves.gbps.mean(axis=1)
+        deviations = run_curves.gbps.std(axis=1)
+        minimum, maximum = run_curves.gbps.min(axis=0), run_curves.gbps.max(axis=0)
+        near_zero = run_curves.gbps < ALMOST_NOTHING * line_gbps(run.scenario)
         rows.append(
             {
-                **known,
+                **identity,
                 "variation": float((deviations / means).mean()) if means.all() else float("nan"),
-                "zero": 100 * float((of.gbps == 0).mean(axis=1).max()),
-                "near_zero_ms": width_ms * float(np.mean([longest(each) for each in nearly])),
-                "uneven_ms": width_ms * int((least < ALIKE * most).sum()),
+                "zero": 100 * float((run_curves.gbps == 0).mean(axis=1).max()),
+                "near_zero_ms": width_ms * float(np.mean([longest(bins) for bins in near_zero])),
+                "uneven_ms": width_ms * int((minimum < ALIKE * maximum).sum()),
                 "gbps": float(means.sum()),
             }
         )
@@ -145,12 +145,12 @@ def lowest(runs: Runs, from_ns: int, before_ns: int) -> pd.DataFrame:
     """
     rows = []
     for number, run in enumerate(runs):
-        of = curves(runs, number).since(from_ns, before_ns)
+        run_curves = curves(runs, number).since(from_ns, before_ns)
         line = line_gbps(run.scenario)
-        known = {"run": number, "seed": run.scenario.seed, "cc": str(run.scenario.flows[0].cc)}
+        identity = {"run": number, "seed": run.scenario.seed, "cc": str(run.scenario.flows[0].cc)}
         rows += [
-            {**known, "flow": name, "share": 100 * float(rate.min()) / line}
-            for name, rate in zip(of.flows, of.gbps, strict=True)
+            {**identity, "flow": name, "share": 100 * float(rate.min()) / line}
+            for name, rate in zip(run_curves.flows, run_curves.gbps, strict=True)
         ]
     return pd.DataFrame(rows)
 

@@ -50,7 +50,7 @@ LOOKS: dict[str, Look] = {
     "bursts": Look("UDP bursts", "#009E73", "^"),
     "single": Look("single flow", "#555555", "x"),
 }
-#: Colours and markers of variants whose own ones another variant of the figure has.
+#: Colours and markers for variants whose own are already used by another variant of the figure.
 _FURTHER = (("#000000", "*"), ("#F0E442", "p"), ("#999999", "h"))
 #: The colour of reference lines: what a paper states, a line rate, a fair share.
 REFERENCE = "#888888"
@@ -63,15 +63,15 @@ def look(name: str) -> Look:
 
 def looks(names: Iterable[str]) -> dict[str, Look]:
     """Return the looks of variants that are in one figure, where no two have the same colour or the same marker."""
-    found: dict[str, Look] = {}
+    chosen: dict[str, Look] = {}
     further = iter(_FURTHER)
     for name in names:
         usual = look(name)
-        if any(usual.color == each.color or usual.marker == each.marker for each in found.values()):
+        if any(usual.color == other.color or usual.marker == other.marker for other in chosen.values()):
             color, marker = next(further)
             usual = Look(usual.label, color, marker)
-        found[name] = usual
-    return found
+        chosen[name] = usual
+    return chosen
 
 
 def shades(count: int) -> list[str]:
@@ -160,9 +160,9 @@ def bars(ax: Axes, stats: Mapping[str, pd.DataFrame], x: str, ticks: Sequence[st
     width = 0.8 / len(stats)
     for place, ((label, rows), color) in enumerate(zip(stats.items(), shades(len(stats)), strict=True)):
         chosen = rows.sort_values(x)
-        at = np.arange(len(chosen)) + (place + 0.5) * width - 0.4
+        positions = np.arange(len(chosen)) + (place + 0.5) * width - 0.4
         error = [chosen["mean"] - chosen["low"].clip(lower=0), chosen["high"] - chosen["mean"]]
-        ax.bar(at, chosen["mean"], width, color=color, yerr=error, label=label, error_kw={"linewidth": 0.8})
+        ax.bar(positions, chosen["mean"], width, color=color, yerr=error, label=label, error_kw={"linewidth": 0.8})
     ax.set_xticks(range(len(ticks)), ticks)
     ax.grid(axis="x", visible=False)
 
@@ -190,16 +190,16 @@ def confusion(ax: Axes, counts: pd.DataFrame) -> None:
 
 def distribution(ax: Axes, values: pd.Series[float], name: str) -> None:
     """Draw the empirical distribution of values; `name` is a key of `LOOKS`."""
-    line, drawn = tables.cdf(values), look(name)
-    ax.step(line["value"], line["share"], where="post", color=drawn.color, label=drawn.label)
+    line, appearance = tables.cdf(values), look(name)
+    ax.step(line["value"], line["share"], where="post", color=appearance.color, label=appearance.label)
 
 
 def stated(ax: Axes, name: str, points: Sequence[tuple[float, float]]) -> None:
     """Draw points that a paper states, with one entry in the legend; `name` is a key of `LOOKS`."""
-    drawn = look(name)
+    appearance = look(name)
     for number, point in enumerate(points):
-        label = None if number else f"{drawn.label}, paper"
-        ax.plot(*point, marker="o", markerfacecolor="none", linestyle="", color=drawn.color, label=label)
+        label = None if number else f"{appearance.label}, paper"
+        ax.plot(*point, marker="o", markerfacecolor="none", linestyle="", color=appearance.color, label=label)
 
 
 def reference(ax: Axes, value: float, label: str, *, along: Literal["x", "y"] = "y") -> None:
@@ -248,6 +248,8 @@ def band(ax: Axes, stats: pd.DataFrame, x: str, name: str, *, scale: float = 1.0
     width : float
         Width of the line in points. If curves overlap, draw later ones thinner so that all stay visible.
     """
-    drawn = look(name)
-    ax.plot(stats[x], stats["mean"] * scale, color=drawn.color, label=drawn.label, linewidth=width)
-    ax.fill_between(stats[x], stats["low"] * scale, stats["high"] * scale, color=drawn.color, alpha=0.25, linewidth=0)
+    appearance = look(name)
+    ax.plot(stats[x], stats["mean"] * scale, color=appearance.color, label=appearance.label, linewidth=width)
+    ax.fill_between(
+        stats[x], stats["low"] * scale, stats["high"] * scale, color=appearance.color, alpha=0.25, linewidth=0
+    )

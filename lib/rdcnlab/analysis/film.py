@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run as an animated picture: where its flows are, their rates and windows, and the queues, as time goes.
+"""A run as an animated picture: links, rates and windows of its flows, and the queues, over time.
 
 Every frame shows the run's tables up to one instant and nothing else. Each point is a mean over one step of the film,
 or the value at its end.
@@ -60,7 +60,7 @@ class Scenes:
 
 
 def scenes(run: Run) -> Scenes:
-    """Return what a film shows of a run.
+    """Compute the numbers of a film of a run.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def scenes(run: Run) -> Scenes:
         raise InputError.of("links", ", ".join(links), f"flows that use at most {MOST_LINKS} links in a film")
     throughput = run.table("throughput").to_pandas().assign(run=0)
     rates = tables.rates(throughput, scenario.probes.bin, step, receiver=True)
-    rate = {flow: _first(count, rates.loc[rates["flow"] == flow, "rate_bps"]) for flow in flows}
+    rate = {flow: _padded(count, rates.loc[rates["flow"] == flow, "rate_bps"]) for flow in flows}
     tcp = run.table("tcp").to_pandas()
     window = {}
     for flow in flows:
@@ -105,10 +105,10 @@ def _end_ns(run: Run) -> int:
     return (int(bins.max()) + 1) * run.scenario.probes.bin if len(bins) else run.scenario.probes.bin
 
 
-def _first(count: int, values: Any) -> Floats:
+def _padded(count: int, values: Any) -> Floats:
     """Return the first values; a flow that has ended has none, and its rate is zero."""
-    found = np.asarray(values, dtype=np.float64)[:count]
-    return np.pad(found, (0, count - len(found)))
+    head = np.asarray(values, dtype=np.float64)[:count]
+    return np.pad(head, (0, count - len(head)))
 
 
 def _queue(run: Run, link: str, step: int, count: int) -> Floats:
@@ -136,8 +136,7 @@ def film(run: Run) -> bytes:
     RunError
         A table was not shipped.
     """
-    shown = scenes(run)
-    pictures = list(_frames(shown))
+    pictures = list(_frames(scenes(run)))
     buffer = io.BytesIO()
     durations = [FRAME_MS] * (len(pictures) - 1) + [LAST_MS]
     # programs that show no animation show the default image, which is the last frame: it has everything
@@ -154,12 +153,12 @@ def film(run: Run) -> bytes:
     return buffer.getvalue()
 
 
-def _frames(shown: Scenes) -> Iterator[Image.Image]:
+def _frames(scenes: Scenes) -> Iterator[Image.Image]:
     """Yield the frames, all with the colours of the last one, which shows everything."""
     with figures.style():
-        stage = _Stage(shown)
-        last = stage.frame(len(shown.t_s) - 1).quantize(COLORS, dither=Image.Dither.NONE)
-        for number in range(len(shown.t_s) - 1):
+        stage = _Stage(scenes)
+        last = stage.frame(len(scenes.t_s) - 1).quantize(COLORS, dither=Image.Dither.NONE)
+        for number in range(len(scenes.t_s) - 1):
             yield stage.frame(number).quantize(palette=last, dither=Image.Dither.NONE)
         yield last
 
@@ -167,22 +166,22 @@ def _frames(shown: Scenes) -> Iterator[Image.Image]:
 class _Stage:
     """The figure of a film, whose artists change from frame to frame."""
 
-    def __init__(self, shown: Scenes) -> None:
-        self.shown = shown
+    def __init__(self, scenes: Scenes) -> None:
+        self.scenes = scenes
         self.figure = Figure(figsize=SIZE, dpi=DPI, layout="constrained")
         self.canvas = FigureCanvasAgg(self.figure)
-        self.looks = figures.looks(dict.fromkeys(map(tables.role, shown.place)))
+        self.looks = figures.looks(dict.fromkeys(map(tables.role, scenes.place)))
         panels = self.figure.subplots(4, 1, sharex=True, height_ratios=[1.0, 1.3, 1.3, 1.3])
-        self.t_ms = shown.t_s * 1e3
+        self.t_ms = scenes.t_s * 1e3
         # begin and end of each step
         self.edges_ms = np.stack([np.append(0, self.t_ms[:-1]), self.t_ms], axis=1).ravel()
-        where, rate, window, queue = panels
-        self._lanes(where)
-        rate_curves = self._curves(rate, shown.rate_bps, 1e-9, "goodput\n[Gb/s]")
-        rate.legend(loc="lower right", ncols=len(shown.rate_bps), fontsize=7)
+        lanes, rate, window, queue = panels
+        self._lanes(lanes)
+        rate_curves = self._curves(rate, scenes.rate_bps, 1e-9, "goodput\n[Gb/s]")
+        rate.legend(loc="lower right", ncols=len(scenes.rate_bps), fontsize=7)
         self.curves = [
             *rate_curves,
-            *self._curves(window, shown.cwnd_B, 1e-6, "window\n[MB]"),
+            *self._curves(window, scenes.cwnd_B, 1e-6, "window\n[MB]"),
             *self._queues(queue),
         ]
         self.cursors = [ax.axvline(0, color="#333333", linewidth=0.8) for ax in panels]
@@ -193,17 +192,17 @@ class _Stage:
 
     def _lanes(self, ax: Axes) -> None:
         """One lane a link, and in it, from left to right, the flows that are on it."""
-        links = list(self.shown.queue_B)
-        flows = list(self.shown.place)
+        links = list(self.scenes.queue_B)
+        flows = list(self.scenes.place)
         self.spans: list[tuple[Any, Floats]] = []
         for row, link in enumerate(links):
             for place, flow in enumerate(flows):
                 # flows have their own height within a lane, so that none hides another
                 y = row + (place + 0.5) / len(flows) - 0.5
-                on = self.shown.place[flow] == link
+                is_on_link = self.scenes.place[flow] == link
                 color = self.looks[tables.role(flow)].color
                 (line,) = ax.plot([], [], color=color, linewidth=20 / len(flows), solid_capstyle="butt")
-                self.spans.append((line, np.repeat(np.where(on, y, np.nan), 2)))
+                self.spans.append((line, np.repeat(np.where(is_on_link, y, np.nan), 2)))
         ax.set(ylim=(len(links) - 0.45, -0.55), yticks=range(len(links)), yticklabels=links, ylabel="flow is\non link")
         ax.tick_params(axis="y", length=0)
         ax.grid(visible=False)
@@ -211,39 +210,39 @@ class _Stage:
             ax.axhline(edge, color=figures.REFERENCE, linewidth=0.4)
 
     def _curves(self, ax: Axes, values: Mapping[str, Floats], scale: float, label: str) -> list[tuple[Any, Floats]]:
-        found = []
-        for flow, each in values.items():
+        curves = []
+        for flow, series in values.items():
             look = self.looks[tables.role(flow)]
             (line,) = ax.plot([], [], color=look.color, label=flow, linewidth=1.4)
-            found.append((line, each * scale))
-        _axis(ax, [each for _, each in found], label)
-        return found
+            curves.append((line, series * scale))
+        _axis(ax, [series for _, series in curves], label)
+        return curves
 
     def _queues(self, ax: Axes) -> list[tuple[Any, Floats]]:
-        found = []
+        curves = []
         styles = ("-", "--", ":", "-.")
-        for link, style in zip(self.shown.queue_B, styles, strict=False):
+        for link, style in zip(self.scenes.queue_B, styles, strict=False):
             (line,) = ax.plot([], [], color="#333333", linestyle=style, label=link, linewidth=1.2)
-            found.append((line, self.shown.queue_B[link] * 1e-6))
-        _axis(ax, [each for _, each in found], "queue\n[MB]", room=1.45)
-        ax.legend(loc="upper right", ncols=len(found), fontsize=7)
-        return found
+            curves.append((line, self.scenes.queue_B[link] * 1e-6))
+        _axis(ax, [series for _, series in curves], "queue\n[MB]", room=1.45)
+        ax.legend(loc="upper right", ncols=len(curves), fontsize=7)
+        return curves
 
     def frame(self, number: int) -> Image.Image:
         """Return the picture at the end of a step."""
-        seen = slice(0, number + 1)
+        steps = slice(0, number + 1)
         for line, values in self.curves:
-            line.set_data(self.t_ms[seen], values[seen])
+            line.set_data(self.t_ms[steps], values[steps])
         for line, values in self.spans:
             line.set_data(self.edges_ms[: 2 * number + 2], values[: 2 * number + 2])
         for cursor in self.cursors:
             cursor.set_xdata([self.t_ms[number]] * 2)
-        now = ", ".join(f"{flow} on {place[number]}" for flow, place in self.shown.place.items())
+        now = ", ".join(f"{flow} on {place[number]}" for flow, place in self.scenes.place.items())
         self.title.set_text(f"{self.t_ms[number]:5.0f} ms: {now}")
         self.canvas.draw()  # type: ignore[no-untyped-call]
         return Image.fromarray(np.asarray(self.canvas.buffer_rgba())[..., :3])  # type: ignore[no-untyped-call]
 
 
 def _axis(ax: Axes, values: Sequence[Floats], label: str, *, room: float = 1.15) -> None:
-    top = max((float(np.nanmax(each)) for each in values if np.isfinite(each).any()), default=1.0)
+    top = max((float(np.nanmax(series)) for series in values if np.isfinite(series).any()), default=1.0)
     ax.set(ylabel=label, ylim=(0, top * room or 1.0))

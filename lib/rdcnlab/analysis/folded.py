@@ -68,8 +68,8 @@ def goodput_of_runs(cases: Iterable[Case]) -> pd.DataFrame:
     present = list(cases)
     flows = {case.name: len(case.scenario.flows) for case in present}
     seeds = {case.name: dict(enumerate(run.scenario.seed for run in case.runs)) for case in present}
-    found = {name: rates(line, flows[name]) for name, line in sequences(present).items()}
-    parts = [of.assign(case=name, seed=of["run"].map(seeds[name])) for name, of in found.items()]
+    rates_by_case = {name: rates(line, flows[name]) for name, line in sequences(present).items()}
+    parts = [rows.assign(case=name, seed=rows["run"].map(seeds[name])) for name, rows in rates_by_case.items()]
     return pd.concat([pd.DataFrame({"case": [], "seed": [], "gbps": []}), *parts])
 
 
@@ -119,10 +119,10 @@ def waiting_of_runs(
     lengths: dict[str, pd.DataFrame], scenario: Scenario, part_us: tuple[float, float] = (0.0, float("inf"))
 ) -> pd.DataFrame:
     """Return by case and run the mean queue length in each week, or in a part of it: ``case``, ``run``, ``mean``."""
-    parts = [of.assign(case=name) for name, of in lengths.items()]
-    every = pd.concat([pd.DataFrame({"case": [], "run": [], "t_us": [], "mean": []}), *parts])
-    into = into_week(every["t_us"], scenario)
-    chosen = every[(into >= part_us[0]) & (into < part_us[1])]
+    parts = [rows.assign(case=name) for name, rows in lengths.items()]
+    samples = pd.concat([pd.DataFrame({"case": [], "run": [], "t_us": [], "mean": []}), *parts])
+    into = into_week(samples["t_us"], scenario)
+    chosen = samples[(into >= part_us[0]) & (into < part_us[1])]
     return chosen.groupby(["case", "run"])["mean"].mean().reset_index()
 
 
@@ -173,20 +173,22 @@ def _by_day(
     return pd.concat(weeks.per_day(part, spans, range(len(runs)), **options) for part in parts)
 
 
-def quiet_shares(counted: Mapping[str, pd.DataFrame]) -> dict[str, Estimate]:
-    """Return by case the share in % of days without any event; `counted` has what `events_by_day` returns."""
-    shares = {name: of.assign(quiet=of["count"] == 0).groupby("run")["quiet"].mean() for name, of in counted.items()}
+def quiet_shares(counts: Mapping[str, pd.DataFrame]) -> dict[str, Estimate]:
+    """Return by case the share in % of days without any event; `counts` has results of `events_by_day`."""
+    shares = {
+        name: days.assign(quiet=days["count"] == 0).groupby("run")["quiet"].mean() for name, days in counts.items()
+    }
     return {name: (100 * over_seeds(share)).within(0, 100) for name, share in shares.items()}
 
 
 def retransmissions_for_each_loss(cases: Iterable[Case]) -> dict[str, float]:
-    """Return by case how many packets are sent again for each packet that a queue drops; NaN without a drop."""
-    found = {}
+    """Return by case the number of retransmissions for each packet that a queue drops; NaN without a drop."""
+    ratios = {}
     for name, runs, _ in cases:
         events = runs.events["event"]
         lost = int(events.str.startswith("drop").sum())
-        found[name] = int((events == "retransmit").sum()) / lost if lost else float("nan")
-    return found
+        ratios[name] = int((events == "retransmit").sum()) / lost if lost else float("nan")
+    return ratios
 
 
 def plot_sequences(lines: dict[str, pd.DataFrame], scenario: Scenario, packet: str, circuit: str) -> Figure:
@@ -195,12 +197,12 @@ def plot_sequences(lines: dict[str, pd.DataFrame], scenario: Scenario, packet: s
     The days of the circuit are shaded.
     """
     flows = len(scenario.flows)
-    at = np.arange(0, (scenario.probes.fold or 0) + 1, scenario.probes.bin, dtype=float)
+    t_us = np.arange(0, (scenario.probes.fold or 0) + 1, scenario.probes.bin, dtype=float)
     with figures.single(6.4, 3.4, columns=4) as (figure, ax):
         bounds: Sequence[tuple[str | None, str, str]] = ((None, "optimal", "-"), (packet, f"{packet} only", ":"))
         for only, label, style in bounds:
-            y = weeks.carried(scenario, at, only=only) / flows / 1e6
-            ax.plot(at / 1e3, y, color=figures.REFERENCE, linestyle=style, label=label, linewidth=0.9)
+            y = weeks.carried(scenario, t_us, only=only) / flows / 1e6
+            ax.plot(t_us / 1e3, y, color=figures.REFERENCE, linestyle=style, label=label, linewidth=0.9)
         for name, graph in lines.items():
             figures.band(ax, tables.mean_ci(graph, ["t_us"], "bytes"), "t_us", name, scale=1e-6)
         figures.shade(ax, weeks.spans_us(scenario, circuit))
@@ -211,8 +213,8 @@ def plot_sequences(lines: dict[str, pd.DataFrame], scenario: Scenario, packet: s
 def plot_queues(lengths: dict[str, pd.DataFrame], scenario: Scenario, circuit: str) -> Figure:
     """Draw the lengths of queues and their limit. The days of the circuit are shaded."""
     with figures.single(6.4, 3.0, columns=4) as (figure, ax):
-        for name, of in lengths.items():
-            figures.band(ax, tables.mean_ci(of, ["t_us"], "mean"), "t_us", name)
+        for name, rows in lengths.items():
+            figures.band(ax, tables.mean_ci(rows, ["t_us"], "mean"), "t_us", name)
         room = limit(scenario)
         if room:
             figures.reference(ax, room, "limit")

@@ -52,24 +52,25 @@ def one_fits(runs: Runs, stated: Mapping[tuple[str, int], float]) -> Measured:
         if each stated mean may take the average that fits it best. The note has all means.
     """
     rates = {average: tables.with_seeds(of_groups(runs, average), runs.scenarios) for average in _AVERAGES}
-    both = pd.concat([of.assign(average=average) for average, of in rates.items()])
+    throughputs = pd.concat([rows.assign(average=average) for average, rows in rates.items()])
 
-    def deviations(of: pd.DataFrame) -> pd.DataFrame:
-        mean = of.groupby(["average", "group", "period_ms"])["gbps"].mean()
+    def deviations(part: pd.DataFrame) -> pd.DataFrame:
+        mean = part.groupby(["average", "group", "period_ms"])["gbps"].mean()
         rows = {
-            key: {each: 100 * abs(mean[each, *key] / value - 1) for each in _AVERAGES} for key, value in stated.items()
+            key: {average: 100 * abs(mean[average, *key] / value - 1) for average in _AVERAGES}
+            for key, value in stated.items()
         }
         return pd.DataFrame(rows).T
 
-    largest = deviations(both).max()
+    largest = deviations(throughputs).max()
     best = min(_AVERAGES, key=lambda average: float(largest[average]))
     cases = {
-        f"by one average ({_AVERAGED[best]})": jackknife(both, lambda of: float(deviations(of)[best].max())),
-        "each by some average": jackknife(both, lambda of: float(deviations(of).min(axis=1).max())),
+        f"by one average ({_AVERAGED[best]})": jackknife(throughputs, lambda part: float(deviations(part)[best].max())),
+        "each by some average": jackknife(throughputs, lambda part: float(deviations(part).min(axis=1).max())),
     }
     listed = [
-        f"{_AVERAGED[average]}: {tables.listed(means(of, ['group', 'period_ms'], 'gbps'), 'Gb/s', '{} at {:g} ms')}"
-        for average, of in rates.items()
+        f"{_AVERAGED[average]}: {tables.listed(means(rows, ['group', 'period_ms'], 'gbps'), 'Gb/s', '{} at {:g} ms')}"
+        for average, rows in rates.items()
     ]
     return Measured(cases, "; ".join(listed))
 
@@ -89,8 +90,8 @@ def changes(runs: Runs, group: str, average: Average = "flow") -> pd.DataFrame:
     table = rates[rates["group"] == group].pivot_table(index="seed", columns="period_ms", values="gbps")
     pairs = itertools.combinations(sorted(table.columns, reverse=True), 2)
     parts = [
-        pd.DataFrame({"step": f"{long:g} to {short:g} ms", "percent": 100 * (table[short] / table[long] - 1)})
-        for long, short in pairs
+        pd.DataFrame({"step": f"{longer:g} to {shorter:g} ms", "percent": 100 * (table[shorter] / table[longer] - 1)})
+        for longer, shorter in pairs
     ]
     return means(pd.concat(parts), "step", "percent")
 

@@ -23,7 +23,7 @@ def draw(
     Parameters
     ----------
     ax : Axes
-        Where to draw.
+        Axes to draw on.
     table : DataFrame
         Values by row and column; NaN is left out. The names of both indices are the labels of the axes.
     norm : Normalize
@@ -35,9 +35,9 @@ def draw(
     map_ : str
         Name of the colour map.
     """
-    written = table.map(lambda value: "" if math.isnan(value) else text(value))
+    annotations = table.map(lambda value: "" if math.isnan(value) else text(value))
     sns.heatmap(
-        table, ax=ax, norm=norm, cmap=map_, annot=written, fmt="", annot_kws={"size": 6}, linewidths=0.3,
+        table, ax=ax, norm=norm, cmap=map_, annot=annotations, fmt="", annot_kws={"size": 6}, linewidths=0.3,
         cbar_kws={"label": label},
     )  # fmt: skip
     ax.set_title(title)
@@ -45,29 +45,29 @@ def draw(
     ax.grid(visible=False)
 
 
-def along(frame: pd.DataFrame, by: str, over: str, value: str, *, least: float) -> dict[float, Estimate]:
+def along(frame: pd.DataFrame, group: str, column: str, value: str, *, least: float) -> dict[float, Estimate]:
     """Return Spearman's coefficient of a value over one threshold, for each value of the other one.
 
     Parameters
     ----------
     frame : DataFrame
         One row for each run, with ``seed``.
-    by : str
+    group : str
         Column that distinguishes the rows (or columns) of the map.
-    over, value : str
-        The columns that are compared.
+    column, value : str
+        The columns to correlate.
     least : float
-        A row in which the value does not differ by so much has no coefficient, and is left out: it is the same
-        everywhere but for the error of runs.
+        Smallest range of the means in a row. A row with a smaller range is left out: its means differ only by the
+        errors of runs.
     """
 
     def coefficient(part: pd.DataFrame) -> float:
-        mean = part.groupby(over)[value].mean()
+        mean = part.groupby(column)[value].mean()
         return tables.spearman(mean.index, mean)
 
-    found = {}
-    for at, part in frame.groupby(by):
-        means = part.groupby(over)[value].mean()
+    coefficients = {}
+    for key, part in frame.groupby(group):
+        means = part.groupby(column)[value].mean()
         if len(means) > 2 and means.max() - means.min() >= least:
-            found[float(str(at))] = jackknife(part, coefficient).within(-1, 1)
-    return found
+            coefficients[float(str(key))] = jackknife(part, coefficient).within(-1, 1)
+    return coefficients

@@ -53,9 +53,9 @@ class Estimate(float):
 
     def __new__(cls, value: float, low: float = math.nan, high: float = math.nan) -> Self:
         """Make a number with an interval, or without one."""
-        made = super().__new__(cls, value)
-        made.low, made.high = float(low), float(high)
-        return made
+        estimate = super().__new__(cls, value)
+        estimate.low, estimate.high = float(low), float(high)
+        return estimate
 
     def __reduce__(self) -> tuple[type[Estimate], tuple[float, float, float]]:
         return Estimate, (float(self), self.low, self.high)
@@ -119,24 +119,24 @@ def _spanned(
     return Estimate(value, math.nan, math.nan) if any(map(math.isnan, ends)) else Estimate(value, min(ends), max(ends))
 
 
-def _ratio(above: float, below: float) -> Estimate:
-    low, high = _ends(below)
-    value = float(above) / float(below) if float(below) else math.nan
+def _ratio(numerator: float, denominator: float) -> Estimate:
+    low, high = _ends(denominator)
+    value = float(numerator) / float(denominator) if float(denominator) else math.nan
     if low <= 0 <= high:
         return Estimate(value, -math.inf, math.inf)
-    return _spanned(value, _ends(above), (low, high), lambda a, b: a / b)
+    return _spanned(value, _ends(numerator), (low, high), lambda a, b: a / b)
 
 
 def least(numbers: Iterable[float]) -> Estimate:
     """Return the smallest of some numbers; the ends of its interval are the smallest ends."""
-    known = list(numbers)
-    return Estimate(min(map(float, known)), *(min(ends) for ends in zip(*map(_ends, known), strict=True)))
+    values = list(numbers)
+    return Estimate(min(map(float, values)), *(min(ends) for ends in zip(*map(_ends, values), strict=True)))
 
 
 def greatest(numbers: Iterable[float]) -> Estimate:
     """Return the largest of some numbers; the ends of its interval are the largest ends."""
-    known = list(numbers)
-    return Estimate(max(map(float, known)), *(max(ends) for ends in zip(*map(_ends, known), strict=True)))
+    values = list(numbers)
+    return Estimate(max(map(float, values)), *(max(ends) for ends in zip(*map(_ends, values), strict=True)))
 
 
 def same_sign(first: Estimate, second: Estimate) -> Estimate:
@@ -182,8 +182,8 @@ def estimates(table: pd.DataFrame) -> dict[Any, Estimate]:
 
     A mean of a single run (``n`` is 1) has no interval.
     """
-    alone = table["n"] < 2 if "n" in table else pd.Series(data=False, index=table.index)
-    low, high = table["low"].mask(alone), table["high"].mask(alone)
+    is_single = table["n"] < 2 if "n" in table else pd.Series(data=False, index=table.index)
+    low, high = table["low"].mask(is_single), table["high"].mask(is_single)
     return {name: Estimate(*ends) for name, *ends in zip(table.index, table["mean"], low, high, strict=True)}
 
 
@@ -206,16 +206,16 @@ def jackknives(
     frame: pd.DataFrame, statistics: Callable[[pd.DataFrame], Mapping[Any, float] | pd.Series[Any]], by: str = "seed"
 ) -> dict[Hashable, Estimate]:
     """Compute several statistics by name, as `jackknife` does for one."""
-    whole = dict(statistics(frame).items())
+    full_values = dict(statistics(frame).items())
     seeds = frame[by].to_numpy()
     chosen = np.unique(seeds)
     n = len(chosen)
     if n < 2:
-        return {name: Estimate(value) for name, value in whole.items()}
+        return {name: Estimate(value) for name, value in full_values.items()}
     without = [dict(statistics(frame[seeds != seed]).items()) for seed in chosen]
-    found = {}
-    for name, value in whole.items():
-        others = np.array([part.get(name, math.nan) for part in without], dtype=float)
-        half = float(half_width((n * value - (n - 1) * others).std(ddof=1), n))
-        found[name] = Estimate(value, value - half, value + half)
-    return found
+    results = {}
+    for name, value in full_values.items():
+        reduced = np.array([part.get(name, math.nan) for part in without], dtype=float)
+        half = float(half_width((n * value - (n - 1) * reduced).std(ddof=1), n))
+        results[name] = Estimate(value, value - half, value + half)
+    return results

@@ -86,8 +86,8 @@ def marks_a_meeting(runs: Runs) -> Measured:
     # while both flows run, they meet once in two periods; in the first slot they are on different links
     meetings = tables.completion(runs.flows)
     meetings["times"] = (1000 * meetings["both_s"] / (2 * meetings["period_ms"])).round()
-    seen = runs.scenarios[["run", "switch.ecn_threshold", "period_ms"]].merge(meetings[["run", "times"]], on="run")
-    return Measured.by_case(soon / seen.groupby(soon.index.names)["times"].sum() / 1000, _POINT)
+    settings = runs.scenarios[["run", "switch.ecn_threshold", "period_ms"]].merge(meetings[["run", "times"]], on="run")
+    return Measured.by_case(soon / settings.groupby(soon.index.names)["times"].sum() / 1000, _POINT)
 
 
 def retransmissions_by_threshold(runs: Runs) -> Measured:
@@ -99,8 +99,8 @@ def marked_by_threshold(runs: Runs) -> Measured:
     """Measure the share of marked packets, in %, by threshold; the note has the time at which the last flow ended."""
     rows = counted(runs)
     flows = runs.flows.merge(rows[["run", "threshold_kB"]], on="run")
-    took = flows.groupby(["threshold_kB", "run"])["end_s"].max().reset_index()
-    listed = tables.listed(means(took, "threshold_kB", "end_s"), "s", _THRESHOLD)
+    end_times = flows.groupby(["threshold_kB", "run"])["end_s"].max().reset_index()
+    listed = tables.listed(means(end_times, "threshold_kB", "end_s"), "s", _THRESHOLD)
     return Measured.by_case(
         rows.groupby("threshold_kB")["marked"].mean(), _THRESHOLD, f"the last flow ended at {listed}"
     )

@@ -60,9 +60,9 @@ class Measured:
 
     def text(self, unit: str) -> str:
         """Return the numbers in words, with their intervals."""
-        after = f" {unit}" if unit else ""
+        suffix = f" {unit}" if unit else ""
         listed = ", ".join(
-            f"{case}: {_words(value, after)}" if case else _words(value, after) for case, value in self.cases.items()
+            f"{case}: {_words(value, suffix)}" if case else _words(value, suffix) for case, value in self.cases.items()
         )
         return "; ".join(part for part in (listed, self.note) if part)
 
@@ -71,9 +71,9 @@ def _number(value: float) -> float:
     return value if isinstance(value, Estimate) else float(value)
 
 
-def _words(value: float, after: str) -> str:
+def _words(value: float, suffix: str) -> str:
     ends = f" ({value.low:.4g} to {value.high:.4g})" if isinstance(value, Estimate) and value.known else ""
-    return f"{value:.4g}{after}{ends}"
+    return f"{value:.4g}{suffix}{ends}"
 
 
 def means(frame: pd.DataFrame, by: str | Sequence[str], value: str) -> pd.DataFrame:
@@ -88,22 +88,22 @@ def means_of_seeds(frame: pd.DataFrame, by: str, value: str) -> pd.DataFrame:
     return means(frame.groupby([by, "seed"], observed=True)[value].mean().reset_index(), by, value)
 
 
-def trend(frame: pd.DataFrame, over: str, value: str) -> Estimate:
+def trend(frame: pd.DataFrame, x: str, value: str) -> Estimate:
     """Return Spearman's coefficient of the mean of a column over another column; `frame` has a column ``seed``."""
 
     def coefficient(part: pd.DataFrame) -> float:
-        mean = part.groupby(over)[value].mean()
+        mean = part.groupby(x)[value].mean()
         return tables.spearman(mean.index, mean)
 
     return jackknife(frame, coefficient).within(-1, 1)
 
 
-def percent_above(stats: pd.DataFrame, more: str, less: str) -> Measured:
+def percent_above(stats: pd.DataFrame, higher: str, lower: str) -> Measured:
     """Measure by how many % the mean of one case is above the mean of another; not run if one is missing."""
     mean = estimates(stats)
-    if not {more, less} <= set(mean):
+    if not {higher, lower} <= set(mean):
         return Measured()
-    return Measured.one(100 * (mean[more] / mean[less] - 1), tables.listed(stats))
+    return Measured.one(100 * (mean[higher] / mean[lower] - 1), tables.listed(stats))
 
 
 def distance_above(greater: pd.DataFrame, lesser: pd.DataFrame) -> Measured:

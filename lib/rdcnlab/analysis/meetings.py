@@ -21,8 +21,8 @@ def meetings(runs: Runs) -> pd.DataFrame:
         scenario, until_ns = runs[run].scenario, until_s * 1e9
         slots, _, phase = scenario.timetable(next(flow for flow in scenario.flows if flow.name == "migrated"))
         lengths = [slot.duration for slot in slots] * (int(until_ns // sum(slot.duration for slot in slots)) + 1)
-        at = phase + np.cumsum([0, *lengths], dtype=np.int64)
-        begins, ends = at[:-1], at[1:]
+        edges = phase + np.cumsum([0, *lengths], dtype=np.int64)
+        begins, ends = edges[:-1], edges[1:]
         chosen = tables.together(scenario, "main", "migrated", begins) & (ends <= until_ns)
         links = tables.targets(scenario, "main", begins[chosen])
         parts.append(pd.DataFrame({"run": run, "link": links, "begin_ns": begins[chosen], "end_ns": ends[chosen]}))
@@ -32,7 +32,7 @@ def meetings(runs: Runs) -> pd.DataFrame:
 def with_drops(runs: Runs) -> pd.DataFrame:
     """Return by run the share of meetings, in %, in which the shared link drops a packet: ``run``, ``percent``."""
     drops = runs.queues[runs.queues["drops"] > 0]
-    widths = {run: each.scenario.probes.bin for run, each in enumerate(runs)}
+    widths = {number: run.scenario.probes.bin for number, run in enumerate(runs)}
     t_ns = drops["bin"].to_numpy() * drops["run"].map(widths).to_numpy()
     return _shares(meetings(runs), drops.assign(t_ns=t_ns), 0)
 
@@ -46,13 +46,13 @@ def with_falls(runs: Runs, falls: pd.DataFrame) -> pd.DataFrame:
     return _shares(meetings(runs), falls, windows.NOTICE_NS)
 
 
-def _shares(met: pd.DataFrame, seen: pd.DataFrame, after_ns: int) -> pd.DataFrame:
-    """Return by run the share of meetings in which something is seen, on the meeting's link if it has a link."""
-    of_runs = dict(list(seen.groupby("run")))
+def _shares(meetings: pd.DataFrame, observations: pd.DataFrame, after_ns: int) -> pd.DataFrame:
+    """Return by run the share of meetings, in %, with an observation, on the meeting's link if it has a link."""
+    of_runs = dict(list(observations.groupby("run")))
     hit = []
-    for run, link, begin, end in met.itertuples(index=False):
-        of = of_runs.get(run, seen[:0])
-        here = of["link"].to_numpy() == link if "link" in of else True
-        t_ns = of["t_ns"].to_numpy()
-        hit.append(bool(np.any(here & (t_ns >= begin) & (t_ns < end + after_ns))))
-    return (100 * pd.Series(hit, dtype=float).groupby(met["run"]).mean()).rename("percent").reset_index()
+    for run, link, begin, end in meetings.itertuples(index=False):
+        of_run = of_runs.get(run, observations[:0])
+        on_link = of_run["link"].to_numpy() == link if "link" in of_run else True
+        t_ns = of_run["t_ns"].to_numpy()
+        hit.append(bool(np.any(on_link & (t_ns >= begin) & (t_ns < end + after_ns))))
+    return (100 * pd.Series(hit, dtype=float).groupby(meetings["run"]).mean()).rename("percent").reset_index()

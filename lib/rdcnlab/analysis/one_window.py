@@ -8,7 +8,8 @@ trip of a slot is that of its link and of the link that ACKs take meanwhile, whi
     window       = rate x RTT of the network of most of the week + its queue
     rate of slot = min(rate of its link, window / RTT of the slot)
 
-Nothing is fitted. Left out are the saw-tooth below the full window, and growth during the days of the circuit.
+No parameter is fitted. The model leaves out the saw-tooth below the full window, and growth during the days of the
+circuit.
 """
 
 from __future__ import annotations
@@ -29,20 +30,20 @@ def goodput_gbps(scenario: Scenario) -> float:
     scenario : Scenario
         Scenario whose flows all follow the schedule of the first one, there and back. Its queue has a limit in packets.
     """
-    network, there = scenario.network, weeks.schedule(scenario)
-    queue, frame = there.queue, 8 * (network.mtu + network.overhead)
+    network, schedule = scenario.network, weeks.schedule(scenario)
+    queue, frame = schedule.queue, 8 * (network.mtu + network.overhead)
     if queue is None or queue.packets is None:
-        raise ValueError(f"the queue of the schedule {there.name} has no limit in packets")
+        raise ValueError(f"the queue of the schedule {schedule.name} has no limit in packets")
     rates = {link.name: link.rate / 1e9 for link in network.links}
     spent: dict[str, int] = {}
-    for slot in there.slots:
+    for slot in schedule.slots:
         if slot.link != DARK:
             spent[slot.link] = spent.get(slot.link, 0) + slot.duration
     rtts = rtts_ns(scenario)
     usual = max(spent, key=lambda link: spent[link])
     window = rates[usual] * rtts[usual] + queue.packets * frame
     carried = sum(time * min(rates[link], window / rtts[link]) for link, time in spent.items())
-    return carried / there.cycle * 8 * (network.mtu - TCP_HEADERS) / frame
+    return carried / schedule.cycle * 8 * (network.mtu - TCP_HEADERS) / frame
 
 
 def rtts_ns(scenario: Scenario) -> dict[str, float]:
@@ -51,17 +52,19 @@ def rtts_ns(scenario: Scenario) -> dict[str, float]:
     While the ACKs' own network is dark they wait; this time is left out.
     """
     flow, network = scenario.flows[0], scenario.network
-    there, back = weeks.schedule(scenario), weeks.schedule(scenario, str(flow.back))
-    if there.cycle != back.cycle:
-        raise ValueError(f"the schedules {there.name} and {back.name} have weeks of different lengths")
-    edges = np.unique(np.concatenate([_ends(there), _ends(back)]))
-    found: dict[str, list[tuple[float, float]]] = {}
+    forward, backward = weeks.schedule(scenario), weeks.schedule(scenario, str(flow.back))
+    if forward.cycle != backward.cycle:
+        raise ValueError(f"the schedules {forward.name} and {backward.name} have weeks of different lengths")
+    edges = np.unique(np.concatenate([_ends(forward), _ends(backward)]))
+    rtts: dict[str, list[tuple[float, float]]] = {}
     for begin, end in zip([0, *edges[:-1]], edges, strict=True):
-        link, link_back = (_link(each, (begin + end) / 2) for each in (there, back))
+        link, link_back = (_link(schedule, (begin + end) / 2) for schedule in (forward, backward))
         if DARK not in (link, link_back):
             rtt = network.rtt_ns(flow.src, flow.dst, network.mtu, TCP_HEADERS, link=link, link_back=link_back)
-            found.setdefault(link, []).append((rtt, end - begin))
-    return {link: sum(rtt * time for rtt, time in of) / sum(time for _, time in of) for link, of in found.items()}
+            rtts.setdefault(link, []).append((rtt, end - begin))
+    return {
+        link: sum(rtt * time for rtt, time in pairs) / sum(time for _, time in pairs) for link, pairs in rtts.items()
+    }
 
 
 def _ends(schedule: Schedule) -> npt.NDArray[np.int64]:

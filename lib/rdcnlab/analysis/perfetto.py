@@ -53,7 +53,7 @@ def trace(run: Run) -> dict[str, Any]:
     bin_us = run.scenario.probes.bin / 1e3
     folded = " (folded)" if run.scenario.probes.fold is not None else ""
     end_us = _end_us(run, events, tcp, bins, bin_us)
-    found = [
+    trace_events = [
         *({"ph": "M", "name": "process_name", "pid": pid, "args": {"name": name}} for pid, name in _GROUPS.items()),
         *_slots(events[events["event"] == "slot"], end_us),
         *_windows(tcp),
@@ -62,14 +62,14 @@ def trace(run: Run) -> dict[str, Any]:
         *_instants(events[events["event"].isin(_INSTANTS)]),
     ]
     return {
-        "traceEvents": found,
+        "traceEvents": trace_events,
         "displayTimeUnit": "ns",
         "otherData": {"run": run.id, "scenario": run.scenario.hash, "seed": str(run.scenario.seed)},
     }
 
 
 def _end_us(run: Run, events: pd.DataFrame, tcp: pd.DataFrame, bins: dict[str, pd.DataFrame], bin_us: float) -> float:
-    """Return when the run ended: at its last observation."""
+    """Return the end of the run in us: the time of its last observation."""
     flows = run.table("flows").to_pandas()
     ends = [events["t_ns"].max() / 1e3, tcp["t_ns"].max() / 1e3, flows["end_s"].max() * 1e6]
     ends += [(table["bin"].max() + 1) * bin_us for table in bins.values()]
@@ -96,14 +96,14 @@ def _windows(tcp: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def _queues(queues: pd.DataFrame, bin_us: float, folded: str) -> Iterator[dict[str, Any]]:
-    for link, place, mean, most in _with_gaps(queues, "link", ["mean_B", "max_B"]):
-        numbers = {"mean [B]": float(mean), "most [B]": int(most)}
+    for link, place, mean, largest in _with_gaps(queues, "link", ["mean_B", "max_B"]):
+        numbers = {"mean [B]": float(mean), "most [B]": int(largest)}
         yield {"ph": "C", "name": f"queue of {link}{folded}", "pid": _QUEUES, "ts": place * bin_us, "args": numbers}
 
 
 def _rates(throughput: pd.DataFrame, bin_us: float, folded: str) -> Iterator[dict[str, Any]]:
-    named = throughput.assign(name=throughput["flow"].astype(str) + " at " + throughput["where"].astype(str))
-    for name, place, count in _with_gaps(named, "name", ["bytes"]):
+    rows = throughput.assign(name=throughput["flow"].astype(str) + " at " + throughput["where"].astype(str))
+    for name, place, count in _with_gaps(rows, "name", ["bytes"]):
         rate = {"Gb/s": float(count) * 8e-3 / bin_us}
         yield {"ph": "C", "name": f"{name}{folded}", "pid": _RATES, "ts": place * bin_us, "args": rate}
 
@@ -116,9 +116,9 @@ def _with_gaps(table: pd.DataFrame, name: str, columns: list[str]) -> Iterator[t
     for key, rows in table.groupby(name, sort=True):
         places = rows["bin"].to_numpy()
         following = [*places[1:], -1]
-        for place, after, *numbers in zip(places, following, *(rows[column] for column in columns), strict=True):
+        for place, next_bin, *numbers in zip(places, following, *(rows[column] for column in columns), strict=True):
             yield (key, float(place), *numbers)
-            if after != place + 1:
+            if next_bin != place + 1:
                 yield (key, float(place + 1), *([0] * len(columns)))
 
 
@@ -126,9 +126,9 @@ def _instants(events: pd.DataFrame) -> Iterator[dict[str, Any]]:
     for thread, (flow, of_flow) in enumerate(events.groupby("flow", sort=True), start=1):
         yield _thread(_EVENTS, thread, str(flow))
         for t_ns, event, link, value in of_flow[["t_ns", "event", "link", "value"]].itertuples(index=False):
-            about = {"link": None if pd.isna(link) else str(link), "value": int(value)}
-            at = {"pid": _EVENTS, "tid": thread, "ts": t_ns / 1e3}
-            yield {"ph": "i", "name": str(event), "s": "t", **at, "args": about}
+            details = {"link": None if pd.isna(link) else str(link), "value": int(value)}
+            track = {"pid": _EVENTS, "tid": thread, "ts": t_ns / 1e3}
+            yield {"ph": "i", "name": str(event), "s": "t", **track, "args": details}
 
 
 def _thread(group: int, thread: int, name: str) -> dict[str, Any]:

@@ -34,7 +34,7 @@ def waiting_share(times_s: Floats, begin_s: float, end_s: float, gap_s: float) -
     begin_s, end_s : float
         The span.
     gap_s : float
-        A gap between two packets counts as waiting if it is longer than this, and all of it then.
+        A gap between two packets counts as waiting, in full, if it is longer than this.
     """
     inside = times_s[(times_s > begin_s) & (times_s < end_s)]
     gaps = np.diff(np.concatenate(([begin_s], inside, [end_s])))
@@ -56,6 +56,6 @@ def nearest_second(tcp: pd.DataFrame, window: float, from_s: float, until_s: flo
     second = np.floor(tcp["t_ns"].to_numpy(dtype=float) / 1e9)
     means = tcp.groupby(second)["cwnd"].mean()
     begins, values = means.index.to_numpy(dtype=float), means.to_numpy(dtype=float)
-    whole = (begins >= from_s) & (begins + 1 <= until_s)
-    place = int(np.argmin(np.abs(values[whole] - window)))
-    return float(begins[whole][place]), float(values[whole][place])
+    inside = (begins >= from_s) & (begins + 1 <= until_s)
+    place = int(np.argmin(np.abs(values[inside] - window)))
+    return float(begins[inside][place]), float(values[inside][place])

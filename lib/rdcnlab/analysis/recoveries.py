@@ -20,8 +20,8 @@ Floats = npt.NDArray[np.float64]
 
 #: A reduction takes away at least this share of the window.
 LEAST = 0.05
-#: A window is restored, or has recovered, if it reaches this share of its former size. Linux restores it exactly; what
-#: is allowed for is the last ACK before the reduction.
+#: A window is restored, or has recovered, if it reaches this share of its former size. Linux restores it exactly; the
+#: tolerance is for the last ACK before the reduction.
 RESTORED = 0.98
 
 
@@ -51,26 +51,26 @@ def reductions(t_s: Floats, window: Floats, gap_s: float) -> pd.DataFrame:
     if not fallen.size:
         return pd.DataFrame({name: [] for name in columns})
     risen = np.concatenate(([0.0], np.cumsum(np.maximum(steps, 0))))
-    apart = (np.diff(t_s[fallen]) > gap_s) | (np.diff(risen[fallen]) > LEAST * window[fallen[:-1]])
-    first = fallen[np.concatenate(([True], apart))]
-    last = fallen[np.concatenate((apart, [True]))]
+    is_new = (np.diff(t_s[fallen]) > gap_s) | (np.diff(risen[fallen]) > LEAST * window[fallen[:-1]])
+    first = fallen[np.concatenate(([True], is_new))]
+    last = fallen[np.concatenate((is_new, [True]))]
     before = window[first - 1]
     after = np.array([window[a : b + 1].min() for a, b in zip(first, last, strict=True)])
     deep = after <= (1 - LEAST) * before
     first, last, before, after = first[deep], last[deep], before[deep], after[deep]
     ends = np.append(first, len(window))[1:]
-    rows = [_row(t_s, window, steps, *each) for each in zip(first, last, before, after, ends, strict=True)]
+    rows = [_row(t_s, window, steps, *reduction) for reduction in zip(first, last, before, after, ends, strict=True)]
     return pd.DataFrame(rows, columns=columns)
 
 
 def _row(
     t_s: Floats, window: Floats, steps: Floats, first: int, last: int, before: float, after: float, end: int
 ) -> tuple[float, float, float, float, float, float, bool]:
-    back = np.flatnonzero(window[last:] >= RESTORED * before)
-    recovered = float(t_s[last + back[0]] - t_s[first]) if back.size else float("nan")
+    restored = np.flatnonzero(window[last:] >= RESTORED * before)
+    recovered = float(t_s[last + restored[0]] - t_s[first]) if restored.size else float("nan")
     # more than growth: one ACK gives back at least half of what was taken away, before anything else is taken away
-    soon = bool(back.size) and 0 < back[0] < end - last
-    undone = soon and bool(steps[last + back[0] - 1] >= (before - after) / 2)
+    soon = bool(restored.size) and 0 < restored[0] < end - last
+    undone = soon and bool(steps[last + restored[0] - 1] >= (before - after) / 2)
     step = float(-steps[first - 1 : last].min())
     return float(t_s[first]), float(t_s[last]), float(before), float(after), step, recovered, undone
 
@@ -89,11 +89,11 @@ def of_runs(runs: Runs, from_s: float = 0.0) -> pd.DataFrame:
     for (run, flow), of_flow in tables.groups(runs.tcp, ["run", "flow"]):
         t_s, window = of_flow["t_ns"].to_numpy(dtype=float) / 1e9, of_flow["cwnd"].to_numpy(dtype=float)
         rtt_s = float(of_flow["srtt_us"].median()) / 1e6
-        found = reductions(t_s, window, rtt_s)
-        parts.append(found[found["t_s"] >= from_s].assign(run=run, flow=flow))
+        falls = reductions(t_s, window, rtt_s)
+        parts.append(falls[falls["t_s"] >= from_s].assign(run=run, flow=flow))
     full = [part for part in parts if len(part)] or parts[:1]
-    found = pd.concat(full, ignore_index=True).astype({"run": int, "undone": bool})
-    return found.assign(share=1 - found["after"] / found["before"])
+    falls = pd.concat(full, ignore_index=True).astype({"run": int, "undone": bool})
+    return falls.assign(share=1 - falls["after"] / falls["before"])
 
 
 def between(trace: pd.DataFrame, begin_s: float, end_s: float) -> tuple[Floats, Floats]:
@@ -113,16 +113,16 @@ def offsets(runs: Runs, instants_s: Sequence[float], least: float) -> pd.DataFra
     instants_s : sequence of float
         Instants in s after the flow's start.
     least : float
-        Only reductions of windows that had at least so many segments count.
+        Only reductions of windows that had at least this many segments count.
     """
-    found = of_runs(runs)
-    found = found[found["before"] >= least]
-    found = found.assign(t_s=found["t_s"] - found["run"].map(runs.flows.set_index("run")["start_s"]))
+    falls = of_runs(runs)
+    falls = falls[falls["before"] >= least]
+    falls = falls.assign(t_s=falls["t_s"] - falls["run"].map(runs.flows.set_index("run")["start_s"]))
     rows = []
-    for (run,), of in tables.groups(found, ["run"]):
+    for (run,), of_run in tables.groups(falls, ["run"]):
         for instant in instants_s:
-            apart = of["t_s"].to_numpy(dtype=float) - instant
-            rows.append({"run": run, "instant_s": instant, "offset_s": float(apart[np.abs(apart).argmin()])})
+            distances = of_run["t_s"].to_numpy(dtype=float) - instant
+            rows.append({"run": run, "instant_s": instant, "offset_s": float(distances[np.abs(distances).argmin()])})
     return tables.with_seeds(pd.DataFrame(rows, columns=["run", "instant_s", "offset_s"]), runs.scenarios)
 
 
@@ -152,14 +152,14 @@ class Epoch:
 
 
 def epochs(runs: Runs, least: float) -> list[Epoch]:
-    """Return the times between reductions of windows that had at least so many segments, of runs of one flow."""
-    found = []
-    for (run,), of in tables.groups(of_runs(runs), ["run"]):
-        columns = (of[name].to_numpy(dtype=float) for name in ("t_s", "end_s", "before", "after"))
+    """Return the times between reductions of windows of at least `least` segments, for runs of one flow each."""
+    intervals = []
+    for (run,), of_run in tables.groups(of_runs(runs), ["run"]):
+        columns = (of_run[name].to_numpy(dtype=float) for name in ("t_s", "end_s", "before", "after"))
         begin, end, before, after = columns
-        found += [
+        intervals += [
             Epoch(int(run), begin[n], end[n], begin[n + 1], before[n], after[n], tuple(before[:n]))
             for n in range(len(begin) - 1)
             if before[n] >= least
         ]
-    return found
+    return intervals

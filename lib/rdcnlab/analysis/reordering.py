@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the kernel took for reordering, and which reductions it undid, from its counters (``probes.counters``).
+"""Reordering that the kernel detected, and reductions that it undid, from its counters (``probes.counters``).
 
 Linux counts each kind: a recovery is undone because of time stamps (Eifel, RFC 3522: ``TCPFullUndo``,
 ``TCPPartialUndo``), because of duplicates that the receiver reports (DSACK, RFC 3708: ``TCPDSACKUndo``), or after a
-timeout that was none (``TCPLossUndo``).
+spurious timeout (``TCPLossUndo``).
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ SHOWN = (*UNDONE, "TCPSACKReorder", "TCPTSReorder", "TCPSackRecovery", "TCPFastR
 _PREFIX = "counter "
 
 
-def counters(runs: Runs, wanted: Sequence[str] = SHOWN) -> pd.DataFrame:
+def counters(runs: Runs, selection: Sequence[str] = SHOWN) -> pd.DataFrame:
     """Return the sum of each counter over the hosts of each run; the index is the run, the columns are the counters."""
     events = runs.events
     names = events["event"].astype(str)
     chosen = events[names.str.startswith(_PREFIX)].assign(name=names.str.removeprefix(_PREFIX))
     table = chosen.pivot_table(index="run", columns="name", values="value", aggfunc="sum", observed=True)
-    return table.reindex(index=range(len(runs)), columns=list(wanted)).fillna(0).astype(int)
+    return table.reindex(index=range(len(runs)), columns=list(selection)).fillna(0).astype(int)
 
 
 def undone(runs: Runs) -> pd.DataFrame:

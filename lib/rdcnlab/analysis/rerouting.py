@@ -18,7 +18,7 @@ from rdcnlab.scenario import Scenario
 
 #: Span in s before a move, whose mean rate is the reference; and the span after it, whose mean rate is compared.
 BEFORE_S, AFTER_S = 20.0, 5.0
-#: The aggregate has recovered if it has this share of the rate before, in the mean over a span of so many s.
+#: The aggregate has recovered if it has this share of the rate before, in the mean over a span of this length in s.
 RECOVERED, SMOOTH_S = 0.95, 2.0
 
 
@@ -34,13 +34,13 @@ def moves(scenario: Scenario) -> Iterator[tuple[float, str]]:
     """Yield the time in s, and the link, of each move of the first flow with a timetable before the limit."""
     flow = next(flow for flow in scenario.flows if flow.slots)
     links = [slot.link for slot in flow.slots]
-    at, number = scenario.phase(flow), 0
+    t_ns, number = scenario.phase(flow), 0
     while True:
-        at += flow.slots[number % len(links)].duration
+        t_ns += flow.slots[number % len(links)].duration
         number += 1
-        if at >= scenario.limit:
+        if t_ns >= scenario.limit:
             return
-        yield at / NS_PER_S, links[number % len(links)]
+        yield t_ns / NS_PER_S, links[number % len(links)]
 
 
 def drops(runs: Runs, bin_ns: int = NS_PER_S // 10) -> pd.DataFrame:
@@ -58,9 +58,9 @@ def drops(runs: Runs, bin_ns: int = NS_PER_S // 10) -> pd.DataFrame:
     for (run,), of_run in tables.groups(total, ["run"]):
         scenario = runs[run].scenario
         t_s, mbps = of_run["t_s"].to_numpy(dtype=float), of_run["mbps"].to_numpy(dtype=float)
-        at = [*moves(scenario)]
-        ends = [*(time for time, _ in at[1:]), scenario.limit / NS_PER_S]
-        for (time, link), end in zip(at, ends, strict=True):
+        moments = [*moves(scenario)]
+        ends = [*(time for time, _ in moments[1:]), scenario.limit / NS_PER_S]
+        for (time, link), end in zip(moments, ends, strict=True):
             before = mbps[(t_s >= time - BEFORE_S - 1e-9) & (t_s < time - 1e-9)].mean()
             inside = (t_s >= time - 1e-9) & (t_s < end - 1e-9)
             after = mbps[inside & (t_s < time + AFTER_S - 1e-9)].mean()
@@ -80,37 +80,37 @@ def _recovery(mbps: np.ndarray[Any, np.dtype[np.float64]], bin_s: float, level: 
     return float(reached[0] * bin_s) if reached.size else float("nan")
 
 
-def drops_of_cases(cases: Mapping[Any, Runs], over: str) -> pd.DataFrame:
-    """Return the drops of several cases, with the case in the column `over`; see `drops`.
+def drops_of_cases(cases: Mapping[Any, Runs], column: str) -> pd.DataFrame:
+    """Return the drops of several cases, with the case in the column `column`; see `drops`.
 
     A seed is one observation of a case and a link: moves of one run to the same link are averaged.
     """
-    parts = [drops(runs).assign(**{over: case}) for case, runs in cases.items() if len(runs)]
-    columns = [over, "to", "seed"]
+    parts = [drops(runs).assign(**{column: case}) for case, runs in cases.items() if len(runs)]
+    columns = [column, "to", "seed"]
     return pd.concat(parts).groupby(columns)[["percent", "recovered_s"]].mean().reset_index()
 
 
-def by_link(found: pd.DataFrame, over: str, link: str, value: str = "percent") -> pd.DataFrame:
-    """Return the mean of a column for the moves to one link, with intervals, by case; `found` as `drops_of_cases`."""
-    return means(found[found["to"] == link], over, value)
+def by_link(rows: pd.DataFrame, column: str, link: str, value: str = "percent") -> pd.DataFrame:
+    """Average a column over the moves to one link, with intervals, by case; `rows` comes from `drops_of_cases`."""
+    return means(rows[rows["to"] == link], column, value)
 
 
-def throughput(cases: Mapping[Any, Runs], over: str) -> pd.DataFrame:
-    """Return the mean throughput of each flow, the size divided by the completion time: `over`, ``seed``, ``mbps``.
+def throughput(cases: Mapping[Any, Runs], column: str) -> pd.DataFrame:
+    """Return the mean throughput of each flow, the size divided by the completion time: `column`, ``seed``, ``mbps``.
 
-    A flow that did not finish counts with what it delivered until the limit.
+    A flow that did not finish counts with the bytes that it delivered until the limit.
     """
     parts = []
     for case, runs in cases.items():
         flows = runs.flows
-        limits = flows["run"].map(lambda run, of=runs: of[run].scenario.limit / NS_PER_S)
+        limits = flows["run"].map(lambda run, case_runs=runs: case_runs[run].scenario.limit / NS_PER_S)
         seconds = flows["fct_s"].fillna(limits - flows["start_s"])
         mbps = 8e-6 * flows["received_B"] / seconds
-        parts.append(pd.DataFrame({over: case, "seed": flows["seed"], "mbps": mbps}))
+        parts.append(pd.DataFrame({column: case, "seed": flows["seed"], "mbps": mbps}))
     return pd.concat(parts, ignore_index=True)
 
 
-def ratios(found: pd.DataFrame, baseline: pd.DataFrame, over: str) -> dict[Hashable, Estimate]:
+def ratios(throughputs: pd.DataFrame, baseline: pd.DataFrame, column: str) -> dict[Hashable, Estimate]:
     """Return the mean throughput of each case over that without rerouting, with intervals; see `throughput`."""
-    (reference,) = estimates(means(baseline, over, "mbps")).values()
-    return {case: mean / reference for case, mean in estimates(means(found, over, "mbps")).items()}
+    (reference,) = estimates(means(baseline, column, "mbps")).values()
+    return {case: mean / reference for case, mean in estimates(means(throughputs, column, "mbps")).items()}

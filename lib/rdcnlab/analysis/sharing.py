@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What two groups of flows get of a queue that they share: one row for each run, with errors.
+"""Outcomes of two groups of flows that share a queue: one row for each run, with errors.
 
 The quantities are those of Vargas et al., Sec. 7.2.2: the share of CUBIC in the throughput, packets that the queue
 drops, and its average and maximum length. Each is measured after the run's warm-up; `rdcnlab.analysis.steady` says
@@ -21,10 +21,10 @@ from rdcnlab.scenario import Scenario
 
 #: The link whose queue is shared, and the groups of flows: the beginning of their names.
 LINK, CUBIC, DCTCP = "shared", "c", "d"
-#: What describes a setting, and what is measured of it.
+#: Columns that describe a setting, and columns that are measured.
 SETTINGS = ("rate_gbps", "rtt_ms", "ecn_kB", "min_kB", "max_kB", "probability")
 OUTCOMES = ("share", "drops", "average_kB", "longest_kB")
-#: Drops are those of a run of so many seconds, as in the paper (Sec. 6.2).
+#: Drops are those of a run of this length in s, as in the paper (Sec. 6.2).
 PAPER_S = 120
 #: Largest errors of a run that is long enough: percentage points of the share, kB of the average length, and drops in
 #: 120 s, as a share of them or as a number. A share of 10 % is the least difference that figures 2 and 3 draw.
@@ -76,22 +76,26 @@ def outcome(runs: Runs, number: int) -> dict[str, object]:
     scenario = run.scenario
     bins = series(runs, number)
     width_s = scenario.probes.bin / 1e9
-    # whatever is still warming up decides, and no flow starts after this
-    least = int(np.ceil(scenario.jitter.start / scenario.probes.bin))
-    first = max(least, *(warm_up(bins[name].iloc[least:]) + least for name in ("share", "average_kB")))
-    drops_tolerance = max(FEW_DROPS, DROPS_ERROR * PAPER_S * bins["drops"].iloc[first:].mean() / width_s)
-    share = steady(bins["share"], SHARE_ERROR, start=first)
-    mean = steady(bins["average_kB"], MEAN_ERROR_KB, start=first)
-    rate = steady(bins["drops"] / width_s, drops_tolerance / PAPER_S, start=first)
-    start_drops = float(bins["drops"].iloc[:first].sum())
-    warm_s = first * width_s
+    # the quantity that is steady last decides; no flow starts after the earliest bin
+    earliest = int(np.ceil(scenario.jitter.start / scenario.probes.bin))
+    start = max(earliest, *(warm_up(bins[name].iloc[earliest:]) + earliest for name in ("share", "average_kB")))
+    drops_tolerance = max(FEW_DROPS, DROPS_ERROR * PAPER_S * bins["drops"].iloc[start:].mean() / width_s)
+    share = steady(bins["share"], SHARE_ERROR, start=start)
+    mean = steady(bins["average_kB"], MEAN_ERROR_KB, start=start)
+    rate = steady(bins["drops"] / width_s, drops_tolerance / PAPER_S, start=start)
+    start_drops = float(bins["drops"].iloc[:start].sum())
+    warm_s = start * width_s
     drops, drops_error = start_drops + rate.mean * (PAPER_S - warm_s), rate.error * (PAPER_S - warm_s)
     if share.mean < STARVED:
         drops, drops_error = starved(bins["drops"].to_numpy(float), width_s)
         wide = drops_error > max(FEW_DROPS, DROPS_ERROR * drops)
         rate = replace(rate, doubt=f"error of {drops_error:.3g} in {PAPER_S} s" if wide else "")
-    doubts = ["still warming up"] if first >= least + (len(bins) - least) // 2 else []
-    doubts += [f"{name}: {of.doubt}" for name, of in (("share", share), ("length", mean), ("drops", rate)) if of.doubt]
+    doubts = ["still warming up"] if start >= earliest + (len(bins) - earliest) // 2 else []
+    doubts += [
+        f"{name}: {estimate.doubt}"
+        for name, estimate in (("share", share), ("length", mean), ("drops", rate))
+        if estimate.doubt
+    ]
     capacity = scenario.network.link(LINK).rate * width_s / 8
     return {
         "seed": scenario.seed,
@@ -100,11 +104,11 @@ def outcome(runs: Runs, number: int) -> dict[str, object]:
         "share": share.mean,
         "drops": drops,
         "average_kB": mean.mean,
-        "longest_kB": float(bins["longest_kB"].iloc[first:].max()),
+        "longest_kB": float(bins["longest_kB"].iloc[start:].max()),
         "share_error": share.error,
         "drops_error": drops_error,
         "average_kB_error": mean.error,
-        "used": 100 * float(bins["bytes"].iloc[first:].mean()) / capacity,
+        "used": 100 * float(bins["bytes"].iloc[start:].mean()) / capacity,
         "start_drops": start_drops,
         "warm_s": warm_s,
         "length_s": len(bins) * width_s,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Standstills of a flow: what the switch's links carry of it has gaps. They are seen without any counter of TCP."""
+"""Standstills of a flow: gaps in its traffic on the switch's links. They need no counter of TCP."""
 
 from __future__ import annotations
 
@@ -39,9 +39,11 @@ def counted(runs: Runs, flow: str) -> pd.DataFrame:
     width_s = pd.Series([run.scenario.probes.bin / NS_PER_S for run in runs])
     gap_s = (bins.groupby("run")["bin"].diff() - 1) * bins["run"].map(width_s)
     gaps = bins.assign(gap_s=gap_s)[gap_s > SHORTEST_S].groupby("run")["gap_s"]
-    found = pd.DataFrame({"standstills": gaps.size(), "still_s": gaps.sum()}).reindex(range(len(runs)), fill_value=0)
-    found["rto_min_us"] = [run.scenario.transport.rto_min_us for run in runs]
-    return tables.with_fields(found.rename_axis("run").reset_index(), runs.scenarios).merge(times(runs, flow), on="run")
+    counts = pd.DataFrame({"standstills": gaps.size(), "still_s": gaps.sum()}).reindex(range(len(runs)), fill_value=0)
+    counts["rto_min_us"] = [run.scenario.transport.rto_min_us for run in runs]
+    return tables.with_fields(counts.rename_axis("run").reset_index(), runs.scenarios).merge(
+        times(runs, flow), on="run"
+    )
 
 
 def times(runs: Runs, flow: str) -> pd.DataFrame:
@@ -73,21 +75,21 @@ def by_timeouts_s(scenario: Scenario, flow: str) -> float:
     """
     day, night = _day_and_night(scenario, flow)
     period, timeout = day + night, 1000 * scenario.transport.rto_min_us
-    whole, rest = divmod(days(scenario, flow) * day, day)
-    return (whole * period * (timeout // period + 1) + rest) / NS_PER_S
+    full_days, remainder = divmod(days(scenario, flow) * day, day)
+    return (full_days * period * (timeout // period + 1) + remainder) / NS_PER_S
 
 
 def days(scenario: Scenario, flow: str) -> float:
     """Return the number of days that a flow needs if it sends at the link's rate."""
     network = scenario.network
-    asked = next(each for each in scenario.flows if each.name == flow)
-    segments = asked.size / (network.mtu - TCP_HEADERS)
+    settings = next(item for item in scenario.flows if item.name == flow)
+    segments = settings.size / (network.mtu - TCP_HEADERS)
     sending_ns = 8e9 * segments * (network.mtu + network.overhead) / min(link.rate for link in network.links)
     return sending_ns / _day_and_night(scenario, flow)[0]
 
 
 def _day_and_night(scenario: Scenario, flow: str) -> tuple[int, int]:
     """Return the lengths of day and night in ns; all days are equal, and all nights are."""
-    slots = scenario.timetable(next(each for each in scenario.flows if each.name == flow))[0]
+    slots = scenario.timetable(next(item for item in scenario.flows if item.name == flow))[0]
     (day,) = {slot.duration for slot in slots if slot.link != DARK}
     return day, max((slot.duration for slot in slots if slot.link == DARK), default=0)

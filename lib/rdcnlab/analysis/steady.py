@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a run was long enough: its warm-up, the mean of the rest with its error, and what speaks against both.
+"""Test whether a run was long enough: its warm-up, the mean after it with its error, and reasons for doubt.
 
 A run is one realisation. Its observations, one for each bin of time, depend on each other. So the error of their mean
 is not that of independent observations. The method of batch means (Law, Simulation Modeling and Analysis, 5th ed., Sec.
@@ -39,11 +39,11 @@ class Steady:
     mean : float
         Mean of the observations that count.
     error : float
-        Half the width of its 95 % interval; NaN if it cannot be told.
+        Half the width of its 95 % interval; NaN if it is unknown.
     start : int
         Number of observations that are left out as the warm-up.
     batches : int
-        Number of batches that the error is computed of; 0 if it cannot be told.
+        Number of batches that the error is computed from; 0 if the error is unknown.
     doubt : str
         Why the run is too short; empty if it is long enough.
     """
@@ -74,17 +74,17 @@ def steady(values: npt.ArrayLike, tolerance: float, *, start: int | None = None)
 
     Examples
     --------
-    >>> found = steady([9.0, 3.0] + [1.0, 1.2, 0.8, 1.0] * 40, tolerance=0.1)
-    >>> found.start, round(found.mean, 3), found.enough
+    >>> result = steady([9.0, 3.0] + [1.0, 1.2, 0.8, 1.0] * 40, tolerance=0.1)
+    >>> result.start, round(result.mean, 3), result.enough
     (2, 1.0, True)
     """
     x = np.asarray(values, dtype=float)
     first, doubt = (warm_up(x), "") if start is None else (start, "")
     if start is None and first >= len(x) // 2:
         doubt = "still warming up"
-    rest = x[first:]
-    mean = float(rest.mean()) if len(rest) else math.nan
-    means = _independent(rest)
+    settled = x[first:]
+    mean = float(settled.mean()) if len(settled) else math.nan
+    means = _independent(settled)
     if means is None:
         return Steady(mean, math.nan, first, 0, doubt or f"fewer than {LEAST} independent batches")
     error = float(half_width(means.std(ddof=1), len(means)))
@@ -94,22 +94,22 @@ def steady(values: npt.ArrayLike, tolerance: float, *, start: int | None = None)
 
 
 def warm_up(values: npt.ArrayLike) -> int:
-    """Return how many observations to leave out so that the standard error of the rest is smallest; at most half."""
+    """Return the length of the warm-up, at most half: without it, the standard error of the mean is smallest."""
     x = np.asarray(values, dtype=float)
     n, most = len(x), len(x) // 2
     if most < 1:
         return 0
     # sums over the rest, for each possible beginning of it
-    left = n - np.arange(most + 1)
+    remaining = n - np.arange(most + 1)
     shifted = x - x.mean()  # smaller numbers lose less in the difference below
     sums = shifted[::-1].cumsum()[::-1][: most + 1]
     squares = (shifted**2)[::-1].cumsum()[::-1][: most + 1]
-    spread = np.maximum(squares - sums**2 / left, 0) / left**2
+    spread = np.maximum(squares - sums**2 / remaining, 0) / remaining**2
     return int(np.argmin(spread))
 
 
 def batches(values: npt.ArrayLike, count: int) -> Floats:
-    """Return the means of so many batches of equal length; left-over observations at the beginning are not used."""
+    """Return the means of `count` batches of equal length; left-over observations at the beginning are not used."""
     x = np.asarray(values, dtype=float)
     length = len(x) // count
     means: Floats = x[len(x) - count * length :].reshape(count, length).mean(axis=1)

@@ -63,16 +63,16 @@ def rates(throughput: pd.DataFrame, base_ns: int, bin_ns: int, *, receiver: bool
     ValueError
         `bin_ns` is not a multiple of `base_ns`.
     """
-    counted = dense(throughput, base_ns, bin_ns, receiver=receiver)
-    if not len(counted.bytes):
+    bins = dense(throughput, base_ns, bin_ns, receiver=receiver)
+    if not len(bins.bytes):
         return pd.DataFrame({"run": [], "flow": [], "t_s": [], "rate_bps": []})
-    pairs, length = counted.bytes.shape
+    pairs, length = bins.bytes.shape
     return pd.DataFrame(
         {
-            "run": np.repeat(counted.run, length),
-            "flow": counted.flow.take(np.repeat(np.arange(pairs), length)),
-            "t_s": np.tile(counted.t_s, pairs),
-            "rate_bps": counted.bytes.ravel() * (8e9 / bin_ns),
+            "run": np.repeat(bins.run, length),
+            "flow": bins.flow.take(np.repeat(np.arange(pairs), length)),
+            "t_s": np.tile(bins.t_s, pairs),
+            "rate_bps": bins.bytes.ravel() * (8e9 / bin_ns),
         }
     )
 
@@ -101,31 +101,31 @@ class Dense:
 
 def dense(throughput: pd.DataFrame, base_ns: int, bin_ns: int, *, receiver: bool = False) -> Dense:
     """Add the bins without bytes. Parameters and errors are those of `rates`."""
-    step, rest = divmod(bin_ns, base_ns)
-    if rest or step < 1:
+    step, remainder = divmod(bin_ns, base_ns)
+    if remainder or step < 1:
         raise ValueError(f"bins of {bin_ns} ns cannot be made of bins of {base_ns} ns")
     where = throughput["where"]
-    here = (where == RECEIVER) if receiver else (where != RECEIVER) & (where != SENDER)
-    kept = (here & throughput["flow"].notna()).to_numpy()
-    run, runs = pd.factorize(throughput["run"].to_numpy()[kept], sort=True)
-    flow, flows = pd.factorize(throughput["flow"].array[kept], sort=True)
-    bins = throughput["bin"].to_numpy()[kept] // step
+    is_counted = (where == RECEIVER) if receiver else (where != RECEIVER) & (where != SENDER)
+    mask = (is_counted & throughput["flow"].notna()).to_numpy()
+    run, runs = pd.factorize(throughput["run"].to_numpy()[mask], sort=True)
+    flow, flows = pd.factorize(throughput["flow"].array[mask], sort=True)
+    bins = throughput["bin"].to_numpy()[mask] // step
     if not len(bins):
         return Dense(np.empty(0, dtype=np.int64), flows, np.empty(0), np.empty((0, 0)))
     length = int(bins.max()) + 1
     pair = run * len(flows) + flow
-    there = np.flatnonzero(np.bincount(pair, minlength=len(runs) * len(flows)))
+    present = np.flatnonzero(np.bincount(pair, minlength=len(runs) * len(flows)))
     number = np.full(len(runs) * len(flows), -1, dtype=np.int64)
-    number[there] = np.arange(len(there))
-    counted = np.bincount(
-        number[pair] * length + bins, throughput["bytes"].to_numpy(dtype=float)[kept], minlength=len(there) * length
+    number[present] = np.arange(len(present))
+    counts = np.bincount(
+        number[pair] * length + bins, throughput["bytes"].to_numpy(dtype=float)[mask], minlength=len(present) * length
     )
     times: Floats = np.arange(length, dtype=np.float64) * (bin_ns / 1e9)
     return Dense(
-        runs[there // len(flows)],
-        flows.take(there % len(flows)),
+        runs[present // len(flows)],
+        flows.take(present % len(flows)),
         times,
-        counted.reshape(-1, length).astype(float, copy=False),
+        counts.reshape(-1, length).astype(float, copy=False),
     )
 
 
@@ -178,10 +178,10 @@ def margin(greater: pd.DataFrame, lesser: pd.DataFrame) -> float:
 
 def listed(stats: pd.DataFrame, unit: str = "", template: str = "{}") -> str:
     """Return means and their intervals as text; `stats` comes from `mean_ci`, and its index names the cases."""
-    after = f" {unit}" if unit else ""
+    suffix = f" {unit}" if unit else ""
     names = cases(stats["mean"], template)
     rows = zip(names.items(), stats["low"], stats["high"], strict=True)
-    return ", ".join(f"{name}: {mean:.3g}{after} ({low:.3g} to {high:.3g})" for (name, mean), low, high in rows)
+    return ", ".join(f"{name}: {mean:.3g}{suffix} ({low:.3g} to {high:.3g})" for (name, mean), low, high in rows)
 
 
 def goodput(flows: pd.DataFrame) -> pd.DataFrame:
@@ -276,22 +276,22 @@ def cycles(t: Floats, values: Floats, cycle: float) -> pd.DataFrame:
     """
     number = np.floor_divide(t, cycle).astype(np.int64)
     order = np.argsort(number, kind="stable")
-    known, begins, samples = np.unique(number[order], return_index=True, return_counts=True)
+    numbers, begins, samples = np.unique(number[order], return_index=True, return_counts=True)
     # fmax and fmin leave out missing values
     peak, valley = (extreme.reduceat(np.asarray(values)[order], begins) for extreme in (np.fmax, np.fmin))
-    return pd.DataFrame({"cycle": known, "peak": peak, "valley": valley, "samples": samples})
+    return pd.DataFrame({"cycle": numbers, "peak": peak, "valley": valley, "samples": samples})
 
 
 def with_fields(frame: pd.DataFrame, scenarios: pd.DataFrame) -> pd.DataFrame:
     """Add to each row the fields of the scenario of its ``run`` (``seed``, ``cc``, ``period_ms``...)."""
     places = pd.Index(scenarios["run"]).get_indexer(pd.Index(frame["run"]))
-    more = {}
+    fields = {}
     for name in scenarios.columns.drop(["run", "id", "shipped"]):
         column = scenarios[name]
         # categories, because a frame has many rows for each run
         values = column.astype("category").array if isinstance(column.dtype, pd.StringDtype) else column.array
-        more[name] = pd.api.extensions.take(values, places, allow_fill=bool((places < 0).any()))
-    return frame.assign(**more)
+        fields[name] = pd.api.extensions.take(values, places, allow_fill=bool((places < 0).any()))
+    return frame.assign(**fields)
 
 
 def with_seeds(frame: pd.DataFrame, scenarios: pd.DataFrame) -> pd.DataFrame:

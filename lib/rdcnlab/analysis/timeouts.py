@@ -15,21 +15,23 @@ from rdcnlab.runs.frame import Runs
 def later_by_timeouts(runs: Mapping[str, Runs]) -> Measured:
     """Fit a line by case: the time in s by which the main flow takes longer, over its number of additional timeouts."""
     texts = []
-    for case, of in runs.items():
-        flows = of.flows[of.flows["flow"].isin(competition.FLOWS)].set_index(["run", "flow"])
-        behind, more = ((by["main"] - by["migrated"]) for by in (flows[c].unstack() for c in ("fct_s", "timeouts")))
-        if more.min() < more.max():
-            fit = stats.linregress(more.astype(float), behind)
+    for case, of_case in runs.items():
+        flows = of_case.flows[of_case.flows["flow"].isin(competition.FLOWS)].set_index(["run", "flow"])
+        delays, extra_timeouts = (
+            (by["main"] - by["migrated"]) for by in (flows[c].unstack() for c in ("fct_s", "timeouts"))
+        )
+        if extra_timeouts.min() < extra_timeouts.max():
+            fit = stats.linregress(extra_timeouts.astype(float), delays)
             texts.append(f"{case}: {fit.intercept:.3g} s and {fit.slope:.3g} s a timeout (r = {fit.rvalue:.2f})")
         else:
-            texts.append(f"{case}: {behind.mean():.3g} s, the same number of timeouts")
+            texts.append(f"{case}: {delays.mean():.3g} s, the same number of timeouts")
     return Measured(note=", ".join(texts))
 
 
-def more_timeouts(runs: Mapping[str, Runs], than: Mapping[str, Runs]) -> Measured:
-    """Measure the main flow's mean timeouts per run, minus those in other runs (`than`) of the same case."""
+def more_timeouts(runs: Mapping[str, Runs], reference: Mapping[str, Runs]) -> Measured:
+    """Measure the main flow's mean timeouts per run, minus those in the `reference` runs of the same case."""
     mean = [
-        {case: of.flows.query("flow == 'main'")["timeouts"].mean() for case, of in each.items()}
-        for each in (runs, than)
+        {case: of_case.flows.query("flow == 'main'")["timeouts"].mean() for case, of_case in by_case.items()}
+        for by_case in (runs, reference)
     ]
     return Measured({case: float(mean[0][case] - mean[1][case]) for case in runs})

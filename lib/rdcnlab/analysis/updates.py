@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Network updates: what flows lose, send again and carry in each interval, and the order of variants.
+"""Network updates: losses, retransmissions and throughput of flows in each interval, and the order of variants.
 
-Every function of `Runs` returns samples: ``run``, ``seed``, ``cc``, ``value``; ``flow`` if there is one of each flow,
-and the number of the ``interval`` if there is one of each. A run has one congestion control.
+Every function of `Runs` returns samples: ``run``, ``seed``, ``cc``, ``value``; ``flow`` if there is a sample for each
+flow, and the number of the ``interval`` if there is one for each interval. A run has one congestion control.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ def retransmissions(runs: Runs, width_ns: int, from_ns: int) -> pd.DataFrame:
         Start of the first interval. Intervals that do not end before the limit are left out.
     """
     events = runs.events
-    again = events[events["event"] == "retransmit"]
-    number = (again["t_ns"].to_numpy() - from_ns) // width_ns
+    retransmitted = events[events["event"] == "retransmit"]
+    number = (retransmitted["t_ns"].to_numpy() - from_ns) // width_ns
     parts = []
     for place, run in enumerate(runs):
         count = (run.scenario.limit - from_ns) // width_ns
-        of_run = number[(again["run"] == place).to_numpy()]
+        of_run = number[(retransmitted["run"] == place).to_numpy()]
         inside = of_run[(of_run >= 0) & (of_run < count)]
         counts = np.bincount(inside, minlength=count).astype(float)
         parts.append(pd.DataFrame({"run": place, "interval": range(count), "value": counts}))
@@ -65,8 +65,8 @@ def throughput(runs: Runs, width_ns: int, from_ns: int) -> pd.DataFrame:
     """
     parts = []
     for place, run in enumerate(runs):
-        scenario, counted = run.scenario, runs.throughput
-        of_run = counted[(counted["run"] == place) & counted["where"].isin(ends_of_data(scenario))]
+        scenario, rows = run.scenario, runs.throughput
+        of_run = rows[(rows["run"] == place) & rows["where"].isin(ends_of_data(scenario))]
         count = (scenario.limit - from_ns) // width_ns
         number = (of_run["bin"].to_numpy(dtype=np.int64) * scenario.probes.bin - from_ns) // width_ns
         inside = (number >= 0) & (number < count)
@@ -115,20 +115,20 @@ def lost(runs: Runs, from_ns: int = 0) -> pd.DataFrame:
 def sent_again(runs: Runs, from_ns: int = 0) -> pd.DataFrame:
     """Count the segments that all flows together send again in each run, from an instant on."""
     events = runs.events
-    return _each(events[(events["event"] == "retransmit") & (events["t_ns"] >= from_ns)].groupby("run").size(), runs)
+    return _by_run(events[(events["event"] == "retransmit") & (events["t_ns"] >= from_ns)].groupby("run").size(), runs)
 
 
 @for_each_run
 def came_ahead(runs: Runs) -> pd.DataFrame:
     """Count the segments that arrive while an earlier one is missing, in each run; needs ``probes.counters``."""
-    return _each(reordering.counters(runs, (_AHEAD,))[_AHEAD], runs)
+    return _by_run(reordering.counters(runs, (_AHEAD,))[_AHEAD], runs)
 
 
 @for_each_run
 def duplicates(runs: Runs) -> pd.DataFrame:
     """Count the ACKs that reach senders and acknowledge nothing new, in each run; needs ``probes.acks``."""
     events = runs.events
-    return _each(events[events["event"] == "duplicates"].groupby("run")["value"].sum(), runs)
+    return _by_run(events[events["event"] == "duplicates"].groupby("run")["value"].sum(), runs)
 
 
 @for_each_run
@@ -140,7 +140,7 @@ def mean_queue(runs: Runs, link: str, from_ns: int) -> pd.DataFrame:
         queues.loc[(queues["run"] == number) & queues["bin"].between(first, last - 1), "mean_B"].sum() / (last - first)
         for number, (first, last) in enumerate(bins)
     ]
-    return _each(pd.Series(parts), runs)
+    return _by_run(pd.Series(parts), runs)
 
 
 def payload_share(scenario: Scenario) -> float:
@@ -163,9 +163,9 @@ def quantiles(samples: pd.DataFrame, shares: Sequence[float]) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {"cc": cc, "seed": seed, "share": share, "value": value}
-            for (cc, seed), of in tables.groups(samples, ["cc", "seed"])
+            for (cc, seed), group in tables.groups(samples, ["cc", "seed"])
             for share, value in zip(
-                shares, np.quantile(of["value"].to_numpy(), shares, method="inverted_cdf"), strict=True
+                shares, np.quantile(group["value"].to_numpy(), shares, method="inverted_cdf"), strict=True
             )
         ],
         columns=["cc", "seed", "share", "value"],
@@ -173,7 +173,7 @@ def quantiles(samples: pd.DataFrame, shares: Sequence[float]) -> pd.DataFrame:
 
 
 def order(points: pd.DataFrame, rising: Sequence[str]) -> dict[str, Estimate]:
-    """Return by how much each variant is above the one before it, at every share.
+    """Return the difference between each variant and the one before it, at every share.
 
     Parameters
     ----------
@@ -184,41 +184,43 @@ def order(points: pd.DataFrame, rising: Sequence[str]) -> dict[str, Estimate]:
     """
     stats = {cc: _by_share(points[points["cc"] == cc]) for cc in rising if (points["cc"] == cc).any()}
     return {
-        f"{more} over {less}{_at(share)}": difference(stats[more].loc[[share]], stats[less].loc[[share]])
-        for less, more in pairwise(stats)
-        for share in stats[less].index.intersection(stats[more].index)
+        f"{higher} over {lower}{_share_text(share)}": difference(stats[higher].loc[[share]], stats[lower].loc[[share]])
+        for lower, higher in pairwise(stats)
+        for share in stats[lower].index.intersection(stats[higher].index)
     }
 
 
-def between(more: pd.DataFrame, less: pd.DataFrame, variants: Sequence[str]) -> dict[str, Estimate]:
-    """Return by how much variants are above themselves in another setting, at every share; points as for `order`."""
+def between(higher: pd.DataFrame, lower: pd.DataFrame, variants: Sequence[str]) -> dict[str, Estimate]:
+    """Return the differences of variants between two settings, at every share; points as for `order`."""
     cases: dict[str, Estimate] = {}
     for cc in variants:
-        first, second = (_by_share(of[of["cc"] == cc]) for of in (more, less))
+        first, second = (_by_share(part[part["cc"] == cc]) for part in (higher, lower))
         for share in first.index.intersection(second.index):
-            cases[f"{cc}{_at(share)}"] = difference(first.loc[[share]], second.loc[[share]])
+            cases[f"{cc}{_share_text(share)}"] = difference(first.loc[[share]], second.loc[[share]])
     return cases
 
 
 def change_of_means(samples: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
-    """Return by how many % the mean of each variant and seed differs from that in another setting.
+    """Return the relative change, in %, of the mean of each variant and seed between two settings.
 
     Returns
     -------
     DataFrame
         ``cc``, ``seed``, ``value``: the difference without its sign, in % of the mean in the other setting.
     """
-    first, second = (of.groupby(["cc", "seed"])["value"].mean() for of in (samples, others))
+    first, second = (part.groupby(["cc", "seed"])["value"].mean() for part in (samples, others))
     return (100 * (first / second - 1).abs()).rename("value").dropna().reset_index()
 
 
 def _lost(runs: Runs, from_ns: int) -> pd.DataFrame:
     events = runs.events
-    return _each(events[events["event"].isin(_QUEUE_LOSSES) & (events["t_ns"] >= from_ns)].groupby("run").size(), runs)
+    return _by_run(
+        events[events["event"].isin(_QUEUE_LOSSES) & (events["t_ns"] >= from_ns)].groupby("run").size(), runs
+    )
 
 
-def _each(counts: pd.Series[Any], runs: Runs) -> pd.DataFrame:
-    """Return a count of each run, which is 0 where a run is missing, with seed and variant."""
+def _by_run(counts: pd.Series[Any], runs: Runs) -> pd.DataFrame:
+    """Return the count of each run, or 0 if the run has no count, with seed and variant."""
     values = counts.reindex(range(len(runs)), fill_value=0).to_numpy(dtype=float)
     return _labelled(pd.DataFrame({"run": range(len(runs)), "value": values}), runs)
 
@@ -228,18 +230,18 @@ def _by_share(points: pd.DataFrame) -> pd.DataFrame:
     return means(points.assign(share=points.get("share", _WHOLE)), "share", "value")
 
 
-def _at(share: float) -> str:
+def _share_text(share: float) -> str:
     return "" if share == _WHOLE else f" at {share:.0%}"
 
 
 def spread(points: pd.DataFrame) -> dict[Hashable, Estimate]:
-    """Return how far apart the variants are at every share, in % of their mean; `points` as from `quantiles`."""
-    by = points.groupby(["share", "seed"])["value"]
-    apart = (100 * (by.max() - by.min()) / by.mean()).rename("value").reset_index()
-    return dict(estimates(means(apart, "share", "value")))
+    """Return the range of the variants at every share, in % of their mean; `points` comes from `quantiles`."""
+    grouped = points.groupby(["share", "seed"])["value"]
+    ranges = (100 * (grouped.max() - grouped.min()) / grouped.mean()).rename("value").reset_index()
+    return dict(estimates(means(ranges, "share", "value")))
 
 
 def _labelled(frame: pd.DataFrame, runs: Runs) -> pd.DataFrame:
     """Add the seed and the congestion control of each row's run."""
-    known = runs.scenarios.set_index("run")[["seed", "cc"]]
-    return frame.assign(seed=frame["run"].map(known["seed"]), cc=frame["run"].map(known["cc"].astype(str)))
+    settings = runs.scenarios.set_index("run")[["seed", "cc"]]
+    return frame.assign(seed=frame["run"].map(settings["seed"]), cc=frame["run"].map(settings["cc"].astype(str)))

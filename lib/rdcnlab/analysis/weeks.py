@@ -26,10 +26,10 @@ def schedule(scenario: Scenario, name: str | None = None) -> Schedule:
     ValueError
         There is no such schedule.
     """
-    found = scenario.network.schedule(scenario.flows[0].path if name is None else name)
-    if found is None:
+    selected = scenario.network.schedule(scenario.flows[0].path if name is None else name)
+    if selected is None:
         raise ValueError(f"the scenario has no schedule {name or 'for its first flow'}")
-    return found
+    return selected
 
 
 def fold(frame: pd.DataFrame, column: str, scenario: Scenario, *, kind: str = "sum") -> pd.DataFrame:
@@ -63,8 +63,8 @@ def fold(frame: pd.DataFrame, column: str, scenario: Scenario, *, kind: str = "s
     count = probes.fold // probes.bin
     times = np.arange(count) * (probes.bin / 1e3)
     parts = []
-    for run, of in frame.groupby("run", sort=True):
-        sums = np.bincount(of["bin"].to_numpy(), of[column].to_numpy(dtype=float), count)
+    for run, of_run in frame.groupby("run", sort=True):
+        sums = np.bincount(of_run["bin"].to_numpy(), of_run[column].to_numpy(dtype=float), count)
         mean = sums / (scenario.spans if kind == "sum" else 1)
         parts.append(pd.DataFrame({"run": run, "t_us": times, "mean": mean}))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame({"run": [], "t_us": [], "mean": []})
@@ -86,9 +86,9 @@ def sequence(folded: pd.DataFrame, *, share: float = 1.0) -> pd.DataFrame:
         ``run``, ``t_us``, ``bytes``, from 0 at the begin of the span to its end.
     """
     parts = []
-    for run, of in folded.groupby("run", sort=True):
-        times = np.append(of["t_us"].to_numpy(), of["t_us"].iloc[-1] + of["t_us"].iloc[1])
-        total = np.concatenate(([0.0], np.cumsum(of["mean"].to_numpy()) * share))
+    for run, of_run in folded.groupby("run", sort=True):
+        times = np.append(of_run["t_us"].to_numpy(), of_run["t_us"].iloc[-1] + of_run["t_us"].iloc[1])
+        total = np.concatenate(([0.0], np.cumsum(of_run["mean"].to_numpy()) * share))
         parts.append(pd.DataFrame({"run": run, "t_us": times, "bytes": total}))
     return pd.concat(parts, ignore_index=True)
 
@@ -139,18 +139,18 @@ def packets(scenario: Scenario, length_b: pd.Series[float]) -> pd.Series[float]:
 
 def days(scenario: Scenario, link: str, *, name: str | None = None) -> npt.NDArray[np.int64]:
     """Return begin and end in ns of each slot of a link that ends before the scenario's limit, shape (n, 2)."""
-    found = schedule(scenario, name)
-    phase = scenario.phase(found)
-    ends = np.cumsum([slot.duration for slot in found.slots])
-    weeks = np.arange(max((scenario.limit - phase) // found.cycle + 1, 0), dtype=np.int64) * found.cycle + phase
+    timetable = schedule(scenario, name)
+    phase = scenario.phase(timetable)
+    ends = np.cumsum([slot.duration for slot in timetable.slots])
+    weeks = np.arange(max((scenario.limit - phase) // timetable.cycle + 1, 0), dtype=np.int64) * timetable.cycle + phase
     spans = [
         np.stack([weeks + end - slot.duration, weeks + end], axis=1)
-        for slot, end in zip(found.slots, ends, strict=True)
+        for slot, end in zip(timetable.slots, ends, strict=True)
         if slot.link == link
     ]
-    every = np.concatenate(spans) if spans else np.empty((0, 2), dtype=np.int64)
-    every = every[np.argsort(every[:, 0])]
-    return every[every[:, 1] <= scenario.limit]
+    all_spans = np.concatenate(spans) if spans else np.empty((0, 2), dtype=np.int64)
+    all_spans = all_spans[np.argsort(all_spans[:, 0])]
+    return all_spans[all_spans[:, 1] <= scenario.limit]
 
 
 def per_day(
@@ -177,12 +177,12 @@ def per_day(
     DataFrame
         ``run``, ``begin_ns`` (of the day), ``count``.
     """
-    kept = spans[spans[:, 0] >= begin_ns]
+    chosen = spans[spans[:, 0] >= begin_ns]
     parts = []
     for run in runs:
         times = np.sort(events.loc[events["run"] == run, "t_ns"].to_numpy())
-        counts = np.searchsorted(times, kept[:, 1] + after_ns) - np.searchsorted(times, kept[:, 0])
-        parts.append(pd.DataFrame({"run": run, "begin_ns": kept[:, 0], "count": counts}))
+        counts = np.searchsorted(times, chosen[:, 1] + after_ns) - np.searchsorted(times, chosen[:, 0])
+        parts.append(pd.DataFrame({"run": run, "begin_ns": chosen[:, 0], "count": counts}))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame({"run": [], "begin_ns": [], "count": []})
 
 
@@ -190,8 +190,8 @@ def spans_us(scenario: Scenario, link: str) -> list[tuple[float, float]]:
     """Return begin and end of the days of a link within the span of a fold, in us from the begin of the span."""
     fold_ns = scenario.probes.fold or scenario.limit
     first = scenario.probes.fold_from
-    found = days(scenario, link) - first
-    return [(begin / 1e3, end / 1e3) for begin, end in found.tolist() if begin >= 0 and end <= fold_ns]
+    offsets = days(scenario, link) - first
+    return [(begin / 1e3, end / 1e3) for begin, end in offsets.tolist() if begin >= 0 and end <= fold_ns]
 
 
 def slope_gbps(line: pd.DataFrame, spans: Sequence[tuple[float, float]], after_us: float = 0.0) -> float:
@@ -208,8 +208,10 @@ def slope_gbps(line: pd.DataFrame, spans: Sequence[tuple[float, float]], after_u
         the time before it.
     """
     slopes = [
-        np.diff(np.interp([begin + after_us, end], of["t_us"], of["bytes"]))[0] * 8e-3 / (end - begin - after_us)
-        for _, of in line.groupby("run")
+        np.diff(np.interp([begin + after_us, end], of_run["t_us"], of_run["bytes"]))[0]
+        * 8e-3
+        / (end - begin - after_us)
+        for _, of_run in line.groupby("run")
         for begin, end in spans
     ]
     return float(np.mean(slopes)) if slopes else float("nan")

@@ -26,8 +26,8 @@ def sampled(runs: Runs, bin_ns: int = NS_PER_MS) -> pd.DataFrame:
     """Sample all windows on one grid: ``run``, ``period_ms``, ``flow``, ``t_s``, ``cwnd_B``."""
     windows = tables.sample(runs.tcp, "cwnd_B", bin_ns)
     of_run = windows["run"].to_numpy()
-    alone = np.array([len(run.scenario.flows) == 1 for run in runs])
-    windows["flow"] = windows["flow"].mask(alone[of_run], "single")
+    is_single = np.array([len(run.scenario.flows) == 1 for run in runs])
+    windows["flow"] = windows["flow"].mask(is_single[of_run], "single")
     windows["period_ms"] = np.nan_to_num(runs.scenarios["period_ms"].to_numpy()[of_run])
     return windows
 
@@ -39,8 +39,8 @@ def ends(runs: Runs) -> pd.DataFrame:
 
 def together(windows: pd.DataFrame, runs: Runs) -> pd.DataFrame:
     """Return the windows during the time in which both flows of a pair run."""
-    both = ends(runs).min(axis=1).droplevel("period_ms")
-    return windows[windows["t_s"] < windows["run"].map(both)]
+    both_s = ends(runs).min(axis=1).droplevel("period_ms")
+    return windows[windows["t_s"] < windows["run"].map(both_s)]
 
 
 def largest_of_runs(windows: pd.DataFrame) -> pd.DataFrame:
@@ -61,8 +61,8 @@ def teeth(inside: pd.DataFrame) -> pd.DataFrame:
     parts = []
     for (run, flow, period), of_flow in tables.groups(inside, ["run", "flow", "period_ms"]):
         cycle = 2 * period / 1000
-        found = tables.cycles(of_flow["t_s"].to_numpy() + 1e-9, of_flow["cwnd_B"].to_numpy(), cycle).iloc[1:-1]
-        parts.append(found.assign(run=run, flow=flow, period_ms=period, height=found["peak"] - found["valley"]))
+        cycles = tables.cycles(of_flow["t_s"].to_numpy() + 1e-9, of_flow["cwnd_B"].to_numpy(), cycle).iloc[1:-1]
+        parts.append(cycles.assign(run=run, flow=flow, period_ms=period, height=cycles["peak"] - cycles["valley"]))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -98,7 +98,10 @@ def mean_growth(windows: pd.DataFrame, ended: pd.DataFrame) -> dict[float, Estim
         Ratio of the largest value after the end to the largest before, by period in ms. It is 0 if the migrated flow
         ends first.
     """
-    return {float(period): _growth(of, ended, float(period)) for (period,), of in tables.groups(windows, ["period_ms"])}
+    return {
+        float(period): _growth(of_period, ended, float(period))
+        for (period,), of_period in tables.groups(windows, ["period_ms"])
+    }
 
 
 def _growth(windows: pd.DataFrame, ended: pd.DataFrame, period_ms: float) -> Estimate:
@@ -132,6 +135,6 @@ def falls(runs: Runs, windows: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def following_share(found: pd.DataFrame) -> pd.DataFrame:
-    """Return by run the share of falls in % that follow a move: ``run``, ``percent``; `found` comes from `falls`."""
-    return (100 * found.groupby("run")["following"].mean()).rename("percent").reset_index()
+def following_share(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return by run the share of falls in % that follow a move: ``run``, ``percent``; `rows` comes from `falls`."""
+    return (100 * rows.groupby("run")["following"].mean()).rename("percent").reset_index()

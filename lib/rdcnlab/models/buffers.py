@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Predict what DCTCP and CUBIC get of a shared buffer, from thresholds, line rate and RTT. Vargas et al., Sec. 7.
+"""Predict shares, drops and queues of DCTCP and CUBIC in a shared buffer from its settings. Vargas et al., Sec. 7.
 
 The data are a table with one row for each run: settings and outcomes of `rdcnlab.analysis.sharing`. Models are trained
-on a few percent of the rows and scored on the rest. Which of several models is taken is decided by cross-validation
-inside the training rows, so the score never sees a choice that was made on its own rows.
+on a few percent of the rows and scored on all other rows. Cross-validation inside the training rows chooses one of
+several models, so the choice never uses the rows of the score.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _FOLDS = 5
 
 
 def physics(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return features that are made of the settings by what is known of queues and congestion controls.
+    """Compute physical features from the settings, with known properties of queues and congestion controls.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def physics(rows: pd.DataFrame) -> pd.DataFrame:
         - ``room``: larger drop threshold less ECN threshold, over the buffer: above 0 CUBIC can wait where DCTCP is
           marked already.
         - ``floor``: share of the line that DCTCP has at least if the queue is at the larger drop threshold: Linux keeps
-          two segments of each flow under way, whatever is marked.
+          two segments of each flow under way, even if all packets are marked.
         - ``floor_low``: the same at the smaller threshold.
         - ``product``: logarithm of the packets under way that CUBIC needs to fill the line.
         - ``rate``, ``rtt``: logarithms.
@@ -74,8 +74,8 @@ def physics(rows: pd.DataFrame) -> pd.DataFrame:
     # Reno: window sqrt(1.5 / p); CUBIC (RFC 9438, Sec. 5.1): 1.054 (RTT^3 / p^3)^(1/4). The larger window counts.
     loss = np.maximum(1.5 / window**2, (1.054 / window) ** (4 / 3) * rtt * 1e-3)
 
-    def floor(at: Floats) -> Floats:
-        share: Floats = np.minimum(_FLOOR_KB / (product_near + at), 1.0)
+    def floor(queue: Floats) -> Floats:
+        share: Floats = np.minimum(_FLOOR_KB / (product_near + queue), 1.0)
         return share
 
     wide = high > low
@@ -105,16 +105,16 @@ def plain(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _squeezed(values: Floats) -> Floats:
-    """Return outcomes as models are trained on them: drops, the last but two, as logarithms."""
-    found = np.array(values, dtype=float)
-    found[:, 1] = np.log1p(np.maximum(found[:, 1], 0))
-    return found
+    """Return outcomes in the form for training: drops, which are column 1, are logarithms."""
+    outcomes = np.array(values, dtype=float)
+    outcomes[:, 1] = np.log1p(np.maximum(outcomes[:, 1], 0))
+    return outcomes
 
 
 def _released(values: Floats) -> Floats:
-    found = np.array(values, dtype=float)
-    found[:, 1] = np.expm1(np.clip(found[:, 1], 0, 20))
-    return found
+    outcomes = np.array(values, dtype=float)
+    outcomes[:, 1] = np.expm1(np.clip(outcomes[:, 1], 0, 20))
+    return outcomes
 
 
 def _model(
@@ -189,8 +189,8 @@ def chosen(kind: Kind, rows: pd.DataFrame) -> str:
     for name, model in models.items():
         with threadpool_limits(1), warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            held = cross_val_predict(clone(model), rows[list(SETTINGS)], truth, cv=folds)
-        scores[name] = r2_score(truth, held)
+            predicted = cross_val_predict(clone(model), rows[list(SETTINGS)], truth, cv=folds)
+        scores[name] = r2_score(truth, predicted)
     return max(scores, key=lambda name: scores[name])
 
 
@@ -219,35 +219,39 @@ def examined(
         average), ``r2 <outcome>``, and for the occupancies ``mae <outcome>`` and ``rmse <outcome>`` in kB.
     """
     count = max(round(share * len(rows)), 4)
-    found = []
+    scores = []
     for split in range(repeats):
         order = np.random.default_rng(split).permutation(len(rows))
         train, test = rows.iloc[order[:count]], rows.iloc[order[count:]]
         name = chosen(kind, train)
         predicted = predictions(fitted(candidates(kind)[name], train), test)
-        r2 = {each: float(r2_score(test[each], predicted[each])) for each in OUTCOMES}
-        errors = {f"mae {each}": float(mean_absolute_error(test[each], predicted[each])) for each in OCCUPANCIES}
-        errors |= {f"rmse {each}": mean_squared_error(test[each], predicted[each]) ** 0.5 for each in OCCUPANCIES}
-        mean = float(np.mean([r2[each] for each in outcomes]))
-        found.append({"model": name, "train": count, "r2": mean, **{f"r2 {k}": v for k, v in r2.items()}, **errors})
-    return pd.DataFrame(found)
+        r2 = {outcome: float(r2_score(test[outcome], predicted[outcome])) for outcome in OUTCOMES}
+        errors = {
+            f"mae {outcome}": float(mean_absolute_error(test[outcome], predicted[outcome])) for outcome in OCCUPANCIES
+        }
+        errors |= {
+            f"rmse {outcome}": mean_squared_error(test[outcome], predicted[outcome]) ** 0.5 for outcome in OCCUPANCIES
+        }
+        mean = float(np.mean([r2[outcome] for outcome in outcomes]))
+        scores.append({"model": name, "train": count, "r2": mean, **{f"r2 {k}": v for k, v in r2.items()}, **errors})
+    return pd.DataFrame(scores)
 
 
 def predictions(model: Any, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the predicted outcomes of settings, within what is possible."""
-    found = pd.DataFrame(model.predict(rows[list(SETTINGS)]), index=rows.index, columns=list(OUTCOMES))
-    return bounded(found)
+    """Return the predicted outcomes of settings, limited to possible values."""
+    outcomes = pd.DataFrame(model.predict(rows[list(SETTINGS)]), index=rows.index, columns=list(OUTCOMES))
+    return bounded(outcomes)
 
 
-def bounded(found: pd.DataFrame) -> pd.DataFrame:
-    """Return outcomes within what is possible: shares of 0 to 100 %, lengths up to the buffer, no negative drops."""
+def bounded(outcomes: pd.DataFrame) -> pd.DataFrame:
+    """Limit outcomes to possible values: shares of 0 to 100 %, lengths up to the buffer, no negative drops."""
     top = {"share": 100.0, "drops": np.inf, "average_kB": _BUFFER_KB, "longest_kB": _BUFFER_KB}
-    within: pd.DataFrame = found.apply(lambda column: column.clip(0.0, top[str(column.name)]))
-    return within
+    clipped: pd.DataFrame = outcomes.apply(lambda column: column.clip(0.0, top[str(column.name)]))
+    return clipped
 
 
 def spread(scores: pd.DataFrame, column: str) -> Estimate:
-    """Return the mean of a score over splits; its interval is the one that 95 % of single splits are in.
+    """Return the mean of a score over splits; its interval contains 95 % of the single splits.
 
     Splits share rows, so an interval of their mean would claim too much. A reader has one split, as the paper has.
     """
@@ -256,10 +260,12 @@ def spread(scores: pd.DataFrame, column: str) -> Estimate:
     return Estimate(float(values.mean()), float(low), float(high))
 
 
-def table(rows: pd.DataFrame, asked: Mapping[str, tuple[Kind, float, Sequence[str]]], repeats: int) -> pd.DataFrame:
+def table(
+    rows: pd.DataFrame, combinations: Mapping[str, tuple[Kind, float, Sequence[str]]], repeats: int
+) -> pd.DataFrame:
     """Return `examined` for several combinations by name, with a column ``case``."""
     parts = [
         examined(kind, rows, share, outcomes=outcomes, repeats=repeats).assign(case=case)
-        for case, (kind, share, outcomes) in asked.items()
+        for case, (kind, share, outcomes) in combinations.items()
     ]
     return pd.concat(parts, ignore_index=True)

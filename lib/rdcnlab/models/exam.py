@@ -51,8 +51,8 @@ class Exam:
 
         Training traces begin every 100 ms, so they overlap. Test traces do not overlap.
         """
-        every = _traces(self.runs).among(names or self.variants)
-        training = every.where((every.about["seed"] < self.first_test).to_numpy())
+        selection = _traces(self.runs).among(names or self.variants)
+        training = selection.where((selection.about["seed"] < self.first_test).to_numpy())
         return training, self._tests(names).drawn(self.count)
 
     def trained(self, training: Traces) -> variant.Classifier:
@@ -81,19 +81,23 @@ class Exam:
                 "seed": chosen.about["seed"].to_numpy(),
             }
         )
-        known = list(classifier.variants)
+        classes = list(classifier.variants)
         return jackknife(
             predictions,
-            lambda of: statistic(
-                pd.crosstab(of["actual"], of["predicted"]).reindex(index=known, columns=known, fill_value=0)
+            lambda rows: statistic(
+                pd.crosstab(rows["actual"], rows["predicted"]).reindex(index=classes, columns=classes, fill_value=0)
             ),
         )
 
     def by_length(self, lengths_ms: tuple[int, ...] = (50, 100, 200, 350, 500)) -> pd.DataFrame:
         """Return the accuracy [%] of classifiers that get only the begin of each trace: ``length_ms``, ``accuracy``."""
         training, tests = self.data()
-        found = {length: self.trained(training.first(length)).confusion(tests.first(length)) for length in lengths_ms}
-        return pd.DataFrame([{"length_ms": length, "accuracy": variant.accuracy(of)} for length, of in found.items()])
+        confusions = {
+            length: self.trained(training.first(length)).confusion(tests.first(length)) for length in lengths_ms
+        }
+        return pd.DataFrame(
+            [{"length_ms": length, "accuracy": variant.accuracy(confusion)} for length, confusion in confusions.items()]
+        )
 
     def by_period(self) -> pd.DataFrame:
         """Return the accuracy [%] at each period, of classifiers that were trained with this period and without it.
@@ -111,25 +115,28 @@ class Exam:
 
     def twins(self) -> pd.DataFrame:
         """Count the traces that cannot be distinguished; see `rdcnlab.models.traces.twins`."""
-        return twins(_apart(_traces(self.runs).among(self.variants)))
+        return twins(_without_overlap(_traces(self.runs).among(self.variants)))
 
     def _left_out(self, column: str, values: Sequence[float | str]) -> pd.DataFrame:
         training, tests = self.data()
-        whole = self.trained(training)
+        classifier = self.trained(training)
         rows = []
         for value in values:
             without = self.trained(training.where(training.about[column] != value))
-            here = tests.where(tests.about[column] == value)
-            found = {
-                f"trained_{name}": model.confusion(here) for name, model in (("with", whole), ("without", without))
+            matching = tests.where(tests.about[column] == value)
+            confusions = {
+                f"trained_{name}": model.confusion(matching)
+                for name, model in (("with", classifier), ("without", without))
             }
-            rows.append({column: value, **{name: variant.accuracy(of) for name, of in found.items()}})
+            rows.append(
+                {column: value, **{name: variant.accuracy(confusion) for name, confusion in confusions.items()}}
+            )
         return pd.DataFrame(rows)
 
     def _tests(self, names: Sequence[str] | None = None) -> Traces:
         """Return all test traces of some variants, which are not used for training."""
-        every = _apart(_traces(self.runs).among(names or self.variants))
-        return every.where((every.about["seed"] >= self.first_test).to_numpy())
+        selection = _without_overlap(_traces(self.runs).among(names or self.variants))
+        return selection.where((selection.about["seed"] >= self.first_test).to_numpy())
 
 
 def errors(counts: pd.DataFrame) -> pd.Series[float]:
@@ -138,26 +145,29 @@ def errors(counts: pd.DataFrame) -> pd.Series[float]:
     The argument is a confusion matrix, as `Exam.confusion` returns it.
     """
     return pd.Series(
-        {f"{actual} as {taken}": float(counts[taken][actual]) for actual, taken in permutations(counts.index, 2)}
+        {
+            f"{actual} as {predicted}": float(counts[predicted][actual])
+            for actual, predicted in permutations(counts.index, 2)
+        }
     )
 
 
 def most_common(counts: pd.DataFrame, error: str) -> float:
-    """Return how many more test traces have one error than the next one; see `errors`."""
+    """Return the number of test traces with one error, minus that of the most common other error; see `errors`."""
     wrong = errors(counts)
     return float(wrong[error] - wrong.drop(error).max())
 
 
-_known: WeakKeyDictionary[Runs, Traces] = WeakKeyDictionary()
+_cache: WeakKeyDictionary[Runs, Traces] = WeakKeyDictionary()
 
 
 def _traces(runs: Runs) -> Traces:
     """Cut the traces of runs only once, and cache them as long as the runs exist."""
-    if runs not in _known:
-        _known[runs] = traces(runs, every_ms=_EVERY_MS)
-    return _known[runs]
+    if runs not in _cache:
+        _cache[runs] = traces(runs, every_ms=_EVERY_MS)
+    return _cache[runs]
 
 
-def _apart(every: Traces) -> Traces:
+def _without_overlap(selection: Traces) -> Traces:
     """Return a selection of the traces that do not overlap."""
-    return every.where((every.about["begin_ms"] % LENGTH_MS == 0).to_numpy())
+    return selection.where((selection.about["begin_ms"] % LENGTH_MS == 0).to_numpy())

@@ -156,20 +156,23 @@ def score(data: pd.DataFrame, model: Any, folds: Folds = "runs", count: int = FO
     predictions = np.full(len(data), np.nan)
     for train, test in splits(data, folds, count):
         fitted = clone(model).fit(data.iloc[train][list(INPUTS)], data.iloc[train][TARGET])
-        predictions[test] = _asked(fitted, data.iloc[test][list(INPUTS)])
+        predictions[test] = _predictions(fitted, data.iloc[test][list(INPUTS)])
     return scores(data, predictions, folds, count)
 
 
 def scores(data: pd.DataFrame, predictions: Floats, folds: Folds, count: int = FOLDS) -> Scores:
     """Return the quality of predictions on held-out folds; see `score`."""
     truth = data[TARGET]
-    each = [float(r2_score(truth.iloc[test], predictions[test])) for _, test in splits(data, folds, count)]
+    r2_of_folds = [float(r2_score(truth.iloc[test], predictions[test])) for _, test in splits(data, folds, count)]
     return Scores(
-        float(r2_score(truth, predictions)), float(mean_squared_error(truth, predictions)), tuple(each), predictions
+        float(r2_score(truth, predictions)),
+        float(mean_squared_error(truth, predictions)),
+        tuple(r2_of_folds),
+        predictions,
     )
 
 
-def _asked(fitted: Any, rows: pd.DataFrame) -> Floats:
+def _predictions(fitted: Any, rows: pd.DataFrame) -> Floats:
     """Return the predictions for rows of `INPUTS`. Many rows are equal, and each different row is predicted once."""
     number = rows.groupby(list(INPUTS), sort=False).ngroup().to_numpy()
     answers: Floats = fitted.predict(rows.drop_duplicates())[number]
@@ -190,13 +193,15 @@ def search(
         One row for each combination: its parameters, ``r2`` and ``mse``.
     """
     sizes = sorted(grid["n_estimators"])
-    rest = list(ParameterGrid({name: list(values) for name, values in grid.items() if name != "n_estimators"}))
+    combinations = list(ParameterGrid({name: list(values) for name, values in grid.items() if name != "n_estimators"}))
 
-    def some(parameters: dict[str, Any]) -> pd.DataFrame:
+    def score_combination(parameters: dict[str, Any]) -> pd.DataFrame:
         scores = _scores_by_size(data, forest(n_estimators=sizes[-1], **parameters), folds, sizes)
         return pd.DataFrame([{"n_estimators": size, **parameters, **scores[size]} for size in sizes])
 
-    yield from Parallel(n_jobs=workers or -1, return_as="generator")(delayed(some)(each) for each in rest)
+    yield from Parallel(n_jobs=workers or -1, return_as="generator")(
+        delayed(score_combination)(parameters) for parameters in combinations
+    )
 
 
 def _scores_by_size(data: pd.DataFrame, model: Pipeline, folds: Folds, sizes: list[int]) -> dict[int, dict[str, float]]:
@@ -205,18 +210,20 @@ def _scores_by_size(data: pd.DataFrame, model: Pipeline, folds: Folds, sizes: li
     for train, test in splits(data, folds):
         fitted = clone(model).fit(data.iloc[train][list(INPUTS)], data.iloc[train][TARGET])
         # many runs have equal inputs
-        asked = data.iloc[test][list(INPUTS)].drop_duplicates()
+        unique_inputs = data.iloc[test][list(INPUTS)].drop_duplicates()
         row_of = (
-            asked.reset_index(drop=True).reset_index().merge(data.iloc[test], on=list(INPUTS), how="right")["index"]
+            unique_inputs.reset_index(drop=True)
+            .reset_index()
+            .merge(data.iloc[test], on=list(INPUTS), how="right")["index"]
         )
-        ready = fitted["inputs"].transform(asked)
+        ready = fitted["inputs"].transform(unique_inputs)
         sums = np.cumsum([tree.predict(ready) for tree in fitted["forest"].estimators_], axis=0)
         for size in sizes:
             predictions[size][test] = (sums[size - 1] / size)[row_of]
     truth = data[TARGET]
     return {
-        size: {"r2": float(r2_score(truth, of)), "mse": float(mean_squared_error(truth, of))}
-        for size, of in predictions.items()
+        size: {"r2": float(r2_score(truth, predicted)), "mse": float(mean_squared_error(truth, predicted))}
+        for size, predicted in predictions.items()
     }
 
 
@@ -224,12 +231,12 @@ def importances(data: pd.DataFrame, model: Any, folds: Folds = "runs") -> pd.Ser
     """Return for each input the decrease of R2 on held-out folds if its values are shuffled among the held-out rows."""
     draw = np.random.default_rng(0)
     lost = dict.fromkeys(INPUTS, 0.0)
-    whole = splits(data, folds)
-    for train, test in whole:
+    parts = splits(data, folds)
+    for train, test in parts:
         fitted = clone(model).fit(data.iloc[train][list(INPUTS)], data.iloc[train][TARGET])
-        held, truth = data.iloc[test][list(INPUTS)], data.iloc[test][TARGET]
-        best = r2_score(truth, _asked(fitted, held))
+        rows, truth = data.iloc[test][list(INPUTS)], data.iloc[test][TARGET]
+        best = r2_score(truth, _predictions(fitted, rows))
         for name in INPUTS:
-            shuffled = held.assign(**{name: draw.permutation(held[name].to_numpy())})
-            lost[name] += float(best - r2_score(truth, _asked(fitted, shuffled))) / len(whole)
+            shuffled = rows.assign(**{name: draw.permutation(rows[name].to_numpy())})
+            lost[name] += float(best - r2_score(truth, _predictions(fitted, shuffled))) / len(parts)
     return pd.Series(lost).sort_values(ascending=False)

@@ -53,10 +53,10 @@ class Forest:
             An input is outside of the range of the training data.
         """
         for name in _NAMES:
-            known = self.about["variants"][name]
+            variants = self.about["variants"][name]
             for value in rows[name]:
-                if value not in known:
-                    raise InputError.of(name, value, ", ".join(known))
+                if value not in variants:
+                    raise InputError.of(name, value, ", ".join(variants))
         for name in _NUMBERS:
             low, high = self.about["ranges"][name]
             for number in rows[name]:
@@ -141,10 +141,12 @@ def held_out(data: pd.DataFrame, parameters: Mapping[str, Any], *, trees: int) -
             path = saved.keep(
                 recipe, lambda place: np.savez_compressed(place, **record), {"rows": len(data)}, _LIBRARIES
             )
-    with np.load(path) as known:
-        runs, *rest = (fct.scores(data, known[of], of) for of in ("runs", "scenarios") if of in known)
-        lost = pd.Series(known["lost"], index=list(fct.INPUTS)).sort_values(ascending=False)
-    return HeldOut(path, runs, rest[0] if rest else None, lost)
+    with np.load(path) as archive:
+        runs, *scenarios = (
+            fct.scores(data, archive[folds], folds) for folds in ("runs", "scenarios") if folds in archive
+        )
+        lost = pd.Series(archive["lost"], index=list(fct.INPUTS)).sort_values(ascending=False)
+    return HeldOut(path, runs, scenarios[0] if scenarios else None, lost)
 
 
 def load(path: Path) -> Forest:
@@ -182,8 +184,8 @@ def searched(data: pd.DataFrame, grid: Mapping[str, tuple[Any, ...]] = fct.GRID,
             for part in fct.search(data, "runs", grid, workers=workers):
                 parts.append(part)
                 bar.update(len(part))
-        found = pd.concat(parts, ignore_index=True).sort_values("mse", ignore_index=True)
-        return saved.keep(recipe, lambda place: found.to_csv(place, index=False), {"rows": len(data)}, _LIBRARIES)
+        scores = pd.concat(parts, ignore_index=True).sort_values("mse", ignore_index=True)
+        return saved.keep(recipe, lambda place: scores.to_csv(place, index=False), {"rows": len(data)}, _LIBRARIES)
 
 
 def _content(data: pd.DataFrame) -> str:

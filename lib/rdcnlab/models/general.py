@@ -113,11 +113,11 @@ def inputs(scenario: Scenario) -> dict[str, Any]:
     if len({link.buffer for link in scenario.network.links}) != 1:
         raise InputError.of("network.links", "different buffers", "links that are all alike")
     try:
-        known = fct.inputs(scenario)
+        flow_inputs = fct.inputs(scenario)
     except ValueError as error:
         raise InputError.of("flows", "migrated", f"a timetable with equal days and equal nights ({error})") from None
     return {
-        **known,
+        **flow_inputs,
         "buffer_kB": (scenario.network.links[0].buffer or 0) / 1000,
         "rtt_us": rtt_ns(scenario) / NS_PER_US,
         "flows": len(scenario.flows),
@@ -141,7 +141,7 @@ def dataset(runs: Runs) -> pd.DataFrame:
 
 
 def matrix(rows: pd.DataFrame, without: str | None = None) -> Floats:
-    """Return the feature matrix of models: a column for each variant of each group, and logarithms of all else.
+    """Return the feature matrix of models: a column for each variant of each group, and logarithms of other inputs.
 
     Parameters
     ----------
@@ -171,8 +171,8 @@ def _logs(rows: pd.DataFrame) -> Floats:
 def held_out(rows: pd.DataFrame, model: Any, without: str | None = None) -> Floats:
     """Return a prediction for each row (log2 of `TARGET`) by a model that was not trained on it."""
     with threadpool_limits(1, "openmp"):
-        held: Floats = cross_val_predict(clone(model), matrix(rows, without), _logs(rows), cv=_folds(len(rows)))
-    return held
+        predictions: Floats = cross_val_predict(clone(model), matrix(rows, without), _logs(rows), cv=_folds(len(rows)))
+    return predictions
 
 
 def _folds(count: int) -> KFold:
@@ -181,12 +181,12 @@ def _folds(count: int) -> KFold:
 
 def compare(rows: pd.DataFrame) -> pd.DataFrame:
     """Return for every candidate ``r2`` on held-out folds, and ``off``, the median factor of its error; best first."""
-    found = []
+    scores = []
     for name, model in candidates().items():
         predictions = held_out(rows, model)
         off = float(2 ** np.median(np.abs(predictions - _logs(rows))))
-        found.append({"model": name, "r2": float(r2_score(_logs(rows), predictions)), "off": off})
-    return pd.DataFrame(found).set_index("model").sort_values("r2", ascending=False)
+        scores.append({"model": name, "r2": float(r2_score(_logs(rows), predictions)), "off": off})
+    return pd.DataFrame(scores).set_index("model").sort_values("r2", ascending=False)
 
 
 def ceiling(rows: pd.DataFrame) -> float:
@@ -200,15 +200,15 @@ def ceiling(rows: pd.DataFrame) -> float:
         Data as `dataset` returns them, with several seeds of each scenario.
     """
     logs = pd.Series(_logs(rows), index=rows.index)
-    within = logs.groupby([rows[name] for name in INPUTS]).var()
-    return float(1 - within.mean() / logs.var())
+    variances = logs.groupby([rows[name] for name in INPUTS]).var()
+    return float(1 - variances.mean() / logs.var())
 
 
 def ablation(rows: pd.DataFrame, name: str) -> pd.Series[float]:
     """Return for each input the decrease of R2 on held-out folds if a model is trained without it; largest first."""
     model = candidates()[name]
-    whole = r2_score(_logs(rows), held_out(rows, model))
-    lost = {each: float(whole - r2_score(_logs(rows), held_out(rows, model, each))) for each in INPUTS}
+    full_r2 = r2_score(_logs(rows), held_out(rows, model))
+    lost = {omitted: float(full_r2 - r2_score(_logs(rows), held_out(rows, model, omitted))) for omitted in INPUTS}
     return pd.Series(lost).sort_values(ascending=False)
 
 
@@ -217,7 +217,7 @@ def coverage(rows: pd.DataFrame) -> tuple[float, float]:
     features, logs = matrix(rows), _logs(rows)
     inside, width = [], []
     for train, test in _folds(len(rows)).split(rows):
-        low, high = _between(_intervals(features[train], logs[train]), features[test])
+        low, high = _interval_ends(_intervals(features[train], logs[train]), features[test])
         inside.append((low <= logs[test]) & (logs[test] <= high))
         width.append(high - low)
     return float(np.concatenate(inside).mean()), float(2 ** np.median(np.concatenate(width)))
@@ -265,18 +265,18 @@ def _intervals(features: Floats, logs: Floats) -> dict[str, Any]:
     This is conformalised quantile regression (Romano, Patterson, Candes 2019): a new row is between the ends with the
     probability `CONFIDENCE`, even if the models of the ends are poor.
     """
-    train, rest = train_test_split(np.arange(len(logs)), test_size=0.25, random_state=0)
+    train, calibration = train_test_split(np.arange(len(logs)), test_size=0.25, random_state=0)
     ends = {
         name: _fitted(_boosting(loss="quantile", quantile=share), features[train], logs[train])
         for name, share in (("low", (1 - CONFIDENCE) / 2), ("high", (1 + CONFIDENCE) / 2))
     }
-    low, high = (_predicted(ends[name], features[rest]) for name in ("low", "high"))
-    off = np.maximum(low - logs[rest], logs[rest] - high)
-    rank = min(int(np.ceil((len(rest) + 1) * CONFIDENCE)), len(rest))
+    low, high = (_predicted(ends[name], features[calibration]) for name in ("low", "high"))
+    off = np.maximum(low - logs[calibration], logs[calibration] - high)
+    rank = min(int(np.ceil((len(calibration) + 1) * CONFIDENCE)), len(calibration))
     return {**ends, "wider": float(np.sort(off)[rank - 1])}
 
 
-def _between(intervals: Mapping[str, Any], features: Floats) -> tuple[Floats, Floats]:
+def _interval_ends(intervals: Mapping[str, Any], features: Floats) -> tuple[Floats, Floats]:
     """Return the lower and the upper end of each row's interval."""
     low = _predicted(intervals["low"], features) - intervals["wider"]
     high = _predicted(intervals["high"], features) + intervals["wider"]
@@ -317,7 +317,7 @@ class Predictor:
             for value in set(rows[name]) - set(VARIANTS):
                 raise InputError.of(name, value, ", ".join(VARIANTS))
         features = matrix(rows)
-        low, high = _between(self.intervals, features)
+        low, high = _interval_ends(self.intervals, features)
         point = _predicted(self.point, features)
         return pd.DataFrame(
             {TARGET: 2**point, "low": 2 ** np.minimum(low, point), "high": 2 ** np.maximum(high, point)}
@@ -341,14 +341,14 @@ def trained(rows: pd.DataFrame, name: str) -> Path:
             return path
         features, logs = matrix(rows), _logs(rows)
         models = {"point": _fitted(candidates()[name], features, logs), "intervals": _intervals(features, logs)}
-        numbers = [each for each in INPUTS if each not in ("migrated", "main")]
-        ranges = {each: [float(rows[each].min()), float(rows[each].max())] for each in numbers}
+        numbers = [column for column in INPUTS if column not in ("migrated", "main")]
+        ranges = {column: [float(rows[column].min()), float(rows[column].max())] for column in numbers}
         about = {"rows": len(rows), "ranges": ranges}
         return saved.keep_sklearn(recipe, models, about)
 
 
 def _content(rows: pd.DataFrame) -> str:
-    return saved.digest(*(rows[each].to_numpy() for each in (*INPUTS, TARGET)))
+    return saved.digest(*(rows[column].to_numpy() for column in (*INPUTS, TARGET)))
 
 
 def load(path: Path) -> Predictor:

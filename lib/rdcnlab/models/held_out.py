@@ -35,17 +35,17 @@ def judged(data: pd.DataFrame, hardest: tuple[float, float]) -> dict[str, Measur
     """
     if len(data) < fct.FOLDS:
         return {}
-    held = record(data)
-    scores, grouped = held.runs, held.scenarios
+    held_out = record(data)
+    scores, grouped = held_out.runs, held_out.scenarios
     harder = "folds of whole scenarios:"
     target = data[fct.TARGET]
     measured = {
         "r2": Measured.one(scores.r2, f"{harder} {grouped.r2:.3f}" if grouped else ""),
         "mse": Measured.one(scores.mse, f"{harder} {grouped.mse:.3g} s^2" if grouped else ""),
-        "important": important(held.lost),
+        "important": important(held_out.lost),
     }
-    off = data.assign(residual=(target - scores.predictions).abs(), prolongation=target).groupby(_AT)
-    ranks = off[["residual", "prolongation"]].mean().rank(ascending=False)
+    by_setting = data.assign(residual=(target - scores.predictions).abs(), prolongation=target).groupby(_AT)
+    ranks = by_setting[["residual", "prolongation"]].mean().rank(ascending=False)
     if hardest in ranks.index:
         measured["hardest"] = Measured({str(name): float(rank[hardest]) for name, rank in ranks.items()})
     return measured
@@ -68,14 +68,14 @@ def draw(ax: Axes, data: pd.DataFrame) -> fct.Scores:
     """Draw measured and predicted values of held-out runs side by side, over day and night."""
     scores = record(data).runs
     places = data[_AT].drop_duplicates().sort_values(_AT[::-1])
-    at = data[_AT].merge(places.assign(place=np.arange(len(places))), how="left")["place"]
+    x = data[_AT].merge(places.assign(place=np.arange(len(places))), how="left")["place"]
     # pairs of variants are side by side, and the runs of one pair are above each other
     pair = data.groupby(["migrated", "main"]).ngroup()
     shift = (pair - pair.max() / 2) / (pair.max() + 1) * 0.35
     main, migrated = (figures.look(flow).color for flow in ("main", "migrated"))
-    drawn: dict[str, Any] = {"s": 10, "alpha": 0.5, "linewidth": 0.8}
-    ax.scatter(at - 0.2 + shift, data[fct.TARGET], label="measured", marker="o", color=main, **drawn)
-    ax.scatter(at + 0.2 + shift, scores.predictions, label="predicted, held out", marker="x", color=migrated, **drawn)
+    style: dict[str, Any] = {"s": 10, "alpha": 0.5, "linewidth": 0.8}
+    ax.scatter(x - 0.2 + shift, data[fct.TARGET], label="measured", marker="o", color=main, **style)
+    ax.scatter(x + 0.2 + shift, scores.predictions, label="predicted, held out", marker="x", color=migrated, **style)
     ax.set_xticks(range(len(places)), [f"{row.day_ms:g}\n{row.night_ms:g}" for row in places.itertuples()])
     ax.set(xlabel="day [ms] above night [ms]", ylabel="prolongation [s]")
     return scores

@@ -36,21 +36,21 @@ class Convolution:
         Weights.
     bias : ndarray, shape (filters,)
         Constant that is added to the output of each filter.
-    apart : int
+    dilation_ms : int
         Dilation: distance in ms between the samples that a filter reads.
     """
 
     kernel: Floats
     bias: Floats
-    apart: int
+    dilation_ms: int
 
     def __call__(self, series: Floats) -> Floats:
         """Return the outputs of the filters for series of shape (n, ms, channels), padded with zeros."""
         taps, channels, filters = self.kernel.shape
         count, length, _ = series.shape
-        reach = self.apart * (taps - 1)
+        reach = self.dilation_ms * (taps - 1)
         padded = np.pad(series, ((0, 0), (reach // 2, reach - reach // 2), (0, 0)))
-        shifted = [padded[:, tap * self.apart : tap * self.apart + length] for tap in range(taps)]
+        shifted = [padded[:, tap * self.dilation_ms : tap * self.dilation_ms + length] for tap in range(taps)]
         flat = np.concatenate(shifted, axis=2).reshape(count * length, taps * channels)
         answer: Floats = flat @ self.kernel.reshape(taps * channels, filters) + self.bias
         np.maximum(answer, 0, out=answer)
@@ -81,11 +81,13 @@ class Lstm:
         """Return the output after each sample of series of shape (n, steps, channels)."""
         count, steps, channels = series.shape
         units = len(self.recurrent)
-        read = (series.reshape(count * steps, channels) @ self.kernel + self.bias).reshape(count, steps, 4 * units)
+        projections = (series.reshape(count * steps, channels) @ self.kernel + self.bias).reshape(
+            count, steps, 4 * units
+        )
         outputs = np.zeros((count, steps, units), dtype=np.float32)
         cell, last = np.zeros((2, count, units), dtype=np.float32)
         for step in range(steps):
-            gates = read[:, step] + last @ self.recurrent
+            gates = projections[:, step] + last @ self.recurrent
             enter, forget, fresh, leave = (gates[:, gate * units : (gate + 1) * units] for gate in range(4))
             cell = _sigmoid(forget) * cell + _sigmoid(enter) * np.tanh(fresh)
             last = _sigmoid(leave) * np.tanh(cell)
@@ -101,7 +103,7 @@ def _sigmoid(values: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class _Trained(abc.ABC):
-    """What both networks have: features are normalised, an LSTM reads them, and a dense layer has one output a variant.
+    """The common part of both networks: normalisation, an LSTM, and a dense layer with one output for each variant.
 
     Parameters
     ----------
@@ -110,7 +112,7 @@ class _Trained(abc.ABC):
     mean, deviation : ndarray, shape (channels,)
         Mean and standard deviation of the features, for normalisation.
     lstm : Lstm
-        The layer that reads the inputs that the network makes of the features.
+        The recurrent layer. The network computes its inputs from the features.
     kernel, bias : ndarray, shapes (outputs of the LSTM that are used, variants) and (variants,)
         Weights and constants of the dense output layer.
     """
@@ -141,7 +143,7 @@ class Plain(_Trained):
     Parameters
     ----------
     embedding : ndarray, shape (ms, channels, units)
-        Weights of the embedding. It maps each block of so many samples to one input of the LSTM.
+        Weights of the embedding. It maps each block of ``ms`` samples to one input of the LSTM.
     shift : ndarray, shape (units,)
         Constants that the embedding adds.
     """
@@ -205,8 +207,8 @@ def read(path: Path) -> Network | Plain:
         weights = h5py.File(io.BytesIO(archive.read("model.weights.h5")))
 
     def variables(layer: str) -> list[Floats]:
-        held = weights["layers"][layer]["vars"]
-        return [np.asarray(held[str(number)], dtype=np.float32) for number in range(len(held))]
+        arrays = weights["layers"][layer]["vars"]
+        return [np.asarray(arrays[str(number)], dtype=np.float32) for number in range(len(arrays))]
 
     settings = {kind: [layer["config"] for layer in layers if layer["class_name"] == kind] for kind in _KINDS}
     mean, variance, _ = variables("normalization")
@@ -225,8 +227,8 @@ def read(path: Path) -> Network | Plain:
     # in the file a layer has the name of its kind; from the second layer of a kind on, a number follows
     names = ["conv1d" if number == 0 else f"conv1d_{number}" for number in range(len(settings["Conv1D"]))]
     widths = [
-        Convolution(kernel, bias, of["dilation_rate"][0])
-        for name, of in zip(names, settings["Conv1D"], strict=True)
+        Convolution(kernel, bias, config["dilation_rate"][0])
+        for name, config in zip(names, settings["Conv1D"], strict=True)
         for kernel, bias in [variables(name)]
     ]
     return Network(widths=tuple(widths), stride_ms=settings["AveragePooling1D"][0]["pool_size"][0], **common)

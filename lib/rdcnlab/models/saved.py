@@ -95,9 +95,9 @@ def known(kind: str) -> list[tuple[Path, dict[str, Any]]]:
         There is no model of this kind.
     """
     folders = (places.models(), places.model_cache())
-    beside = [path for folder in folders for path in sorted(folder.glob(f"{kind}-*.json"))]
-    found = [(path, json.loads(path.read_text(encoding="utf-8"))) for path in beside]
-    models = [(path.with_suffix(about["ending"]), about) for path, about in found]
+    records = [path for folder in folders for path in sorted(folder.glob(f"{kind}-*.json"))]
+    provenances = [(path, json.loads(path.read_text(encoding="utf-8"))) for path in records]
+    models = [(path.with_suffix(about["ending"]), about) for path, about in provenances]
     models = [(path, about) for path, about in models if path.exists()]
     if not models:
         raise RunError(f"there is no model of the {kind} yet; its notebook trains one (rdcnlab reproduce)")
@@ -137,9 +137,9 @@ def keep(recipe: Recipe, write: Callable[[Path], None], about: Mapping[str, Any]
     with tempfile.TemporaryDirectory(dir=folder) as place:
         fresh = Path(place) / recipe.name
         write(fresh)
-        beside = fresh.with_suffix(".json")
-        beside.write_text(json.dumps(text, indent=2) + "\n", encoding="utf-8")
-        for path in (beside, fresh):  # the model is moved last, so a model that exists is complete
+        record = fresh.with_suffix(".json")
+        record.write_text(json.dumps(text, indent=2) + "\n", encoding="utf-8")
+        for path in (record, fresh):  # the model is moved last, so a model that exists is complete
             path.replace(folder / path.name)
     return folder / recipe.name
 
@@ -160,8 +160,8 @@ def read_sklearn(path: Path) -> Any:
     """Read a file of `keep_sklearn`. Only classes of scikit-learn and numpy are created, and no other code is run."""
     from skops.io import get_untrusted_types, load
 
-    ours = [name for name in get_untrusted_types(file=path) if name.split(".")[0] in ("sklearn", "numpy")]
-    return load(path, trusted=ours)
+    trusted = [name for name in get_untrusted_types(file=path) if name.split(".")[0] in ("sklearn", "numpy")]
+    return load(path, trusted=trusted)
 
 
 def ship(paths: Iterable[Path]) -> None:

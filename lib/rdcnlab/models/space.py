@@ -60,13 +60,13 @@ def scenario(point: Floats, variants: Sequence[str], two_flows: Callable[[str, s
     base = two_flows(migrated, main)
     groups = {flow["name"]: flow for flow in base.to_dict()["flows"]}
     path = [slot for link in ("blue", "green") for slot in ([cycle - night, link], [night, "dark"]) if slot[0]]
-    each = flows // 2
+    flows_per_group = flows // 2
     # one call for all changes, because it is made for a thousand scenarios
     return base.with_(
         flows=[
-            {**flow, "name": f"{name}-{number}", "size": _VOLUME_B // each}
+            {**flow, "name": f"{name}-{number}", "size": _VOLUME_B // flows_per_group}
             | ({"path": path} if name == "migrated" else {})
-            for number in range(1, each + 1)
+            for number in range(1, flows_per_group + 1)
             for name, flow in groups.items()
         ],
         **{f"network.links.{link.name}.buffer": f"{round(buffer)} kB" for link in base.network.links},
@@ -79,9 +79,9 @@ def scenario(point: Floats, variants: Sequence[str], two_flows: Callable[[str, s
 def _delays(base: Scenario, rtt_us: float) -> dict[str, int]:
     """Return the change that gives the migrated flow an RTT. The delays of all cables change by the same amount."""
     hosts = {host.name: host.delay for host in base.network.hosts}
-    more = rtt_us * NS_PER_US - general.rtt_ns(base)
+    extra_ns = rtt_us * NS_PER_US - general.rtt_ns(base)
     # a packet crosses two cables, and so does its ACK
-    return {f"network.hosts.{name}.delay": max(round(delay + more / 4), 0) for name, delay in hosts.items()}
+    return {f"network.hosts.{name}.delay": max(round(delay + extra_ns / 4), 0) for name, delay in hosts.items()}
 
 
 def _threshold(base: Scenario, rtt_us: float) -> dict[str, int]:

@@ -105,21 +105,21 @@ def traces(runs: Runs, length_ms: int = LENGTH_MS, every_ms: int = LENGTH_MS) ->
     parts: list[Floats] = []
     about: list[dict[str, Any]] = []
     begins: list[int] = []
-    told_ms = 0
+    previous_ms = 0
     for first in range(0, len(runs), _AT_ONCE):
-        some = runs.part(first, first + _AT_ONCE)
-        of_runs = [_about(first + place, run.scenario) for place, run in enumerate(some)]
-        variants = [{flow.name: flow.cc for flow in run.scenario.flows} for run in some]
-        silent = set(range(len(some)))
-        for names, acks in cut(some.tcp):
+        batch = runs.part(first, first + _AT_ONCE)
+        of_runs = [_common_fields(first + place, run.scenario) for place, run in enumerate(batch)]
+        variants = [{flow.name: flow.cc for flow in run.scenario.flows} for run in batch]
+        silent = set(range(len(batch)))
+        for names, acks in cut(batch.tcp):
             silent.discard(names["run"])
             of_run, variant = of_runs[names["run"]], variants[names["run"]][names["flow"]]
-            whole = series(acks)
-            for begin in range(0, len(whole) - length_ms + 1, every_ms):
-                begins.append(told_ms + begin)
+            samples = series(acks)
+            for begin in range(0, len(samples) - length_ms + 1, every_ms):
+                begins.append(previous_ms + begin)
                 about.append({"variant": variant, **of_run, "flow": names["flow"], "begin_ms": begin})
-            parts.append(whole)
-            told_ms += len(whole)
+            parts.append(samples)
+            previous_ms += len(samples)
         if silent:
             raise InputError.of("table", f"no rows of run {first + min(silent)}", "at least one ACK")
     columns = ["variant", "run", "seed", "period_ms", "pair", "flow", "begin_ms"]
@@ -131,7 +131,7 @@ def traces(runs: Runs, length_ms: int = LENGTH_MS, every_ms: int = LENGTH_MS) ->
     return Traces(windows, pd.DataFrame(about, columns=columns), np.array(begins, dtype=np.int64))
 
 
-def _about(place: int, scenario: Scenario) -> dict[str, Any]:
+def _common_fields(place: int, scenario: Scenario) -> dict[str, Any]:
     """Return the values of `Traces.about` that all traces of a run have in common."""
     probes = scenario.probes
     if probes.tcp == "none" or (probes.tcp == "bin" and probes.bin > NS_PER_MS):
@@ -144,7 +144,7 @@ def _about(place: int, scenario: Scenario) -> dict[str, Any]:
     }
 
 
-def twins(of: Traces) -> pd.DataFrame:
+def twins(selection: Traces) -> pd.DataFrame:
     """Count the traces that cannot be distinguished, because flows of two variants have identical traces.
 
     The function compares traces that differ only in the variant of their flow. They have the same period, seed, name of
@@ -158,16 +158,18 @@ def twins(of: Traces) -> pd.DataFrame:
     """
     partners = [
         next((name for name in pair.split(" and ") if name != own), own)
-        for pair, own in zip(of.about["pair"], of.about["variant"], strict=True)
+        for pair, own in zip(selection.about["pair"], selection.about["variant"], strict=True)
     ]
     alike = ["period_ms", "seed", "flow", "partner", "begin_ms"]
     rows = []
-    for (period, *_), group in of.about.assign(partner=np.array(partners, dtype=str)).groupby(alike):
-        for (one, of_one), (other, of_other) in combinations(zip(group.index, group["variant"], strict=True), 2):
-            window, rtt = (100.0 * (of.samples[one] == of.samples[other]).all(axis=0)).tolist()
-            rows.append((period, " and ".join(sorted((of_one, of_other))), min(window, rtt), window))
-    found = pd.DataFrame(rows, columns=["period_ms", "variants", "same", "same_window"])
-    return found.groupby(["period_ms", "variants"], as_index=False).agg(
+    for (period, *_), group in selection.about.assign(partner=np.array(partners, dtype=str)).groupby(alike):
+        for (first, first_variant), (second, second_variant) in combinations(
+            zip(group.index, group["variant"], strict=True), 2
+        ):
+            window, rtt = (100.0 * (selection.samples[first] == selection.samples[second]).all(axis=0)).tolist()
+            rows.append((period, " and ".join(sorted((first_variant, second_variant))), min(window, rtt), window))
+    shares = pd.DataFrame(rows, columns=["period_ms", "variants", "same", "same_window"])
+    return shares.groupby(["period_ms", "variants"], as_index=False).agg(
         pairs=("same", "size"), same=("same", "mean"), same_window=("same_window", "mean")
     )
 
@@ -180,32 +182,32 @@ def cut(acks: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
     InputError
         A column is missing or has an impossible value.
     """
-    wanted = ("t_ns", *COLUMNS)
-    missing = [name for name in wanted if name not in acks.columns]
+    required = ("t_ns", *COLUMNS)
+    missing = [name for name in required if name not in acks.columns]
     if missing:
         raise InputError.of("columns", ", ".join(map(str, acks.columns)), f"a table with {', '.join(missing)}")
     if not len(acks):
         raise InputError.of("table", "no rows", "at least one ACK")
-    for name in wanted:
+    for name in required:
         numbers = pd.to_numeric(acks[name], errors="coerce").to_numpy(dtype=float, na_value=np.nan)
         if not (np.isfinite(numbers) & (numbers >= 0)).all():
             wrong = acks[name].iloc[int(np.argmin(np.isfinite(numbers) & (numbers >= 0)))]
             raise InputError.of(f"column {name}", str(wrong), "numbers from 0 on")
-    by = [name for name in ("run", "flow") if name in acks.columns]
-    for name in by:
+    group_columns = [name for name in ("run", "flow") if name in acks.columns]
+    for name in group_columns:
         if acks[name].isna().any():
             raise InputError.of(f"column {name}", None, "a name in every row")
     # sorted once for all flows, because there may be thousands of them
-    every = acks.sort_values([*by, "t_ns"], kind="stable", ignore_index=True)
-    keys = every.groupby(by, sort=True).size() if by else pd.Series([len(every)], index=[()])
+    ordered = acks.sort_values([*group_columns, "t_ns"], kind="stable", ignore_index=True)
+    keys = ordered.groupby(group_columns, sort=True).size() if group_columns else pd.Series([len(ordered)], index=[()])
     ends = np.cumsum(keys.to_numpy())
-    times = every["t_ns"].to_numpy()
+    times = ordered["t_ns"].to_numpy()
     for key, begin, end in zip(keys.index, ends - keys.to_numpy(), ends, strict=True):
         span_ms = (times[end - 1] - times[begin]) / NS_PER_MS
         if span_ms > _MOST_MS:
             raise InputError.of("column t_ns", f"{span_ms:.0f} ms of one flow", f"at most {_MOST_MS} ms, in ns")
         names = key if isinstance(key, tuple) else (key,)
-        yield dict(zip(by, names, strict=True)), every.iloc[begin:end]
+        yield dict(zip(group_columns, names, strict=True)), ordered.iloc[begin:end]
 
 
 def series(acks: pd.DataFrame) -> Floats:

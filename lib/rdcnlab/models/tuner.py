@@ -27,15 +27,15 @@ from rdcnlab.models.gaussian import Predictor
 BUFFER_KB, ECN_STEP_KB, RED_STEP_KB = 1800, 20, 50
 #: Many drops in 120 s: the scale of their part of the cost.
 MANY_DROPS = 1e5
-#: A prediction is close if it is within so much of what is measured; where 10 % of it is less than the tolerated error
-#: of a run, that error counts. The same width makes a model unsure.
+#: A prediction is close if it differs from the measured value by at most this share, or by the tolerated error of a
+#: run, whichever is larger. A model is unsure if a side of its interval is wider than this.
 CLOSE = 0.1
 LEAST_CLOSE = {"share": 2.0, "drops": 500.0, "average_kB": 20.0, "longest_kB": 20.0}
 
 
 @dataclass(frozen=True)
 class Objective:
-    """What an operator wants of a line with a shared buffer.
+    """An operator's objective for a line with a shared buffer.
 
     Parameters
     ----------
@@ -75,23 +75,25 @@ class Objective:
         cost: pd.Series[float] = (parts[0] + parts[1] + parts[2]) / sum(self.weights)
         return cost
 
-    def settings(self, made: Predictor) -> pd.DataFrame:
-        """Return all settings that are searched: those that the model knows, with 5 % where RED drops early."""
-        ranges = made.about["ranges"]
+    def settings(self, model: Predictor) -> pd.DataFrame:
+        """Return all settings to search, within the ranges of the training data; RED's drop probability is 5 %."""
+        ranges = model.about["ranges"]
         ecn = np.arange(ranges["ecn_kB"][0], min(ranges["ecn_kB"][1], self.buffer_kB) + 1, ECN_STEP_KB)
-        most = min(ranges["max_kB"][1], self.buffer_kB)
+        highest = min(ranges["max_kB"][1], self.buffer_kB)
         rows = [
-            (self.rate_gbps, self.rtt_ms, each, low, high, 5.0)
-            for each, (low, high) in itertools.product(ecn, _pairs(ranges["min_kB"][0], ranges["max_kB"][0], most))
+            (self.rate_gbps, self.rtt_ms, threshold, low, high, 5.0)
+            for threshold, (low, high) in itertools.product(
+                ecn, _pairs(ranges["min_kB"][0], ranges["max_kB"][0], highest)
+            )
         ]
         return pd.DataFrame(rows, columns=["rate_gbps", "rtt_ms", "ecn_kB", "min_kB", "max_kB", "probability"])
 
 
-def _pairs(least: float, first: float, most: float) -> Iterator[tuple[float, float]]:
+def _pairs(min_low: float, min_high: float, max_high: float) -> Iterator[tuple[float, float]]:
     """Yield pairs of drop thresholds: equal ones, and those of which the smaller is a half or nothing of the larger."""
-    for high in np.arange(first, most + 1, RED_STEP_KB):
+    for high in np.arange(min_high, max_high + 1, RED_STEP_KB):
         lows = {float(high), float(high // 2), 0.0}
-        yield from ((low, float(high)) for low in sorted(lows) if low >= least)
+        yield from ((low, float(high)) for low in sorted(lows) if low >= min_low)
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,7 @@ class Proposal:
     cost : float
         Predicted cost.
     unsure : tuple of str
-        Outcomes whose interval is wider than what counts as close, on one of its sides.
+        Outcomes whose interval has a side that is wider than `tolerance`.
     """
 
     setting: pd.Series[float]
@@ -119,20 +121,20 @@ class Proposal:
         """Return predicted and measured outcomes: ``close`` (within 10 %), ``inside`` (of the interval)."""
         rows = []
         for name in OUTCOMES:
-            value, low, high = (float(self.predicted[each]) for each in (name, f"{name} low", f"{name} high"))
-            there = float(measured[name])
-            close = abs(there - value) <= tolerance(name, value)
-            rows.append((name, value, low, high, there, close, low <= there <= high))
+            value, low, high = (float(self.predicted[column]) for column in (name, f"{name} low", f"{name} high"))
+            actual = float(measured[name])
+            close = abs(actual - value) <= tolerance(name, value)
+            rows.append((name, value, low, high, actual, close, low <= actual <= high))
         columns = ["outcome", "predicted", "low", "high", "measured", "close", "inside"]
         return pd.DataFrame(rows, columns=columns).set_index("outcome")
 
 
 def tolerance(name: str, value: float) -> float:
-    """Return how far a measured outcome may be from a predicted one that is close."""
+    """Return the largest difference between a measured outcome and a prediction that counts as close."""
     return max(CLOSE * abs(value), LEAST_CLOSE[name])
 
 
-def proposed(made: Predictor, objective: Objective) -> Proposal:
+def proposed(model: Predictor, objective: Objective) -> Proposal:
     """Return the setting with the least predicted cost.
 
     Raises
@@ -140,30 +142,30 @@ def proposed(made: Predictor, objective: Objective) -> Proposal:
     InputError
         The model does not know the line's rate or the RTT.
     """
-    settings = objective.settings(made)
-    found = made.predict(settings)
-    cost = objective.cost(found)
+    settings = objective.settings(model)
+    outcomes = model.predict(settings)
+    cost = objective.cost(outcomes)
     # rounded, so that the last digits of another machine's arithmetic do not decide between equal costs
-    at = int(cost.to_numpy().round(6).argmin())
-    predicted: pd.Series[float] = found.iloc[at]
+    best = int(cost.to_numpy().round(6).argmin())
+    predicted: pd.Series[float] = outcomes.iloc[best]
     unsure = tuple(
         name
         for name in OUTCOMES
         if max(predicted[f"{name} high"] - predicted[name], predicted[name] - predicted[f"{name} low"])
         > tolerance(name, predicted[name])
     )
-    return Proposal(settings.iloc[at], predicted, float(cost.iloc[at]), unsure)
+    return Proposal(settings.iloc[best], predicted, float(cost.iloc[best]), unsure)
 
 
-def drawn(made: Predictor, count: int, seed: int = 0) -> list[Objective]:
+def drawn(model: Predictor, count: int, seed: int = 0) -> list[Objective]:
     """Draw objectives at random: a condition of the training data, a wanted share of 5 to 95 %, and weights."""
     rng = np.random.default_rng(seed)
-    rates, rtts = made.about["ranges"]["rate_gbps"], made.about["ranges"]["rtt_ms"]
-    found = []
+    rates, rtts = model.about["ranges"]["rate_gbps"], model.about["ranges"]["rtt_ms"]
+    objectives = []
     for _ in range(count):
         rate, rtt = (float(np.exp(rng.uniform(*np.log(ends)))) for ends in (rates, rtts))
         weights: npt.NDArray[np.float64] = rng.dirichlet((1.0, 1.0, 1.0))
         rate, rtt = round(min(max(rate, rates[0]), rates[1]), 2), float(min(max(round(rtt), rtts[0]), rtts[1]))
-        share, (one, two, three) = float(rng.uniform(5, 95)), (float(each) for each in weights)
-        found.append(Objective(rate, rtt, BUFFER_KB, share, (one, two, three)))
-    return found
+        share, (one, two, three) = float(rng.uniform(5, 95)), (float(weight) for weight in weights)
+        objectives.append(Objective(rate, rtt, BUFFER_KB, share, (one, two, three)))
+    return objectives

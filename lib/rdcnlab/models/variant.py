@@ -7,8 +7,8 @@ features are computed from window and RTT. A typical pattern can take 1 ms or be
 anywhere in a trace. So the first layer has convolutions of several widths, and the dense layer reads the mean and the
 maximum of all outputs of the LSTM, instead of the last one.
 
-The network of the paper is there, too, for comparison. This `plain` form has only what the paper names: window and RTT
-as inputs, an embedding that reduces them, an LSTM, and a dense layer that reads its last output.
+The network of the paper is included for comparison. This `plain` form has only the parts that the paper names: window
+and RTT as inputs, an embedding that reduces them, an LSTM, and a dense layer that reads its last output.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Classifier:
         likeliest = self.probabilities(samples).to_numpy().argmax(axis=1)
         return pd.Series(np.array(self.variants)[likeliest], dtype=str)
 
-    def confusion(self, of: Traces) -> pd.DataFrame:
+    def confusion(self, traces: Traces) -> pd.DataFrame:
         """Return the confusion matrix: traces by their variant (rows) and by the predicted variant (columns).
 
         Raises
@@ -96,9 +96,9 @@ class Classifier:
             There are traces of a variant that the classifier does not know.
         """
         names = list(self.variants)
-        if not set(of.variants) <= set(names):
-            raise ValueError(f"traces of {', '.join(of.variants)}, but the classifier knows {', '.join(names)}")
-        counts = pd.crosstab(of.about["variant"].to_numpy(), self.predict(of.samples).to_numpy())
+        if not set(traces.variants) <= set(names):
+            raise ValueError(f"traces of {', '.join(traces.variants)}, but the classifier knows {', '.join(names)}")
+        counts = pd.crosstab(traces.about["variant"].to_numpy(), self.predict(traces.samples).to_numpy())
         return counts.reindex(index=names, columns=names, fill_value=0).rename_axis(index="actual", columns="predicted")
 
 
@@ -115,13 +115,13 @@ def network(length_ms: int, classes: int) -> Any:
     trace = keras.Input((length_ms, _CHANNELS))
     normal = layers.Normalization(name=_NORMAL)(trace)
     widths = [
-        layers.Conv1D(_FILTERS, _TAPS, dilation_rate=apart, padding="same", activation="relu")(normal)
-        for apart in _APART
+        layers.Conv1D(_FILTERS, _TAPS, dilation_rate=dilation, padding="same", activation="relu")(normal)
+        for dilation in _APART
     ]
     reduced = layers.AveragePooling1D(_STRIDE_MS)(layers.Concatenate()(widths))
-    read = layers.LSTM(_UNITS, return_sequences=True)(reduced)
-    said = layers.Concatenate()([layers.GlobalAveragePooling1D()(read), layers.GlobalMaxPooling1D()(read)])
-    return keras.Model(trace, layers.Dense(classes, activation="softmax")(layers.Dropout(_DROPOUT)(said)))
+    outputs = layers.LSTM(_UNITS, return_sequences=True)(reduced)
+    summary = layers.Concatenate()([layers.GlobalAveragePooling1D()(outputs), layers.GlobalMaxPooling1D()(outputs)])
+    return keras.Model(trace, layers.Dense(classes, activation="softmax")(layers.Dropout(_DROPOUT)(summary)))
 
 
 def plain(length_ms: int, classes: int) -> Any:
@@ -207,7 +207,9 @@ def best(length_ms: int) -> Classifier | None:
     The best one uses the longest traces; among those, it knows the most variants. Among equals a shipped classifier
     comes first. If there is no classifier at all, `rdcnlab.models.saved.known` raises its error.
     """
-    fitting = [(path, of["settings"]) for path, of in saved.known(_KIND) if of["settings"]["length_ms"] <= length_ms]
+    fitting = [
+        (path, about["settings"]) for path, about in saved.known(_KIND) if about["settings"]["length_ms"] <= length_ms
+    ]
     if not fitting:
         return None
     return load(max(fitting, key=lambda pair: (pair[1]["length_ms"], len(pair[1]["variants"])))[0])
@@ -239,15 +241,19 @@ def classify(acks: pd.DataFrame) -> pd.DataFrame:
     """
     parts = []
     for names, of_flow in cut(acks):
-        whole = series(of_flow)
-        classifier = best(len(whole))
+        samples = series(of_flow)
+        classifier = best(len(samples))
         if classifier is None:
             parts.append(pd.DataFrame([{**names, "begin_ms": None, "variant": None, "probability": None}]))
             continue
         length = classifier.model.length_ms
-        begins = range(0, len(whole) - length + 1, length)
-        found = classifier.probabilities(np.stack([whole[begin : begin + length] for begin in begins]))
-        answers = {"begin_ms": list(begins), "variant": found.idxmax(axis=1), "probability": found.max(axis=1)}
+        begins = range(0, len(samples) - length + 1, length)
+        probabilities = classifier.probabilities(np.stack([samples[begin : begin + length] for begin in begins]))
+        answers = {
+            "begin_ms": list(begins),
+            "variant": probabilities.idxmax(axis=1),
+            "probability": probabilities.max(axis=1),
+        }
         parts.append(pd.DataFrame({**names, **answers}))
     return pd.concat(parts, ignore_index=True)
 
@@ -287,7 +293,7 @@ def _train(data: Traces, recipe: saved.Recipe, show: bool, form: Form) -> Path:
         "traces": int((~aside).sum()),
         "kept aside": int(aside.sum()),
         "passes": len(history["loss"]),
-        "best": {name: float(of[int(np.argmin(history[watched]))]) for name, of in history.items()},
+        "best": {name: float(values[int(np.argmin(history[watched]))]) for name, values in history.items()},
     }
     # a compiled model is saved together with its optimizer, which is twice as large as the network
     uncompiled = build(data.samples.shape[1], len(data.variants))
@@ -313,11 +319,11 @@ def _repeatable(seed: int) -> Iterator[None]:
     keras = _keras()
     import tensorflow
 
-    own = random.getstate(), np.random.get_state()  # noqa: NPY002  (Keras sets this one)
+    states = random.getstate(), np.random.get_state()  # noqa: NPY002  (Keras sets this one)
     tensorflow.config.experimental.enable_op_determinism()
     keras.utils.set_random_seed(seed)
     try:
         yield
     finally:
-        random.setstate(own[0])
-        np.random.set_state(own[1])  # noqa: NPY002
+        random.setstate(states[0])
+        np.random.set_state(states[1])  # noqa: NPY002

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rdcnlab.papers.item import Item
 
 #: Names of all papers.
-PAPERS = tuple(found.name for found in pkgutil.iter_modules(__path__) if found.ispkg)
+PAPERS = tuple(module.name for module in pkgutil.iter_modules(__path__) if module.ispkg)
 
 
 def paper(name: str) -> Package:
@@ -45,9 +45,9 @@ def select(names: Sequence[str] = ()) -> list[type[Item]]:
     """
     chosen: dict[tuple[str, str], None] = {}
     for name in names or PAPERS:
-        of, _, item = name.partition("/")
-        known = paper(of).ITEMS
-        if item and item not in known:
-            raise InputError.of("item", name, ", ".join(f"{of}/{identifier}" for identifier in known))
-        chosen.update(dict.fromkeys((of, each) for each in ([item] if item else known)))
-    return [getattr(paper(of), item) for of, item in chosen]
+        paper_name, _, item = name.partition("/")
+        identifiers = paper(paper_name).ITEMS
+        if item and item not in identifiers:
+            raise InputError.of("item", name, ", ".join(f"{paper_name}/{identifier}" for identifier in identifiers))
+        chosen.update(dict.fromkeys((paper_name, identifier) for identifier in ([item] if item else identifiers)))
+    return [getattr(paper(paper_name), item) for paper_name, item in chosen]

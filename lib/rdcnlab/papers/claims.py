@@ -19,7 +19,9 @@ from rdcnlab.system import places
 def _by_column(value: Any) -> Any:
     """Read a list as the sentences of every column, and the lists of a mapping as those of one column each."""
     lists = value if isinstance(value, dict) else {"": value}
-    return {column: tuple(each) if isinstance(each, list) else each for column, each in lists.items()}
+    return {
+        column: tuple(sentences) if isinstance(sentences, list) else sentences for column, sentences in lists.items()
+    }
 
 
 #: Sentences by column; those of the column "" are for every column that has none of its own.
@@ -46,7 +48,7 @@ class Column(Frozen):
 
 
 class FirstWording(Frozen):
-    """What a claim was before it was restated; it is shown beside the claim for one release.
+    """The first wording of a claim that was restated; it is shown beside the claim for one release.
 
     The measurement for it has the key ``<claim> was``. Without this key it is the measurement for the claim.
     """
@@ -90,8 +92,7 @@ class Claim(Frozen):
         Why the claim does not hold here: one sentence for each of the item's causes of this claim, in their order; see
         `rdcnlab.papers.item.Item.causes`. Either one list, or one list for each column.
     ruled_out : tuple of str
-        What is not the cause, if the cause is unknown: one sentence for each of the item's causes after those of
-        `because`.
+        Excluded causes, if the cause is unknown: one sentence for each of the item's causes after those of `because`.
     """
 
     id: str
@@ -167,12 +168,14 @@ class Paper(Frozen):
 
     @model_validator(mode="after")
     def _known_columns(self) -> Paper:
-        known = {column.id for column in self.columns}
+        identifiers = {column.id for column in self.columns}
         for item in self.items:
-            reasons = [by for claim in item.claims for by in (claim.because, claim.ruled_out)]
-            for name in (*item.columns, *(column for by in reasons for column in by if column)):
-                if name not in known:
-                    raise ValueError(f"columns of the paper in {item.id} ({', '.join(sorted(known))}), not '{name}'")
+            reasons = [sentences for claim in item.claims for sentences in (claim.because, claim.ruled_out)]
+            for name in (*item.columns, *(column for sentences in reasons for column in sentences if column)):
+                if name not in identifiers:
+                    raise ValueError(
+                        f"columns of the paper in {item.id} ({', '.join(sorted(identifiers))}), not '{name}'"
+                    )
         return self
 
     def item(self, identifier: str) -> ItemClaims:
@@ -203,9 +206,9 @@ def paper(name: str) -> Paper:
     """
     folder = places.papers()
     path = folder / f"{name}.yaml"
-    known = sorted(path.stem for path in folder.glob("*.yaml"))
-    if name not in known:
-        raise InputError.of("paper", name, ", ".join(known) or f"nothing, because {folder} holds no papers")
+    names = sorted(path.stem for path in folder.glob("*.yaml"))
+    if name not in names:
+        raise InputError.of("paper", name, ", ".join(names) or f"nothing, because {folder} holds no papers")
     try:
         return Paper.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
     except ValidationError as error:

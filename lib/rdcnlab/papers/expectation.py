@@ -37,8 +37,8 @@ class Expectation(Frozen):
 
     @model_validator(mode="after")
     def _one(self) -> Expectation:
-        given = [name for name in type(self).model_fields if getattr(self, name) is not None and name != "tolerance"]
-        if len(given) != 1 or (given == ["near"]) != (self.tolerance is not None):
+        names = [name for name in type(self).model_fields if getattr(self, name) is not None and name != "tolerance"]
+        if len(names) != 1 or (names == ["near"]) != (self.tolerance is not None):
             raise ValueError("one of near (with tolerance), below, above, at_most, at_least, equals, between")
         return self
 
@@ -72,8 +72,8 @@ class Expectation(Frozen):
             return self.between
         if self.equals is not None:
             return self.equals, self.equals
-        low = next((each for each in (self.above, self.at_least) if each is not None), -math.inf)
-        high = next((each for each in (self.below, self.at_most) if each is not None), math.inf)
+        low = next((bound for bound in (self.above, self.at_least) if bound is not None), -math.inf)
+        high = next((bound for bound in (self.below, self.at_most) if bound is not None), math.inf)
         return low, high
 
     def direction(self, none: float) -> int:
@@ -86,11 +86,11 @@ class Expectation(Frozen):
 
     def text(self, unit: str) -> str:
         """Return the expectation in words."""
-        after = f" {unit}" if unit else ""
+        suffix = f" {unit}" if unit else ""
         if self.near is not None:
-            return f"{self.near:g}{after} ± {self.tolerance}"
+            return f"{self.near:g}{suffix} ± {self.tolerance}"
         if self.between is not None:
-            return f"{self.between[0]:g} to {self.between[1]:g}{after}"
+            return f"{self.between[0]:g} to {self.between[1]:g}{suffix}"
         words = {"below": "<", "above": ">", "at_most": "≤", "at_least": "≥", "equals": "="}
         name = next(name for name in words if getattr(self, name) is not None)
-        return f"{words[name]} {getattr(self, name):g}{after}"
+        return f"{words[name]} {getattr(self, name):g}{suffix}"

@@ -112,10 +112,10 @@ class Item(Frozen, abc.ABC):
     @field_validator("column")
     @classmethod
     def _one_of_the_papers(cls, value: str) -> str:
-        known = [column.id for column in claims.paper(cls.paper).choices_of(cls.id)]
-        if value and value not in known:
-            raise ValueError(", ".join(known))
-        return value or known[0]
+        columns = [column.id for column in claims.paper(cls.paper).choices_of(cls.id)]
+        if value and value not in columns:
+            raise ValueError(", ".join(columns))
+        return value or columns[0]
 
     @classmethod
     def columns(cls) -> tuple[claims.Column, ...]:
@@ -177,7 +177,7 @@ class Item(Frozen, abc.ABC):
 
     def expected(self, claim: str) -> Expectation | None:
         """Return the expectation of a claim, to draw it into the figure; None if there is no such claim."""
-        return next((each.expect for each in self.claims.claims if each.id == claim), None)
+        return next((candidate.expect for candidate in self.claims.claims if candidate.id == claim), None)
 
     def stated(self, claim: str) -> float:
         """Return the number that the paper states, to draw it into the figure.
@@ -214,16 +214,16 @@ class Item(Frozen, abc.ABC):
         """Run the scenarios that have no stored run, and return all runs; see `rdcnlab.runs.campaign.campaign`."""
         for extra in self.extras:  # before runs that may take hours
             require(extra)
-        how: dict[str, Any] = {"workers": workers, "cluster": cluster, "store": store, "progress": progress}
-        runs = campaign(self.scenarios(), needs=self.parts_of, **how)
+        options: dict[str, Any] = {"workers": workers, "cluster": cluster, "store": store, "progress": progress}
+        runs = campaign(self.scenarios(), needs=self.parts_of, **options)
         return Runs(tuple(runs), self.parts)
 
     def stored(self, store: Store | None = None) -> Runs | None:
         """Return all runs if every scenario has a stored run, otherwise None."""
         store = Store() if store is None else store
-        found = lookup(list(dict.fromkeys(self.scenarios())), store, self.parts_of)
-        runs = [run for run in found if run is not None]
-        return Runs(runs, self.parts) if len(runs) == len(found) else None
+        stored_runs = lookup(list(dict.fromkeys(self.scenarios())), store, self.parts_of)
+        runs = [run for run in stored_runs if run is not None]
+        return Runs(runs, self.parts) if len(runs) == len(stored_runs) else None
 
     def rows(self, runs: Runs | None) -> list[dict[str, Any]]:
         """Return the scorecard: one row for each claim. Without runs every verdict is ``not run``."""
@@ -267,27 +267,27 @@ class Item(Frozen, abc.ABC):
     ) -> pd.DataFrame:
         """Run the experiments of the causes, and return the measurement and the verdict of each.
 
-        An experiment that rules something out says so in the column ``because``.
+        The column ``because`` states if an experiment excludes a cause.
         """
         rows = []
-        known = {claim.id: claim for claim in self.claims.claims}
-        words = {name: iter(self._sentences(claim)) for name, claim in known.items()}
+        claims_by_id = {claim.id: claim for claim in self.claims.claims}
+        words = {name: iter(self._sentences(claim)) for name, claim in claims_by_id.items()}
         for cause in self.causes():
             runs = cause.shown_by.run(workers=workers, cluster=cluster, store=store, progress=progress)
-            claim = known[cause.claim]
-            there = cause.shown_by.measure(runs)[claim.id] if cause.look is None else cause.look(runs)
+            claim = claims_by_id[cause.claim]
+            measurement = cause.shown_by.measure(runs)[claim.id] if cause.look is None else cause.look(runs)
             rows.append(
                 {
                     "claim": claim.id,
                     "because": next(words[claim.id]),
-                    "there": there.text(claim.unit if cause.look is None else ""),
-                    "verdict there": str(verdicts.judge(claim, there).verdict) if cause.look is None else "",
+                    "there": measurement.text(claim.unit if cause.look is None else ""),
+                    "verdict there": str(verdicts.judge(claim, measurement).verdict) if cause.look is None else "",
                 }
             )
         return pd.DataFrame(rows, columns=["claim", "because", "there", "verdict there"]).set_index("claim")
 
     def _sentences(self, claim: Claim) -> list[str]:
-        """Return what is known of the cause, one sentence for each experiment."""
+        """Return the sentences about the cause, one for each experiment."""
         return [
             *claim.causes(self.column),
             *(f"cause unknown; ruled out: {sentence}" for sentence in claim.excluded(self.column)),

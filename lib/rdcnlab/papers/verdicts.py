@@ -77,9 +77,15 @@ def judge(claim: Claim, measured: Measured | None, halves: Sequence[Measured] = 
         return Judgement(Verdict.NOT_RUN)
     possible = [_possible(claim, value) for value in measured.cases.values()]
     worst, best = (_of_cases(claim, [case[end] for case in possible]) for end in (0, 1))
-    known = sum(isinstance(value, Estimate) and value.known for value in measured.cases.values())
-    missing = len(possible) - known
-    remark = "" if not missing else "no interval" if not known else f"no interval in {missing} of {len(possible)} cases"
+    with_interval = sum(isinstance(value, Estimate) and value.known for value in measured.cases.values())
+    missing = len(possible) - with_interval
+    remark = (
+        ""
+        if not missing
+        else "no interval"
+        if not with_interval
+        else f"no interval in {missing} of {len(possible)} cases"
+    )
     verdict = worst if worst is best else Verdict.UNDECIDED
     if verdict is not Verdict.UNDECIDED and any(_contradicts(claim, half, verdict) for half in halves):
         verdict, remark = Verdict.UNDECIDED, FLIPS
@@ -163,7 +169,7 @@ def row(
     Parameters
     ----------
     paper, item, column : str
-        Where the claim is judged.
+        Paper, item and column in which the claim is judged.
     claim : Claim
         The claim.
     measured, first : Measured or None

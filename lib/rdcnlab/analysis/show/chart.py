@@ -39,11 +39,11 @@ _DARK: Any = {"facecolor": "#EEEEEE", "edgecolor": "#999999", "hatch": "////", "
 
 def height(panel: Panel) -> float:
     """Return the height of a panel in inches, including title and axis."""
-    below = _AXIS if panel.length else _NO_AXIS
-    return _above(panel) + sum(_high(row) for row in panel.rows) + below
+    bottom = _AXIS if panel.length else _NO_AXIS
+    return _header_height(panel) + sum(_row_height(row) for row in panel.rows) + bottom
 
 
-def _above(panel: Panel) -> float:
+def _header_height(panel: Panel) -> float:
     """Return the inches above the rows. The legend gets its own line if it has too little space beside the title."""
     inch = (WIDTH - RIGHT - LABELS) / (panel.length or 1)
     handles = _handles(panel, {}, inch)
@@ -52,7 +52,7 @@ def _above(panel: Panel) -> float:
     return _TITLE + (_LEGEND if panel.near or wide > free else 0)
 
 
-def _high(row: Row) -> float:
+def _row_height(row: Row) -> float:
     return _BAR + _GAP + (_STRIP if row.strip or row.drawn else 0)
 
 
@@ -78,8 +78,8 @@ def draw(
         Whether the rows have labels at the left, and whether the panel has a legend. If two panels are side by side,
         the second one has neither.
     """
-    rows = sum(_high(row) for row in panel.rows)
-    bottom = total - top - _above(panel) - rows
+    rows = sum(_row_height(row) for row in panel.rows)
+    bottom = total - top - _header_height(panel) - rows
     origin = panel.marks[0] if panel.near else 0
     ax = figure.add_axes((left / WIDTH, bottom / total, (right - left) / WIDTH, rows / total))
     name, factor = unit_of(panel.length)
@@ -95,14 +95,14 @@ def draw(
         row = _moved(row, -origin)
         for bar in row.bars:
             _bar(ax, bar, colors, y, factor, inch)
-        _below(ax, row, y + _BAR, factor, inch)
+        _draw_strip(ax, row, y + _BAR, factor, inch)
         if labels:
             _label(ax, row, y, left)
-        y += _high(row)
+        y += _row_height(row)
     for mark in panel.marks:
         ax.axvline((mark - origin) / factor, color=INK, linewidth=0.8, linestyle=":", zorder=4)
-    above = (total - top - 0.5 * _TITLE) / total
-    figure.text((0.15 if labels else left) / WIDTH, above, panel.title, fontsize=NAME, weight="bold", va="center")
+    title_y = (total - top - 0.5 * _TITLE) / total
+    figure.text((0.15 if labels else left) / WIDTH, title_y, panel.title, fontsize=NAME, weight="bold", va="center")
     if panel.length:
         ax.set_xlabel(f"time {'after the change' if panel.near else 'in the cycle'} [{name}]", fontsize=SMALL)
         ax.tick_params(labelsize=SMALL)
@@ -119,12 +119,15 @@ def draw(
     return ax
 
 
-def _moved(row: Row, by: int) -> Row:
+def _moved(row: Row, shift_ns: int) -> Row:
     """Return a row that is `by` ns later."""
     bars, strip = (
-        tuple(replace(bar, begin=bar.begin + by, end=bar.end + by) for bar in part) for part in (row.bars, row.strip)
+        tuple(replace(bar, begin=bar.begin + shift_ns, end=bar.end + shift_ns) for bar in part)
+        for part in (row.bars, row.strip)
     )
-    return replace(row, bars=bars, strip=strip, drawn=tuple((first + by, last + by) for first, last in row.drawn))
+    return replace(
+        row, bars=bars, strip=strip, drawn=tuple((first + shift_ns, last + shift_ns) for first, last in row.drawn)
+    )
 
 
 def _bar(ax: Axes, bar: Bar, colors: Mapping[str, str], y: float, factor: int, inch: float) -> None:
@@ -157,7 +160,7 @@ def _bar(ax: Axes, bar: Bar, colors: Mapping[str, str], y: float, factor: int, i
             break
 
 
-def _below(ax: Axes, row: Row, y: float, factor: int, inch: float) -> None:
+def _draw_strip(ax: Axes, row: Row, y: float, factor: int, inch: float) -> None:
     """Draw the strip below the bars: the settings of a queue, or the spans in which an update can take effect."""
     for part in row.strip:
         begin, wide = part.begin / factor, (part.end - part.begin) / factor
@@ -176,16 +179,16 @@ def _below(ax: Axes, row: Row, y: float, factor: int, inch: float) -> None:
 def _label(ax: Axes, row: Row, y: float, left: float) -> None:
     """Write the two lines of a row's label at the left of its bar."""
     space = left - 0.2
-    at = ax.get_yaxis_transform()
+    transform = ax.get_yaxis_transform()
     x = -0.08 / (ax.get_position().width * WIDTH)
     middle = y + _BAR / 2
     name = shortened(row.label.name, space, SMALL)
     if not row.label.about:
-        ax.text(x, middle, name, fontsize=SMALL, ha="right", va="center", transform=at)
+        ax.text(x, middle, name, fontsize=SMALL, ha="right", va="center", transform=transform)
         return
-    ax.text(x, middle - 0.065, name, fontsize=SMALL, ha="right", va="center", transform=at)
+    ax.text(x, middle - 0.065, name, fontsize=SMALL, ha="right", va="center", transform=transform)
     about = shortened(row.label.about, space, 6.0)
-    ax.text(x, middle + 0.075, about, fontsize=6.0, ha="right", va="center", transform=at, color="#666666")
+    ax.text(x, middle + 0.075, about, fontsize=6.0, ha="right", va="center", transform=transform, color="#666666")
 
 
 def _handles(panel: Panel, colors: Mapping[str, str], inch: float) -> list[Artist]:

@@ -45,19 +45,19 @@ def draw(ax: Axes, shown: Shown, plan: Layout, colors: Mapping[str, str]) -> Non
         Colours of links; links without an entry are black.
     """
     network = shown.scenario.network
-    drawn = [link for alike in _parallel(network, plan) for link in alike[:_MOST_PARALLEL]]
-    ports = _ports(plan, drawn)
+    links = [link for alike in _parallel(network, plan) for link in alike[:_MOST_PARALLEL]]
+    ports = _ports(plan, links)
     slowest = min((link.rate for link in network.links), default=1)
-    names = _names(drawn, plan, ports)
-    for link in drawn:
-        one, other = link.between or ("", "")
-        ends = (ports[link.name, one], ports[link.name, other])
+    names = _names(links, plan, ports)
+    for link in links:
+        first, second = link.between or ("", "")
+        ends = (ports[link.name, first], ports[link.name, second])
         points, color = wide(link.rate, slowest), colors.get(link.name, INK)
-        if len(drawn) > _MANY and color == INK:
+        if len(links) > _MANY and color == INK:
             points, color = points / 2, "#777777"
         line(ax, [end[0] for end in ends], [end[1] for end in ends], color, points, name=link.name)
-        if (link.buffer is not None or link.pool is not None) and 2 * len(drawn) <= _MOST_QUEUES:
-            for switch, end, far in ((one, *ends), (other, *ends[::-1])):
+        if (link.buffer is not None or link.pool is not None) and 2 * len(links) <= _MOST_QUEUES:
+            for switch, end, far in ((first, *ends), (second, *ends[::-1])):
                 if not network.node(switch).optical:
                     _queue_at(ax, plan, end, far)
         if link.name in names:
@@ -75,8 +75,8 @@ def draw(ax: Axes, shown: Shown, plan: Layout, colors: Mapping[str, str]) -> Non
 
 def _parallel(network: Network, plan: Layout) -> list[list[Link]]:
     """Return the links between drawn switches, grouped by their pair of switches."""
-    seen = [link for link in network.links if link.between and all(end in plan.switches for end in link.between)]
-    return grouped(seen, lambda link: frozenset(link.between or ()))
+    links = [link for link in network.links if link.between and all(end in plan.switches for end in link.between)]
+    return grouped(links, lambda link: frozenset(link.between or ()))
 
 
 def _ports(plan: Layout, links: list[Link]) -> dict[tuple[str, str], tuple[float, float]]:
@@ -84,21 +84,21 @@ def _ports(plan: Layout, links: list[Link]) -> dict[tuple[str, str], tuple[float
 
     The points have the order of the links' other ends, so that few lines cross.
     """
-    found: dict[tuple[str, str], tuple[float, float]] = {}
+    ports: dict[tuple[str, str], tuple[float, float]] = {}
     for name, place in plan.switches.items():
         sides: dict[str, list[tuple[float, str]]] = {}
         for number, link in enumerate(links):
             if link.between is None or name not in link.between:
                 continue
-            far = plan.switches[link.between[1] if link.between[0] == name else link.between[0]]
-            side = _side(plan, place, far)
+            opposite = plan.switches[link.between[1] if link.between[0] == name else link.between[0]]
+            side = _side(plan, place, opposite)
             order = (number / len(links)) * (1 if side in ("top", "bottom") else -1)
-            along = far.x if side in ("top", "bottom") else far.y
-            sides.setdefault(side, []).append((along + order * 1e-6, link.name))
+            coordinate = opposite.x if side in ("top", "bottom") else opposite.y
+            sides.setdefault(side, []).append((coordinate + order * 1e-6, link.name))
         for side, ends in sides.items():
             for rank, (_, link_name) in enumerate(sorted(ends)):
-                found[link_name, name] = _port(place, side, (rank + 0.5) / len(ends) - 0.5)
-    return found
+                ports[link_name, name] = _port(place, side, (rank + 0.5) / len(ends) - 0.5)
+    return ports
 
 
 def _side(plan: Layout, near: Place, far: Place) -> str:
@@ -138,23 +138,23 @@ def _names(
         return {}
     ends = {link.name: sorted((ports[link.name, end] for end in link.between or ()), key=_upwards) for link in links}
     if plan.shape == "row":
-        found = {}
+        positions = {}
         for link in links:
             (x1, y1), (x2, y2) = ends[link.name]
             rate, delay = readable(RATE, link.rate), readable(DURATION, link.delay)
             texts = (f"{link.name}: {rate}, {delay}", f"{link.name}: {rate}", link.name)
             text = next((text for text in texts if width(text, SMALL) < abs(x2 - x1) - 0.1), link.name)
-            found[link.name] = ((x1 + x2) / 2, (y1 + y2) / 2 + 0.14, text)
-        return found
-    for up in (0.14, 0.28, 0.4, 0.55) if plan.shape == "layers" else (0.5,):
-        found = {}
+            positions[link.name] = ((x1 + x2) / 2, (y1 + y2) / 2 + 0.14, text)
+        return positions
+    for shift in (0.14, 0.28, 0.4, 0.55) if plan.shape == "layers" else (0.5,):
+        positions = {}
         for link in links:
             (x1, y1), (x2, y2) = ends[link.name]
-            share = up / (y2 - y1) if plan.shape == "layers" else up
-            found[link.name] = (x1 + (x2 - x1) * share, y1 + (y2 - y1) * share, link.name)
-        queued = plan.shape == "layers" and up < 0.28 and any(link.buffer or link.pool for link in links)
-        if not queued and not _overlapping(list(found.values())):
-            return found
+            share = shift / (y2 - y1) if plan.shape == "layers" else shift
+            positions[link.name] = (x1 + (x2 - x1) * share, y1 + (y2 - y1) * share, link.name)
+        queued = plan.shape == "layers" and shift < 0.28 and any(link.buffer or link.pool for link in links)
+        if not queued and not _overlapping(list(positions.values())):
+            return positions
     return {}
 
 
@@ -174,9 +174,9 @@ def _overlapping(texts: list[tuple[float, float, str]]) -> bool:
 def _left_out(ax: Axes, network: Network, plan: Layout) -> None:
     for alike in _parallel(network, plan):
         if len(alike) > _MOST_PARALLEL:
-            one, other = (plan.switches[name] for name in alike[0].between or ())
+            first, second = (plan.switches[name] for name in alike[0].between or ())
             text = f"and {len(alike) - _MOST_PARALLEL} more, see below"
-            write(ax, (one.x + other.x) / 2, min(one.y, other.y) - one.height / 2 - 0.08, text, 6.5)
+            write(ax, (first.x + second.x) / 2, min(first.y, second.y) - first.height / 2 - 0.08, text, 6.5)
 
 
 def _switch(ax: Axes, shown: Shown, name: str, place: Place) -> None:
@@ -198,7 +198,11 @@ def _kind(shown: Shown, name: str) -> list[str]:
     acts = captions.acts(node)
     if acts:
         return acts.split(", ")
-    waiting = [each for each in shown.scenario.network.schedules if each.queues and (each.pair or ("",))[0] == name]
+    waiting = [
+        schedule
+        for schedule in shown.scenario.network.schedules
+        if schedule.queues and (schedule.pair or ("",))[0] == name
+    ]
     if waiting:
         return [f"{len(waiting)} queue{'s' if len(waiting) > 1 else ''}"]
     return captions.kind(shown.scenario, node).split(", ")[:1]
@@ -207,9 +211,9 @@ def _kind(shown: Shown, name: str) -> list[str]:
 def _hosts(ax: Axes, plan: Layout, symbol: Symbol) -> None:
     place, switch = symbol.place, plan.switches[symbol.at]
     if plan.shape == "row" and abs(place.y - switch.y) <= switch.height / 2 + 0.3 and place.x != switch.x:
-        inner = switch.x + switch.width / 2 * (1 if place.x > switch.x else -1)
+        edge = switch.x + switch.width / 2 * (1 if place.x > switch.x else -1)
         y = min(max(place.y, switch.y - switch.height / 2 + 0.06), switch.y + switch.height / 2 - 0.06)
-        line(ax, (inner, place.x), (y, place.y), color="#888888", wide=0.8)
+        line(ax, (edge, place.x), (y, place.y), color="#888888", wide=0.8)
     elif plan.shape == "ring":
         line(ax, (switch.x, place.x), (switch.y, place.y), color="#888888", wide=0.8)
     else:
@@ -245,15 +249,17 @@ def _captions(ax: Axes, network: Network, plan: Layout) -> None:
     _margin(ax, lowest - 0.55, texts)
     for level in range(max(plan.levels.values())):
         ends = {level, level + 1}
-        between = [link for link in network.links if {plan.levels[end] for end in link.between or ()} == ends]
-        low, high = (next(plan.switches[n].y for n in plan.switches if plan.levels[n] == each) for each in sorted(ends))
-        alike = grouped(between, lambda link: (link.rate, link.delay))
-        text = "\n".join(_caption(f"{len(each)} links, each", each[0]) for each in alike[:3])
+        links = [link for link in network.links if {plan.levels[end] for end in link.between or ()} == ends]
+        low, high = (
+            next(plan.switches[n].y for n in plan.switches if plan.levels[n] == layer) for layer in sorted(ends)
+        )
+        alike = grouped(links, lambda link: (link.rate, link.delay))
+        text = "\n".join(_caption(f"{len(group)} links, each", group[0]) for group in alike[:3])
         _margin(ax, (low + high) / 2, text)
 
 
-def _caption(name: str, each: Host | Link) -> str:
-    text = f"{name}\n{readable(RATE, each.rate)}, {readable(DURATION, each.delay)}"
+def _caption(name: str, part: Host | Link) -> str:
+    text = f"{name}\n{readable(RATE, part.rate)}, {readable(DURATION, part.delay)}"
     return text if width(name, 6.5) <= CAPTIONS else f"{shortened(name, CAPTIONS, 6.5)}{text[len(name) :]}"
 
 
@@ -263,11 +269,13 @@ def _margin(ax: Axes, y: float, text: str) -> None:
 
 def _below_columns(ax: Axes, plan: Layout) -> None:
     for column in grouped(plan.symbols, lambda symbol: symbol.at):
-        found = [host for symbol in column for host in symbol.hosts]
+        column_hosts = [host for symbol in column for host in symbol.hosts]
         lowest = min(symbol.place.y - symbol.place.height / 2 for symbol in column)
-        if len(found) > len(column):
+        if len(column_hosts) > len(column):
             lowest -= 0.14
-        alike = grouped(found, lambda host: (host.rate, host.delay))
-        text = "\n".join(f"{readable(RATE, each[0].rate)}, {readable(DURATION, each[0].delay)}" for each in alike[:2])
+        alike = grouped(column_hosts, lambda host: (host.rate, host.delay))
+        text = "\n".join(
+            f"{readable(RATE, group[0].rate)}, {readable(DURATION, group[0].delay)}" for group in alike[:2]
+        )
         middle = sum(symbol.place.x for symbol in column) / len(column)
         write(ax, middle, lowest - 0.07, text, 6.5, va="top", color="#555555")

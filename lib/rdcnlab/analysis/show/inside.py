@@ -74,12 +74,12 @@ def draw(ax: Axes, shown: Shown, colors: Mapping[str, str]) -> None:
     for place, link in enumerate(network.links[:_MOST]):
         lanes[link.name] = top - (place + 0.5) * _LANE
         _lane(ax, link, lanes[link.name], colors.get(link.name, INK), wide(link.rate, slowest), ways)
-    rest = top - (len(lanes) + 0.5) * _LANE
+    y = top - (len(lanes) + 0.5) * _LANE
     if len(network.links) > _MOST:
-        write(ax, WIDTH / 2, rest, f"... {len(network.links) - _MOST} more, see below")
-        rest -= _LANE
+        write(ax, WIDTH / 2, y, f"... {len(network.links) - _MOST} more, see below")
+        y -= _LANE
     if _bypassed(shown):
-        _bypass(ax, rest, ways)
+        _bypass(ax, y, ways)
     _pools(ax, shown, lanes)
     _waiting(ax, shown, lanes, top, ways)
 
@@ -97,29 +97,31 @@ def _sides(shown: Shown) -> tuple[list[tuple[Host, ...]], list[tuple[Host, ...]]
         if host.name not in senders | receivers:
             fewer = receivers if len(receivers) < len(senders) else senders
             sides.get(host.name.rstrip(_DIGITS), fewer).add(host.name)
-    found: list[list[tuple[Host, ...]]] = []
+    columns: list[list[tuple[Host, ...]]] = []
     for right in (False, True):
         side = [host for host in hosts if (host.name in receivers) == right]
         alike: list[tuple[Host, ...]] = [(host,) for host in side]
         if len(side) > SINGLE:
-            alike = [tuple(each) for each in captions.alike_hosts(side)]
-        found.append(alike[:6])
-    return found[0], found[1]
+            alike = [tuple(group) for group in captions.alike_hosts(side)]
+        columns.append(alike[:6])
+    return columns[0], columns[1]
 
 
 def _columns(ax: Axes, shown: Shown, middle: float, inside: float) -> None:
     for x, edge, symbols in zip((0.75, WIDTH - 0.75), (_LEFT, _RIGHT), _sides(shown), strict=True):
         for place, group in enumerate(symbols):
             y = middle + ((len(symbols) - 1) / 2 - place) * _HOST + 0.1
-            inner = min(max(y, middle - inside / 2 + 0.1), middle + inside / 2 - 0.1)
-            line(ax, (edge, x), (inner, y), color="#888888", wide=0.8)
+            port_y = min(max(y, middle - inside / 2 + 0.1), middle + inside / 2 - 0.1)
+            line(ax, (edge, x), (port_y, y), color="#888888", wide=0.8)
             draw_hosts(ax, group, Place(x, y, 0.75, 0.24))
         if not symbols:
             continue
-        every = [host for group in symbols for host in group]
-        cables = grouped(every, lambda host: (host.rate, host.delay))
-        text = "\n".join(f"{readable(RATE, each[0].rate)}, {readable(DURATION, each[0].delay)}" for each in cables[:2])
-        lowest = middle - (len(symbols) - 1) / 2 * _HOST + 0.1 - 0.12 - (0.14 if len(every) > len(symbols) else 0)
+        all_hosts = [host for group in symbols for host in group]
+        cables = grouped(all_hosts, lambda host: (host.rate, host.delay))
+        text = "\n".join(
+            f"{readable(RATE, group[0].rate)}, {readable(DURATION, group[0].delay)}" for group in cables[:2]
+        )
+        lowest = middle - (len(symbols) - 1) / 2 * _HOST + 0.1 - 0.12 - (0.14 if len(all_hosts) > len(symbols) else 0)
         write(ax, x, lowest - 0.07, text, 6.5, va="top", color="#555555")
 
 
@@ -171,9 +173,9 @@ def _pools(ax: Axes, shown: Shown, lanes: Mapping[str, float]) -> None:
 
 def _waiting(ax: Axes, shown: Shown, lanes: Mapping[str, float], top: float, ways: Sequence[Way]) -> None:
     """Draw the queues of schedules at the side where their packets enter: left, or right for a way back."""
-    found = _queues(shown)
+    drawn_schedules = _queues(shown)
     sides: dict[bool, list[Schedule]] = {False: [], True: []}
-    for number, schedule in enumerate(found):
+    for number, schedule in enumerate(drawn_schedules):
         way = next((way for way in ways if way.schedule is schedule), None)
         followed = way is not None and way.flows
         sides[way.back if way is not None and followed else number % 2 == 1].append(schedule)
@@ -183,11 +185,11 @@ def _waiting(ax: Axes, shown: Shown, lanes: Mapping[str, float], top: float, way
             y = top - (place + 0.5) * max(_LANE, (max(1, len(lanes)) * _LANE) / len(schedules))
             for name in dict.fromkeys(slot.link for slot in schedule.slots):
                 if name in lanes and name != DARK:
-                    far = _LANES[1] + 0.07 if back else _LANES[0] - 0.07
-                    line(ax, (x, far), (y, lanes[name]), color="#AAAAAA", wide=0.7, above=True)
+                    lane_end = _LANES[1] + 0.07 if back else _LANES[0] - 0.07
+                    line(ax, (x, lane_end), (y, lanes[name]), color="#AAAAAA", wide=0.7, above=True)
             queue(ax, x, y, size=0.19)
             waits = captions.length(schedule.queue) if schedule.queue is not None else "endless"
             for text, shift, size in ((schedule.name, 0.17, 6.5), (waits, -0.17, 6.5)):
                 half = width(text, size) / 2
-                inner = min(max(x, _LEFT + half + 0.05), _RIGHT - half - 0.05)
-                write(ax, inner, y + shift, text, size)
+                text_x = min(max(x, _LEFT + half + 0.05), _RIGHT - half - 0.05)
+                write(ax, text_x, y + shift, text, size)

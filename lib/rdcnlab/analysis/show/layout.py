@@ -92,8 +92,8 @@ def layout(network: Network, width: float) -> Layout:
     if chain:
         return _row(network, chain, width)
     layers = _layers(network)
-    above = {name: level for level, names in enumerate(layers) for name in names}
-    if any(above[link.between[0]] == above[link.between[1]] for link in network.links if link.between):
+    level_of = {name: level for level, names in enumerate(layers) for name in names}
+    if any(level_of[link.between[0]] == level_of[link.between[1]] for link in network.links if link.between):
         return _ring(network, width)
     return _stack(network, layers, width)
 
@@ -106,29 +106,29 @@ def _chain(network: Network) -> list[str]:
     names = [node.name for node in network.switches]
     if not 2 <= len(names) <= 4 or any(not _hosts_at(network, name) for name in names):
         return []
-    beside: dict[str, set[str]] = {name: set() for name in names}
+    neighbours: dict[str, set[str]] = {name: set() for name in names}
     for link in network.links:
-        one, other = link.between or ("", "")
-        beside[one].add(other)
-        beside[other].add(one)
-    ends = [name for name in names if len(beside[name]) == 1]
-    if len(ends) != 2 or any(len(each) > 2 for each in beside.values()):
+        first, second = link.between or ("", "")
+        neighbours[first].add(second)
+        neighbours[second].add(first)
+    ends = [name for name in names if len(neighbours[name]) == 1]
+    if len(ends) != 2 or any(len(linked) > 2 for linked in neighbours.values()):
         return []
-    found = [ends[0]]
-    while len(found) < len(names):
-        found.append(next(name for name in sorted(beside[found[-1]]) if name not in found))
-    return found
+    chain = [ends[0]]
+    while len(chain) < len(names):
+        chain.append(next(name for name in sorted(neighbours[chain[-1]]) if name not in chain))
+    return chain
 
 
 def _layers(network: Network) -> list[list[str]]:
     """Return the switches in layers, by their distance from the switches that have hosts."""
     homes = [node.name for node in network.switches if _hosts_at(network, node.name)]
-    found: dict[int, list[str]] = {}
+    layers: dict[int, list[str]] = {}
     for node in network.switches:
         distances = [network.graph.distance(node.name, home) for home in homes]
-        known = [distance for distance in distances if distance is not None]
-        found.setdefault(min(known, default=0), []).append(node.name)
-    return [found[level] for level in sorted(found)]
+        reachable = [distance for distance in distances if distance is not None]
+        layers.setdefault(min(reachable, default=0), []).append(node.name)
+    return [layers[level] for level in sorted(layers)]
 
 
 def _hosts_at(network: Network, switch: str) -> list[Host]:
@@ -147,9 +147,9 @@ def _row(network: Network, chain: Sequence[str], width: float) -> Layout:
     sides = {chain[0]: _symbols(network, chain[0], 6), chain[-1]: _symbols(network, chain[-1], 6)}
     column = max(len(symbols) for symbols in sides.values())
     stacked = any(len(hosts) > 1 for symbols in sides.values() for hosts in symbols)
-    below = 0.95 if len(chain) > 2 else 0.0
+    room_below = 0.95 if len(chain) > 2 else 0.0
     # the captions of hosts are below their columns
-    lower = max(high / 2 + below, 0.18 * column + (0.45 if stacked else 0.3))
+    lower = max(high / 2 + room_below, 0.18 * column + (0.45 if stacked else 0.3))
     height = max(high / 2, 0.18 * column) + lower + 0.15
     middle = lower + 0.05
     first, last = 1.95, width - 1.95
@@ -164,17 +164,17 @@ def _row(network: Network, chain: Sequence[str], width: float) -> Layout:
             y = middle + (len(groups) - 1) / 2 * 0.36 - place * 0.36
             symbols.append(Symbol(hosts, name, Place(x, y, 0.75, 0.24)))
     for name in chain[1:-1]:
-        symbols += _below(network, name, switches[name], 1.3)
+        symbols += _symbols_below(network, name, switches[name], 1.3)
     return Layout("row", switches, tuple(symbols), (), height, dict.fromkeys(switches, 0))
 
 
-def _below(network: Network, name: str, place: Place, space: float) -> list[Symbol]:
+def _symbols_below(network: Network, name: str, place: Place, space: float) -> list[Symbol]:
     """Return symbols of the hosts below a switch."""
     groups = _symbols(network, name)
-    each = min(0.62, (space - 0.08) / max(1, len(groups)))
+    spacing = min(0.62, (space - 0.08) / max(1, len(groups)))
     y = place.y - place.height / 2 - 0.62
     return [
-        Symbol(hosts, name, Place(place.x + (number - (len(groups) - 1) / 2) * each, y, each - 0.06, 0.24))
+        Symbol(hosts, name, Place(place.x + (number - (len(groups) - 1) / 2) * spacing, y, spacing - 0.06, 0.24))
         for number, hosts in enumerate(groups)
     ]
 
@@ -199,7 +199,7 @@ def _stack(network: Network, layers: Sequence[Sequence[str]], width: float) -> L
                 continue
             switches[name] = Place(x, y, min(1.0, space - 0.08), 0.42)
             if level == 0:
-                symbols += _below(network, name, switches[name], space)
+                symbols += _symbols_below(network, name, switches[name], space)
     height = base + (len(layers) - 1) * _LAYER + 0.3
     levels = {name: level for level, names in enumerate(layers) for name in names}
     return Layout("layers", switches, tuple(symbols), tuple(gaps), height, levels)
@@ -222,6 +222,6 @@ def _ring(network: Network, width: float) -> Layout:
         groups = _symbols(network, name, 1)
         for number, hosts in enumerate(groups):
             shift = number - (len(groups) - 1) / 2
-            at = (x + 0.95 * across - 0.72 * shift * up, y + 0.68 * up + 0.48 * shift * across)
-            symbols.append(Symbol(hosts, name, Place(*at, 0.6, 0.24)))
+            position = (x + 0.95 * across - 0.72 * shift * up, y + 0.68 * up + 0.48 * shift * across)
+            symbols.append(Symbol(hosts, name, Place(*position, 0.6, 0.24)))
     return Layout("ring", switches, tuple(symbols), (), height, dict.fromkeys(switches, 0))

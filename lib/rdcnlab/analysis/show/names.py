@@ -37,13 +37,13 @@ def compressed(names: Iterable[str]) -> str:
 
 
 def _ranges(texts: tuple[str, ...], numbers: list[tuple[int, ...]]) -> str:
-    every = [sorted(set(column)) for column in zip(*numbers, strict=True)]
-    if set(itertools.product(*every)) == set(numbers) and all(_gapless(column) for column in every):
-        return _joined(texts, [_range(column[0], column[-1]) for column in every])
-    if len(every) == 1:
-        return ", ".join(_joined(texts, [_range(run[0], run[-1])]) for run in _runs(every[0]))
-    written = [_joined(texts, list(map(str, each))) for each in numbers]
-    return ", ".join(written) if len(written) <= 4 else f"{written[0]}, {written[1]} ... {written[-1]}"
+    columns = [sorted(set(column)) for column in zip(*numbers, strict=True)]
+    if set(itertools.product(*columns)) == set(numbers) and all(_gapless(column) for column in columns):
+        return _joined(texts, [_range(column[0], column[-1]) for column in columns])
+    if len(columns) == 1:
+        return ", ".join(_joined(texts, [_range(run[0], run[-1])]) for run in _runs(columns[0]))
+    words = [_joined(texts, list(map(str, row))) for row in numbers]
+    return ", ".join(words) if len(words) <= 4 else f"{words[0]}, {words[1]} ... {words[-1]}"
 
 
 def _gapless(column: Sequence[int]) -> bool:
@@ -51,13 +51,13 @@ def _gapless(column: Sequence[int]) -> bool:
 
 
 def _runs(column: Sequence[int]) -> list[list[int]]:
-    found: list[list[int]] = []
+    runs: list[list[int]] = []
     for number in column:
-        if found and number == found[-1][-1] + 1:
-            found[-1].append(number)
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
         else:
-            found.append([number])
-    return found
+            runs.append([number])
+    return runs
 
 
 def _range(first: int, last: int) -> str:
@@ -78,10 +78,10 @@ def grouped(items: Iterable[Any], key: Any) -> list[list[Any]]:
     key : callable
         Gives the key of an item, which must be hashable.
     """
-    found: dict[Any, list[Any]] = {}
+    groups: dict[Any, list[Any]] = {}
     for item in items:
-        found.setdefault(key(item), []).append(item)
-    return list(found.values())
+        groups.setdefault(key(item), []).append(item)
+    return list(groups.values())
 
 
 def readable(kind: Quantity, value: int) -> str:

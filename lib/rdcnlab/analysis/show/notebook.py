@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Display of a scenario in a notebook. It is loaded with rdcnlab, so it imports what draws only when it is needed."""
+"""Display of a scenario in a notebook. It is loaded with rdcnlab, so it imports drawing modules only when needed."""
 
 from __future__ import annotations
 

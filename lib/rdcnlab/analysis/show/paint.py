@@ -100,10 +100,10 @@ def line(
     ax: Axes, xs: Iterable[float], ys: Iterable[float], color: str = INK, wide: float = 1.0,
     style: Literal["-", "--"] = "-", *, name: str | None = None, above: bool = False,
 ) -> None:  # fmt: skip
-    """Draw a line through points, below or above boxes; `name` is what the line represents."""
-    drawn = Line2D(list(xs), list(ys), color=color, linewidth=wide, linestyle=style, solid_capstyle="butt")
-    drawn.set(zorder=3.5 if above else 1, gid=name)
-    ax.add_line(drawn)
+    """Draw a line through points, below or above boxes; `name` is the link that the line represents."""
+    artist = Line2D(list(xs), list(ys), color=color, linewidth=wide, linestyle=style, solid_capstyle="butt")
+    artist.set(zorder=3.5 if above else 1, gid=name)
+    ax.add_line(artist)
 
 
 def box(ax: Axes, x: float, y: float, wide: float, high: float, *, round_: bool = True, fill: str = PALE) -> None:
@@ -120,9 +120,9 @@ def queue(ax: Axes, x: float, y: float, *, upright: bool = False, size: float = 
     """Draw a queue of three cells around a point. It is upright if the line leaves upwards or downwards."""
     for cell in (-1, 0, 1):
         step = cell * size / 2.6
-        at = (x, y + step) if upright else (x + step, y)
+        centre = (x, y + step) if upright else (x + step, y)
         wide, high = (size * 0.8, size / 2.6) if upright else (size / 2.6, size * 0.8)
-        corner = (at[0] - wide / 2, at[1] - high / 2)
+        corner = (centre[0] - wide / 2, centre[1] - high / 2)
         ax.add_patch(Rectangle(corner, wide, high, fc="white", ec=INK, lw=0.6, zorder=4))
 
 
@@ -134,10 +134,10 @@ def colors_of(links: Iterable[str]) -> dict[str, str]:
     links = list(links)
     if len(links) > len(COLORS + _LIGHT):
         return {BYPASS: FAINT, DARK: "white"}
-    found = {link: _NAMED[link] for link in links if link in _NAMED}
-    free = [color for color in COLORS + _LIGHT if color not in found.values()]
-    others = [link for link in links if link not in found]
-    return found | {link: free[place] for place, link in enumerate(others)} | {BYPASS: FAINT, DARK: "white"}
+    colors = {link: _NAMED[link] for link in links if link in _NAMED}
+    free = [color for color in COLORS + _LIGHT if color not in colors.values()]
+    others = [link for link in links if link not in colors]
+    return colors | {link: free[place] for place, link in enumerate(others)} | {BYPASS: FAINT, DARK: "white"}
 
 
 def ordered_colors(names: Iterable[str]) -> dict[str, str]:

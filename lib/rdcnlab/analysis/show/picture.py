@@ -50,21 +50,21 @@ def _picture(shown: Shown) -> Drawing:
     colors = _colors(shown, parts)
     sketch = plan.height if plan is not None else inside.height(shown)
     listed = _LINE * (1 + sum(len(lines) for _, lines in table)) + 0.05
-    near = [part for part in parts if part.near]
-    whole = [part for part in parts if not part.near]
-    charts = sum(chart.height(part) + _APART for part in [*whole, *near[:1]])
+    details = [part for part in parts if part.near]
+    cycles = [part for part in parts if not part.near]
+    charts = sum(chart.height(part) + _APART for part in [*cycles, *details[:1]])
     notes = 0.16 * sum(part.left_out > 0 for part in parts)
     total = _TITLE + sketch + _APART + listed + _APART + charts + notes
     figure = Drawing(figsize=(WIDTH, total))
     figure.set_layout_engine("none")
-    title, about = shown.title, _about(shown)
+    title, summary = shown.title, _summary(shown)
     figure.text(0.15 / WIDTH, 1 - 0.2 / total, title, fontsize=10, weight="bold", va="baseline")
-    figure.text(1 - 0.15 / WIDTH, 1 - 0.2 / total, about, fontsize=SMALL, ha="right", va="baseline", color="#555555")
+    figure.text(1 - 0.15 / WIDTH, 1 - 0.2 / total, summary, fontsize=SMALL, ha="right", va="baseline", color="#555555")
     _sketch(sheet(figure, _TITLE, sketch, total), shown, plan, colors)
     top = _TITLE + sketch + _APART
     _write(sheet(figure, top, listed, total), table, listed)
     top += listed + _APART
-    for part in whole:
+    for part in cycles:
         chart.draw(figure, part, colors, top, total)
         top += chart.height(part) + _APART
         if part.left_out:
@@ -72,21 +72,21 @@ def _picture(shown: Shown) -> Drawing:
             figure.text(0.15 / WIDTH, 1 - (top - 0.08) / total, text, fontsize=6.5, va="center")
             top += 0.16
     middle = (chart.LABELS + WIDTH) / 2
-    for place, part in enumerate(near):
+    for place, part in enumerate(details):
         left, right = ((chart.LABELS, middle - 0.1), (middle + 0.1, WIDTH - chart.RIGHT))[place]
         chart.draw(
-            figure, part, colors, top, total, left=left, right=right, labels=not place, legend=place == len(near) - 1
+            figure, part, colors, top, total, left=left, right=right, labels=not place, legend=place == len(details) - 1
         )
     return figure
 
 
-def _about(shown: Shown) -> str:
+def _summary(shown: Shown) -> str:
     network = shown.scenario.network
     counts = {"switch": max(1, len(network.switches)), "link": len(network.links), "host": len(network.hosts)}
-    many = [
+    words = [
         f"{count} {name}{'' if count == 1 else 'es' if name == 'switch' else 's'}" for name, count in counts.items()
     ]
-    return f"{', '.join(many)}; MTU {network.mtu} B, each frame {network.overhead} B more on the wire"
+    return f"{', '.join(words)}; MTU {network.mtu} B, each frame {network.overhead} B more on the wire"
 
 
 def _sketch(ax: Axes, shown: Shown, plan: Layout | None, colors: Mapping[str, str]) -> None:
@@ -105,31 +105,31 @@ def _colors(shown: Shown, parts: Sequence[Panel]) -> dict[str, str]:
 
 def _table(shown: Shown) -> list[tuple[dict[str, list[str]], range]]:
     """Return the rows of the table: the cells, split into lines, and the range of lines of each row."""
-    found: list[dict[str, str]] = []
+    entries: list[dict[str, str]] = []
     for row in rows.switches(shown):
         if row["acts"] != "in time" or shown.scenario.network.switches:
             acts = "" if row["acts"] == "in time" else f", {row['acts']}"
-            found.append({"": f"{row['switches']}: {row['kind']}{acts}"})
+            entries.append({"": f"{row['switches']}: {row['kind']}{acts}"})
     for row in rows.links(shown):
-        found.append({"": _named(row["links"], row["between"]), **_cells(row)})
+        entries.append({"": _titled(row["links"], row["between"]), **_cells(row)})
     for row in rows.hosts(shown):
-        found.append({"": _named(row["hosts"], f"at {row['at']}"), **_cells(row)})
+        entries.append({"": _titled(row["hosts"], f"at {row['at']}"), **_cells(row)})
     for row in rows.schedules(shown):
         name = f"{'schedules' if ',' in row['schedules'] or '[' in row['schedules'] else 'schedule'} {row['schedules']}"
-        found.append({"": name, "queue": f"{row['queue']}; {row['dark']} in the dark"})
+        entries.append({"": name, "queue": f"{row['queue']}; {row['dark']} in the dark"})
     edges = [*_COLUMNS.values(), WIDTH]
     space = {name: right - left - 0.12 for (name, left), right in zip(_COLUMNS.items(), edges[1:], strict=True)}
-    whole = WIDTH - 0.3  # a row with a single cell uses the whole width
+    full_width = WIDTH - 0.3  # a row with a single cell uses the whole width
     cells = [
-        {name: wrapped(text, space[name] if len(row) > 1 else whole, SMALL) for name, text in row.items()}
-        for row in found
+        {name: wrapped(text, space[name] if len(row) > 1 else full_width, SMALL) for name, text in row.items()}
+        for row in entries
     ]
     return [(row, range(max(len(lines) for lines in row.values()))) for row in cells]
 
 
-def _named(name: str, where: str) -> str:
-    said = where in ("inside", "at switch") or name == where.replace(" - ", "-")
-    return name if said else f"{name} ({where})"
+def _titled(name: str, where: str) -> str:
+    is_redundant = where in ("inside", "at switch") or name == where.replace(" - ", "-")
+    return name if is_redundant else f"{name} ({where})"
 
 
 def _cells(row: Mapping[str, str]) -> dict[str, str]:
@@ -153,11 +153,11 @@ def _write(ax: Axes, table: list[tuple[dict[str, list[str]], range]], height: fl
 def image(shown: Shown, kind: str) -> bytes:
     """Return a picture in the format `kind`: ``png``, ``svg`` or ``pdf``. The bytes are the same each time."""
     buffer = io.BytesIO()
-    said: dict[str, dict[str, str | None]] = {
+    metadata: dict[str, dict[str, str | None]] = {
         "png": {"Software": SOFTWARE},
         "svg": {"Creator": SOFTWARE, "Date": None},
         "pdf": {"Creator": SOFTWARE, "Producer": None, "CreationDate": None},
     }
     with style():
-        _picture(shown).savefig(buffer, format=kind, metadata=said[kind])
+        _picture(shown).savefig(buffer, format=kind, metadata=metadata[kind])
     return buffer.getvalue()

@@ -48,11 +48,11 @@ def kind(scenario: Scenario, node: Node) -> str:
 
 def _controlled(scenario: Scenario) -> list[str]:
     settings = scenario.switch
-    own = settings.controller
-    found = ["ovs" if own is None else f"ovs with {Path(own.path).name}"]
+    controller = settings.controller
+    words = ["ovs" if controller is None else f"ovs with {Path(controller.path).name}"]
     times = {"delay": settings.delay, "jitter": settings.jitter}
-    found += [f"{name} {readable(DURATION, time)}" for name, time in times.items() if time]
-    return found if settings.table_size is None else [*found, f"{settings.table_size} entries"]
+    words += [f"{name} {readable(DURATION, time)}" for name, time in times.items() if time]
+    return words if settings.table_size is None else [*words, f"{settings.table_size} entries"]
 
 
 def acts(node: Node) -> str:
@@ -67,7 +67,7 @@ def links(shown: Shown) -> list[Row]:
     return [
         {
             "links": compressed(link.name for link in alike),
-            "between": _between(network, alike),
+            "between": _ends_of(network, alike),
             "rate": readable(RATE, alike[0].rate),
             "delay": readable(DURATION, alike[0].delay),
             "queue": _queue_of(shown.scenario, alike[0]),
@@ -84,7 +84,7 @@ def alike_links(network: Network) -> list[list[Link]]:
     )
 
 
-def _between(network: Network, alike: list[Link]) -> str:
+def _ends_of(network: Network, alike: list[Link]) -> str:
     if not network.switches:
         return "inside"
     ends = [link.between or ("", "") for link in alike]
@@ -93,20 +93,20 @@ def _between(network: Network, alike: list[Link]) -> str:
 
 def _queue_of(scenario: Scenario, link: Link) -> str:
     if link.buffer is not None:
-        said = [readable(SIZE, link.buffer) + (" at each end" if link.between else "")]
+        words = [readable(SIZE, link.buffer) + (" at each end" if link.between else "")]
     elif link.pool is not None:
         size = next(pool.size for pool in scenario.network.pools if pool.name == link.pool)
-        said = [f"shares {readable(SIZE, size)} ({link.pool})"]
+        words = [f"shares {readable(SIZE, size)} ({link.pool})"]
     else:
         return "none; waits in schedules"
     # a threshold of the switch replaces the thresholds of links
     threshold = link.ecn_threshold if scenario.switch.ecn_threshold is None else scenario.switch.ecn_threshold
     if threshold is not None:
-        said.append(f"marks above {readable(SIZE, threshold)}")
+        words.append(f"marks above {readable(SIZE, threshold)}")
     if link.red is not None:
         red = link.red
-        said.append(f"RED {readable(SIZE, red.min)} to {readable(SIZE, red.max)}, {readable(SHARE, red.probability)}")
-    return ", ".join(said)
+        words.append(f"RED {readable(SIZE, red.min)} to {readable(SIZE, red.max)}, {readable(SHARE, red.probability)}")
+    return ", ".join(words)
 
 
 def hosts(shown: Shown) -> list[Row]:
@@ -124,9 +124,9 @@ def hosts(shown: Shown) -> list[Row]:
     ]
 
 
-def alike_hosts(found: Iterable[Host]) -> list[list[Host]]:
+def alike_hosts(hosts: Iterable[Host]) -> list[list[Host]]:
     """Return hosts in groups with equal settings; within a group only the names and the switches differ."""
-    return grouped(found, lambda host: host.model_copy(update={"name": "host", "at": None}))
+    return grouped(hosts, lambda host: host.model_copy(update={"name": "host", "at": None}))
 
 
 def schedules(shown: Shown) -> list[Row]:
@@ -146,18 +146,18 @@ def schedules(shown: Shown) -> list[Row]:
 
 
 def _waiting(scenario: Scenario, schedule: Schedule) -> str:
-    said = [length(schedule.queue)] if schedule.queue is not None else []
-    if not said:
-        said.append("endless" if schedule.queues else "none")
+    words = [length(schedule.queue)] if schedule.queue is not None else []
+    if not words:
+        words.append("endless" if schedule.queues else "none")
     marks = scenario.switch.ecn_threshold
     if schedule.queue is not None and marks is not None:
-        said.append(f"marks above {readable(SIZE, marks)}")
+        words.append(f"marks above {readable(SIZE, marks)}")
     elif schedule.ecn_threshold is not None:
-        said.append(f"marks above {length(schedule.ecn_threshold)}")
+        words.append(f"marks above {length(schedule.ecn_threshold)}")
     if schedule.echo is not None:
         echo = schedule.echo
-        said.append(f"ECE {readable(DURATION, echo.in_advance)} ahead of TDN {echo.tdn} of {echo.of}")
-    return ", ".join(said)
+        words.append(f"ECE {readable(DURATION, echo.in_advance)} ahead of TDN {echo.tdn} of {echo.of}")
+    return ", ".join(words)
 
 
 def length(queue: Queue) -> str:
@@ -170,8 +170,8 @@ def flows(shown: Shown) -> list[Row]:
     ways = ways_of(shown)
     rows = []
     for flow in shown.flows:
-        there, back = (_way_of(shown, ways, flow, back=back) for back in (False, True))
-        rows.append((flow, said(shown, there), said(shown, back)))
+        forward, backward = (_way_of(shown, ways, flow, back=backward) for backward in (False, True))
+        rows.append((flow, in_words(shown, forward), in_words(shown, backward)))
     return [
         {
             "flows": compressed(flow.name for flow, _, _ in alike),
@@ -199,7 +199,7 @@ def _sends(flow: Flow) -> str:
     return f"{readable(SIZE, flow.size)} {variant}"
 
 
-def said(shown: Shown, way: Way) -> str:
+def in_words(shown: Shown, way: Way) -> str:
     """Return a way in words: duration and links of each slot, or the name of its schedule."""
     if shown.own_program is not None:
         return f"as {Path(shown.own_program).name} decides"

@@ -40,15 +40,15 @@ def panels(shown: Shown) -> list[Panel]:
     if turns:
         ways = tuple(way for way in ways if way.flows)
     changing = [way for way in ways if any(not step.static for step in way.steps)]
-    still = [way for way in ways if way not in changing and not way.back]
-    found = []
-    for together in _by_cycle(changing):
-        found.append(_cycle(shown, [way for way in ways if way in together or way in still]))
-        still = []
-    if still:
-        found.append(_still(shown, still))
-    near = _near(shown, changing or [way for way in ways_of(shown) if way.cycle])
-    return [*found, *turns, *near]
+    static = [way for way in ways if way not in changing and not way.back]
+    parts = []
+    for group in _by_cycle(changing):
+        parts.append(_cycle(shown, [way for way in ways if way in group or way in static]))
+        static = []
+    if static:
+        parts.append(_static_panel(shown, static))
+    details = _detail_panels(shown, changing or [way for way in ways_of(shown) if way.cycle])
+    return [*parts, *turns, *details]
 
 
 def spans(step: Step, begin: int, length: int) -> Iterator[tuple[int, int, int]]:
@@ -78,17 +78,17 @@ def spans(step: Step, begin: int, length: int) -> Iterator[tuple[int, int, int]]
 
 
 def _by_cycle(ways: Sequence[Way]) -> list[list[Way]]:
-    found: list[list[Way]] = []
+    groups: list[list[Way]] = []
     for way in sorted(ways, key=lambda way: -way.cycle):
-        for together in found:
-            cycles = [each.cycle for each in (*together, way)]
+        for group in groups:
+            cycles = [member.cycle for member in (*group, way)]
             if math.lcm(*cycles) <= _MOST_REPEATS * min(cycles):
-                together.append(way)
+                group.append(way)
                 break
         else:
-            found.append([way])
+            groups.append([way])
     # restore the order of the network
-    return [[way for way in ways if way in together] for together in found]
+    return [[way for way in ways if way in group] for group in groups]
 
 
 def _begin(shown: Shown, ways: Sequence[Way], length: int) -> int:
@@ -108,15 +108,17 @@ def _cycle(shown: Shown, ways: list[Way]) -> Panel:
     begin = _begin(shown, changing, length)
     rows = []
     for way in ways:
-        rows += list(_rows(shown, way, begin, length)) if way in changing else [_still_row(shown, way, length)]
+        rows += list(_rows(shown, way, begin, length)) if way in changing else [_static_row(shown, way, length)]
     rows = _merged(rows)
-    kept = tuple(rows[:MOST_ROWS])
-    late = [way for way in changing if max(map(_apart, way.steps)) >= _THINNEST * length]
+    visible = tuple(rows[:MOST_ROWS])
+    late = [way for way in changing if max(map(_delay, way.steps)) >= _THINNEST * length]
     marks = sorted({instant for way in late for instant, _ in _starts(way, begin, length)})
-    return Panel(f"One cycle of {readable(DURATION, length)}", begin, length, kept, len(rows) - len(kept), tuple(marks))
+    return Panel(
+        f"One cycle of {readable(DURATION, length)}", begin, length, visible, len(rows) - len(visible), tuple(marks)
+    )
 
 
-def _apart(step: Step) -> int:
+def _delay(step: Step) -> int:
     """Return the longest time in ns by which a switch can act later than others."""
     return step.late + step.jitter + step.guard
 
@@ -136,17 +138,17 @@ def _rows(shown: Shown, way: Way, begin: int, length: int) -> Iterator[Row]:
     for step in way.steps:
         if step.static:
             continue
-        bars = tuple(_bar(way, step, length, *each) for each in spans(step, begin, length))
-        drawn = []
+        bars = tuple(_bar(way, step, length, *span) for span in spans(step, begin, length))
+        windows = []
         if step.jitter >= _THINNEST * length:
             changes = _changing(step)
             before = step.late + step.jitter  # a change that is due this long before the panel can still happen in it
             for instant, place in _starts(way, begin - before, length + before):
                 first = instant - before + step.late
                 if place in changes:
-                    drawn.append((max(first, 0), min(first + step.jitter, length)))
+                    windows.append((max(first, 0), min(first + step.jitter, length)))
         strip = tuple(_strip(way, begin, length)) if step.switch == way.first else ()
-        inside = tuple((first, last) for first, last in drawn if first < last)
+        inside = tuple((first, last) for first, last in windows if first < last)
         yield Row(_label(shown, way, step), bars, strip, inside, _group(way))
 
 
@@ -196,8 +198,8 @@ def _strip(way: Way, begin: int, length: int) -> Iterator[Bar]:
         first = next(value for value in reversed(values) if value is not None)  # from the cycle before
         merged: list[Bar] = []
         for start, end, place in spans(replace(step, durations=way.durations, targets=way.named), begin, length):
-            until = [value for value in values[: place + 1] if value is not None]
-            text = f"{word} {captions.length(until[-1] if until else first)}"
+            settings = [value for value in values[: place + 1] if value is not None]
+            text = f"{word} {captions.length(settings[-1] if settings else first)}"
             if merged and merged[-1].label == text:
                 merged[-1] = replace(merged[-1], end=end)
             else:
@@ -205,35 +207,35 @@ def _strip(way: Way, begin: int, length: int) -> Iterator[Bar]:
         yield from merged
 
 
-def _still_row(shown: Shown, way: Way, length: int) -> Row:
+def _static_row(shown: Shown, way: Way, length: int) -> Row:
     target = way.steps[0].targets[0] if way.steps else ""
     return Row(_label(shown, way, None), (Bar(0, length, target, captions.passed(way, 0)),), group=_group(way))
 
 
-def _still(shown: Shown, ways: list[Way]) -> Panel:
-    rows = _merged([_still_row(shown, way, 1) for way in ways])
-    kept = tuple(rows[:MOST_ROWS])
-    return Panel("Ways; nothing ever changes", 0, 0, kept, len(rows) - len(kept))
+def _static_panel(shown: Shown, ways: list[Way]) -> Panel:
+    rows = _merged([_static_row(shown, way, 1) for way in ways])
+    visible = tuple(rows[:MOST_ROWS])
+    return Panel("Ways; nothing ever changes", 0, 0, visible, len(rows) - len(visible))
 
 
 def _by_program(shown: Shown, ways: Sequence[Way]) -> Panel:
-    there = [way for way in ways if not way.back]
-    words = captions.said(shown, there[0])
-    rows = _merged([Row(_label(shown, way, None), (Bar(0, 1, PROGRAM, words),)) for way in there])
+    forward = [way for way in ways if not way.back]
+    words = captions.in_words(shown, forward[0])
+    rows = _merged([Row(_label(shown, way, None), (Bar(0, 1, PROGRAM, words),)) for way in forward])
     return Panel("Ways", 0, 0, tuple(rows[:MOST_ROWS]), max(0, len(rows) - MOST_ROWS))
 
 
 def _merged(rows: list[Row]) -> list[Row]:
     """Join rows that differ only in their labels."""
-    found = []
+    merged = []
     for alike in grouped(rows, lambda row: (replace(row, label=Label(())), row.label.place, row.label.acts)):
         names, senders, receivers = (
             tuple(name for row in alike for name in getattr(row.label, field))
             for field in ("names", "senders", "receivers")
         )
         label = replace(alike[0].label, names=names, senders=senders, receivers=receivers)
-        found.append(replace(alike[0], label=label))
-    return found
+        merged.append(replace(alike[0], label=label))
+    return merged
 
 
 def _turns(shown: Shown, ways: Sequence[Way]) -> list[Panel]:
@@ -259,49 +261,49 @@ def _turns(shown: Shown, ways: Sequence[Way]) -> list[Panel]:
     links = [link.name for link in shown.scenario.network.links]
     for (switch, link), bars in sorted(lines.items(), key=lambda item: (order[item[0][0]], links.index(item[0][1]))):
         bars.sort(key=lambda bar: bar.begin)
-        if any(bar.end > after.begin for bar, after in itertools.pairwise(bars)):
+        if any(bar.end > following.begin for bar, following in itertools.pairwise(bars)):
             return []
         rows.append(Row(Label((f"{switch} by {link}",)), tuple(_with_dark(bars, length))))
-    kept = tuple(rows[:MOST_ROWS])
+    visible = tuple(rows[:MOST_ROWS])
     ends = tuple(name for name in order if name in {way.last for way in pairs})
     title = f"To which switch each line leads in a cycle of {readable(DURATION, length)}"
-    return [Panel(title, begin, length, kept, len(rows) - len(kept), ordered=ends)]
+    return [Panel(title, begin, length, visible, len(rows) - len(visible), ordered=ends)]
 
 
 def _with_dark(bars: Sequence[Bar], length: int) -> Iterator[Bar]:
     """Yield the bars, and dark bars for the times between them."""
-    at = 0
+    end = 0
     for bar in [*bars, Bar(length, length, DARK, "")]:
-        if bar.begin > at:
-            yield Bar(at, bar.begin, DARK, DARK)
+        if bar.begin > end:
+            yield Bar(end, bar.begin, DARK, DARK)
         if bar.end > bar.begin:
             yield bar
-        at = bar.end
+        end = bar.end
 
 
-def _near(shown: Shown, ways: Sequence[Way]) -> list[Panel]:
+def _detail_panels(shown: Shown, ways: Sequence[Way]) -> list[Panel]:
     """Return panels with the first two changes of a way in detail.
 
     They are needed if the instants at which switches change differ by too little to be seen in a whole cycle.
     """
     for way in ways:
         changing = [step for step in way.steps if not step.static]
-        apart = max(map(_apart, changing), default=0)
-        if len(changing) < 2 or not 0 < apart < _INVISIBLE * way.cycle:
+        delay = max(map(_delay, changing), default=0)
+        if len(changing) < 2 or not 0 < delay < _INVISIBLE * way.cycle:
             continue
         begin = _begin(shown, [way], way.cycle)
-        seen = {place for step in changing if _apart(step) for place in _changing(step)}
-        instants = [start for start, place in _starts(way, begin, way.cycle) if place in seen]
-        margin = min(apart, min(way.durations))
-        found: list[Panel] = []
+        changed = {place for step in changing if _delay(step) for place in _changing(step)}
+        instants = [start for start, place in _starts(way, begin, way.cycle) if place in changed]
+        margin = min(delay, min(way.durations))
+        details: list[Panel] = []
         for instant in instants[:2]:
-            at = begin + instant - margin + way.cycle  # one cycle later, so that a cycle precedes it
-            rows = tuple(row for row in _rows(shown, way, at, 3 * margin))
+            start = begin + instant - margin + way.cycle  # one cycle later, so that a cycle precedes it
+            rows = tuple(row for row in _rows(shown, way, start, 3 * margin))
             unit, factor = unit_of(way.cycle)
             when = f"{instant / factor:g} {unit}"
-            title = f"and at {when}" if found else f"From near: the changes at {when} of the cycle"
-            found.append(Panel(title, at, 3 * margin, rows, marks=(margin,), near=True))
-        return found
+            title = f"and at {when}" if details else f"From near: the changes at {when} of the cycle"
+            details.append(Panel(title, start, 3 * margin, rows, marks=(margin,), near=True))
+        return details
     return []
 
 

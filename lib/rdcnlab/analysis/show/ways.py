@@ -128,7 +128,7 @@ class Shown:
             routes = preset(name).routes
         elif name not in FABRICS:
             raise InputError.of("network", name, f"one of {', '.join([*presets(), *FABRICS])}")
-        flows = [{"name": each, "size": 1, **fields} for each, fields in routes.items() if "path" in fields]
+        flows = [{"name": flow_name, "size": 1, **fields} for flow_name, fields in routes.items() if "path" in fields]
         if flows:
             return cls.of(Scenario.from_dict({"network": name, "flows": flows}))
         # a scenario needs a flow; its ends are two hosts that the network connects
@@ -158,29 +158,29 @@ def ways_of(shown: Shown) -> tuple[Way, ...]:
         A schedule that no flow follows leads nowhere.
     """
     scenario = shown.scenario
-    make = _through if scenario.network.switches else _inside
-    found: dict[object, Way] = {}
+    make = _way_through_switches if scenario.network.switches else _way_in_switch
+    ways: dict[object, Way] = {}
     for back, flow in itertools.product((False, True), shown.flows):
         schedule = scenario.schedule(flow, back=back)
         key = (flow.name, back) if schedule is None else schedule.name
-        if key in found:
-            known = found[key]
-            flows = tuple(dict.fromkeys([*known.flows, flow.name]))
-            found[key] = Way(**{**vars(known), "flows": flows, "back": known.back and back})
+        if key in ways:
+            way = ways[key]
+            flows = tuple(dict.fromkeys([*way.flows, flow.name]))
+            ways[key] = Way(**{**vars(way), "flows": flows, "back": way.back and back})
         else:
-            found[key] = make(scenario, flow, schedule, back)
+            ways[key] = make(scenario, flow, schedule, back)
     for schedule in scenario.network.schedules:
-        if schedule.name not in found and (schedule.pair is not None or not scenario.network.switches):
+        if schedule.name not in ways and (schedule.pair is not None or not scenario.network.switches):
             try:
-                found[schedule.name] = make(scenario, None, schedule, False)
+                ways[schedule.name] = make(scenario, None, schedule, False)
             except NoWay as error:
                 # a scenario checks only the schedules that its flows follow
                 field = f"network.schedules.{schedule.name}.slots"
                 raise InputError.of(field, [slot.link for slot in schedule.slots], str(error)) from None
-    return tuple(found.values())
+    return tuple(ways.values())
 
 
-def _inside(scenario: Scenario, flow: Flow | None, schedule: Schedule | None, back: bool) -> Way:
+def _way_in_switch(scenario: Scenario, flow: Flow | None, schedule: Schedule | None, back: bool) -> Way:
     """Return a way through the only switch."""
     if schedule is not None:
         slots, phase = schedule.slots, scenario.phase(schedule)
@@ -197,7 +197,7 @@ def _inside(scenario: Scenario, flow: Flow | None, schedule: Schedule | None, ba
     return Way(flows, back, schedule, SWITCH, SWITCH, named, hops, durations, phase, (step,))
 
 
-def _through(scenario: Scenario, flow: Flow | None, schedule: Schedule | None, back: bool) -> Way:
+def _way_through_switches(scenario: Scenario, flow: Flow | None, schedule: Schedule | None, back: bool) -> Way:
     """Return a way through several switches."""
     if flow is not None:
         route = route_of(scenario, flow, back=back)
@@ -219,10 +219,17 @@ def _through(scenario: Scenario, flow: Flow | None, schedule: Schedule | None, b
 def _step(scenario: Scenario, route: Route, schedule: Schedule | None, switch: str) -> Step:
     every = schedule is not None and switch == route.first
     node = scenario.network.node(switch)
-    done = timetable(scenario, route, switch, every=every)
-    targets = tuple(DARK if target is None else target or RECEIVER for target in done.targets)
+    actions = timetable(scenario, route, switch, every=every)
+    targets = tuple(DARK if target is None else target or RECEIVER for target in actions.targets)
     return Step(
-        switch, targets, done.durations, done.phase, done.places, late=node.late, jitter=node.jitter, guard=node.guard
+        switch,
+        targets,
+        actions.durations,
+        actions.phase,
+        actions.places,
+        late=node.late,
+        jitter=node.jitter,
+        guard=node.guard,
     )
 
 
@@ -255,10 +262,10 @@ def _way_data(way: Way) -> dict[str, Any]:
         slot: dict[str, Any] = {"duration_ns": duration, "path": named}
         slot["way"] = None if hops is None else [{"switch": hop.switch, "link": hop.link} for hop in hops]
         if way.schedule is not None:
-            said = way.schedule.slots[place]
-            slot["tdn"] = said.tdn
+            settings = way.schedule.slots[place]
+            slot["tdn"] = settings.tdn
             for field in ("queue", "ecn_threshold"):
-                limit = getattr(said, field)
+                limit = getattr(settings, field)
                 if limit is not None:
                     slot[field] = limit.model_dump(mode="json")
         slots.append(slot)

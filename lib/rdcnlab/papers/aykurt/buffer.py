@@ -25,7 +25,7 @@ from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario
 
-#: Sizes in kB. A link's own buffer has all of them; a shared buffer has every third, to show that it is the same.
+#: Sizes in kB. A link's own buffer has all of them. A shared buffer has a few, to show that the result is the same.
 _SIZES_KB = (700, 1000, 1500, 2000, 2250, 2500, 2750, 3000, 3500, 4000, 4500, 5000, 6000, 7000, 10_000)
 _SHARED_KB = (1000, 2500, 4000, 7000)
 #: Sizes that six seeds leave open, and the number of seeds that they have in the paper profile.
@@ -98,40 +98,40 @@ class Buffer(Item):
         return calibration.plot(stats, self.bounds, labels, "buffer [kB]", preset / 1000, chosen=_WINDOWS)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure at how many sizes statements hold, and whether a shared buffer behaves otherwise."""
+        """Count the sizes at which statements hold, and compare a shared buffer with own buffers."""
         stats = self.stats(runs, shared=False)
         states = calibration.judged(stats, self.bounds)
-        alone = tables.listed(stats.loc[["alone"]].droplevel("name"), "kB", "in {:g} kB")
+        window = tables.listed(stats.loc[["alone"]].droplevel("name"), "kB", "in {:g} kB")
         return {
             "satisfied": calibration.satisfied(
-                states[[*_WINDOWS, _LOSS]], "kB", f"the window of a single flow is {alone}"
+                states[[*_WINDOWS, _LOSS]], "kB", f"the window of a single flow is {window}"
             ),
             "satisfied-by-windows": calibration.satisfied(states[list(_WINDOWS)], "kB"),
-            "shared-alike": Measured.by_case(self._apart(runs), "{}, {:g} kB"),
+            "shared-alike": Measured.by_case(self._differences(runs), "{}, {:g} kB"),
         }
 
     def causes(self) -> list[Cause]:
         """Return the comparison of a shared buffer with own buffers."""
-        return [Cause("satisfied", self, lambda runs: Measured.by_case(self._apart(runs), "{}, {:g} kB"))]
+        return [Cause("satisfied", self, lambda runs: Measured.by_case(self._differences(runs), "{}, {:g} kB"))]
 
-    def _apart(self, runs: Runs) -> pd.DataFrame:
+    def _differences(self, runs: Runs) -> pd.DataFrame:
         """Compare the peaks in a shared buffer with those in an own one of the same size, seed by seed."""
         key = ["name", "kB", "seed"]
         own, shared = (self.numbers(runs, shared=shared) for shared in (False, True))
-        both = own.merge(shared, on=key, suffixes=("", "_shared"))
-        both = both[both["name"].str.startswith("peaks")]
-        return means(both.assign(apart=(both["value"] - both["value_shared"]).abs()), ["name", "kB"], "apart")
+        pairs = own.merge(shared, on=key, suffixes=("", "_shared"))
+        pairs = pairs[pairs["name"].str.startswith("peaks")]
+        return means(pairs.assign(apart=(pairs["value"] - pairs["value_shared"]).abs()), ["name", "kB"], "apart")
 
     def _seeds(self, size_kB: int) -> int:  # noqa: N803  (unit)
-        more = self.profile == "paper" and self.seeds is None and size_kB in _CLOSE_KB
-        return _CLOSE if more else self.count
+        is_close = self.profile == "paper" and self.seeds is None and size_kB in _CLOSE_KB
+        return _CLOSE if is_close else self.count
 
     @property
     def bounds(self) -> dict[str, Bounds]:
         """The bounds of figure 5's statements, from its claims."""
         figure5 = {claim.id: claim.expect.bounds for claim in claims.paper(self.paper).item("fig5").claims}
-        peaks, alone = figure5["peaks-at-50"], figure5["largest-window"]
-        return {_WINDOWS[0]: peaks, _WINDOWS[1]: peaks, _WINDOWS[2]: _EACH, _LOSS: _EACH, "alone": alone}
+        peaks, largest = figure5["peaks-at-50"], figure5["largest-window"]
+        return {_WINDOWS[0]: peaks, _WINDOWS[1]: peaks, _WINDOWS[2]: _EACH, _LOSS: _EACH, "alone": largest}
 
     def stats(self, runs: Runs, *, shared: bool) -> pd.DataFrame:
         """Return mean and interval over seeds of each statement's number, by statement and size in kB."""
@@ -141,17 +141,17 @@ class Buffer(Item):
         """Return each statement's number (``value``) in each run, by ``name``, size (``kB``) and ``seed``."""
         single = runs.select(lambda scenario: len(scenario.flows) == 1)
         pairs = runs.select(lambda scenario: len(scenario.flows) == 2 and bool(scenario.network.pools) == shared)
-        alone = windows.largest_of_runs(windows.sampled(single))
+        largest = windows.largest_of_runs(windows.sampled(single))
         inside = windows.together(windows.sampled(pairs), pairs)
-        peaks = windows.teeth(inside).groupby(["run", "flow"])["peak"].mean() / alone["cwnd_B"].mean()
-        found = [
+        peaks = windows.teeth(inside).groupby(["run", "flow"])["peak"].mean() / largest["cwnd_B"].mean()
+        series = [
             *(peaks.xs(flow, level="flow").reset_index(name="value").assign(name=f"peaks, {flow}") for flow in _PEAKS),
             meetings.with_falls(pairs, windows.falls(pairs, inside)).assign(name=_WINDOWS[2]),
             meetings.with_drops(pairs).assign(name=_LOSS),
         ]
-        parts = [_placed(each.rename(columns={"percent": "value"}), pairs) for each in found]
+        parts = [_placed(rows.rename(columns={"percent": "value"}), pairs) for rows in series]
         if not shared:
-            parts.append(_placed(alone.assign(value=alone["cwnd_B"] / 1e3, name="alone"), single))
+            parts.append(_placed(largest.assign(value=largest["cwnd_B"] / 1e3, name="alone"), single))
         return pd.concat(parts)[["name", "kB", "seed", "value"]]
 
 

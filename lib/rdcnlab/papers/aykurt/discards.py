@@ -19,8 +19,8 @@ from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario
 
-#: A receiver accepts a timestamp that is one tick old (TCP_PAWS_WINDOW of Linux). What is two ticks of 1 ms old was
-#: sent more than 1 ms before: a shorter queue discards nothing. After more than 2 ms it is two ticks old for sure.
+#: A receiver accepts a timestamp that is one tick old (TCP_PAWS_WINDOW of Linux). A timestamp that is two ticks of 1 ms
+#: old was sent more than 1 ms before, so a shorter queue causes no discard. After more than 2 ms it is two ticks old.
 _NEVER_MS, _SURE_MS = 1.0, 2.0
 #: Names a case by the longest wait and the period.
 _CASE = "{:g} ms, a move every {:g} ms"
@@ -53,7 +53,7 @@ class Discards(Item):
 
     def points(self) -> list[Scenario]:
         """Return buffers times periods and seeds, with timestamps and without."""
-        at = {"cc": self.cc, "period_ms": self.periods_ms, "seed": range(self.count)}
+        axes = {"cc": self.cc, "period_ms": self.periods_ms, "seed": range(self.count)}
         cases: tuple[tuple[tuple[int, ...], dict[str, Any]], ...] = (
             (self.buffers_kB, {}),
             (self.without_kB, {"transport.timestamps": False}),
@@ -63,56 +63,56 @@ class Discards(Item):
             for sizes, timestamps in cases
             for kB in sizes
         ]
-        return [scenario for changes in settings for scenario in grid(changes, **at)]
+        return [scenario for changes in settings for scenario in grid(changes, **axes)]
 
     def plot(self, runs: Runs) -> Figure:
-        """Draw what is discarded, what is sent again needlessly, and the migrated flow's time, over the queue."""
+        """Draw discarded segments, needless retransmissions and the migrated flow's completion time over the queue."""
         return discards.plot(discards.by_move(runs), (_NEVER_MS, _SURE_MS))
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure discards per move in short and long queues, and compare with what was sent again."""
-        counted = discards.by_move(runs)
-        on, off = counted[counted["timestamps"]], counted[~counted["timestamps"]]
+        """Measure discards per move in short and long queues, and compare them with retransmissions."""
+        counts = discards.by_move(runs)
+        on, off = counts[counts["timestamps"]], counts[~counts["timestamps"]]
         short, long = on[on["queue_ms"] < _NEVER_MS], on[on["queue_ms"] > _SURE_MS]
-        enough = on[on["discards"] > 0]  # if nothing was discarded, there is no number, and the claim does not hold
+        discarding = on[on["discards"] > 0]  # if nothing was discarded, there is no number, and the claim does not hold
         return {
             "none-in-short-queues": _largest(short, "discards"),
             "some-in-long-queues": Measured.by_case(_stats(long, "discards"), _CASE),
             "none-without-timestamps": _largest(off, "discards"),
-            "sent-again": Measured.one((enough["needless"] - enough["discards"]).min()),
+            "sent-again": Measured.one((discarding["needless"] - discarding["discards"]).min()),
             "books-balance": Measured.by_case(_stats(short, "needless"), _CASE),
             "stands-still": self._standstill(on, off),
         }
 
     def causes(self) -> list[Cause]:
-        """Return what is sent again without timestamps, too, although no queue had dropped it."""
+        """Return the measurement of needless retransmissions without timestamps."""
         return [Cause("stands-still", self, self._sent_again)]
 
     def _sent_again(self, runs: Runs) -> Measured:
-        """Measure what is sent again needlessly, without timestamps, less the same with timestamps."""
-        counted = discards.by_move(runs)
-        counted = counted[counted["queue_ms"] > _SURE_MS]
-        on, off = (counted[counted["timestamps"] == each] for each in (True, False))
-        return Measured.by_case(_less(off, on, "needless"), _CASE)
+        """Measure the needless retransmissions without timestamps, minus those with timestamps."""
+        counts = discards.by_move(runs)
+        counts = counts[counts["queue_ms"] > _SURE_MS]
+        on, off = (counts[counts["timestamps"] == timestamps] for timestamps in (True, False))
+        return Measured.by_case(_differences(off, on, "needless"), _CASE)
 
     def _standstill(self, on: pd.DataFrame, off: pd.DataFrame) -> Measured:
         """Measure by how many seconds timestamps delay the migrated flow where receivers discard."""
-        on, off = (counted[counted["queue_ms"] > _SURE_MS] for counted in (on, off))
-        return Measured.by_case(_less(on, off, "fct_s"), _CASE)
+        on, off = (counts[counts["queue_ms"] > _SURE_MS] for counts in (on, off))
+        return Measured.by_case(_differences(on, off, "fct_s"), _CASE)
 
 
-def _stats(counted: pd.DataFrame, value: str) -> pd.DataFrame:
-    return means(counted, ["queue_ms", "period_ms"], value)
+def _stats(counts: pd.DataFrame, value: str) -> pd.DataFrame:
+    return means(counts, ["queue_ms", "period_ms"], value)
 
 
-def _less(first: pd.DataFrame, second: pd.DataFrame, value: str) -> dict[tuple[float, float], Estimate]:
-    """Return by how much the first is above the second in each case that both have."""
-    above, below = (estimates(_stats(each, value)) for each in (first, second))
-    return {case: above[case] - below[case] for case in above if case in below}
+def _differences(first: pd.DataFrame, second: pd.DataFrame, value: str) -> dict[tuple[float, float], Estimate]:
+    """Return the first mean minus the second, for each case that both have."""
+    first_means, second_means = (estimates(_stats(rows, value)) for rows in (first, second))
+    return {case: first_means[case] - second_means[case] for case in first_means if case in second_means}
 
 
-def _largest(counted: pd.DataFrame, value: str) -> Measured:
+def _largest(counts: pd.DataFrame, value: str) -> Measured:
     """Measure the largest number of any run."""
-    if not len(counted):
+    if not len(counts):
         return Measured()
-    return Measured.one(float(counted[value].max()), tables.listed(_stats(counted, value), template=_CASE))
+    return Measured.one(float(counts[value].max()), tables.listed(_stats(counts, value), template=_CASE))

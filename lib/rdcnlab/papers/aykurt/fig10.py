@@ -33,10 +33,10 @@ class Fig10(Item):
 
     def points(self) -> list[Scenario]:
         """Return one scenario for each variant and seed, with bursts and without."""
-        at = {"period_ms": self.period_ms, "size": self.size, "seed": range(self.count)}
-        with_bursts = grid(NO_ACKS, protocol="UDP", cc=self.cc, **at)
+        axes = {"period_ms": self.period_ms, "size": self.size, "seed": range(self.count)}
+        with_bursts = grid(NO_ACKS, protocol="UDP", cc=self.cc, **axes)
         # CUBIC without bursts records ACKs, so these are the same runs as those of figure 4
-        return with_bursts + grid(lambda point: {} if point.cc == "cubic" else NO_ACKS, cc=self.cc, **at)
+        return with_bursts + grid(lambda point: {} if point.cc == "cubic" else NO_ACKS, cc=self.cc, **axes)
 
     def needs(self, scenario: Scenario) -> tuple[str, ...]:
         """Return completion times, and with bursts the throughput."""
@@ -45,28 +45,32 @@ class Fig10(Item):
     def plot(self, runs: Runs) -> Figure:
         """Draw the mean throughput of both flows and the bursts over time with interval, one panel for each variant."""
         width = curves.bin_ms(self.period_ms)
-        cases = {figures.look(cc).label: (of, width) for cc, of in self.runs_by_variant(runs, bursts=True).items()}
+        cases = {
+            figures.look(cc).label: (cc_runs, width) for cc, cc_runs in self.runs_by_variant(runs, bursts=True).items()
+        }
         return curves.plot(cases, columns=2, width=3.6)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure which flow ends last, the time that bursts cost the main flow, and the regularity of its sawtooth."""
         with_bursts = self.runs_by_variant(runs, bursts=True)
         times = competition.times(with_bursts, "cc")
-        alone = competition.times(self.runs_by_variant(runs, bursts=False), "cc")
-        behind = means(times.assign(s=times["main_s"] - times["migrated_s"]), "cc", "s")
+        without_bursts = competition.times(self.runs_by_variant(runs, bursts=False), "cc")
+        delays = means(times.assign(s=times["main_s"] - times["migrated_s"]), "cc", "s")
         # compare each run with the run of the same seed without bursts, which has the same flows
-        pairs = times.merge(alone, on=["cc", "seed"], suffixes=("", "_alone"))
+        pairs = times.merge(without_bursts, on=["cc", "seed"], suffixes=("", "_alone"))
         lost = means(pairs.assign(percent=100 * (pairs["main_s"] / pairs["main_s_alone"] - 1)), "cc", "percent")
         cycle = 2 * self.period_ms
-        regular = pd.concat([competition.regularity(of, cycle).assign(cc=cc) for cc, of in with_bursts.items()])
+        regular = pd.concat(
+            [competition.regularity(cc_runs, cycle).assign(cc=cc) for cc, cc_runs in with_bursts.items()]
+        )
         regular = means(regular, "cc", "correlation")
         return {
-            "main-later": Measured.by_case(behind),
-            "main-later was": Measured.by_case(behind["low"]),
+            "main-later": Measured.by_case(delays),
+            "main-later was": Measured.by_case(delays["low"]),
             "loss-based-lose-most": highest(lost, ["cubic", "reno"], tables.listed(lost, "%")),
             "bbr-most-regular": highest(regular, ["bbr"], tables.listed(regular)),
             "westwood-most-even": highest(
-                tables.sizes(behind), ["cubic", "bbr", "reno"], tables.listed(tables.sizes(behind), "s")
+                tables.sizes(delays), ["cubic", "bbr", "reno"], tables.listed(tables.sizes(delays), "s")
             ),
         }
 

@@ -45,8 +45,10 @@ class Fig11(Item):
 
     def points(self) -> list[Scenario]:
         """Return one scenario for each number of flows, period and seed."""
-        at = {"flows": self.flows, "period_ms": self.periods_ms, "seed": range(self.count)}
-        return grid(lambda point: {"size": _VOLUME_B // point.flows, **NO_ACKS, "probes.bin": "5 ms"}, cc=self.cc, **at)
+        axes = {"flows": self.flows, "period_ms": self.periods_ms, "seed": range(self.count)}
+        return grid(
+            lambda point: {"size": _VOLUME_B // point.flows, **NO_ACKS, "probes.bin": "5 ms"}, cc=self.cc, **axes
+        )
 
     def plot(self, runs: Runs) -> Figure:
         """Draw each flow's mean throughput over time, and in bold the mean of each group's flows."""
@@ -60,12 +62,14 @@ class Fig11(Item):
         """Measure the groups' completion times at 50 ms, and their throughput at 10 ms."""
         measured = {}
         if 50 in self.periods_ms:
-            found = {flows: _runs_with(runs, flows, 50) for flows in self.flows}
-            times = {n: tables.with_seeds(tables.completion(of.flows), of.scenarios) for n, of in found.items()}
-            measured["equal-at-50"] = Measured({f"{n} flows": jackknife(of, _ratio) for n, of in times.items()})
+            runs_by_flows = {flows: _runs_with(runs, flows, 50) for flows in self.flows}
+            times = {
+                n: tables.with_seeds(tables.completion(part.flows), part.scenarios) for n, part in runs_by_flows.items()
+            }
+            measured["equal-at-50"] = Measured({f"{n} flows": jackknife(part, _ratio) for n, part in times.items()})
         if 10 in self.periods_ms:
             rates = {flows: _group_rates(_runs_with(runs, flows, 10)) for flows in self.flows}
-            gaps = {f"{n} flows": difference(of.loc[["main"]], of.loc[["migrated"]]) for n, of in rates.items()}
+            gaps = {f"{n} flows": difference(rows.loc[["main"]], rows.loc[["migrated"]]) for n, rows in rates.items()}
             measured["lower-at-10"] = Measured(gaps)
         return measured
 

@@ -50,12 +50,12 @@ class Fig13(Item):
 
     def points(self) -> list[Scenario]:
         """Return one scenario for each variant and seed."""
-        return self.every(self.period_ms)
+        return self.at_period(self.period_ms)
 
-    def every(self, period_ms: Period) -> list[Scenario]:
+    def at_period(self, period_ms: Period) -> list[Scenario]:
         """Return one scenario for each variant and seed at a period."""
-        at = {"period_ms": period_ms, "size": self.size, "seed": range(self.count)}
-        return grid(NO_ACKS, protocol="QUIC", cc=self.cc, **at)
+        axes = {"period_ms": period_ms, "size": self.size, "seed": range(self.count)}
+        return grid(NO_ACKS, protocol="QUIC", cc=self.cc, **axes)
 
     def runs_by_variant(self, runs: Runs, period_ms: int) -> dict[str, Runs]:
         """Return the runs of each variant of TCP at one period."""
@@ -65,11 +65,11 @@ class Fig13(Item):
     def plot(self, runs: Runs) -> Figure:
         """Draw the throughput of both flows over time, one line for each run, one panel for each variant of TCP."""
         cases = {
-            f"{figures.look(cc).label}, {self.period_ms} ms": of
-            for cc, of in self.runs_by_variant(runs, self.period_ms).items()
+            f"{figures.look(cc).label}, {self.period_ms} ms": cc_runs
+            for cc, cc_runs in self.runs_by_variant(runs, self.period_ms).items()
         }
 
-        def one(ax: Axes, title: str) -> None:
+        def draw_panel(ax: Axes, title: str) -> None:
             rates = tables.rates(cases[title].throughput, NS_PER_MS, 5 * NS_PER_MS)
             for (flow, run), of_run in tables.groups(rates, ["flow", "run"]):
                 label = _LABEL[flow] if run == 0 else None
@@ -78,30 +78,30 @@ class Fig13(Item):
             figures.reference(ax, _HALF, "half the line rate")
             ax.set_ylim(0, 2.16 * _HALF)
 
-        return curves.panels(list(cases), one, columns=2, width=3.6)
+        return curves.panels(list(cases), draw_panel, columns=2, width=3.6)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure completion times relative to QUIC's, and the rates while both flows are on one link."""
         loss_based = [cc for cc in self.cc if cc in LOSS_BASED]
-        of = self.runs_by_variant(runs, 50)
-        times = competition.times(of, "cc")
+        by_variant = self.runs_by_variant(runs, 50)
+        times = competition.times(by_variant, "cc")
         ratio = means(times.assign(ratio=times["migrated_s"] / times["main_s"]), "cc", "ratio")
         measured = {"far-behind": Measured.by_case(ratio.loc[loss_based])}
         for late, key in ((False, "{}"), (True, "{} was")):
-            found = self._rates(competition.rates_on_one_link(of, "cc", late=late), loss_based)
-            measured |= {key.format(claim): value for claim, value in found.items()}
+            shared_rates = self._rates(competition.rates_on_one_link(by_variant, "cc", late=late), loss_based)
+            measured |= {key.format(claim): value for claim, value in shared_rates.items()}
         return measured
 
     def _rates(self, shared: pd.DataFrame, loss_based: list[Mover]) -> dict[str, Measured]:
         """Measure the rates of TCP on the shared link, from its rate in each run."""
         rates = means(shared, "cc", "gbps").reindex(self.cc)
-        off = means(shared.assign(off=(shared["gbps"] - _HALF).abs()), "cc", "off").reindex(self.cc)
+        deviations = means(shared.assign(off=(shared["gbps"] - _HALF).abs()), "cc", "off").reindex(self.cc)
         listed = tables.listed(rates, "Gb/s")
         measured = {"below-half": Measured.by_case(rates.loc[loss_based], note=listed)}
         if "bbr" in self.cc and loss_based:
             measured["bbr-gets-more"] = Measured.one(difference(rates.loc[["bbr"]], rates.loc[loss_based]), listed)
         if "westwood" in self.cc and len(self.cc) > 1:
-            nearer = difference(off.drop("westwood"), off.loc[["westwood"]])
+            nearer = difference(deviations.drop("westwood"), deviations.loc[["westwood"]])
             measured["westwood-competes"] = Measured.one(nearer, listed)
         return measured
 

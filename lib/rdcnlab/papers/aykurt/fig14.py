@@ -23,7 +23,7 @@ class Fig14(Fig13):
 
     def points(self) -> list[Scenario]:
         """Return one scenario for each variant and seed at both periods."""
-        return self.every(25) + self.every(50)
+        return self.at_period(25) + self.at_period(50)
 
     def needs(self, scenario: Scenario) -> tuple[str, ...]:
         """Return completion times, and at 25 ms the throughput."""
@@ -32,7 +32,7 @@ class Fig14(Fig13):
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure how completion times change from 50 to 25 ms."""
         times = [competition.times(self.runs_by_variant(runs, period), "cc") for period in (25, 50)]
-        at_25, at_50 = (means(each, "cc", "migrated_s") for each in times)
+        at_25, at_50 = (means(rows, "cc", "migrated_s") for rows in times)
         loss_based = [cc for cc in self.cc if cc in LOSS_BASED]
         others = [cc for cc in self.cc if cc not in LOSS_BASED]
         return {

@@ -49,16 +49,16 @@ class Fig15(Item):
 
     def points(self) -> list[Scenario]:
         """Return one scenario for each ordered pair, day and night, and seed."""
-        of = {"size": self.size, "seed": range(self.count)}
+        axes = {"size": self.size, "seed": range(self.count)}
         return [
-            each
+            scenario
             for migrated in self.cc
             for main in self.cc
             for period, dark in _TIMES
             # figures 4 and 9 record ACKs for CUBIC, so these are the same runs
-            for each in grid(
+            for scenario in grid(
                 {} if migrated == main == "cubic" else NO_ACKS,
-                cc=migrated, main_cc=main, period_ms=period, downtime_ms=dark, **of,
+                cc=migrated, main_cc=main, period_ms=period, downtime_ms=dark, **axes,
             )
         ]  # fmt: skip
 
@@ -78,12 +78,12 @@ class Fig15(Item):
         times = tables.with_seeds(tables.completion(runs.flows.assign(period_ms=0)), runs.scenarios)
         return {
             **held_out.judged(fct.dataset(runs), _HARDEST),
-            "range": Measured.one(jackknife(times, lambda of: float(of["prolongation_s"].max()))),
-            "always-longer": Measured.one(jackknife(times, lambda of: float(of["prolongation_s"].min()))),
+            "range": Measured.one(jackknife(times, lambda rows: float(rows["prolongation_s"].max()))),
+            "always-longer": Measured.one(jackknife(times, lambda rows: float(rows["prolongation_s"].min()))),
         }
 
     def causes(self) -> list[Cause]:
-        """Return an experiment without today's loss recovery, which shortens dark slots' effect, and who ends first."""
+        """Return an experiment without modern loss recovery, which weakens dark slots, and the share of first ends."""
         without = self.changed(cc=("reno",), size=self.size, changes={"transport.recovery": 0})
         ends_first = Cause("always-longer", self, competition.ends_first)
         return [*(Cause(claim, without) for claim in ("range", "hardest", "important")), ends_first]

@@ -44,10 +44,10 @@ class Fig4(Item):
 
     def points(self) -> list[Scenario]:
         """Return one scenario for each variant, period and seed. In the quick profile the others have one seed."""
-        at: dict[str, Any] = {"period_ms": self.periods_ms, "size": self.size}
+        axes: dict[str, Any] = {"period_ms": self.periods_ms, "size": self.size}
         others = tuple(dict.fromkeys(cc for cc in self.others if cc != self.cc))
-        drawn = grid(cc=self.cc, **at, seed=range(self.count))
-        return drawn + grid(NO_ACKS, cc=others, **at, seed=range(self.count_undrawn))
+        drawn = grid(cc=self.cc, **axes, seed=range(self.count))
+        return drawn + grid(NO_ACKS, cc=others, **axes, seed=range(self.count_undrawn))
 
     def needs(self, scenario: Scenario) -> tuple[str, ...]:
         """Return throughput for the drawn variant, and completion times for all variants."""
@@ -65,24 +65,26 @@ class Fig4(Item):
         drawn = runs.select(self._draws)
         pairs = tables.with_seeds(tables.completion(drawn.flows), drawn.scenarios)
         others = {
-            cc: tables.with_seeds(tables.completion(of), runs.scenarios)
-            for (cc,), of in tables.groups(runs.flows[runs.flows["cc"] != self.cc], ["cc"])
+            cc: tables.with_seeds(tables.completion(flows), runs.scenarios)
+            for (cc,), flows in tables.groups(runs.flows[runs.flows["cc"] != self.cc], ["cc"])
         }
         measured = {
             "prolongation": Measured.one(trend(pairs, "period_ms", "prolongation_s")),
-            "other-variants": Measured({cc: trend(of, "period_ms", "prolongation_s") for cc, of in others.items()}),
+            "other-variants": Measured(
+                {cc: trend(times, "period_ms", "prolongation_s") for cc, times in others.items()}
+            ),
         }
         if 50 in self.periods_ms:
-            seen = competition.phases(moved_every(drawn, 50))
-            shared = competition.shared(seen)
+            samples = competition.phases(moved_every(drawn, 50))
+            shared = competition.shared(samples)
             measured["equal-at-50"] = Measured.one(jackknife(pairs[pairs["period_ms"] == 50], competition.unequal))
-            measured["saw-tooth-peak"] = Measured.by_case(competition.peaks(seen))
+            measured["saw-tooth-peak"] = Measured.by_case(competition.peaks(samples))
             measured["saw-tooth-valley"] = Measured.by_case(shared)
-            measured["fair-at-50"] = Measured.one(competition.fairness(seen))
+            measured["fair-at-50"] = Measured.one(competition.fairness(samples))
             measured["fair-at-50 was"] = Measured.one(tables.jain(shared["mean"]))
         if 25 in self.periods_ms:
-            behind = pairs[pairs["period_ms"] == 25]["prolongation_s"]
-            measured["behind-at-25"] = Measured.one(over_seeds(behind))
+            prolongations = pairs[pairs["period_ms"] == 25]["prolongation_s"]
+            measured["behind-at-25"] = Measured.one(over_seeds(prolongations))
         short = [period for period in self.periods_ms if period <= 10]
         if short:
             # 100 ms is a whole number of cycles for every period of the figure except one

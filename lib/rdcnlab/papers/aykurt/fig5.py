@@ -48,8 +48,8 @@ class Fig5(Item):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the mean windows over time, with the single flow's behind the pair's, one panel for each period."""
-        seen = windows.sampled(runs, 5 * NS_PER_MS)
-        stats = tables.mean_ci(seen, ["period_ms", "flow", "t_s"], "cwnd_B")
+        samples = windows.sampled(runs, 5 * NS_PER_MS)
+        stats = tables.mean_ci(samples, ["period_ms", "flow", "t_s"], "cwnd_B")
         with figures.style():
             figure, axes = figures.panels(1, len(self.periods_ms), width=2.8)
             for ax, period in zip(axes[0], self.periods_ms, strict=True):
@@ -66,29 +66,29 @@ class Fig5(Item):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure peaks, falls and growth of the windows."""
-        seen = windows.sampled(runs)
-        single = over_seeds(windows.largest_of_runs(seen)["cwnd_B"])
-        inside = windows.together(seen, runs)
+        samples = windows.sampled(runs)
+        single = over_seeds(windows.largest_of_runs(samples)["cwnd_B"])
+        inside = windows.together(samples, runs)
         teeth = windows.teeth(inside)
         of_runs = teeth.groupby(["period_ms", "flow", "run"])[["height", "peak"]].mean().reset_index()
         heights = estimates(means(of_runs[of_runs["flow"] == "migrated"], "period_ms", "height"))
         steps = pairwise(sorted(heights, reverse=True))
         ended = tables.with_seeds(windows.ends(runs).reset_index(), runs.scenarios)
-        pairs = tables.with_seeds(seen[seen["flow"] != "single"], runs.scenarios)
+        pairs = tables.with_seeds(samples[samples["flow"] != "single"], runs.scenarios)
         measured = {
             "largest-window": Measured.one(single / 1e3),
             "teeth-shrink": Measured({f"{b:g} over {a:g} ms": heights[b] / heights[a] for a, b in steps}),
             "growth-after-main": Measured.by_case(windows.mean_growth(pairs, ended), "{:g} ms"),
-            "growth-after-main was": Measured.by_case(windows.growth(seen, runs), "{:g} ms"),
+            "growth-after-main was": Measured.by_case(windows.growth(samples, runs), "{:g} ms"),
             "main-finishes": Measured.one(over_seeds(ended.groupby("seed")["main"].mean()), _ends(ended)),
             "main-finishes was": Measured.by_case(means(ended, "period_ms", "main"), "{:g} ms"),
         }
         if 50 in self.periods_ms:
             peaks = estimates(means(of_runs[of_runs["period_ms"] == 50], "flow", "peak"))
             measured["peaks-at-50"] = Measured({flow: peak / single for flow, peak in peaks.items()})
-            found = windows.falls(runs, inside[inside["period_ms"] == 50])
-            share = over_seeds(windows.following_share(found)["percent"])
-            measured["falls-follow-moves"] = Measured.one(share, f"{len(found)} falls")
+            falls = windows.falls(runs, inside[inside["period_ms"] == 50])
+            share = over_seeds(windows.following_share(falls)["percent"])
+            measured["falls-follow-moves"] = Measured.one(share, f"{len(falls)} falls")
         return measured
 
     def causes(self) -> list[Cause]:

@@ -57,18 +57,20 @@ class Fig6a(Item):
 
     def points(self) -> list[Scenario]:
         """Return the drawn pairs and every other ordered pair. In the quick profile the others have one seed."""
-        return self.pairs(self.period_ms) + self.rest(self.period_ms)
+        return self.pairs(self.period_ms) + self.other_pairs(self.period_ms)
 
     def pairs(self, period_ms: Period) -> list[Scenario]:
         """Return the drawn pairs at a period."""
-        at = {"period_ms": period_ms, "size": self.size, "seed": range(self.count)}
-        return grid(NO_ACKS, cc=self.cc, main_cc=self.mains, **at)
+        axes = {"period_ms": period_ms, "size": self.size, "seed": range(self.count)}
+        return grid(NO_ACKS, cc=self.cc, main_cc=self.mains, **axes)
 
-    def rest(self, period_ms: Period) -> list[Scenario]:
+    def other_pairs(self, period_ms: Period) -> list[Scenario]:
         """Return the ordered pairs that are not drawn, if `every_pair` is set."""
         pairs = [pair for pair in permutations(COMPARED, 2) if pair[0] != self.cc or pair[1] not in self.mains]
-        at = {"period_ms": period_ms, "size": self.size, "seed": range(self.count_undrawn)}
-        return [each for cc, main in pairs if self.every_pair for each in grid(NO_ACKS, cc=cc, main_cc=main, **at)]
+        axes = {"period_ms": period_ms, "size": self.size, "seed": range(self.count_undrawn)}
+        return [
+            scenario for cc, main in pairs if self.every_pair for scenario in grid(NO_ACKS, cc=cc, main_cc=main, **axes)
+        ]
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the mean throughput of both flows over time with its interval, one panel for each main variant."""
@@ -81,39 +83,39 @@ class Fig6a(Item):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure the share of each flow, and the rate that BBR keeps."""
-        seen = competition.phases(runs).merge(competition.variants(runs), on="run")
-        both = seen[seen["both_run"]]
-        rates = both.pivot_table(index=["migrated", "main", "run"], columns="flow", values="gbps")
+        samples = competition.phases(runs).merge(competition.variants(runs), on="run")
+        common = samples[samples["both_run"]]
+        rates = common.pivot_table(index=["migrated", "main", "run"], columns="flow", values="gbps")
         rates = rates.rename(columns={"main": "of_main", "migrated": "of_migrated"})
         drawn = [(self.cc, main) for main in self.mains]
         measured = {}
         if ("cubic", "bbr") in drawn:
-            bbr = seen[(seen["migrated"] == "cubic") & (seen["main"] == "bbr")]
+            bbr = samples[(samples["migrated"] == "cubic") & (samples["main"] == "bbr")]
             ratio = _by_pair(rates["of_migrated"] / rates["of_main"]).loc[[("cubic", "bbr")]]
-            after = competition.alone(bbr, "main")
+            rate_after = competition.alone(bbr, "main")
             measured["cubic-over-bbr"] = Measured.one(estimates(ratio)["cubic", "bbr"])
             measured["bbr-alone"] = Measured.one(estimates(competition.peaks(bbr))["main"])
-            measured["bbr-after"] = Measured.one(after, "it ended first" if math.isnan(after) else "")
+            measured["bbr-after"] = Measured.one(rate_after, "it ended first" if math.isnan(rate_after) else "")
         if ("cubic", "reno") in drawn and len(drawn) > 1:
             fair = _by_pair(rates.apply(tables.jain, axis=1)).loc[drawn]
             measured["reno-is-fairest"] = highest(fair, [("cubic", "reno")], _listed(fair))
         migrated, main = (rates[rates.index.get_level_values(flow) == "westwood"] for flow in ("migrated", "main"))
         if len(migrated) or len(main):
-            ahead = [migrated["of_migrated"] / migrated["of_main"], main["of_main"] / main["of_migrated"]]
-            over = _by_pair(pd.concat(ahead))
-            claimed = over.loc[over.index.isin([("cubic", "westwood")])]
-            others = over.drop(index=claimed.index)
+            ratios = [migrated["of_migrated"] / migrated["of_main"], main["of_main"] / main["of_migrated"]]
+            by_pair = _by_pair(pd.concat(ratios))
+            claimed = by_pair.loc[by_pair.index.isin([("cubic", "westwood")])]
+            others = by_pair.drop(index=claimed.index)
             measured["westwood-over-all"] = Measured.by_case(claimed, _PAIR)
             measured["westwood-everywhere"] = Measured.by_case(others, _PAIR)
-            measured["westwood-over-all was"] = Measured.by_case(over["low"], _PAIR)
+            measured["westwood-over-all was"] = Measured.by_case(by_pair["low"], _PAIR)
         return measured
 
     def causes(self) -> list[Cause]:
         """Return experiments on possible limits of BBR, and on the cost of timestamps for Westwood."""
-        alone = {"mains": ("bbr",), "every_pair": False, "size": self.size}
+        settings = {"mains": ("bbr",), "every_pair": False, "size": self.size}
         return [
-            Cause("bbr-alone", self.changed(**alone, changes=buffers("500 kB"))),
-            *(Cause("bbr-after", self.changed(**alone, changes=changes)) for changes in _NOT_BBR),
+            Cause("bbr-alone", self.changed(**settings, changes=buffers("500 kB"))),
+            *(Cause("bbr-after", self.changed(**settings, changes=changes)) for changes in _NOT_BBR),
             Cause("westwood-everywhere", self.changed(size=self.size, changes={"transport.timestamps": False})),
         ]
 

@@ -26,7 +26,7 @@ class Fig6b(Fig6a):
 
     def points(self) -> list[Scenario]:
         """Return the drawn pairs at both periods, and every other ordered pair at 10 ms if `every_pair` is set."""
-        return self.pairs(10) + self.pairs(50) + self.rest(10)
+        return self.pairs(10) + self.pairs(50) + self.other_pairs(10)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Compare the differences of completion times between the periods."""
@@ -45,8 +45,8 @@ class Fig6b(Fig6a):
         return {
             "same-order": Measured.one(jackknife(times, self._order), listed),
             "larger-differences": Measured(
-                {f"{main}, apart": abs(of[0] - of[1]) for main, of in pairs.items()}
-                | {f"{main}, same sign": same_sign(*of) for main, of in pairs.items()},
+                {f"{main}, apart": abs(gaps[0] - gaps[1]) for main, gaps in pairs.items()}
+                | {f"{main}, same sign": same_sign(*gaps) for main, gaps in pairs.items()},
                 listed,
             ),
             "larger-differences was": Measured({main: _low(gap) for main, gap in larger.items()}, listed),

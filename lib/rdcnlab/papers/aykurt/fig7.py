@@ -44,9 +44,9 @@ class Fig7(Item):
 
     def points(self) -> list[Scenario]:
         """Return one scenario for each threshold, period and seed."""
-        at = {"cc": "dctcp", "period_ms": self.periods_ms, "size": self.size, "seed": range(self.count)}
+        axes = {"cc": "dctcp", "period_ms": self.periods_ms, "size": self.size, "seed": range(self.count)}
         marking = [{"switch.ecn_threshold": f"{threshold} kB", **WIDE_BINS} for threshold in self.thresholds_kB]
-        return [each for changes in marking for each in grid(changes, **at)]
+        return [scenario for changes in marking for scenario in grid(changes, **axes)]
 
     def plot(self, runs: Runs) -> Figure:
         """Draw bars by threshold, one colour for each period: marked packets, and retransmissions."""
@@ -84,8 +84,8 @@ class Fig7(Item):
     def causes(self) -> list[Cause]:
         """Return the origin of marks and drops, and the effect of the threshold if flows do not move."""
         moved = self.changed(thresholds_kB=(5, 25), periods_ms=(50, 25), changes={"probes.bin": "1 ms"})
-        wide, stays = (5, 10, 15, 20, 25, 50, 100, 200), {"flows.migrated.path": "green"}
-        never_moved = self.changed(thresholds_kB=wide, periods_ms=(50,), changes=stays)
+        thresholds, static = (5, 10, 15, 20, 25, 50, 100, 200), {"flows.migrated.path": "green"}
+        never_moved = self.changed(thresholds_kB=thresholds, periods_ms=(50,), changes=static)
         return [
             Cause("marked-at-5", moved, marks.marks_a_meeting),
             Cause("marks-fall", moved, marks.soon_after_moves),

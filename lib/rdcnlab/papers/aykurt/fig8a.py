@@ -41,8 +41,8 @@ class Fig8a(Item):
     def points(self) -> list[Scenario]:
         """Return one scenario for each period and seed."""
         marks = {"switch.ecn_threshold": f"{self.threshold_kB} kB", **NO_ACKS}
-        at = {"period_ms": self.periods_ms, "size": self.size, "seed": range(self.count)}
-        return grid(marks, cc=self.migrated, main_cc="dctcp", **at)
+        axes = {"period_ms": self.periods_ms, "size": self.size, "seed": range(self.count)}
+        return grid(marks, cc=self.migrated, main_cc="dctcp", **axes)
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the mean throughput of both flows over time with its interval, one panel for each period."""
@@ -52,13 +52,18 @@ class Fig8a(Item):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure fairness on one link, rates on different links, and completion times."""
-        found = {f"{period} ms": moved_every(runs, period) for period in self.periods_ms}
-        seen = {case: competition.phases(of) for case, of in found.items()}
-        full = {case: estimates(competition.peaks(of)).items() for case, of in seen.items()}
-        times = {case: tables.with_seeds(tables.completion(of.flows), of.scenarios) for case, of in found.items()}
+        runs_by_case = {f"{period} ms": moved_every(runs, period) for period in self.periods_ms}
+        samples = {case: competition.phases(case_runs) for case, case_runs in runs_by_case.items()}
+        full = {case: estimates(competition.peaks(rows)).items() for case, rows in samples.items()}
+        times = {
+            case: tables.with_seeds(tables.completion(case_runs.flows), case_runs.scenarios)
+            for case, case_runs in runs_by_case.items()
+        }
         return {
-            "fair": Measured({case: competition.fairness(of) for case, of in seen.items()}),
-            "fair was": Measured({case: tables.jain(competition.shared(of)["mean"]) for case, of in seen.items()}),
-            "full-rate": Measured({f"{case}, {flow}": rate for case, of in full.items() for flow, rate in of}),
-            "equal": Measured({case: jackknife(of, competition.unequal) for case, of in times.items()}),
+            "fair": Measured({case: competition.fairness(rows) for case, rows in samples.items()}),
+            "fair was": Measured(
+                {case: tables.jain(competition.shared(rows)["mean"]) for case, rows in samples.items()}
+            ),
+            "full-rate": Measured({f"{case}, {flow}": rate for case, rates in full.items() for flow, rate in rates}),
+            "equal": Measured({case: jackknife(rows, competition.unequal) for case, rows in times.items()}),
         }

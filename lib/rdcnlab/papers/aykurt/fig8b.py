@@ -21,15 +21,15 @@ class Fig8b(Fig8a):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure CUBIC's share while both are on one link."""
-        seen = {period: competition.phases(moved_every(runs, period)) for period in self.periods_ms}
-        late, whole = (
-            {f"{ms} ms": competition.shares(of, "migrated", late=late) for ms, of in seen.items()}
+        samples = {period: competition.phases(moved_every(runs, period)) for period in self.periods_ms}
+        late, whole_slots = (
+            {f"{ms} ms": competition.shares(rows, "migrated", late=late) for ms, rows in samples.items()}
             for late in (True, False)
         )
-        listed = ", ".join(f"{case}: {share} %" for case, share in whole.items())
+        listed = ", ".join(f"{case}: {share} %" for case, share in whole_slots.items())
         return {
             "cubic-takes-over": Measured(late, f"in whole slots {listed}"),
-            "cubic-takes-over was": Measured(whole),
+            "cubic-takes-over was": Measured(whole_slots),
         }
 
     def causes(self) -> list[Cause]:

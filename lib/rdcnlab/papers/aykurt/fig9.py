@@ -40,9 +40,11 @@ class Fig9(Item):
 
     def points(self) -> list[Scenario]:
         """Return one scenario for each period and seed, with downtime and without."""
-        of: dict[str, Any] = {"cc": self.cc, "size": self.size, "seed": range(self.count)}
-        dark = [each for ms in self.periods_ms for each in grid(period_ms=ms, downtime_ms=_DOWNTIME[ms], **of)]
-        return dark + grid(period_ms=self.periods_ms, **of)
+        axes: dict[str, Any] = {"cc": self.cc, "size": self.size, "seed": range(self.count)}
+        dark = [
+            scenario for ms in self.periods_ms for scenario in grid(period_ms=ms, downtime_ms=_DOWNTIME[ms], **axes)
+        ]
+        return dark + grid(period_ms=self.periods_ms, **axes)
 
     def needs(self, scenario: Scenario) -> tuple[str, ...]:
         """Return throughput and completion times, and for one seed the events, which show the drops in the dark."""
@@ -53,8 +55,8 @@ class Fig9(Item):
     def plot(self, runs: Runs) -> Figure:
         """Draw the mean throughput of both flows over time with its interval, one panel for each period."""
         cases = {
-            f"{ms} ms, {_DOWNTIME[ms]} ms of it dark": (of, curves.bin_ms(ms))
-            for ms, of in self._by_period(runs, dark=True).items()
+            f"{ms} ms, {_DOWNTIME[ms]} ms of it dark": (period_runs, curves.bin_ms(ms))
+            for ms, period_runs in self._by_period(runs, dark=True).items()
         }
         return curves.plot(cases, columns=2, width=3.6)
 
@@ -62,21 +64,21 @@ class Fig9(Item):
         """Measure drops in the dark, which flow is slower, and the gain of the main flow."""
         dark = self._by_period(runs, dark=True)
         # only these runs record events; without them, as in the half of the seeds without seed 0, there is no number
-        recorded = {ms: of.select(lambda scenario: scenario.seed == 0) for ms, of in dark.items()}
-        events = {ms: of.events["event"] for ms, of in recorded.items() if len(of)}
-        times, bright = (competition.times(of, "of_ms") for of in (dark, self._by_period(runs, dark=False)))
+        recorded = {ms: period_runs.select(lambda scenario: scenario.seed == 0) for ms, period_runs in dark.items()}
+        events = {ms: period_runs.events["event"] for ms, period_runs in recorded.items() if len(period_runs)}
+        times, bright = (competition.times(cases, "of_ms") for cases in (dark, self._by_period(runs, dark=False)))
         gains = margins(means(bright, "of_ms", "main_s"), means(times, "of_ms", "main_s"), self.periods_ms, "{} ms")
         measured = {
-            "drops": Measured({f"{ms} ms": float((of == "drop_dark").sum()) for ms, of in events.items()}),
+            "drops": Measured({f"{ms} ms": float((kinds == "drop_dark").sum()) for ms, kinds in events.items()}),
             "prolongation": Measured.one(trend(times, "of_ms", "migrated_s")),
             "main-gains": Measured(gains),
         }
         if 100 in dark:
             measured["below-at-100"] = Measured.one(competition.cycles_below(dark[100], 200))
         if 10 in dark:
-            seen = competition.phases(dark[10])
-            measured["main-takes-over"] = Measured.one(competition.shares(seen, "main"))
-            measured["slow-after-main"] = Measured.one(competition.alone(seen, "migrated"))
+            samples = competition.phases(dark[10])
+            measured["main-takes-over"] = Measured.one(competition.shares(samples, "main"))
+            measured["slow-after-main"] = Measured.one(competition.alone(samples, "migrated"))
         return measured
 
     def _by_period(self, runs: Runs, *, dark: bool) -> dict[Cycle, Runs]:

@@ -46,9 +46,9 @@ class General(Item):
 
     def points(self) -> list[Scenario]:
         """Return the first scenarios of one fixed sequence, with each seed."""
-        drawn = space.drawn(self.count_of_scenarios or _SCENARIOS[self.profile])
-        every = [space.scenario(point, self.cc, _two_flows) for point in drawn]
-        return [scenario.with_(seed=seed) for scenario in every for seed in range(self.count)]
+        points = space.drawn(self.count_of_scenarios or _SCENARIOS[self.profile])
+        scenarios = [space.scenario(point, self.cc, _two_flows) for point in points]
+        return [scenario.with_(seed=seed) for scenario in scenarios for seed in range(self.count)]
 
     def plot(self, runs: Runs) -> Figure:
         """Draw predicted over measured values of held-out scenarios, and the loss of R2 without each input."""
@@ -60,15 +60,15 @@ class General(Item):
             figure = figures.Drawing(figsize=(8.0, 3.4), layout="constrained")
             left, right = figure.subplots(1, 2, width_ratios=(3, 2))
             for variant in self.cc:
-                of = (rows["migrated"] == variant).to_numpy()
-                drawn = figures.look(variant)
+                mask = (rows["migrated"] == variant).to_numpy()
+                look = figures.look(variant)
                 left.scatter(
-                    rows[general.TARGET][of], predicted[of], s=10, alpha=0.6, color=drawn.color, marker=drawn.marker,
-                    label=drawn.label, linewidths=0,
+                    rows[general.TARGET][mask], predicted[mask], s=10, alpha=0.6, color=look.color, marker=look.marker,
+                    label=look.label, linewidths=0,
                 )  # fmt: skip
             left.axline((1, 1), (2, 2), color=figures.REFERENCE, linewidth=0.8, linestyle=":", label="as measured")
             left.set(xscale="log", yscale="log", xlabel="migrated over main, measured", ylabel="predicted, held out")
-            right.barh([_WORDS.get(each, each) for each in lost.index], lost, color=figures.look("cubic").color)
+            right.barh([_WORDS.get(column, column) for column in lost.index], lost, color=figures.look("cubic").color)
             right.set(xlabel="loss of R2 without it", title=name)
             right.grid(axis="y", visible=False)
             figures.legend(figure, left)
@@ -79,11 +79,11 @@ class General(Item):
         rows = general.dataset(runs)
         if len(rows) < _LEAST:
             return {}
-        held = general.comparison(rows)
-        found, inside, width = held.candidates, held.inside, held.width
-        listed = ", ".join(f"{name}: {row['r2']:.3f} (off by {row['off']:.3g})" for name, row in found.iterrows())
+        comparison = general.comparison(rows)
+        candidates, inside, width = comparison.candidates, comparison.inside, comparison.width
+        listed = ", ".join(f"{name}: {row['r2']:.3f} (off by {row['off']:.3g})" for name, row in candidates.iterrows())
         return {
-            "r2": Measured.one(found["r2"].iloc[0], listed),
+            "r2": Measured.one(candidates["r2"].iloc[0], listed),
             "inside": Measured.one(100 * inside, f"from end to begin a factor of {width:.3g}; {len(rows)} scenarios"),
         }
 
@@ -95,8 +95,8 @@ class General(Item):
     def models(self, runs: Runs) -> list[Path]:
         """Return the best model, trained on all runs, and the record of the comparison. Both are shipped."""
         rows = general.dataset(runs)
-        held = general.comparison(rows)
-        return [general.trained(rows, str(held.candidates.index[0])), held.path]
+        comparison = general.comparison(rows)
+        return [general.trained(rows, str(comparison.candidates.index[0])), comparison.path]
 
 
 def _two_flows(migrated: str, main: str) -> Scenario:

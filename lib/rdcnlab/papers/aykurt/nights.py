@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finding: what a night costs that loses a whole window, by the mechanisms of TCP that find the loss."""
+"""Finding: the cost of a night that loses a whole window, by the mechanisms of TCP that detect the loss."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ _FASTER, _TICK = 4, ", ticks of 1 ms"
 _FINER = {name + _TICK: MECHANISMS[name] for name in (_USUAL, "timers of 2 jiffies")}
 #: The first is slower, the others lack one of the two steps.
 _SLOWER, _BROKEN = "timers of 2 jiffies", ("no probes", "RACK in recovery")
-#: What runs at the paper's own point: 9 ms of day, 1 ms of night.
-_THERE: dict[str, dict[str, Any]] = {
+#: The transports that run at the paper's own point: 9 ms of day, 1 ms of night.
+_AT_PAPER_POINT: dict[str, dict[str, Any]] = {
     _USUAL: {},
     "as Linux 4.15": {"transport.like": "4.15"},
     "as Linux 4.9": {"transport.like": "4.9"},
@@ -50,7 +50,7 @@ _NIGHT_MS, _PAPERS_DAY_MS = 1, 9
 _SHORT = 12_000
 #: Two ticks at 250 Hz [us]: the timer of Linux 6.12, whose 2 ms and two round trips are rounded up, takes as long.
 _FINE = 8_000
-#: A run whose every night costs a timeout takes its time.
+#: A run in which every night costs a timeout takes long.
 _PATIENT: dict[str, Any] = {**NO_ACKS, "limit": "240 s"}
 _MIGRATED = "migrated"
 #: Names a case by mechanism and day.
@@ -58,15 +58,15 @@ _CASE = "{}, day of {:g} ms"
 
 
 class Nights(Item):
-    """Two flows of one variant by the length of the day and by what finds the losses of a night of 1 ms.
+    """Two flows of one variant by the length of the day and by the mechanism that detects losses of a night of 1 ms.
 
     Parameters
     ----------
     cc : str
         Variant of both flows.
     days_us : tuple of int
-        Lengths of the day. With whole milliseconds a period is a simple multiple of the kernel's tick of 4 ms, and what
-        happens in one night happens in all.
+        Lengths of the day. With whole milliseconds a period is a simple multiple of the kernel's tick of 4 ms, and all
+        nights have the same effect.
     size : str
         Volume of each flow; at the paper's own point it is 2 GB.
     """
@@ -83,12 +83,14 @@ class Nights(Item):
 
     def points(self) -> list[Scenario]:
         """Return mechanisms times days and seeds, and the paper's own point."""
-        small = [each for name in (*MECHANISMS, *_FINER) for day in self.days_us for each in self._case(name, day)]
-        return [*small, *(each for name in _THERE for each in self._there(name))]
+        small = [
+            scenario for name in (*MECHANISMS, *_FINER) for day in self.days_us for scenario in self._case(name, day)
+        ]
+        return [*small, *(scenario for name in _AT_PAPER_POINT for scenario in self._paper_point(name))]
 
     def needs(self, scenario: Scenario) -> tuple[str, ...]:
         """Return the tables; of the paper's own point only completion times."""
-        return ("flows",) if scenario.limit == self._there(_USUAL)[0].limit else self.reads
+        return ("flows",) if scenario.limit == self._paper_point(_USUAL)[0].limit else self.reads
 
     def _case(self, name: str, day_us: int) -> list[Scenario]:
         slots = [
@@ -99,28 +101,28 @@ class Nights(Item):
         ]
         finer = name in _FINER
         changes = {**_PATIENT, **({**MECHANISMS, **_FINER}[name]), f"flows.{_MIGRATED}.path": slots}
-        found = grid(changes, cc=self.cc, period_ms=10, size=self.size, seed=range(self.count))
-        return [dilated(each, _FASTER) for each in found] if finer else found
+        scenarios = grid(changes, cc=self.cc, period_ms=10, size=self.size, seed=range(self.count))
+        return [dilated(scenario, _FASTER) for scenario in scenarios] if finer else scenarios
 
-    def _there(self, name: str) -> list[Scenario]:
-        at = {"cc": self.cc, "period_ms": _PAPERS_DAY_MS + _NIGHT_MS, "downtime_ms": _NIGHT_MS, "size": "2 GB"}
-        return grid({**NO_ACKS, **_THERE[name]}, **at, seed=range(min(self.count, self.count_for_causes)))
+    def _paper_point(self, name: str) -> list[Scenario]:
+        axes = {"cc": self.cc, "period_ms": _PAPERS_DAY_MS + _NIGHT_MS, "downtime_ms": _NIGHT_MS, "size": "2 GB"}
+        return grid({**NO_ACKS, **_AT_PAPER_POINT[name]}, **axes, seed=range(min(self.count, self.count_for_causes)))
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the completion time over the day, the switch's count against TCP's, and the paper's own point."""
-        counted = self.counted(runs)
+        counts = self.counted(runs)
         with figures.style():
             figure = figures.Drawing(figsize=(10.2, 3.6), layout="constrained")
-            over_day, books, there = figure.subplots(1, 3, width_ratios=(1.3, 1, 1))
+            over_day, books, point_axes = figure.subplots(1, 3, width_ratios=(1.3, 1, 1))
             for name, style in _LOOKS.items():
-                rows = counted[counted["mechanism"] == name]
+                rows = counts[counts["mechanism"] == name]
                 stats = means(rows, "day_ms", "fct_s")
                 over_day.plot(stats.index, stats["mean"], label=name, linewidth=1, markersize=5, **style)
                 over_day.plot(
                     rows["day_ms"], rows["fct_s"], markersize=2.5, **{**style, "linestyle": "none"}, alpha=0.5
                 )
                 books.plot(rows["timeouts"], rows["still_s"], markersize=4, **{**style, "linestyle": "none"})
-            bound = counted.groupby("day_ms")["bound_s"].first()
+            bound = counts.groupby("day_ms")["bound_s"].first()
             over_day.plot(bound, color=figures.REFERENCE, linestyle=":", label="a timeout each night (computed)")
             over_day.set(xscale="log", yscale="log", xlabel="day [ms]", ylabel=f"migrated flow, {self.size} [s]")
             over_day.set_xticks(bound.index, [f"{day:g}" for day in bound.index])
@@ -129,15 +131,15 @@ class Nights(Item):
             over_day.set_ylim(bottom=0.2)
             words = {"xycoords": "axes fraction", "fontsize": "x-small", "color": "#555555"}
             over_day.annotate("shorter than 2 ticks", (0.06, 0.03), **words)
-            ends = np.array([0, max(1.0, float(counted["timeouts"].max()))])
+            ends = np.array([0, max(1.0, float(counts["timeouts"].max()))])
             books.plot(ends, 0.2 * ends, color=figures.REFERENCE, linestyle=":")
             books.set(xlabel="timeouts that TCP counts", ylabel="standstills that the switch sees [s]")
-            self._draw_there(there, runs)
+            self._draw_paper_point(point_axes, runs)
             figures.legend(figure, over_day, columns=4)
         return figure
 
-    def _draw_there(self, ax: Axes, runs: Runs) -> None:
-        stats = self.there(runs)
+    def _draw_paper_point(self, ax: Axes, runs: Runs) -> None:
+        stats = self.paper_point(runs)
         error = [stats["mean"] - stats["low"], stats["high"] - stats["mean"]]
         ax.barh(range(len(stats)), stats["mean"], xerr=error, color=figures.look("reno").color, height=0.6)
         ax.set_yticks(range(len(stats)), stats.index)
@@ -148,32 +150,32 @@ class Nights(Item):
         ax.grid(axis="y", visible=False)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure by what factor each mechanism changes the completion time, and check it in two other ways."""
-        counted = self.counted(runs)
-        there = estimates(self.there(runs))
+        """Measure the factor by which each mechanism changes the completion time, and check it in two other ways."""
+        counts = self.counted(runs)
+        times = estimates(self.paper_point(runs))
         return {
-            "floor": self._slower(counted, _SLOWER),
-            "cliff": self._shorter(counted),
-            "ticks": self._finer(counted),
-            "paper-point": Measured.one(there["as Linux 4.15"], f"as {_USUAL} {there[_USUAL]} s"),
-            "probes-needed": self._slower(counted, _BROKEN[0]),
-            "rack-needed": self._slower(counted, _BROKEN[1]),
-            "books": self._books(counted),
-            "predicted": self._over_computed(counted, *_BROKEN),
+            "floor": self._slower(counts, _SLOWER),
+            "cliff": self._shorter(counts),
+            "ticks": self._finer(counts),
+            "paper-point": Measured.one(times["as Linux 4.15"], f"as {_USUAL} {times[_USUAL]} s"),
+            "probes-needed": self._slower(counts, _BROKEN[0]),
+            "rack-needed": self._slower(counts, _BROKEN[1]),
+            "books": self._books(counts),
+            "predicted": self._over_computed(counts, *_BROKEN),
         }
 
     def causes(self) -> list[Cause]:
-        """Return which days stand still with either timer, and how often a night costs a timeout."""
+        """Return the measurements of standstills by day with either timer, and of timeouts per night."""
         looks = {
             "floor": lambda runs: self._shorter(self.counted(runs)),
-            "paper-point": self._others_there,
-            "probes-needed": self._still,
-            "rack-needed": self._still,
+            "paper-point": self._other_kernels,
+            "probes-needed": self._standstill_share,
+            "rack-needed": self._standstill_share,
             "predicted": self._timeouts_a_day,
         }
         return [Cause(claim, self, look) for claim, look in looks.items()]
 
-    def _still(self, runs: Runs) -> Measured:
+    def _standstill_share(self, runs: Runs) -> Measured:
         """Measure the share of the completion time in which a flow of Linux 6.12 stands still, in %."""
         usual = self.counted(runs).query(f"mechanism == '{_USUAL}'")
         share = usual.assign(percent=100 * usual["still_s"] / usual["fct_s"])
@@ -181,54 +183,54 @@ class Nights(Item):
 
     def _timeouts_a_day(self, runs: Runs) -> Measured:
         """Measure the number of timeouts over the computed number of days of sending."""
-        counted = self.counted(runs)
-        chosen = counted[counted["mechanism"].isin(_BROKEN) & (1e3 * counted["day_ms"] > _FINE)]
+        counts = self.counted(runs)
+        chosen = counts[counts["mechanism"].isin(_BROKEN) & (1e3 * counts["day_ms"] > _FINE)]
         computed = {day / 1e3: standstills.days(self._case(_USUAL, day)[0], _MIGRATED) for day in self.days_us}
         ratio = chosen["timeouts"] / chosen["day_ms"].map(computed)
         return Measured.by_case(_by_case(chosen.assign(ratio=ratio), "ratio"), _CASE)
 
-    def _shorter(self, counted: pd.DataFrame) -> Measured:
-        """Measure by what factor the completion time grows from the shortest day above two ticks to shorter days."""
-        whole = counted[counted["mechanism"].isin([_USUAL, _SLOWER])]
-        days = sorted(whole["day_ms"].unique())
+    def _shorter(self, counts: pd.DataFrame) -> Measured:
+        """Measure the ratio of the completion time on days below two ticks and on the shortest day above them."""
+        rows = counts[counts["mechanism"].isin([_USUAL, _SLOWER])]
+        days = sorted(rows["day_ms"].unique())
         longer = [day for day in days if 1e3 * day > _FINE]
-        mean = estimates(_by_case(whole, "fct_s"))
+        mean = estimates(_by_case(rows, "fct_s"))
         pairs = [(name, day) for name, day in mean if 1e3 * day < _FINE] if longer else []
         return Measured.by_case({(name, day): mean[name, day] / mean[name, longer[0]] for name, day in pairs}, _CASE)
 
-    def _others_there(self, runs: Runs) -> Measured:
-        return Measured.by_case(self.there(runs).drop(index="as Linux 4.15"), note="in s")
+    def _other_kernels(self, runs: Runs) -> Measured:
+        return Measured.by_case(self.paper_point(runs).drop(index="as Linux 4.15"), note="in s")
 
-    def _slower(self, counted: pd.DataFrame, *names: str) -> Measured:
+    def _slower(self, counts: pd.DataFrame, *names: str) -> Measured:
         """Measure the completion time in units of that of Linux 6.12, on short days."""
-        mean = estimates(_by_case(counted[1e3 * counted["day_ms"] < _SHORT], "fct_s"))
+        mean = estimates(_by_case(counts[1e3 * counts["day_ms"] < _SHORT], "fct_s"))
         return Measured.by_case(
             {(name, day): mean[name, day] / mean[_USUAL, day] for name, day in mean if name in names}, _CASE
         )
 
-    def _finer(self, counted: pd.DataFrame) -> Measured:
+    def _finer(self, counts: pd.DataFrame) -> Measured:
         """Measure the completion time with ticks of 1 ms over that with ticks of 4 ms, on days below two of these."""
-        mean = estimates(_by_case(counted[1e3 * counted["day_ms"] < _FINE], "fct_s"))
+        mean = estimates(_by_case(counts[1e3 * counts["day_ms"] < _FINE], "fct_s"))
         return Measured.by_case(
             {(name, day): mean[name + _TICK, day] / mean[name, day] for name, day in mean if name + _TICK in _FINER},
             _CASE,
         )
 
-    def _books(self, counted: pd.DataFrame) -> Measured:
-        """Measure the length of all standstills over what TCP's timeouts make of it.
+    def _books(self, counts: pd.DataFrame) -> Measured:
+        """Measure the length of all standstills over the length that follows from TCP's timeouts.
 
         A standstill begins with the smallest timeout, and each further timeout in it waits twice as long or longer.
         """
-        many = counted[counted["timeouts"] >= 10]
-        if not len(many):
+        rows = counts[counts["timeouts"] >= 10]
+        if not len(rows):
             return Measured.one(float("nan"), "no run has ten timeouts")
-        timeout_s = 1e-6 * many["rto_min_us"]
-        told = timeout_s * (many["standstills"] + 2 * (many["timeouts"] - many["standstills"]))
-        return Measured.by_case(_by_case(many.assign(ratio=many["still_s"] / told), "ratio"), _CASE)
+        timeout_s = 1e-6 * rows["rto_min_us"]
+        expected_s = timeout_s * (rows["standstills"] + 2 * (rows["timeouts"] - rows["standstills"]))
+        return Measured.by_case(_by_case(rows.assign(ratio=rows["still_s"] / expected_s), "ratio"), _CASE)
 
-    def _over_computed(self, counted: pd.DataFrame, *names: str) -> Measured:
+    def _over_computed(self, counts: pd.DataFrame, *names: str) -> Measured:
         """Measure the completion time over that which follows from the timetable if each night costs a timeout."""
-        chosen = counted[counted["mechanism"].isin(names) & (1e3 * counted["day_ms"] > _FINE)]
+        chosen = counts[counts["mechanism"].isin(names) & (1e3 * counts["day_ms"] > _FINE)]
         return Measured.by_case(_by_case(chosen.assign(ratio=chosen["fct_s"] / chosen["bound_s"]), "ratio"), _CASE)
 
     def counted(self, runs: Runs) -> pd.DataFrame:
@@ -236,26 +238,28 @@ class Nights(Item):
         parts = []
         for name in (*MECHANISMS, *_FINER):
             for day in self.days_us:
-                asked = self._asked(self._case(name, day))
-                found = standstills.counted(runs.select(lambda each, of=asked: each.hash in of), _MIGRATED)  # type: ignore[misc]
+                rows = standstills.counted(self._runs_of(runs, self._case(name, day)), _MIGRATED)
                 times = ["fct_s", "still_s", "rto_min_us"]
-                found[times] /= _FASTER if name in _FINER else 1
+                rows[times] /= _FASTER if name in _FINER else 1
                 bound = standstills.by_timeouts_s(self._case(_USUAL, day)[0], _MIGRATED)
-                parts.append(found.assign(mechanism=name, day_ms=day / 1e3, bound_s=bound))
+                parts.append(rows.assign(mechanism=name, day_ms=day / 1e3, bound_s=bound))
         return pd.concat(parts, ignore_index=True)
 
-    def there(self, runs: Runs) -> pd.DataFrame:
+    def paper_point(self, runs: Runs) -> pd.DataFrame:
         """Return by transport the migrated flow's completion time at the paper's own point."""
-        asked = {name: self._asked(self._there(name)) for name in _THERE}
-        found = {name: runs.select(lambda each, of=of: each.hash in of) for name, of in asked.items()}  # type: ignore[misc]
-        parts = [standstills.times(of, _MIGRATED).assign(case=name) for name, of in found.items()]
-        return means(pd.concat(parts), "case", "fct_s").reindex(list(_THERE))
+        runs_by_kernel = {name: self._runs_of(runs, self._paper_point(name)) for name in _AT_PAPER_POINT}
+        parts = [
+            standstills.times(case_runs, _MIGRATED).assign(case=name) for name, case_runs in runs_by_kernel.items()
+        ]
+        return means(pd.concat(parts), "case", "fct_s").reindex(list(_AT_PAPER_POINT))
 
-    def _asked(self, scenarios: list[Scenario]) -> set[str]:
-        return {self.asked(scenario).hash for scenario in scenarios}
+    def _runs_of(self, runs: Runs, scenarios: list[Scenario]) -> Runs:
+        """Return the runs of scenarios that are given without the changes of the column and of the item."""
+        hashes = {self.asked(scenario).hash for scenario in scenarios}
+        return runs.select(lambda scenario: scenario.hash in hashes)
 
 
-#: How mechanisms are drawn: what is whole in blue, what lacks a step in warm colours.
+#: How mechanisms are drawn: complete ones in blue, those that lack a step in warm colours.
 _LOOKS: dict[str, dict[str, Any]] = {
     _USUAL: {"color": "#0072B2", "marker": "o"},
     _SLOWER: {"color": "#56B4E9", "marker": "s"},
@@ -266,5 +270,5 @@ _LOOKS: dict[str, dict[str, Any]] = {
 }
 
 
-def _by_case(counted: pd.DataFrame, value: str) -> pd.DataFrame:
-    return means(counted, ["mechanism", "day_ms"], value)
+def _by_case(counts: pd.DataFrame, value: str) -> pd.DataFrame:
+    return means(counts, ["mechanism", "day_ms"], value)

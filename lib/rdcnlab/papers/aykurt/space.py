@@ -98,8 +98,8 @@ class Point(Frozen):
         except TypeError:
             return self._base().with_(**changes)
         # scenarios that differ only in their seed are derived from one, which is a hundred times faster
-        alike = _alike(self.model_copy(update={"seed": 0}), text)
-        return alike if "seed" in changes else alike.with_(seed=self.seed)
+        template = _template(self.model_copy(update={"seed": 0}), text)
+        return template if "seed" in changes else template.with_(seed=self.seed)
 
     def _base(self) -> Scenario:
         amount, prefix = self.size.split()
@@ -108,13 +108,13 @@ class Point(Frozen):
         if self.protocol == "QUIC":
             main[0] |= {"protocol": "quic", "cc": self.main_cc or "cubic"}
         migrated = [{"name": "migrated", "size": size, "cc": self.cc, "path": self._path()}]
-        each = self.flows // 2
+        group_size = self.flows // 2
         if self.flows == 1:
             flows = migrated
-        elif each == 1:
+        elif group_size == 1:
             flows = main + migrated
         else:
-            groups = ((flow, number) for number in range(1, each + 1) for flow in (*main, *migrated))
+            groups = ((flow, number) for number in range(1, group_size + 1) for flow in (*main, *migrated))
             flows = [{**flow, "name": f"{flow['name']}-{number}"} for flow, number in groups]
         network = "aykurt-quic" if self.protocol == "QUIC" else "aykurt"
         scenario = Scenario.from_dict({"network": network, "flows": flows, "seed": self.seed})
@@ -147,7 +147,7 @@ def grid(
 
 
 @functools.lru_cache(maxsize=256)
-def _alike(point: Point, changes: str) -> Scenario:
+def _template(point: Point, changes: str) -> Scenario:
     return point._base().with_(**json.loads(changes))
 
 
@@ -158,7 +158,7 @@ def buffers(size: str) -> dict[str, Any]:
 
 def shared_buffer(size: str) -> dict[str, Any]:
     """Return the changes that make both links share one buffer, for `Scenario.with_`."""
-    links = {f"network.links.{link}.{key}": to for link in ("green", "blue") for key, to in _FROM_POOL.items()}
+    links = {f"network.links.{link}.{key}": value for link in ("green", "blue") for key, value in _FROM_POOL.items()}
     return {"network.pools": [{"name": "shared", "size": size}], **links}
 
 

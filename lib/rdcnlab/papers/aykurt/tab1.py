@@ -45,8 +45,8 @@ class Tab1(Item):
 
     def points(self) -> list[Scenario]:
         """Return one scenario for every allowed value of every axis, and each seed."""
-        asked = [point for axis, value in _VALUES if (point := ask(axis, value)) is not None]
-        return [point.scenario(seed=seed) for point in asked for seed in range(self.count)]
+        points = [point for axis, value in _VALUES if (point := ask(axis, value)) is not None]
+        return [point.scenario(seed=seed) for point in points for seed in range(self.count)]
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the table, with a mark for every value that ran."""
@@ -58,9 +58,9 @@ class Tab1(Item):
             for line, (axis, values) in enumerate(AXES.items()):
                 ax.text(0, -line, axis, weight="bold")
                 for place, value in enumerate(values):
-                    done = ran.loc[(axis, str(value))]
-                    text = f"{'✓' if done else '✗'} {'none' if value is None else value}"
-                    ax.text(1.8 + 1.2 * place, -line, text, color=figures.look("westwood" if done else "bbr").color)
+                    has_run = ran.loc[(axis, str(value))]
+                    text = f"{'✓' if has_run else '✗'} {'none' if value is None else value}"
+                    ax.text(1.8 + 1.2 * place, -line, text, color=figures.look("westwood" if has_run else "bbr").color)
             ax.set(xlim=(0, 15), ylim=(-len(AXES) + 0.5, 0.8))
         return figure
 

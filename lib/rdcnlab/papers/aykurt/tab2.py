@@ -56,15 +56,17 @@ class Tab2(Item):
             for (group,), of_group in tables.groups(stats, ["group"]):
                 look = figures.look(group)
                 places = of_group["period_ms"].map({period: place for place, period in enumerate(self.periods_ms)})
-                at = places + (-0.08 if group == "main" else 0.08)
+                x = places + (-0.08 if group == "main" else 0.08)
                 error = [of_group["mean"] - of_group["low"], of_group["high"] - of_group["mean"]]
                 ax.errorbar(
-                    at, of_group["mean"], yerr=error, color=look.color, marker=look.marker, linestyle="none",
+                    x, of_group["mean"], yerr=error, color=look.color, marker=look.marker, linestyle="none",
                     label=look.label + "s", capsize=2,
                 )  # fmt: skip
                 expected = [self.expected(f"{group}-at-{period:g}") for period in of_group["period_ms"]]
-                stated = [each.near if each and each.near else float("nan") for each in expected]
-                ax.scatter(at, stated, marker="_", s=160, color=look.color, alpha=0.5, label=f"paper: {look.label}s")
+                stated = [
+                    expectation.near if expectation and expectation.near else float("nan") for expectation in expected
+                ]
+                ax.scatter(x, stated, marker="_", s=160, color=look.color, alpha=0.5, label=f"paper: {look.label}s")
             ax.set_xticks(range(len(self.periods_ms)), [f"{period} ms" for period in self.periods_ms])
             ax.set(xlim=(-0.5, len(self.periods_ms) - 0.5), ylim=(0, None))
             ax.set(xlabel="reconfiguration period", ylabel="throughput a flow [Gb/s]")

@@ -67,8 +67,8 @@ class Tab3(Item):
 
     def points(self) -> list[Scenario]:
         """Return one scenario for each ordered pair, period and seed."""
-        every = self.sets[-1]
-        return grid(_changes, cc=every, main_cc=every, period_ms=self.periods_ms, seed=range(self.count))
+        variants = self.sets[-1]
+        return grid(_changes, cc=variants, main_cc=variants, period_ms=self.periods_ms, seed=range(self.count))
 
     @property
     def sets(self) -> tuple[tuple[Variant, ...], ...]:
@@ -97,40 +97,49 @@ class Tab3(Item):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure the share of correctly predicted test traces, and the kinds of errors."""
-        held = self.exam(runs)
-        counts = held.confusion(self.cc)
+        wide_exam = self.exam(runs)
+        counts = wide_exam.confusion(self.cc)
         notes: list[str] = []
         for names in self.sets:
-            drawn = counts if names == self.cc else held.confusion(names)
-            every = held.confusion(names, drawn=False)
-            beside = f"with {', '.join(self.beyond)} beside them {variant.accuracy(drawn):.4g} %, " if notes else ""
-            number, of_all = every.to_numpy().sum(), variant.accuracy(every)
-            notes.append(f"{beside}of {drawn.to_numpy().sum()} traces drawn from {number}; of all {of_all:.4g} %")
-        plain = self.exam(runs, form="plain")
-        seen = plain.confusion(self.cc)
-        notes.append(f"the paper's plain network {variant.accuracy(seen):.4g} %")
-        measured = {"accuracy": Measured.one(held.judged(variant.accuracy, self.cc).within(0, 100), "; ".join(notes))}
+            drawn_counts = counts if names == self.cc else wide_exam.confusion(names)
+            all_counts = wide_exam.confusion(names, drawn=False)
+            prefix = (
+                f"with {', '.join(self.beyond)} beside them {variant.accuracy(drawn_counts):.4g} %, " if notes else ""
+            )
+            number, of_all = all_counts.to_numpy().sum(), variant.accuracy(all_counts)
+            notes.append(
+                f"{prefix}of {drawn_counts.to_numpy().sum()} traces drawn from {number}; of all {of_all:.4g} %"
+            )
+        plain_exam = self.exam(runs, form="plain")
+        plain_counts = plain_exam.confusion(self.cc)
+        notes.append(f"the paper's plain network {variant.accuracy(plain_counts):.4g} %")
+        measured = {
+            "accuracy": Measured.one(wide_exam.judged(variant.accuracy, self.cc).within(0, 100), "; ".join(notes))
+        }
         if "bbr" in counts.index:
-            wrong, there = (errors(of).filter(like="bbr").sum() for of in (counts, seen))
-            measured["bbr-never"] = Measured.one(wrong, f"by the plain network {there:g}")
+            wrong, wrong_plain = (errors(confusion).filter(like="bbr").sum() for confusion in (counts, plain_counts))
+            measured["bbr-never"] = Measured.one(wrong, f"by the plain network {wrong_plain:g}")
         if {"cubic", "reno"} <= set(counts.index):
-            for claim, by, of in (("cubic-as-reno", plain, seen), ("cubic-as-reno-wide", held, counts)):
-                margin = by.judged(lambda matrix: most_common(matrix, "cubic as reno"), self.cc)
-                measured[claim] = Measured.one(margin, _errors(of))
+            for claim, exam, confusion in (
+                ("cubic-as-reno", plain_exam, plain_counts),
+                ("cubic-as-reno-wide", wide_exam, counts),
+            ):
+                margin = exam.judged(lambda matrix: most_common(matrix, "cubic as reno"), self.cc)
+                measured[claim] = Measured.one(margin, _errors(confusion))
             measured["cubic-as-reno was"] = measured["cubic-as-reno-wide"]
         return measured
 
     def causes(self) -> list[Cause]:
         """Return an experiment with only the longer periods."""
-        kept = {"cc": self.cc, "epochs": self.epochs, "profile": self.profile, "seeds": self.seeds}
-        longer = self.changed(beyond=(), periods_ms=(50, 25, 10), **kept)
+        settings = {"cc": self.cc, "epochs": self.epochs, "profile": self.profile, "seeds": self.seeds}
+        longer = self.changed(beyond=(), periods_ms=(50, 25, 10), **settings)
         return [Cause(claim, longer) for claim in ("cubic-as-reno", "cubic-as-reno-wide")]
 
     def models(self, runs: Runs) -> list[Path]:
         """Return the files of the classifiers, which are shipped."""
         wide, plain = self.exam(runs), self.exam(runs, form="plain")
         exams = [*((wide, names) for names in self.sets), (plain, self.cc)]
-        return [held.trained(held.data(names)[0]).path for held, names in exams]
+        return [exam.trained(exam.data(names)[0]).path for exam, names in exams]
 
 
 def _errors(counts: pd.DataFrame) -> str:

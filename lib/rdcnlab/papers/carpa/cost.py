@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Beyond the paper: what rerouting costs, and a rule of thumb for how often an operator may reroute."""
+"""Beyond the paper: the cost of rerouting, and a rule for the shortest time between moves."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Cost(Item):
     variants : tuple of str
         Congestion controls.
     rtts_ms, extras_ms : tuple of int
-        RTTs of the shorter path, and by how much that of the longer one is larger.
+        RTTs of the shorter path, and RTTs of the longer path minus those of the shorter path.
     periods_s : tuple of float
         Times between moves.
     counts : tuple of int
@@ -109,44 +109,47 @@ class Cost(Item):
 
     def points(self) -> list[Scenario]:
         """Return every point and the flows without rerouting that belong to it; points may share them."""
-        every = (
-            self.scenario(each, seed)
+        scenarios = (
+            self.scenario(point, seed)
             for seed in range(self.count)
             for place in self.places(seed)
-            for each in (place, place._replace(period_s=None))
+            for point in (place, place._replace(period_s=None))
         )
-        return list(dict.fromkeys(every))
+        return list(dict.fromkeys(scenarios))
 
     def ratios(self, runs: Runs) -> pd.DataFrame:
         """Return ``ratio`` of each point, with ``seed``, the fields of `Place`, and whether it was ``drawn``."""
         total = rerouting.aggregate(runs, runs[0].scenario.probes.bin)
         mbps = total[total["t_s"] >= _FROM_S].groupby("run")["mbps"].mean()
-        known = {run.scenario.hash: float(mbps.get(number, math.nan)) for number, run in enumerate(runs)}
+        mean_mbps = {run.scenario.hash: float(mbps.get(number, math.nan)) for number, run in enumerate(runs)}
         rows = []
         for seed in sorted({run.scenario.seed for run in runs}):
             for number, place in enumerate(self.places(seed)):
-                moved, still = (
-                    known[self.asked(self.scenario(each, seed)).hash] for each in (place, place._replace(period_s=None))
+                moved, static = (
+                    mean_mbps[self.asked(self.scenario(point, seed)).hash]
+                    for point in (place, place._replace(period_s=None))
                 )
                 row = {"rtt_s": place.rtt_ms / 1e3, "extra_s": place.extra_ms / 1e3, "drawn": number >= len(self.grid)}
-                rows.append({"seed": seed, **place._asdict(), **row, "ratio": moved / still})
+                rows.append({"seed": seed, **place._asdict(), **row, "ratio": moved / static})
         return pd.DataFrame(rows)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Check the rule on the random points, and how the loss depends on the period."""
-        found = self.ratios(runs)
-        random = found[found["drawn"]].assign(factor=lambda of: cost.least_periods(of, RATE, _LOSS) / of["period_s"])
-        obeys, breaks = random[random["factor"] <= 1], random[random["factor"] >= 4]
+        ratios = self.ratios(runs)
+        random = ratios[ratios["drawn"]].assign(
+            factor=lambda rows: cost.least_periods(rows, RATE, _LOSS) / rows["period_s"]
+        )
+        allowed, forbidden = random[random["factor"] <= 1], random[random["factor"] >= 4]
         return {
-            "rule-holds": _share(obeys, 1 - _LOSS, above=True),
-            "rule-needed": _share(breaks, 1 - _LOSS / 2, above=False),
+            "rule-holds": _share(allowed, 1 - _LOSS, above=True),
+            "rule-needed": _share(forbidden, 1 - _LOSS / 2, above=False),
             "falls-with-period": self.trends(runs, self.variants),
         }
 
     def trends(self, runs: Runs, variants: Sequence[Variant]) -> Measured:
         """Return the rank correlation of period and loss on the map, for some variants."""
-        table = self.ratios(runs)
-        grid = table[~table["drawn"]].assign(loss=lambda rows: 1 - rows["ratio"])
+        ratios = self.ratios(runs)
+        grid = ratios[~ratios["drawn"]].assign(loss=lambda rows: 1 - rows["ratio"])
         return Measured.by_case(
             {variant: trend(grid[grid["variant"] == variant], "period_s", "loss") for variant in variants}
         )
@@ -159,13 +162,13 @@ class Cost(Item):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the ratio over the period in units of the rule, for all points; drawn ones are filled."""
-        found = self.ratios(runs)
-        found["units"] = found["period_s"] / cost.least_periods(found, RATE, _LOSS)
+        ratios = self.ratios(runs)
+        ratios["units"] = ratios["period_s"] / cost.least_periods(ratios, RATE, _LOSS)
         with figures.single(5.6, 3.2) as (figure, ax):
             for variant in self.variants:
-                look, of = figures.look(variant), found[found["variant"] == variant]
+                look, rows = figures.look(variant), ratios[ratios["variant"] == variant]
                 for drawn, fill in ((False, "none"), (True, look.color)):
-                    part = of[of["drawn"] == drawn]
+                    part = rows[rows["drawn"] == drawn]
                     label = look.label if drawn else None
                     ax.plot(
                         part["units"],
@@ -186,5 +189,7 @@ def _share(points: pd.DataFrame, bound: float, *, above: bool) -> Measured:
     """Measure the share of points whose ratio is at least a bound, or below it."""
     if not len(points):
         return Measured()
-    right = points.assign(right=(points["ratio"] >= bound) == above)
-    return Measured.one(jackknife(right, lambda of: float(of["right"].mean())).within(0, 1), f"{len(points)} points")
+    judged = points.assign(right=(points["ratio"] >= bound) == above)
+    return Measured.one(
+        jackknife(judged, lambda rows: float(rows["right"].mean())).within(0, 1), f"{len(points)} points"
+    )

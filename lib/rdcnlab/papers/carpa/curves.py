@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What figures 10 and 11 share: windows of a single flow that is rerouted periodically, or not at all."""
+"""Common parts of figures 10 and 11: windows of a single flow that is rerouted periodically, or not at all."""
 
 from __future__ import annotations
 
@@ -34,16 +34,19 @@ class Traces(Periodic):
     def plot(self, runs: Runs) -> Figure:
         """Draw the windows of the first seed over time, without rerouting dashed, a panel for each period."""
         (rtt,) = self.rtts_ms
-        still = self.still(runs, rtt).part(0, 1)
+        static = self.still(runs, rtt).part(0, 1)
         with figures.style():
             figure, axes = figures.panels(len(self.periods), 1, width=6.4, height=2.4)
-            for ax, (period, of) in zip(axes[:, 0], self.moved(runs, rtt).items(), strict=True):
-                curves = {"not rerouted": (still, figures.REFERENCE, "--"), "rerouted": (of.part(0, 1), None, "-")}
+            for ax, (period, period_runs) in zip(axes[:, 0], self.moved(runs, rtt).items(), strict=True):
+                curves = {
+                    "not rerouted": (static, figures.REFERENCE, "--"),
+                    "rerouted": (period_runs.part(0, 1), None, "-"),
+                }
                 for label, (chosen, color, dash) in curves.items():
                     start = float(chosen.flows["start_s"].iloc[0])
                     t_s = chosen.tcp["t_ns"] / 1e9 - start
-                    drawn = color or figures.look("cubic").color
-                    ax.plot(t_s, chosen.tcp["cwnd"], color=drawn, linestyle=dash, linewidth=0.8, label=label)
+                    line_color = color or figures.look("cubic").color
+                    ax.plot(t_s, chosen.tcp["cwnd"], color=line_color, linestyle=dash, linewidth=0.8, label=label)
                 ax.set(title=f"every {period:g} s", ylabel="window [segments]", ylim=(0, None))
             axes[-1, 0].set(xlabel="time [s]")
             figures.legend(figure, axes[0, 0])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""By how much the longer path is longer in figures 8 to 11, from figure 8's two numbers alone. Sec. IV-D.
+"""Determine the difference of the two paths in figures 8 to 11, from figure 8's two numbers alone. Sec. IV-D.
 
 The paper calls this difference small compared to the RTT and does not state it, nor does it state the low RTT. Figure 8
-restricts both. What figures 9 and 11 say is not used to find them, so it is a test of them.
+restricts both. The statements of figures 9 and 11 are not used to find them, so they are a test.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ _WORST_MS, _WORST_S, _BETTER_S = 480, 14.0, 15.0
 
 
 class Difference(Item):
-    """Figure 8's two numbers over the difference of the paths, and what figures 9 and 11 say at some differences.
+    """Figure 8's two numbers over the difference of the paths, and statements of figures 9 and 11 at some differences.
 
     Parameters
     ----------
     rtts_ms : tuple of int
         RTTs of the shorter path that may be the paper's low RTT.
     extras_ms : tuple of int or None
-        By how much the RTT of the longer path is larger; None: those of the profile.
+        RTT of the longer path minus that of the shorter path; None: those of the profile.
     tested_ms : tuple of int or None
         Differences at which the statements of figures 9 and 11 are tested; None: those of the profile.
     """
@@ -94,15 +94,17 @@ class Difference(Item):
 
     def throughput(self, runs: Runs, rtt_ms: int, period_s: float | None) -> pd.DataFrame:
         """Return the throughput (``mbps``) at an RTT and a period by difference (``extra_ms``) and ``seed``."""
-        found = {
+        runs_by_extra = {
             extra: runs.select(_case(rtt_ms, period_s, extra)) for extra in {*self.differences, *self.tested, EXTRA_MS}
         }
-        return rerouting.throughput({extra: of for extra, of in sorted(found.items()) if len(of)}, "extra_ms")
+        return rerouting.throughput(
+            {extra: case_runs for extra, case_runs in sorted(runs_by_extra.items()) if len(case_runs)}, "extra_ms"
+        )
 
     def ratios(self, runs: Runs, rtt_ms: int, period_s: float) -> Mapping[int, Estimate]:
         """Return the throughput over that without rerouting by difference in ms."""
-        still = self.throughput(runs, rtt_ms, None)
-        return rerouting.ratios(self.throughput(runs, rtt_ms, period_s), still, "extra_ms")  # type: ignore[return-value]
+        baseline = self.throughput(runs, rtt_ms, None)
+        return rerouting.ratios(self.throughput(runs, rtt_ms, period_s), baseline, "extra_ms")  # type: ignore[return-value]
 
     def stats(self, runs: Runs, rtt_ms: int) -> pd.DataFrame:
         """Return figure 8's numbers at an RTT by statement and difference: ``mean``, ``low``, ``high``."""
@@ -121,7 +123,7 @@ class Difference(Item):
         return {name: figure[name] for name in _STATED}
 
     def worst(self, runs: Runs) -> dict[int, Estimate]:
-        """Return by how many Mb/s a move every 14 s is slower than one every 15 s, by difference in ms."""
+        """Return the throughput in Mb/s with moves every 15 s minus that every 14 s, by difference in ms."""
         longer, shorter = (
             estimates(means(self.throughput(runs, _WORST_MS, period), "extra_ms", "mbps"))
             for period in (_BETTER_S, _WORST_S)
@@ -129,14 +131,14 @@ class Difference(Item):
         return {extra: longer[extra] - shorter[extra] for extra in self.tested}
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure at how many differences figure 8's statements hold, and what figures 9 and 11 say at some."""
+        """Count the differences at which figure 8's statements hold, and measure the statements of figures 9 and 11."""
         states = {rtt: calibration.judged(self.stats(runs, rtt), self.bounds) for rtt in self.rtts_ms}
-        found = {rtt: calibration.satisfied(of, "ms") for rtt, of in states.items()}
+        verdicts = {rtt: calibration.satisfied(table, "ms") for rtt, table in states.items()}
         benefit = self.ratios(runs, _BENEFIT_MS, _BENEFIT_S)
         return {
             "satisfied": Measured(
-                {f"RTT {rtt} ms": of.cases[""] for rtt, of in found.items()},
-                "; ".join(f"at {rtt} ms {of.note}" for rtt, of in found.items()),
+                {f"RTT {rtt} ms": verdict.cases[""] for rtt, verdict in verdicts.items()},
+                "; ".join(f"at {rtt} ms {verdict.note}" for rtt, verdict in verdicts.items()),
             ),
             "beats-at-0.6": Measured.by_case({extra: benefit[extra] for extra in self.tested}, "{} ms"),
             "worst-at-14": Measured.by_case(self.worst(runs), "{} ms"),
@@ -171,20 +173,20 @@ class Difference(Item):
     @staticmethod
     def _points(ax: Axes, values: Mapping[int, Estimate], reference: float, label: str) -> None:
         error = [
-            [float(of) - of.low for of in values.values()],
-            [of.high - float(of) for of in values.values()],
+            [float(estimate) - estimate.low for estimate in values.values()],
+            [estimate.high - float(estimate) for estimate in values.values()],
         ]
         look = figures.look("cubic")
-        ax.errorbar([*values], [float(of) for of in values.values()], yerr=error, color=look.color, marker=look.marker,
+        ax.errorbar([*values], [*map(float, values.values())], yerr=error, color=look.color, marker=look.marker,
                     markersize=4, linewidth=0.9, capsize=2)  # fmt: skip
         figures.reference(ax, reference, label)
 
 
 def _case(rtt_ms: int, period_s: float | None, extra_ms: int) -> Callable[[Scenario], bool]:
     """Return whether a scenario has an RTT, a period and a difference."""
-    like = single(rtt_ms, period_s, seed=0, extra_ms=extra_ms)
+    reference = single(rtt_ms, period_s, seed=0, extra_ms=extra_ms)
 
-    def has(scenario: Scenario) -> bool:
-        return scenario.network == like.network and scenario.flows[0].slots == like.flows[0].slots
+    def matches(scenario: Scenario) -> bool:
+        return scenario.network == reference.network and scenario.flows[0].slots == reference.flows[0].slots
 
-    return has
+    return matches

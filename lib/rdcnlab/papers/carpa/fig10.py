@@ -27,26 +27,30 @@ class Fig10(Traces):
 
     def reductions(self, runs: Runs) -> pd.DataFrame:
         """Return the reductions after slow start, with ``seed``; see `recoveries.of_runs`."""
-        found = recoveries.of_runs(runs)
+        reductions = recoveries.of_runs(runs)
         starts = runs.flows.set_index("run")["start_s"]
-        found = found[found["t_s"] >= found["run"].map(starts) + _SLOW_START_S]
-        return tables.with_seeds(found, runs.scenarios)
+        reductions = reductions[reductions["t_s"] >= reductions["run"].map(starts) + _SLOW_START_S]
+        return tables.with_seeds(reductions, runs.scenarios)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure undone reductions and the deepest ones."""
         (rtt,), (period,) = self.rtts_ms, self.periods
-        moved, still = self.moved(runs, rtt)[period], self.still(runs, rtt)
-        found = {"rerouted": self.reductions(moved), "not rerouted": self.reductions(still)}
+        moved, static = self.moved(runs, rtt)[period], self.still(runs, rtt)
+        reductions = {"rerouted": self.reductions(moved), "not rerouted": self.reductions(static)}
         undone = reordering.undone(moved)
-        deepest = {name: over_seeds(100 * of.groupby("seed")["share"].max()) for name, of in found.items() if len(of)}
-        steps = found["not rerouted"].assign(step=lambda of: of["step"] / (of["before"] - of["after"]))
+        deepest = {
+            name: over_seeds(100 * rows.groupby("seed")["share"].max())
+            for name, rows in reductions.items()
+            if len(rows)
+        }
+        steps = reductions["not rerouted"].assign(step=lambda rows: rows["step"] / (rows["before"] - rows["after"]))
         return {
             "undo": Measured.one(over_seeds(undone["undone"]), reordering.words(moved)),
             "collapse": Measured({"": deepest["not rerouted"]}) if "not rerouted" in deepest else Measured(),
             "no-collapse": Measured({"": deepest["rerouted"]}) if "rerouted" in deepest else Measured(),
             "stepwise": Measured.one(over_seeds(steps.groupby("seed")["step"].mean())),
             "as-traced": Measured.by_case(
-                means(recoveries.offsets(still, _LOSSES_S, _LEAST), "instant_s", "offset_s"), "at {:g} s"
+                means(recoveries.offsets(static, _LOSSES_S, _LEAST), "instant_s", "offset_s"), "at {:g} s"
             ),
         }
 

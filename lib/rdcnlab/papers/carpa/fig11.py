@@ -35,23 +35,23 @@ class Fig11(Traces):
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure the window without rerouting, and compare throughput and windows with rerouting."""
         (rtt,) = self.rtts_ms
-        still = self.settled(self.still(runs, rtt))
-        found, _ = self.throughput(runs, rtt)
+        static = self.settled(self.still(runs, rtt))
+        rates, _ = self.throughput(runs, rtt)
         measured = {
-            "constant": Measured.one(over_seeds(100 * (still["most"] - still["least"]) / still["mean"])),
-            "limited": Measured.one(over_seeds(still["mean"])),
+            "constant": Measured.one(over_seeds(100 * (static["most"] - static["least"]) / static["mean"])),
+            "limited": Measured.one(over_seeds(static["mean"])),
         }
         if 14.0 in self.periods:
-            by_period = means(found, "period_s", "mbps")
+            by_period = means(rates, "period_s", "mbps")
             measured["worst-at-14"] = lowest(by_period, 14.0)  # type: ignore[arg-type]
         if 15.0 in self.periods:
             moved = self.settled(self.moved(runs, rtt)[15.0])
-            measured["converges-at-15"] = Measured.one(over_seeds(moved["most"]) / over_seeds(still["mean"]))
+            measured["converges-at-15"] = Measured.one(over_seeds(moved["most"]) / over_seeds(static["mean"]))
         return measured
 
     def causes(self) -> list[Cause]:
         """Return experiments with the difference of the two paths of Sec. IV-C, and with Linux 4.4's receive window."""
-        # windows ten times as far apart, or what is shipped to show causes is as large as the figure itself
+        # windows ten times as far apart; otherwise the shipped runs of the causes are as large as those of the figure
         coarse = {"probes.bin": "100 ms"}
         wider = self.changed(extra_ms=50, changes=coarse, profile=self.profile)
         causes = [Cause("worst-at-14", wider)]

@@ -40,16 +40,16 @@ class Fig2(Item):
 
     def points(self) -> list[Scenario]:
         """Return one flow of each variant for each seed; all start within the first second."""
-        made = [
+        scenarios = [
             single(self.rtt_ms, None, cc=cc, seed=seed, size=ENDLESS, limit=f"{self.limit_s} s", starts="1 s")
             for cc in _VARIANTS
             for seed in range(self.count)
         ]
-        return [each.with_(**WINDOWS) for each in made]
+        return [scenario.with_(**WINDOWS) for scenario in scenarios]
 
     def of_variant(self, runs: Runs, cc: Variant) -> Runs:
         """Return the runs of a variant."""
-        return runs.select(lambda each: each.flows[0].cc == cc)
+        return runs.select(lambda scenario: scenario.flows[0].cc == cc)
 
     def filled(self, runs: Runs) -> pd.DataFrame:
         """Return by run the time in s from the first reduction until the window fills the path: ``cc``, ``filled_s``.
@@ -58,19 +58,19 @@ class Fig2(Item):
         """
         full = cubic.full_window(RATE, self.rtt_ms / 1e3)
         rows = []
-        for (run,), of in tables.groups(recoveries.of_runs(runs), ["run"]):
-            begin = float(of["t_s"].min())
+        for (run,), reductions in tables.groups(recoveries.of_runs(runs), ["run"]):
+            begin = float(reductions["t_s"].min())
             t_s, window = recoveries.between(runs.tcp[runs.tcp["run"] == run], begin, self.limit_s)
-            later = t_s[window >= full]
-            end = float(later[0]) if later.size else float(self.limit_s)
+            full_times = t_s[window >= full]
+            end = float(full_times[0]) if full_times.size else float(self.limit_s)
             rows.append({"run": run, "cc": runs[int(run)].scenario.flows[0].cc, "filled_s": end - begin})
         return tables.with_seeds(pd.DataFrame(rows, columns=["run", "cc", "filled_s"]), runs.scenarios)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure how long Reno takes to fill the path, and how long CUBIC takes to recover after losses."""
         cubics = self.of_variant(runs, "cubic")
-        found = Tab1(rtts_ms=(self.rtt_ms,), column=self.column).recovered(cubics)
-        of_runs = found.groupby("seed")["ratio"].mean().reset_index().assign(rtt=self.rtt_ms)
+        recovered = Tab1(rtts_ms=(self.rtt_ms,), column=self.column).recovered(cubics)
+        of_runs = recovered.groupby("seed")["ratio"].mean().reset_index().assign(rtt=self.rtt_ms)
         filled = self.filled(runs)
         return {
             "reno-minute": Measured.by_case(means(filled[filled["cc"] == "reno"], "cc", "filled_s"), ""),
@@ -89,9 +89,9 @@ class Fig2(Item):
         """Draw the windows of the first seed, and the window that fills the path."""
         with figures.single(6.4, 2.8) as (figure, ax):
             for cc in _VARIANTS:
-                of = self.of_variant(runs, cc).select(lambda each: each.seed == 0).tcp
+                tcp = self.of_variant(runs, cc).select(lambda scenario: scenario.seed == 0).tcp
                 look = figures.look(cc)
-                ax.plot(of["t_ns"] / 1e9, of["cwnd"], color=look.color, label=look.label, linewidth=1)
+                ax.plot(tcp["t_ns"] / 1e9, tcp["cwnd"], color=look.color, label=look.label, linewidth=1)
             full = cubic.full_window(RATE, self.rtt_ms / 1e3)
             figures.reference(ax, full, "fills the path")
             ax.set(

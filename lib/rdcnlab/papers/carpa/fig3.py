@@ -45,11 +45,11 @@ class Fig3(Item):
 
     def points(self) -> list[Scenario]:
         """Return the CUBIC flows of figure 2."""
-        made = [
+        scenarios = [
             single(self.rtt_ms, None, seed=seed, size=ENDLESS, limit=f"{self.limit_s} s", starts="1 s")
             for seed in range(self.count)
         ]
-        return [each.with_(**WINDOWS) for each in made]
+        return [scenario.with_(**WINDOWS) for scenario in scenarios]
 
     def epochs(self, runs: Runs) -> list[Epoch]:
         """Return the times between two losses of a window that was once full."""
@@ -74,27 +74,27 @@ class Fig3(Item):
         return cubic.Cubic(epoch.before, rtt_s=self.rtt_ms / 1e3)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure how far the window is from the paper's function and from that of Linux, and when losses come."""
-        found = {linux: means(self.deviations(runs, linux=linux), "rtt", "percent") for linux in (False, True)}
+        """Measure the window's deviation from the paper's function and from that of Linux, and the times of losses."""
+        deviations = {linux: means(self.deviations(runs, linux=linux), "rtt", "percent") for linux in (False, True)}
         return {
-            "follows": Measured.by_case(found[False], ""),
-            "follows-linux": Measured.by_case(found[True], ""),
+            "follows": Measured.by_case(deviations[False], ""),
+            "follows-linux": Measured.by_case(deviations[True], ""),
             "as-traced": self.instants(runs),
         }
 
     def instants(self, runs: Runs) -> Measured:
-        """Measure how far losses are from those of the paper's trace, in s."""
-        found = recoveries.offsets(runs, _LOSSES_S, 0.9 * cubic.full_window(RATE, self.rtt_ms / 1e3))
-        return Measured.by_case(means(found, "instant_s", "offset_s"), "at {:g} s")
+        """Measure the distances in s of losses from those of the paper's trace."""
+        offsets = recoveries.offsets(runs, _LOSSES_S, 0.9 * cubic.full_window(RATE, self.rtt_ms / 1e3))
+        return Measured.by_case(means(offsets, "instant_s", "offset_s"), "at {:g} s")
 
     def causes(self) -> list[Cause]:
-        """Return the paper's share of reduction without fast convergence: the function, and when losses come then."""
+        """Return experiments with the paper's share of reduction and no fast convergence, and their times of losses."""
         paper = self.changed(changes={"transport.cubic_beta": 819, "transport.cubic_fast_convergence": 0})
         return [Cause("follows", paper), Cause("follows", paper, self.instants)]
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the first seed's window, and both functions between its losses."""
-        first = runs.select(lambda each: each.seed == 0)
+        first = runs.select(lambda scenario: scenario.seed == 0)
         with figures.single(6.4, 2.8) as (figure, ax):
             look = figures.look("cubic")
             ax.plot(first.tcp["t_ns"] / 1e9, first.tcp["cwnd"], color=look.color, label=look.label, linewidth=1)

@@ -17,8 +17,8 @@ from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario
 
-#: A gap between packets of more than so many s is waiting. The line sends a packet every 0.12 ms; a delayed ACK lets
-#: two go at once.
+#: A gap between packets that is longer than this, in s, is waiting. The line sends a packet every 0.12 ms; a delayed
+#: ACK releases two packets together.
 _GAP_S = 1e-3
 
 
@@ -48,12 +48,12 @@ class Fig4(Item):
 
     def points(self) -> list[Scenario]:
         """Return one flow for each seed, captured at its sender."""
-        made = [
+        scenarios = [
             single(self.rtt_ms, None, seed=seed, size=ENDLESS, limit=f"{self.limit_s} s", starts="1 s")
             for seed in range(self.count)
         ]
         changes = {"probes.capture": ["s1"], "probes.tcp": "bin", "probes.bin": "10 ms"}
-        return [each.with_(**changes) for each in made]
+        return [scenario.with_(**changes) for scenario in scenarios]
 
     def seconds(self, runs: Runs) -> pd.DataFrame:
         """Return the chosen second of each run: ``run``, ``seed``, ``begin_s``, ``window``, and ``waiting`` (share)."""
@@ -68,12 +68,12 @@ class Fig4(Item):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure the share of the second in which no packet leaves, and compare it with the window."""
-        found = self.seconds(runs).assign(case="waiting")
+        seconds = self.seconds(runs).assign(case="waiting")
         full = cubic.full_window(RATE, self.rtt_ms / 1e3)
-        expected = found.assign(waiting=found["waiting"] - (1 - found["window"] / full))
-        note = f"windows of {found['window'].min():.0f} to {found['window'].max():.0f} segments"
+        expected = seconds.assign(waiting=seconds["waiting"] - (1 - seconds["window"] / full))
+        note = f"windows of {seconds['window'].min():.0f} to {seconds['window'].max():.0f} segments"
         return {
-            "waiting": Measured.by_case(means(found, "case", "waiting"), "", note),
+            "waiting": Measured.by_case(means(seconds, "case", "waiting"), "", note),
             "as-window": Measured.by_case(means(expected, "case", "waiting"), "", note),
         }
 

@@ -23,7 +23,7 @@ class Fig6(Grouped):
     Parameters
     ----------
     extras_ms : tuple of int
-        By how much the RTT of the longer path is larger.
+        RTT of the longer path minus that of the shorter path.
     per_group : int
         Number of flows of each group.
     """
@@ -31,7 +31,7 @@ class Fig6(Grouped):
     extras_ms: Annotated[tuple[Milliseconds, ...], Field(min_length=1), Listed] = (10, 30, 50, 70, 90)
     per_group: Annotated[int, whole(1, 9)] = 1
 
-    over: ClassVar[str] = "extra_ms"
+    case_column: ClassVar[str] = "extra_ms"
     unit: ClassVar[str] = "extra delay {} ms"
 
     def scenario(self, case: int, seed: int) -> Scenario:
@@ -45,19 +45,19 @@ class Fig6(Grouped):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure the falls of the aggregate throughput at moves."""
-        found = self.drops(runs)
-        of = {link: rerouting.by_link(found, self.over, link) for link in (LONG, SHORT)}
-        to_long = found[found["to"] == LONG]
-        worst = {link: Measured.by_case(of[link][of[link].index == 10], "{} ms").cases for link in of}
+        drops = self.drops(runs)
+        by_link = {link: rerouting.by_link(drops, self.case_column, link) for link in (LONG, SHORT)}
+        to_long = drops[drops["to"] == LONG]
+        worst = {link: Measured.by_case(by_link[link][by_link[link].index == 10], "{} ms").cases for link in by_link}
         return {
-            "drops-to-longer": Measured.by_case(of[LONG], "{} ms"),
-            "drops-to-shorter": Measured.by_case(of[SHORT], "{} ms"),
-            "marginal-at-10": Measured.by_case(of[SHORT][of[SHORT].index == 10], ""),
+            "drops-to-longer": Measured.by_case(by_link[LONG], "{} ms"),
+            "drops-to-shorter": Measured.by_case(by_link[SHORT], "{} ms"),
+            "marginal-at-10": Measured.by_case(by_link[SHORT][by_link[SHORT].index == 10], ""),
             "marginal-at-10 was": Measured({f"to the {link} path": next(iter(worst[link].values())) for link in worst})
             if 10 in self.extras_ms
             else Measured(),
-            "grows-with-delay": Measured.one(trend(to_long, self.over, "percent")),
-            "shorter-less": Measured(margins(of[LONG], of[SHORT], template="{} ms")),
+            "grows-with-delay": Measured.one(trend(to_long, self.case_column, "percent")),
+            "shorter-less": Measured(margins(by_link[LONG], by_link[SHORT], template="{} ms")),
         }
 
     def plot(self, runs: Runs) -> Figure:

@@ -25,13 +25,13 @@ class Fig7(Grouped):
     counts : tuple of int
         Numbers of flows of each group.
     extra_ms : int
-        By how much the RTT of the longer path is larger.
+        RTT of the longer path minus that of the shorter path.
     """
 
     counts: Annotated[tuple[Annotated[int, whole(1, 9)], ...], Field(min_length=2), Listed] = (1, 3, 5, 7, 9)
     extra_ms: Milliseconds = 50
 
-    over: ClassVar[str] = "flows"
+    case_column: ClassVar[str] = "flows"
     unit: ClassVar[str] = "{} flows a group"
 
     def scenario(self, case: int, seed: int) -> Scenario:
@@ -45,13 +45,13 @@ class Fig7(Grouped):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure how the falls at moves depend on the number of flows."""
-        found = self.drops(runs)
+        drops = self.drops(runs)
         fewest, most = min(self.counts), max(self.counts)
-        to_short = rerouting.by_link(found, self.over, SHORT)
-        slow = rerouting.by_link(found, self.over, LONG, "recovered_s")
+        to_short = rerouting.by_link(drops, self.case_column, SHORT)
+        slow = rerouting.by_link(drops, self.case_column, LONG, "recovered_s")
         return {
             "insignificant": Measured.by_case(to_short[to_short.index == most], "{} flows"),
-            "falls-with-flows": Measured.one(trend(found[found["to"] == SHORT], self.over, "percent")),
+            "falls-with-flows": Measured.one(trend(drops[drops["to"] == SHORT], self.case_column, "percent")),
             "recovers-quicker": distance_above(slow[slow.index == fewest], slow[slow.index == most]),
         }
 

@@ -28,24 +28,26 @@ class Fig8(Periodic):
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure the throughput at two periods over that without rerouting, and how it grows."""
         ratios = {rtt: self.ratios(runs, rtt) for rtt in self.rtts_ms}
-        at = {
-            period: Measured.by_case({rtt: of[period] for rtt, of in ratios.items() if period in of}, "{} ms")
+        by_period = {
+            period: Measured.by_case(
+                {rtt: values[period] for rtt, values in ratios.items() if period in values}, "{} ms"
+            )
             for period in (0.1, 2.0)
         }
         grows = {rtt: self.beyond(runs, rtt) for rtt in self.rtts_ms}
         return {
-            "at-0.1": at[0.1],
-            "at-2": at[2.0],
+            "at-0.1": by_period[0.1],
+            "at-2": by_period[2.0],
             "grows-beyond": Measured.by_case(
-                {rtt: trend(of, "period_s", "mbps") for rtt, of in grows.items() if of["period_s"].nunique() > 2},
+                {rtt: trend(rows, "period_s", "mbps") for rtt, rows in grows.items() if rows["period_s"].nunique() > 2},
                 "{} ms",
             ),
         }
 
     def beyond(self, runs: Runs, rtt_ms: int) -> pd.DataFrame:
         """Return the throughput of runs whose period is longer than the recovery time of Table I."""
-        found, _ = self.throughput(runs, rtt_ms)
-        return found[found["period_s"] > cubic.recovery_time(cubic.full_window(RATE, rtt_ms / 1e3))]
+        rates, _ = self.throughput(runs, rtt_ms)
+        return rates[rates["period_s"] > cubic.recovery_time(cubic.full_window(RATE, rtt_ms / 1e3))]
 
     def causes(self) -> list[Cause]:
         """Return experiments with the difference of the two paths of Sec. IV-C."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What figures 6 and 7 share: groups of flows that are rerouted together, and their aggregate throughput."""
+"""Common parts of figures 6 and 7: groups of flows that are rerouted together, and their aggregate throughput."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class Grouped(Item):
 
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 5}
     reads: ClassVar[tuple[str, ...]] = ("throughput",)
-    #: Name of what distinguishes the cases, and its text in legends.
-    over: ClassVar[str]
+    #: Column that distinguishes the cases, and its text in legends.
+    case_column: ClassVar[str]
     unit: ClassVar[str]
 
     groups: Annotated[int, whole(1, 50)] | None = None
@@ -56,9 +56,10 @@ class Grouped(Item):
     @property
     def sizes(self) -> tuple[int, int, int]:
         """Number of groups, time before the first move, and time between moves."""
-        given = (self.groups, self.settle_s, self.every_s)
+        settings = (self.groups, self.settle_s, self.every_s)
         groups, settle_s, every_s = (
-            usual if mine is None else mine for mine, usual in zip(given, _SIZES[self.profile], strict=True)
+            default if setting is None else setting
+            for setting, default in zip(settings, _SIZES[self.profile], strict=True)
         )
         return groups, settle_s, every_s
 
@@ -74,12 +75,12 @@ class Grouped(Item):
     def cases(self, runs: Runs) -> dict[int, Runs]:
         """Return the runs of each case."""
         seeds = sorted({run.scenario.seed for run in runs})
-        asked = {case: {self.asked(self.scenario(case, seed)).hash for seed in seeds} for case in self.values}
-        return {case: runs.select(functools.partial(_is_one_of, hashes)) for case, hashes in asked.items()}
+        hashes_by_case = {case: {self.asked(self.scenario(case, seed)).hash for seed in seeds} for case in self.values}
+        return {case: runs.select(functools.partial(_is_one_of, hashes)) for case, hashes in hashes_by_case.items()}
 
     def drops(self, runs: Runs) -> pd.DataFrame:
         """Return the falls of the aggregate throughput; see `rerouting.drops_of_cases`."""
-        return rerouting.drops_of_cases(self.cases(runs), self.over)
+        return rerouting.drops_of_cases(self.cases(runs), self.case_column)
 
     def curves(self, runs: Runs) -> figures.Drawing:
         """Draw the mean aggregate throughput of each case over time, from shortly before the first move."""
@@ -89,9 +90,9 @@ class Grouped(Item):
             for (case, of_case), color in zip(self.cases(runs).items(), colors, strict=True):
                 total = rerouting.aggregate(of_case, _BIN_NS)
                 mean = tables.mean_ci(total, ["t_s"], "mbps")
-                shown = mean[mean["t_s"] >= settle_s - every_s / 2]
-                ax.plot(shown["t_s"], shown["mean"], color=color, label=self.unit.format(case), linewidth=1)
-                ax.fill_between(shown["t_s"], shown["low"], shown["high"], color=color, alpha=0.15, linewidth=0)
+                rows = mean[mean["t_s"] >= settle_s - every_s / 2]
+                ax.plot(rows["t_s"], rows["mean"], color=color, label=self.unit.format(case), linewidth=1)
+                ax.fill_between(rows["t_s"], rows["low"], rows["high"], color=color, alpha=0.15, linewidth=0)
             for time, _ in rerouting.moves(runs[0].scenario):
                 ax.axvline(time, color=figures.REFERENCE, linewidth=0.8, linestyle=":")
             ax.set(xlabel="time [s]", ylabel="aggregate throughput [Mb/s]", ylim=(0, None))

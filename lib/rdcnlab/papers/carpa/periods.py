@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What figures 8 to 11 share: a single flow that is rerouted periodically, by its RTT and the period. Sec. IV-D."""
+"""Common parts of figures 8 to 11: a single flow that is rerouted periodically, by RTT and period. Sec. IV-D."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Periodic(Item):
     periods_s : tuple of float or None
         Times between moves; None: those of the profile.
     extra_ms : int
-        By how much the RTT of the longer path is larger.
+        RTT of the longer path minus that of the shorter path.
     """
 
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 5}
@@ -68,20 +68,20 @@ class Periodic(Item):
     def of_rtt(self, runs: Runs, rtt_ms: int) -> Runs:
         """Return the runs with an RTT."""
         delay = rtt_ms * 500_000
-        return runs.select(lambda each: each.network.link("access1").delay == delay)
+        return runs.select(lambda scenario: scenario.network.link("access1").delay == delay)
 
     def moved(self, runs: Runs, rtt_ms: int) -> dict[float, Runs]:
         """Return the runs with an RTT by period in s."""
-        of = self.of_rtt(runs, rtt_ms)
-        return {period: of.select(functools.partial(_has_period, period)) for period in self.periods}
+        rtt_runs = self.of_rtt(runs, rtt_ms)
+        return {period: rtt_runs.select(functools.partial(_has_period, period)) for period in self.periods}
 
     def still(self, runs: Runs, rtt_ms: int) -> Runs:
         """Return the runs with an RTT and without rerouting."""
-        return self.of_rtt(runs, rtt_ms).select(lambda each: not each.flows[0].slots)
+        return self.of_rtt(runs, rtt_ms).select(lambda scenario: not scenario.flows[0].slots)
 
     def throughput(self, runs: Runs, rtt_ms: int) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Return the throughput by period, and that without rerouting; see `rerouting.throughput`."""
-        moved = {period: of for period, of in self.moved(runs, rtt_ms).items() if len(of)}
+        moved = {period: period_runs for period, period_runs in self.moved(runs, rtt_ms).items() if len(period_runs)}
         return rerouting.throughput(moved, "period_s"), rerouting.throughput(
             {0.0: self.still(runs, rtt_ms)}, "period_s"
         )
@@ -95,8 +95,8 @@ class Periodic(Item):
         with figures.style():
             figure, axes = figures.panels(1, len(self.rtts_ms), width=3.2, height=2.8)
             for ax, rtt in zip(axes[0], self.rtts_ms, strict=True):
-                found, still = self.throughput(runs, rtt)
-                grouped = found.groupby("period_s")["mbps"]
+                rates, static = self.throughput(runs, rtt)
+                grouped = rates.groupby("period_s")["mbps"]
                 mean = grouped.mean()
                 error = [mean - grouped.min(), grouped.max() - mean]
                 look = figures.look("cubic")
@@ -104,7 +104,7 @@ class Periodic(Item):
                 ax.errorbar(
                     mean.index, mean, yerr=error, marker=look.marker, markersize=3, color=look.color, label=label
                 )
-                figures.reference(ax, float(means(still, "period_s", "mbps")["mean"].iloc[0]), "not rerouted")
+                figures.reference(ax, float(means(static, "period_s", "mbps")["mean"].iloc[0]), "not rerouted")
                 ax.set(title=f"RTT {rtt} ms", xlabel="time between moves [s]", xscale="log", ylim=(0, 100))
             axes[0, 0].set(ylabel="throughput [Mb/s]")
             figures.legend(figure, axes[0, 0])

@@ -22,11 +22,11 @@ Rtts = Annotated[tuple[Milliseconds, ...], Field(min_length=1), Listed]
 
 #: The two paths of the backbone: packets start on the shorter one.
 SHORT, LONG = "short", "long"
-#: Sec. IV-A: RTTs of groups are uniform up to so many ms. A group with an RTT of 0 would have no window.
+#: Sec. IV-A: RTTs of groups are uniform up to this limit in ms. A group with an RTT of 0 would have no window.
 LONGEST_MS, LEAST_NS = 120, 100_000
-#: Sec. IV-B: flows start at random within so many s.
+#: Sec. IV-B: flows start at random within this time.
 STARTS = "30 s"
-#: Our input: the longer path's RTT is larger by so many ms where the paper does not say (networks/carpa.yaml).
+#: Our input in ms: the longer path's RTT minus the shorter one's, where the paper does not say (networks/carpa.yaml).
 EXTRA_MS = 10
 #: Sec. IV-D: volume of the single flow; iperf's G is binary. In the quick profile.
 VOLUME, QUICK_VOLUME = "2 GiB", "250 MB"
@@ -66,7 +66,7 @@ def single(
     seed : int
         Seed, which the start depends on.
     extra_ms : int
-        By how much the RTT of the longer path is larger.
+        RTT of the longer path minus that of the shorter path.
     cc, size, limit, starts
         Congestion control, volume, the time at which the flow is cut off, and the time within which it starts.
     **changes
@@ -103,13 +103,13 @@ def _single(
 def shared(
     rtt_ms: float, extra_ms: float, period_s: float | None, flows: int, cc: Variant, *, seed: int, seconds: int
 ) -> Scenario:
-    """Return flows of one group that share its line, moved together or not at all, for so many seconds."""
+    """Return flows of one group that share its line for some seconds, moved together or not at all."""
     path: Any = SHORT if period_s is None else timetable(period_s)
-    each = {"src": "s1", "dst": "r1", "size": ENDLESS, "cc": cc, "path": path, "back": "same"}
+    flow = {"src": "s1", "dst": "r1", "size": ENDLESS, "cc": cc, "path": path, "back": "same"}
     return Scenario.from_dict(
         {
             "network": network((round(rtt_ms * NS_PER_MS),), extra_ms),
-            "flows": [{"name": f"g1-{number}", **each} for number in range(1, flows + 1)],
+            "flows": [{"name": f"g1-{number}", **flow} for number in range(1, flows + 1)],
             "limit": seconds * NS_PER_S,
             "jitter": {"start": "10 s"},
             "probes": {"tcp": "none", "bin": "1 s", "count": ["access1"]},
@@ -120,7 +120,7 @@ def shared(
 
 
 def timetable(period_s: float) -> list[list[Any]]:
-    """Return the timetable of a flow that moves every so many s."""
+    """Return the timetable of a flow that moves once every period."""
     return [[round(period_s * NS_PER_S), link] for link in (SHORT, LONG)]
 
 
@@ -138,7 +138,7 @@ def grouped(
     Parameters
     ----------
     extra_ms : int
-        By how much the RTT of the longer path is larger.
+        RTT of the longer path minus that of the shorter path.
     per_group : int
         Number of flows of each group.
     seed : int
@@ -152,7 +152,7 @@ def grouped(
     """
     flow = {"size": ENDLESS, "path": timetable(every_s), "phase": (settle_s - every_s) * NS_PER_S, "back": "same"}
     numbers = [(group, flow) for group in range(1, groups + 1) for flow in range(1, per_group + 1)]
-    made = Scenario.from_dict(
+    scenario = Scenario.from_dict(
         {
             "network": network(rtts(groups, seed), extra_ms),
             "flows": [{"name": f"g{g}-{n}", "src": f"s{g}", "dst": f"r{g}", **flow} for g, n in numbers],
@@ -163,4 +163,4 @@ def grouped(
             **preset("carpa").scenario,
         }
     )
-    return made.with_(**changes) if changes else made
+    return scenario.with_(**changes) if changes else scenario

@@ -18,7 +18,7 @@ from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario
 
-#: What the table states, by RTT in ms: windows in segments, and times in s.
+#: Numbers of the table, by RTT in ms: windows in segments, and times in s.
 STATED_WINDOWS = {10: 87.0, 50: 431.0, 180: 1550.0, 500: 4316.0}
 STATED_TIMES = {10: 3.5, 50: 6.0, 180: 9.2, 500: 13.0}
 #: Rate of the line in bit/s.
@@ -53,13 +53,13 @@ class Tab1(Item):
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Compare the equations with the table, and measured recoveries with the equations."""
         windows = {rtt: cubic.full_window(RATE, rtt / 1e3) for rtt in STATED_WINDOWS}
-        times = {rtt: cubic.recovery_time(windows[rtt]) / of for rtt, of in STATED_TIMES.items()}
-        limited = runs.select(lambda each: _rtt_ms(each) == _BUFFER_MS)
+        times = {rtt: cubic.recovery_time(windows[rtt]) / stated for rtt, stated in STATED_TIMES.items()}
+        limited = runs.select(lambda scenario: _rtt_ms(scenario) == _BUFFER_MS)
         largest = tables.with_seeds(limited.tcp.groupby("run")["cwnd"].max().reset_index(), limited.scenarios)
         of_seeds = self.recovered(runs).groupby(["rtt_ms", "seed"])["ratio"].mean().reset_index()
         measured = Measured.by_case(means(of_seeds, "rtt_ms", "ratio"), "{:g} ms").cases
         return {
-            "window": Measured.by_case({rtt: windows[rtt] / of for rtt, of in STATED_WINDOWS.items()}, "{} ms"),
+            "window": Measured.by_case({rtt: windows[rtt] / stated for rtt, stated in STATED_WINDOWS.items()}, "{} ms"),
             "recovery-time": Measured.by_case(times, "{} ms"),
             "measured-recovery": Measured(
                 {name: measured.get(name, nan) for name in map("{:g} ms".format, self.rtts_ms)}
@@ -74,13 +74,15 @@ class Tab1(Item):
         the reduction, by the paper's equation) and ``ratio`` (of the measured time and K; see
         `cubic.rest_of_recovery`).
         """
-        found = tables.with_seeds(recoveries.of_runs(runs), runs.scenarios)
-        found["rtt_ms"] = found["run"].map(lambda run: _rtt_ms(runs[int(run)].scenario))
-        full = found["rtt_ms"].map(lambda rtt: 0.9 * cubic.full_window(RATE, rtt / 1e3))
-        found = found[(found["before"] >= full) & found["rtt_ms"].isin(self.rtts_ms)].dropna(subset=["recovered_s"])
-        found["paper_s"] = found["before"].map(cubic.recovery_time)
-        rest = found["before"].map(lambda window: cubic.rest_of_recovery(window, recoveries.RESTORED))
-        return found.assign(ratio=(found["recovered_s"] + rest) / found["paper_s"])
+        recovered = tables.with_seeds(recoveries.of_runs(runs), runs.scenarios)
+        recovered["rtt_ms"] = recovered["run"].map(lambda run: _rtt_ms(runs[int(run)].scenario))
+        full = recovered["rtt_ms"].map(lambda rtt: 0.9 * cubic.full_window(RATE, rtt / 1e3))
+        recovered = recovered[(recovered["before"] >= full) & recovered["rtt_ms"].isin(self.rtts_ms)].dropna(
+            subset=["recovered_s"]
+        )
+        recovered["paper_s"] = recovered["before"].map(cubic.recovery_time)
+        remaining_s = recovered["before"].map(lambda window: cubic.rest_of_recovery(window, recoveries.RESTORED))
+        return recovered.assign(ratio=(recovered["recovered_s"] + remaining_s) / recovered["paper_s"])
 
     def causes(self) -> list[Cause]:
         """Return experiments with the paper's reduction and without Reno's line, and with 4.4's receive window."""
@@ -97,10 +99,10 @@ class Tab1(Item):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the window after a loss over the time, as shares of the window before and of K."""
-        found = self.recovered(runs).groupby("rtt_ms").first()
+        recovered = self.recovered(runs).groupby("rtt_ms").first()
         with figures.single(5.2, 3.2) as (figure, ax):
-            for rtt, color in zip(found.index, figures.shades(len(found)), strict=True):
-                row = found.loc[rtt]
+            for rtt, color in zip(recovered.index, figures.shades(len(recovered)), strict=True):
+                row = recovered.loc[rtt]
                 of_run = runs.tcp[runs.tcp["run"] == row["run"]]
                 t_s, window = recoveries.between(of_run, row["t_s"], row["t_s"] + 2 * row["paper_s"])
                 ax.plot(

@@ -49,7 +49,7 @@ class Breaks(Item):
     mark_kB : float
         Marking threshold in kB; 1000 is the end of the buffer, where nothing is marked.
     late_share : float
-        Most by which a leaf is late, as a share of the time between updates; and 1 ms at most.
+        Largest lateness of a leaf, as a share of the time between updates; 1 ms at most.
     """
 
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 3}
@@ -74,7 +74,7 @@ class Breaks(Item):
         if self.intervals_s is not None:
             return self.intervals_s
         longest = _NS3_LONGEST[self.profile] if self.column == "ns3" else math.inf
-        return tuple(each for each in _INTERVALS[self.profile] if each <= longest)
+        return tuple(interval for interval in _INTERVALS[self.profile] if interval <= longest)
 
     @property
     def settle_ns(self) -> int:
@@ -88,15 +88,15 @@ class Breaks(Item):
 
     def at(self, cc: clos.Variant, interval_s: float, kind: str, seed: int) -> Scenario:
         """Return the scenario of a variant, an interval and a kind of updates."""
-        every = round(interval_s * NS_PER_S)
-        late_us = min(KINDS[kind], round(self.late_share * every / 1000))
+        interval_ns = round(interval_s * NS_PER_S)
+        late_us = min(KINDS[kind], round(self.late_share * interval_ns / 1000))
         return _counted(
             clos.updates(
                 cc,
                 seed=seed,
-                count=max(1, self.span_ns // every),
+                count=max(1, self.span_ns // interval_ns),
                 inputs=clos.Inputs(late_us=late_us, mark_kB=self.mark_kB),
-                every_ns=every,
+                every_ns=interval_ns,
                 first_ns=self.settle_ns,
             )
         )
@@ -109,86 +109,86 @@ class Breaks(Item):
     def points(self) -> list[Scenario]:
         """Return the runs without updates, and all intervals, kinds of updates, variants and seeds."""
         return [
-            each
+            scenario
             for seed in range(self.count)
             for cc in self.chosen
-            for each in (
+            for scenario in (
                 self.still(cc, seed),
                 *(self.at(cc, interval, kind, seed) for interval in self.intervals for kind in KINDS),
             )
         ]
 
     def kept(self, runs: Runs) -> pd.DataFrame:
-        """Return what each run carries in % of that without updates: ``cc, seed, kind, interval_s, value``."""
+        """Return the throughput in % of that without updates, by run: ``cc, seed, kind, interval_s, value``."""
         rates = evenness.evenness(runs, self.settle_ns, MEETINGS).set_index("run")["gbps"]
-        known = {run.scenario.hash: float(rates[number]) for number, run in enumerate(runs)}
+        gbps = {run.scenario.hash: float(rates[number]) for number, run in enumerate(runs)}
         rows = []
         for seed in sorted({run.scenario.seed for run in runs}):
             for cc in self.chosen:
-                still = known[self.asked(self.still(cc, seed)).hash]
+                static = gbps[self.asked(self.still(cc, seed)).hash]
                 for interval in self.intervals:
                     for kind in KINDS:
-                        moved = known[self.asked(self.at(cc, interval, kind, seed)).hash]
+                        moved = gbps[self.asked(self.at(cc, interval, kind, seed)).hash]
                         row = {"cc": cc, "seed": seed, "kind": kind, "interval_s": interval}
-                        rows.append({**row, "value": 100 * moved / still if still else math.nan})
+                        rows.append({**row, "value": 100 * moved / static if static else math.nan})
         return pd.DataFrame(rows)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Compare variants and kinds of updates."""
-        kept = self.kept(runs)
-        late = kept[kept["kind"] == "inconsistent"]
-        longest = kept[kept["interval_s"] == max(self.intervals)]
-        found = {"rare": Measured.by_case(means(longest, ["cc", "kind"], "value"), "{}, {}")}
+        shares = self.kept(runs)
+        late = shares[shares["kind"] == "inconsistent"]
+        longest = shares[shares["interval_s"] == max(self.intervals)]
+        measured = {"rare": Measured.by_case(means(longest, ["cc", "kind"], "value"), "{}, {}")}
         if FREQUENT in self.intervals:
-            often = kept[kept["interval_s"] == FREQUENT]
-            consistent, inconsistent = (means(often[often["kind"] == kind], "cc", "value") for kind in KINDS)
-            found["consistent-better"] = Measured(
+            frequent = shares[shares["interval_s"] == FREQUENT]
+            consistent, inconsistent = (means(frequent[frequent["kind"] == kind], "cc", "value") for kind in KINDS)
+            measured["consistent-better"] = Measured(
                 {cc: difference(consistent.loc[[cc]], inconsistent.loc[[cc]]) for cc in self.chosen}
             )
             if "nuftcp" in self.chosen:
                 others = [cc for cc in self.chosen if cc != "nuftcp"]
                 best = inconsistent.loc[["nuftcp"]]
-                found["nuftcp-best"] = Measured(
+                measured["nuftcp-best"] = Measured(
                     {f"over {cc}": difference(best, inconsistent.loc[[cc]]) for cc in others}
                 )
         if MOST_FREQUENT in self.intervals:
-            most = late[late["interval_s"] == MOST_FREQUENT]
-            found["all-break"] = Measured.by_case(means(most, "cc", "value"))
-        return found
+            most_frequent = late[late["interval_s"] == MOST_FREQUENT]
+            measured["all-break"] = Measured.by_case(means(most_frequent, "cc", "value"))
+        return measured
 
     def causes(self) -> list[Cause]:
         """Return an experiment without marks."""
         unmarked = clos.LARGE  # the end of the buffer
-        more = {"variants": ("nuftcp", "cubic"), "intervals_s": (FREQUENT,), "mark_kB": unmarked}
-        return [Cause("nuftcp-best", self.changed(profile=self.profile, **more))]
+        changes = {"variants": ("nuftcp", "cubic"), "intervals_s": (FREQUENT,), "mark_kB": unmarked}
+        return [Cause("nuftcp-best", self.changed(profile=self.profile, **changes))]
 
     def table(self, runs: Runs) -> pd.DataFrame:
-        """Return the longest interval at which each variant has broken, and what it carries at 10 and at 1 ms (%)."""
+        """Return the longest interval at which each variant has broken, and its throughput at 10 and 1 ms in %."""
         mean = self.kept(runs).groupby(["cc", "kind", "interval_s"])["value"].mean()
         rows = {}
         for cc in self.chosen:
             row: dict[tuple[str, str], str] = {}
             for kind in KINDS:
-                of = mean.loc[(cc, kind)]
-                broken = of.index[of < BROKEN]
+                shares = mean.loc[(cc, kind)]
+                broken = shares.index[shares < BROKEN]
                 row[kind, "breaks at"] = f"{1000 * broken.max():g} ms" if len(broken) else "none of these"
                 for interval in (FREQUENT, MOST_FREQUENT):
-                    if interval in of.index:
-                        row[kind, f"kept at {1000 * interval:g} ms"] = f"{of[interval]:.0f} %"
+                    if interval in shares.index:
+                        row[kind, f"kept at {1000 * interval:g} ms"] = f"{shares[interval]:.0f} %"
             rows[figures.look(cc).label] = row
         return pd.DataFrame(rows).T
 
     def plot(self, runs: Runs) -> Figure:
-        """Draw what each variant keeps over the time between updates, for both kinds."""
-        kept, looks = self.kept(runs), figures.looks(self.chosen)
+        """Draw each variant's share of the throughput over the time between updates, for both kinds."""
+        shares, looks = self.kept(runs), figures.looks(self.chosen)
         ends = 1000 * min(self.intervals) / 1.5, 1000 * max(self.intervals) * 1.5
         with figures.style():
             figure, axes = figures.panels(1, len(KINDS), width=3.6, height=3.0)
             for ax, kind in zip(axes[0], KINDS, strict=True):
                 ax.set(xscale="log", xlim=ends)
                 for cc in self.chosen:
-                    of = kept[(kept["cc"] == cc) & (kept["kind"] == kind)]
-                    mean, look = means(of, "interval_s", "value").reset_index(), looks[cc]
+                    rows = shares[(shares["cc"] == cc) & (shares["kind"] == kind)]
+                    mean, look = means(rows, "interval_s", "value").reset_index(), looks[cc]
                     x = 1000 * mean["interval_s"]
                     ax.plot(x, mean["mean"], marker=look.marker, markersize=4, color=look.color, label=look.label)
                     ax.fill_between(x, mean["low"], mean["high"], color=look.color, alpha=0.2, linewidth=0)

@@ -30,7 +30,7 @@ MEETINGS = ("leaf3-spine1@spine1", "leaf3-spine2@spine2")
 SHARED = ("leaf3-spine1", "leaf3-spine2")
 #: The groups; the flows of `fn` begin on spine 1.
 GROUPS = ("fn", "fm")
-#: What an update does: the spines that f_n and f_m take in turn.
+#: Patterns of updates: the spines that f_n and f_m take in turn.
 PATTERNS: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "swap": ((1, 2), (2, 1)),
     "down": ((1, 2), (2, 2)),
@@ -41,20 +41,20 @@ Readings = Annotated[tuple[Annotated[int, whole(1, 6)], ...], Listed]
 
 
 class Inputs(NamedTuple):
-    """What figures 15 to 20 depend on and the paper does not give; docs/decisions/dogar.md has the reasons.
+    """Inputs of figures 15 to 20 that the paper does not give; docs/decisions/dogar.md has the reasons.
 
     Parameters
     ----------
     per_group : int
         Flows of each group. Sec. 4.2(2) speaks of two flows.
     pattern : str
-        What an update does. ``swap``: both groups take the other spine, as Sec. 3.1(3) presumes. ``down``: f_n leaves
+        Effect of an update. ``swap``: both groups take the other spine, as Sec. 3.1(3) presumes. ``down``: f_n leaves
         its spine for that of f_m, and comes back; ``alternate``: both groups take the same spine, each in turn. Both
         are readings of Sec. 4.1, where a switch is down or upgraded.
     mark_kB : float or None
         Queue length in kB from which packets are marked; None: none is.
     late_us : int
-        Most by which a leaf applies an update late, in us. Given: 0 to 1 ms.
+        Largest delay with which a leaf applies an update, in us. The paper gives 0 to 1 ms.
     hold_us : int
         T of NUFTCP's receiver in us; Sec. 3.2 has "smaller than 1 ms or 2 ms".
     hold_sack : bool
@@ -106,7 +106,7 @@ def updates(
     buffer_kB : int
         Size of the buffers in kB.
     inputs : Inputs
-        What the paper does not give.
+        Inputs that the paper does not give.
     every_ns, first_ns : int
         Time between updates, and instant of the first.
     """
@@ -137,8 +137,8 @@ def still(
         As in `updates`.
     """
     ways = ((1,), (1,)) if together else ((1,), (2,))
-    given = inputs if marks else inputs._replace(mark_kB=None)
-    return _scenario(variant, seed, ways, 0, buffer_kB, given, length_ns, 0).with_(**{"jitter.start": STARTS_NS})
+    chosen = inputs if marks else inputs._replace(mark_kB=None)
+    return _scenario(variant, seed, ways, 0, buffer_kB, chosen, length_ns, 0).with_(**{"jitter.start": STARTS_NS})
 
 
 def counted(scenario: Scenario, **changes: Any) -> Scenario:
@@ -161,20 +161,20 @@ def _scenario(
     every_ns: int,
     first_ns: int,
 ) -> Scenario:
-    told = variant == "tdtcp"
+    is_notified = variant == "tdtcp"
     net = network(buffer_kB, inputs.mark_kB, inputs.late_us)
     flows = []
     for place, (group, way) in enumerate(zip(GROUPS, ways, strict=True), 1):
         path, phase = _path(way, count, every_ns, first_ns)
-        ways_of = {"path": path, "phase": phase, "back": "same"}
-        if told:
-            # hosts are told of the networks of schedules only, senders of the one of data, receivers of that of ACKs
-            ways_of = {"path": group, "back": f"{group}-acks"}
+        route = {"path": path, "phase": phase, "back": "same"}
+        if is_notified:
+            # only schedules notify hosts of networks: senders of that of the data, receivers of that of the ACKs
+            route = {"path": group, "back": f"{group}-acks"}
             schedule = _schedule(way, path, phase, every_ns)
-            net.setdefault("schedules", []).extend({"name": name, **schedule} for name in ways_of.values())
-        ends = {"src": f"s{place}", "dst": f"r{place}", **ways_of}
+            net.setdefault("schedules", []).extend({"name": name, **schedule} for name in route.values())
+        ends = {"src": f"s{place}", "dst": f"r{place}", **route}
         flows += [
-            {"name": f"{group}-{number}", "size": ENDLESS, "cc": "cubic" if told else variant, **ends}
+            {"name": f"{group}-{number}", "size": ENDLESS, "cc": "cubic" if is_notified else variant, **ends}
             for number in range(1, inputs.per_group + 1)
         ]
     data: dict[str, Any] = {
@@ -185,7 +185,7 @@ def _scenario(
         "limit": first_ns + max(count, 1) * every_ns,
         "seed": seed,
     }
-    if told:
+    if is_notified:
         data["notify"] = {}
     return Scenario.from_dict(data)
 
@@ -198,7 +198,7 @@ def _path(way: tuple[int, ...], count: int, every_ns: int, first_ns: int) -> tup
         return [[every_ns, f"spine{number}"] for number in way], first_ns - every_ns
     # the first slot is shorter than the others, so the timetable cannot repeat
     durations = [first_ns, *[every_ns] * count]
-    return [[each, f"spine{way[place % len(way)]}"] for place, each in enumerate(durations)], 0
+    return [[duration, f"spine{way[place % len(way)]}"] for place, duration in enumerate(durations)], 0
 
 
 def _schedule(way: tuple[int, ...], path: Any, phase: int, length_ns: int) -> dict[str, Any]:
@@ -216,14 +216,14 @@ def _transport(variant: str, inputs: Inputs) -> dict[str, Any]:
         return {"tdtcp": True}
     if variant != "nuftcp":
         return {}
-    usual, found = Inputs(), dict[str, Any]()
+    defaults, settings = Inputs(), dict[str, Any]()
     if inputs.readings:
-        found["nuftcp_readings"] = list(inputs.readings)
-    if inputs.hold_us != usual.hold_us:
-        found["version_hold_us"] = inputs.hold_us
+        settings["nuftcp_readings"] = list(inputs.readings)
+    if inputs.hold_us != defaults.hold_us:
+        settings["version_hold_us"] = inputs.hold_us
     if inputs.hold_sack:
-        found["version_hold_sack"] = 1
-    return found
+        settings["version_hold_sack"] = 1
+    return settings
 
 
 def variant_of(scenario: Scenario) -> str:

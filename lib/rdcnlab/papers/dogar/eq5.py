@@ -59,8 +59,8 @@ class Eq5(Item):
     def scenario(self, window: float, rtt_us: int, seed: int) -> Scenario:
         """Return two flows whose receivers limit the windows; each update takes half of the time until the next."""
         inputs = Inputs(per_group=1, rtt_us=rtt_us, change_ms=0, red_percent=(100, 100))
-        made = space.meetings(rtt_us, window, inputs, buffer_kB=self.buffer_kB)
-        return made.with_(seed=seed)
+        scenario = space.meetings(rtt_us, window, inputs, buffer_kB=self.buffer_kB)
+        return scenario.with_(seed=seed)
 
     def points(self) -> list[Scenario]:
         """Return all windows, RTTs and seeds."""
@@ -87,8 +87,8 @@ class Eq5(Item):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Compare the longest queues with the bound, and count the losses on both sides of it."""
-        found = self.queues(runs)
-        example, other = (found[found["rtt_us"] == rtt] for rtt in (EXAMPLE_US, _LONGER_US))
+        queues = self.queues(runs)
+        example, other = (queues[queues["rtt_us"] == rtt] for rtt in (EXAMPLE_US, _LONGER_US))
         filling, beyond = example[example["window"] <= 1], example[example["window"] > 2]
         filling = filling.assign(share=filling["longest"] / 3)
         expected = example[example["window"].between(1, 1.5)]
@@ -104,10 +104,10 @@ class Eq5(Item):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the longest queue over the window, both in units of c t, with the bound and the buffer."""
-        found = self.queues(runs)
+        queues = self.queues(runs)
         with figures.single(5.2, 3.2, columns=3) as (figure, ax):
-            for (rtt,), of in tables.groups(found, ["rtt_us"]):
-                mean = means(of, "window", "longest")
+            for (rtt,), rows in tables.groups(queues, ["rtt_us"]):
+                mean = means(rows, "window", "longest")
                 (line,) = ax.plot(mean.index, mean["mean"], "o-", markersize=4, label=f"RTT {rtt} us")
                 full = self.buffer_kB * 1000 / bounds.capacity(RATE, rtt / 1e6)
                 ax.axhline(full, color=line.get_color(), linestyle=":", linewidth=0.8, label=f"buffer, {rtt} us")

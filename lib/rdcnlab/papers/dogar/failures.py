@@ -29,7 +29,7 @@ class Failures(Experiment):
     links : tuple of str
         The links that fail, one in each run.
     notice_ms : int
-        How long packets are lost until the route changes.
+        Time for which packets are lost until the route changes.
     """
 
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 3}
@@ -41,8 +41,8 @@ class Failures(Experiment):
     def failing(self, cc: str, link: str, seed: int) -> Scenario:
         """Return the scenario in which a link fails."""
         count = _COUNTS[self.profile] if self.updates is None else self.updates
-        more = {"inputs": self.inputs, "notice_ms": self.notice_ms, "scale": self.times}
-        return space.failure(cc, link, seed=seed, count=count, **more)  # type: ignore[arg-type]
+        options = {"inputs": self.inputs, "notice_ms": self.notice_ms, "scale": self.times}
+        return space.failure(cc, link, seed=seed, count=count, **options)  # type: ignore[arg-type]
 
     def points(self) -> list[Scenario]:
         """Return all variants, links and seeds."""
@@ -52,35 +52,37 @@ class Failures(Experiment):
         """Return ``link``, ``cc``, ``seed``, ``before`` and ``failed``: the throughput of all flows in Gb/s."""
         parts = []
         for link in self.links:
-            of = self.only(runs, (self.failing(cc, link, seed) for cc in self.variants for seed in self.seeds_of))
-            rates = updates.throughput(of, self.width_ns, 0)
+            link_runs = self.only(
+                runs, (self.failing(cc, link, seed) for cc in self.variants for seed in self.seeds_of)
+            )
+            rates = updates.throughput(link_runs, self.width_ns, 0)
             # the first second is that of slow start
             total = rates[rates["interval"] > 0].groupby(["cc", "seed", "interval"])["value"].sum().reset_index()
             state = total["interval"].mod(2).map({0: "before", 1: "failed"})
-            by = total.groupby(["cc", "seed", state.rename("state")])["value"].mean().unstack("state")
-            parts.append(by.reset_index().assign(link=link))
+            by_state = total.groupby(["cc", "seed", state.rename("state")])["value"].mean().unstack("state")
+            parts.append(by_state.reset_index().assign(link=link))
         return pd.concat(parts, ignore_index=True)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Compare the throughput while a link has failed with that before, and the two links."""
-        found = self.halves_of_time(runs)
-        found["ratio"] = found["failed"] / found["before"]
-        either = found.pivot_table(index=["cc", "seed"], columns="link", values="failed")
+        halves = self.halves_of_time(runs)
+        halves["ratio"] = halves["failed"] / halves["before"]
+        failed = halves.pivot_table(index=["cc", "seed"], columns="link", values="failed")
         alike = Measured()
-        if either.shape[1] == 2:
+        if failed.shape[1] == 2:
             first, second = self.links[:2]
             alike = Measured.by_case(
-                means((either[second] / either[first]).rename("value").reset_index(), "cc", "value")
+                means((failed[second] / failed[first]).rename("value").reset_index(), "cc", "value")
             )
-        return {"halved": Measured.by_case(means_of_seeds(found, "cc", "ratio")), "alike": alike}
+        return {"halved": Measured.by_case(means_of_seeds(halves, "cc", "ratio")), "alike": alike}
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the throughput of all flows before and during failures, by variant."""
-        found = self.halves_of_time(runs)
+        halves = self.halves_of_time(runs)
         stats = {}
         for label, column in (("both links", "before"), ("one link", "failed")):
-            of = means_of_seeds(found, "cc", column).reindex(list(self.variants)).reset_index()
-            stats[label] = of.assign(place=range(len(of)))
+            rows = means_of_seeds(halves, "cc", column).reindex(list(self.variants)).reset_index()
+            stats[label] = rows.assign(place=range(len(rows)))
         with figures.single(4.2, 3.0) as (figure, ax):
             figures.bars(ax, stats, "place", [figures.look(cc).label for cc in self.variants])
             ax.set(ylabel="throughput of all flows [Gb/s]")

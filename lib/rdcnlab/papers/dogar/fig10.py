@@ -16,7 +16,7 @@ class Fig10(Retransmissions):
     """Segments that are sent again between two inconsistent updates, with the large buffer."""
 
     settings: ClassVar[tuple[Setting, ...]] = (Setting(LARGE, "groups"), Setting(LARGE))
-    said: ClassVar[dict[str, tuple[float, ...]]] = {
+    stated_numbers: ClassVar[dict[str, tuple[float, ...]]] = {
         "cubic": (250, 520, 800),
         "bbr": (100, 200, 320),
         "dctcp": (200, 450, 650),

@@ -21,5 +21,5 @@ class Fig11(Throughput):
     settings: ClassVar[tuple[Setting, ...]] = (Setting(LARGE, "groups"),)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure how far apart the variants are above the 40th percentile."""
+        """Measure the range of the variants above the 40th percentile."""
         return {"alike": Measured.by_case(updates.spread(self.at(runs, shares=ABOVE)), "at {:.0%}")}

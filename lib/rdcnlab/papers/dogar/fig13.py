@@ -16,7 +16,7 @@ class Fig13(Drops):
     """Packets that are lost under inconsistent updates, with the large buffer."""
 
     settings: ClassVar[tuple[Setting, ...]] = (Setting(LARGE, "groups"), Setting(LARGE))
-    said: ClassVar[dict[str, int]] = {"cubic": 623, "bbr": 11, "dctcp": 187}
+    stated_numbers: ClassVar[dict[str, int]] = {"cubic": 623, "bbr": 11, "dctcp": 187}
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Compare the variants, and the losses with those under consistent updates."""

@@ -18,7 +18,7 @@ class Fig15(Counts):
     """Packets that queues lose under inconsistent updates."""
 
     label: ClassVar[str] = "packets lost"
-    said: ClassVar[dict[str, dict[str, int]]] = {
+    stated_numbers: ClassVar[dict[str, dict[str, int]]] = {
         "dctcp": {"large": 1213, "small": 1309},
         "nuftcp": {"large": 0, "small": 0},
     }
@@ -29,10 +29,12 @@ class Fig15(Counts):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Count NUFTCP's losses, and compare DCTCP's with the text and with each other."""
-        found = self.by_buffer(runs)
+        by_buffer = self.by_buffer(runs)
         return {
-            "nuftcp-none": Measured.by_case({buffer: _mean(stats, "nuftcp") for buffer, stats in found.items()}),
-            "more-with-small": Measured.one(difference(found["small"].loc[["dctcp"]], found["large"].loc[["dctcp"]])),
+            "nuftcp-none": Measured.by_case({buffer: _mean(stats, "nuftcp") for buffer, stats in by_buffer.items()}),
+            "more-with-small": Measured.one(
+                difference(by_buffer["small"].loc[["dctcp"]], by_buffer["large"].loc[["dctcp"]])
+            ),
             "numbers": self.ratios(runs, "dctcp"),
         }
 

@@ -18,7 +18,7 @@ class Fig16(Counts):
     """Segments that arrive while an earlier one is missing, under inconsistent updates."""
 
     label: ClassVar[str] = "packets out of order"
-    said: ClassVar[dict[str, dict[str, int]]] = {
+    stated_numbers: ClassVar[dict[str, dict[str, int]]] = {
         "dctcp": {"large": 3930, "small": 3451},
         "nuftcp": {"large": 0, "small": 96},
     }
@@ -29,15 +29,21 @@ class Fig16(Counts):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Compare NUFTCP with DCTCP, and both with the text."""
-        found = self.by_buffer(runs)
-        seen = {buffer: means(updates.duplicates(self.of(runs, buffer)), "cc", "value") for buffer in self.buffers}
-        again = {buffer: means(updates.sent_again(self.of(runs, buffer)), "cc", "value") for buffer in self.buffers}
+        by_buffer = self.by_buffer(runs)
+        duplicates = {
+            buffer: means(updates.duplicates(self.runs_of(runs, buffer)), "cc", "value") for buffer in self.buffers
+        }
+        retransmissions = {
+            buffer: means(updates.sent_again(self.runs_of(runs, buffer)), "cc", "value") for buffer in self.buffers
+        }
         return {
-            "fewer": Measured({buffer: share(stats) for buffer, stats in found.items()}),
-            "fewer-with-small": Measured.one(difference(found["large"].loc[["dctcp"]], found["small"].loc[["dctcp"]])),
+            "fewer": Measured({buffer: share(stats) for buffer, stats in by_buffer.items()}),
+            "fewer-with-small": Measured.one(
+                difference(by_buffer["large"].loc[["dctcp"]], by_buffer["small"].loc[["dctcp"]])
+            ),
             "numbers": self.ratios(runs, "dctcp"),
-            "seen": Measured({buffer: share(stats) for buffer, stats in seen.items()}),
-            "sent-again": Measured({buffer: share(stats) for buffer, stats in again.items()}),
+            "seen": Measured({buffer: share(stats) for buffer, stats in duplicates.items()}),
+            "sent-again": Measured({buffer: share(stats) for buffer, stats in retransmissions.items()}),
         }
 
     def causes(self) -> list[Cause]:

@@ -20,8 +20,8 @@ class Fig17(Curve):
     buffers: ClassVar[tuple[str, ...]] = ("large",)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure how far each flow falls in the beginning, and for how long the flows differ."""
-        lowest = evenness.lowest(self.of(runs, "large"), clos.EVERY_NS, BEGINNING * clos.EVERY_NS)
+        """Measure the lowest rate of each flow in the beginning, and the time in which the flows differ."""
+        lowest = evenness.lowest(self.runs_of(runs, "large"), clos.EVERY_NS, BEGINNING * clos.EVERY_NS)
         lowest = lowest[lowest["cc"] == "dctcp"]
         lowest = lowest.assign(group=lowest["flow"].astype(str).str.split("-").str[0])
         return {

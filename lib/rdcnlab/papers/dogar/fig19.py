@@ -23,9 +23,9 @@ class Fig19(Curve):
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Compare both buffers: how long a flow carries almost nothing, and how much all carry."""
         return {
-            "longer": Measured.one(difference(self._of(runs, "small"), self._of(runs, "large"))),
-            "worse": Measured.one(difference(self._of(runs, "large", "gbps"), self._of(runs, "small", "gbps"))),
+            "longer": Measured.one(difference(self._stats(runs, "small"), self._stats(runs, "large"))),
+            "worse": Measured.one(difference(self._stats(runs, "large", "gbps"), self._stats(runs, "small", "gbps"))),
         }
 
-    def _of(self, runs: Runs, buffer: str, value: str = "near_zero_ms") -> pd.DataFrame:
+    def _stats(self, runs: Runs, buffer: str, value: str = "near_zero_ms") -> pd.DataFrame:
         return self.stats(runs, value, buffer)

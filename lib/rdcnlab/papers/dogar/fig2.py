@@ -19,7 +19,7 @@ from rdcnlab.papers.item import Cause
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 
-#: What the text says: more than so many % are lost, by the interval between updates in s.
+#: Statements of the text: the loss is larger than this, in %, by the interval between updates in s.
 STATED = {10.0: 2.0, 5.0: 5.0, 3.0: 10.0, 1.0: 30.0}
 #: Numbers of updates by interval in s in the paper profile; other intervals have 3. Those of 1 s are figure 5's.
 _COUNTS = {1.0: 12, 3.0: 4}
@@ -74,29 +74,29 @@ class Fig2(Experiment):
         ]
 
     def lost(self, runs: Runs) -> pd.DataFrame:
-        """Return what updates cost: ``cc``, ``seed``, ``interval_s`` and ``value``, in % of the throughput."""
+        """Return the throughput that updates cost, in %: ``cc``, ``seed``, ``interval_s`` and ``value``."""
         rates = updates.throughput(runs, self.width_ns, self.from_ns)
         total = rates.groupby(["run", "interval"])["value"].sum().groupby("run").mean()
-        known = {run.scenario.hash: float(total.get(number, math.nan)) for number, run in enumerate(runs)}
+        mean_gbps = {run.scenario.hash: float(total.get(number, math.nan)) for number, run in enumerate(runs)}
         rows = []
         for cc in self.variants:
             for seed in sorted({run.scenario.seed for run in runs}):
-                still = known[self.asked(self.at_interval(cc, None, seed)).hash]
+                static = mean_gbps[self.asked(self.at_interval(cc, None, seed)).hash]
                 for interval in self.intervals_s:
-                    moved = known[self.asked(self.at_interval(cc, interval, seed)).hash]
+                    moved = mean_gbps[self.asked(self.at_interval(cc, interval, seed)).hash]
                     row = {"cc": cc, "seed": seed, "interval_s": interval}
-                    rows.append({**row, "value": 100 * (1 - moved / still) if still else math.nan})
+                    rows.append({**row, "value": 100 * (1 - moved / static) if static else math.nan})
         return pd.DataFrame(rows)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure the losses at the intervals of the text, and how they grow with the frequency."""
         lost = self.lost(runs)
-        at = {
+        losses = {
             f"at-{interval:g}": Measured.by_case(means(lost[lost["interval_s"] == interval], "cc", "value"))
             for interval in STATED
         }
-        trends = {cc: trend(of, "interval_s", "value") for (cc,), of in tables.groups(lost, ["cc"])}
-        return {**at, "grows": Measured.by_case(trends)}
+        trends = {cc: trend(rows, "interval_s", "value") for (cc,), rows in tables.groups(lost, ["cc"])}
+        return {**losses, "grows": Measured.by_case(trends)}
 
     def causes(self) -> list[Cause]:
         """Return an experiment in which both groups swap their links at one instant."""
@@ -110,13 +110,13 @@ class Fig2(Experiment):
         stats = {
             figures.look(cc).label: means(lost[lost["cc"] == cc], "interval_s", "value")
             .reset_index()
-            .assign(place=lambda of: -of["interval_s"])
+            .assign(place=lambda frame: -frame["interval_s"])
             for cc in self.variants
         }
         with figures.single(5.2, 3.0) as (figure, ax):
             figures.bars(ax, stats, "place", [f"{interval:g}" for interval in order])
-            said = [STATED.get(interval) for interval in order]
-            for number, bound in enumerate(said):
+            stated = [STATED.get(interval) for interval in order]
+            for number, bound in enumerate(stated):
                 if bound is not None:
                     label = "paper: more than" if number == 0 else None
                     ax.plot([number - 0.4, number + 0.4], [bound, bound], color=figures.REFERENCE, label=label)

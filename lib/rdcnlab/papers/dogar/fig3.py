@@ -15,7 +15,7 @@ from rdcnlab.runs.frame import Runs
 class Fig3(Retransmissions):
     """Segments that are sent again between two consistent updates, with the large buffer."""
 
-    said: ClassVar[dict[str, tuple[float, ...]]] = {
+    stated_numbers: ClassVar[dict[str, tuple[float, ...]]] = {
         "cubic": (380, 580, 800),
         "bbr": (100, 200, 280),
         "dctcp": (180, 400, 600),

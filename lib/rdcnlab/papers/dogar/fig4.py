@@ -16,7 +16,7 @@ class Fig4(Retransmissions):
     """Segments that are sent again between two consistent updates, with the small buffer."""
 
     settings: ClassVar[tuple[Setting, ...]] = (Setting(SMALL), Setting(LARGE))
-    said: ClassVar[dict[str, tuple[float, ...]]] = {
+    stated_numbers: ClassVar[dict[str, tuple[float, ...]]] = {
         "cubic": (180, 350, 550),
         "bbr": (130, 300, 500),
         "dctcp": (200, 350, 550),

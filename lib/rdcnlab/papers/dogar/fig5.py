@@ -14,7 +14,7 @@ from rdcnlab.runs.frame import Runs
 class Fig5(Throughput):
     """Throughput of flows between consistent updates, with the large buffer."""
 
-    said: ClassVar[dict[str, tuple[float, ...]]] = {
+    stated_numbers: ClassVar[dict[str, tuple[float, ...]]] = {
         "cubic": (3.5, 4.8, 6),
         "bbr": (3.3, 4.5, 5),
         "dctcp": (2.8, 4.7, 5),

@@ -16,14 +16,14 @@ class Fig6(Throughput):
     """Throughput of flows between consistent updates, with the small buffer."""
 
     settings: ClassVar[tuple[Setting, ...]] = (Setting(SMALL),)
-    said: ClassVar[dict[str, tuple[float, ...]]] = {
+    stated_numbers: ClassVar[dict[str, tuple[float, ...]]] = {
         "cubic": (3.3, 4.8, 5.2),
         "bbr": (3.3, 4.8, 5.2),
         "dctcp": (3.3, 4.8, 6),
     }
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure how far apart the variants are, and DCTCP's fastest flow."""
+        """Measure the range of the variants, and the lead of DCTCP's fastest flow."""
         points = self.at(runs)
         last = points[points["share"] == 1]
         edge = {

@@ -14,7 +14,7 @@ from rdcnlab.runs.frame import Runs
 class Fig7(Windows):
     """Windows of flows under consistent updates, with the large buffer."""
 
-    said: ClassVar[dict[str, tuple[float, ...]]] = {
+    stated_numbers: ClassVar[dict[str, tuple[float, ...]]] = {
         "cubic": (400, 750, 820),
         "bbr": (150, 280, 350),
         "dctcp": (220, 450, 650),

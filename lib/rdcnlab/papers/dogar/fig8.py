@@ -16,7 +16,7 @@ class Fig8(Windows):
     """Windows of flows under consistent updates, with the small buffer."""
 
     settings: ClassVar[tuple[Setting, ...]] = (Setting(SMALL), Setting(LARGE))
-    said: ClassVar[dict[str, tuple[float, ...]]] = {
+    stated_numbers: ClassVar[dict[str, tuple[float, ...]]] = {
         "cubic": (230, 450, 700),
         "bbr": (140, 280, 330),
         "dctcp": (200, 430, 550),
@@ -25,7 +25,7 @@ class Fig8(Windows):
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Compare the variants, and the effect of the buffer on each."""
         small = self.at(runs)
-        samples = [self.samples(self.of(runs, setting)) for setting in self.settings]
+        samples = [self.samples(self.runs_of(runs, setting)) for setting in self.settings]
         change = updates.change_of_means(*samples)
         least = {
             name: value for other in ("dctcp", "cubic") for name, value in updates.order(change, ("bbr", other)).items()

@@ -17,7 +17,7 @@ class Fig9(Drops):
     """Packets that are lost under consistent updates, with the small buffer."""
 
     settings: ClassVar[tuple[Setting, ...]] = (Setting(SMALL), Setting(LARGE))
-    said: ClassVar[dict[str, int]] = {"cubic": 7865, "bbr": 18336, "dctcp": 3693}
+    stated_numbers: ClassVar[dict[str, int]] = {"cubic": 7865, "bbr": 18336, "dctcp": 3693}
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Compare the variants, and count the losses in the large buffer."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Beyond the paper: how far the results depend on what the paper does not give."""
+"""Beyond the paper: how far the results depend on inputs that the paper does not give."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Change(NamedTuple):
     fields: tuple[tuple[str, Any], ...] = ()
 
 
-#: What is changed, one at a time. All have the large buffer, with which the paper has more figures.
+#: Changes, one at a time. All have the large buffer, with which the paper has more figures.
 CHANGES = {
     "default": Change(),
     "1 flow a group": Change(space.Inputs(per_group=1)),
@@ -70,18 +70,22 @@ class Inputs(Experiment):
     def changed_scenario(self, change: Change, cc: str, seed: int) -> Scenario:
         """Return the scenario of a change."""
         count = _COUNTS[self.profile] if self.updates is None else self.updates
-        of = change.inputs
-        mine = self.inputs
-        kept = {name: getattr(mine, name) for name in of._fields if getattr(of, name) == getattr(space.Inputs(), name)}
-        made = space.updates(
+        inputs = change.inputs
+        item_inputs = self.inputs
+        overrides = {
+            name: getattr(item_inputs, name)
+            for name in inputs._fields
+            if getattr(inputs, name) == getattr(space.Inputs(), name)
+        }
+        scenario = space.updates(
             cc,  # type: ignore[arg-type]
             seed=seed,
             count=count,
             setting=change.setting,
-            inputs=of._replace(**kept),
+            inputs=inputs._replace(**overrides),
             scale=self.times,
         )
-        return made.with_(**dict(change.fields)) if change.fields else made
+        return scenario.with_(**dict(change.fields)) if change.fields else scenario
 
     def points(self) -> list[Scenario]:
         """Return all changes, variants and seeds."""
@@ -92,48 +96,48 @@ class Inputs(Experiment):
             for seed in self.seeds_of
         ]
 
-    def found(self, runs: Runs) -> pd.DataFrame:
+    def quantities(self, runs: Runs) -> pd.DataFrame:
         """Return the mean of each quantity: ``change``, ``cc``, ``seed``, and the keys of `QUANTITIES`."""
         parts = []
         for name, change in CHANGES.items():
-            every = (self.changed_scenario(change, cc, seed) for cc in self.variants for seed in self.seeds_of)
-            of = self.only(runs, every)
+            scenarios = (self.changed_scenario(change, cc, seed) for cc in self.variants for seed in self.seeds_of)
+            change_runs = self.only(runs, scenarios)
             tables = {
-                "retransmissions": updates.retransmissions(of, self.width_ns, self.from_ns),
-                "throughput": updates.throughput(of, self.width_ns, self.from_ns),
-                "window": updates.windows(of, self.from_ns),
-                "drops": updates.drops(of, self.from_ns, 1, self.width_ns),
+                "retransmissions": updates.retransmissions(change_runs, self.width_ns, self.from_ns),
+                "throughput": updates.throughput(change_runs, self.width_ns, self.from_ns),
+                "window": updates.windows(change_runs, self.from_ns),
+                "drops": updates.drops(change_runs, self.from_ns, 1, self.width_ns),
             }
-            by = {kind: table.groupby(["cc", "seed"])["value"].mean() for kind, table in tables.items()}
-            parts.append(pd.DataFrame(by).reset_index().assign(change=name))
+            columns = {kind: table.groupby(["cc", "seed"])["value"].mean() for kind, table in tables.items()}
+            parts.append(pd.DataFrame(columns).reset_index().assign(change=name))
         return pd.concat(parts, ignore_index=True)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure in how many settings each order holds, and what decides the throughput."""
-        found = self.found(runs)
-        rate = found.pivot_table(index=["cc", "seed"], columns="change", values="throughput")
+        """Measure the share of settings in which each order holds, and the inputs that decide the throughput."""
+        quantities = self.quantities(runs)
+        rate = quantities.pivot_table(index=["cc", "seed"], columns="change", values="throughput")
         cost = (100 * (1 - rate["default"] / rate["groups swap at once"])).rename("value").reset_index()
-        same = (rate["switches 100 ms apart"] / rate["default"]).rename("value").reset_index()
+        ratio = (rate["switches 100 ms apart"] / rate["default"]).rename("value").reset_index()
         return {
-            "retransmissions-order": holds(found, "retransmissions", ("bbr", "dctcp", "cubic")),
-            "windows-order": holds(found, "window", ("bbr", "dctcp", "cubic")),
-            "drops-order": holds(found, "drops", ("bbr", "dctcp", "cubic")),
+            "retransmissions-order": holds(quantities, "retransmissions", ("bbr", "dctcp", "cubic")),
+            "windows-order": holds(quantities, "window", ("bbr", "dctcp", "cubic")),
+            "drops-order": holds(quantities, "drops", ("bbr", "dctcp", "cubic")),
             "change-decides": Measured.by_case(means(cost, "cc", "value")),
-            "switches-apart": Measured.by_case(means(same, "cc", "value")),
+            "switches-apart": Measured.by_case(means(ratio, "cc", "value")),
         }
 
     def plot(self, runs: Runs) -> Figure:
         """Draw each quantity by setting and variant."""
-        found, names = self.found(runs), list(CHANGES)
+        quantities, names = self.quantities(runs), list(CHANGES)
         with figures.style():
             figure, axes = figures.panels(1, len(QUANTITIES), width=2.1, height=3.6, sharex="col")
             for ax, (kind, label) in zip(axes[0], QUANTITIES.items(), strict=True):
                 for number, cc in enumerate(self.variants):
-                    mean = means(found[found["cc"] == cc], "change", kind).reindex(names)
-                    look, at = figures.look(cc), np.arange(len(names)) + (number - 1) * 0.2
+                    mean = means(quantities[quantities["cc"] == cc], "change", kind).reindex(names)
+                    look, y = figures.look(cc), np.arange(len(names)) + (number - 1) * 0.2
                     error = [mean["mean"] - mean["low"], mean["high"] - mean["mean"]]
                     ax.errorbar(
-                        mean["mean"], at, xerr=error, fmt=look.marker, color=look.color, markersize=4, label=look.label
+                        mean["mean"], y, xerr=error, fmt=look.marker, color=look.color, markersize=4, label=look.label
                     )
                 ax.set(xlabel=label, xscale="symlog" if kind in ("retransmissions", "drops") else "linear")
                 ax.set_xlim(left=0)
@@ -143,12 +147,12 @@ class Inputs(Experiment):
         return figure
 
 
-def holds(found: pd.DataFrame, quantity: str, rising: Sequence[str]) -> Measured:
+def holds(quantities: pd.DataFrame, quantity: str, rising: Sequence[str]) -> Measured:
     """Measure the share of settings in which variants have an order; the note names the others."""
-    by = found.pivot_table(index=["change", "seed"], columns="cc", values=quantity)
-    if not set(rising) <= set(by.columns):
+    table = quantities.pivot_table(index=["change", "seed"], columns="cc", values=quantity)
+    if not set(rising) <= set(table.columns):
         return Measured(note="not all variants ran")
-    right = (by[list(rising)].diff(axis=1).iloc[:, 1:] > 0).all(axis=1)
-    wrong = sorted(right.groupby("change").all().loc[lambda of: ~of].index)
+    is_ordered = (table[list(rising)].diff(axis=1).iloc[:, 1:] > 0).all(axis=1)
+    wrong = sorted(is_ordered.groupby("change").all().loc[lambda flags: ~flags].index)
     note = f"not with: {', '.join(wrong)}" if wrong else ""
-    return Measured.one(over_seeds(right.groupby("seed").mean()).within(0, 1), note)
+    return Measured.one(over_seeds(is_ordered.groupby("seed").mean()).within(0, 1), note)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Beyond the paper: how far figures 15 to 20 depend on what the paper does not give, and on NUFTCP's readings."""
+"""Beyond the paper: how far figures 15 to 20 depend on inputs that the paper lacks, and on NUFTCP's readings."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario
 
 #: The paper's own losses of DCTCP, by buffer.
-STATED = Fig15.said["dctcp"]
+STATED = Fig15.stated_numbers["dctcp"]
 #: The setting in which Sec. 4.1 and algorithm 2 are taken literally.
 LITERAL = "spine down, algorithm 2"
-#: What is changed, one at a time; and both readings that the losses depend on.
+#: Changes, one at a time; and both readings that the losses depend on.
 SETTINGS: dict[str, Inputs] = {
     "default": Inputs(),
     "spine down": Inputs(pattern="down"),
@@ -91,10 +91,10 @@ class Readings(Item):
             )
         )
 
-    def found(self, runs: Runs) -> pd.DataFrame:
+    def quantities(self, runs: Runs) -> pd.DataFrame:
         """Return one row for each setting, variant, buffer and seed, with the keys of `QUANTITIES`."""
         place = {run.scenario.hash: number for number, run in enumerate(runs)}
-        by = {name: count(runs).set_index("run")["value"] for name, (_, _, count) in QUANTITIES.items()}
+        series = {name: count(runs).set_index("run")["value"] for name, (_, _, count) in QUANTITIES.items()}
         rows = []
         for seed in sorted({run.scenario.seed for run in runs}):
             for setting in SETTINGS:
@@ -102,36 +102,39 @@ class Readings(Item):
                     for buffer in BUFFERS:
                         number = place[self.asked(self.at(setting, cc, buffer, seed)).hash]
                         row = {"setting": setting, "cc": cc, "buffer": buffer, "seed": seed}
-                        rows.append(row | {name: float(values[number]) for name, values in by.items()})
+                        rows.append(row | {name: float(values[number]) for name, values in series.items()})
         return pd.DataFrame(rows)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure what the literal reading of Sec. 4.1 and algorithm 2 gives, and what the prose gives there."""
-        found = self.found(runs)
+        """Measure losses and retransmissions by the literal reading, and losses by the prose."""
+        quantities = self.quantities(runs)
 
         def numbers(setting: str, cc: str, name: str) -> dict[Any, float]:
-            chosen = found[(found["setting"] == setting) & (found["cc"] == cc)]
+            chosen = quantities[(quantities["setting"] == setting) & (quantities["cc"] == cc)]
             return dict(estimates(means(chosen, "buffer", name)))
 
-        lost, again = ({cc: numbers(LITERAL, cc, name) for cc in PAIR} for name in ("lost", "again"))
+        lost, retransmissions = ({cc: numbers(LITERAL, cc, name) for cc in PAIR} for name in ("lost", "again"))
         return {
             "literal-none": Measured.by_case(lost["nuftcp"]),
-            "literal-dctcp": Measured({buffer: lost["dctcp"][buffer] / of for buffer, of in STATED.items()}),
+            "literal-dctcp": Measured({buffer: lost["dctcp"][buffer] / stated for buffer, stated in STATED.items()}),
             "literal-again": Measured(
-                {buffer: 100 * (again["nuftcp"][buffer] / again["dctcp"][buffer]) for buffer in BUFFERS}
+                {
+                    buffer: 100 * (retransmissions["nuftcp"][buffer] / retransmissions["dctcp"][buffer])
+                    for buffer in BUFFERS
+                }
             ),
             "prose-loses": Measured.by_case(numbers("spine down", "nuftcp", "lost")),
         }
 
     def plot(self, runs: Runs) -> Figure:
         """Draw each quantity by setting, variant and buffer."""
-        found, names = self.found(runs), list(SETTINGS)
+        quantities, names = self.quantities(runs), list(SETTINGS)
         with figures.style():
             figure, axes = figures.panels(1, len(QUANTITIES), width=2.0, height=3.6, sharex="col")
             for ax, (name, (label, wide, _)) in zip(axes[0], QUANTITIES.items(), strict=True):
                 for number, (cc, buffer) in enumerate((cc, buffer) for cc in PAIR for buffer in BUFFERS):
-                    of = found[(found["cc"] == cc) & (found["buffer"] == buffer)]
-                    mean, look = means(of, "setting", name).reindex(names), figures.look(cc)
+                    rows = quantities[(quantities["cc"] == cc) & (quantities["buffer"] == buffer)]
+                    mean, look = means(rows, "setting", name).reindex(names), figures.look(cc)
                     ax.errorbar(
                         mean["mean"],
                         np.arange(len(names)) + (number - 1.5) * 0.18,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What figures 15 to 20 share: DCTCP and NUFTCP under inconsistent updates in the Clos network, with two buffers."""
+"""Common parts of figures 15 to 20: DCTCP and NUFTCP under inconsistent updates in the Clos network, two buffers."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class Simulated(Item):
     per_group : int
         Number of flows of each group.
     pattern : {'swap', 'down', 'alternate'}
-        What an update does; see `rdcnlab.papers.dogar.clos.Inputs`.
+        Effect of an update; see `rdcnlab.papers.dogar.clos.Inputs`.
     mark_kB : float
         Marking threshold in kB.
     late_us : int
-        Most by which a leaf applies an update late, in us.
+        Largest delay with which a leaf applies an update, in us.
     hold_us : int
         T of NUFTCP's receiver in us.
     hold_sack : bool
@@ -98,7 +98,7 @@ class Simulated(Item):
             for seed in range(self.count)
         ]
 
-    def of(self, runs: Runs, buffer: str) -> Runs:
+    def runs_of(self, runs: Runs, buffer: str) -> Runs:
         """Return the runs with a buffer."""
         size = 1000 * BUFFERS[buffer]
         return runs.select(lambda scenario: scenario.network.links[0].buffer == size)
@@ -110,8 +110,8 @@ class Counts(Simulated):
     reads: ClassVar[tuple[str, ...]] = ("events",)
     #: Label of the axis.
     label: ClassVar[str]
-    #: What the text says, by variant and buffer.
-    said: ClassVar[dict[str, dict[str, int]]]
+    #: Numbers of the text, by variant and buffer.
+    stated_numbers: ClassVar[dict[str, dict[str, int]]]
 
     @abc.abstractmethod
     def counts(self, runs: Runs) -> pd.DataFrame:
@@ -119,24 +119,24 @@ class Counts(Simulated):
 
     def by_buffer(self, runs: Runs) -> dict[str, pd.DataFrame]:
         """Return the means by variant, for each buffer."""
-        return {buffer: means(self.counts(self.of(runs, buffer)), "cc", "value") for buffer in self.buffers}
+        return {buffer: means(self.counts(self.runs_of(runs, buffer)), "cc", "value") for buffer in self.buffers}
 
     def ratios(self, runs: Runs, cc: str) -> Measured:
         """Measure the ratio of each stated number of a variant: measured over stated, by buffer."""
-        found = {buffer: Measured.by_case(stats).cases for buffer, stats in self.by_buffer(runs).items()}
-        return Measured({buffer: found[buffer][cc] / self.said[cc][buffer] for buffer in found})
+        measured = {buffer: Measured.by_case(stats).cases for buffer, stats in self.by_buffer(runs).items()}
+        return Measured({buffer: measured[buffer][cc] / self.stated_numbers[cc][buffer] for buffer in measured})
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the numbers as bars, beside those of the paper."""
-        found = self.by_buffer(runs)
+        by_buffer = self.by_buffer(runs)
         pairs = [(cc, buffer) for cc in self.variants for buffer in self.buffers]
-        ours = pd.concat([found[buffer].loc[[cc]] for cc, buffer in pairs]).reset_index()
-        ours = ours.assign(place=range(len(ours)))
-        numbers = [float(self.said[cc][buffer]) for cc, buffer in pairs]
-        paper = ours.assign(mean=numbers, low=numbers, high=numbers)
+        measured = pd.concat([by_buffer[buffer].loc[[cc]] for cc, buffer in pairs]).reset_index()
+        measured = measured.assign(place=range(len(measured)))
+        numbers = [float(self.stated_numbers[cc][buffer]) for cc, buffer in pairs]
+        paper = measured.assign(mean=numbers, low=numbers, high=numbers)
         with figures.single(4.6, 3.0) as (figure, ax):
             ticks = [f"{figures.look(cc).label},\n{buffer}" for cc, buffer in pairs]
-            figures.bars(ax, {"measured": ours, "paper": paper}, "place", ticks)
+            figures.bars(ax, {"measured": measured, "paper": paper}, "place", ticks)
             ax.set(ylabel=f"{self.label} in {self.number} updates", yscale="symlog", ylim=(0, None))
         return figure
 
@@ -150,7 +150,7 @@ class Curve(Simulated):
 
     def described(self, runs: Runs, buffer: str) -> pd.DataFrame:
         """Describe the throughput with a buffer from the first update on; see `evenness.evenness`."""
-        return evenness.evenness(self.of(runs, buffer), clos.EVERY_NS)
+        return evenness.evenness(self.runs_of(runs, buffer), clos.EVERY_NS)
 
     def stats(self, runs: Runs, value: str, buffer: str | None = None) -> pd.DataFrame:
         """Return the mean of a quantity by variant, with the buffer that is drawn by default."""
@@ -158,13 +158,13 @@ class Curve(Simulated):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the rate of each flow in the first run, with the updates and the rate of a full line."""
-        chosen = self.of(runs, self.buffers[0])
+        chosen = self.runs_of(runs, self.buffers[0])
         number = next(place for place, run in enumerate(chosen) if run.scenario.flows[0].cc == self.drawn)
-        of, scenario = evenness.curves(chosen, number), chosen[number].scenario
+        curves, scenario = evenness.curves(chosen, number), chosen[number].scenario
         with figures.single(6.4, 2.8) as (figure, ax):
-            for place, (name, rate) in enumerate(zip(of.flows, of.gbps, strict=True)):
+            for place, (name, rate) in enumerate(zip(curves.flows, curves.gbps, strict=True)):
                 color = figures.look("main" if place < self.per_group else "migrated").color
-                ax.plot(of.t_ms, rate, color=color, linewidth=0.9, label=name if self.per_group == 1 else None)
+                ax.plot(curves.t_ms, rate, color=color, linewidth=0.9, label=name if self.per_group == 1 else None)
             for update in range(1, self.number + 1):
                 ax.axvline(update * clos.EVERY_NS / NS_PER_MS, color=figures.REFERENCE, linewidth=0.5, alpha=0.5)
             figures.reference(ax, evenness.line_gbps(scenario), "a full line")

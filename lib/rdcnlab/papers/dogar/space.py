@@ -37,7 +37,7 @@ _STEP_NS = 1000
 
 
 class Inputs(NamedTuple):
-    """What figures 2 to 13 depend on and the paper does not give; docs/decisions/dogar.md has the reasons.
+    """Inputs of figures 2 to 13 that the paper does not give; docs/decisions/dogar.md has the reasons.
 
     Parameters
     ----------
@@ -53,8 +53,8 @@ class Inputs(NamedTuple):
     red_probability : int
         Drop probability at the upper threshold, in %. Not given.
     dark_ms : int
-        How long no rule matches while the route of a group changes, so that its packets are lost. 0: routes change
-        seamlessly, as Sec. 2.2 asks of consistent updates.
+        Time for which no rule matches while the route of a group changes, so that its packets are lost. 0: routes
+        change seamlessly, as Sec. 2.2 asks of consistent updates.
     mark_percent : int
         Queue length from which ECN-capable packets are marked, in % of the buffer. Not given: where RED would begin to
         drop others.
@@ -70,7 +70,7 @@ class Inputs(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """What the paper varies: the buffer in kB, and whether updates are inconsistent, and in which part.
+    """Settings that the paper varies: the buffer in kB, and whether updates are inconsistent, and in which part.
 
     `apart` is ``no``, ``switches`` (the right switch applies each update later) or ``groups`` (the route of f_m changes
     later).
@@ -97,7 +97,7 @@ def network(buffer_kB: int, inputs: Inputs, *, late_ns: int = 0) -> dict[str, An
 
 
 def instants(seed: int, count: int, interval_ns: int, longest_ns: int, settle_ns: int) -> tuple[list[int], list[int]]:
-    """Return when the routes of f_n and f_m change, in ns: an update every interval, which f_n's route begins.
+    """Return the instants in ns at which the routes of f_n and f_m change; each update begins with f_n's route.
 
     Parameters
     ----------
@@ -114,8 +114,8 @@ def instants(seed: int, count: int, interval_ns: int, longest_ns: int, settle_ns
     """
     begins = [settle_ns + number * interval_ns for number in range(count)]
     steps = min(longest_ns, interval_ns) // _STEP_NS
-    takes = [_STEP_NS * draw(seed, f"change {number}", steps - 1) if steps else 0 for number in range(count)]
-    return begins, [begin + take for begin, take in zip(begins, takes, strict=True)]
+    durations = [_STEP_NS * draw(seed, f"change {number}", steps - 1) if steps else 0 for number in range(count)]
+    return begins, [begin + take for begin, take in zip(begins, durations, strict=True)]
 
 
 def updates(
@@ -142,11 +142,11 @@ def updates(
     count : int
         Number of updates; without updates, number of seconds.
     setting : Setting
-        Size of the buffer, and what is inconsistent.
+        Size of the buffer, and the inconsistent part of updates.
     inputs : Inputs
-        What the paper does not give.
+        Inputs that the paper does not give.
     scale : float
-        Factor on all times of updates; below 1 for a first look.
+        Factor on all times of updates; below 1 for shorter runs.
     bin_ms : int
         Width of the bins in which bytes are counted and windows are recorded.
     """
@@ -165,16 +165,16 @@ def _updates(
     bin_ms: int,
 ) -> Scenario:
     interval = round((interval_s or 1.0) * scale * NS_PER_S)
-    settle, apart = round(SETTLE_NS * scale), round(INCONSISTENT_MS * scale * NS_PER_MS)
+    settle, offset = round(SETTLE_NS * scale), round(INCONSISTENT_MS * scale * NS_PER_MS)
     paths: dict[str, Any] = {group: first for group, (first, _) in GROUPS.items()}
     if interval_s is not None:
         longest = round(inputs.change_ms * scale * NS_PER_MS)
         changes = dict(zip(GROUPS, instants(seed, count, interval, longest, settle), strict=True))
         if setting.apart == "groups":
-            changes["fm"] = [at + apart for at in changes["fm"]]
-        dark, last = round(inputs.dark_ms * scale * NS_PER_MS), interval + longest + apart
-        paths = {group: _slots(GROUPS[group], of, last, dark) for group, of in changes.items()}
-    late = apart if setting.apart == "switches" else 0
+            changes["fm"] = [instant + offset for instant in changes["fm"]]
+        dark, last = round(inputs.dark_ms * scale * NS_PER_MS), interval + longest + offset
+        paths = {group: _slots(GROUPS[group], group_instants, last, dark) for group, group_instants in changes.items()}
+    late = offset if setting.apart == "switches" else 0
     return _scenario(cc, paths, network(setting.buffer_kB, inputs, late_ns=late), inputs.per_group).with_(
         seed=seed,
         limit=settle + count * interval,
@@ -204,7 +204,7 @@ def failure(
     count : int
         Number of failures.
     notice_ms : int
-        How long packets are lost until the route has changed. The paper does not say; 0 shows the congestion alone.
+        Time for which packets are lost until the route has changed. Not given; 0 shows the congestion alone.
     buffer_kB : int
         Size of the buffer in kB.
     """
@@ -232,17 +232,17 @@ def meetings(rtt_us: int, window: float, inputs: Inputs, *, buffer_kB: int = LAR
     buffer_kB : int
         Size of the buffer in kB.
     """
-    every, settle, count = 20 * NS_PER_MS, 100 * NS_PER_MS, 4
-    of = network(buffer_kB, inputs)
-    begins = [settle + number * every for number in range(count)]
-    changes = {"fn": begins, "fm": [begin + every // 2 for begin in begins]}
-    paths = {group: _slots(GROUPS[group], at, every) for group, at in changes.items()}
-    rate, wire = of["links"][0]["rate"], of["mtu"] + of["overhead"]
-    payload = round(window * rate * rtt_us / 8e6 * (of["mtu"] - TCP_HEADERS) / wire)
+    period_ns, settle, count = 20 * NS_PER_MS, 100 * NS_PER_MS, 4
+    net = network(buffer_kB, inputs)
+    begins = [settle + number * period_ns for number in range(count)]
+    changes = {"fn": begins, "fm": [begin + period_ns // 2 for begin in begins]}
+    paths = {group: _slots(GROUPS[group], starts, period_ns) for group, starts in changes.items()}
+    rate, wire = net["links"][0]["rate"], net["mtu"] + net["overhead"]
+    payload = round(window * rate * rtt_us / 8e6 * (net["mtu"] - TCP_HEADERS) / wire)
     # the window is half of the receive buffer; nothing else limits it
     limited = {"transport.half_rcvbuf": 1, "transport.rmem": [4096, min(87_380, 2 * payload), 2 * payload]}
-    return _scenario("cubic", paths, of, inputs.per_group).with_(
-        limit=settle + count * every,
+    return _scenario("cubic", paths, net, inputs.per_group).with_(
+        limit=settle + count * period_ns,
         **{"probes.count": [], "probes.bin": "1 ms", "jitter.start": "1 ms", **limited},
     )
 
@@ -253,14 +253,14 @@ def _slots(links: tuple[str, str], changes: list[int], last_ns: int, dark_ns: in
     A dark slot leaves at least one step of the slot that follows it.
     """
     slots: list[list[Any]] = [[changes[0], links[0]]]
-    for number, (change, after) in enumerate(pairwise([*changes, changes[-1] + last_ns]), 1):
-        dark = min(dark_ns, after - change - _STEP_NS)
+    for number, (change, following) in enumerate(pairwise([*changes, changes[-1] + last_ns]), 1):
+        dark = min(dark_ns, following - change - _STEP_NS)
         slots += [[dark, DARK]] if dark >= _STEP_NS else []
-        slots.append([after - change - max(dark, 0), links[number % 2]])
+        slots.append([following - change - max(dark, 0), links[number % 2]])
     return slots
 
 
-def _scenario(cc: str, paths: dict[str, Any], of: dict[str, Any], per_group: int) -> Scenario:
+def _scenario(cc: str, paths: dict[str, Any], net: dict[str, Any], per_group: int) -> Scenario:
     ends = {group: {"src": f"s{n}", "dst": f"r{n}", "back": "same"} for n, group in enumerate(GROUPS, 1)}
     flows = [
         {"name": f"{group}-{number}", "size": ENDLESS, "cc": cc, "path": paths[group], **ends[group]}
@@ -268,4 +268,4 @@ def _scenario(cc: str, paths: dict[str, Any], of: dict[str, Any], per_group: int
         for number in range(1, per_group + 1)
     ]
     probes = {"tcp": "bin", "bin": "10 ms", "count": [link for link, _ in GROUPS.values()]}
-    return Scenario.from_dict({"network": of, "flows": flows, "probes": probes})
+    return Scenario.from_dict({"network": net, "flows": flows, "probes": probes})

@@ -32,7 +32,7 @@ MANY = 8
 _LENGTHS, _COUNTS = {"quick": 0.3, "paper": 2.0}, {"quick": 4, "paper": clos.UPDATES}
 #: Length of a run in the quick profile with ns-3, where a packet takes ten times as long.
 _NS3_QUICK_S = 0.1
-#: Rates are looked at in bins of so many ms: longer than a round trip with a full buffer, which is 1.3 ms.
+#: Width in ms of the bins of rates: longer than a round trip with a full buffer, which is 1.3 ms.
 _BIN_MS = 10
 #: Panels: quantity, label of the axis, and whether that is logarithmic.
 PANELS = {
@@ -53,7 +53,7 @@ class Tab3(Item):
     Parameters
     ----------
     length_s : float or None
-        Length of a run without updates; its first half is not looked at. None: 2 s in the paper profile.
+        Length of a run without updates; its first half is left out. None: 2 s in the paper profile.
     updates : int or None
         Number of inconsistent updates in a run with updates; None: 15 in the paper profile.
     mark_kB : float
@@ -100,10 +100,10 @@ class Tab3(Item):
     def points(self) -> list[Scenario]:
         """Return all conditions, variants and seeds."""
         return [
-            each
+            scenario
             for seed in range(self.count)
             for cc in VARIANTS
-            for each in (
+            for scenario in (
                 self.still(cc, seed),
                 *((self.still(cc, seed, marks=False),) if cc in _MARKED else ()),
                 self.still(cc, seed, per_group=MANY),
@@ -112,79 +112,79 @@ class Tab3(Item):
             )
         ]
 
-    def found(self, runs: Runs) -> pd.DataFrame:
+    def quantities(self, runs: Runs) -> pd.DataFrame:
         """Return one row for each variant and seed: ``cc``, ``seed`` and the keys of `PANELS`."""
         half = self.length_ns // 2
         place = {run.scenario.hash: number for number, run in enumerate(runs)}
         lost = updates.lost(runs, half).set_index("run")["value"]
-        again = updates.sent_again(runs, clos.EVERY_NS).set_index("run")["value"]
-        later, updated = (_described(runs, from_ns) for from_ns in (half, clos.EVERY_NS))
+        retransmissions = updates.sent_again(runs, clos.EVERY_NS).set_index("run")["value"]
+        second_half, updated = (_described(runs, from_ns) for from_ns in (half, clos.EVERY_NS))
         queue = updates.mean_queue(runs, MEETINGS[0], half).set_index("run")["value"]
         rows = []
         for cc in VARIANTS:
             for seed in sorted({run.scenario.seed for run in runs}):
 
-                def at(scenario: Scenario) -> int:
+                def number_of(scenario: Scenario) -> int:
                     return place[self.asked(scenario).hash]
 
-                still, many = at(self.still(cc, seed)), at(self.still(cc, seed, per_group=MANY))
-                unmarked = at(self.still(cc, seed, marks=False)) if cc in _MARKED else still
-                moved, apart = at(self.moved(cc, seed)), at(self.apart(cc, seed))
+                static, many_flows = number_of(self.still(cc, seed)), number_of(self.still(cc, seed, per_group=MANY))
+                unmarked = number_of(self.still(cc, seed, marks=False)) if cc in _MARKED else static
+                moved, separate = number_of(self.moved(cc, seed)), number_of(self.apart(cc, seed))
                 rows.append(
                     {
                         "cc": cc,
                         "seed": seed,
-                        "queue": 100 * queue[still] / (1000 * LARGE),
-                        "drops": lost[still],
+                        "queue": 100 * queue[static] / (1000 * LARGE),
+                        "drops": lost[static],
                         "unmarked": lost[unmarked],
-                        "filled": 100 * later["gbps"][still] / evenness.line_gbps(runs[still].scenario),
-                        "variation": 100 * later["variation"][still],
-                        "scaled": _percent(later["gbps"][many], later["gbps"][still]),
-                        "cost": 100 - _percent(updated["gbps"][moved], updated["gbps"][apart]),
-                        "again": again[moved],
+                        "filled": 100 * second_half["gbps"][static] / evenness.line_gbps(runs[static].scenario),
+                        "variation": 100 * second_half["variation"][static],
+                        "scaled": _percent(second_half["gbps"][many_flows], second_half["gbps"][static]),
+                        "cost": 100 - _percent(updated["gbps"][moved], updated["gbps"][separate]),
+                        "again": retransmissions[moved],
                     }
                 )
         return pd.DataFrame(rows)
 
-    def stats(self, found: pd.DataFrame, value: str, variants: Iterable[str] = VARIANTS) -> pd.DataFrame:
+    def stats(self, quantities: pd.DataFrame, value: str, variants: Iterable[str] = VARIANTS) -> pd.DataFrame:
         """Return the means of a quantity by variant."""
-        return means(found, "cc", value).loc[list(variants)]
+        return means(quantities, "cc", value).loc[list(variants)]
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure the rows of the table."""
-        found = self.found(runs)
-        one = {cc: self.stats(found, "drops", [cc]) for cc in VARIANTS}
+        quantities = self.quantities(runs)
+        drops = {cc: self.stats(quantities, "drops", [cc]) for cc in VARIANTS}
         others = [cc for cc in VARIANTS if cc != "cubic"]
-        cost, again = self.stats(found, "cost"), self.stats(found, "again")
-        variation = {cc: self.stats(found, "variation", [cc]) for cc in VARIANTS}
+        cost, retransmissions = self.stats(quantities, "cost"), self.stats(quantities, "again")
+        variation = {cc: self.stats(quantities, "variation", [cc]) for cc in VARIANTS}
         return {
-            "reactive": Measured.by_case(one["cubic"]),
-            "proactive": Measured.by_case(self.stats(found, "drops", others)),
-            "by-marks": Measured.by_case(self.stats(found, "unmarked", ["dctcp"])),
-            "by-feedback": Measured.by_case(self.stats(found, "unmarked", ["nuftcp"])),
-            "fills": Measured.by_case(self.stats(found, "filled")),
+            "reactive": Measured.by_case(drops["cubic"]),
+            "proactive": Measured.by_case(self.stats(quantities, "drops", others)),
+            "by-marks": Measured.by_case(self.stats(quantities, "unmarked", ["dctcp"])),
+            "by-feedback": Measured.by_case(self.stats(quantities, "unmarked", ["nuftcp"])),
+            "fills": Measured.by_case(self.stats(quantities, "filled")),
             "oscillates": Measured({f"over {cc}": difference(variation["cubic"], variation[cc]) for cc in others}),
-            "bloat": Measured.by_case(self.stats(found, "queue", ["cubic"])),
-            "no-bloat": Measured.by_case(self.stats(found, "queue", others)),
-            "scales": Measured.by_case(self.stats(found, "scaled")),
+            "bloat": Measured.by_case(self.stats(quantities, "queue", ["cubic"])),
+            "no-bloat": Measured.by_case(self.stats(quantities, "queue", others)),
+            "scales": Measured.by_case(self.stats(quantities, "scaled")),
             "aware": Measured(_pairs(cost)),
-            "aware-again": Measured(_pairs(again)),
+            "aware-again": Measured(_pairs(retransmissions)),
         }
 
     def table(self, runs: Runs) -> pd.DataFrame:
         """Return the means of all quantities, a column for each variant."""
-        mean = self.found(runs).drop(columns="seed").groupby("cc").mean().loc[list(VARIANTS)].T
+        mean = self.quantities(runs).drop(columns="seed").groupby("cc").mean().loc[list(VARIANTS)].T
         names = {name: label.replace("\n", " ") for name, (label, _) in PANELS.items()}
         return mean.rename(index=names).round(1)
 
     def plot(self, runs: Runs) -> Figure:
         """Draw each quantity by variant."""
-        found = self.found(runs)
+        quantities = self.quantities(runs)
         with figures.style():
             figure = figures.Drawing(figsize=(10.4, 4.4), layout="constrained")
             axes = figure.subplots(2, 4).ravel()
             for ax, (name, (label, wide)) in zip(axes, PANELS.items(), strict=True):
-                mean = self.stats(found, name)
+                mean = self.stats(quantities, name)
                 error = np.array([mean["mean"] - mean["low"], mean["high"] - mean["mean"]])
                 colors = [figures.look(cc).color for cc in VARIANTS]
                 ax.bar(range(len(mean)), mean["mean"], color=colors, yerr=error, error_kw={"linewidth": 0.8})
@@ -203,9 +203,9 @@ def _counted(scenario: Scenario) -> Scenario:
 
 
 def _pairs(stats: pd.DataFrame) -> dict[str, float]:
-    """Return by how much updates hit each variant more than the one that is more aware of them (Table 3)."""
+    """Return the cost of updates for each variant, minus that for the variant that is more aware of them (Table 3)."""
     pairs = (("dctcp", "nuftcp"), ("cubic", "dctcp"), ("bbr", "dctcp"))
-    return {f"{more} over {less}": difference(stats.loc[[more]], stats.loc[[less]]) for more, less in pairs}
+    return {f"{higher} over {lower}": difference(stats.loc[[higher]], stats.loc[[lower]]) for higher, lower in pairs}
 
 
 def _percent(part: float, whole_of_it: float) -> float:

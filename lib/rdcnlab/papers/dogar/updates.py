@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What figures 2 to 13 share: flows of three variants under updates, and the distribution of a quantity."""
+"""Common parts of figures 2 to 13: flows of three variants under updates, and the distribution of a quantity."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Experiment(Item):
     change_ms : float
         Longest duration of a route change; 0: both groups swap at one instant.
     dark_ms : int
-        How long no rule matches while the route of a group changes; see `rdcnlab.papers.dogar.space.Inputs`.
+        Time for which no rule matches while the route of a group changes; see `rdcnlab.papers.dogar.space.Inputs`.
     red_percent : tuple of int
         Thresholds of RED in % of the buffer.
     mark_percent : int
@@ -62,7 +62,7 @@ class Experiment(Item):
         "events": Part(("t_ns", "event", "link", "flow"), tick=1_000_000),
         "throughput": Part(("bin", "where", "flow", "bytes"), "links"),
     }
-    #: What the figure draws first, and what its claims compare it with.
+    #: Settings: the figure draws the first, and its claims compare it with the others.
     settings: ClassVar[tuple[Setting, ...]] = (Setting(),)
 
     variants: Variants = ("cubic", "bbr", "dctcp")
@@ -99,7 +99,7 @@ class Experiment(Item):
 
     @property
     def from_ns(self) -> int:
-        """Instant from which flows are looked at: that of the first update."""
+        """Instant from which flows are observed: that of the first update."""
         return round(space.SETTLE_NS * self.times)
 
     def scenario(self, cc: str, setting: Setting, seed: int) -> Scenario:
@@ -109,21 +109,26 @@ class Experiment(Item):
 
     def points(self) -> list[Scenario]:
         """Return all settings, variants and seeds."""
-        return [self.scenario(cc, of, seed) for of in self.settings for cc in self.variants for seed in self.seeds_of]
+        return [
+            self.scenario(cc, setting, seed)
+            for setting in self.settings
+            for cc in self.variants
+            for seed in self.seeds_of
+        ]
 
     @property
     def seeds_of(self) -> range:
         """The seeds."""
         return range(self.count)
 
-    def of(self, runs: Runs, setting: Setting) -> Runs:
+    def runs_of(self, runs: Runs, setting: Setting) -> Runs:
         """Return the runs of a setting."""
         return self.only(runs, (self.scenario(cc, setting, seed) for cc in self.variants for seed in self.seeds_of))
 
     def only(self, runs: Runs, scenarios: Iterable[Scenario]) -> Runs:
         """Return the runs of some scenarios, which are given without the changes of the column and of the item."""
-        asked = {self.asked(each).hash for each in scenarios}
-        return runs.select(lambda scenario: scenario.hash in asked)
+        hashes = {self.asked(scenario).hash for scenario in scenarios}
+        return runs.select(lambda scenario: scenario.hash in hashes)
 
 
 class Distribution(Experiment):
@@ -132,8 +137,8 @@ class Distribution(Experiment):
     #: Label of the axis, with the unit, and its scale.
     label: ClassVar[str]
     xscale: ClassVar[str] = "linear"
-    #: What the text says, by variant, at `SHARES`.
-    said: ClassVar[dict[str, tuple[float, ...]]] = {}
+    #: Numbers of the text, by variant, at `SHARES`.
+    stated_numbers: ClassVar[dict[str, tuple[float, ...]]] = {}
 
     @abc.abstractmethod
     def samples(self, runs: Runs) -> pd.DataFrame:
@@ -141,25 +146,25 @@ class Distribution(Experiment):
 
     def at(self, runs: Runs, setting: Setting | None = None, shares: tuple[float, ...] = SHARES) -> pd.DataFrame:
         """Return points of the distributions in a setting, by default the one that is drawn."""
-        return updates.quantiles(self.samples(self.of(runs, setting or self.settings[0])), shares)
+        return updates.quantiles(self.samples(self.runs_of(runs, setting or self.settings[0])), shares)
 
     def ratios(self, runs: Runs) -> Measured:
         """Measure the ratio of each stated number: measured over stated, by variant and share."""
         points = self.at(runs)
         cases: dict[str, float] = {}
-        for cc, numbers in self.said.items():
-            found = estimates(means(points[points["cc"] == cc], "share", "value"))
+        for cc, numbers in self.stated_numbers.items():
+            values = estimates(means(points[points["cc"] == cc], "share", "value"))
             paper = dict(zip(SHARES, numbers, strict=True))
-            cases |= {f"{cc} at {share:.0%}": value / paper[share] for share, value in found.items()}
+            cases |= {f"{cc} at {share:.0%}": value / paper[share] for share, value in values.items()}
         return Measured(cases)
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the distributions over all seeds, with the points that the text names."""
-        samples = self.samples(self.of(runs, self.settings[0]))
+        samples = self.samples(self.runs_of(runs, self.settings[0]))
         with figures.single(5.2, 3.2, columns=3) as (figure, ax):
             for cc in self.variants:
                 figures.distribution(ax, samples.loc[samples["cc"] == cc, "value"], cc)
-            for name, numbers in self.said.items():
+            for name, numbers in self.stated_numbers.items():
                 figures.stated(ax, name, list(zip(numbers, SHARES, strict=True)))
             ax.set(xlabel=self.label, ylabel="share", xscale=self.xscale, ylim=(0, 1.02))
             ax.set_xlim(left=0)
@@ -205,23 +210,23 @@ class Drops(Experiment):
     """Packets that queues lose, by variant."""
 
     reads: ClassVar[tuple[str, ...]] = ("events",)
-    #: What the text says, by variant.
-    said: ClassVar[dict[str, int]] = {}
+    #: Numbers of the text, by variant.
+    stated_numbers: ClassVar[dict[str, int]] = {}
 
     def lost(self, runs: Runs, setting: Setting | None = None) -> pd.DataFrame:
         """Return the losses of each run in a setting, scaled to the number of updates of the paper."""
-        of = self.of(runs, setting or self.settings[0])
-        return updates.drops(of, self.from_ns, STATED_UPDATES, self.width_ns)
+        setting_runs = self.runs_of(runs, setting or self.settings[0])
+        return updates.drops(setting_runs, self.from_ns, STATED_UPDATES, self.width_ns)
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the losses as bars, beside those of the paper."""
         mean = means(self.lost(runs), "cc", "value").reindex(list(self.variants)).reset_index()
-        drawn = mean.assign(place=range(len(mean)))
-        numbers = [float(self.said.get(cc, float("nan"))) for cc in self.variants]
-        paper = drawn.assign(mean=numbers, low=numbers, high=numbers)
+        measured = mean.assign(place=range(len(mean)))
+        numbers = [float(self.stated_numbers.get(cc, float("nan"))) for cc in self.variants]
+        paper = measured.assign(mean=numbers, low=numbers, high=numbers)
         with figures.single(4.2, 3.0) as (figure, ax):
             ticks = [figures.look(cc).label for cc in self.variants]
-            figures.bars(ax, {"measured": drawn, "paper": paper}, "place", ticks)
+            figures.bars(ax, {"measured": measured, "paper": paper}, "place", ticks)
             ax.set(ylabel=f"packets lost in {STATED_UPDATES} updates", yscale="symlog", ylim=(0, None))
         return figure
 
@@ -229,4 +234,4 @@ class Drops(Experiment):
         """Measure the ratio of each stated number: measured over stated, by variant."""
         mean = means(self.lost(runs), "cc", "value")
         numbers = Measured.by_case(mean).cases
-        return Measured({cc: numbers[cc] / paper for cc, paper in self.said.items() if cc in numbers})
+        return Measured({cc: numbers[cc] / paper for cc, paper in self.stated_numbers.items() if cc in numbers})

@@ -45,8 +45,10 @@ class Fairness(Throughput):
     def case(self, name: str) -> Scenario:
         """Return the scenario of a case. TDTCP flows are spread evenly, because neighbouring flows start similarly."""
         base = self.base("tdtcp")
-        ours = _spread(int(name))
-        return base.with_(**{f"flows.{flow.name}.tdtcp": False for n, flow in enumerate(base.flows) if n not in ours})
+        tdtcp_flows = _spread(int(name))
+        return base.with_(
+            **{f"flows.{flow.name}.tdtcp": False for n, flow in enumerate(base.flows) if n not in tdtcp_flows}
+        )
 
     def shares(self, runs: Runs) -> pd.DataFrame:
         """Return the goodput per flow in Gb/s: ``mean``, ``low``, ``high``, by number of TDTCP flows and ``kind``."""
@@ -55,8 +57,11 @@ class Fairness(Throughput):
     def _of_runs(self, runs: Runs) -> pd.DataFrame:
         parts = [pd.DataFrame({"ours": [], "kind": [], "gbps": []})]
         for case in self.present(runs):
-            ours = {case.scenario.flows[n].name for n in _spread(int(case.name))}
-            for kind, flows in (("tdtcp", ours), ("cubic", {flow.name for flow in case.scenario.flows} - ours)):
+            tdtcp_flows = {case.scenario.flows[n].name for n in _spread(int(case.name))}
+            for kind, flows in (
+                ("tdtcp", tdtcp_flows),
+                ("cubic", {flow.name for flow in case.scenario.flows} - tdtcp_flows),
+            ):
                 lines = folded.sequences([case], flows) if flows else {}
                 parts += [folded.rates(line).assign(ours=int(case.name), kind=kind) for line in lines.values()]
         return pd.concat(parts)

@@ -42,15 +42,15 @@ class Fig10a(Weeks):
 
         With `until_later`, events up to a round trip after the day count, too.
         """
-        after = int(folded.rtt_us(self.first, "packet")) if until_later else 0
-        options: dict[str, Any] = {"dilation": self.dilation, "after_us": after, "by_flow": by_flow}
+        after_us = int(folded.rtt_us(self.first, "packet")) if until_later else 0
+        options: dict[str, Any] = {"dilation": self.dilation, "after_us": after_us, "by_flow": by_flow}
         return {case.name: folded.events_by_day(case, names, "circuit", **options) for case in self.present(runs)}
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the distribution over days."""
         with figures.single(4.2, 2.8, columns=2) as (figure, ax):
-            for name, counted in self.counts(runs, self.event).items():
-                figures.distribution(ax, counted["count"], name)
+            for name, counts in self.counts(runs, self.event).items():
+                figures.distribution(ax, counts["count"], name)
             self.mark(ax)
             ax.set(xlabel=self.label, ylabel="share of days")
         return self.captioned(figure, runs)

@@ -20,9 +20,9 @@ from rdcnlab.runs.frame import Runs
 class Fig10b(Fig10a):
     """Retransmissions in every day of the circuit; everything else is as in `Fig10a`.
 
-    The paper counts packets that are marked for retransmission. The kernel traces packets that are sent again, which is
-    what is drawn and judged, and not when they were marked. A packet is marked before it is sent again, and after it
-    was lost, so that what queues lost in the days is listed beside.
+    The paper counts packets that are marked for retransmission. The kernel traces packets that are sent again, but not
+    when they were marked, so retransmissions are drawn and judged. A packet is marked after it was lost and before it
+    is sent again, so the note lists the losses of queues in the days.
     """
 
     event: ClassVar[str] = "retransmit"
@@ -32,37 +32,41 @@ class Fig10b(Fig10a):
         """Mark the paper's 90th percentiles and maxima. The claims allow a factor in both directions."""
         for name in self.variants:
             points = [(self.expected(f"{claim}-{name}"), share) for claim, share in (("p90", 0.9), ("most", 1.0))]
-            known = [(math.sqrt(math.prod(each.between)), at) for each, at in points if each and each.between]
-            figures.stated(ax, name, known)
+            marks = [
+                (math.sqrt(math.prod(expectation.between)), share)
+                for expectation, share in points
+                if expectation and expectation.between
+            ]
+            figures.stated(ax, name, marks)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure the 90th percentile and the maximum."""
-        counted, lost = self.counts(runs, self.event), self.counts(runs, "drop_tail")
-        later = self.counts(runs, self.event, until_later=True)
+        counts, lost = self.counts(runs, self.event), self.counts(runs, "drop_tail")
+        delayed = self.counts(runs, self.event, until_later=True)
         measured = {}
-        for name in {"cubic", "tdtcp"} & set(counted):
+        for name in {"cubic", "tdtcp"} & set(counts):
             words = "sent again; lost in the queue"
             p90, most = _p90(lost[name]), lost[name]["count"].max()
-            measured[f"p90-{name}"] = Measured.one(_p90(counted[name]), f"{words}: {p90}")
-            measured[f"most-{name}"] = Measured.one(counted[name]["count"].max(), f"{words}: {most}")
-            measured[f"p90-{name} was"] = Measured.one(_p90(later[name]))
-            measured[f"most-{name} was"] = Measured.one(later[name]["count"].max())
+            measured[f"p90-{name}"] = Measured.one(_p90(counts[name]), f"{words}: {p90}")
+            measured[f"most-{name}"] = Measured.one(counts[name]["count"].max(), f"{words}: {most}")
+            measured[f"p90-{name} was"] = Measured.one(_p90(delayed[name]))
+            measured[f"most-{name} was"] = Measured.one(delayed[name]["count"].max())
         return measured
 
     def causes(self) -> list[Cause]:
-        """Return the other testbed, on which TDTCP sends less again, and what was lost."""
+        """Return the other testbed, on which TDTCP retransmits less, and the numbers of lost packets."""
         if self.column != "text":
             return [Cause("most-cubic", self, self._for_each_lost), Cause("most-tdtcp", self, self._most_lost)]
         return [Cause("p90-tdtcp", self.as_run), Cause("most-cubic", self, self._for_each_lost)]
 
     def _most_lost(self, runs: Runs) -> Measured:
         """Measure how many packets the queue lost at most in a day."""
-        return Measured({name: of["count"].max() for name, of in self.counts(runs, "drop_tail").items()})
+        return Measured({name: counts["count"].max() for name, counts in self.counts(runs, "drop_tail").items()})
 
     def _for_each_lost(self, runs: Runs) -> Measured:
         return Measured(folded.retransmissions_for_each_loss(self.present(runs)))
 
 
-def _p90(counted: pd.DataFrame) -> Estimate:
+def _p90(counts: pd.DataFrame) -> Estimate:
     """Return the 90th percentile of the counts of days, with its interval over runs."""
-    return jackknife(counted, lambda days: float(days["count"].quantile(0.9)), by="run")
+    return jackknife(counts, lambda days: float(days["count"].quantile(0.9)), by="run")

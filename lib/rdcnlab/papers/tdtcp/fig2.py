@@ -29,8 +29,8 @@ class Fig2(Throughput):
         """Return an experiment on the reverse pair's circuit, and the other testbed."""
         if self.column != "text":
             return []
-        apart = parameter("reverse")
+        reverse = parameter("reverse")
         return [
-            Cause("shallow-in-circuit-days", self.changed(variants=("cubic",), changes=apart)),
+            Cause("shallow-in-circuit-days", self.changed(variants=("cubic",), changes=reverse)),
             Cause("parallel-in-packet-days", self.as_run),
         ]

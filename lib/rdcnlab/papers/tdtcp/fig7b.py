@@ -24,18 +24,20 @@ class Fig7b(Occupancy):
 
     def _burst(self, runs: Runs) -> Measured:
         """Measure by how much the queue just after the circuit's day is above that before and after this time."""
-        others = {"the end of the circuit's day": CIRCUIT_END, "100 to 300 us later": LATER}
-        found = {words: self.longer(runs, "tdtcp", AFTER, part) for words, part in others.items()}
-        note = "; ".join(f"{words}: {each.note}" for words, each in found.items() if each.note)
-        return Measured({words: each.cases[""] for words, each in found.items() if each.cases}, note)
+        parts = {"the end of the circuit's day": CIRCUIT_END, "100 to 300 us later": LATER}
+        differences = {words: self.longer(runs, "tdtcp", AFTER, part) for words, part in parts.items()}
+        note = "; ".join(f"{words}: {difference.note}" for words, difference in differences.items() if difference.note)
+        return Measured(
+            {words: difference.cases[""] for words, difference in differences.items() if difference.cases}, note
+        )
 
     def causes(self) -> list[Cause]:
         """Return an experiment that spreads the initial burst; on the artefact's testbed one on the ACKs' days."""
         if self.column != "text":
             same_days = self.changed(variants=("tdtcp",), changes=parameter("reverse", "text"))
             return [Cause("tdtcp-lowest", self, self._without_mptcp), Cause("tdtcp-burst", same_days)]
-        kept = {"profile": self.profile, "seeds": self.seeds}
-        return [Cause("tdtcp-lowest", self.changed(variants=("tdtcp", "retcp"), changes=PACED, **kept))]
+        settings = {"profile": self.profile, "seeds": self.seeds}
+        return [Cause("tdtcp-lowest", self.changed(variants=("tdtcp", "retcp"), changes=PACED, **settings))]
 
     def _without_mptcp(self, runs: Runs) -> Measured:
         """Measure by how much the queues of all others but MPTCP are above that of TDTCP."""

@@ -61,18 +61,20 @@ class Fig8a(Throughput):
         return share.assign(n=chosen["n"], rtt_us=rtts).sort_values("rtt_us").set_index("rtt_us", drop=False)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure how far other variants are below TDTCP, and how near reTCPdyn is to the optimum."""
-        every = self.goodput(runs)
-        goodput = every[every.index.isin(self.variants)]
-        below = {name: percent_above(goodput, name, "tdtcp") for name in ("cubic", "dctcp")}
+        """Measure the goodput of other variants against that of TDTCP, and reTCPdyn's share of the optimum."""
+        goodput_of_cases = self.goodput(runs)
+        goodput = goodput_of_cases[goodput_of_cases.index.isin(self.variants)]
+        differences = {name: percent_above(goodput, name, "tdtcp") for name in ("cubic", "dctcp")}
         shares = estimates(self.swept(runs))
         note = ", ".join(f"{rtt} us: {share}" for rtt, share in shares.items())
-        near = {rtt: Measured.one(share, note) for rtt, share in shares.items()}
+        by_rtt = {rtt: Measured.one(share, note) for rtt, share in shares.items()}
         return {
-            "slightly-below": Measured({name: each.cases[""] for name, each in below.items() if each.cases}),
+            "slightly-below": Measured(
+                {name: measurement.cases[""] for name, measurement in differences.items() if measurement.cases}
+            ),
             "mptcp-last": lowest(goodput, "mptcp"),
-            "retcpdyn-optimal": near.get(min(self.rtts_us, default=_RTT), Measured()),
-            "retcpdyn-optimal was": near.get(_RTT, Measured()),
+            "retcpdyn-optimal": by_rtt.get(min(self.rtts_us, default=_RTT), Measured()),
+            "retcpdyn-optimal was": by_rtt.get(_RTT, Measured()),
             "retcp-as-cubic": percent_above(goodput, "retcp", "cubic"),
         }
 
@@ -85,8 +87,8 @@ class Fig8a(Throughput):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the sequence graphs of the variants, and in a corner reTCPdyn's share of the optimum by RTT."""
-        every = self.lines(runs)
-        lines = {name: every[name] for name in map(str, self.variants) if name in every}
+        all_lines = self.lines(runs)
+        lines = {name: all_lines[name] for name in map(str, self.variants) if name in all_lines}
         figure = folded.plot_sequences(lines, self.first, "packet", "circuit")
         swept = self.swept(runs)
         if len(swept) > 1:

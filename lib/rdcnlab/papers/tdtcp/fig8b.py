@@ -23,5 +23,5 @@ class Fig8b(Occupancy):
 
     def causes(self) -> list[Cause]:
         """Return an experiment on the effect of late notifications on TDTCP's queue."""
-        alone = tuple(name for name in self.variants if name != "mptcp")
-        return [Cause("tdtcp-lowest", self.changed(variants=alone, changes=LATE))]
+        variants = tuple(name for name in self.variants if name != "mptcp")
+        return [Cause("tdtcp-lowest", self.changed(variants=variants, changes=LATE))]

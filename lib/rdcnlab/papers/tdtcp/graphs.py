@@ -78,12 +78,14 @@ class Weeks(Item):
 
     def scenarios(self) -> list[Scenario]:
         """Return the scenarios in the time of the hosts."""
-        return [seen for _, seen in self.pairs]
+        return [host_scenario for _, host_scenario in self.pairs]
 
     @functools.cached_property
     def pairs(self) -> list[tuple[Scenario, Scenario]]:
         """Each scenario twice, with its changes: in network time, and in the time of the hosts."""
-        return [(each, dilated(each, self.dilation)) for each in super().scenarios()]
+        return [
+            (network_scenario, dilated(network_scenario, self.dilation)) for network_scenario in super().scenarios()
+        ]
 
     @property
     def first(self) -> Scenario:
@@ -93,21 +95,21 @@ class Weeks(Item):
     def present(self, runs: Runs) -> Iterator[Case]:
         """Iterate over the cases that have runs."""
         for number, name in enumerate(self.cases):
-            asked = self.pairs[number * self.count : (number + 1) * self.count]
-            hashes = {seen.hash for _, seen in asked}
-            found = runs.select(lambda each, mine=hashes: each.hash in mine)  # type: ignore[misc]
-            if len(found):
-                yield Case(name, found, asked[0][0])
+            pairs = self.pairs[number * self.count : (number + 1) * self.count]
+            hashes = {host_scenario.hash for _, host_scenario in pairs}
+            selected = runs.select(lambda candidate, known_hashes=hashes: candidate.hash in known_hashes)  # type: ignore[misc]
+            if len(selected):
+                yield Case(name, selected, pairs[0][0])
 
     def starved(self, runs: Runs) -> str:
         """Return in words how many flows have not received a single byte at the limit, by case."""
         counts = {case.name: (case.runs.flows["received_B"] == 0) for case in self.present(runs)}
-        found = [f"{int(none.sum())} of {len(none)} of {name}" for name, none in counts.items() if none.any()]
-        every = sum(len(none) for none in counts.values())
-        return f"starved flows: {', '.join(found)}" if found else f"starved flows: 0 of {every}"
+        texts = [f"{int(mask.sum())} of {len(mask)} of {name}" for name, mask in counts.items() if mask.any()]
+        total = sum(len(mask) for mask in counts.values())
+        return f"starved flows: {', '.join(texts)}" if texts else f"starved flows: 0 of {total}"
 
     def rows(self, runs: Runs | None) -> list[dict[str, Any]]:
-        """Return the scorecard. What was measured says how many flows were starved."""
+        """Return the scorecard. The column ``measured`` includes the number of starved flows."""
         rows = super().rows(runs)
         if runs is not None:
             note = self.starved(runs)
@@ -162,14 +164,14 @@ class Occupancy(Weeks):
 
         The two parts of a run are compared.
         """
-        lengths = {name: of for name, of in self.lengths(runs).items() if name == case}
+        lengths = {name: curve for name, curve in self.lengths(runs).items() if name == case}
         if not lengths:
             return Measured()
         parts = [
             folded.waiting_of_runs(lengths, self.first, part).set_index("run")["mean"] for part in (part_us, than_us)
         ]
-        there, other = map(over_seeds, parts)
-        return Measured.one(over_seeds(parts[0] - parts[1]), f"{there} against {other}")
+        first, second = map(over_seeds, parts)
+        return Measured.one(over_seeds(parts[0] - parts[1]), f"{first} against {second}")
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the lengths of queues and their limit."""

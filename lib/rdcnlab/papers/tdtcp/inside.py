@@ -49,12 +49,12 @@ class Inside(Throughput):
         """Measure the gain of each congestion control from TDTCP, and compare DCTCP with CUBIC, both inside TDTCP."""
         goodput = self.goodput(runs)
         mean = estimates(goodput)
-        both = [name for name in self.cc if {f"tdtcp {name}", f"plain {name}"} <= set(mean)]
-        gains: dict[str, float] = {name: mean[f"tdtcp {name}"] - mean[f"plain {name}"] for name in both}
-        known = {"tdtcp dctcp", "tdtcp cubic"} <= set(mean)
+        complete = [name for name in self.cc if {f"tdtcp {name}", f"plain {name}"} <= set(mean)]
+        gains: dict[str, float] = {name: mean[f"tdtcp {name}"] - mean[f"plain {name}"] for name in complete}
+        comparable = {"tdtcp dctcp", "tdtcp cubic"} <= set(mean)
         return {
             "each-gains": Measured(gains, tables.listed(goodput, "Gb/s")),
-            "dctcp-as-cubic": Measured.one(mean["tdtcp dctcp"] / mean["tdtcp cubic"]) if known else Measured(),
+            "dctcp-as-cubic": Measured.one(mean["tdtcp dctcp"] / mean["tdtcp cubic"]) if comparable else Measured(),
         }
 
     def plot(self, runs: Runs) -> Figure:
@@ -62,10 +62,15 @@ class Inside(Throughput):
         goodput = self.goodput(runs)
         with figures.single(4.6, 3.0) as (figure, ax):
             for (kind, label), shift in zip(_KINDS.items(), (-0.12, 0.12), strict=True):
-                drawn = figures.look("tdtcp" if kind == "tdtcp" else "single")
+                appearance = figures.look("tdtcp" if kind == "tdtcp" else "single")
                 stats = goodput.reindex([f"{kind} {name}" for name in self.cc])
                 error = np.abs(stats[["low", "high"]].to_numpy().T - stats["mean"].to_numpy())
-                look: dict[str, Any] = {"color": drawn.color, "marker": drawn.marker, "linestyle": "", "capsize": 3}
+                look: dict[str, Any] = {
+                    "color": appearance.color,
+                    "marker": appearance.marker,
+                    "linestyle": "",
+                    "capsize": 3,
+                }
                 ax.errorbar(np.arange(len(self.cc)) + shift, stats["mean"], yerr=error, label=label, **look)
             figures.reference(ax, weeks.bound_gbps(self.first), "optimal")
             ax.set_xticks(range(len(self.cc)), [figures.look(name).label for name in self.cc])

@@ -49,18 +49,18 @@ class Networks(Throughput):
         goodput = self.goodput(runs)
         optimal = {case.name: weeks.bound_gbps(case.scenario) for case in self.present(runs)}
         stats = goodput[["mean", "low", "high"]].div(goodput.index.map(optimal), axis=0)
-        named = stats.index.str.split()
-        return stats.assign(n=goodput["n"], variant=named.str[0], count=named.str[1].astype(int))
+        parts = stats.index.str.split()
+        return stats.assign(n=goodput["n"], variant=parts.str[0], count=parts.str[1].astype(int))
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure how far TDTCP is above CUBIC, and its share of the optimum."""
+        """Measure TDTCP's gain over CUBIC, and its share of the optimum."""
         shares = self.shares(runs)
-        of = {name: shares[shares["variant"] == name].set_index("count") for name in self.variants}
+        by_variant = {name: shares[shares["variant"] == name].set_index("count") for name in self.variants}
         measured: dict[str, Measured] = {}
-        if "tdtcp" in of:
-            measured["near-optimal"] = Measured.by_case(of["tdtcp"])
-        if {"tdtcp", "cubic"} <= set(of):
-            measured["gains"] = Measured(margins(of["tdtcp"], of["cubic"]), tables.listed(shares))
+        if "tdtcp" in by_variant:
+            measured["near-optimal"] = Measured.by_case(by_variant["tdtcp"])
+        if {"tdtcp", "cubic"} <= set(by_variant):
+            measured["gains"] = Measured(margins(by_variant["tdtcp"], by_variant["cubic"]), tables.listed(shares))
         return measured
 
     def causes(self) -> list[Cause]:

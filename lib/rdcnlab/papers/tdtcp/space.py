@@ -13,10 +13,10 @@ from rdcnlab.scenario.rotor import rotation, week
 from rdcnlab.scenario.rtts import delay_ns, with_rtts
 
 Variant = Literal["tdtcp", "cubic", "dctcp", "mptcp", "retcp", "retcpdyn"]
-#: The presets of the two testbeds by column: what the paper's text says, and what its published artefact ran.
+#: The presets of the two testbeds by column: that of the paper's text, and that of its published artefact.
 NETWORKS: dict[str, str] = {"text": "tdtcp", "artefact": "tdtcp-artefact"}
-#: What of the artefact's testbed is not that of the text: the rate of hosts, the days of the reverse pair, isolation
-#: of MPTCP's subflows, and the time at which reTCP hears of a circuit.
+#: Properties in which the artefact's testbed differs from that of the text: the rate of hosts, the days of the reverse
+#: pair, isolation of MPTCP's subflows, and the time at which reTCP is notified of a circuit.
 Parameter = Literal["hosts", "reverse", "isolation", "notice"]
 #: Sec. 5.2: the queue grows from 16 to 50 packets 150 us before the circuit, and the sender is notified at that time.
 _GROWN = {
@@ -37,7 +37,7 @@ _VARIANTS: dict[str, dict[str, Any]] = {
         **_GROWN,
     },
 }
-#: What the artefact's variants have in addition. Its reTCP hears of a circuit 600 us ahead also where no queue grows.
+#: Changes of the artefact's variants. Its reTCP is notified of a circuit 600 us ahead, also without a growing queue.
 _NOTICE: dict[str, Any] = {"network.schedules.reverse.echo": {"of": "forward", "in_advance": 600_000}}
 #: These variants ran on Linux 4.15 there. MPTCP ran on 4.19, and TDTCP on 5.8, whose differences are not restored.
 _OLDER: dict[str, Any] = {"transport.like": "4.15"}
@@ -94,15 +94,15 @@ def scenario(column: str, variant: str, difference: Difference, duration: str) -
             "probes": {"bin": "20 us", "acks": True, "fold": FOLD, "fold_from": FOLD_FROM},
         }
     )
-    own = _IN_ARTEFACT.get(variant, {}) if column == "artefact" else {}
-    return base.with_(**with_rtts(base, _LINKS[difference]), **{**_VARIANTS[variant], **own})
+    artefact_changes = _IN_ARTEFACT.get(variant, {}) if column == "artefact" else {}
+    return base.with_(**with_rtts(base, _LINKS[difference]), **{**_VARIANTS[variant], **artefact_changes})
 
 
 def parameter(name: str, column: str = "artefact") -> dict[str, Any]:
     """Return the changes, for `Scenario.with_`, that give a testbed one `Parameter` of the testbed of another column.
 
-    What ``isolation`` and ``notice`` change is always that of the artefact. With other rates of the hosts, links have
-    other delays, so that RTTs are as before.
+    The changes of ``isolation`` and ``notice`` are always those of the artefact. With other rates of the hosts, links
+    have other delays, so that RTTs are as before.
     """
     other = preset(NETWORKS[column]).network
     if name == "isolation":

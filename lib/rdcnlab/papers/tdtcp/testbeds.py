@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finding: where ACKs travel, and how fast hosts send, decides how far transports are apart in a hybrid network.
+"""Finding: the path of ACKs and the rate of hosts decide the differences of transports in a hybrid network.
 
 Each parameter of the testbed that the paper's artefact ran is changed alone, in the testbed of the paper's text.
 """
@@ -58,8 +58,8 @@ class Testbeds(Throughput):
     @property
     def cases(self) -> tuple[str, ...]:
         """Names of the cases: each variant as it is, and with each parameter that concerns it."""
-        named = [f"{variant} {name}" for name in self.parameters for variant in self.concerned(name)]
-        return (*self.variants, *named)
+        changed = [f"{variant} {name}" for name in self.parameters for variant in self.concerned(name)]
+        return (*self.variants, *changed)
 
     def concerned(self, name: Shown) -> tuple[str, ...]:
         """Return the variants that a parameter concerns."""
@@ -79,7 +79,7 @@ class Testbeds(Throughput):
         return scenario("artefact", variant, self.difference, duration)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure what each parameter changes, and what follows from the timetables."""
+        """Measure the effect of each parameter, and compare goodput with the computation from the timetables."""
         goodput = self.goodput(runs)
         mean = estimates(goodput)
         slower = {name: 100 * (mean[f"{name} hosts"] / mean[name] - 1) for name in self._changed(mean, "hosts")}
@@ -100,25 +100,25 @@ class Testbeds(Throughput):
             measured["computed-change"] = Measured.one(change / expected, f"computed {expected:.3g} Gb/s")
         for claim, variant, name in (("isolation-costs", "mptcp", "isolation"), ("notice-costs", "retcp", "notice")):
             if f"{variant} {name}" in mean:
-                both = goodput.loc[[f"{variant} {name}", variant]]
-                changed = difference(both.iloc[[0]], both.iloc[[1]])
-                measured[claim] = Measured.one(changed, tables.listed(both, "Gb/s"))
+                pair = goodput.loc[[f"{variant} {name}", variant]]
+                changed = difference(pair.iloc[[0]], pair.iloc[[1]])
+                measured[claim] = Measured.one(changed, tables.listed(pair, "Gb/s"))
         return measured
 
     def causes(self) -> list[Cause]:
-        """Return what all parameters together do, and what MPTCP carries in other cases."""
+        """Return the effect of all parameters together, and MPTCP's goodput in other cases."""
         looks = {
-            "ranking": self._together,
+            "ranking": self._all_changes,
             "reverse-widens": self._gains,
             "hosts-hardly-matter": self._carried("mptcp isolation", "mptcp"),
             "isolation-costs": self._carried("mptcp reverse", "mptcp all"),
         }
         return [Cause(claim, self, look) for claim, look in looks.items()]
 
-    def _together(self, runs: Runs) -> Measured:
+    def _all_changes(self, runs: Runs) -> Measured:
         goodput = self.goodput(runs)
-        drawn = goodput.loc[[f"{name} all" for name in self._changed(estimates(goodput), "all")]]
-        return Measured(note=tables.listed(drawn, "Gb/s"))
+        changed = goodput.loc[[f"{name} all" for name in self._changed(estimates(goodput), "all")]]
+        return Measured(note=tables.listed(changed, "Gb/s"))
 
     def _gains(self, runs: Runs) -> Measured:
         mean = estimates(self.goodput(runs))
@@ -142,7 +142,7 @@ class Testbeds(Throughput):
         return one_window.goodput_gbps(self.case(f"{_ONE_WINDOW} {name}".strip()).with_(**self.changes))
 
     def computations(self, goodput: pd.DataFrame) -> dict[str, float]:
-        """Return the computed goodput by parameter, for what was run; without any parameter its name is empty."""
+        """Return the computed goodput by parameter, for cases that ran; without any parameter the name is empty."""
         names = ("", *(name for name in self.parameters if name not in _ONLY))
         return {name: self.computed(name) for name in names if f"{_ONE_WINDOW} {name}".strip() in goodput.index}
 
@@ -154,17 +154,17 @@ class Testbeds(Throughput):
             for ax, name in zip(axes[0], self.parameters, strict=True):
                 self._panel(ax, goodput, name)
             axes[0][0].set_ylabel("goodput [Gb/s]")
-            shown = max(self.parameters, key=lambda name: len(self.concerned(name)))
-            figures.legend(figure, axes[0][self.parameters.index(shown)])
+            widest = max(self.parameters, key=lambda name: len(self.concerned(name)))
+            figures.legend(figure, axes[0][self.parameters.index(widest)])
         return self.captioned(figure, runs)
 
     def _panel(self, ax: Axes, goodput: pd.DataFrame, name: Shown) -> None:
         for variant in self.concerned(name):
-            drawn = figures.look(variant)
+            appearance = figures.look(variant)
             stats = goodput.reindex([variant, f"{variant} {name}"])
             error = np.abs(stats[["low", "high"]].to_numpy().T - stats["mean"].to_numpy())
-            look: dict[str, Any] = {"color": drawn.color, "marker": drawn.marker, "capsize": 3}
-            ax.errorbar([0, 1], stats["mean"], yerr=error, label=drawn.label, **look)
+            look: dict[str, Any] = {"color": appearance.color, "marker": appearance.marker, "capsize": 3}
+            ax.errorbar([0, 1], stats["mean"], yerr=error, label=appearance.label, **look)
         computed = self.computations(goodput)
         if {"", name} <= set(computed):
             ax.plot(
@@ -176,6 +176,6 @@ class Testbeds(Throughput):
 
 
 def _gain(mean: Mapping[str, Estimate], name: str) -> Estimate:
-    """Return by how many % TDTCP is above CUBIC, with a parameter or without any."""
-    more, less = (mean[f"{variant} {name}".strip()] for variant in ("tdtcp", "cubic"))
-    return 100 * (more / less - 1)
+    """Return TDTCP's gain over CUBIC in %, with a parameter or without any."""
+    tdtcp, cubic = (mean[f"{variant} {name}".strip()] for variant in ("tdtcp", "cubic"))
+    return 100 * (tdtcp / cubic - 1)

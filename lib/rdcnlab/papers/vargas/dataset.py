@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The data set: settings all over the paper's Table 1, each run as long as its convergence test asks."""
+"""The data set: settings all over the paper's Table 1, each run as long as its convergence test requires."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rdcnlab.scenario import Scenario
 #: Settings under several conditions and under a single one, by profile. The single condition is the cheapest one.
 _COUNTS = {"quick": (0, 16), "paper": (900, 200)}
 SINGLE = (5.0, 25)
-#: Settings of the paper's study, and what it may cost in core-hours: a hundredth of the paper's 40 000.
+#: Settings of the paper's study, and its largest cost in core-hours: a hundredth of the paper's 40 000.
 STUDY, MOST_HOURS = 10_000, 400
 _WORDS = {
     "share": "share of CUBIC [%]", "drops": "drops in 120 s", "average_kB": "average queue [kB]",
@@ -53,22 +53,24 @@ class Dataset(Item):
     def settings(self) -> list[Setting]:
         """All settings, each once."""
         several, single = (
-            usual if given is None else given
-            for given, usual in zip((self.several, self.single), _COUNTS[self.profile], strict=True)
+            default if value is None else value
+            for value, default in zip((self.several, self.single), _COUNTS[self.profile], strict=True)
         )
         return list(dict.fromkeys([*drawn(several), *drawn(single, SINGLE)]))
 
     def points(self) -> list[Scenario]:
         """Return one run of each setting; its seed is 0."""
         length = self.length_s or (QUICK_S if self.profile == "quick" else None)
-        return [scenario(each, seed=seed, length_s=length) for each in self.settings for seed in range(self.count)]
+        return [
+            scenario(setting, seed=seed, length_s=length) for setting in self.settings for seed in range(self.count)
+        ]
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure how many runs were long enough, and what the whole study costs."""
-        found = sharing.outcomes(runs)
-        long_enough = 100 * float((found["doubt"] == "").mean())
+        """Measure the share of runs that were long enough, and the cost of the whole study."""
+        outcomes = sharing.outcomes(runs)
+        long_enough = 100 * float((outcomes["doubt"] == "").mean())
         errors = ", ".join(
-            f"{name}: {found[f'{name}_error'].median():.3g}" for name in ("share", "average_kB", "drops")
+            f"{name}: {outcomes[f'{name}_error'].median():.3g}" for name in ("share", "average_kB", "drops")
         )
         hours = study_hours(runs)
         return {
@@ -78,15 +80,15 @@ class Dataset(Item):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw each outcome over the larger drop threshold, by line rate."""
-        found = sharing.outcomes(runs)
+        outcomes = sharing.outcomes(runs)
         with figures.style():
             figure = figures.Drawing(figsize=(9.2, 5.4), layout="constrained")
             axes = figure.subplots(2, 2, sharex=True)
             for ax, name in zip(axes.flat, sharing.OUTCOMES, strict=True):
                 for rate, color in zip(RATES_GBPS, figures.shades(len(RATES_GBPS)), strict=True):
-                    of = found[found["rate_gbps"] == rate]
-                    tail = of["min_kB"] == of["max_kB"]
-                    for part, marker, fill in ((of[tail], "s", color), (of[~tail], "o", "none")):
+                    rows = outcomes[outcomes["rate_gbps"] == rate]
+                    tail = rows["min_kB"] == rows["max_kB"]
+                    for part, marker, fill in ((rows[tail], "s", color), (rows[~tail], "o", "none")):
                         ax.plot(
                             part["max_kB"], part[name], marker, color=color, markerfacecolor=fill, markersize=3.5,
                             label=f"{rate:g} Gb/s" if marker == "s" and len(part) else None,
@@ -102,13 +104,13 @@ class Dataset(Item):
 def study_hours(runs: Runs) -> float:
     """Return the core-hours of 10 000 settings, equally many under each condition of Table 1 that the runs have.
 
-    It is computed of the wall clock of the runs, each on one core.
+    It is computed from the wall clock of the runs, each on one core.
     """
-    found = sharing.outcomes(runs)
+    outcomes = sharing.outcomes(runs)
     costs = pd.DataFrame(
         {
-            "rate_gbps": found["rate_gbps"],
-            "rtt_ms": found["rtt_ms"],
+            "rate_gbps": outcomes["rate_gbps"],
+            "rtt_ms": outcomes["rtt_ms"],
             "wall_s": [float(run.provenance.get("wall_s", float("nan"))) for run in runs],
         }
     )

@@ -21,16 +21,16 @@ class Fig2(Grid):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure how shares depend on thresholds, and the smallest and the largest share."""
-        found = self.found(runs)
-        found = found.assign(dctcp=100 - found["share"])
-        over_ecn = heat.along(found, "max_kB", "ecn_kB", "dctcp", least=_LEAST)
-        over_drop = heat.along(found, "ecn_kB", "max_kB", "share", least=_LEAST)
-        shares = means(found, ["ecn_kB", "max_kB"], "share")
-        where = "where the share differs by 2 points"
+        outcomes = self.grid_outcomes(runs)
+        outcomes = outcomes.assign(dctcp=100 - outcomes["share"])
+        over_ecn = heat.along(outcomes, "max_kB", "ecn_kB", "dctcp", least=_LEAST)
+        over_drop = heat.along(outcomes, "ecn_kB", "max_kB", "share", least=_LEAST)
+        shares = means(outcomes, ["ecn_kB", "max_kB"], "share")
+        remark = "where the share differs by 2 points"
         return {
-            "dctcp-by-lower-ecn": Measured.by_case(over_ecn, "drop {:g} kB", where),
-            "dctcp-by-higher-ecn": Measured.by_case(over_ecn, "drop {:g} kB", where),
-            "cubic-by-higher-drop": Measured.by_case(over_drop, "ECN {:g} kB", where),
+            "dctcp-by-lower-ecn": Measured.by_case(over_ecn, "drop {:g} kB", remark),
+            "dctcp-by-higher-ecn": Measured.by_case(over_ecn, "drop {:g} kB", remark),
+            "cubic-by-higher-drop": Measured.by_case(over_drop, "ECN {:g} kB", remark),
             "dctcp-dominates": _extreme(shares, lowest=True),
             "cubic-dominates": _extreme(shares, lowest=False),
         }
@@ -57,5 +57,5 @@ def _extreme(shares: pd.DataFrame, *, lowest: bool) -> Measured:
     """Measure the smallest or the largest share of CUBIC, with its setting."""
     if not len(shares):
         return Measured()
-    at = int(shares["mean"].to_numpy().argmin() if lowest else shares["mean"].to_numpy().argmax())
-    return Measured.by_case(shares.iloc[[at]], "ECN {:g} kB, drop {:g} kB")
+    index = int(shares["mean"].to_numpy().argmin() if lowest else shares["mean"].to_numpy().argmax())
+    return Measured.by_case(shares.iloc[[index]], "ECN {:g} kB, drop {:g} kB")

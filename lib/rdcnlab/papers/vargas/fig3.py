@@ -51,25 +51,29 @@ class Fig3(Grid):
         """Settings with early drop, each between half of a drop threshold of the grid and all of it."""
         ecn, drop = self.thresholds
         middle = ecn[len(ecn) // 2 - 1]
-        known = [at for at in _RED[self.profile] if at in drop]
-        return [Setting(middle, at // 2, at, 5.0, *self.condition) for at in known]
+        compared = [threshold for threshold in _RED[self.profile] if threshold in drop]
+        return [Setting(middle, threshold // 2, threshold, 5.0, *self.condition) for threshold in compared]
 
     def points(self) -> list[Scenario]:
         """Return the grid, and the settings with early drop."""
         return super().points() + self.scenarios_of(self.early)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure where packets are dropped, and what early drop changes."""
-        found = self.found(runs)
-        followed = jackknife(found, lambda of: _correlation(of, "share", "drops"))
-        few = found.assign(right=(found["drops"] < FEW) == (found["max_kB"] < found["ecn_kB"]))
-        theirs = found.assign(stated=[_stated(*row) for row in found[["ecn_kB", "max_kB"]].itertuples(index=False)])
-        theirs = theirs.dropna(subset=["stated"])
+        """Measure the settings in which packets are dropped, and the effect of early drop."""
+        outcomes = self.grid_outcomes(runs)
+        followed = jackknife(outcomes, lambda rows: _correlation(rows, "share", "drops"))
+        judged = outcomes.assign(right=(outcomes["drops"] < FEW) == (outcomes["max_kB"] < outcomes["ecn_kB"]))
+        stated = outcomes.assign(
+            stated=[_stated(*row) for row in outcomes[["ecn_kB", "max_kB"]].itertuples(index=False)]
+        )
+        stated = stated.dropna(subset=["stated"])
         early = self.against_drop_tail(runs)
         return {
             "drops-follow-share": Measured.one(followed),
-            "few-below-ecn": Measured.one(100 * jackknife(few, lambda of: float(of["right"].mean())).within(0, 1)),
-            "as-stated": Measured.one(jackknife(theirs, lambda of: _correlation(of, "stated", "drops"))),
+            "few-below-ecn": Measured.one(
+                100 * jackknife(judged, lambda rows: float(rows["right"].mean())).within(0, 1)
+            ),
+            "as-stated": Measured.one(jackknife(stated, lambda rows: _correlation(rows, "stated", "drops"))),
             "red-drops-less": early["drops"],
             "red-lower-average": early["average_kB"],
             "red-same-maximum": early["longest_kB"],
@@ -79,7 +83,7 @@ class Fig3(Grid):
         """Measure outcomes with early drop over those of drop-tail at the same larger threshold."""
         rows = sharing.outcomes(runs)
         pairs = rows[rows["min_kB"] < rows["max_kB"]].merge(
-            self.found(runs), on=["seed", "ecn_kB", "max_kB"], suffixes=("", "_tail")
+            self.grid_outcomes(runs), on=["seed", "ecn_kB", "max_kB"], suffixes=("", "_tail")
         )
         return {
             value: Measured.by_case(
@@ -90,13 +94,13 @@ class Fig3(Grid):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw our drops beside the paper's."""
-        ours = self.table(runs, "drops")
+        measured = self.table(runs, "drops")
         with figures.style():
             figure = figures.Drawing(figsize=(11.5, 3.6), layout="constrained")
             left, right = figure.subplots(1, 2)
             norm = LogNorm(100, 1e5)
             for ax, table, title in (
-                (left, ours, f"here: {self.where()}"),
+                (left, measured, f"here: {self.where()}"),
                 (right, paper_table(), "stated by the paper"),
             ):
                 heat.draw(
@@ -111,9 +115,9 @@ class Fig3(Grid):
         return figure
 
 
-def _correlation(of: pd.DataFrame, one: str, other: str) -> float:
-    means_ = of.groupby(["ecn_kB", "max_kB"])[[one, other]].mean()
-    return tables.spearman(means_[one], means_[other])
+def _correlation(rows: pd.DataFrame, x: str, y: str) -> float:
+    means_ = rows.groupby(["ecn_kB", "max_kB"])[[x, y]].mean()
+    return tables.spearman(means_[x], means_[y])
 
 
 def _stated(ecn: float, drop: float) -> float:

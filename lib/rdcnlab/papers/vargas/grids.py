@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What figures 2 and 3 share: ECN thresholds times drop thresholds of a drop-tail queue. Sec. 6.3."""
+"""Common parts of figures 2 and 3: ECN thresholds times drop thresholds of a drop-tail queue. Sec. 6.3."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ class Grid(Item):
     @property
     def thresholds(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """ECN thresholds and drop thresholds in kB."""
-        usual = _QUICK if self.profile == "quick" else _FEW if self.column == "ns3" else (ECN_KB, DROP_KB)
-        return self.ecn_kB or usual[0], self.drop_kB or usual[1]
+        default = _QUICK if self.profile == "quick" else _FEW if self.column == "ns3" else (ECN_KB, DROP_KB)
+        return self.ecn_kB or default[0], self.drop_kB or default[1]
 
     @property
     def settings(self) -> list[Setting]:
@@ -75,18 +75,18 @@ class Grid(Item):
 
     def scenarios_of(self, settings: list[Setting]) -> list[Scenario]:
         """Return settings times seeds."""
-        usual = QUICK_S if self.profile == "quick" else None
-        same: dict[str, Any] = {"mtu": self.mtu, "length_s": self.length_s or usual}
-        return [scenario(each, seed=seed, **same) for each in settings for seed in range(self.count)]
+        default_s = QUICK_S if self.profile == "quick" else None
+        options: dict[str, Any] = {"mtu": self.mtu, "length_s": self.length_s or default_s}
+        return [scenario(setting, seed=seed, **options) for setting in settings for seed in range(self.count)]
 
-    def found(self, runs: Runs) -> pd.DataFrame:
+    def grid_outcomes(self, runs: Runs) -> pd.DataFrame:
         """Return the outcomes of the grid's runs, one row each; see `sharing.outcomes`."""
         rows = sharing.outcomes(runs)
         return rows[rows["min_kB"] == rows["max_kB"]]
 
     def table(self, runs: Runs, value: str) -> pd.DataFrame:
         """Return the mean of an outcome over seeds, by ECN threshold (rows) and drop threshold (columns)."""
-        means = self.found(runs).groupby(["ecn_kB", "max_kB"])[value].mean().unstack()
+        means = self.grid_outcomes(runs).groupby(["ecn_kB", "max_kB"])[value].mean().unstack()
         return means.rename_axis(index=ROWS, columns=COLUMNS).rename(index=int, columns=int)
 
     def where(self) -> str:

@@ -89,8 +89,8 @@ def scenario(setting: Setting, *, seed: int = 0, mtu: int = 1500, length_s: int 
 @functools.lru_cache(maxsize=64)
 def _base(rate_gbps: float, rtt_ms: int, mtu: int, length_s: int) -> Scenario:
     rate = round(rate_gbps * 1e9)
-    known = preset("vargas")
-    groups = (("d", "n", "dctcp", known.fabric["near"]), ("c", "f", "cubic", known.fabric["far"]))
+    defaults = preset("vargas")
+    groups = (("d", "n", "dctcp", defaults.fabric["near"]), ("c", "f", "cubic", defaults.fabric["far"]))
     flows = [
         {
             "name": f"{name}{sender}-{flow}",
@@ -105,7 +105,7 @@ def _base(rate_gbps: float, rtt_ms: int, mtu: int, length_s: int) -> Scenario:
         for flow in range(1, FLOWS + 1)
     ]
     network: dict[str, Any] = {
-        **known.fabric,
+        **defaults.fabric,
         "mtu": mtu,
         "rate": rate,
         "host_rate": rate,
@@ -117,7 +117,7 @@ def _base(rate_gbps: float, rtt_ms: int, mtu: int, length_s: int) -> Scenario:
             "flows": flows,
             "limit": f"{length_s} s",
             "probes": {"tcp": "none", "bin": BIN, "count": ["shared"], "snapshots": SNAPSHOTS},
-            **known.scenario,
+            **defaults.scenario,
         }
     )
 
@@ -126,7 +126,7 @@ def grid(
     rate_gbps: float, rtt_ms: int, ecn: tuple[int, ...] = ECN_KB, drop: tuple[int, ...] = DROP_KB
 ) -> list[Setting]:
     """Return the settings of figures 2 and 3: drop-tail, row by row."""
-    return [Setting(each, at, at, 5.0, rate_gbps, rtt_ms) for each in ecn for at in drop]
+    return [Setting(threshold, limit, limit, 5.0, rate_gbps, rtt_ms) for threshold in ecn for limit in drop]
 
 
 def drawn(count: int, condition: tuple[float, int] | None = None) -> list[Setting]:
@@ -142,27 +142,27 @@ def drawn(count: int, condition: tuple[float, int] | None = None) -> list[Settin
     condition : tuple of float and int, optional
         Line rate and RTT of all settings; by default these are drawn too.
     """
-    found: dict[Setting, None] = {}
+    settings: dict[Setting, None] = {}
     sequence = qmc.Sobol(d=7, scramble=False)
-    while len(found) < count:
+    while len(settings) < count:
         for point in sequence.random(256):
-            found.setdefault(_of_point(point, condition))
-            if len(found) == count:
+            settings.setdefault(_of_point(point, condition))
+            if len(settings) == count:
                 break
-    return list(found)
+    return list(settings)
 
 
 def _of_point(point: npt.NDArray[np.float64], condition: tuple[float, int] | None) -> Setting:
-    ecn, one, other, kind, chance, rate, rtt = point
+    ecn, x, y, kind, chance, rate, rtt = point
     steps = BUFFER_KB // RED_STEP_KB
     if kind < 0.2:
-        least = most = RED_STEP_KB * (1 + int(one * steps))
+        low = high = RED_STEP_KB * (1 + int(x * steps))
         probability = 5.0
     else:
         # two different thresholds of 0 to 1800 kB
-        first, second = int(one * (steps + 1)), int(other * steps)
+        first, second = int(x * (steps + 1)), int(y * steps)
         second += second >= first
-        least, most = RED_STEP_KB * min(first, second), RED_STEP_KB * max(first, second)
+        low, high = RED_STEP_KB * min(first, second), RED_STEP_KB * max(first, second)
         probability = PROBABILITIES[int(chance * len(PROBABILITIES))]
     place = condition or (RATES_GBPS[int(rate * len(RATES_GBPS))], RTTS_MS[int(rtt * len(RTTS_MS))])
-    return Setting(ECN_STEP_KB * int(ecn * (ECN_MOST_KB // ECN_STEP_KB + 1)), least, most, probability, *place)
+    return Setting(ECN_STEP_KB * int(ecn * (ECN_MOST_KB // ECN_STEP_KB + 1)), low, high, probability, *place)

@@ -66,7 +66,7 @@ class Tab2(Dataset):
 
     @staticmethod
     def _spread(rows: pd.DataFrame) -> pd.Series[bool]:
-        """Return which rows of the single condition belong to the settings under all conditions: a ninth of these."""
+        """Select rows of the single condition that belong to the settings under all conditions: a ninth of these."""
         single = (rows["rate_gbps"] == SINGLE[0]) & (rows["rtt_ms"].round(3) == SINGLE[1])
         others = rows[~single]
         conditions = others.groupby(["rate_gbps", "rtt_ms"]).ngroups
@@ -80,12 +80,12 @@ class Tab2(Dataset):
         return _scores(self, runs)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure R2 of each row, the errors of occupancies, and how many rows intervals hold."""
+        """Measure R2 of each row, the errors of occupancies, and the share of rows in their intervals."""
         scores = self.scores(runs)
-        found = {}
-        for case, of in scores.groupby("case", sort=False):
-            note = f"{int(of['train'].iloc[0])} settings for training; {', '.join(of['model'].unique())}"
-            found[f"r2-{case}"] = Measured.one(buffers.spread(of, "r2"), note)
+        measured = {}
+        for case, part in scores.groupby("case", sort=False):
+            note = f"{int(part['train'].iloc[0])} settings for training; {', '.join(part['model'].unique())}"
+            measured[f"r2-{case}"] = Measured.one(buffers.spread(part, "r2"), note)
         deep = scores[scores["case"] == "deep-several"]
         if len(deep):
             errors: dict[str, Estimate] = {
@@ -93,15 +93,15 @@ class Tab2(Dataset):
                 for kind in ("mae", "rmse")
                 for name in buffers.OCCUPANCIES
             }
-            found["occupancy-errors"] = Measured(errors)
+            measured["occupancy-errors"] = Measured(errors)
         rows = self.cases(runs)["several"]
         if len(rows) >= 2 * gaussian.LEAST_ROWS:
-            held = gaussian.coverage(rows)
-            found["intervals-hold"] = Measured.by_case(100 * held)
-        return found
+            covered = gaussian.coverage(rows)
+            measured["intervals-hold"] = Measured.by_case(100 * covered)
+        return measured
 
     def plot(self, runs: Runs) -> Figure:
-        """Draw R2 by row, with single splits, and what the paper states."""
+        """Draw R2 by row, with single splits, and the paper's numbers."""
         scores = self.scores(runs)
         names = list(scores["case"].unique())
         with figures.single(7.0, 3.4) as (figure, ax):
@@ -129,15 +129,15 @@ class Tab2(Dataset):
 def _scores(item: Tab2, runs: Runs) -> pd.DataFrame:
     rows, parts = item.cases(runs), []
     splits = item.splits or _SPLITS[item.profile]
-    asked = ROWS | MORE
+    table = ROWS | MORE
     if item.keras:
-        asked = asked | {"keras-several": ("keras", True, FIVE, sharing.OUTCOMES)}
-    for case, (kind, several, share, outcomes) in asked.items():
-        of = rows["several" if several else "single"]
+        table = table | {"keras-several": ("keras", True, FIVE, sharing.OUTCOMES)}
+    for case, (kind, several, share, outcomes) in table.items():
+        selection = rows["several" if several else "single"]
         # scores need rows to be left; a model needs a few to be trained on
-        if len(of) < 2 * _LEAST_TRAIN or (several and not len(rows["several"])):
+        if len(selection) < 2 * _LEAST_TRAIN or (several and not len(rows["several"])):
             continue
-        found = buffers.examined(kind, of, share, outcomes=outcomes, repeats=splits)
-        parts.append(found.assign(case=case))
+        scores = buffers.examined(kind, selection, share, outcomes=outcomes, repeats=splits)
+        parts.append(scores.assign(case=case))
     columns = ["model", "train", "r2", "case"]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Beyond the paper: thresholds that a model proposes for 20 random objectives, and what runs of them give. Sec. 8."""
+"""Beyond the paper: thresholds that a model proposes for 20 random objectives, and runs of them. Sec. 8."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ class Tuner(Item):
     def proposals(self) -> list[tuner.Proposal]:
         """The proposals, in the order of the objectives; none as long as there is no model, which table 2 trains."""
         try:
-            made = gaussian.best()
+            model = gaussian.best()
         except RunError:
             return []
-        asked = tuner.drawn(made, self.objectives or _COUNTS[self.profile])
-        return [tuner.proposed(made, each) for each in asked]
+        objectives = tuner.drawn(model, self.objectives or _COUNTS[self.profile])
+        return [tuner.proposed(model, objective) for objective in objectives]
 
     def run(self, **options: Any) -> Runs:
         """Run the proposals; see `Item.run`.
@@ -64,46 +64,51 @@ class Tuner(Item):
 
     def points(self) -> list[Scenario]:
         """Return one run of each proposal; two objectives may have the same."""
-        return list(dict.fromkeys(self._point(each, seed) for each in self.proposals for seed in range(self.count)))
+        return list(
+            dict.fromkeys(self._point(proposal, seed) for proposal in self.proposals for seed in range(self.count))
+        )
 
     def _point(self, proposal: tuner.Proposal, seed: int = 0) -> Scenario:
         return scenario(setting_of(proposal.setting), seed=seed, length_s=self.length_s)
 
     def compared(self, runs: Runs) -> pd.DataFrame:
         """Return predicted and measured outcomes of each proposal; see `tuner.Proposal.compared`."""
-        found = sharing.outcomes(runs)
+        outcomes = sharing.outcomes(runs)
         places = {run.scenario.hash: number for number, run in enumerate(runs)}
         parts = []
         for number, proposal in enumerate(self.proposals):
             place = places.get(self.asked(self._point(proposal)).hash)
             if place is not None:
-                part = proposal.compared(found[found["run"] == place].iloc[0])
+                part = proposal.compared(outcomes[outcomes["run"] == place].iloc[0])
                 parts.append(part.reset_index().assign(objective=number, unsure=bool(proposal.unsure)))
         return pd.concat(parts, ignore_index=True)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure how many proposals give what was predicted, and how many outcomes are in their intervals."""
+        """Measure the share of proposals with the predicted outcomes, and of outcomes in their intervals."""
         if not len(runs):
             return {}
-        found = self.compared(runs)
-        close = found.groupby("objective")["close"].all()
+        comparison = self.compared(runs)
+        close = comparison.groupby("objective")["close"].all()
         return {
             "close": Measured.one(
                 100 * float(close.mean()), f"{int(close.sum())} of {len(close)} in all four outcomes"
             ),
-            "inside": Measured.one(100 * float(found["inside"].mean()), f"{len(found)} outcomes"),
+            "inside": Measured.one(100 * float(comparison["inside"].mean()), f"{len(comparison)} outcomes"),
         }
 
     def plot(self, runs: Runs) -> Figure:
         """Draw measured over predicted outcomes with their intervals."""
-        found = self.compared(runs)
+        comparison = self.compared(runs)
         with figures.style():
             figure = figures.Drawing(figsize=(9.6, 2.8), layout="constrained")
-            for ax, (name, of) in zip(figure.subplots(1, 4), found.groupby("outcome", sort=False), strict=True):
-                bars = [(of["predicted"] - of["low"]).clip(lower=0), (of["high"] - of["predicted"]).clip(lower=0)]
+            for ax, (name, rows) in zip(figure.subplots(1, 4), comparison.groupby("outcome", sort=False), strict=True):
+                bars = [
+                    (rows["predicted"] - rows["low"]).clip(lower=0),
+                    (rows["high"] - rows["predicted"]).clip(lower=0),
+                ]
                 ax.errorbar(
-                    of["measured"], of["predicted"], bars, fmt="o", color=figures.look("cubic").color, markersize=3.5,
-                    linewidth=0.8,
+                    rows["measured"], rows["predicted"], bars, fmt="o", color=figures.look("cubic").color,
+                    markersize=3.5, linewidth=0.8,
                 )  # fmt: skip
                 ax.axline((1, 1), (2, 2), color=figures.REFERENCE, linestyle=":", linewidth=0.8)
                 if name == "drops":
