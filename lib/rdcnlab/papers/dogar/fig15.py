@@ -39,9 +39,10 @@ class Fig15(Counts):
         }
 
     def causes(self) -> list[Cause]:
-        """Return experiments with algorithm 2's threshold, and with updates that leave both flows on one line."""
+        """Return experiments with algorithm 2's threshold, with updates that leave both flows on one line, and both."""
         return [
             Cause("nuftcp-none", self.changed(profile=self.profile, readings=(3,))),
+            Cause("nuftcp-none", self.changed(profile=self.profile, readings=(3,), pattern="down")),
             Cause("numbers", self.changed(profile=self.profile, pattern="down")),
         ]
 

@@ -47,12 +47,22 @@ class Fig16(Counts):
         }
 
     def causes(self) -> list[Cause]:
-        """Return experiments with algorithm 2's threshold; with ns-3 also one without SACK in ACKs that may be held."""
+        """Return experiments with algorithm 2's threshold, with updates that take a spine down, and both.
+
+        With ns-3 also one without SACK in ACKs that may be held.
+        """
         cut = self.changed(profile=self.profile, readings=(3,))
-        if self.column != "ns3":
-            return [Cause(claim, cut) for claim in ("fewer", "seen", "sent-again")]
-        hidden = self.changed(profile=self.profile, hold_sack=True)
-        return [Cause("fewer", cut), Cause("seen", hidden), Cause("sent-again", hidden)]
+        down = self.changed(profile=self.profile, pattern="down")
+        if self.column == "ns3":
+            seen = self.changed(profile=self.profile, hold_sack=True)
+        else:
+            seen = self.changed(profile=self.profile, readings=(3,), pattern="down")
+        return [
+            Cause("fewer", cut),
+            Cause("fewer-with-small", down),
+            Cause("seen", seen),
+            Cause("sent-again", seen),
+        ]
 
 
 def share(stats: pd.DataFrame) -> float:
