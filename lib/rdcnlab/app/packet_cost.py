@@ -62,8 +62,8 @@ def shapes() -> dict[str, Scenario]:
         "jitter": {"start": "10 ms"},
         "probes": PROBES,
     }
-    made = {"groups": groups, "switches": switches, "queue": queue}
-    return {name: Scenario.from_dict(each) for name, each in made.items()}
+    scenarios = {"groups": groups, "switches": switches, "queue": queue}
+    return {name: Scenario.from_dict(data) for name, data in scenarios.items()}
 
 
 def spent(scenario: Scenario, core: int) -> tuple[float, float]:
