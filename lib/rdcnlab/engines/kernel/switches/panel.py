@@ -9,9 +9,9 @@
                              |       | d0x  ===veth=== d0   |  (the dark)
 
 The kernel implements lines for every kind of switch. So rate, delay, queue and marking are those of an ``ocs`` device,
-the panel, between the switch and its hosts and neighbours. The panel does not choose: packets from a host or a neighbour
-go to the switch, and packets that the switch sends from a port take the line of this port. Packets that it sends to the
-dark are counted and lost.
+the panel, between the switch and its hosts and neighbours. The panel does not choose: packets from a host or a
+neighbour go to the switch, and packets that the switch sends from a port take the line of this port. Packets that it
+sends to the dark are counted and lost.
 """
 
 from __future__ import annotations
