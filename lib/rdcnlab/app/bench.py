@@ -153,7 +153,7 @@ def _packets(core: int) -> Iterator[Row]:
         count = {"begin": 0.0, "whole": 0.0}
 
         def seconds(part: str, scenario: Scenario, count: dict[str, float] = count) -> float:
-            time_s, count[part] = packet_cost.spent(scenario, core)
+            time_s, count[part] = packet_cost.processor_time(scenario, core)
             return time_s
 
         best = _best({"begin": partial(seconds, "begin", begin), "whole": partial(seconds, "whole", whole)})
@@ -169,13 +169,13 @@ def _switches(core: int) -> Iterator[Row]:
             scenario.with_(size=size, **{"switch.kind": kind, "probes.tcp": "none"}) for size in ("1 B", "32 MiB")
         )
         best = _best({"empty": partial(_run, empty, core), "full": partial(_run, full, core)})
-        spent = best["full"] - best["empty"]
+        time_s = best["full"] - best["empty"]
         packets = sum(flow.size // MSS for flow in scenario.flows)
         passed = _passed(_outcome(full, core)) - _passed(_outcome(empty, core))
         yield row(f"{kind}: a scenario with no traffic", best["empty"], "s")
-        yield row(f"{kind}: data packets a second, set-up not", packets / spent, "1/s")
+        yield row(f"{kind}: data packets a second, set-up not", packets / time_s, "1/s")
         if kind == "bmv2":
-            yield row("bmv2: wall clock a packet through simple_switch", spent / passed * 1000, "ms", at_most=0.05)
+            yield row("bmv2: wall clock a packet through simple_switch", time_s / passed * 1000, "ms", at_most=0.05)
 
 
 def _simulated(core: int) -> Iterator[Row]:

@@ -30,22 +30,22 @@ def seconds(scenarios: list[Scenario], **options: Any) -> tuple[float, Runs]:
     """Return the time in s that a campaign with a new store takes, and its runs; options as for `campaign`."""
     with tempfile.TemporaryDirectory() as name:
         store = Store(Path(name) / "runs", shipped=Shipped(Path(name) / "none"))
-        begun = time.monotonic()
+        start_s = time.monotonic()
         runs = campaign(scenarios, store=store, progress=False, **options)
-        return time.monotonic() - begun, runs
+        return time.monotonic() - start_s, runs
 
 
 def start(scenario: Scenario, *, cluster: bool) -> float:
     """Return the time in s of one run in the local pool, or in a new local cluster, without its guest's time."""
-    begun = time.monotonic()
+    start_s = time.monotonic()
     if cluster:
         with clustered(1) as dask_cluster:
-            ready = time.monotonic() - begun
-            spent, runs = seconds([scenario], cluster=dask_cluster)
+            ready = time.monotonic() - start_s
+            campaign_s, runs = seconds([scenario], cluster=dask_cluster)
     else:
-        ready = time.monotonic() - begun
-        spent, runs = seconds([scenario], workers=1)
-    return ready + spent - float(runs[0].provenance["wall_s"])
+        ready = time.monotonic() - start_s
+        campaign_s, runs = seconds([scenario], workers=1)
+    return ready + campaign_s - float(runs[0].provenance["wall_s"])
 
 
 def work(scenarios: list[Scenario], workers: int) -> float:

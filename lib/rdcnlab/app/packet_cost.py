@@ -66,8 +66,8 @@ def shapes() -> dict[str, Scenario]:
     return {name: Scenario.from_dict(data) for name, data in scenarios.items()}
 
 
-def spent(scenario: Scenario, core: int) -> tuple[float, float]:
-    """Run a scenario.
+def processor_time(scenario: Scenario, core: int) -> tuple[float, float]:
+    """Run a scenario, and return its processor time and its number of packets.
 
     Parameters
     ----------

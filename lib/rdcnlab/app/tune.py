@@ -105,9 +105,9 @@ def tuned(
     proposal = tuner.proposed(predictor, objective)
     compared, doubt = None, ""
     if run:
-        asked = scenario(setting_of(proposal.setting), length_s=length_s)
+        base = scenario(setting_of(proposal.setting), length_s=length_s)
         buffer = {f"network.links.{sharing.LINK}.buffer": f"{round(objective.buffer_kB)} kB"}
-        runs = campaign([asked.with_(**buffer)], workers=workers, cluster=cluster, store=store, progress=progress)
+        runs = campaign([base.with_(**buffer)], workers=workers, cluster=cluster, store=store, progress=progress)
         (measured,) = (row for _, row in sharing.outcomes(runs).iterrows())
         compared, doubt = proposal.compared(measured), str(measured["doubt"])
     return Answer(objective, proposal, compared, doubt, _suggested(predictor, objective, proposal))

@@ -202,7 +202,7 @@ def _pool(cluster: Any, workers: int | None, store: Store, wall_limit_s: float) 
         return
     if workers is not None:
         raise InputError.of("workers", workers, "none together with a cluster, which has its own workers")
-    # imported here because few campaigns need it, and because of what it imports
+    # imported here because few campaigns need it, and its own imports take time
     from rdcnlab.runs.pools.cluster import ClusterPool
 
     with contextlib.closing(ClusterPool(cluster, store, wall_limit_s=wall_limit_s)) as pool:

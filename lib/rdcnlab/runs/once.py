@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 Places = npt.NDArray[np.int64]
 Options = ParamSpec("Options")
 
-#: Bytes of tables that are kept for one set of runs. A table that would exceed them is computed again when it is asked
-#: for.
+#: Bytes of tables that are kept for one set of runs. A table that would exceed them is computed each time.
 MOST_BYTES = 128 * 2**20
 
 

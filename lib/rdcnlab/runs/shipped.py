@@ -3,9 +3,9 @@
 
 ``data/results/<paper>/<item>/`` holds ``runs.parquet``, with one row for each run. It also holds one file for each
 table, with the rows of all these runs, one run after the other. Of each table it holds only the part that figures use.
-The digests of a run are those of its whole tables. Items share runs: a directory does not hold again what the directory
-of another item already holds. Shipping an item writes only the item's own directory. A file is read when one of its
-tables is asked for, and only the row groups that are needed are read.
+The digests of a run are those of its whole tables. Items share runs: a part that the directory of another item holds is
+not stored again. Shipping an item writes only the item's own directory. A file is read when one of its tables is
+needed, and only the needed row groups are read.
 """
 
 from __future__ import annotations
@@ -211,20 +211,20 @@ def forget() -> None:
         cached.cache_clear()
 
 
-def ship(wanted: Mapping[Run, Mapping[str, Part]], folder: Path) -> None:
+def ship(parts_by_run: Mapping[Run, Mapping[str, Part]], folder: Path) -> None:
     """Write runs as the shipped results of an item. They replace the earlier content of the folder.
 
     Parameters
     ----------
-    wanted : dict of Run to dict of str to Part
+    parts_by_run : dict of Run to dict of str to Part
         The parts of tables to ship for each run, in the order in which they will be read.
     folder : Path
         ``data/results/<paper>/<item>``.
     """
-    names = [name for name in SCHEMAS if any(name in parts for parts in wanted.values())]
+    names = [name for name in SCHEMAS if any(name in parts for parts in parts_by_run.values())]
     tables: dict[str, list[pa.Table]] = {name: [] for name in names}
     rows = []
-    for run, parts in wanted.items():
+    for run, parts in parts_by_run.items():
         positions = {}
         for name, part in sorted(parts.items()):
             table = run.table(name, part)

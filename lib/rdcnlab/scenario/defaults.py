@@ -63,13 +63,13 @@ def _with_preset(data: dict[str, Any], *, text: bool) -> dict[str, Any]:
         network_preset = preset(network)
         data = {**data, "network": network_preset.network}
         for name, settings in network_preset.scenario.items():
-            own = data.get(name)
+            own_fields = data.get(name)
             if name not in data:
                 data[name] = settings
-            elif name == "transport" and isinstance(own, dict):
-                data[name] = older.with_settings(own, settings)
-            elif isinstance(settings, dict) and isinstance(own, dict):
-                data[name] = {**settings, **own}
+            elif name == "transport" and isinstance(own_fields, dict):
+                data[name] = older.with_settings(own_fields, settings)
+            elif isinstance(settings, dict) and isinstance(own_fields, dict):
+                data[name] = {**settings, **own_fields}
     elif isinstance(network, dict) and isinstance(network.get("name"), str) and network["name"] in presets():
         network_preset = preset(network["name"])
     else:

@@ -99,9 +99,9 @@ def schema() -> dict[str, Any]:
         "anyOf": [{"enum": [*presets(), *FABRICS]}, fabric, {"$ref": "#/$defs/Network"}],
     }
     # without a file of the user's own, only the kernel's congestion controls have a name
-    own = {"required": ["engine"], "properties": {"engine": {"required": ["algorithm"]}}}
+    has_algorithm = {"required": ["engine"], "properties": {"engine": {"required": ["algorithm"]}}}
     usual = {"items": {"properties": {"cc": {"enum": [*VARIANTS, None]}}}}
-    document |= {"if": {"not": own}, "then": {"properties": {"flows": usual}}}
+    document |= {"if": {"not": has_algorithm}, "then": {"properties": {"flows": usual}}}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Scenario of rdcnlab",

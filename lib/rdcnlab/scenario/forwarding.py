@@ -28,9 +28,9 @@ def schedule_of(scenario: Scenario, flow: Flow, *, back: bool = False) -> Schedu
     path = flow.back if back else flow.path
     if back and path == SAME:
         return None if schedule_of(scenario, flow) is None else _of_pair(scenario, flow, back=True)
-    named = network.schedule(path)
-    if named is not None or path not in (BYPASS, ECMP):
-        return named
+    schedule = network.schedule(path)
+    if schedule is not None or path not in (BYPASS, ECMP):
+        return schedule
     return _of_pair(scenario, flow, back=back)
 
 
@@ -159,7 +159,7 @@ def timetable(scenario: Scenario, route: Route, switch: str, *, every: bool = Fa
     if changes * len(targets) > MOST_SLOTS:
         raise NoWay(f"a timetable of at most {MOST_SLOTS} changes until the limit, where a switch has jitter")
     jittered: list[int] = []
-    # lateness does not count: what is drawn belongs to an instant of the timetable
+    # the delay of a change is drawn for its instant in the timetable, without the lateness of the switch
     previous_delay, instant = 0, phase - node.late
     for duration in durations * changes:
         instant += duration

@@ -116,7 +116,7 @@ class Scenario(Frozen):
         return by_host
 
     def notifications(self) -> tuple[Notification, ...]:
-        """Return which host is notified of which schedule; see `Notify`.
+        """Return the hosts that are notified, each with its schedule; see `Notify`.
 
         Raises
         ------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which host is notified of which schedule, and on the way to which destinations the schedule's networks are active."""
+"""Notifications: the hosts that are notified, the schedule of each, and the destinations that the schedule is about."""
 
 from __future__ import annotations
 

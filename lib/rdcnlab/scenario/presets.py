@@ -42,7 +42,7 @@ class Preset:
     scenario: dict[str, Any]
 
     def route(self, flow: str) -> dict[str, str]:
-        """Return the default fields of a flow by its name; the longest key that the name starts with wins."""
+        """Return the default fields of a flow: those of the longest key that its name starts with."""
         keys = [key for key in self.routes if flow.startswith(key)]
         return self.routes[max(keys, key=len)] if keys else {}
 

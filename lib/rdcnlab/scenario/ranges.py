@@ -31,16 +31,16 @@ def expanded(items: Any, field: str) -> Any:
     """
     if not isinstance(items, list | tuple):
         return items
-    return [part for item in items for part in _each(item, field)]
+    return [part for item in items for part in _expanded_item(item, field)]
 
 
 def expanded_network(data: dict[str, Any]) -> dict[str, Any]:
     """Return a network's plain data with the ranges in the names of its switches, hosts, links and so on expanded."""
-    named = ("hosts", "links", "pools", "schedules", "switches")
-    return {field: expanded(value, field) if field in named else value for field, value in data.items()}
+    list_fields = ("hosts", "links", "pools", "schedules", "switches")
+    return {field: expanded(value, field) if field in list_fields else value for field, value in data.items()}
 
 
-def _each(item: Any, field: str) -> list[Any]:
+def _expanded_item(item: Any, field: str) -> list[Any]:
     name = item.get("name") if isinstance(item, dict) else None
     if not isinstance(name, str) or not _RANGE.search(name):
         return [item]

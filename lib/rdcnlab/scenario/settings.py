@@ -168,7 +168,7 @@ class Transport(Frozen):
         CUBIC: whether a window grows at least as Reno's would; whether a flow whose window became smaller leaves room
         for others; and whether slow start ends before a loss if delays grow.
     nuftcp_factor : int or None
-        NUFTCP: most that a flow may have in flight, in percent of the average of what was acknowledged in a round.
+        NUFTCP: limit of a flow's data in flight, in percent of the average of the data acknowledged in a round.
         None: 150 (Dogar et al., Sec. 3.1).
     nuftcp_weight : int or None
         NUFTCP: weight of the last round in this average, in percent. None: 20 (Sec. 3.1).

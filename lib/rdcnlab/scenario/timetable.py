@@ -129,7 +129,7 @@ class Schedule(Frozen):
     slots : tuple of Slot
         They repeat for ever; a single slot never ends.
     queue : Queue or None
-        Limit of a virtual output queue. All packets of this schedule wait in it, for whatever link. None: packets wait
+        Limit of a virtual output queue. All packets of this schedule wait in it, for any link. None: packets wait
         at the links; with `dark` = ``hold``, packets that arrive in a dark slot are held without a limit.
     ecn_threshold : Queue or None
         Length of this queue above which an arriving ECN-capable packet is marked. ``10 packets`` means MTU-sized

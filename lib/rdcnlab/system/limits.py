@@ -37,7 +37,7 @@ def cores(root: Path = Path("/")) -> list[int]:
 
 
 def quota(root: Path = Path("/")) -> float:
-    """Return how many cores the control group may keep busy; infinite if there is no such limit."""
+    """Return the number of cores that the control group may keep busy; infinite if there is no such limit."""
     limits = [math.inf]
     for text in _values(root, "cpu", "cpu.max"):
         quota_us, period_us = text.split()

@@ -120,7 +120,7 @@ def reproduce(
     output: Output = Path("out"),
     as_json: Json = False,
 ) -> None:
-    """Execute notebooks: run what is missing, draw, score. After an interruption it continues where it stopped."""
+    """Execute notebooks: make missing runs, draw, score. After an interruption it continues where it stopped."""
     from rdcnlab.app import scorecard
     from rdcnlab.app.reproduce.all import Reproduced
     from rdcnlab.app.reproduce.all import reproduce as execute

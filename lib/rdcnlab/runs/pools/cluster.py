@@ -345,7 +345,7 @@ class _Running:
             if task.future.status != "error":
                 return None, None
             error = task.future.exception()
-        except Exception as failed:  # noqa: BLE001 - whatever goes wrong on the way, the run can be made again
+        except Exception as failed:  # noqa: BLE001 - after any error of the connection, the run can be made again
             error = failed
         finally:
             task.future.release()

@@ -119,7 +119,7 @@ def run(kernel: build.Kernel, test: Test, directory: Path, *, core: int | None =
     return row(test, status, text, complaint or reason) | {"wall_s": round(wall_s, 1)}
 
 
-def row(test: Test, status: int | None, said: str, why: str) -> dict[str, object]:
+def row(test: Test, status: int | None, output: str, reason: str) -> dict[str, object]:
     """Return the result of a test, from its status and its lines of TAP.
 
     Parameters
@@ -128,21 +128,21 @@ def row(test: Test, status: int | None, said: str, why: str) -> dict[str, object
         The test.
     status : int or None
         0 means passed, 4 means skipped, other numbers mean failed. None: the guest did not end normally.
-    said : str
+    output : str
         The test's output.
-    why : str
+    reason : str
         The kernel's complaint, or the reason why the guest ended.
     """
-    lines = [re.sub(r"^# ", "", line.strip()) for line in said.splitlines()]
+    lines = [re.sub(r"^# ", "", line.strip()) for line in output.splitlines()]
     skipped = [line for line in lines if re.match(r"ok \d+.*# SKIP", line)]
     passed = [line for line in lines if re.match(r"ok \d+", line) and line not in skipped]
     failed = [line for line in lines if re.match(r"not ok \d+(?!.*# (XFAIL|SKIP|TODO))", line)]
     # some programs print that a subtest failed, but end with status 0
-    result = "skip" if status == SKIP else "pass" if status == 0 and not failed and not why else "fail"
-    if result != "pass" and not why:
+    result = "skip" if status == SKIP else "pass" if status == 0 and not failed and not reason else "fail"
+    if result != "pass" and not reason:
         suspects = (
             failed or [line for line in lines if re.search(r"skip|fail|error|not ", line, re.IGNORECASE)] or lines
         )
-        why = "; ".join(line[:80] for line in suspects[:3]) or f"status {status}"
+        reason = "; ".join(line[:80] for line in suspects[:3]) or f"status {status}"
     counts = {"passed": len(passed), "failed": len(failed), "skipped": len(skipped)}
-    return {"test": test.name, "result": result, **counts, "reason": why}
+    return {"test": test.name, "result": result, **counts, "reason": reason}
