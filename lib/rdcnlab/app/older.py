@@ -17,7 +17,8 @@ _HEAD = """\
 The papers' hosts ran Linux 4.15 and older; runs here are of Linux 6.12. `transport: {like: "4.15"}` restores those of
 the known differences that can be restored: by sysctls of Linux 6.12, and by those that patches 0039 to 0044 add, which
 are off by default and described in the patches' `ip-sysctl.rst`. Each setting is a field of `Transport` and can be
-given by itself. A setting that a scenario gives replaces the older kernel's, which replaces that of the network's preset.
+given by itself. A setting that a scenario gives replaces the older kernel's, which replaces that of the network's
+preset.
 
 ```python
 late = scenario.with_(**{"transport.like": "4.15"})

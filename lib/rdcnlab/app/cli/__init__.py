@@ -212,7 +212,7 @@ def predict_prolongation(
     scenario: Annotated[Path, typer.Argument(help="A YAML file; flows are called main... and migrated...")],
     as_json: Json = False,
 ) -> None:
-    """Predict the ratio of times of migrated and main flows of a scenario, without running it."""
+    """Predict the time of a scenario's migrated flows divided by that of its main flows, without running it."""
     import pandas as pd
 
     from rdcnlab.models import general

@@ -78,7 +78,7 @@ def soak(
 @app.command("selftest")
 def selftest(
     names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="As in mptcp/diag; all.")] = None,
-    plain: Annotated[bool, typer.Option(help="On the ordinary build; some tests are skipped there.")] = False,
+    plain: Annotated[bool, typer.Option(help="On the ordinary build, without features that some tests need.")] = False,
     output: Output = Path("out/selftest"),
     as_json: Json = False,
 ) -> None:
