@@ -68,7 +68,7 @@ def test_json_prints_ways_and_draws_only_what_is_asked_for(here: Path, rdcnlab: 
         (("s.yaml", "--output", "a.gif"), ".png, .svg, .pdf"),
         (("s.yaml", "--output", "a"), ".png, .svg, .pdf"),
         (("s.yaml", "--output", "none/a.png"), "a directory that exists"),
-        (("s.yaml", "--output", "folder.png"), "a file, where this is a directory"),
+        (("s.yaml", "--output", "folder.png"), "a file, not a directory"),
         (("bad.yaml",), "flows"),
         (("folder.png",), "a file that can be read"),
     ],

@@ -181,7 +181,7 @@ def schedule(name: str, link: str, pair: list[str] | None = None) -> dict[str, A
         ({"switches": [*WRITTEN["switches"], {"name": "c", "guard": "1 us"}]}, "guard", "not optical"),
         ({"switches": [{"name": "a"}, {"name": "b", "optical": True}]}, "hosts.h2.at", "not optical"),
         ({"links": []}, "links", "join all switches"),
-        ({"switches": [{"name": "same"}, {"name": "b"}]}, "switches.same.name", "a name that nothing else"),
+        ({"switches": [{"name": "same"}, {"name": "b"}]}, "switches.same.name", "a name that no other"),
         ({"schedules": [schedule("s", "nothing")]}, "schedules.s.slots[1].link", "of the network: a, b, l"),
         ({"schedules": [schedule("s", "l", ["a", "c"])]}, "schedules.s.pair", "not optical: a, b"),
         ({"schedules": [schedule("s", "l", ["a", "b"]), schedule("t", "l", ["a", "b"])]}, "schedules.t.pair", "of s"),

@@ -151,5 +151,5 @@ def test_a_schedule_that_nobody_follows_and_that_leads_nowhere_is_named_when_sho
     nodes = [{"name": name} for name in "abc"]
     asked = scenario(network("ocs", switches=nodes, schedules=[lost]))
     check(asked)
-    with pytest.raises(InputError, match=r"network\.schedules\.lost\.slots: .* what can be reached from c"):
+    with pytest.raises(InputError, match=r"network\.schedules\.lost\.slots: .* that can be reached from c"):
         ways_of(Shown.of(asked))

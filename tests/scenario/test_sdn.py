@@ -30,7 +30,7 @@ def app(tmp_path: Path) -> Path:
     ("field", "value"), [("delay", "1 ms"), ("jitter", "1 ms"), ("table_size", 9), ("controller", "mine.py")]
 )
 def test_only_ovs_knows_a_controller(app: Path, field: str, value: object) -> None:
-    with pytest.raises(InputError, match=rf"switch\.{field}: .*only the switch ovs knows it"):
+    with pytest.raises(InputError, match=rf"switch\.{field}: .*only the switch ovs has this setting"):
         scenario(app, **{"kind": "ocs", field: value})
 
 

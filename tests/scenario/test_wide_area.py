@@ -58,7 +58,7 @@ def test_rtts_are_drawn_from_the_seed() -> None:
     ("changes", "field", "allowed"),
     [
         ({"probes.count": ["nowhere"]}, "probes.count", "access1"),
-        ({"probes.count": ["short", "short"]}, "count", "not there already"),
+        ({"probes.count": ["short", "short"]}, "count", "occurs only once"),
         ({"probes.count": ["short"], "probes.packets": True}, "count", "nothing"),
         ({"probes.capture": ["nobody"]}, "probes.capture", "s1"),
         ({"transport.cubic_beta": 100}, "cubic_beta", "512"),

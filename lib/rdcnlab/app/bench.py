@@ -93,7 +93,7 @@ def measure() -> Iterator[Row]:
     else:
         yield from _simulated(core)
     if len(cores()) > 1:
-        yield row("two cores over one, plain arithmetic: what this machine gives", _cores_worth(), "")
+        yield row("two cores over one, plain arithmetic: what this machine gives", _core_speedup(), "")
         yield row("two workers over one", _scaling(), "", at_least=1.7)
     else:
         yield row("two workers over one: there is only one core", None, "")
@@ -111,12 +111,12 @@ def scoring(names: Sequence[str] = ()) -> Iterator[Row]:
     wall = time.monotonic() - begun
     if process.returncode:
         raise RunError(f"rdcnlab score ended with {process.returncode}")
-    what = " ".join(["rdcnlab score", *names])
+    command = " ".join(["rdcnlab score", *names])
     # Linux gives kB
     peak_mb = used.ru_maxrss * 1024 / 1e6
-    yield row(what, wall, "s", at_most=None if names else 20)
-    yield row(f"{what}: time on cores", used.ru_utime + used.ru_stime, "s")
-    yield row(f"{what}: memory at its peak", peak_mb, "MB", at_most=None if names else 700)
+    yield row(command, wall, "s", at_most=None if names else 20)
+    yield row(f"{command}: time on cores", used.ru_utime + used.ru_stime, "s")
+    yield row(f"{command}: memory at its peak", peak_mb, "MB", at_most=None if names else 700)
 
 
 def _fabric(core: int) -> Iterator[Row]:
@@ -153,12 +153,12 @@ def _packets(core: int) -> Iterator[Row]:
         count = {"begin": 0.0, "whole": 0.0}
 
         def seconds(part: str, scenario: Scenario, count: dict[str, float] = count) -> float:
-            taken, count[part] = packet_cost.spent(scenario, core)
-            return taken
+            time_s, count[part] = packet_cost.processor_time(scenario, core)
+            return time_s
 
         best = _best({"begin": partial(seconds, "begin", begin), "whole": partial(seconds, "whole", whole)})
-        each = (best["whole"] - best["begin"]) / (count["whole"] - count["begin"])
-        yield row(f"shape '{name}': processor time a data packet", each * 1e6, "us")
+        packet_s = (best["whole"] - best["begin"]) / (count["whole"] - count["begin"])
+        yield row(f"shape '{name}': processor time a data packet", packet_s * 1e6, "us")
 
 
 def _switches(core: int) -> Iterator[Row]:
@@ -169,13 +169,13 @@ def _switches(core: int) -> Iterator[Row]:
             scenario.with_(size=size, **{"switch.kind": kind, "probes.tcp": "none"}) for size in ("1 B", "32 MiB")
         )
         best = _best({"empty": partial(_run, empty, core), "full": partial(_run, full, core)})
-        spent = best["full"] - best["empty"]
+        time_s = best["full"] - best["empty"]
         packets = sum(flow.size // MSS for flow in scenario.flows)
         passed = _passed(_outcome(full, core)) - _passed(_outcome(empty, core))
         yield row(f"{kind}: a scenario with no traffic", best["empty"], "s")
-        yield row(f"{kind}: data packets a second, set-up not", packets / spent, "1/s")
+        yield row(f"{kind}: data packets a second, set-up not", packets / time_s, "1/s")
         if kind == "bmv2":
-            yield row("bmv2: wall clock a packet through simple_switch", spent / passed * 1000, "ms", at_most=0.05)
+            yield row("bmv2: wall clock a packet through simple_switch", time_s / passed * 1000, "ms", at_most=0.05)
 
 
 def _simulated(core: int) -> Iterator[Row]:
@@ -184,28 +184,28 @@ def _simulated(core: int) -> Iterator[Row]:
     simulated = full.with_(**{"engine.kind": "ns3"})
     engine = Ns3Engine()
     engine.prepare(simulated)
-    found: list[Outcome] = []
+    outcomes: list[Outcome] = []
 
     def seconds() -> float:
         with tempfile.TemporaryDirectory() as name:
-            found.append(engine.run(simulated, Path(name), core=core, wall_limit_s=600))
-        return float(found[-1].provenance["simulated_s"])
+            outcomes.append(engine.run(simulated, Path(name), core=core, wall_limit_s=600))
+        return float(outcomes[-1].provenance["simulated_s"])
 
     measured: dict[str, Callable[[], float]] = {"ns3": seconds}
     measured |= {"empty": partial(_run, empty, core), "full": partial(_run, full, core)}
     best = _best(measured)
     packets = sum(flow.size // MSS for flow in full.flows)
     speed, kernel = packets / best["ns3"], packets / (best["full"] - best["empty"])
-    yield row("ns3: a scenario with no traffic", found[-1].provenance["wall_s"] - best["ns3"], "s")
-    yield row("ns3: events a second", found[-1].provenance["events"] / best["ns3"], "1/s")
+    yield row("ns3: a scenario with no traffic", outcomes[-1].provenance["wall_s"] - best["ns3"], "s")
+    yield row("ns3: events a second", outcomes[-1].provenance["events"] / best["ns3"], "1/s")
     yield row("ns3: data packets a second, set-up not", speed, "1/s")
     yield row("kernel: data packets a second, same scenario", kernel, "1/s")
     yield row("kernel over ns3", kernel / speed, "")
 
 
 def _pools() -> Iterator[Row]:
-    """Yield how long pools take to start, and what two workers of a cluster are worth."""
-    empty, asked = two_flows("1 B"), [two_flows("1 GiB").with_(seed=seed) for seed in range(8)]
+    """Yield the time that pools take to start, and the speed-up by a second worker of a cluster."""
+    empty, scenarios = two_flows("1 B"), [two_flows("1 GiB").with_(seed=seed) for seed in range(8)]
     measured: dict[str, Callable[[], float]] = {"local": partial(bench_cluster.start, empty, cluster=False)}
     if extras.installed("cluster"):
         measured["cluster"] = partial(bench_cluster.start, empty, cluster=True)
@@ -216,14 +216,15 @@ def _pools() -> Iterator[Row]:
         return
     yield row("a run in a new local cluster of Dask, without its guest's time", best["cluster"], "s")
     if len(cores()) > 1:
-        best = _best({"one": partial(bench_cluster.work, asked[1:], 1), "two": partial(bench_cluster.work, asked, 2)})
+        work = bench_cluster.work
+        best = _best({"one": partial(work, scenarios[1:], 1), "two": partial(work, scenarios, 2)})
         yield row("two workers of a cluster over one", best["one"] / best["two"], "", at_least=1.7)
     else:
         yield row("two workers of a cluster over one: there is only one core", None, "")
 
 
 def _passed(outcome: Outcome) -> int:
-    """Return how many packets entered ``simple_switch``. A data packet enters twice: from its host and its link."""
+    """Return the number of packets that entered ``simple_switch``: a data packet twice, from its host and its link."""
     return int(outcome.provenance["switch"].get("packets", 0))
 
 
@@ -242,7 +243,7 @@ def row(
 def _best(measured: dict[str, Callable[[], float]], count: int = FEWER_ROUNDS) -> dict[str, float]:
     """Return the smallest time in seconds of each measurement. The measurements take turns."""
     rounds = [{name: seconds() for name, seconds in measured.items()} for _ in range(count)]
-    return {name: min(each[name] for each in rounds) for name in measured}
+    return {name: min(times[name] for times in rounds) for name in measured}
 
 
 def _run(scenario: Scenario, core: int) -> float:
@@ -269,13 +270,13 @@ def _scaling() -> float:
     return best["one"] / best["two"]
 
 
-def _cores_worth() -> float:
+def _core_speedup() -> float:
     """Return the speed of two cores divided by that of one. Two hardware threads of one core give less than 2."""
 
-    def seconds(chosen: list[int]) -> float:
+    def seconds(core_numbers: list[int]) -> float:
         line = "n = 0\nfor k in range(30_000_000): n += k"
         begun = time.monotonic()
-        loops = [subprocess.Popen(["taskset", "-c", str(core), sys.executable, "-c", line]) for core in chosen]
+        loops = [subprocess.Popen(["taskset", "-c", str(core), sys.executable, "-c", line]) for core in core_numbers]
         for loop in loops:
             loop.wait()
         return time.monotonic() - begun

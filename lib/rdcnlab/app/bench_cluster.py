@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measure pools: how long their start takes, and what two workers of a cluster on this machine are worth."""
+"""Measure pools: the time that their start takes, and the time of runs on a cluster on this machine."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ def clustered(workers: int) -> Iterator[Any]:
         yield cluster
 
 
-def seconds(asked: list[Scenario], **how: Any) -> tuple[float, Runs]:
-    """Return how long a campaign with a new store takes in s, and its runs; options as for `campaign`."""
+def seconds(scenarios: list[Scenario], **options: Any) -> tuple[float, Runs]:
+    """Return the time in s that a campaign with a new store takes, and its runs; options as for `campaign`."""
     with tempfile.TemporaryDirectory() as name:
         store = Store(Path(name) / "runs", shipped=Shipped(Path(name) / "none"))
-        begun = time.monotonic()
-        runs = campaign(asked, store=store, progress=False, **how)
-        return time.monotonic() - begun, runs
+        start_s = time.monotonic()
+        runs = campaign(scenarios, store=store, progress=False, **options)
+        return time.monotonic() - start_s, runs
 
 
 def start(scenario: Scenario, *, cluster: bool) -> float:
-    """Return how long one run takes in s, without its guest's time: in the local pool, or in a new local cluster."""
-    begun = time.monotonic()
+    """Return the time in s of one run in the local pool, or in a new local cluster, without its guest's time."""
+    start_s = time.monotonic()
     if cluster:
-        with clustered(1) as made:
-            ready = time.monotonic() - begun
-            spent, runs = seconds([scenario], cluster=made)
+        with clustered(1) as dask_cluster:
+            ready = time.monotonic() - start_s
+            campaign_s, runs = seconds([scenario], cluster=dask_cluster)
     else:
-        ready = time.monotonic() - begun
-        spent, runs = seconds([scenario], workers=1)
-    return ready + spent - float(runs[0].provenance["wall_s"])
+        ready = time.monotonic() - start_s
+        campaign_s, runs = seconds([scenario], workers=1)
+    return ready + campaign_s - float(runs[0].provenance["wall_s"])
 
 
-def work(asked: list[Scenario], workers: int) -> float:
-    """Return how long runs take in s on a cluster of some workers that has already made the first of them."""
-    with clustered(workers) as made:
-        seconds(asked[:workers], cluster=made)
-        return seconds(asked[workers:], cluster=made)[0]
+def work(scenarios: list[Scenario], workers: int) -> float:
+    """Return the time in s of runs on a cluster whose workers have already made one run each; these do not count."""
+    with clustered(workers) as dask_cluster:
+        seconds(scenarios[:workers], cluster=dask_cluster)
+        return seconds(scenarios[workers:], cluster=dask_cluster)[0]

@@ -24,8 +24,8 @@ from rdcnlab.runs.shipped import Shipped
 from rdcnlab.scenario import Scenario
 from rdcnlab.system import extras, limits, places
 
-#: For verdicts without runs of one's own, for scenarios with ``switch: bmv2`` or ``ovs``, QUIC or ``engine: ns3``, for
-#: those who change P4 programs, and for campaigns on many machines.
+#: Checks that may fail: they are for verdicts without own runs, for scenarios with ``switch: bmv2`` or ``ovs``, QUIC or
+#: ``engine: ns3``, for changes of P4 programs, and for campaigns on many machines.
 _OPTIONAL = ("shipped results", "bmv2", "p4c", "ovs", "quic", "ns3", "cluster")
 
 
@@ -73,23 +73,23 @@ def examine(*, run: bool = False) -> list[dict[str, Any]]:
     if run:
         checks.append(("trial run", _trial))
     rows = []
-    for what, check in checks:
+    for name, check in checks:
         try:
-            ok, found, mend = check()
+            ok, finding, remedy = check()
         except (RdcnlabError, OSError) as error:
-            ok, found, mend = False, str(error), ""
-        rows.append({"what": what, "ok": ok, "found": found, "mend": mend, "needed": what not in _OPTIONAL})
+            ok, finding, remedy = False, str(error), ""
+        rows.append({"what": name, "ok": ok, "found": finding, "mend": remedy, "needed": name not in _OPTIONAL})
     return rows
 
 
 def _programs() -> tuple[bool, str, str]:
-    lacking = toolchain.missing()
-    if lacking:
-        return False, f"missing: {', '.join(sorted(lacking))}", toolchain.remedy(lacking)
+    programs = toolchain.missing()
+    if programs:
+        return False, f"missing: {', '.join(sorted(programs))}", toolchain.remedy(programs)
     kernel_source = source.find(build.cache_root())
-    where = kernel_source.path if kernel_source.path.is_file() else "will be downloaded"
+    location = kernel_source.path if kernel_source.path.is_file() else "will be downloaded"
     fit = "known to work" if kernel_source.is_known else f"not among the releases known to work: {releases.names()}"
-    return True, f"{toolchain.compiler()}; kernel source {kernel_source}, {where}, {fit}", ""
+    return True, f"{toolchain.compiler()}; kernel source {kernel_source}, {location}, {fit}", ""
 
 
 def _kernel() -> tuple[bool, str, str]:
@@ -122,22 +122,23 @@ def _confinement() -> tuple[bool, str, str]:
     kernel = build.find()
     if kernel is None:
         return False, "known once the kernel is built", "rdcnlab kernel build"
-    how = sandbox.kind(kernel.launch)
-    if how == "landlock":
+    confinement = sandbox.kind(kernel.launch)
+    if confinement == "landlock":
         return True, f"Landlock {sandbox.landlock(kernel.launch)}", ""
-    if how == "bubblewrap":
+    if confinement == "bubblewrap":
         return True, "bubblewrap", ""
     # as in a container of Docker, whose seccomp profile forbids what bubblewrap needs
     forbidden = subprocess.run(["unshare", "--user", "true"], capture_output=True, check=False).returncode
-    mend = "a host with Landlock (Linux 5.13 or later)" if forbidden else "sudo apt-get install -y bubblewrap"
-    return False, "neither Landlock nor bubblewrap: a guest has all your rights", mend
+    remedy = "a host with Landlock (Linux 5.13 or later)" if forbidden else "sudo apt-get install -y bubblewrap"
+    return False, "neither Landlock nor bubblewrap: a guest has all your rights", remedy
 
 
 def _cores() -> tuple[bool, str, str]:
-    mine, used = len(os.sched_getaffinity(0)), len(limits.cores())
-    if used == mine:
-        return True, f"{mine}, one guest each", ""
-    return True, f"{used} of {mine}, one guest each: this container's limits of CPU time and memory allow no more", ""
+    available, usable = len(os.sched_getaffinity(0)), len(limits.cores())
+    if usable == available:
+        return True, f"{available}, one guest each", ""
+    reason = "this container's limits of CPU time and memory allow no more"
+    return True, f"{usable} of {available}, one guest each: {reason}", ""
 
 
 def _store() -> tuple[bool, str, str]:
@@ -153,35 +154,35 @@ def _shipped() -> tuple[bool, str, str]:
     if count:
         return True, f"{count} runs in {root}", ""
     if "RDCNLAB_RESULTS" in os.environ:
-        return False, f"none in {root}, which RDCNLAB_RESULTS names; what a figure needs is run here", ""
+        return False, f"none in {root}, which RDCNLAB_RESULTS names; the runs of a figure are made here", ""
     return (
         False,
-        f"none in {root}; what a figure needs is run here",
+        f"none in {root}; the runs of a figure are made here",
         "git clone the repository, RDCNLAB_RESULTS=<clone>/data/results",
     )
 
 
 def _bmv2() -> tuple[bool, str, str]:
-    lacking = bmv2_install.missing()
-    if lacking:
-        return False, f"missing: {', '.join(lacking)}; only switch: bmv2 needs them", bmv2_install.WHERE
-    found = bmv2_install.install()
-    return True, f"{found.switch} {found.version}; {found.cli}, run by {found.python}", ""
+    programs = bmv2_install.missing()
+    if programs:
+        return False, f"missing: {', '.join(programs)}; only switch: bmv2 needs them", bmv2_install.WHERE
+    installation = bmv2_install.install()
+    return True, f"{installation.switch} {installation.version}; {installation.cli}, run by {installation.python}", ""
 
 
 def _ovs() -> tuple[bool, str, str]:
-    lacking = ovs_install.missing()
-    if lacking:
-        return False, f"missing: {', '.join(lacking)}; only switch: ovs needs them", ovs_install.REMEDY
+    programs = ovs_install.missing()
+    if programs:
+        return False, f"missing: {', '.join(programs)}; only switch: ovs needs them", ovs_install.REMEDY
     if not ovs_install.has_controller():
         return False, "missing: os-ken, its controller; only switch: ovs needs it", extras.command("sdn")
     return True, ", ".join(f"{name} {version}" for name, version in ovs_install.versions().items()), ""
 
 
 def _quic() -> tuple[bool, str, str]:
-    lacking = quic.missing()
-    if lacking:
-        return False, f"missing: {', '.join(lacking)}; only flows over QUIC need them", quic.REMEDY
+    programs = quic.missing()
+    if programs:
+        return False, f"missing: {', '.join(programs)}; only flows over QUIC need them", quic.REMEDY
     return True, "ngtcp2", ""
 
 
@@ -189,20 +190,20 @@ def _ns3() -> tuple[bool, str, str]:
     if ns3.no_wheel():
         return False, f"{ns3.no_wheel()}; only engine: ns3 needs it", ""
     try:
-        found = ns3.wheel()
+        wheel = ns3.wheel()
     except RunError as error:
         return False, f"{error.reason}; only engine: ns3 needs it", extras.command("ns3")
     if not shutil.which(ns3.COMPILER):
         return False, f"missing: {ns3.COMPILER}; only engine: ns3 needs it", ns3.REMEDY
     compiled = "models compiled" if ns3.find() else "models will be compiled at the first run, in about a minute"
-    return True, f"ns-3 {found.version}, {ns3.compiler()}; {compiled}", ""
+    return True, f"ns-3 {wheel.version}, {ns3.compiler()}; {compiled}", ""
 
 
 def _p4c() -> tuple[bool, str, str]:
-    found = shutil.which("p4c-bm2-ss")
-    if found is None:
+    path = shutil.which("p4c-bm2-ss")
+    if path is None:
         return False, "missing: p4c-bm2-ss; only changing p4/ needs it", bmv2_install.WHERE
-    return True, found, ""
+    return True, path, ""
 
 
 def _cluster() -> tuple[bool, str, str]:

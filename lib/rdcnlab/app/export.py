@@ -31,7 +31,7 @@ def find(name: str, store: Store) -> Run:
     name : str
         At least six hexadecimal digits of an id, or the path of a scenario file.
     store : Store
-        Where to look.
+        The store with local and shipped runs.
 
     Raises
     ------
@@ -44,14 +44,14 @@ def find(name: str, store: Store) -> Run:
         (run,) = campaign([Scenario.load(name)], store=store, needs=lambda _: dict.fromkeys(SCHEMAS, WHOLE))
         return run
     local = sorted(path.name for path in store.root.glob(f"{name}*")) if store.root.is_dir() else []
-    found = [run for run in map(store.get, local) if run is not None]
-    known = {run.id for run in found}
-    rows = [row for row in store.shipped if row.id.startswith(name) and row.id not in known] if not found else []
-    found += [Run(row.id, Scenario.from_dict(row.data), row.provenance, row.digests, row) for row in rows]
-    if len(found) != 1:
-        many = f"more digits, because {len(found)} runs begin so" if found else "the id of a stored run"
-        raise InputError.of("RUN", name, many)
-    return found[0]
+    runs = [run for run in map(store.get, local) if run is not None]
+    ids = {run.id for run in runs}
+    rows = [row for row in store.shipped if row.id.startswith(name) and row.id not in ids] if not runs else []
+    runs += [Run(row.id, Scenario.from_dict(row.data), row.provenance, row.digests, row) for row in rows]
+    if len(runs) != 1:
+        allowed = f"more digits, because {len(runs)} runs begin so" if runs else "the id of a stored run"
+        raise InputError.of("RUN", name, allowed)
+    return runs[0]
 
 
 def _trace(run: Run, folder: Path) -> list[Path]:
@@ -114,7 +114,7 @@ def export(run: Run, kind: str, folder: Path) -> list[Path]:
         Tables; the captures of `Probes.capture`; a trace of timetables, windows and queues for Perfetto and Chrome; or
         an animated picture of the same.
     folder : Path
-        Where to write.
+        Directory of the files.
 
     Raises
     ------

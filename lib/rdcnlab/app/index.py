@@ -36,16 +36,16 @@ def written(*, readme: bool = True) -> dict[Path, str]:
     InputError
         A figure lacks one of its three parts, or the README has no place for the table.
     """
-    known = [claims.paper(name) for name in papers.PAPERS]
-    for paper in known:
+    paper_claims = [claims.paper(name) for name in papers.PAPERS]
+    for paper in paper_claims:
         _complete(paper)
-    found = {_package(paper.paper): registration(paper) for paper in known}
+    texts = {_package(paper.paper): registration(paper) for paper in paper_claims}
     notebook = places.notebooks() / "index.ipynb"
-    found[notebook] = _with_cell(notebook.read_text(encoding="utf-8"), "\n".join(map(links, known)))
-    found |= reference.written()
+    texts[notebook] = _with_cell(notebook.read_text(encoding="utf-8"), "\n".join(map(links, paper_claims)))
+    texts |= reference.written()
     if readme:
-        found[places.tree() / "README.md"] = _between(places.tree() / "README.md", table(papers.select()))
-    return found
+        texts[places.tree() / "README.md"] = _between(places.tree() / "README.md", table(papers.select()))
+    return texts
 
 
 def write() -> list[Path]:
@@ -96,20 +96,22 @@ def links(paper: claims.Paper) -> str:
 
 def table(kinds: Iterable[type[Item]]) -> str:
     """Return the table of the README: number and time of each figure's runs, without the runs of figures above it."""
-    took = {row.hash: float(row.provenance["wall_s"]) for row in Shipped()}
+    wall_s = {row.hash: float(row.provenance["wall_s"]) for row in Shipped()}
     lines = ["| figure | notebook | runs, paper profile | core-minutes |", "|---|---|---|---|"]
-    known: set[str] = set()
+    counted: set[str] = set()
     for kind in kinds:
         items = [kind(profile="paper", column=column.id) for column in kind.columns()]
-        asked = {scenario.hash for item in items for scenario in item.scenarios()}
+        hashes = {scenario.hash for item in items for scenario in item.scenarios()}
         causes = [(item, cause.shown_by) for item in items for cause in item.causes()]
         # only causes whose experiments have runs of their own
-        others = {id(shown): shown for item, shown in causes if shown is not item}
-        explain = {scenario.hash for other in others.values() for scenario in other.scenarios()} - known - asked
-        counts = {"": len(asked - known), " of figures above": len(asked & known), " that explain": len(explain)}
+        experiments = {id(shown): shown for item, shown in causes if shown is not item}
+        explaining = {scenario.hash for item in experiments.values() for scenario in item.scenarios()}
+        explaining -= counted | hashes
+        new = hashes - counted
+        counts = {"": len(new), " of figures above": len(hashes & counted), " that explain": len(explaining)}
         parts = [f"{count}{words}" for words, count in counts.items() if count]
-        minutes = sum(took.get(each, 0.0) for each in (asked - known) | explain) / 60
-        known |= asked
+        minutes = sum(wall_s.get(scenario_hash, 0.0) for scenario_hash in new | explaining) / 60
+        counted |= hashes
         path = f"notebooks/{kind.paper}/{kind.id}.ipynb"
         lines.append(
             f"| {kind.paper} {kind.id}, {items[0].claims.title} | [`{kind.id}.ipynb`]({path}) | {', '.join(parts)} "
@@ -126,9 +128,9 @@ def _complete(paper: claims.Paper) -> None:
         for path in (folder / f"{name}.py", notebooks / f"{name}.ipynb"):
             if not path.exists():
                 raise InputError.of("item", f"{paper.paper}/{name}", f"one that has {path.relative_to(places.tree())}")
-    others = {path.stem for path in notebooks.glob("*.ipynb")}
-    others |= {path.stem for path in folder.glob("*.py") if f"class {path.stem.capitalize()}(" in path.read_text()}
-    for name in sorted(others - claimed):
+    names = {path.stem for path in notebooks.glob("*.ipynb")}
+    names |= {path.stem for path in folder.glob("*.py") if f"class {path.stem.capitalize()}(" in path.read_text()}
+    for name in sorted(names - claimed):
         file = f"data/papers/{paper.paper}.yaml"
         raise InputError.of("item", f"{paper.paper}/{name}", f"one whose claims are in {file} ({', '.join(claimed)})")
 
@@ -144,10 +146,10 @@ def _natural(name: str) -> list[Any]:
 
 def _label(name: str) -> str:
     """Return ``figure 6(a)`` for ``fig6a``, ``table I`` for ``tab1``, and ``beyond`` for an item beyond the paper."""
-    found = re.fullmatch(r"(fig|tab|eq)(\d+)([a-z]?)", name)
-    if found is None:
+    match = re.fullmatch(r"(fig|tab|eq)(\d+)([a-z]?)", name)
+    if match is None:
         return "beyond"
-    kind, number, part = found.groups()
+    kind, number, part = match.groups()
     if kind == "tab":
         return f"table {_ROMAN.get(number, number)}"
     return f"{'equation' if kind == 'eq' else 'figure'} {number}" + (part and f"({part})")
@@ -163,8 +165,8 @@ def _with_cell(text: str, source: str) -> str:
 
 def _between(readme: Path, text: str) -> str:
     """Return the README with a new table."""
-    before, begin, rest = readme.read_text(encoding="utf-8").partition(_BEGIN)
-    _, end, after = rest.partition(_END)
+    before, begin, tail = readme.read_text(encoding="utf-8").partition(_BEGIN)
+    _, end, after = tail.partition(_END)
     if not begin or not end:
         raise InputError.of("README.md", "no place for the table", f"the lines {_BEGIN} and {_END}")
     return f"{before}{_BEGIN}\n{text}{_END}{after}"

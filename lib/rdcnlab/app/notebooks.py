@@ -32,11 +32,11 @@ def check(kinds: Iterable[type[Item]], parameters: Mapping[str, Any]) -> None:
     import papermill as pm  # the import takes a second
 
     for kind in kinds:
-        known = pm.inspect_notebook(path(kind))
+        names = pm.inspect_notebook(path(kind))
         for name, value in parameters.items():
-            if name not in known:
-                of = f"parameter {name} of {kind.paper}/{kind.id}"
-                raise InputError.of(of, value, f"the parameters {', '.join(known)}")
+            if name not in names:
+                field = f"parameter {name} of {kind.paper}/{kind.id}"
+                raise InputError.of(field, value, f"the parameters {', '.join(names)}")
         kind(**of_item(kind, parameters))
 
 
@@ -76,7 +76,7 @@ def execute(source: Path, target: Path, parameters: Mapping[str, Any]) -> Any:
             parameters=dict(parameters),
             kernel_name="python3",
             progress_bar=False,
-            # the kernel of a notebook warns about its local transport each time, which does not help a reader
+            # the kernel of a notebook warns about its local transport at each start; readers do not need this
             extra_arguments=["--log-level=ERROR"],
         )
     except pm.PapermillExecutionError as error:

@@ -14,10 +14,11 @@ _HEAD = """\
 
 <!-- made by tools/older-kernels from lib/rdcnlab/scenario/older.yaml -->
 
-The papers' hosts ran Linux 4.15 and older; runs here are of Linux 6.12. `transport: {like: "4.15"}` sets what is known
-to differ and can be restored: by sysctls of Linux 6.12, and by those that patches 0039 to 0044 add, which are off by
-default and described in the patches' `ip-sysctl.rst`. Each setting is a field of `Transport` and can be given by
-itself. A setting that a scenario gives wins over the older kernel's, which wins over that of the network's preset.
+The papers' hosts ran Linux 4.15 and older; runs here are of Linux 6.12. `transport: {like: "4.15"}` restores those of
+the known differences that can be restored: by sysctls of Linux 6.12, and by those that patches 0039 to 0044 add, which
+are off by default and described in the patches' `ip-sysctl.rst`. Each setting is a field of `Transport` and can be
+given by itself. A setting that a scenario gives replaces the older kernel's, which replaces that of the network's
+preset.
 
 ```python
 late = scenario.with_(**{"transport.like": "4.15"})
@@ -25,10 +26,10 @@ timers_only = scenario.with_(**{"transport.loss_timers": 1})
 all_but_timers = scenario.with_(**{"transport.like": "4.15", "transport.loss_timers": 0})
 ```
 
-Read were the sources of 4.15.0, 4.9.0 and 4.4.155, without the changes of distributions. Stable releases took over some
-corrections later, so a testbed's kernel of the same name may lie between the columns.
+The sources that were compared are those of 4.15.0, 4.9.0 and 4.4.155, without the changes of distributions. Stable
+releases got some corrections later, so a testbed's kernel of the same name may lie between the columns.
 
-Restored is behaviour, not code: the patches make Linux 6.12 decide as the older function did, and the tests in
+The patches restore behaviour, not code: they make Linux 6.12 decide as the older function did. The tests in
 `kernel-patches/tests/like` compare each setting with its default. HZ is that of `engine.hz`. These kernels had no MPTCP
 and no time-division TCP; subflows and networks follow the settings where they use the same code, except that
 time-division TCP always uses RACK alone.
@@ -42,13 +43,13 @@ def document() -> str:
         fields = sorted({field for values in difference.settings.values() for field in values})
         parts.append(_entry(difference, f"Set by: {', '.join(f'`{field}`' for field in fields)}."))
     parts.append("## What is known to differ and stays as in 6.12\n")
-    parts += [_entry(each, f"Kernels: {', '.join(each.kernels)}.") for each in older.unrestored()]
-    lacking = [
+    parts += [_entry(difference, f"Kernels: {', '.join(difference.kernels)}.") for difference in older.unrestored()]
+    missing = [
         f"- {kernel}: `{cc}`, because {reason}"
         for kernel in older.KERNELS
         for cc, reason in older.lacking(kernel).items()
     ]
-    parts += ["## Congestion controls that a kernel does not have\n", "\n".join(lacking) + "\n"]
+    parts += ["## Congestion controls that a kernel does not have\n", "\n".join(missing) + "\n"]
     return "\n".join(parts)
 
 

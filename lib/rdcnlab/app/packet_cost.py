@@ -62,12 +62,12 @@ def shapes() -> dict[str, Scenario]:
         "jitter": {"start": "10 ms"},
         "probes": PROBES,
     }
-    made = {"groups": groups, "switches": switches, "queue": queue}
-    return {name: Scenario.from_dict(each) for name, each in made.items()}
+    scenarios = {"groups": groups, "switches": switches, "queue": queue}
+    return {name: Scenario.from_dict(data) for name, data in scenarios.items()}
 
 
-def spent(scenario: Scenario, core: int) -> tuple[float, float]:
-    """Run a scenario.
+def processor_time(scenario: Scenario, core: int) -> tuple[float, float]:
+    """Run a scenario, and return its processor time and its number of packets.
 
     Parameters
     ----------

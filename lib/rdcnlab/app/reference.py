@@ -27,7 +27,7 @@ def written() -> dict[Path, str]:
     content: dict[str, dict[str, Any]] = {
         "scenario": {"parts": described.parts()},
         "presets": {"presets": [_preset(name) for name in presets()]},
-        "tables": {"tables": [(name, fields, _said(name)) for name, fields in schema.SCHEMAS.items()]},
+        "tables": {"tables": [(name, fields, _description(name)) for name, fields in schema.SCHEMAS.items()]},
         "commands": {"commands": list(_commands())},
     }
     return {
@@ -37,7 +37,7 @@ def written() -> dict[Path, str]:
 
 
 def _code(text: str) -> str:
-    """Return text with numpydoc's marks of code as Markdown has them, and without what would end a table's cell."""
+    """Return text in which marks of code are those of Markdown instead of numpydoc, and ``|`` is escaped."""
     return text.replace("``", "`").replace("|", "\\|")
 
 
@@ -47,40 +47,40 @@ def _preset(name: str) -> dict[str, Any]:
     comment = [line[2:] for line in text.splitlines() if line.startswith("# ") and "SPDX" not in line]
     data = yaml.safe_load(text)
     values = [
-        {"name": key, "value": _written(value["value"]), "source": " ".join(str(value["source"]).split())}
+        {"name": key, "value": _yaml_lines(value["value"]), "source": " ".join(str(value["source"]).split())}
         for key, value in data.items()
         if isinstance(value, dict) and set(value) == {"value", "source"}
     ]
     return {"name": name, "about": " ".join(comment), "values": values}
 
 
-def _written(value: Any) -> list[str]:
+def _yaml_lines(value: Any) -> list[str]:
     """Return the lines of a value as YAML."""
     return yaml.safe_dump(value, sort_keys=False, default_flow_style=None, width=100).removesuffix("...\n").splitlines()
 
 
-def _said(table: str) -> str:
-    """Return what the module of the schemas says of a table."""
-    found = re.search(rf"^``{table}``, (.*?)(?=^``|\Z)", schema.__doc__ or "", re.DOTALL | re.MULTILINE)
-    if found is None:
-        raise LookupError(f"the docstring of {schema.__name__} says nothing of the table {table}")
-    first, *others = [line.strip() for line in found[1].splitlines() if line.strip()]
-    return " ".join([f"{first[0].upper()}{first[1:]}.", *others])
+def _description(table: str) -> str:
+    """Return the description of a table in the docstring of the module of schemas."""
+    match = re.search(rf"^``{table}``, (.*?)(?=^``|\Z)", schema.__doc__ or "", re.DOTALL | re.MULTILINE)
+    if match is None:
+        raise LookupError(f"the docstring of {schema.__name__} does not describe the table {table}")
+    first_line, *lines = [line.strip() for line in match[1].splitlines() if line.strip()]
+    return " ".join([f"{first_line[0].upper()}{first_line[1:]}.", *lines])
 
 
 def _commands() -> Iterator[dict[str, Any]]:
     """Iterate over all commands of the command line that are not hidden."""
     from rdcnlab.app.cli import app
 
-    yield from _below(typer.main.get_command(app), "rdcnlab")
+    yield from _subcommands(typer.main.get_command(app), "rdcnlab")
 
 
-def _below(command: Any, name: str) -> Iterator[dict[str, Any]]:
+def _subcommands(command: Any, name: str) -> Iterator[dict[str, Any]]:
     # typer may use a click of its own, so that its classes cannot be compared with those of the package click
     if hasattr(command, "commands"):
-        for each, inner in command.commands.items():
+        for word, inner in command.commands.items():
             if not inner.hidden:
-                yield from _below(inner, f"{name} {each}")
+                yield from _subcommands(inner, f"{name} {word}")
         return
     rows, arguments = [], []
     for parameter in command.params:

@@ -23,7 +23,7 @@ def page(kinds: Iterable[type[Item]], store: Store, root: Path) -> str:
     kinds : iterable of type of Item
         The items.
     store : Store
-        Where runs are looked up. Nothing is run.
+        Store in which runs are looked up. Nothing is run.
     root : Path
         Directory for the pictures that are put into the page.
     """

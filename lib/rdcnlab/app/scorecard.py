@@ -55,7 +55,7 @@ class Score:
     paper, column : str
         Where the claims were judged.
     verdicts : dict of str to int
-        Number of counted claims by verdict, in the order of `Verdict`; every verdict is there.
+        Number of counted claims by verdict, in the order of `Verdict`; every verdict has an entry.
     left : int
         Number of the paper's claims that are not counted.
     """
@@ -83,25 +83,26 @@ class Score:
 
 def scores(rows: Rows) -> list[Score]:
     """Return the score of each paper and column that has counted claims."""
-    found = []
+    table = []
     for paper, column in dict.fromkeys((row["paper"], row["column"]) for row in rows):
-        here = [row for row in rows if (row["paper"], row["column"]) == (paper, column)]
-        verdicts = Counter(row["verdict"] for row in here if row["counted"])
-        left = sum(not (row["counted"] or row["own"]) for row in here)
+        selected = [row for row in rows if (row["paper"], row["column"]) == (paper, column)]
+        verdicts = Counter(row["verdict"] for row in selected if row["counted"])
+        uncounted = sum(not (row["counted"] or row["own"]) for row in selected)
         if verdicts:
-            found.append(Score(paper, column, {str(each): verdicts[each] for each in Verdict}, left))
-    return found
+            table.append(Score(paper, column, {str(verdict): verdicts[verdict] for verdict in Verdict}, uncounted))
+    return table
 
 
 def summary(rows: Rows) -> list[str]:
     """Return one line for each paper and column, about the claims that are counted."""
     lines = []
     for score in scores(rows):
-        others = ", ".join(f"{n} {each}" for each, n in score.verdicts.items() if n and each != Verdict.REPRODUCED)
+        counts = {verdict: n for verdict, n in score.verdicts.items() if n and verdict != Verdict.REPRODUCED}
+        other_verdicts = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
         share = "" if score.share is None else f" ({score.share:.0f} %)"
         holding = f"{score.reproduced} of {score.known} counted claims reproduced{share}"
         lines.append(
             f"{score.paper}, column {score.column}: {holding}"
-            f"{f'; {others}' if others else ''}{f'; {score.left} not counted' if score.left else ''}"
+            f"{f'; {other_verdicts}' if other_verdicts else ''}{f'; {score.left} not counted' if score.left else ''}"
         )
     return lines

@@ -20,7 +20,7 @@ from rdcnlab.system import places
 
 @dataclass(frozen=True)
 class Done:
-    """The result of shipping an item: `written` of its `runs` are in `folder`; `left` names what is incomplete."""
+    """The result of shipping an item: `written` of its `runs` are in `folder`; `left` names the incomplete columns."""
 
     folder: Path
     runs: int
@@ -41,27 +41,27 @@ def ship(kind: type[Item], store: Store) -> Done:
     places.require_source_tree("rdcnlab ship")
     folder = places.results() / kind.paper / kind.id
     items = [kind(profile="paper", column=column.id) for column in kind.columns()]
-    asked: dict[Run, list[dict[str, Part]]] = {}
-    left = []
+    requests: dict[Run, list[dict[str, Part]]] = {}
+    incomplete = []
     for item, shown, words in _shown(items):
         scenarios = list(dict.fromkeys(shown.scenarios()))
         runs = [run for run in lookup(scenarios, store, shown.parts_of) if run is not None]
         if len(runs) < len(scenarios):
-            left.append(f"{len(runs)} of {len(scenarios)} of {kind.paper}/{kind.id}{words}")
+            incomplete.append(f"{len(runs)} of {len(scenarios)} of {kind.paper}/{kind.id}{words}")
         elif shown is item:
             saved.ship(item.models(Runs(runs, item.parts)))
         for run in runs:
-            asked.setdefault(run, []).append(shown.parts_of(run.scenario))
+            requests.setdefault(run, []).append(shown.parts_of(run.scenario))
     shipped = Shipped()
-    wanted = {run: _not_elsewhere(run, united(parts), folder, shipped) for run, parts in asked.items()}
-    written = {run: parts for run, parts in wanted.items() if parts}
+    parts_by_run = {run: _not_elsewhere(run, united(parts), folder, shipped) for run, parts in requests.items()}
+    written = {run: parts for run, parts in parts_by_run.items() if parts}
     if written:
         write(written, folder)
-    return Done(folder, len(wanted), len(written), tuple(left))
+    return Done(folder, len(parts_by_run), len(written), tuple(incomplete))
 
 
 def _shown(items: list[Item]) -> Iterator[tuple[Item, Item, str]]:
-    """Iterate over an item's columns: the item itself and the items of its causes, with words that tell them apart."""
+    """Yield, for each column, the item, the item whose runs are shipped (itself or a cause's), and words about it."""
     for item in items:
         column = f" in column {item.column}" if len(items) > 1 else ""
         yield item, item, column

@@ -11,22 +11,22 @@ from rdcnlab.models import gaussian
 from rdcnlab.models.gaussian import Predictor
 from rdcnlab.models.tuner import BUFFER_KB, Objective
 
-#: Places of numbers behind the point in texts.
+#: Columns of the table of outcomes, in order.
 _COLUMNS = ("outcome", "predicted", "low", "high", "unsure", "measured", "close", "inside")
 
 
-def sliders(made: Predictor | None = None) -> Any:
+def sliders(predictor: Predictor | None = None) -> Any:
     """Return a box of sliders and two outputs, for a notebook.
 
     Parameters
     ----------
-    made : Predictor, optional
+    predictor : Predictor, optional
         The model; by default the shipped one.
     """
     import ipywidgets as widgets
 
-    made = gaussian.best() if made is None else made
-    rates, rtts = made.about["ranges"]["rate_gbps"], made.about["ranges"]["rtt_ms"]
+    predictor = gaussian.best() if predictor is None else predictor
+    rates, rtts = predictor.about["ranges"]["rate_gbps"], predictor.about["ranges"]["rtt_ms"]
     wide = widgets.Layout(width="28em")
     inputs = {
         "rate_gbps": _slider(widgets, "rate [Gb/s]", rates, wide),
@@ -38,26 +38,26 @@ def sliders(made: Predictor | None = None) -> Any:
         widgets.FloatSlider(value, min=0, max=1, step=0.05, description=f"weight of {name}", layout=wide)
         for name, value in (("share", 1.0), ("delay", 0.2), ("drops", 0.1))
     ]
-    for each in (*inputs.values(), *weights):
-        each.style.description_width = "10em"
-        each.continuous_update = False
+    for widget in (*inputs.values(), *weights):
+        widget.style.description_width = "10em"
+        widget.continuous_update = False
     button = widgets.Button(description="run the proposal")
     shown = widgets.Output()
 
     def update(*_: object, run: bool = False) -> None:
-        values = {name: each.value for name, each in inputs.items()}
+        values = {name: widget.value for name, widget in inputs.items()}
         with shown:
             shown.clear_output(wait=True)
             try:
-                asked = Objective(**values, weights=tuple(each.value for each in weights))
-                answer = tuned(asked, run=run, made=made)
+                objective = Objective(**values, weights=tuple(widget.value for widget in weights))
+                answer = tuned(objective, run=run, predictor=predictor)
             except RdcnlabError as error:
                 print(error)
                 return
-            _show(answer, made)
+            _show(answer, predictor)
 
-    for each in (*inputs.values(), *weights):
-        each.observe(update, "value")
+    for widget in (*inputs.values(), *weights):
+        widget.observe(update, "value")
     button.on_click(lambda _: update(run=True))
     update()
     return widgets.VBox([*inputs.values(), *weights, button, shown])
@@ -69,7 +69,7 @@ def _slider(widgets: Any, name: str, ends: list[float], wide: Any) -> Any:
     return widgets.FloatSlider(low, min=low, max=high, step=step, description=name, layout=wide)
 
 
-def _show(answer: Answer, made: Predictor) -> None:
+def _show(answer: Answer, predictor: Predictor) -> None:
     import pandas as pd
     from IPython import display as notebook
 
@@ -83,8 +83,8 @@ def _show(answer: Answer, made: Predictor) -> None:
     )
     display(rows[[name for name in _COLUMNS if name in rows]].set_index("outcome").round(1))
     if answer.doubt:
-        print(f"The run is short for its errors: {answer.doubt}")
+        print(f"The run is too short for reliable errors: {answer.doubt}")
     if answer.proposal.unsure:
-        print(f"The model is unsure of {', '.join(answer.proposal.unsure)}. Runs that would tell it most:")
+        print(f"The model is unsure of {', '.join(answer.proposal.unsure)}. The most useful further runs:")
         display(answer.suggested)
-    display(drawn(made, answer.objective))
+    display(drawn(predictor, answer.objective))

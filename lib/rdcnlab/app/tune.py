@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tune a shared buffer: propose thresholds with the model, run them, and say what was predicted and measured."""
+"""Tune a shared buffer: propose thresholds with the model, run them, and compare predictions with measurements."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _SUGGESTED, _NEAR = 3, 200
 
 @dataclass(frozen=True)
 class Answer:
-    """What the tuner answers.
+    """The answer of the tuner.
 
     Parameters
     ----------
     objective : Objective
-        What was asked.
+        The objective.
     proposal : Proposal
         The proposed setting with its predicted outcomes.
     compared : DataFrame or None
         Predicted and measured outcomes; None if the proposal was not run.
     doubt : str
-        Why the run is too short for its errors; empty if it is long enough, or if there is none.
+        The reason why the run is too short for reliable errors; empty if it is long enough, or if there is none.
     suggested : DataFrame
         Settings whose runs would make the model surer here; empty if it is sure.
     """
@@ -53,7 +53,7 @@ class Answer:
         rows = []
         for name in sharing.OUTCOMES:
             predicted = {
-                each: float(self.proposal.predicted[f"{name}{each and ' '}{each}"]) for each in ("", "low", "high")
+                bound: float(self.proposal.predicted[f"{name}{bound and ' '}{bound}"]) for bound in ("", "low", "high")
             }
             row: dict[str, Any] = {
                 **setting,
@@ -64,14 +64,14 @@ class Answer:
                 "unsure": name in self.proposal.unsure,
             }
             if self.compared is not None:
-                seen = self.compared.loc[name]
-                row |= {name: seen[name].item() for name in ("measured", "close", "inside")}
+                measured = self.compared.loc[name]
+                row |= {name: measured[name].item() for name in ("measured", "close", "inside")}
             rows.append(row)
         return rows
 
 
 def tuned(
-    objective: Objective, *, run: bool = True, made: Predictor | None = None, store: Store | None = None,
+    objective: Objective, *, run: bool = True, predictor: Predictor | None = None, store: Store | None = None,
     workers: int | None = None, cluster: Any = None, length_s: int | None = None, progress: bool = True,
 ) -> Answer:  # fmt: skip
     """Propose thresholds for an objective, and verify them by a run.
@@ -79,10 +79,10 @@ def tuned(
     Parameters
     ----------
     objective : Objective
-        What is wanted.
+        Rate, RTT, buffer, the wanted share, and the weights of the outcomes.
     run : bool
         Whether to run the proposal.
-    made : Predictor, optional
+    predictor : Predictor, optional
         The model; by default the shipped one.
     store, workers, cluster, progress
         As for `campaign`.
@@ -92,48 +92,48 @@ def tuned(
     Raises
     ------
     InputError
-        The objective is outside of what the model knows.
+        The objective is outside of the ranges that the model was trained on.
     RunError
         There is no model, or the run failed.
 
     Examples
     --------
-    >>> asked = Objective(rate_gbps=5, rtt_ms=25, share=40, weights=(1, 0.2, 0.1))
-    >>> tuned(asked).rows()  # doctest: +SKIP
+    >>> objective = Objective(rate_gbps=5, rtt_ms=25, share=40, weights=(1, 0.2, 0.1))
+    >>> tuned(objective).rows()  # doctest: +SKIP
     """
-    made = gaussian.best() if made is None else made
-    proposal = tuner.proposed(made, objective)
+    predictor = gaussian.best() if predictor is None else predictor
+    proposal = tuner.proposed(predictor, objective)
     compared, doubt = None, ""
     if run:
-        asked = scenario(setting_of(proposal.setting), length_s=length_s)
+        base = scenario(setting_of(proposal.setting), length_s=length_s)
         buffer = {f"network.links.{sharing.LINK}.buffer": f"{round(objective.buffer_kB)} kB"}
-        runs = campaign([asked.with_(**buffer)], workers=workers, cluster=cluster, store=store, progress=progress)
-        (seen,) = (row for _, row in sharing.outcomes(runs).iterrows())
-        compared, doubt = proposal.compared(seen), str(seen["doubt"])
-    return Answer(objective, proposal, compared, doubt, _suggested(made, objective, proposal))
+        runs = campaign([base.with_(**buffer)], workers=workers, cluster=cluster, store=store, progress=progress)
+        (measured,) = (row for _, row in sharing.outcomes(runs).iterrows())
+        compared, doubt = proposal.compared(measured), str(measured["doubt"])
+    return Answer(objective, proposal, compared, doubt, _suggested(predictor, objective, proposal))
 
 
-def _suggested(made: Predictor, objective: Objective, proposal: Proposal) -> pd.DataFrame:
+def _suggested(predictor: Predictor, objective: Objective, proposal: Proposal) -> pd.DataFrame:
     """Return the most doubtful settings among those that are nearly as good as an unsure proposal."""
-    settings = objective.settings(made)
+    settings = objective.settings(predictor)
     if not proposal.unsure:
         return settings.iloc[:0]
-    cost = objective.cost(made.predict(settings))
-    near = settings.loc[cost.nsmallest(_NEAR).index]
-    doubts = pd.Series(made.doubt(near), near.index)
-    return near.loc[doubts.nlargest(_SUGGESTED).index]
+    cost = objective.cost(predictor.predict(settings))
+    candidates = settings.loc[cost.nsmallest(_NEAR).index]
+    doubts = pd.Series(predictor.doubt(candidates), candidates.index)
+    return candidates.loc[doubts.nlargest(_SUGGESTED).index]
 
 
-def drawn(made: Predictor, objective: Objective) -> Figure:
+def drawn(predictor: Predictor, objective: Objective) -> Figure:
     """Draw predicted share of CUBIC, its uncertainty, and the cost, over both thresholds of drop-tail queues."""
-    settings = objective.settings(made)
+    settings = objective.settings(predictor)
     tail = settings[settings["min_kB"] == settings["max_kB"]]
-    found = made.predict(tail)
-    width = (found["share high"] - found["share low"]) / 2
+    predicted = predictor.predict(tail)
+    width = (predicted["share high"] - predicted["share low"]) / 2
     parts = (
-        (found["share"], "share of CUBIC [%]", "vlag", (0.0, 100.0)),
+        (predicted["share"], "share of CUBIC [%]", "vlag", (0.0, 100.0)),
         (width, "half of the share's interval [points]", "rocket_r", (0.0, 25.0)),
-        (objective.cost(found), "cost", "viridis_r", (0.0, 1.0)),
+        (objective.cost(predicted), "cost", "viridis_r", (0.0, 1.0)),
     )
     with figures.style():
         figure = figures.Drawing(figsize=(12.0, 3.4), layout="constrained")

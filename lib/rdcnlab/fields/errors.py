@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The errors that a user sees; each says what is needed to correct the cause."""
+"""The errors that a user sees; each says how to correct the cause."""
 
 from __future__ import annotations
 
@@ -71,7 +71,8 @@ class InputError(RdcnlabError):
 
     def below(self, field: str) -> InputError:
         """Return the same error with the name of an outer field in front of each field."""
-        return InputError(*(Problem(f"{field}.{each.field}", each.value, each.allowed) for each in self.problems))
+        problems = (Problem(f"{field}.{inner.field}", inner.value, inner.allowed) for inner in self.problems)
+        return InputError(*problems)
 
 
 class RunError(RdcnlabError):

@@ -54,7 +54,7 @@ class Frozen(BaseModel):
 
 @functools.cache
 def _later(kind: type[Frozen]) -> tuple[tuple[str, Any], ...]:
-    """Return names and defaults of the fields marked `Later`; cached, because every part of every scenario asks."""
+    """Return names and defaults of the fields marked `Later`; cached, because every part of a scenario needs them."""
     fields = kind.model_fields.items()
     return tuple((name, field.default) for name, field in fields if any(mark is Later for mark in field.metadata))
 
@@ -102,13 +102,13 @@ def quantity(kind: Quantity, low: int, high: int) -> tuple[Any, ...]:
     return BeforeValidator(_reader(kind)), AfterValidator(check), PlainSerializer(_writer(kind)), described
 
 
-#: Keys of the JSON schema that only our reference reads: what is allowed in words, and the unit in code.
+#: Keys of the JSON schema that only our reference reads: the allowed values in words, and the unit in code.
 ALLOWED, UNIT = "x-allowed", "x-unit"
 
 
 @dataclass(frozen=True, eq=False)  # marks of types must have a hash
 class Described:
-    """Mark of a field for the JSON schema: what files may have there. It takes no part in validation.
+    """Mark of a field for the JSON schema: the values that files may have. It has no effect on validation.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class Described:
 
 
 class _Checked(AfterValidator):
-    """A validator that says in the JSON schema what it allows."""
+    """A validator that describes in the JSON schema which values it allows."""
 
     def __init__(self, check: Callable[[Any], Any], schema: dict[str, Any]) -> None:
         super().__init__(check)
@@ -179,11 +179,11 @@ class Misfit(ValueError):
 
 def unique(field: str, names: Iterable[str]) -> None:
     """Raise `Misfit` if a name occurs twice."""
-    seen: set[str] = set()
+    previous_names: set[str] = set()
     for place, name in enumerate(names):
-        if name in seen:
-            raise Misfit(f"{field}[{place}].name", name, "a name that is not there already")
-        seen.add(name)
+        if name in previous_names:
+            raise Misfit(f"{field}[{place}].name", name, "a name that occurs only once")
+        previous_names.add(name)
 
 
 def _listed(value: Any) -> Any:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run many scenarios: on all cores, with a progress bar. A campaign that was stopped resumes where it stopped."""
+"""Run many scenarios on all cores, with a progress bar. A campaign that was stopped resumes where it stopped."""
 
 from __future__ import annotations
 
@@ -109,10 +109,11 @@ def campaign(
     KeyboardInterrupt
         The user pressed Ctrl-C. Running guests are stopped; finished runs are kept.
     """
-    asked = list(dict.fromkeys(scenarios))
+    distinct = list(dict.fromkeys(scenarios))
     store = Store() if store is None else store
-    found = {scenario.hash: run for scenario, run in zip(asked, lookup(asked, store, needs), strict=True)}
-    missing = [scenario for scenario in asked if found[scenario.hash] is None]
+    stored = lookup(distinct, store, needs)
+    runs_by_hash = {scenario.hash: run for scenario, run in zip(distinct, stored, strict=True)}
+    missing = [scenario for scenario in distinct if runs_by_hash[scenario.hash] is None]
     failures: list[Failure] = []
     if missing:
         with contextlib.ExitStack() as stack:
@@ -120,15 +121,15 @@ def campaign(
                 pool = stack.enter_context(_pool(cluster, workers, store, wall_limit_s))
             _prepare(missing, progress=progress)
             bar = stack.enter_context(
-                progress_bar(len(asked), "run", initial=len(asked) - len(missing), shown=progress)
+                progress_bar(len(distinct), "run", initial=len(distinct) - len(missing), shown=progress)
             )
             ended = stack.enter_context(contextlib.closing(pool.run(missing)))  # type: ignore[type-var]
             for task in ended:
                 scenario = missing[task.index]
                 error = task.error
                 if error is None:
-                    found[scenario.hash] = lookup([scenario], store)[0]
-                    if found[scenario.hash] is None:
+                    runs_by_hash[scenario.hash] = lookup([scenario], store)[0]
+                    if runs_by_hash[scenario.hash] is None:
                         error = RunError("the engine changed during the campaign; start it again")
                 if error is not None:
                     failures.append(Failure(scenario, error))
@@ -136,7 +137,7 @@ def campaign(
                 bar.update()
                 if done is not None:
                     done(scenario, error)
-    runs = Runs([run for run in found.values() if run is not None])
+    runs = Runs([run for run in runs_by_hash.values() if run is not None])
     for run in runs:
         if "hint" in run.provenance:
             warnings.warn(f"{label(run.scenario)}: {run.provenance['hint']}", HintWarning, stacklevel=2)
@@ -148,7 +149,7 @@ def campaign(
 def lookup(scenarios: Sequence[Scenario], store: Store, needs: Needs | None = None) -> list[Run | None]:
     """Return for each scenario the local run by the present engine, otherwise the shipped run, otherwise None.
 
-    A run that lacks a part of a table that `needs` asks for counts as missing.
+    A run counts as missing if it lacks a part of a table that `needs` returns.
     """
     runs = []
     for scenario in scenarios:
@@ -158,7 +159,7 @@ def lookup(scenarios: Sequence[Scenario], store: Store, needs: Needs | None = No
     return runs
 
 
-def _made_by(scenario: Scenario) -> Hashable:
+def _identity_settings(scenario: Scenario) -> Hashable:
     """Return the settings that the engine's identity depends on."""
     programs = scenario.quic if any(flow.protocol == "quic" for flow in scenario.flows) else None
     return scenario.engine, scenario.switch, programs
@@ -175,12 +176,12 @@ def _identity(scenario: Scenario) -> str | None:
 def label(scenario: Scenario) -> str:
     """Describe a scenario in a few words."""
     flows = ", ".join(f"{flow.name} {flow.cc}" for flow in scenario.flows[:3])
-    more = f" and {len(scenario.flows) - 3} more" if len(scenario.flows) > 3 else ""
-    return f"({shown(flows)[1:-1]}{more}; seed {scenario.seed})"
+    suffix = f" and {len(scenario.flows) - 3} more" if len(scenario.flows) > 3 else ""
+    return f"({shown(flows)[1:-1]}{suffix}; seed {scenario.seed})"
 
 
 def _prepare(scenarios: Sequence[Scenario], *, progress: bool) -> None:
-    for scenario in {_made_by(scenario): scenario for scenario in scenarios}.values():
+    for scenario in {_identity_settings(scenario): scenario for scenario in scenarios}.values():
         with contextlib.ExitStack() as stack:
             bars: list[Any] = []
 
@@ -200,8 +201,8 @@ def _pool(cluster: Any, workers: int | None, store: Store, wall_limit_s: float) 
         yield LocalPool(_cores(workers), store, wall_limit_s=wall_limit_s)
         return
     if workers is not None:
-        raise InputError.of("workers", workers, "none together with a cluster, whose workers are started there")
-    # imported here because few campaigns need it, and because of what it imports
+        raise InputError.of("workers", workers, "none together with a cluster, which has its own workers")
+    # imported here because few campaigns need it, and its own imports take time
     from rdcnlab.runs.pools.cluster import ClusterPool
 
     with contextlib.closing(ClusterPool(cluster, store, wall_limit_s=wall_limit_s)) as pool:

@@ -62,11 +62,11 @@ class Runs:
         """Return the runs from position `begin` up to, but without, `end`; they are numbered from 0 again."""
         return self._at(range(len(self))[begin:end])
 
-    def _at(self, chosen: Sequence[int]) -> Runs:
+    def _at(self, positions: Sequence[int]) -> Runs:
         """Return the runs at some positions. They share the kept tables of these runs."""
-        part = Runs([self._runs[place] for place in chosen], self._parts)
-        part.kept, part.places = self.kept, self.places[np.array(chosen, dtype=np.int64)]
-        return part
+        selection = Runs([self._runs[place] for place in positions], self._parts)
+        selection.kept, selection.places = self.kept, self.places[np.array(positions, dtype=np.int64)]
+        return selection
 
     def frame(self, run: Run, name: str) -> pd.DataFrame:
         """Return a table of one run, without the columns of the scenario's settings."""
@@ -124,11 +124,11 @@ class Runs:
         categories = name != "flows"
         frame = join.frame(table, categories=categories)
         if "flow" in frame.columns and "cc" not in frame.columns:
-            known = [{flow.name: flow.cc for flow in run.scenario.flows} for run in self._runs]
-            frame.insert(0, "cc", join.looked_up(frame["flow"].array, places, known))
+            cc_by_flow = [{flow.name: flow.cc for flow in run.scenario.flows} for run in self._runs]
+            frame.insert(0, "cc", join.looked_up(frame["flow"].array, places, cc_by_flow))
         fields = {"run": list(range(len(self))), **_columns(self._fields)}
-        beside = {column: values for column, values in fields.items() if column not in frame.columns}
-        for column, values in reversed(beside.items()):
+        setting_columns = {column: values for column, values in fields.items() if column not in frame.columns}
+        for column, values in reversed(setting_columns.items()):
             frame.insert(0, column, join.repeated(values, places, categories=categories))
         return frame
 
@@ -144,15 +144,15 @@ def varying(scenarios: Sequence[Scenario]) -> list[dict[str, Any]]:
     under its dotted name.
     """
     data = [scenario.canonical for scenario in scenarios]
-    apart = sorted(_varying_parts(data), key=lambda settings: settings[0])
+    differences = sorted(_varying_parts(data), key=lambda settings: settings[0])
     return [
         {
             "seed": scenario.seed,
             "cc": variants(scenario),
             "period_ms": period_ms(scenario),
-            **{name: values[id(of.get(part))] for name, part, values in apart if name != "seed"},
+            **{name: values[id(canonical.get(part))] for name, part, values in differences if name != "seed"},
         }
-        for scenario, of in zip(scenarios, data, strict=True)
+        for scenario, canonical in zip(scenarios, data, strict=True)
     ]
 
 
@@ -161,11 +161,11 @@ def _varying_parts(data: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str
 
     Scenarios that differ in their seed share the other parts of their canonical data, so each part is read once.
     """
-    for part in dict.fromkeys(name for of in data for name in of):
-        found = {id(of.get(part)): of.get(part) for of in data}
-        if len(found) == 1:
+    for part in dict.fromkeys(name for canonical in data for name in canonical):
+        values_by_id = {id(canonical.get(part)): canonical.get(part) for canonical in data}
+        if len(values_by_id) == 1:
             continue
-        flat = {key: _flat({part: value}) if value is not None else {} for key, value in found.items()}
+        flat = {key: _flat({part: value}) if value is not None else {} for key, value in values_by_id.items()}
         for name in dict.fromkeys(name for fields in flat.values() for name in fields):
             values = {key: fields.get(name) for key, fields in flat.items()}
             if len({repr(value) for value in values.values()}) > 1:

@@ -45,13 +45,13 @@ def joined(runs: Sequence[Run], name: str, part: Part) -> tuple[pa.Table, Places
     """
     tables, places = [], []
     for first, table, counts in _pieces(runs, name, part):
-        kept = part.rows(table)
+        mask = part.rows(table)
         place = np.repeat(np.arange(first, first + len(counts)), counts)
-        places.append(place if kept is None else place[kept])
+        places.append(place if mask is None else place[mask])
         tables.append(_encoded(part.of(table)))
     # a single table needs no concatenation, and so no copy of its rows
-    whole = tables[0] if len(tables) == 1 else pa.concat_tables(tables).unify_dictionaries()
-    return whole.combine_chunks(), np.concatenate(places)
+    rows = tables[0] if len(tables) == 1 else pa.concat_tables(tables).unify_dictionaries()
+    return rows.combine_chunks(), np.concatenate(places)
 
 
 def _pieces(runs: Sequence[Run], name: str, part: Part) -> Iterator[tuple[int, pa.Table, list[int]]]:
@@ -111,12 +111,12 @@ def sorted_categories(names: Sequence[str], codes: npt.NDArray[Any]) -> pd.Categ
     """Return categories in alphabetical order, which is also the order of groups of strings; code -1 is missing."""
     import pandas as pd
 
-    known = sorted(set(names))
-    number = {name: place for place, name in enumerate(known)}
-    small = np.int8 if len(known) < 128 else np.int32
+    categories = sorted(set(names))
+    number = {name: place for place, name in enumerate(categories)}
+    code_type = np.int8 if len(categories) < 128 else np.int32
     # the last entry is for code -1
-    anew = np.array([*(number[name] for name in names), -1], dtype=small)
-    return pd.Categorical.from_codes(anew[codes], pd.Index(known, dtype="str"))
+    new_codes = np.array([*(number[name] for name in names), -1], dtype=code_type)
+    return pd.Categorical.from_codes(new_codes[codes], pd.Index(categories, dtype="str"))
 
 
 def repeated(values: Sequence[Any], places: Places, *, categories: bool) -> Any:
@@ -145,8 +145,8 @@ def repeated(values: Sequence[Any], places: Places, *, categories: bool) -> Any:
     return mixed[places]
 
 
-def looked_up(flows: pd.Categorical, places: Places, known: Sequence[Mapping[str, str | None]]) -> Any:
-    """Look up a property of each row's flow, such as its variant. It is missing if `known` does not have it.
+def looked_up(flows: pd.Categorical, places: Places, properties: Sequence[Mapping[str, str | None]]) -> Any:
+    """Look up a property of each row's flow, such as its variant. It is missing if `properties` does not have it.
 
     Parameters
     ----------
@@ -154,16 +154,16 @@ def looked_up(flows: pd.Categorical, places: Places, known: Sequence[Mapping[str
         The flow of each row.
     places : ndarray of int
         The position of each row's run.
-    known : sequence of dict
+    properties : sequence of dict
         One dictionary for each run: the property by the name of the flow.
     """
-    values = sorted({value for of_run in known for value in of_run.values() if value is not None})
+    values = sorted({value for by_flow in properties for value in by_flow.values() if value is not None})
     number = {value: place for place, value in enumerate(values)}
     # one column more, for rows without a flow: they have code -1, which selects the last column
-    codes = np.full((len(known), len(flows.categories) + 1), -1, dtype=np.int32)
+    codes = np.full((len(properties), len(flows.categories) + 1), -1, dtype=np.int32)
     column = {name: place for place, name in enumerate(flows.categories)}
-    for row, of_run in zip(codes, known, strict=True):
-        for name, value in of_run.items():
+    for row, by_flow in zip(codes, properties, strict=True):
+        for name, value in by_flow.items():
             if name in column and value is not None:
                 row[column[name]] = number[value]
     return sorted_categories(values, codes[places, flows.codes])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables that are computed for each run: computed once for all runs, and selected for some of them.
 
-A verdict is judged on all runs, and again on each half of the seeds. What is computed for each run first is the same
-there. So such a table is kept with the runs that it was computed for, and a selection of these runs takes its rows.
+A verdict is judged on all runs, and again on each half of the seeds. The rows of a run are the same in all three. So
+such a table is kept with the runs that it was computed for, and a selection of these runs takes its rows from there.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 Places = npt.NDArray[np.int64]
 Options = ParamSpec("Options")
 
-#: Bytes of tables that are kept for one set of runs. A table that would exceed them is computed again when it is asked
-#: for.
+#: Bytes of tables that are kept for one set of runs. A table that would exceed them is computed each time.
 MOST_BYTES = 128 * 2**20
 
 
@@ -44,10 +43,11 @@ class Kept:
 
     def find(self, key: Hashable, places: Places) -> pd.DataFrame | None:
         """Return the rows of the runs at some places, with the runs numbered from 0 on; None if they are not kept."""
-        for there, table in self._tables[key]:
-            at = np.searchsorted(there, places)
-            if len(there) and np.array_equal(there[np.minimum(at, len(there) - 1)], places):
-                return table.copy(deep=False) if len(there) == len(places) else _selected(table, at, len(there))
+        for kept_places, table in self._tables[key]:
+            positions = np.searchsorted(kept_places, places)
+            if len(kept_places) and np.array_equal(kept_places[np.minimum(positions, len(kept_places) - 1)], places):
+                is_all = len(kept_places) == len(places)
+                return table.copy(deep=False) if is_all else _selected(table, positions, len(kept_places))
         return None
 
     def keep(self, key: Hashable, places: Places, table: pd.DataFrame) -> None:
@@ -59,20 +59,20 @@ class Kept:
             self._tables[key].append((places, table.copy(deep=False)))
 
 
-def _selected(table: pd.DataFrame, chosen: Places, count: int) -> pd.DataFrame:
-    """Return the rows of the chosen ones of `count` runs; the runs are numbered from 0 on."""
+def _selected(table: pd.DataFrame, positions: Places, count: int) -> pd.DataFrame:
+    """Return the rows of the runs at some positions among `count` runs; these runs are numbered from 0 on."""
     number = np.full(count, -1, dtype=np.int64)
-    number[chosen] = np.arange(len(chosen))
+    number[positions] = np.arange(len(positions))
     runs = number[table["run"].to_numpy(dtype=np.int64)]
-    kept = runs >= 0
-    selected: pd.DataFrame = table[kept].assign(run=runs[kept].astype(table["run"].dtype))
+    mask = runs >= 0
+    selected: pd.DataFrame = table[mask].assign(run=runs[mask].astype(table["run"].dtype))
     return selected
 
 
 def for_each_run(
     compute: Callable[Concatenate[Runs, Options], pd.DataFrame],
 ) -> Callable[Concatenate[Runs, Options], pd.DataFrame]:
-    """Decorate a function of `Runs` so that its table is computed once, also for what `Runs.select` makes of them.
+    """Decorate a function of `Runs` so that its table is computed once, also for selections by `Runs.select`.
 
     The function returns a data frame with a column ``run``. The rows of a run must depend on this run alone (and on the
     options), and their order must not depend on the other runs. Options are hashable. A selection may have categories
@@ -86,11 +86,11 @@ def for_each_run(
     """
 
     @functools.wraps(compute)
-    def computed(runs: Runs, /, *options: Options.args, **named: Options.kwargs) -> pd.DataFrame:
-        key = (compute, options, tuple(sorted(named.items())))
+    def computed(runs: Runs, /, *options: Options.args, **keywords: Options.kwargs) -> pd.DataFrame:
+        key = (compute, options, tuple(sorted(keywords.items())))
         table = runs.kept.find(key, runs.places)
         if table is None:
-            table = compute(runs, *options, **named)
+            table = compute(runs, *options, **keywords)
             runs.kept.keep(key, runs.places, table)
         return table
 

@@ -51,17 +51,17 @@ class Part:
 
     def of(self, table: pa.Table) -> pa.Table:
         """Return this part of a table. A table that is already this part is returned unchanged."""
-        kept = self.rows(table)
-        if kept is not None:
-            table = table.filter(pa.array(kept))
+        mask = self.rows(table)
+        if mask is not None:
+            table = table.filter(pa.array(mask))
         if self.grouped:
             table = _added_up(table)
         if self.columns is not None:
             table = table.select(list(self.columns))
         if self.tick > 1 and "t_ns" in table.column_names:
             number = table.column_names.index("t_ns")
-            late = pc.subtract(pc.multiply(pc.add(pc.divide(table["t_ns"], self.tick), 1), self.tick), 1)
-            table = table.set_column(number, table.schema.field(number), late)
+            rounded = pc.subtract(pc.multiply(pc.add(pc.divide(table["t_ns"], self.tick), 1), self.tick), 1)
+            table = table.set_column(number, table.schema.field(number), rounded)
         return table
 
     def rows(self, table: pa.Table) -> npt.NDArray[np.bool_] | None:
@@ -74,9 +74,9 @@ class Part:
         """Return whether `other` can be taken from this part."""
         columns = self.columns is None or (other.columns is not None and set(other.columns) <= set(self.columns))
         # rows can be selected only if the column ``where`` is in this part
-        apart = self.columns is None or "where" in self.columns
-        rows = self.place == other.place or (self.place is None and apart)
-        # groups can be made only of what tells bins, places and flows
+        selectable = self.columns is None or "where" in self.columns
+        rows = self.place == other.place or (self.place is None and selectable)
+        # rows can be grouped only if this part has the columns of bin, place and flow
         keys = self.columns is None or set(_KEYS) <= set(self.columns)
         groups = self.grouped == other.grouped or (other.grouped and keys)
         return columns and rows and groups and other.tick % self.tick == 0
@@ -90,13 +90,13 @@ class Part:
         place = self.place if self.place == other.place else None
         columns = None
         if self.columns is not None and other.columns is not None:
-            needed = (
+            names = (
                 *self.columns,
                 *other.columns,
                 *(_KEYS if self.grouped != other.grouped else ()),
                 *(("where",) if place != self.place or place != other.place else ()),
             )
-            columns = tuple(dict.fromkeys(needed))
+            columns = tuple(dict.fromkeys(names))
         return Part(columns, place, math.gcd(self.tick, other.tick), self.grouped and other.grouped)
 
     def data(self) -> dict[str, Any]:
@@ -130,9 +130,9 @@ def _added_up(table: pa.Table) -> pa.Table:
     names = pc.replace_substring_regex(table["flow"], "[0-9].*", "")
     table = table.set_column(number, table.schema.field(number), names)
     sums = [name for name in table.column_names if name not in _KEYS]
-    found = table.group_by(list(_KEYS), use_threads=False).aggregate([(name, "sum") for name in sums])
-    found = found.rename_columns([name.removesuffix("_sum") for name in found.column_names])
-    return found.select(table.column_names).cast(table.schema)
+    added = table.group_by(list(_KEYS), use_threads=False).aggregate([(name, "sum") for name in sums])
+    added = added.rename_columns([name.removesuffix("_sum") for name in added.column_names])
+    return added.select(table.column_names).cast(table.schema)
 
 
 def _at(where: pa.ChunkedArray, place: str) -> npt.NDArray[np.bool_]:
@@ -141,15 +141,15 @@ def _at(where: pa.ChunkedArray, place: str) -> npt.NDArray[np.bool_]:
     parts = [np.empty(0, dtype=bool)]
     for chunk in chunks:
         names = chunk.dictionary.to_pylist()
-        wanted = np.array([name not in (RECEIVER, SENDER) if place == LINKS else name == place for name in names], bool)
-        parts.append(wanted[chunk.indices.to_numpy()])
+        mask = np.array([name not in (RECEIVER, SENDER) if place == LINKS else name == place for name in names], bool)
+        parts.append(mask[chunk.indices.to_numpy()])
     return np.concatenate(parts)
 
 
 def united(parts: Iterable[Mapping[str, Part]]) -> dict[str, Part]:
-    """Return for each table one part that covers all parts of it that are asked for."""
-    found: dict[str, Part] = {}
-    for asked in parts:
-        for name, part in asked.items():
-            found[name] = found[name].united(part) if name in found else part
-    return found
+    """Return for each table one part that covers all its requested parts."""
+    union: dict[str, Part] = {}
+    for request in parts:
+        for name, part in request.items():
+            union[name] = union[name].united(part) if name in union else part
+    return union

@@ -3,9 +3,9 @@
 
 ``data/results/<paper>/<item>/`` holds ``runs.parquet``, with one row for each run. It also holds one file for each
 table, with the rows of all these runs, one run after the other. Of each table it holds only the part that figures use.
-The digests of a run are those of its whole tables. Items share runs: a directory does not hold again what the directory
-of another item already holds. Shipping an item writes only the item's own directory. A file is read when one of its
-tables is asked for, and only the row groups that are needed are read.
+The digests of a run are those of its whole tables. Items share runs: a part that the directory of another item holds is
+not stored again. Shipping an item writes only the item's own directory. A file is read when one of its tables is
+needed, and only the needed row groups are read.
 """
 
 from __future__ import annotations
@@ -99,8 +99,8 @@ class Row:
         RunError
             This part was not shipped.
         """
-        taken = part.of(self.holding(name, part).read())
-        return taken.cast(pa.schema([SCHEMAS[name].field(column) for column in taken.column_names]))
+        table = part.of(self.holding(name, part).read())
+        return table.cast(pa.schema([SCHEMAS[name].field(column) for column in table.column_names]))
 
     def holding(self, name: str, part: Part = WHOLE) -> Copy:
         """Return the copy that contains a part of a table.
@@ -112,9 +112,9 @@ class Row:
         """
         copy = self.copy(name, part)
         if copy is None:
-            what = f"the table '{name}'" if part == WHOLE else f"this part of the table '{name}', {part.data()},"
+            subject = f"the table '{name}'" if part == WHOLE else f"this part of the table '{name}', {part.data()},"
             raise RunError(
-                f"the shipped results do not hold {what} of run {self.id[:12]}; "
+                f"the shipped results do not hold {subject} of run {self.id[:12]}; "
                 "with the environment's RDCNLAB_RESULTS=none it is run here"
             )
         return copy
@@ -144,30 +144,30 @@ class Shipped:
 
     def row(self, scenario_hash: str) -> Row | None:
         """Return the run of a scenario by its hash, or None. If results differ, return the one of the first item."""
-        found = [_Entry(folder, place) for folder, place in self._places.get(scenario_hash, ())]
-        if not found:
+        entries = [_Entry(folder, place) for folder, place in self._places.get(scenario_hash, ())]
+        if not entries:
             return None
-        digests = json.loads(found[0]["digests"])
+        digests = json.loads(entries[0]["digests"])
         copies: dict[str, list[Copy]] = defaultdict(list)
-        for entry in found:
+        for entry in entries:
             if json.loads(entry["digests"]) == digests:
-                for name, where in json.loads(entry["tables"]).items():
+                for name, position in json.loads(entry["tables"]).items():
                     file = entry.folder / f"{name}.parquet"
-                    copies[name].append(Copy(file, Part.from_data(where["part"]), *where["rows"]))
-        first = found[0]
+                    copies[name].append(Copy(file, Part.from_data(position["part"]), *position["rows"]))
+        first = entries[0]
         provenance = json.loads(first["provenance"])
-        kept = {name: tuple(each) for name, each in copies.items()}
-        return Row(first["run"], scenario_hash, first["scenario"], provenance, digests, kept)
+        copies_by_name = {name: tuple(positions) for name, positions in copies.items()}
+        return Row(first["run"], scenario_hash, first["scenario"], provenance, digests, copies_by_name)
 
     @functools.cached_property
     def _places(self) -> dict[str, list[tuple[Path, int]]]:
-        """Folder and row of each run, by the hash of its scenario. Nothing else is read until a run is asked for."""
-        found: dict[str, list[tuple[Path, int]]] = defaultdict(list)
+        """Folder and row of each run, by the hash of its scenario. Other data are read only when a run is used."""
+        by_hash: dict[str, list[tuple[Path, int]]] = defaultdict(list)
         # a hidden folder is one that another process is just writing
         for path in sorted(self.root.glob("[!.]*/[!.]*/runs.parquet")):
             for place, scenario_hash in enumerate(pq.read_table(path, columns=["hash"])["hash"].to_pylist()):
-                found[scenario_hash].append((path.parent, place))
-        return dict(found)
+                by_hash[scenario_hash].append((path.parent, place))
+        return dict(by_hash)
 
 
 @dataclass(frozen=True)
@@ -211,25 +211,25 @@ def forget() -> None:
         cached.cache_clear()
 
 
-def ship(wanted: Mapping[Run, Mapping[str, Part]], folder: Path) -> None:
+def ship(parts_by_run: Mapping[Run, Mapping[str, Part]], folder: Path) -> None:
     """Write runs as the shipped results of an item. They replace the earlier content of the folder.
 
     Parameters
     ----------
-    wanted : dict of Run to dict of str to Part
+    parts_by_run : dict of Run to dict of str to Part
         The parts of tables to ship for each run, in the order in which they will be read.
     folder : Path
         ``data/results/<paper>/<item>``.
     """
-    names = [name for name in SCHEMAS if any(name in parts for parts in wanted.values())]
+    names = [name for name in SCHEMAS if any(name in parts for parts in parts_by_run.values())]
     tables: dict[str, list[pa.Table]] = {name: [] for name in names}
     rows = []
-    for run, parts in wanted.items():
-        where = {}
+    for run, parts in parts_by_run.items():
+        positions = {}
         for name, part in sorted(parts.items()):
-            taken = run.table(name, part)
-            where[name] = {"rows": [sum(map(len, tables[name])), len(taken)], "part": part.data()}
-            tables[name].append(taken)
+            table = run.table(name, part)
+            positions[name] = {"rows": [sum(map(len, tables[name])), len(table)], "part": part.data()}
+            tables[name].append(table)
         rows.append(
             {
                 "run": run.id,
@@ -238,7 +238,7 @@ def ship(wanted: Mapping[Run, Mapping[str, Part]], folder: Path) -> None:
                 # the result does not depend on the kernel of the host machine
                 "provenance": canonical_json({k: v for k, v in run.provenance.items() if k != "host"}),
                 "digests": canonical_json(dict(run.digests)),
-                "tables": canonical_json(where),
+                "tables": canonical_json(positions),
             }
         )
     part_folder = folder.with_name(f".{folder.name}.part")

@@ -104,8 +104,8 @@ class Run:
             )
         path = self.source / name
         if name not in self.provenance.get("files", {}):
-            known = ", ".join(self.provenance.get("files", {})) or "no files beside its tables"
-            raise RunError(f"run {self.id[:12]} has {known}, not '{name}'")
+            names = ", ".join(self.provenance.get("files", {})) or "no files beside its tables"
+            raise RunError(f"run {self.id[:12]} has {names}, not '{name}'")
         return path
 
     @cached_property
@@ -204,12 +204,12 @@ class Store:
                 _lock_path(directory).unlink(missing_ok=True)
 
     def _keep(self, directory: Path, identifier: str, log: Path | None) -> Path | None:
-        kept = self.root / ".failed" / identifier
-        shutil.rmtree(kept, ignore_errors=True)
-        kept.parent.mkdir(exist_ok=True)
-        directory.rename(kept)
+        target = self.root / ".failed" / identifier
+        shutil.rmtree(target, ignore_errors=True)
+        target.parent.mkdir(exist_ok=True)
+        directory.rename(target)
         if log is not None and log.is_relative_to(directory):
-            return kept / log.relative_to(directory)
+            return target / log.relative_to(directory)
         return log
 
     def put(self, scenario: Scenario, identity: str, outcome: Outcome, directory: Path) -> Run:

@@ -30,10 +30,10 @@ def sample(store: Store, count: int, seed: int) -> list[Run]:
     rng = random.Random(seed)
     shipped = sorted(store.shipped, key=lambda row: row.hash)
     rows = rng.sample(shipped, min(count, len(shipped)))
-    chosen = [store.find(Scenario.from_dict(row.data), None) for row in rows]
-    local = list(store) if len(chosen) < count else []
-    chosen += rng.sample(local, min(count - len(chosen), len(local)))
-    return [run for run in chosen if run is not None]
+    runs = [store.find(Scenario.from_dict(row.data), None) for row in rows]
+    local = list(store) if len(runs) < count else []
+    runs += rng.sample(local, min(count - len(runs), len(local)))
+    return [run for run in runs if run is not None]
 
 
 def verify(
@@ -51,30 +51,30 @@ def verify(
         fresh = Store(Path(directory) / "runs", shipped=Shipped(Path(directory) / "none"))
         failures: dict[str, str] = {}
         try:
-            asked = [run.scenario for run in runs]
-            again = campaign(asked, workers=workers, cluster=cluster, store=fresh, progress=progress)
+            scenarios = [run.scenario for run in runs]
+            rerun = campaign(scenarios, workers=workers, cluster=cluster, store=fresh, progress=progress)
         except CampaignError as error:
-            again = error.runs
+            rerun = error.runs
             failures = {failure.scenario.hash: failure.error.reason for failure in error.failures}
-        found = {run.scenario.hash: run for run in again}
-    return [_compare(run, found.get(run.scenario.hash), failures.get(run.scenario.hash)) for run in runs]
+        rerun_by_hash = {run.scenario.hash: run for run in rerun}
+    return [_compare(run, rerun_by_hash.get(run.scenario.hash), failures.get(run.scenario.hash)) for run in runs]
 
 
-def _compare(run: Run, again: Run | None, failure: str | None) -> dict[str, Any]:
+def _compare(run: Run, rerun: Run | None, failure: str | None) -> dict[str, Any]:
     notes = []
     differing: list[str] = []
-    if again is None:
+    if rerun is None:
         notes.append(f"could not be run: {failure}")
     else:
-        differing = [name for name, digest in run.digests.items() if again.digests[name] != digest]
+        differing = [name for name, digest in run.digests.items() if rerun.digests[name] != digest]
         if differing:
             notes.append(f"differs in {', '.join(differing)}")
-        if run.provenance.get("identity") != again.provenance.get("identity"):
+        if run.provenance.get("identity") != rerun.provenance.get("identity"):
             notes.append("by another build of the engine")
     return {
         "run": run.id[:12],
         "seed": run.scenario.seed,
         "source": "shipped" if run.shipped else "local",
-        "same": again is not None and not differing,
+        "same": rerun is not None and not differing,
         "note": "; ".join(notes),
     }

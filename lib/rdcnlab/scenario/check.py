@@ -24,11 +24,11 @@ def input_error(error: ValidationError, model: type[BaseModel]) -> InputError:
     model : type
         The model that was validated. If an unknown field was given, the message lists the fields of this model.
     """
-    found = error.errors(include_url=False)
-    places = [details["loc"] for details in found]
+    errors = error.errors(include_url=False)
+    places = [details["loc"] for details in errors]
     # pydantic also reports a list as too short when its items are wrong; the errors of the items are clearer.
-    kept = [d for d in found if not any(len(p) > len(d["loc"]) and p[: len(d["loc"])] == d["loc"] for p in places)]
-    return InputError(*(_problem(details, model) for details in kept))
+    reported = [d for d in errors if not any(len(p) > len(d["loc"]) and p[: len(d["loc"])] == d["loc"] for p in places)]
+    return InputError(*(_problem(details, model) for details in reported))
 
 
 def _problem(details: ErrorDetails, model: type[BaseModel]) -> Problem:
@@ -86,7 +86,7 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     for argument in get_args(annotation):
-        found = _model_in(argument)
-        if found is not None:
-            return found
+        inner = _model_in(argument)
+        if inner is not None:
+            return inner
     return None

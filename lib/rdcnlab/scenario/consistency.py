@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the parts of a scenario must have in common: names that exist, ways that lead somewhere, settings that agree."""
+"""Checks of a scenario as a whole: names must exist, ways must reach the receiver, and settings must agree."""
 
 from __future__ import annotations
 
@@ -76,10 +76,10 @@ def check(scenario: Scenario) -> None:
 
 def _check_names(scenario: Scenario) -> None:
     """Raise Misfit if a flow's congestion control is neither the kernel's nor the user's own."""
-    own = scenario.engine.algorithm
+    algorithm = scenario.engine.algorithm
     for place, flow in enumerate(scenario.flows):
-        if flow.cc is not None and flow.cc not in VARIANTS and (own is None or flow.cc != own.name):
-            allowed = CC_ALLOWED if own is None else f"{CC_ALLOWED}, or {own.name!r} of engine.algorithm"
+        if flow.cc is not None and flow.cc not in VARIANTS and (algorithm is None or flow.cc != algorithm.name):
+            allowed = CC_ALLOWED if algorithm is None else f"{CC_ALLOWED}, or {algorithm.name!r} of engine.algorithm"
             raise Misfit(f"flows[{place}].cc", flow.cc, allowed)
 
 
@@ -89,21 +89,21 @@ def _check_like(scenario: Scenario) -> None:
     lacking = {} if kernel is None else older.lacking(kernel)
     for flow in scenario.flows:
         if flow.protocol in ("tcp", "mptcp") and flow.cc in lacking:
-            known = ", ".join(cc for cc in VARIANTS if cc not in lacking)
-            allowed = f"with transport.like {kernel} one of {known}, because {lacking[flow.cc]}"
+            names = ", ".join(cc for cc in VARIANTS if cc not in lacking)
+            allowed = f"one of {names} with transport.like {kernel}, because {lacking[flow.cc]}"
             raise Misfit(f"flows.{flow.name}.cc", flow.cc, allowed)
 
 
 def _check_nuftcp(scenario: Scenario) -> None:
     """Raise Misfit if NUFTCP has settings and no flow, or its flows have time-division networks."""
-    given = scenario.transport
+    transport = scenario.transport
     if any(flow.cc == "nuftcp" for flow in scenario.flows):
-        if given.tdtcp:
+        if transport.tdtcp:
             raise Misfit("transport.tdtcp", True, "false, with nuftcp, which averages over all networks")
         return
-    for name, field in type(given).model_fields.items():
-        if name.startswith(("nuftcp_", "version_hold")) and getattr(given, name) != field.default:
-            raise Misfit(f"transport.{name}", getattr(given, name), "nothing, without a flow with cc nuftcp")
+    for name, field in type(transport).model_fields.items():
+        if name.startswith(("nuftcp_", "version_hold")) and getattr(transport, name) != field.default:
+            raise Misfit(f"transport.{name}", getattr(transport, name), "nothing, without a flow with cc nuftcp")
 
 
 def _check_path(scenario: Scenario, place: str, path: Path) -> None:
@@ -112,8 +112,8 @@ def _check_path(scenario: Scenario, place: str, path: Path) -> None:
         return
     links = [link.name for link in scenario.network.links]
     slots = () if isinstance(path, str) else path
-    named = [path] if isinstance(path, str) else [slot.link for slot in path]
-    for target in named:
+    targets = [path] if isinstance(path, str) else [slot.link for slot in path]
+    for target in targets:
         if target not in (*links, *RESERVED):
             schedules = [] if slots else [schedule.name for schedule in scenario.network.schedules]
             raise Misfit(place, target, f"one of {', '.join([*links, *RESERVED, *schedules])}")
@@ -122,7 +122,7 @@ def _check_path(scenario: Scenario, place: str, path: Path) -> None:
     for number, slot in enumerate(slots):
         if slot.queue is not None or slot.ecn_threshold is not None:
             raise Misfit(f"{place}[{number}]", slot.link, "no queue and no threshold, which only schedules have")
-    if set(named) == {DARK}:
+    if set(targets) == {DARK}:
         raise Misfit(place, DARK, "a path with at least one slot that is not dark")
 
 
@@ -131,14 +131,14 @@ def _check_ways(scenario: Scenario, place: str, flow: Flow) -> None:
     for field, back in (("path", False), ("back", True)):
         path = flow.back if back else flow.path
         slots = () if isinstance(path, str) else path
-        named = [path] if isinstance(path, str) else [slot.link for slot in path]
-        if set(named) == {DARK}:
+        targets = [path] if isinstance(path, str) else [slot.link for slot in path]
+        if set(targets) == {DARK}:
             raise Misfit(f"{place}.{field}", DARK, "a path with at least one slot that is not dark")
         for number, slot in enumerate(slots):
             if slot.queue is not None or slot.ecn_threshold is not None:
                 allowed = "no queue and no threshold, which only schedules have"
                 raise Misfit(f"{place}.{field}[{number}]", slot.link, allowed)
-        if SAME in named and (not back or slots):
+        if SAME in targets and (not back or slots):
             raise Misfit(f"{place}.{field}", SAME, f"a link, a switch or {ECMP}; {SAME} is for the way back only")
         schedule = scenario.schedule(flow, back=back)
         try:
@@ -147,7 +147,7 @@ def _check_ways(scenario: Scenario, place: str, flow: Flow) -> None:
                 every = schedule is not None and switch == route.first
                 forwarding.timetable(scenario, route, switch, every=every)
         except NoWay as error:
-            raise Misfit(f"{place}.{field}", named[0] if len(named) == 1 else named, str(error)) from None
+            raise Misfit(f"{place}.{field}", targets[0] if len(targets) == 1 else targets, str(error)) from None
         for way in route.ways:
             for hop in way or ():
                 waits = schedule is not None and schedule.queues and hop.switch == route.first
@@ -166,7 +166,7 @@ def _check_subflows(scenario: Scenario, place: str, flow: Flow) -> None:
         allowed = f"a schedule with the networks of the path, with mptcp.isolation {scenario.mptcp.isolation}"
         raise Misfit(f"{place}.back", str(flow.back), allowed)
     if scenario.mptcp.scheduler == "tdm" and scenario.notify is None:
-        raise Misfit("notify", None, "given, with mptcp, whose scheduler follows what hosts are told")
+        raise Misfit("notify", None, "given, because the scheduler tdm of mptcp follows the notifications of hosts")
 
 
 def _check_notify(scenario: Scenario, hosts: list[str]) -> None:
@@ -184,11 +184,12 @@ def _check_notify(scenario: Scenario, hosts: list[str]) -> None:
         if flow.tdtcp and not scenario.transport.tdtcp:
             raise Misfit(f"flows.{flow.name}.tdtcp", True, "false or none, without transport.tdtcp")
         if flow.protocol == "tcp" and offers[flow.src] != scenario.offered(flow):
-            allowed = f"{offers[flow.src]}, as another flow of the host {flow.src} has it"
+            allowed = f"{offers[flow.src]}, the value of another flow of the host {flow.src}"
             raise Misfit(f"flows.{flow.name}.tdtcp", scenario.offered(flow), allowed)
     for host in scenario.notify.hosts:
         if host.name not in hosts:
             raise Misfit(f"notify.hosts.{host.name}.name", host.name, f"one of {', '.join(hosts)}")
     if not scenario.notifications() and scenario.transport.tdtcp:
-        # otherwise flows would run as without TDTCP, and nothing would say so
-        raise Misfit("transport.tdtcp", True, "false, if no flow follows a schedule: hosts are told of nothing else")
+        # otherwise flows would run without TDTCP, and no message would say so
+        allowed = "false, because no flow follows a schedule, and hosts are notified of schedules only"
+        raise Misfit("transport.tdtcp", True, allowed)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a scenario need not say: networks by name, fields that a preset gives to flows, and the usual paths."""
+"""Defaults of a scenario: networks by name, fields that a preset gives to flows, and the usual paths."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ def with_defaults(data: dict[str, Any], *, text: bool) -> dict[str, Any]:
     graph = bool(
         network.switches if isinstance(network, Network) else isinstance(network, dict) and network.get("switches")
     )
-    own = isinstance(switch, dict) and switch.get("program") is not None
-    if not (own or graph) or not isinstance(data.get("flows"), list | tuple):
+    own_program = isinstance(switch, dict) and switch.get("program") is not None
+    if not (own_program or graph) or not isinstance(data.get("flows"), list | tuple):
         return data
     path = ECMP if graph else BYPASS
     return {**data, "flows": [{"path": path, **flow} if isinstance(flow, dict) else flow for flow in data["flows"]]}
 
 
 def like(transport: Transport, network: Network, kernel: str | None) -> dict[str, Any]:
-    """Return a transport, as plain data with every field, that is like another kernel.
+    """Return a transport that behaves like another kernel, as plain data with every field.
 
-    Fields that a scenario with this network has without saying anything take the kernel's values; others stay.
+    Fields with the default of a scenario with this network take the kernel's values; the other fields keep theirs.
     """
-    preset_of = preset(network.name).scenario.get("transport", {}) if network.name in presets() else {}
+    preset_fields = preset(network.name).scenario.get("transport", {}) if network.name in presets() else {}
 
-    def plain(given: dict[str, Any]) -> dict[str, Any]:
-        made = Transport.model_validate(older.with_settings(given, preset_of))
-        data: dict[str, Any] = made.model_dump(mode="json", context={EVERY: True})
+    def plain(fields: dict[str, Any]) -> dict[str, Any]:
+        transport_like = Transport.model_validate(older.with_settings(fields, preset_fields))
+        data: dict[str, Any] = transport_like.model_dump(mode="json", context={EVERY: True})
         return data
 
     usual = plain({"like": transport.like})
-    now = transport.model_dump(mode="json", context={EVERY: True})
-    return plain({**{name: value for name, value in now.items() if value != usual[name]}, "like": kernel})
+    current = transport.model_dump(mode="json", context={EVERY: True})
+    return plain({**{name: value for name, value in current.items() if value != usual[name]}, "like": kernel})
 
 
 def _with_preset(data: dict[str, Any], *, text: bool) -> dict[str, Any]:
@@ -60,26 +60,26 @@ def _with_preset(data: dict[str, Any], *, text: bool) -> dict[str, Any]:
         network = fabric(network, text=text) if "fabric" in network else expanded_network(network)
         data = {**data, "network": network}
     if isinstance(network, str):
-        known = preset(network)
-        data = {**data, "network": known.network}
-        for name, settings in known.scenario.items():
-            given = data.get(name)
+        network_preset = preset(network)
+        data = {**data, "network": network_preset.network}
+        for name, settings in network_preset.scenario.items():
+            own_fields = data.get(name)
             if name not in data:
                 data[name] = settings
-            elif name == "transport" and isinstance(given, dict):
-                data[name] = older.with_settings(given, settings)
-            elif isinstance(settings, dict) and isinstance(given, dict):
-                data[name] = {**settings, **given}
+            elif name == "transport" and isinstance(own_fields, dict):
+                data[name] = older.with_settings(own_fields, settings)
+            elif isinstance(settings, dict) and isinstance(own_fields, dict):
+                data[name] = {**settings, **own_fields}
     elif isinstance(network, dict) and isinstance(network.get("name"), str) and network["name"] in presets():
-        known = preset(network["name"])
+        network_preset = preset(network["name"])
     else:
         return data
     if isinstance(data.get("flows"), list | tuple):
-        data = {**data, "flows": [_routed(flow, known) for flow in data["flows"]]}
+        data = {**data, "flows": [_routed(flow, network_preset) for flow in data["flows"]]}
     return data
 
 
-def _routed(flow: Any, known: Preset) -> Any:
+def _routed(flow: Any, network_preset: Preset) -> Any:
     if isinstance(flow, dict) and isinstance(flow.get("name"), str):
-        return {**known.route(flow["name"]), **flow}
+        return {**network_preset.route(flow["name"]), **flow}
     return flow

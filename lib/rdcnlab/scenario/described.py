@@ -61,24 +61,25 @@ class Part:
 def schema() -> dict[str, Any]:
     """Return the JSON schema of scenario files (draft 2020-12), for editors.
 
-    It knows fields, units and allowed values. What depends on several fields is checked when a file is loaded only.
+    It contains fields, units and allowed values. Rules about several fields are checked only when a file is loaded.
 
     Examples
     --------
     >>> schema()["properties"]["seed"]["maximum"]
     4294967295
     """
-    found = Scenario.model_json_schema()
-    definitions = found["$defs"]
+    document = Scenario.model_json_schema()
+    definitions = document["$defs"]
     models = {model.__name__: model for model in _models(Scenario)}
-    for name, part in [("Scenario", found), *definitions.items()]:
+    for name, part in [("Scenario", document), *definitions.items()]:
         texts = documented(models[name])
         part["description"] = _first(models[name])
-        for field, about in part["properties"].items():
-            about.pop("title", None)
+        for field, field_schema in part["properties"].items():
+            field_schema.pop("title", None)
             if field in texts:
-                about["description"] = texts[field]
-        part["required"] = [each for each in part.get("required", ()) if each not in _FILLED_IN.get(name, ())]
+                field_schema["description"] = texts[field]
+        filled_in = _FILLED_IN.get(name, ())
+        part["required"] = [field for field in part.get("required", ()) if field not in filled_in]
     slot = definitions["Slot"]["properties"]
     definitions["Slot"] = {
         "description": "How long traffic follows a link, and the link: [50 ms, blue]",
@@ -93,18 +94,18 @@ def schema() -> dict[str, Any]:
     transport["ecn"]["anyOf"].append({"const": "auto"})
     transport["like"]["anyOf"].append({"enum": [4.15, 4.9, 4.4]})  # YAML reads these versions as numbers
     fabric = {"type": "object", "properties": {"fabric": {"enum": list(FABRICS)}}, "required": ["fabric"]}
-    found["properties"]["network"] = {
+    document["properties"]["network"] = {
         "description": "A preset or a fabric by name, a fabric with its parameters, or a network written out",
         "anyOf": [{"enum": [*presets(), *FABRICS]}, fabric, {"$ref": "#/$defs/Network"}],
     }
     # without a file of the user's own, only the kernel's congestion controls have a name
-    own = {"required": ["engine"], "properties": {"engine": {"required": ["algorithm"]}}}
+    has_algorithm = {"required": ["engine"], "properties": {"engine": {"required": ["algorithm"]}}}
     usual = {"items": {"properties": {"cc": {"enum": [*VARIANTS, None]}}}}
-    found |= {"if": {"not": own}, "then": {"properties": {"flows": usual}}}
+    document |= {"if": {"not": has_algorithm}, "then": {"properties": {"flows": usual}}}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Scenario of rdcnlab",
-        **{name: value for name, value in found.items() if name != "title"},
+        **{name: value for name, value in document.items() if name != "title"},
     }
 
 
@@ -124,34 +125,34 @@ def parts() -> list[Part]:
 
 
 def documented(model: type[BaseModel]) -> dict[str, str]:
-    """Return what the docstring of a model says of each field (section ``Parameters`` of numpydoc)."""
+    """Return the text about each field in a model's docstring (section ``Parameters`` of numpydoc)."""
     # without its indentation, which Python 3.13 removes by itself
     lines = inspect.cleandoc(model.__doc__ or "").split("\n")
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     names: list[str] = []
     inside = False
-    for at, line in enumerate(lines):
-        underlined = at + 1 < len(lines) and re.fullmatch(r"\s*-{3,}\s*", lines[at + 1])
+    for number, line in enumerate(lines):
+        underlined = number + 1 < len(lines) and re.fullmatch(r"\s*-{3,}\s*", lines[number + 1])
         if underlined:
             inside = line.strip() == "Parameters"
         elif inside and re.match(r"\S", line) and not line.strip().startswith("---"):
             names = [name.strip() for name in line.partition(" : ")[0].split(",")]
         elif inside and line.strip() and not line.strip().startswith("---"):
             for name in names:
-                found[name] = f"{found.get(name, '')} {line.strip()}".strip()
-    return found
+                texts[name] = f"{texts.get(name, '')} {line.strip()}".strip()
+    return texts
 
 
-def _field(model: type[BaseModel], name: str, about: dict[str, Any]) -> Field:
+def _field(model: type[BaseModel], name: str, field_schema: dict[str, Any]) -> Field:
     default = model.model_fields[name]
-    unit = next(iter(_values(about, UNIT)), "")
+    unit = next(iter(_values(field_schema, UNIT)), "")
     text = "" if default.is_required() else _default(model, name, unit)
     required = default.is_required() and name not in _FILLED_IN.get(model.__name__, ())
     return Field(
         name,
         unit,
         "must be given" if required else text or "given by the network",
-        _allowed(about),
+        _allowed(field_schema),
         documented(model).get(name, ""),
     )
 
@@ -169,54 +170,54 @@ def _default(model: type[BaseModel], name: str, unit: str) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     kind = next((kind for kind in (DURATION, RATE, SIZE, SHARE) if unit in kind.units), None)
-    values = [kind.format(each) if kind else str(each) for each in (value if isinstance(value, tuple) else [value])]
+    values = [kind.format(item) if kind else str(item) for item in (value if isinstance(value, tuple) else [value])]
     return f"[{', '.join(values)}]" if isinstance(value, tuple) else values[0]
 
 
-def _allowed(about: dict[str, Any]) -> str:
-    """Return what a JSON schema allows, in words."""
-    said = [*_values(about, ALLOWED)]
-    said += [", ".join(f"`{value}`" for value in each) for each in _values(about, "enum")]
-    said += [f"`{each}`" for each in _values(about, "const") if each != 0]
-    if not said:
+def _allowed(field_schema: dict[str, Any]) -> str:
+    """Describe in words the values that the JSON schema of a field allows."""
+    phrases = [*_values(field_schema, ALLOWED)]
+    phrases += [", ".join(f"`{value}`" for value in values) for values in _values(field_schema, "enum")]
+    phrases += [f"`{value}`" for value in _values(field_schema, "const") if value != 0]
+    if not phrases:
         kinds = {"boolean": "true or false", "integer": "a whole number", "number": "a number", "string": "text"}
-        said += [kinds[kind] for kind in _values(about, "type") if kind in kinds]
-    referred = [each.rpartition("/")[2] for each in _values(about, "$ref")]
-    many = "array" in _values(about, "type")
-    said += [f"{'a list of ' if many else ''}[{each}](#{each.lower()})" for each in dict.fromkeys(referred)]
-    if {"type": "null"} in about.get("anyOf", ()):
-        said.append("nothing")
-    return "; or ".join(dict.fromkeys(said))
+        phrases += [kinds[kind] for kind in _values(field_schema, "type") if kind in kinds]
+    references = [reference.rpartition("/")[2] for reference in _values(field_schema, "$ref")]
+    is_list = "array" in _values(field_schema, "type")
+    phrases += [f"{'a list of ' if is_list else ''}[{name}](#{name.lower()})" for name in dict.fromkeys(references)]
+    if {"type": "null"} in field_schema.get("anyOf", ()):
+        phrases.append("nothing")
+    return "; or ".join(dict.fromkeys(phrases))
 
 
-def _values(about: Any, key: str) -> list[Any]:
+def _values(node: Any, key: str) -> list[Any]:
     """Return all values of a key in a JSON schema, without those of definitions that it refers to."""
-    if isinstance(about, dict):
-        own = [about[key]] if key in about and not isinstance(about[key], dict) else []
-        return own + [value for name, each in about.items() if name != key for value in _values(each, key)]
-    return [value for each in about for value in _values(each, key)] if isinstance(about, list) else []
+    if isinstance(node, dict):
+        direct = [node[key]] if key in node and not isinstance(node[key], dict) else []
+        return direct + [value for name, inner in node.items() if name != key for value in _values(inner, key)]
+    return [value for inner in node for value in _values(inner, key)] if isinstance(node, list) else []
 
 
 def _models(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
-    """Iterate over a model and the models inside it, each once."""
-    waiting, seen = [model], {model}
-    while waiting:
-        one = waiting.pop(0)
-        yield one
-        for field in one.model_fields.values():
+    """Yield a model and the models inside it, each once."""
+    queue, visited = [model], {model}
+    while queue:
+        current = queue.pop(0)
+        yield current
+        for field in current.model_fields.values():
             for inner in _inside(field.annotation):
-                if inner not in seen:
-                    seen.add(inner)
-                    waiting.append(inner)
+                if inner not in visited:
+                    visited.add(inner)
+                    queue.append(inner)
 
 
 def _inside(annotation: Any) -> Iterator[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
-    for each in getattr(annotation, "__args__", ()):
-        yield from _inside(each)
-    for each in getattr(annotation, "__metadata__", ()):
-        yield from _inside(each)
+    for argument in getattr(annotation, "__args__", ()):
+        yield from _inside(argument)
+    for mark in getattr(annotation, "__metadata__", ()):
+        yield from _inside(mark)
 
 
 def _first(model: type[BaseModel]) -> str:

@@ -64,15 +64,15 @@ def _divided(rate: int, factor: int, path: str) -> int:
 
 
 def _change(holder: Any, path: list[str], change: Any) -> None:
-    name, rest = path[0], path[1:]
+    name, remainder = path[0], path[1:]
     if name == "*":
         for place, item in enumerate(holder if isinstance(holder, list) else ()):
-            if rest:
-                _change(item, rest, change)
+            if remainder:
+                _change(item, remainder, change)
             else:
                 holder[place] = change(item)
     elif isinstance(holder, dict) and holder.get(name) is not None:
-        if rest:
-            _change(holder[name], rest, change)
+        if remainder:
+            _change(holder[name], remainder, change)
         else:
             holder[name] = change(holder[name])

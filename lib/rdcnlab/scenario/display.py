@@ -27,5 +27,5 @@ def register(show: Callable[[Scenario], Bundle]) -> None:
 
 
 def bundle(scenario: Scenario) -> Bundle | None:
-    """Return what a notebook shows for a scenario; None if no function is registered."""
+    """Return the contents that a notebook shows for a scenario; None if no function is registered."""
     return _show[0](scenario) if _show else None

@@ -20,7 +20,7 @@ def draw(seed: int, purpose: str, upper: int) -> int:
 
 
 def poisson_instants(seed: int, purpose: str, mean: int, end: int) -> list[int]:
-    """Draw the instants of a Poisson process in ns, in rising order, from 0 up to but without `end`.
+    """Draw the instants of a Poisson process in ns, in rising order, from 0 to `end`, without `end` itself.
 
     Parameters
     ----------
@@ -34,22 +34,22 @@ def poisson_instants(seed: int, purpose: str, mean: int, end: int) -> list[int]:
         The first instant that is too late.
     """
     instants: list[int] = []
-    now = 0
+    instant = 0
     for number in count():
         # the share is never 0, and the time between two instants is at least 1 ns
         share = (draw(seed, f"{purpose} {number}", 2**53 - 1) + 1) / 2**53
-        now += max(round(-math.log(share) * mean), 1)
-        if now >= end:
+        instant += max(round(-math.log(share) * mean), 1)
+        if instant >= end:
             break
-        instants.append(now)
+        instants.append(instant)
     return instants
 
 
 def values_with_sum(seed: int, purpose: str, values: Sequence[int], *, total: int, most: int) -> list[int]:
     """Draw values with a given sum.
 
-    Each one is one of those that still fit, all equally likely. If `most` values do not reach the sum, all are drawn
-    anew.
+    Each value is drawn from those that do not exceed the rest of the sum, all equally likely. If `most` values do not
+    reach the sum, all values are drawn again.
 
     Parameters
     ----------
@@ -65,11 +65,11 @@ def values_with_sum(seed: int, purpose: str, values: Sequence[int], *, total: in
         Largest length of the result.
     """
     for attempt in count():
-        drawn: list[int] = []
-        while sum(drawn) < total and len(drawn) < most:
-            fitting = [value for value in values if value <= total - sum(drawn)]
-            digest = hashlib.sha256(f"{seed} {purpose} {attempt} {len(drawn)}".encode()).digest()
-            drawn.append(fitting[int.from_bytes(digest[:8], "big") % len(fitting)])
-        if sum(drawn) == total:
-            return drawn
+        sample: list[int] = []
+        while sum(sample) < total and len(sample) < most:
+            fitting = [value for value in values if value <= total - sum(sample)]
+            digest = hashlib.sha256(f"{seed} {purpose} {attempt} {len(sample)}".encode()).digest()
+            sample.append(fitting[int.from_bytes(digest[:8], "big") % len(fitting)])
+        if sum(sample) == total:
+            return sample
     raise AssertionError("unreachable")

@@ -57,14 +57,14 @@ def _set_period(data: dict[str, Any], value: Any) -> None:
 def _set(data: dict[str, Any], path: list[str], value: Any, name: str) -> None:
     holder: Any = data
     for depth, part in enumerate(path):
-        known = _names(holder)
-        if part not in known:
+        names = _names(holder)
+        if part not in names:
             extra = SHORTCUTS if depth == 0 else ()
-            allowed = ", ".join([*known, *extra]) or "nothing below this"
+            allowed = ", ".join([*names, *extra]) or "nothing below this"
             raise InputError.of(name, part, f"one of {allowed}")
         if depth == len(path) - 1:
             break
-        holder = holder[part] if isinstance(holder, dict) else holder[known.index(part)]
+        holder = holder[part] if isinstance(holder, dict) else holder[names.index(part)]
     if isinstance(holder, dict):
         holder[path[-1]] = value
     else:

@@ -28,14 +28,14 @@ Protocol = Literal["tcp", "mptcp", "udp", "quic"]
 CongestionControl = Literal["cubic", "reno", "westwood", "bbr", "dctcp", "retcp", "nuftcp"]
 #: Names of all congestion controls, in the order of tables and legends.
 VARIANTS: tuple[str, ...] = get_args(CongestionControl)
-#: What the name of a congestion control looks like, also of a user's own; the kernel has room for 15 characters.
+#: Names that congestion controls may have, also a user's own; the kernel stores at most 15 characters.
 NAME_PATTERN, NAME_ALLOWED = "[a-z][a-z0-9_-]{0,14}", "a lower-case letter followed by at most 14 of a-z, 0-9, _ or -"
 _KERNEL_ONLY = ("westwood", "dctcp", "retcp", "nuftcp")
 #: Congestion controls that reduce their window by the share of marks, so that they need ECN.
 NEED_ECN = ("dctcp", "nuftcp")
 #: Bytes of the headers of a packet: IPv4 and UDP; IPv4 and TCP with time stamps.
 UDP_HEADERS, TCP_HEADERS = 28, 52
-#: What `Flow.cc` allows, in words. Whether the name is one of a scenario's, `rdcnlab.scenario.consistency` checks.
+#: What `Flow.cc` allows, in words. `rdcnlab.scenario.consistency` checks whether the scenario has such a name.
 CC_ALLOWED = f"{', '.join(map(repr, VARIANTS[:-1]))} or {VARIANTS[-1]!r}"
 _CC = {
     "anyOf": [
@@ -131,12 +131,15 @@ class Flow(Frozen):
             if self.protocol == "quic" and self.cc not in QUIC_VARIANTS:
                 raise Misfit("cc", self.cc, f"one of {', '.join(QUIC_VARIANTS)} with quic")
             if self.protocol == "quic" and self.initiator != "src":
-                raise Misfit("initiator", self.initiator, "its default, because with quic the receiver always asks")
+                allowed = "src, the default, because with quic the receiver always requests the data"
+                raise Misfit("initiator", self.initiator, allowed)
             if self.protocol == "mptcp" and self.cc == "nuftcp":
-                others = [name for name in VARIANTS if name != "nuftcp"]
-                raise Misfit("cc", self.cc, f"one of {', '.join(others)} with mptcp, whose subflows keep to their ways")
+                names = ", ".join(name for name in VARIANTS if name != "nuftcp")
+                raise Misfit("cc", self.cc, f"one of {names} with mptcp, because a subflow never changes its way")
             if self.protocol == "mptcp" and self.initiator != "src":
-                raise Misfit("initiator", self.initiator, "src, because with mptcp the receiver tells its addresses")
+                raise Misfit(
+                    "initiator", self.initiator, "src, because with mptcp the receiver announces its addresses"
+                )
             return self
         if self.cc is not None:
             raise Misfit("cc", self.cc, "nothing, because udp has no congestion control")

@@ -28,9 +28,9 @@ def schedule_of(scenario: Scenario, flow: Flow, *, back: bool = False) -> Schedu
     path = flow.back if back else flow.path
     if back and path == SAME:
         return None if schedule_of(scenario, flow) is None else _of_pair(scenario, flow, back=True)
-    named = network.schedule(path)
-    if named is not None or path not in (BYPASS, ECMP):
-        return named
+    schedule = network.schedule(path)
+    if schedule is not None or path not in (BYPASS, ECMP):
+        return schedule
     return _of_pair(scenario, flow, back=back)
 
 
@@ -51,16 +51,16 @@ def depend_on_seed(scenario: Scenario) -> bool:
     """
     if any(node.jitter for node in scenario.network.switches):
         return True
-    asked = []
+    switches = []
 
     def first(switch: str, links: Sequence[str]) -> str:
-        asked.append(switch)
+        switches.append(switch)
         return links[0]
 
     for flow in scenario.flows:
         for back in (False, True):
             route_of(scenario, flow, back=back, choose=first)
-    return bool(asked)
+    return bool(switches)
 
 
 def route_of(scenario: Scenario, flow: Flow, *, back: bool = False, choose: Choice | None = None) -> Route:
@@ -89,10 +89,10 @@ def route_of(scenario: Scenario, flow: Flow, *, back: bool = False, choose: Choi
         return route_of_schedule(scenario, schedule, ends, choose)
     path = flow.back if back else flow.path
     if path == SAME:
-        there = route_of(scenario, flow, choose=choose)
-        ways = tuple(None if way is None else backwards(way, network.graph) for way in there.ways)
-        return Route(*ends, there.durations, ways, there.phase)
-    number = [each.name for each in scenario.flows].index(flow.name)
+        forward = route_of(scenario, flow, choose=choose)
+        ways = tuple(None if way is None else backwards(way, network.graph) for way in forward.ways)
+        return Route(*ends, forward.durations, ways, forward.phase)
+    number = [member.name for member in scenario.flows].index(flow.name)
     key = (scenario.seed, "ecmp", flow.dst if back else flow.src, flow.src if back else flow.dst, number)
     return _route(scenario, ends, path, choose or hashed(*key), scenario.phase(flow))
 
@@ -112,10 +112,10 @@ def _ends(scenario: Scenario, flow: Flow, *, back: bool) -> tuple[str, str]:
 
 def _route(scenario: Scenario, ends: tuple[str, str], path: Path, choose: Choice, phase: int) -> Route:
     graph = scenario.network.graph
-    named = [path] if isinstance(path, str) else [slot.link for slot in path]
+    targets = [path] if isinstance(path, str) else [slot.link for slot in path]
     durations = (0,) if isinstance(path, str) else tuple(slot.duration for slot in path)
     ways = []
-    for name in named:
+    for name in targets:
         via = () if name in (BYPASS, ECMP) else name.split("+")
         ways.append(None if name == DARK else graph.way(*ends, via, choose))
     return Route(*ends, durations, tuple(ways), phase)
@@ -149,8 +149,8 @@ def timetable(scenario: Scenario, route: Route, switch: str, *, every: bool = Fa
     if not every:
         targets, durations, places = _merged(targets, durations)
     if node.guard:
-        durations, later = _guarded(targets, durations, node.guard)
-        phase += later
+        durations, shift = _guarded(targets, durations, node.guard)
+        phase += shift
     if not node.jitter or len(targets) == 1:
         return Timetable(targets, durations, phase, places)
     if min(durations) - node.jitter < LEAST_SLOT:
@@ -158,41 +158,41 @@ def timetable(scenario: Scenario, route: Route, switch: str, *, every: bool = Fa
     changes = max((scenario.limit - phase) // sum(durations), 0) + 1
     if changes * len(targets) > MOST_SLOTS:
         raise NoWay(f"a timetable of at most {MOST_SLOTS} changes until the limit, where a switch has jitter")
-    drawn: list[int] = []
-    # lateness does not count: what is drawn belongs to an instant of the timetable
-    before, instant = 0, phase - node.late
+    jittered: list[int] = []
+    # the delay of a change is drawn for its instant in the timetable, without the lateness of the switch
+    previous_delay, instant = 0, phase - node.late
     for duration in durations * changes:
         instant += duration
-        after = draw(scenario.seed, f"update {switch} {instant}", node.jitter)
-        drawn.append(duration + after - before)
-        before = after
-    drawn[-1] += _LONG
-    return Timetable(targets * changes, tuple(drawn), phase, places * changes)
+        delay = draw(scenario.seed, f"update {switch} {instant}", node.jitter)
+        jittered.append(duration + delay - previous_delay)
+        previous_delay = delay
+    jittered[-1] += _LONG
+    return Timetable(targets * changes, tuple(jittered), phase, places * changes)
 
 
 def _guarded(targets: tuple[str | None, ...], durations: tuple[int, ...], guard: int) -> tuple[tuple[int, ...], int]:
     """Extend each way by the guard into the next dark slot; return the durations and the delay of the first slot."""
-    found = list(durations)
-    later = 0
+    extended = list(durations)
+    first_delay = 0
     for place, target in enumerate(targets):
-        after = (place + 1) % len(targets)
-        if target is not None and targets[after] is None:
-            if found[after] - guard < LEAST_SLOT:
+        next_place = (place + 1) % len(targets)
+        if target is not None and targets[next_place] is None:
+            if extended[next_place] - guard < LEAST_SLOT:
                 raise NoWay(f"dark slots at least {LEAST_SLOT} ns longer than the guard of {guard} ns of a switch")
-            found[place] += guard
-            found[after] -= guard
-            later = guard if after == 0 else later
-    return tuple(found), later
+            extended[place] += guard
+            extended[next_place] -= guard
+            first_delay = guard if next_place == 0 else first_delay
+    return tuple(extended), first_delay
 
 
 def _merged(
     targets: tuple[str | None, ...], durations: tuple[int, ...]
 ) -> tuple[tuple[str | None, ...], tuple[int, ...], tuple[int, ...]]:
     """Join equal neighbours; never join across the ends, because the first slot is in force before the start."""
-    kept: list[tuple[str | None, int, int]] = []
+    merged: list[tuple[str | None, int, int]] = []
     for place, (target, duration) in enumerate(zip(targets, durations, strict=True)):
-        if kept and kept[-1][0] == target:
-            kept[-1] = (target, kept[-1][1] + duration, kept[-1][2])
+        if merged and merged[-1][0] == target:
+            merged[-1] = (target, merged[-1][1] + duration, merged[-1][2])
         else:
-            kept.append((target, duration, place))
-    return tuple(k[0] for k in kept), tuple(k[1] for k in kept), tuple(k[2] for k in kept)
+            merged.append((target, duration, place))
+    return tuple(k[0] for k in merged), tuple(k[1] for k in merged), tuple(k[2] for k in merged)

@@ -89,7 +89,7 @@ class Scenario(Frozen):
         return 1 if probes.fold is None else (self.limit - probes.fold_from) // probes.fold
 
     def kind_at(self, switch: str) -> SwitchKind:
-        """Return the kind of a switch of a network of several: its own, or else that of `Switch`."""
+        """Return the kind of a switch of a network of several: its own if it has one, otherwise that of `Switch`."""
         return self.network.node(switch).kind or self.switch.kind
 
     def schedule(self, flow: Flow, *, back: bool = False) -> Schedule | None:
@@ -109,14 +109,14 @@ class Scenario(Frozen):
 
     def offers(self) -> dict[str, bool]:
         """Return, by host name, whether a sending host offers time-division TCP; the host's first TCP flow decides."""
-        found: dict[str, bool] = {}
+        by_host: dict[str, bool] = {}
         for flow in self.flows:
             if flow.protocol == "tcp":
-                found.setdefault(flow.src, self.offered(flow))
-        return found
+                by_host.setdefault(flow.src, self.offered(flow))
+        return by_host
 
     def notifications(self) -> tuple[Notification, ...]:
-        """Return which host is notified of which schedule; see `Notify`.
+        """Return the hosts that are notified, each with its schedule; see `Notify`.
 
         Raises
         ------
@@ -141,9 +141,9 @@ class Scenario(Frozen):
         """
         return tuple(self.phase(flow) for flow in self.flows)
 
-    def phase(self, of: Flow | Schedule) -> int:
-        """Return by how many ns the timetable of a flow or a schedule starts later, jitter included."""
-        return of.phase + draw(self.seed, "phase", self.jitter.phase)
+    def phase(self, owner: Flow | Schedule) -> int:
+        """Return the delay (ns) of the timetable of a flow or a schedule, jitter included."""
+        return owner.phase + draw(self.seed, "phase", self.jitter.phase)
 
     def timetable(self, flow: Flow, *, back: bool = False) -> tuple[tuple[Slot, ...], str, int]:
         """Return a flow's slots (empty if it stays on one target), its first target, and its phase in ns.
@@ -238,7 +238,7 @@ class Scenario(Frozen):
         data: dict[str, Any] = self.model_dump(mode="json", context={EVERY: True})
         kernel = next((changes[name] for name in ("transport.like", "transport__like") if name in changes), ...)
         if kernel is None or kernel in older.KERNELS:
-            # first, so that settings among the changes win
+            # first, so that settings among the changes replace those of the older kernel
             data["transport"] = like(self.transport, self.network, kernel)
         for name, value in changes.items():
             edit.apply(data, name, _as_data(name, value))
@@ -247,8 +247,8 @@ class Scenario(Frozen):
     def with_thresholds(self, link: str, ecn_threshold: int | None, red: Red | None) -> Self:
         """Return the scenario with other thresholds of a link; the copy shares all other parts.
 
-        It is what `with_` returns, in a hundredth of the time: no check depends on thresholds. Data sets have
-        thousands of them.
+        The result equals that of `with_` and takes a hundredth of the time, because no check depends on thresholds.
+        Data sets have thousands of such scenarios.
 
         Parameters
         ----------
@@ -258,11 +258,11 @@ class Scenario(Frozen):
             As in `Link`.
         """
         changed = Link.model_validate({**dict(self.network.link(link)), "ecn_threshold": ecn_threshold, "red": red})
-        links = tuple(changed if each.name == link else each for each in self.network.links)
-        other = self.model_copy(update={"network": self.network.model_copy(update={"links": links})})
-        other.__dict__.pop("hash", None)
-        other.__dict__["canonical"] = {**self.canonical, "network": other.network.model_dump(mode="json")}
-        return other
+        links = tuple(changed if item.name == link else item for item in self.network.links)
+        copy = self.model_copy(update={"network": self.network.model_copy(update={"links": links})})
+        copy.__dict__.pop("hash", None)
+        copy.__dict__["canonical"] = {**self.canonical, "network": copy.network.model_dump(mode="json")}
+        return copy
 
     def _with_seed(self, seed: int) -> Self:
         """Return the scenario with another seed; the copy shares all other parts.
@@ -272,14 +272,14 @@ class Scenario(Frozen):
         """
         if not 0 <= seed <= MOST_SEED:
             return self.from_dict({**self.to_dict(), "seed": seed})  # raises the error that names the field
-        other = self.model_copy(update={"seed": seed})
-        other.__dict__.pop("hash", None)
-        other.__dict__["canonical"] = {**self.canonical, "seed": seed}
-        return other
+        copy = self.model_copy(update={"seed": seed})
+        copy.__dict__.pop("hash", None)
+        copy.__dict__["canonical"] = {**self.canonical, "seed": seed}
+        return copy
 
     @functools.cached_property
     def _depends_on_seed(self) -> bool:
-        """Whether another seed may not fit, because it decides ways or slots between several switches."""
+        """Whether the scenario may be invalid with another seed, which decides ways or slots between switches."""
         return bool(self.network.switches) and forwarding.depend_on_seed(self)
 
     @functools.cached_property
@@ -303,12 +303,12 @@ class Scenario(Frozen):
             # `load` would fill in the older kernel's settings where a field has the default of Linux 6.12.
             data["transport"] = self.transport.model_dump(mode="json", context={TEXT: True})
         data = {name: data[name] for name in type(self).model_fields if name in data}
-        known = preset(self.network.name) if self.network.name in presets() else None
-        if known is not None and known.network == self.network:
+        network_preset = preset(self.network.name) if self.network.name in presets() else None
+        if network_preset is not None and network_preset.network == self.network:
             data["network"] = self.network.name
             # `load` would apply the preset's settings, so these fields are written even where they have their default.
-            every = self.model_dump(mode="json", context={TEXT: True})
-            data |= {name: every[name] for name in known.scenario}
+            all_fields = self.model_dump(mode="json", context={TEXT: True})
+            data |= {name: all_fields[name] for name in network_preset.scenario}
         return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
 
     def __eq__(self, other: object) -> bool:

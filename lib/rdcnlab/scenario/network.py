@@ -256,12 +256,13 @@ class Network(Frozen):
 
     def _check_graph(self) -> None:
         names = [node.name for node in self.switches]
-        taken = {*RESERVED, ECMP, SAME}
+        used_names = {*RESERVED, ECMP, SAME}
         for field in ("switches", "links", "schedules"):
             for item in getattr(self, field):
-                if item.name in taken:
-                    raise Misfit(f"{field}.{item.name}.name", item.name, "a name that nothing else of the network has")
-                taken.add(item.name)
+                if item.name in used_names:
+                    allowed = "a name that no other switch, link or schedule has, and that is not reserved"
+                    raise Misfit(f"{field}.{item.name}.name", item.name, allowed)
+                used_names.add(item.name)
         allowed = f"one of the switches {', '.join(names)}"
         for host in self.hosts:
             if host.at not in names:
@@ -271,8 +272,8 @@ class Network(Frozen):
         for link in self.links:
             if link.at is not None:
                 if link.at not in names or link.between is not None or self.node(link.at).optical:
-                    wanted = f"{allowed} that is not optical, or two of them as between"
-                    raise Misfit(f"links.{link.name}.at", link.at, wanted)
+                    allowed_at = f"{allowed} that is not optical, or two of them as between"
+                    raise Misfit(f"links.{link.name}.at", link.at, allowed_at)
                 continue
             if link.between is None or len(set(link.between)) < 2:
                 raise Misfit(f"links.{link.name}.between", link.between, f"two of the switches {', '.join(names)}")
@@ -286,24 +287,24 @@ class Network(Frozen):
                 raise Misfit("links", f"no way from {homes[0]} to {home}", "links that join all switches with hosts")
 
     def _check_ways_of_schedules(self) -> None:
-        """Raise Misfit for schedules of a graph that name what is not there; whether it is a way, a scenario finds."""
+        """Raise Misfit if a schedule names a link or switch that does not exist; the scenario checks the ways."""
         hosting = [node.name for node in self.switches if not node.optical]
-        known = {*(node.name for node in self.switches), *(link.name for link in self.links)}
+        names = {*(node.name for node in self.switches), *(link.name for link in self.links)}
         pairs: dict[tuple[str, str], str] = {}
         for schedule in self.schedules:
             for place, slot in enumerate(schedule.slots):
-                if slot.link not in (*RESERVED, ECMP) and not known.issuperset(slot.link.split("+")):
-                    wanted = f"{DARK}, {ECMP}, or links and switches of the network: {', '.join(sorted(known))}"
-                    raise Misfit(f"schedules.{schedule.name}.slots[{place}].link", slot.link, wanted)
+                if slot.link not in (*RESERVED, ECMP) and not names.issuperset(slot.link.split("+")):
+                    allowed = f"{DARK}, {ECMP}, or links and switches of the network: {', '.join(sorted(names))}"
+                    raise Misfit(f"schedules.{schedule.name}.slots[{place}].link", slot.link, allowed)
             if schedule.pair is None:
                 continue
             for end in schedule.pair:
                 if end not in hosting:
-                    wanted = f"one of the switches that are not optical: {', '.join(hosting)}"
-                    raise Misfit(f"schedules.{schedule.name}.pair", end, wanted)
-            other = pairs.setdefault(schedule.pair, schedule.name)
-            if other != schedule.name:
-                raise Misfit(f"schedules.{schedule.name}.pair", schedule.pair, f"a pair other than that of {other}")
+                    allowed = f"one of the switches that are not optical: {', '.join(hosting)}"
+                    raise Misfit(f"schedules.{schedule.name}.pair", end, allowed)
+            owner = pairs.setdefault(schedule.pair, schedule.name)
+            if owner != schedule.name:
+                raise Misfit(f"schedules.{schedule.name}.pair", schedule.pair, f"a pair other than that of {owner}")
 
     def _check_pools(self) -> None:
         pools = [pool.name for pool in self.pools]
@@ -363,12 +364,12 @@ class Network(Frozen):
         """
         ends = [host for host in self.hosts if host.name in (src, dst)]
         cables = sum(host.delay for host in ends)
-        first = next(each for each in self.links if link in (None, each.name))
-        second = [each for each in self.links if each.name == link_back]
+        first = next(candidate for candidate in self.links if link in (None, candidate.name))
+        second = [candidate for candidate in self.links if candidate.name == link_back]
         time = sum(8e9 * (there + self.overhead) / rate for rate in [*self._lines(src, dst), first.rate])
-        rates = [*self._lines(dst, src), *(each.rate for each in second)]
+        rates = [*self._lines(dst, src), *(candidate.rate for candidate in second)]
         time += sum(8e9 * (back + self.overhead) / rate for rate in rates)
-        return 2 * cables + first.delay + sum(each.delay for each in second) + time
+        return 2 * cables + first.delay + sum(candidate.delay for candidate in second) + time
 
     def delay_ns(self, src: str, dst: str, there: int, back: int, *, rate: int, rtt_ns: float) -> int:
         """Return the delay (ns) of a link, used in both directions, that gives two hosts an RTT; see `rtt_ns`.

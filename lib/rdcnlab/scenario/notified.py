@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which host is notified of which schedule, and on the way to which destinations the schedule's networks are active."""
+"""Notifications: the hosts that are notified, the schedule of each, and the destinations that the schedule is about."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def notifications(scenario: Scenario) -> tuple[Notification, ...]:
     ValueError
         Flows of one host to the same destinations follow several schedules.
     """
-    found: dict[tuple[str, str | None], Schedule] = {}
+    schedules: dict[tuple[str, str | None], Schedule] = {}
     for flow in scenario.flows:
         path, back = scenario.schedule(flow), scenario.schedule(flow, back=True)
         for src, dst, schedule in ((flow.src, flow.dst, path), (flow.dst, flow.src, back or path)):
@@ -48,10 +48,10 @@ def notifications(scenario: Scenario) -> tuple[Notification, ...]:
                 continue
             towards = scenario.network.host(dst).at
             for host in _hosts(scenario, src, towards, schedule):
-                if found.setdefault((host, towards), schedule) is not schedule:
-                    where = "" if towards is None else f" to {towards}"
-                    raise Misfit("notify", host, f"hosts whose flows{where} all follow one schedule")
-    return tuple(Notification(host, schedule, towards) for (host, towards), schedule in found.items())
+                if schedules.setdefault((host, towards), schedule) is not schedule:
+                    destination = "" if towards is None else f" to {towards}"
+                    raise Misfit("notify", host, f"hosts whose flows{destination} all follow one schedule")
+    return tuple(Notification(host, schedule, towards) for (host, towards), schedule in schedules.items())
 
 
 def _hosts(scenario: Scenario, src: str, towards: str | None, schedule: Schedule) -> list[str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Older kernels by their settings: what ``transport: {like: "4.15"}`` stands for.
+"""Settings that make TCP behave like an older kernel: the meaning of ``transport: {like: "4.15"}``.
 
 The differences are data, in ``older.yaml``, each with its source. ``docs/older-kernels.md`` is made from them.
 """
@@ -81,29 +81,29 @@ def settings(kernel: str) -> dict[str, Any]:
     >>> settings("4.15")["loss_timers"], settings("4.9")["loss_timers"]
     (1, 2)
     """
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for difference in differences():
-        found |= difference.settings.get(kernel, {})
-    return found
+        values |= difference.settings.get(kernel, {})
+    return values
 
 
 def lacking(kernel: str) -> dict[str, str]:
     """Return the congestion controls that an older kernel does not have, and why."""
-    found: dict[str, str] = _data()["without"].get(kernel, {})
-    return found
+    reasons: dict[str, str] = _data()["without"].get(kernel, {})
+    return reasons
 
 
-def with_settings(given: dict[str, Any], preset: dict[str, Any]) -> dict[str, Any]:
+def with_settings(fields: dict[str, Any], preset: dict[str, Any]) -> dict[str, Any]:
     """Fill in the settings of the older kernel that a transport is like.
 
     Parameters
     ----------
-    given : dict
-        What a scenario says of its transport; it wins. None means nothing.
+    fields : dict
+        The fields of `Transport` that a scenario gives. They replace all others; a field with None counts as not given.
     preset : dict
-        What the preset of its network says, for Linux 6.12; the older kernel wins.
+        The fields that the preset of its network gives, for Linux 6.12. The older kernel's settings replace them.
     """
-    like = given.get("like", preset.get("like"))
-    known = settings(str(like)) if str(like) in KERNELS else {}
-    chosen = {name: value for name, value in given.items() if value is not None or name not in known}
-    return {**preset, **known, **chosen}
+    like = fields.get("like", preset.get("like"))
+    like_settings = settings(str(like)) if str(like) in KERNELS else {}
+    own_settings = {name: value for name, value in fields.items() if value is not None or name not in like_settings}
+    return {**preset, **like_settings, **own_settings}

@@ -67,10 +67,10 @@ def registered(source: str) -> str:
     code = re.sub(r"/\*.*?\*/|//[^\n]*", " ", source, flags=re.DOTALL)
     calls = list(dict.fromkeys(re.findall(r"\btcp_register_congestion_control\s*\(\s*&\s*(\w+)\s*\)", code)))
     if len(calls) != 1:
-        found = f"it registers {', '.join(calls)}" if calls else "it registers none"
+        cause = f"it registers {', '.join(calls)}" if calls else "it registers none"
         raise ValueError(
             "a C file that registers one congestion control with tcp_register_congestion_control(&its_operations); "
-            + found
+            + cause
         )
     body = re.search(rf"\bstruct\s+tcp_congestion_ops\s+{calls[0]}\b[^;{{]*=\s*\{{(.*?)\}}\s*;", code, re.DOTALL)
     name = re.search(r'\.name\s*=\s*"([^"]*)"', body[1]) if body else None

@@ -42,7 +42,7 @@ class Preset:
     scenario: dict[str, Any]
 
     def route(self, flow: str) -> dict[str, str]:
-        """Return the default fields of a flow by its name; the longest key that the name starts with wins."""
+        """Return the default fields of a flow: those of the longest key that its name starts with."""
         keys = [key for key in self.routes if flow.startswith(key)]
         return self.routes[max(keys, key=len)] if keys else {}
 
@@ -64,13 +64,13 @@ def preset(name: str) -> Preset:
         There is no preset with this name.
     """
     if name not in presets():
-        known = ", ".join([*presets(), *FABRICS])
-        raise InputError.of("network", name, f"a network written out, or one of {known}")
+        names = ", ".join([*presets(), *FABRICS])
+        raise InputError.of("network", name, f"a network written out, or one of {names}")
     text = (resources.files("rdcnlab") / "networks" / f"{name}.yaml").read_text(encoding="utf-8")
     data = _without_sources(yaml.safe_load(text))
     routes, scenario = data.pop("routes", {}), data.pop("scenario", {})
-    named = expanded([{"name": key, **fields} for key, fields in routes.items()], "routes")
-    routes = {fields.pop("name"): fields for fields in named}
+    expanded_routes = expanded([{"name": key, **fields} for key, fields in routes.items()], "routes")
+    routes = {fields.pop("name"): fields for fields in expanded_routes}
     if "fabric" in data:
         return Preset(fabric(data, text=True), data, routes, scenario)
     try:

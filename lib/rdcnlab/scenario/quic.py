@@ -93,19 +93,22 @@ class Quic(Frozen):
 
     @field_validator("server", "client")
     @classmethod
-    def _names_what_there_is(cls, line: str) -> str:
-        allowed = f"words that name no other places than {', '.join(f'{{{place}}}' for place in PLACES)}, and {{port}}"
+    def _uses_known_placeholders(cls, line: str) -> str:
+        placeholders = ", ".join(f"{{{place}}}" for place in PLACES)
+        allowed = (
+            f"at most {MAX_WORDS} words, none of them ::, with {{port}} and no other placeholders than {placeholders}"
+        )
         try:
             parts = [part[1:] for part in string.Formatter().parse(line) if part[1] is not None]
         except ValueError:
             raise ValueError(allowed) from None
-        named = {name for name, _, _ in parts}
-        plain = all(not spec and conversion is None for _, spec, conversion in parts)
+        names = {name for name, _, _ in parts}
+        is_plain = all(not spec and conversion is None for _, spec, conversion in parts)
         words = line.split()
-        if not plain or not named <= set(PLACES) or "port" not in named or "::" in words or len(words) > MAX_WORDS:
+        if not is_plain or not names <= set(PLACES) or "port" not in names or "::" in words or len(words) > MAX_WORDS:
             raise ValueError(allowed)
         if "{" in words[0]:
-            raise ValueError(f"{allowed}; the first one is a program")
+            raise ValueError(f"{allowed}; the first word is the name of a program")
         return line
 
     def words(self, role: str, places: dict[str, Any]) -> list[str]:

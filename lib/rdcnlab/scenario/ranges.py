@@ -13,9 +13,9 @@ _RANGE = re.compile(r"\[([0-9]{1,4})-([0-9]{1,4})\]")
 
 
 def expanded(items: Any, field: str) -> Any:
-    """Replace each mapping of a list by several if its ``name`` has a range; keep all other items.
+    """Replace each mapping of a list by several mappings if its ``name`` has a range; keep all other items.
 
-    Ranges go along in all its text, also in lists such as ``between``.
+    Ranges in other text of the mapping, also in lists such as ``between``, advance together with the name.
 
     Parameters
     ----------
@@ -31,38 +31,38 @@ def expanded(items: Any, field: str) -> Any:
     """
     if not isinstance(items, list | tuple):
         return items
-    return [each for item in items for each in _each(item, field)]
+    return [part for item in items for part in _expanded_item(item, field)]
 
 
 def expanded_network(data: dict[str, Any]) -> dict[str, Any]:
     """Return a network's plain data with the ranges in the names of its switches, hosts, links and so on expanded."""
-    named = ("hosts", "links", "pools", "schedules", "switches")
-    return {field: expanded(value, field) if field in named else value for field, value in data.items()}
+    list_fields = ("hosts", "links", "pools", "schedules", "switches")
+    return {field: expanded(value, field) if field in list_fields else value for field, value in data.items()}
 
 
-def _each(item: Any, field: str) -> list[Any]:
+def _expanded_item(item: Any, field: str) -> list[Any]:
     name = item.get("name") if isinstance(item, dict) else None
     if not isinstance(name, str) or not _RANGE.search(name):
         return [item]
     ranges = [_RANGE.search(value) for value in _texts(item)]
-    lengths = {int(found[2]) - int(found[1]) + 1 for found in ranges if found is not None}
+    lengths = {int(match[2]) - int(match[1]) + 1 for match in ranges if match is not None}
     if len(lengths) != 1 or min(lengths) < 1:
         raise InputError.of(f"{field}.{name}", name, "ranges that rise and are equally long, such as a[1-16]")
     return [{key: _place(value, number) for key, value in item.items()} for number in range(lengths.pop())]
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Go through all text in plain data, such as the ends of a link or the slots of a path."""
+    """Yield all text in plain data, such as the ends of a link or the slots of a path."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list | tuple | dict):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from _texts(each)
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _texts(part)
 
 
 def _place(value: Any, number: int) -> Any:
     if isinstance(value, str):
-        return _RANGE.sub(lambda found: str(int(found[1]) + number), value)
+        return _RANGE.sub(lambda match: str(int(match[1]) + number), value)
     if isinstance(value, list | tuple):
-        return [_place(each, number) for each in value]
-    return {key: _place(each, number) for key, each in value.items()} if isinstance(value, dict) else value
+        return [_place(part, number) for part in value]
+    return {key: _place(part, number) for key, part in value.items()} if isinstance(value, dict) else value

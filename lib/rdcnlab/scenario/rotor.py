@@ -99,16 +99,19 @@ def _growing(
     place = next(number for number, slot in enumerate(slots) if slot["link"] == circuit)
     start = sum(slot["duration"] for slot in slots[:place]) - ahead
     if start < 0:
-        raise InputError.of("ahead", ahead, "less than what the week has before the circuit")
-    found: list[dict[str, Any]] = []
-    at = 0
+        raise InputError.of("ahead", ahead, "at most the time from the start of the week to the circuit's day")
+    split: list[dict[str, Any]] = []
+    elapsed = 0
     for slot in slots:
-        before = start - at
-        if 0 < before < slot["duration"]:
-            found += [{**slot, "duration": before}, {**slot, "duration": slot["duration"] - before, "queue": grown}]
+        until_growth = start - elapsed
+        if 0 < until_growth < slot["duration"]:
+            split += [
+                {**slot, "duration": until_growth},
+                {**slot, "duration": slot["duration"] - until_growth, "queue": grown},
+            ]
         else:
-            found.append({**slot, "queue": grown} if before == 0 else dict(slot))
-        at += slot["duration"]
-    end = next(number for number, slot in enumerate(found) if slot["link"] == circuit) + 1
-    found[end % len(found)]["queue"] = queue
-    return found
+            split.append({**slot, "queue": grown} if until_growth == 0 else dict(slot))
+        elapsed += slot["duration"]
+    end = next(number for number, slot in enumerate(split) if slot["link"] == circuit) + 1
+    split[end % len(split)]["queue"] = queue
+    return split

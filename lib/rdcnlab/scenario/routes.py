@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ways through a network of several switches, and what each switch must do for them.
+"""Ways through a network of several switches, and the next link of each way at each switch.
 
 A way is a sequence of hops. The functions of this module have no side effects: they take graph and paths, and return
 the next link at each switch. Engines apply the result.
@@ -48,10 +48,10 @@ class Graph:
         self.links = dict(links)
         self.loops = dict(loops or {})
         self._from: dict[str, list[tuple[str, str]]] = {name: [] for name in switches}
-        for name, (one, other) in links.items():
-            if one in self._from and other in self._from:
-                self._from[one].append((name, other))
-                self._from[other].append((name, one))
+        for name, (left, right) in links.items():
+            if left in self._from and right in self._from:
+                self._from[left].append((name, right))
+                self._from[right].append((name, left))
         self._distances: dict[str, dict[str, int]] = {}
 
     def distance(self, first: str, last: str) -> int | None:
@@ -60,13 +60,17 @@ class Graph:
 
     def other(self, link: str, switch: str) -> str:
         """Return the switch at the other end of a link."""
-        one, other = self.links[link]
-        return other if one == switch else one
+        left, right = self.links[link]
+        return right if left == switch else left
 
     def choices(self, at: str, last: str) -> list[str]:
         """Return the links at a switch that begin a shortest way to another switch."""
         distances = self._to(last)
-        return [link for link, other in self._from[at] if distances.get(other, len(self.switches)) + 1 == distances[at]]
+        return [
+            link
+            for link, neighbour in self._from[at]
+            if distances.get(neighbour, len(self.switches)) + 1 == distances[at]
+        ]
 
     def way(self, first: str, last: str, via: Sequence[str], choose: Choice) -> tuple[Hop, ...]:
         """Return the shortest way between two switches that passes the given links and switches.
@@ -110,17 +114,17 @@ class Graph:
         passed = [hop.switch for hop in hops] + [last]
         twice = next((switch for switch in passed if passed.count(switch) > 1), None)
         if twice is not None:
-            raise NoWay(f"a way from {first} to {last} that passes no switch twice, as it does {twice}")
+            raise NoWay(f"a way from {first} to {last} that passes no switch twice; this one passes {twice} twice")
         return (*hops, *loop)
 
     def _direction(self, at: str, via: Sequence[str], last: str) -> tuple[str, str]:
         """Return the ends of the link that is first in `via`, in the order in which the shortest way passes them."""
-        one, other = self.links[via[0]]
-        both = ((one, other), (other, one))
-        return min(both, key=lambda ends: self._cost(at, ends[0]) + self._length(ends[1], via[1:], last))
+        left, right = self.links[via[0]]
+        directions = ((left, right), (right, left))
+        return min(directions, key=lambda ends: self._cost(at, ends[0]) + self._length(ends[1], via[1:], last))
 
     def _length(self, at: str, via: Sequence[str], last: str) -> int:
-        """Return how many links the shortest way to the last switch has that passes all that is named."""
+        """Return the number of links of the shortest way from `at` to `last` that passes all of `via`."""
         if via and via[0] in self.links:
             near, far = self._direction(at, via, last)
             return self._cost(at, near) + 1 + self._length(far, via[1:], last)
@@ -133,7 +137,7 @@ class Graph:
 
     def _shortest(self, at: str, last: str, choose: Choice) -> list[Hop]:
         if self.distance(at, last) is None:
-            raise NoWay(f"what can be reached from {at}")
+            raise NoWay(f"links and switches that can be reached from {at}")
         hops = []
         while at != last:
             links = self.choices(at, last)
@@ -145,14 +149,14 @@ class Graph:
     def _to(self, last: str) -> dict[str, int]:
         """Return the distance to a switch from each switch that can reach it."""
         if last not in self._distances:
-            found, waiting = {last: 0}, deque([last])
-            while waiting:
-                at = waiting.popleft()
-                for _, other in self._from.get(at, []):
-                    if other not in found:
-                        found[other] = found[at] + 1
-                        waiting.append(other)
-            self._distances[last] = found
+            distances, queue = {last: 0}, deque([last])
+            while queue:
+                at = queue.popleft()
+                for _, neighbour in self._from.get(at, []):
+                    if neighbour not in distances:
+                        distances[neighbour] = distances[at] + 1
+                        queue.append(neighbour)
+            self._distances[last] = distances
         return self._distances[last]
 
 
@@ -166,7 +170,7 @@ def hashed(*key: object) -> Choice:
     return choose
 
 
-def first(switch: str, links: Sequence[str]) -> str:  # noqa: ARG001  (the form of a choice)
+def first(switch: str, links: Sequence[str]) -> str:  # noqa: ARG001  (the signature of `Choice`)
     """Return the link that comes first in the network."""
     return links[0]
 
@@ -217,23 +221,23 @@ class Route:
         dark : bool
             Whether the switch itself goes dark in a dark slot, as the sender's switch and optical switches do.
         """
-        unsaid = object()
-        known: list[object] = []
+        unchanged = object()
+        links: list[object] = []
         for way in self.ways:
             if way is None:
-                known.append(None if dark else unsaid)
+                links.append(None if dark else unchanged)
             else:
-                here = "" if switch == self.last else unsaid
-                known.append(next((hop.link for hop in way if hop.switch == switch), here))
-        start = next(place for place, link in enumerate(known) if link is not unsaid)
-        kept: str | None = None
-        found: list[str | None] = [None] * len(known)
-        for place in range(start, start + len(known)):
-            link = known[place % len(known)]
+                target = "" if switch == self.last else unchanged
+                links.append(next((hop.link for hop in way if hop.switch == switch), target))
+        start = next(place for place, link in enumerate(links) if link is not unchanged)
+        current: str | None = None
+        targets: list[str | None] = [None] * len(links)
+        for place in range(start, start + len(links)):
+            link = links[place % len(links)]
             if link is None or isinstance(link, str):
-                kept = link
-            found[place % len(known)] = kept
-        return tuple(found)
+                current = link
+            targets[place % len(links)] = current
+        return tuple(targets)
 
     def chooses(self, switch: str) -> bool:
         """Return whether a switch does more for the route than to deliver packets to its own host."""
@@ -242,7 +246,7 @@ class Route:
 
 @dataclass(frozen=True)
 class Timetable:
-    """What one switch does for a route: targets with durations (ns) that repeat after a phase (ns)."""
+    """The timetable of one switch for a route: targets with durations (ns) that repeat after a phase (ns)."""
 
     targets: tuple[str | None, ...]
     durations: tuple[int, ...]

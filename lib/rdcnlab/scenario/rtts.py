@@ -23,6 +23,6 @@ def with_rtts(base: Scenario, links: Mapping[str, tuple[float, float]]) -> dict[
 
 def delay_ns(base: Scenario, rate: int, rtt_us: float) -> int:
     """Return the delay of a link of some rate [bit/s] that gives a full frame and its ACK an RTT [us]."""
-    first, mtu = base.flows[0], base.network.mtu
+    flow, mtu = base.flows[0], base.network.mtu
     rtt_ns = round(rtt_us * NS_PER_US)
-    return base.network.delay_ns(first.src, first.dst, mtu, TCP_HEADERS, rate=rate, rtt_ns=rtt_ns)
+    return base.network.delay_ns(flow.src, flow.dst, mtu, TCP_HEADERS, rate=rate, rtt_ns=rtt_ns)

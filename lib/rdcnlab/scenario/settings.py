@@ -92,9 +92,11 @@ class Switch(Frozen):
         for kind, fields in _ONLY_WITH.items():
             for field, unused in fields.items():
                 if self.kind != kind and getattr(self, field) != unused:
-                    raise Misfit(field, getattr(self, field), f"nothing, because only the switch {kind} knows it")
+                    raise Misfit(
+                        field, getattr(self, field), f"nothing, because only the switch {kind} has this setting"
+                    )
         if self.program is not None and self.control != "data-plane":
-            raise Misfit("control", self.control, "data-plane, because the local manager knows p4/ocs.p4 only")
+            raise Misfit("control", self.control, "data-plane, because the local manager works with p4/ocs.p4 only")
         for field in ("delay", "jitter"):
             if self.controller is not None and getattr(self, field):
                 allowed = "0 ns, because a controller of your own waits itself"
@@ -166,7 +168,7 @@ class Transport(Frozen):
         CUBIC: whether a window grows at least as Reno's would; whether a flow whose window became smaller leaves room
         for others; and whether slow start ends before a loss if delays grow.
     nuftcp_factor : int or None
-        NUFTCP: most that a flow may have in flight, in percent of the average of what was acknowledged in a round.
+        NUFTCP: limit of a flow's data in flight, in percent of the average of the data acknowledged in a round.
         None: 150 (Dogar et al., Sec. 3.1).
     nuftcp_weight : int or None
         NUFTCP: weight of the last round in this average, in percent. None: 20 (Sec. 3.1).
@@ -292,14 +294,15 @@ class Probes(Frozen):
         packets.
     count : tuple of str
         Names of links. Packets are counted there while the run goes on, instead of being recorded one by one: the
-        tables ``throughput`` and ``queues`` have these links only. For long runs, whose records would not fit into
-        memory. The limit of such a run is a million losses, and a million retransmissions.
+        tables ``throughput`` and ``queues`` have these links only. This is for long runs, whose records would not fit
+        into memory. The limit of such a run is a million losses, and a million retransmissions.
     snapshots : int or None
         With `count`: the mean time in ns between instants at which the queues of these links are looked at, as events
         ``snapshot``. The instants are a Poisson process, drawn from the scenario's seed.
     counters : bool
         Whether to record the kernel's counters of TCP at each host at the end (TcpExt in ``/proc/net/netstat``), as
-        events such as ``counter TCPDSACKUndo``. They tell what the kernel took for reordering, and what it undid.
+        events such as ``counter TCPDSACKUndo``. They count, for example, the reordering that the kernel detected and
+        the window reductions that it undid.
     fold : int or None
         Span in ns. If given, the bins of throughput and queues are counted modulo this span. The count covers all whole
         spans from `fold_from` to the limit. This keeps tables small for behaviour that repeats every few hundred
@@ -395,9 +398,9 @@ class Notify(Frozen):
     def _consistent(self) -> Notify:
         unique("hosts", (host.name for host in self.hosts))
         if self.each and self.model == "pull":
-            raise Misfit("each", self.each, "0, because with the model pull nobody goes through the connections")
+            raise Misfit("each", self.each, "0, because with the model pull the kernel updates no connections")
         return self
 
     def delay_of(self, host: str) -> int:
         """Return the delay of a host in ns."""
-        return next((each.delay for each in self.hosts if each.name == host), self.delay)
+        return next((entry.delay for entry in self.hosts if entry.name == host), self.delay)

@@ -80,8 +80,8 @@ def _write_slot(slot: Slot, info: SerializationInfo) -> list[str] | dict[str, An
     # This function replaces the model's own serializer, which leaves out `Later` fields at their default.
     data = slot.model_dump(mode="json", context={TEXT: text}, include={"duration", "link"})
     data["duration"] = DURATION.format(slot.duration) if text else slot.duration
-    given = {name for name in _EXTRAS if getattr(slot, name) != type(slot).model_fields[name].default}
-    return data | slot.model_dump(mode="json", context={TEXT: text}, include=given) if given else data
+    extras = {name for name in _EXTRAS if getattr(slot, name) != type(slot).model_fields[name].default}
+    return data | slot.model_dump(mode="json", context={TEXT: text}, include=extras) if extras else data
 
 
 SlotField = Annotated[Slot, BeforeValidator(_read_slot), PlainSerializer(_write_slot)]
@@ -129,7 +129,7 @@ class Schedule(Frozen):
     slots : tuple of Slot
         They repeat for ever; a single slot never ends.
     queue : Queue or None
-        Limit of a virtual output queue. All packets of this schedule wait in it, for whatever link. None: packets wait
+        Limit of a virtual output queue. All packets of this schedule wait in it, for any link. None: packets wait
         at the links; with `dark` = ``hold``, packets that arrive in a dark slot are held without a limit.
     ecn_threshold : Queue or None
         Length of this queue above which an arriving ECN-capable packet is marked. ``10 packets`` means MTU-sized
@@ -162,7 +162,7 @@ class Schedule(Frozen):
         if targets == {DARK}:
             raise Misfit("slots", DARK, "at least one slot that is not dark")
         if self.queues and BYPASS in targets:
-            raise Misfit("slots", BYPASS, "links and dark, because a queue that nothing serves would not be one")
+            raise Misfit("slots", BYPASS, "links and dark, because only links serve the queue of a schedule")
         if self.queue is None:
             for place, slot in enumerate(self.slots):
                 for field in ("queue", "ecn_threshold"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many runs this machine, or this container, can make at once.
+"""The number of runs that this machine, or this container, can make at once.
 
 A container with ``--cpus 2`` sees all cores of its host, and one with ``--memory 2g`` sees all its memory: these limits
 are those of a control group, in files of the kernel (cgroups(7), version 1 or 2).
@@ -19,35 +19,35 @@ RUN_B = 768 * 2**20
 
 
 def cores(root: Path = Path("/")) -> list[int]:
-    """Return the cores for runs, one run each: those that this process may use, as many as its container has room for.
+    """Return the cores for runs, one run each: at most as many as the container's limits of CPU and memory allow.
 
     Parameters
     ----------
     root : Path
         Directory with ``proc`` and ``sys``.
     """
-    mine = sorted(os.sched_getaffinity(0))
+    affinity = sorted(os.sched_getaffinity(0))
     room = min(quota(root), memory(root) // RUN_B)
-    if room >= len(mine):
-        return mine
+    if room >= len(affinity):
+        return affinity
     count = max(math.ceil(room), 1)
     # The containers of a host must not all take its first cores, and their names differ.
-    first = zlib.crc32(platform.node().encode()) % len(mine)
-    return sorted((mine[first:] + mine[:first])[:count])
+    first = zlib.crc32(platform.node().encode()) % len(affinity)
+    return sorted((affinity[first:] + affinity[:first])[:count])
 
 
 def quota(root: Path = Path("/")) -> float:
-    """Return how many cores the control group may keep busy; infinite if there is no such limit."""
-    found = [math.inf]
+    """Return the number of cores that the control group may keep busy; infinite if there is no such limit."""
+    limits = [math.inf]
     for text in _values(root, "cpu", "cpu.max"):
-        allowed, period = text.split()
-        if allowed != "max":
-            found.append(int(allowed) / int(period))
+        quota_us, period_us = text.split()
+        if quota_us != "max":
+            limits.append(int(quota_us) / int(period_us))
     for directory in _directories(root, "cpu"):
-        allowed, period = (_text(directory / f"cpu.cfs_{name}_us") for name in ("quota", "period"))
-        if allowed and period and int(allowed) > 0:
-            found.append(int(allowed) / int(period))
-    return min(found)
+        quota_us, period_us = (_text(directory / f"cpu.cfs_{name}_us") for name in ("quota", "period"))
+        if quota_us and period_us and int(quota_us) > 0:
+            limits.append(int(quota_us) / int(period_us))
+    return min(limits)
 
 
 def memory(root: Path = Path("/")) -> float:
@@ -72,11 +72,11 @@ def _directories(root: Path, controller: str) -> Iterator[Path]:
         if controllers and controller not in controllers.split(","):
             continue
         mounted = top / controller if controllers else top
-        inside = Path(path.strip("/"))
-        for part in (inside, *inside.parents):
+        group_path = Path(path.strip("/"))
+        for group in (group_path, *group_path.parents):
             # a path outside of the container, which is not there, ends at the container's own group
-            if ".." not in part.parts and (mounted / part).is_dir():
-                yield mounted / part
+            if ".." not in group.parts and (mounted / group).is_dir():
+                yield mounted / group
 
 
 def _text(path: Path) -> str:

@@ -28,8 +28,8 @@ def tree() -> Path:
 
     A wheel has the tree's directories inside the package (``setup.py``).
     """
-    chosen = os.environ.get("RDCNLAB_TREE")
-    return Path(chosen) if chosen else source_tree() or _PACKAGE
+    override = os.environ.get("RDCNLAB_TREE")
+    return Path(override) if override else source_tree() or _PACKAGE
 
 
 def papers() -> Path:
@@ -39,8 +39,8 @@ def papers() -> Path:
 
 def results() -> Path:
     """Return ``$RDCNLAB_RESULTS``, or the directory of the shipped runs."""
-    chosen = os.environ.get("RDCNLAB_RESULTS")
-    return Path(chosen) if chosen else tree() / "data" / "results"
+    override = os.environ.get("RDCNLAB_RESULTS")
+    return Path(override) if override else tree() / "data" / "results"
 
 
 def models() -> Path:
@@ -50,8 +50,8 @@ def models() -> Path:
 
 def model_cache() -> Path:
     """Return ``$RDCNLAB_MODELS``, or ``rdcnlab/models`` in the user's cache directory."""
-    chosen = os.environ.get("RDCNLAB_MODELS")
-    return Path(chosen) if chosen else _cache() / "models"
+    override = os.environ.get("RDCNLAB_MODELS")
+    return Path(override) if override else _cache() / "models"
 
 
 def p4() -> Path:
@@ -66,8 +66,8 @@ def notebooks() -> Path:
 
 def store() -> Path:
     """Return ``$RDCNLAB_STORE``, or ``rdcnlab/runs`` in the user's cache directory."""
-    chosen = os.environ.get("RDCNLAB_STORE")
-    return Path(chosen) if chosen else _cache() / "runs"
+    override = os.environ.get("RDCNLAB_STORE")
+    return Path(override) if override else _cache() / "runs"
 
 
 def _cache() -> Path:

@@ -49,7 +49,7 @@ def doctor(
     run: Annotated[bool, typer.Option("--run", help="Also boot a guest and run a small scenario in it.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Say what this machine can run, what is missing, and how to mend it."""
+    """Check what this machine can run, what is missing, and which command helps."""
     from rdcnlab.app.doctor import examine
 
     rows = examine(run=run)
@@ -66,7 +66,7 @@ def run(
     switch: Annotated[str | None, typer.Option(help="Another switch: ocs, bmv2, ovs or linux.")] = None,
     workers: Workers = None,
     cluster: Cluster = None,
-    wall_limit: Annotated[float, typer.Option(min=1, help="Seconds after which a run is given up.")] = WALL_LIMIT_S,
+    wall_limit: Annotated[float, typer.Option(min=1, help="Seconds after which a run is stopped.")] = WALL_LIMIT_S,
     as_json: Json = False,
 ) -> None:
     """Run one scenario and print its flows. Profile quick cuts every flow to 64 MiB."""
@@ -75,11 +75,11 @@ def run(
         base = base.with_(**{f"flows.{flow.name}.size": min(flow.size, _QUICK_B) for flow in base.flows})
     if switch is not None:
         base = base.with_(**{"switch.kind": switch})
-    asked = [base] if seeds is None else [base.with_(seed=seed) for seed in parse_seeds(seeds)]
+    scenarios = [base] if seeds is None else [base.with_(seed=seed) for seed in parse_seeds(seeds)]
     with warnings.catch_warnings(record=True) as hints:
         warnings.simplefilter("always", HintWarning)
         watched = sys.stderr.isatty()
-        runs = campaign(asked, workers=workers, cluster=cluster, wall_limit_s=wall_limit, progress=watched)
+        runs = campaign(scenarios, workers=workers, cluster=cluster, wall_limit_s=wall_limit, progress=watched)
     flows = runs.flows
     # a flow that did not finish has a goodput, too: until the run's end
     seconds = flows["fct_s"].fillna(base.limit / 1e9 - flows["start_s"])
@@ -97,7 +97,7 @@ def show_scenario(
         Path | None, typer.Option(help="A file .png, .svg or .pdf; SCENARIO.png in the working directory by default.")
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Write over any file, not only over pictures of this.")
+        bool, typer.Option("--force", help="Overwrite any file, not only pictures of this command.")
     ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print ways and timetables as data; draw --output only.")
@@ -122,7 +122,7 @@ def reproduce(
     output: Output = Path("out"),
     as_json: Json = False,
 ) -> None:
-    """Execute notebooks: run what is missing, draw, score. After an interruption it continues where it stopped."""
+    """Execute notebooks: make missing runs, draw, score. After an interruption it continues where it stopped."""
     from rdcnlab.app import scorecard
     from rdcnlab.app.reproduce.all import Reproduced
     from rdcnlab.app.reproduce.all import reproduce as execute
@@ -137,13 +137,13 @@ def reproduce(
             show(scorecard.card(item.rows), False, item.name)
             typer.echo("\n".join(str(path) for path in (item.notebook, *item.figures)) + "\n")
 
-    done = execute(kinds, parameters, output, workers=workers, cluster=cluster, progress=not as_json, ended=ended)
+    results = execute(kinds, parameters, output, workers=workers, cluster=cluster, progress=not as_json, ended=ended)
     if as_json:
-        show([row for item in done for row in item.rows], True)
-    elif len(done) > 1:
-        show([_summary(item) for item in done], False, "summary")
-        typer.echo("\n".join(scorecard.summary([row for item in done for row in item.rows])))
-    failures = [item for item in done if item.error]
+        show([row for item in results for row in item.rows], True)
+    elif len(results) > 1:
+        show([_summary(item) for item in results], False, "summary")
+        typer.echo("\n".join(scorecard.summary([row for item in results for row in item.rows])))
+    failures = [item for item in results if item.error]
     for failure in failures:
         typer.echo(f"{failure.name}: {failure.error}", err=True)
     if failures:
@@ -157,7 +157,7 @@ def _summary(item: Any) -> dict[str, Any]:
         "item": item.name,
         "runs made": item.runs,
         "time of runs [s]": round(item.wall_s, 1),
-        "verdicts": "failed" if item.error else ", ".join(f"{count} {each}" for each, count in verdicts.items()),
+        "verdicts": "failed" if item.error else ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items()),
     }
 
 
@@ -169,7 +169,7 @@ def score(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Judge every claim from stored runs, in the fullest profile that is there, in every column."""
+    """Judge every claim in every column, from the stored runs of the largest profile that is complete."""
     from rdcnlab.app import scorecard
     from rdcnlab.app.site.stored import judged
     from rdcnlab.papers import select
@@ -182,10 +182,10 @@ def score(
     if as_json:
         show(rows, as_json)
         return
-    for title, own in (("Claims of the papers", False), ("Our own goals", True)):
-        chosen = [row for row in rows if row["own"] == own]
-        if chosen:
-            show(scorecard.card(chosen), as_json, title)
+    for title, is_own in (("Claims of the papers", False), ("Our own goals", True)):
+        selection = [row for row in rows if row["own"] == is_own]
+        if selection:
+            show(scorecard.card(selection), as_json, title)
     typer.echo("\n".join(scorecard.summary(rows)))
 
 
@@ -194,7 +194,7 @@ def predict_variant(
     trace: Annotated[Path, typer.Argument(help="A table (.parquet or .csv) with t_ns, cwnd_B, srtt_us[, flow].")],
     as_json: Json = False,
 ) -> None:
-    """Tell which variant of TCP a flow is, from its window and RTT at each ACK."""
+    """Classify the variant of TCP of flows, from their window and RTT at each ACK."""
     import pandas as pd
 
     from rdcnlab.models import variant
@@ -214,7 +214,7 @@ def predict_prolongation(
     scenario: Annotated[Path, typer.Argument(help="A YAML file; flows are called main... and migrated...")],
     as_json: Json = False,
 ) -> None:
-    """Tell how many times as long the migrated flows of a scenario will take as the main ones, without running it."""
+    """Predict the time of a scenario's migrated flows divided by that of its main flows, without running it."""
     import pandas as pd
 
     from rdcnlab.models import general
@@ -228,11 +228,11 @@ def predict_prolongation(
 def predict_seconds(
     migrated: Annotated[str, typer.Option(help="Variant of the flow that is moved.")],
     main: Annotated[str, typer.Option(help="Variant of the flow that stays.")],
-    day: Annotated[float, typer.Option(help="How long a circuit stands [ms].")],
-    night: Annotated[float, typer.Option(help="How long it is dark before the next one [ms].")] = 0,
+    day: Annotated[float, typer.Option(help="Time for which a circuit is up [ms].")],
+    night: Annotated[float, typer.Option(help="Dark time before the next circuit [ms].")] = 0,
     as_json: Json = False,
 ) -> None:
-    """Tell how much longer a migrated flow of 2 GiB takes than the main one, on the testbed of Aykurt et al."""
+    """Predict how much longer a migrated flow of 2 GiB takes than the main one, on the testbed of Aykurt et al."""
     import pandas as pd
 
     from rdcnlab.models import forest
@@ -244,7 +244,7 @@ def predict_seconds(
 
 @app.command()
 def verify(
-    sample: Annotated[int, typer.Option(min=1, help="How many stored runs to run again.")] = 3,
+    sample: Annotated[int, typer.Option(min=1, help="Number of stored runs to run again.")] = 3,
     seed: Annotated[int, typer.Option(help="A different seed chooses different runs.")] = 0,
     workers: Workers = None,
     cluster: Cluster = None,
@@ -275,18 +275,18 @@ def report(names: Names = None, output: Output = Path("out")) -> None:
 
 @app.command()
 def site(names: Names = None, workers: Workers = None, output: Output = Path("out")) -> None:
-    """Build the web site: the report, all notebooks executed, all documents. What did not change is not made again."""
+    """Build the web site: the report, all notebooks executed, all documents. Unchanged parts are not made again."""
     from rdcnlab.app.site.build import build
     from rdcnlab.papers import select
 
-    done = build(select(names or []), Store(), output, workers=workers)
-    typer.echo(f"{done.shown} items shown, {done.executed} notebooks executed, {done.warnings} warnings of Sphinx")
-    typer.echo(done.page)
+    built = build(select(names or []), Store(), output, workers=workers)
+    typer.echo(f"{built.shown} items shown, {built.executed} notebooks executed, {built.warnings} warnings of Sphinx")
+    typer.echo(built.page)
 
 
 @app.command()
 def notebooks(
-    directory: Annotated[Path, typer.Argument(help="Where to; it must be empty or new.")] = Path("notebooks"),
+    directory: Annotated[Path, typer.Argument(help="Target directory; it must be empty or new.")] = Path("notebooks"),
 ) -> None:
     """Copy the notebooks out of the installed package, to open and change them."""
     from rdcnlab.app.cli.copied import copy
@@ -331,19 +331,19 @@ def ship(names: Annotated[list[str], typer.Argument(metavar="PAPER[/ITEM]...", h
     from rdcnlab.papers import select
 
     store = Store()
-    done = [shipping.ship(kind, store) for kind in select(names)]
-    if not any(one.runs for one in done):
+    results = [shipping.ship(kind, store) for kind in select(names)]
+    if not any(result.runs for result in results):
         raise InputError.of("PAPER[/ITEM]", " ".join(names), "items with a stored run of the paper profile")
-    for one in done:
-        typer.echo(f"{one.folder}: {one.written} of {one.runs} runs, the others are with other items")
-    left = [words for one in done for words in one.left]
-    if left:
-        typer.echo(f"not complete: {'; '.join(left)}")
+    for result in results:
+        typer.echo(f"{result.folder}: {result.written} of {result.runs} runs, the others are with other items")
+    incomplete = [words for result in results for words in result.left]
+    if incomplete:
+        typer.echo(f"not complete: {'; '.join(incomplete)}")
 
 
 @app.command()
 def bench(as_json: Json = False) -> None:
-    """Measure the engine: wall seconds a virtual second, packets a second, beside the host's own kernel."""
+    """Measure the engine: wall seconds a virtual second, packets a second, and those of the host's own kernel."""
     from rdcnlab.app.bench import measure
 
     show(list(measure()), as_json)

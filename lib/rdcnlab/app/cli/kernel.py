@@ -23,7 +23,7 @@ app = typer.Typer(help="The patched kernel.", no_args_is_help=True)
 def build(
     hz: Annotated[int, typer.Option(help="Timer frequency: 100, 250, 300 or 1000.")] = 250,
     stock: Annotated[bool, typer.Option(help="With the patches for time and randomness only.")] = False,
-    debug: Annotated[bool, typer.Option(help="One that checks itself: KASAN, lockdep and more; slow.")] = False,
+    debug: Annotated[bool, typer.Option(help="A kernel that checks itself: KASAN, lockdep and more; slow.")] = False,
 ) -> None:
     """Build the patched kernel into the cache. Safe to interrupt, and to run twice at once.
 
@@ -42,12 +42,12 @@ def build(
 def soak(
     seeds: Annotated[str, typer.Option(help="Seeds, such as 0-99 or 1,4,7. Each seed is one case.")] = "0-19",
     kind: Annotated[str | None, typer.Option(help="Only this: tdtcp, mptcp, retcp, nuftcp or tcp.")] = None,
-    fault: Annotated[str | None, typer.Option(help="Make an error on purpose, to see it found.")] = None,
-    plain: Annotated[bool, typer.Option(help="On the ordinary build: quicker, and blind for much.")] = False,
+    fault: Annotated[str | None, typer.Option(help="Make an error on purpose, to test its detection.")] = None,
+    plain: Annotated[bool, typer.Option(help="On the ordinary build: faster, but it detects fewer errors.")] = False,
     output: Output = Path("out/soak"),
     as_json: Json = False,
 ) -> None:
-    """Try random networks and transfers on the kernel that checks itself; each seed in a guest of its own."""
+    """Run random networks and transfers on the kernel that checks itself; each seed in a guest of its own."""
     from rdcnlab.engines.kernel import cores
     from rdcnlab.engines.kernel.checks.soak import FAULTS, KINDS, run
 
@@ -62,11 +62,11 @@ def soak(
         with progress.bar(len(numbers), "seed") as bar:
             for seed in numbers:
                 # a guest is fastest on one core
-                ended = run(kernel, seed, output / str(seed), kind=kind, fault=fault, core=cores()[-1])
-                rows.append(ended.row())
-                if ended.error:
+                case = run(kernel, seed, output / str(seed), kind=kind, fault=fault, core=cores()[-1])
+                rows.append(case.row())
+                if case.error:
                     failed += 1
-                    bar.write(f"seed {seed} ({ended.kind}): {ended.error} (see {ended.directory})", file=sys.stderr)
+                    bar.write(f"seed {seed} ({case.kind}): {case.error} (see {case.directory})", file=sys.stderr)
                 bar.set_postfix_str(f"{failed} failed", refresh=False)
                 bar.update()
     finally:  # an interrupted soak also shows the seeds that have ended
@@ -78,7 +78,7 @@ def soak(
 @app.command("selftest")
 def selftest(
     names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="As in mptcp/diag; all.")] = None,
-    plain: Annotated[bool, typer.Option(help="On the ordinary build, which lacks what some tests need.")] = False,
+    plain: Annotated[bool, typer.Option(help="On the ordinary build, without features that some tests need.")] = False,
     output: Output = Path("out/selftest"),
     as_json: Json = False,
 ) -> None:
@@ -92,7 +92,7 @@ def selftest(
             raise InputError.of("NAME", name, ", ".join(tests))
     kernel = _built(debug=not plain)
     rows: list[dict[str, Any]] = []
-    ours = False
+    differs = False
     try:
         with progress.bar(len(names or tests), "test") as bar:
             for name in names or tests:
@@ -100,14 +100,14 @@ def selftest(
                 row["without ours"] = ""
                 if row["result"] == "fail":
                     stock = _built(stock=True, debug=not plain)
-                    other = selftests.run(stock, tests[name], output / f"{name}.stock", core=cores()[-1])
-                    row["without ours"] = f"{other['result']}: {other['failed']} failed"
-                    ours |= (other["result"], other["failed"]) != (row["result"], row["failed"])
+                    stock_row = selftests.run(stock, tests[name], output / f"{name}.stock", core=cores()[-1])
+                    row["without ours"] = f"{stock_row['result']}: {stock_row['failed']} failed"
+                    differs |= (stock_row["result"], stock_row["failed"]) != (row["result"], row["failed"])
                 rows.append(row)
                 bar.update()
     finally:
         show(rows, as_json, f"kernel {kernel.id[:16]}")
-    if ours:
+    if differs:
         raise typer.Exit(1)
 
 

@@ -63,24 +63,25 @@ def load(name: str) -> Shown:
     InputError
         There is no such file and no such network.
     """
-    known = [*presets(), *FABRICS]
-    if not Path(name).is_file() and name in known:
+    networks = [*presets(), *FABRICS]
+    if not Path(name).is_file() and name in networks:
         return Shown.preset(name)
     if not Path(name).exists() and Path(name).name == name and not Path(name).suffix:
-        raise InputError.of("SCENARIO", name, f"a YAML file, or one of the networks {', '.join(known)}")
+        raise InputError.of("SCENARIO", name, f"a YAML file, or one of the networks {', '.join(networks)}")
     return Shown.of(Scenario.load(name))
 
 
 def check(path: Path, *, force: bool) -> None:
     """Raise InputError if a picture cannot be written, or would replace a file that this command did not write."""
     if path.suffix.lower().removeprefix(".") not in FORMATS:
-        raise InputError.of("--output", str(path), f"a file that ends in {', '.join('.' + each for each in FORMATS)}")
+        suffixes = ", ".join(f".{suffix}" for suffix in FORMATS)
+        raise InputError.of("--output", str(path), f"a file that ends in {suffixes}")
     if path.is_dir():
-        raise InputError.of("--output", str(path), "a file, where this is a directory")
+        raise InputError.of("--output", str(path), "a file, not a directory")
     if not path.parent.is_dir():
-        raise InputError.of("--output", str(path), f"a file in a directory that exists, as {path.parent} does not")
+        raise InputError.of("--output", str(path), f"a file in a directory that exists; {path.parent} does not exist")
     if path.exists() and not force and not _is_ours(path):
-        allowed = "a new file, or one that rdcnlab show has drawn; --force writes over any other"
+        allowed = "a new file, or one that rdcnlab show has drawn; --force overwrites any file"
         raise InputError.of("--output", str(path), allowed)
 
 
@@ -104,15 +105,15 @@ def write(shown: Shown, path: Path) -> None:
     """
     from rdcnlab.analysis.show.picture import image
 
-    drawn = image(shown, path.suffix.lower().removeprefix("."))
+    content = image(shown, path.suffix.lower().removeprefix("."))
     try:
-        path.write_bytes(drawn)
+        path.write_bytes(content)
     except OSError as error:
         raise InputError.of("--output", str(path), f"a file that can be written ({error.strerror})") from None
 
 
 def describe(shown: Shown) -> None:
-    """Print tables of switches, links, hosts, schedules and flows, and the time after which everything repeats."""
+    """Print tables of switches, links, hosts, schedules and flows, and the time after which timetables repeat."""
     network = shown.scenario.network
     typer.echo(f"{shown.title}: MTU {network.mtu} B, each frame {network.overhead} B more on the wire\n")
     for title, make in (
@@ -123,13 +124,13 @@ def describe(shown: Shown) -> None:
         ("slots of schedules", rows.slots),
         ("flows", rows.flows),
     ):
-        found = make(shown)
-        if len(found) > rows.MOST:
-            left = len(found) - rows.MOST
-            found = found[: rows.MOST]
-            title += f" (the first {rows.MOST}; --json has {left} more)"
-        if found:
-            show([dict(row) for row in found], False, title)
+        lines = make(shown)
+        if len(lines) > rows.MOST:
+            omitted = len(lines) - rows.MOST
+            lines = lines[: rows.MOST]
+            title += f" (the first {rows.MOST}; --json has {omitted} more)"
+        if lines:
+            show([dict(row) for row in lines], False, title)
     cycles = sorted({way.cycle for way in ways_of(shown) if way.cycle})
     if shown.own_program is None:
         words = ", ".join(readable(DURATION, cycle) for cycle in cycles)

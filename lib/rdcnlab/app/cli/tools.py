@@ -23,7 +23,7 @@ Cluster = Annotated[
         help="Run on the workers of a Dask cluster: its address such as tcp://host:8786, a scheduler file, or slurm:N.",
     ),
 ]
-Output = Annotated[Path, typer.Option(help="Directory for what is written.")]
+Output = Annotated[Path, typer.Option(help="Directory of the files that are written.")]
 
 
 def show(rows: list[dict[str, Any]], as_json: bool, title: str | None = None) -> None:

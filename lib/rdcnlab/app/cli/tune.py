@@ -19,7 +19,7 @@ _PARTS = ("share", "delay", "drops")
 
 @app.callback()
 def _several() -> None:
-    """Keep ``buffers`` a command of its own."""
+    """Keep ``buffers`` a subcommand; without this function, typer makes a single command of the group."""
 
 
 @app.command("buffers")
@@ -29,50 +29,50 @@ def buffers(
     buffer: Annotated[str, typer.Option(help="Size of the buffer.")] = "1800 kB",
     share: Annotated[float, typer.Option(help="Wanted share of CUBIC in the throughput, in percent.")] = 50.0,
     weights: Annotated[str, typer.Option(help="Weights of share, delay and drops.")] = "share=1,delay=0.2,drops=0.1",
-    run: Annotated[bool, typer.Option("--run/--no-run", help="Run what is proposed.")] = True,
+    run: Annotated[bool, typer.Option("--run/--no-run", help="Run the proposal.")] = True,
     cluster: Cluster = None,
     as_json: Json = False,
 ) -> None:
-    """Propose ECN and drop thresholds for DCTCP and CUBIC in one buffer, and run them: predicted beside measured."""
+    """Propose ECN and drop thresholds for DCTCP and CUBIC in one buffer, run them, and compare with the prediction."""
     from rdcnlab.app.tune import tuned
     from rdcnlab.models.tuner import Objective
 
-    asked = Objective(
-        _read("--rate", rate, RATE) / 1e9,
-        _read("--rtt", rtt, DURATION) / 1e6,
-        _read("--buffer", buffer, SIZE) / 1e3,
+    objective = Objective(
+        _quantity("--rate", rate, RATE) / 1e9,
+        _quantity("--rtt", rtt, DURATION) / 1e6,
+        _quantity("--buffer", buffer, SIZE) / 1e3,
         share,
         parse_weights(weights),
     )
-    answer = tuned(asked, run=run, cluster=cluster, progress=not as_json)
+    answer = tuned(objective, run=run, cluster=cluster, progress=not as_json)
     show(answer.rows(), as_json)
     if as_json:
         return
     if answer.doubt:
-        typer.echo(f"The run is short for its errors: {answer.doubt}")
+        typer.echo(f"The run is too short for reliable errors: {answer.doubt}")
     if answer.proposal.unsure:
-        typer.echo(f"The model is unsure of {', '.join(answer.proposal.unsure)}. Runs that would tell it most:")
+        typer.echo(f"The model is unsure of {', '.join(answer.proposal.unsure)}. The most useful further runs:")
         columns = ["ecn_kB", "min_kB", "max_kB", "rate_gbps", "rtt_ms"]
         show([dict(zip(columns, row, strict=True)) for row in answer.suggested[columns].to_numpy().tolist()], as_json)
 
 
 def parse_weights(text: str) -> tuple[float, float, float]:
-    """Read ``share=1,delay=0.2,drops=0.1``; what is not named has the weight 0."""
+    """Read ``share=1,delay=0.2,drops=0.1``; a part that is not named has the weight 0."""
     allowed = f"numbers by {', '.join(_PARTS)}, such as share=1,delay=0.2"
-    found = dict.fromkeys(_PARTS, 0.0)
+    weights = dict.fromkeys(_PARTS, 0.0)
     for part in text.split(","):
         name, _, value = part.partition("=")
         try:
             number = float(value)
         except ValueError:
             raise InputError.of("--weights", text, allowed) from None
-        if name.strip() not in found:
+        if name.strip() not in weights:
             raise InputError.of("--weights", text, allowed)
-        found[name.strip()] = number
-    return found["share"], found["delay"], found["drops"]
+        weights[name.strip()] = number
+    return weights["share"], weights["delay"], weights["drops"]
 
 
-def _read(option: str, text: str, unit: Quantity) -> int:
+def _quantity(option: str, text: str, unit: Quantity) -> int:
     try:
         return unit.parse(text)
     except ValueError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reproduce many items: their runs on all cores, item by item, and notebooks beside them once their runs exist."""
+"""Reproduce many items: make their runs on all cores, item by item, and execute notebooks as soon as runs exist."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,7 @@ class Reproduced:
     rows : list of dict
         The scorecard, as `Item.rows` returns it.
     error : str
-        Why the item failed, or empty.
+        The reason why the item failed; empty if it did not fail.
     """
 
     name: str
@@ -60,8 +60,8 @@ class Reproduced:
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """What a process is asked for; plain data, because an item's class cannot be sent."""
+class _Order:
+    """The task of a process in plain data, because an item's class cannot be sent to a process."""
 
     name: str
     parameters: dict[str, Any]
@@ -104,29 +104,29 @@ def reproduce(
     Returns
     -------
     list of Reproduced
-        In the order of `kinds`. An item that failed says why; the others are complete.
+        In the order of `kinds`. The result of an item that failed has the reason; the others are complete.
 
     Raises
     ------
     InputError
         A notebook has no such parameter, or an item refuses a value. Nothing was run.
     """
-    chosen = list(kinds)
-    notebooks.check(chosen, parameters)
+    selection = list(kinds)
+    notebooks.check(selection, parameters)
     store = Store()
-    jobs = plan(chosen, parameters, store)
-    found: dict[str, Reproduced] = {}
+    jobs = plan(selection, parameters, store)
+    results: dict[str, Reproduced] = {}
 
     def keep(result: Reproduced) -> None:
-        found[result.name] = result
+        results[result.name] = result
         display.executed(failed=bool(result.error))
         if ended is not None:
             ended(result)
 
     cores = workers or len(limits.cores())
-    # not with max_tasks_per_child, with which this pool may stand still for ever in Python 3.11 (cpython issue 115634)
+    # without max_tasks_per_child, with which this pool may never end in Python 3.11 (cpython issue 115634)
     pool = ProcessPoolExecutor(min(cores, len(jobs)) or 1, get_context("spawn"), initializer=_leave_ctrl_c)
-    waiting: dict[Future[Reproduced], Reproduced] = {}
+    futures: dict[Future[Reproduced], Reproduced] = {}
     with (
         _runs_on(cluster if any(job.missing for job in jobs) else None, store) as runs_on,
         Display(len(jobs), sum(job.missing for job in jobs), sum(job.work for job in jobs), shown=progress) as display,
@@ -134,25 +134,25 @@ def reproduce(
         try:
             for job in jobs:
                 display.works_on(job.name)
-                made = _run(job, store, display, workers=workers, pool=runs_on)
-                if made.error:
-                    keep(made)
+                runs_result = _run(job, store, display, workers=workers, pool=runs_on)
+                if runs_result.error:
+                    keep(runs_result)
                     continue
-                asked = _Asked(job.name, dict(parameters), store.root, output)
-                waiting[pool.submit(execute, asked)] = made
-                for future in [future for future in waiting if future.done()]:
-                    keep(_joined(future, waiting.pop(future)))
+                order = _Order(job.name, dict(parameters), store.root, output)
+                futures[pool.submit(execute, order)] = runs_result
+                for future in [future for future in futures if future.done()]:
+                    keep(_joined(future, futures.pop(future)))
             display.works_on("notebooks")
-            for future in as_completed(list(waiting)):
-                keep(_joined(future, waiting[future]))
+            for future in as_completed(list(futures)):
+                keep(_joined(future, futures[future]))
         except BaseException:
             _stop(pool)
             raise
         pool.shutdown()
-    return [found[f"{kind.paper}/{kind.id}"] for kind in chosen]
+    return [results[f"{kind.paper}/{kind.id}"] for kind in selection]
 
 
-def execute(asked: _Asked) -> Reproduced:
+def execute(order: _Order) -> Reproduced:
     """Execute the notebook of an item whose runs are stored, and judge the item.
 
     Raises
@@ -160,22 +160,22 @@ def execute(asked: _Asked) -> Reproduced:
     RunError
         The notebook failed.
     """
-    (kind,) = papers.select([asked.name])
-    target = asked.output / kind.paper / f"{kind.id}.ipynb"
-    executed = notebooks.execute(notebooks.path(kind), target, asked.parameters)
-    item = kind(**notebooks.of_item(kind, asked.parameters))
-    rows = item.rows(item.stored(Store(asked.store)))
-    return Reproduced(asked.name, notebook=target, figures=_pictures(executed, target), rows=rows)
+    (kind,) = papers.select([order.name])
+    target = order.output / kind.paper / f"{kind.id}.ipynb"
+    executed = notebooks.execute(notebooks.path(kind), target, order.parameters)
+    item = kind(**notebooks.of_item(kind, order.parameters))
+    rows = item.rows(item.stored(Store(order.store)))
+    return Reproduced(order.name, notebook=target, figures=_pictures(executed, target), rows=rows)
 
 
 def _run(job: Job, store: Store, display: Display, *, workers: int | None, pool: Pool | None) -> Reproduced:
     """Make the missing runs of a job. An error concerns this item only."""
     begin = time.monotonic()
-    made = 0
+    count = 0
 
-    def done(scenario: Scenario, error: RunError | None) -> None:
-        nonlocal made
-        made += error is None
+    def count_run(scenario: Scenario, error: RunError | None) -> None:
+        nonlocal count
+        count += error is None
         display.ran(work(scenario), failed=error is not None)
 
     problem = ""
@@ -185,15 +185,17 @@ def _run(job: Job, store: Store, display: Display, *, workers: int | None, pool:
         for batch in job.batches:
             if batch.missing:
                 needs = batch.shown_by.parts_of
-                campaign(batch.missing, workers=workers, pool=pool, store=store, progress=False, needs=needs, done=done)
+                campaign(
+                    batch.missing, workers=workers, pool=pool, store=store, progress=False, needs=needs, done=count_run
+                )
     except RdcnlabError as error:
         problem = str(error)
-    return Reproduced(job.name, runs=made, wall_s=time.monotonic() - begin, error=problem)
+    return Reproduced(job.name, runs=count, wall_s=time.monotonic() - begin, error=problem)
 
 
 @contextlib.contextmanager
 def _runs_on(cluster: Any, store: Store) -> Iterator[Pool | None]:
-    """Yield the pool of a cluster for all items; None for the processes of this machine, which each campaign starts."""
+    """Yield the pool of a cluster for all items; None if the campaigns start processes on this machine."""
     if cluster is None:
         yield None
         return
@@ -203,13 +205,13 @@ def _runs_on(cluster: Any, store: Store) -> Iterator[Pool | None]:
         yield pool
 
 
-def _joined(future: Future[Reproduced], made: Reproduced) -> Reproduced:
+def _joined(future: Future[Reproduced], runs_result: Reproduced) -> Reproduced:
     """Return the result of a notebook together with that of its runs."""
     try:
-        shown = future.result()
+        notebook_result = future.result()
     except RdcnlabError as error:
-        return Reproduced(made.name, made.runs, made.wall_s, error=str(error))
-    return Reproduced(made.name, made.runs, made.wall_s, shown.notebook, shown.figures, shown.rows)
+        return Reproduced(runs_result.name, runs_result.runs, runs_result.wall_s, error=str(error))
+    return replace(notebook_result, runs=runs_result.runs, wall_s=runs_result.wall_s)
 
 
 def _leave_ctrl_c() -> None:

@@ -16,7 +16,7 @@ from rdcnlab.system.progress import LOG_S
 
 
 class Display:
-    """The progress of a reproduction: one line that changes in a terminal, and a line now and then in a log.
+    """The progress of a reproduction: one line that changes in a terminal, and a line every few seconds in a log.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Display:
             self._live.stop()
 
     def works_on(self, name: str) -> None:
-        """Say which item is worked on."""
+        """Set the name of the item that is displayed."""
         self._now = name
 
     def ran(self, work: float, *, failed: bool) -> None:
@@ -76,9 +76,9 @@ class Display:
     def line(self) -> str:
         """Return the progress as a line."""
         parts = [f"{self.items} of {self._of_items} items", f"{self.runs} of {self._of_runs} missing runs"]
-        left = self.left_s
-        if left is not None:
-            words = f"{left / 60:.0f} min" if left >= 60 else f"{left:.0f} s"
+        remaining_s = self.left_s
+        if remaining_s is not None:
+            words = f"{remaining_s / 60:.0f} min" if remaining_s >= 60 else f"{remaining_s:.0f} s"
             parts.append(f"about {words} left for runs")
         if self.failures:
             parts.append(f"{self.failures} failed")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is left to do for each item: its missing runs, and about how much work they are."""
+"""The work that remains for each item: its missing runs, and an estimate of their cost."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rdcnlab.scenario import Scenario
 
 @dataclass(frozen=True)
 class Batch:
-    """Missing runs that are asked for with the same parts of tables: those of an item, or of a cause's experiment."""
+    """Missing runs that need the same parts of tables: those of an item, or of a cause's experiment."""
 
     shown_by: Item
     missing: tuple[Scenario, ...]
@@ -52,7 +52,7 @@ class Job:
 
     @property
     def work(self) -> float:
-        """About how much work the missing runs are; see `work`."""
+        """Estimated work of the missing runs; see `work`."""
         return sum(work(scenario) for batch in self.batches for scenario in batch.missing)
 
 
@@ -71,14 +71,14 @@ def plan(kinds: Iterable[type[Item]], parameters: Mapping[str, Any], store: Stor
         Where runs are looked up.
     """
     jobs = [_job(kind, parameters, store) for kind in kinds]
-    known: set[str] = set()
+    planned: set[str] = set()
     ordered = []
     for job in sorted(jobs, key=lambda job: job.work):
         batches = []
         for batch in job.batches:
-            new = tuple(scenario for scenario in batch.missing if scenario.hash not in known)
-            known |= {scenario.hash for scenario in new}
-            batches.append(Batch(batch.shown_by, new))
+            unplanned = tuple(scenario for scenario in batch.missing if scenario.hash not in planned)
+            planned |= {scenario.hash for scenario in unplanned}
+            batches.append(Batch(batch.shown_by, unplanned))
         ordered.append(Job(job.kind, job.item, tuple(batches)))
     return ordered
 
@@ -96,11 +96,11 @@ def work(scenario: Scenario) -> float:
 
 def _job(kind: type[Item], parameters: Mapping[str, Any], store: Store) -> Job:
     item = kind(**of_item(kind, parameters))
-    shown = [item, *(cause.shown_by for cause in item.causes())]
-    return Job(kind, item, tuple(Batch(each, _missing(each, store)) for each in shown))
+    items = [item, *(cause.shown_by for cause in item.causes())]
+    return Job(kind, item, tuple(Batch(shown_by, _missing(shown_by, store)) for shown_by in items))
 
 
 def _missing(item: Item, store: Store) -> tuple[Scenario, ...]:
     scenarios = list(dict.fromkeys(item.scenarios()))
-    found = lookup(scenarios, store, item.parts_of)
-    return tuple(scenario for scenario, run in zip(scenarios, found, strict=True) if run is None)
+    runs = lookup(scenarios, store, item.parts_of)
+    return tuple(scenario for scenario, run in zip(scenarios, runs, strict=True) if run is None)

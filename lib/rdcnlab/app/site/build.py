@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Build the web site: write the sources of its pages, and let Sphinx make the site of them."""
+"""Build the web site: write the sources of its pages, and let Sphinx make the site from them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FIGURES = "figures"
 
 @dataclass(frozen=True)
 class Built:
-    """A built site: its first page, the number of its items that are shown, and of the notebooks that are executed."""
+    """A built site: its first page, and the numbers of shown items, executed notebooks and warnings of Sphinx."""
 
     page: Path
     shown: int
@@ -48,7 +48,7 @@ def build(kinds: Iterable[type[Item]], store: Store, output: Path, *, workers: i
     store : Store
         Where runs are looked up. Items with missing runs are shown as not run.
     output : Path
-        Directory of the site: ``site/`` is the site itself, ``.site/`` keeps what the next build needs.
+        Directory of the site: ``site/`` is the site itself, ``.site/`` is a cache for the next build.
     workers : int, optional
         Worker processes; by default one on every core.
 
@@ -58,33 +58,33 @@ def build(kinds: Iterable[type[Item]], store: Store, output: Path, *, workers: i
         A notebook failed, or Sphinx did. The log is that of Sphinx.
     """
     require("site")
-    kept = output.resolve() / ".site"
-    entries = collect(kinds, store, kept / "entries", execute=True, workers=workers)
-    sources = Sources(kept / "source")
-    _copied_notebooks(sources, entries, kept)
+    cache = output.resolve() / ".site"
+    entries = collect(kinds, store, cache / "entries", execute=True, workers=workers)
+    sources = Sources(cache / "source")
+    _copied_notebooks(sources, entries, cache)
     sections = sources.documents()
     _pages(sources, entries, sections)
-    _figures(sources, files(entries, kept / "entries"))
+    _figures(sources, files(entries, cache / "entries"))
     sources.sweep()
-    page, warnings = _sphinx(sources.root, kept, output.resolve() / "site")
+    page, warnings = _sphinx(sources.root, cache, output.resolve() / "site")
     shown = sum(any(shown.figure for shown in entry.columns) for entry in entries)
     return Built(page, shown, sum(bool(entry.notebook) for entry in entries), warnings)
 
 
-def _copied_notebooks(sources: Sources, entries: Sequence[Entry], kept: Path) -> None:
+def _copied_notebooks(sources: Sources, entries: Sequence[Entry], cache: Path) -> None:
     for entry in entries:
         path = f"notebooks/{entry.paper}/{entry.id}.ipynb"
-        executed = kept / "entries" / entry.paper / entry.id / entry.notebook
+        executed = cache / "entries" / entry.paper / entry.id / entry.notebook
         sources.copy(executed if entry.notebook else places.tree() / path, path)
-    for name, other in others(kept / "others").items():
-        sources.copy(other, f"notebooks/{name}")
-    asked = {(entry.paper, entry.id) for entry in entries}
-    every: dict[str, list[str]] = {}
+    for name, notebook in others(cache / "others").items():
+        sources.copy(notebook, f"notebooks/{name}")
+    selected = {(entry.paper, entry.id) for entry in entries}
+    items_by_paper: dict[str, list[str]] = {}
     for kind in papers.select():
-        every.setdefault(kind.paper, []).append(kind.id)
-        if (kind.paper, kind.id) not in asked:  # so that links to it stay valid
+        items_by_paper.setdefault(kind.paper, []).append(kind.id)
+        if (kind.paper, kind.id) not in selected:  # so that links to it stay valid
             sources.copy(notebooks.path(kind), f"notebooks/{kind.paper}/{kind.id}.ipynb")
-    sources.list_notebooks(every)
+    sources.list_notebooks(items_by_paper)
 
 
 def _pages(sources: Sources, entries: Sequence[Entry], sections: Sequence[Section]) -> None:
@@ -113,13 +113,13 @@ def _figures(sources: Sources, paths: Iterable[Path]) -> None:
         sources.copy(path, f"extra/{_FIGURES}/{path.name}")
 
 
-def _sphinx(source: Path, kept: Path, target: Path) -> tuple[Path, int]:
+def _sphinx(source: Path, cache: Path, target: Path) -> tuple[Path, int]:
     """Let Sphinx build the site, and return its first page and the number of warnings."""
-    log = kept / "sphinx.log"
-    command = [sys.executable, "-m", "sphinx", "-b", "html", "-q", "-d", kept / "doctrees", "-w", log, source, target]
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
-    if done.returncode:
-        log.write_text(done.stdout + done.stderr, encoding="utf-8")
+    log = cache / "sphinx.log"
+    command = [sys.executable, "-m", "sphinx", "-b", "html", "-q", "-d", cache / "doctrees", "-w", log, source, target]
+    result = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
+    if result.returncode:
+        log.write_text(result.stdout + result.stderr, encoding="utf-8")
         raise RunError("Sphinx could not build the site", log)
     shutil.rmtree(target / "_sources", ignore_errors=True)
     return target / "index.html", len(log.read_text(encoding="utf-8").splitlines())

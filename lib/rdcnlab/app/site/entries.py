@@ -21,8 +21,8 @@ from rdcnlab.system.progress import bar
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What a worker process is asked for; plain text, because an item's class cannot be sent."""
+class Order:
+    """The task of a worker process in plain data, because an item's class cannot be sent to a process."""
 
     name: str
     store: Path
@@ -53,22 +53,22 @@ def collect(
     RunError
         A notebook failed. The entries of the other items are kept.
     """
-    chosen = list(kinds)
-    asked = [Asked(f"{kind.paper}/{kind.id}", store.root, root / kind.paper / kind.id, execute) for kind in chosen]
-    count = min(len(asked), workers or len(limits.cores()))
-    if len(asked) == 1:  # a process takes seconds to start
-        return [one(asked[0])]
-    done: dict[str, entry.Entry] = {}
+    selection = list(kinds)
+    orders = [Order(f"{kind.paper}/{kind.id}", store.root, root / kind.paper / kind.id, execute) for kind in selection]
+    count = min(len(orders), workers or len(limits.cores()))
+    if len(orders) == 1:  # a process takes seconds to start
+        return [entry_of(orders[0])]
+    entries: dict[str, entry.Entry] = {}
     failed: list[str] = []
     with ProcessPoolExecutor(count, get_context("spawn")) as pool:
-        waiting: dict[Future[entry.Entry], str] = {pool.submit(one, each): each.name for each in asked}
+        names: dict[Future[entry.Entry], str] = {pool.submit(entry_of, order): order.name for order in orders}
         try:
-            with bar(len(asked), "item", shown=True) as progress:
-                for future in as_completed(waiting):
-                    name = waiting[future]
+            with bar(len(orders), "item", shown=True) as progress:
+                for future in as_completed(names):
+                    name = names[future]
                     progress.set_description(name, refresh=False)
                     try:
-                        done[name] = future.result()
+                        entries[name] = future.result()
                     except RunError as error:
                         failed.append(f"{name}: {error}")
                     progress.update()
@@ -77,27 +77,27 @@ def collect(
             raise
     if failed:
         raise RunError("; ".join(failed))
-    return [done[each.name] for each in asked]
+    return [entries[order.name] for order in orders]
 
 
-def one(asked: Asked) -> entry.Entry:
-    """Return the entry of one item, the kept one if nothing changed."""
-    (kind,) = papers.select([asked.name])
-    store = Store(asked.store)
-    stamp = f"{entry.stamp(kind, store)} {asked.execute}"
-    found = entry.current(asked.folder, stamp)
-    if found is None:
-        found = entry.make(kind, store, asked.folder, stamp, execute=asked.execute)
+def entry_of(order: Order) -> entry.Entry:
+    """Return the entry of one item; the stored entry if no input changed."""
+    (kind,) = papers.select([order.name])
+    store = Store(order.store)
+    stamp = f"{entry.stamp(kind, store)} {order.execute}"
+    current = entry.current(order.folder, stamp)
+    if current is None:
+        current = entry.make(kind, store, order.folder, stamp, execute=order.execute)
     pa.default_memory_pool().release_unused()
-    return found
+    return current
 
 
 def files(entries: Sequence[entry.Entry], root: Path) -> list[Path]:
     """Return the pictures and tables of entries."""
     return [
-        root / each.paper / each.id / name
-        for each in entries
-        for shown in each.columns
+        root / item.paper / item.id / name
+        for item in entries
+        for shown in item.columns
         for name in (shown.figure, shown.data)
         if name
     ]

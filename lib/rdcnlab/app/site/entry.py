@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`Entry`: what the report says about one item, with the files that it shows. It is made again if an input changed."""
+"""`Entry`: the report's content about one item, with the files that it shows. It is made again if an input changed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.store import Store
 from rdcnlab.system import places
 
-#: Layers of the package that decide what a page shows. The others make runs, and runs are identified by themselves.
+#: Layers of the package that pages depend on. The other layers make runs, and the runs' digests are in the stamp.
 _LAYERS = ("fields", "scenario", "runs", "analysis", "models")
 _FILE = "entry.json"
 
@@ -84,7 +84,7 @@ class Entry:
     notebook : str
         Name of the executed notebook in the entry's directory, or empty.
     unexecuted : str
-        Why there is no executed notebook.
+        The reason why there is no executed notebook.
     """
 
     paper: str
@@ -105,7 +105,7 @@ def current(folder: Path, stamp: str) -> Entry | None:
     data = json.loads(path.read_text(encoding="utf-8"))
     if data.pop("stamp") != stamp:
         return None
-    return Entry(**{**data, "columns": [Shown(**each) for each in data["columns"]]})
+    return Entry(**{**data, "columns": [Shown(**column) for column in data["columns"]]})
 
 
 def stamp(kind: type[Item], store: Store) -> str:
@@ -119,10 +119,10 @@ def stamp(kind: type[Item], store: Store) -> str:
     parts.append(_digest([notebooks.path(kind), places.tree() / "requirements.lock"]))
     for column in kind.columns():
         item, runs = best(kind, store, column.id)
-        others = explained(item, store)
-        for found in (runs, *(others or ())):
-            parts.append("none" if found is None else " ".join(_identities(found)))
-        parts.append(str(others is None))
+        experiments = explained(item, store)
+        for shown_runs in (runs, *(experiments or ())):
+            parts.append("none" if shown_runs is None else " ".join(_identities(shown_runs)))
+        parts.append(str(experiments is None))
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
@@ -138,7 +138,7 @@ def make(kind: type[Item], store: Store, folder: Path, made_with: str, *, execut
     folder : Path
         The entry's directory. It is emptied first.
     made_with : str
-        What the entry was made with; see `stamp`.
+        Digest of the entry's inputs; see `stamp`.
     execute : bool
         Whether to execute the notebook.
 
@@ -149,15 +149,15 @@ def make(kind: type[Item], store: Store, folder: Path, made_with: str, *, execut
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    said = claims.paper(kind.paper).item(kind.id)
+    item_claims = claims.paper(kind.paper).item(kind.id)
     columns = [_column(kind, store, column, folder) for column in kind.columns()]
     book, reason = _executed(kind, store, folder, columns[0]) if execute else ("", "not executed")
-    found = Entry(kind.paper, kind.id, said.title, said.says, said.own, columns, book, reason)
+    entry = Entry(kind.paper, kind.id, item_claims.title, item_claims.says, item_claims.own, columns, book, reason)
     # last and by a rename, so that an interrupted entry is made again
     part = folder / f".{_FILE}"
-    part.write_text(json.dumps({**asdict(found), "stamp": made_with}), encoding="utf-8")
+    part.write_text(json.dumps({**asdict(entry), "stamp": made_with}), encoding="utf-8")
     part.rename(folder / _FILE)
-    return found
+    return entry
 
 
 def _column(kind: type[Item], store: Store, column: claims.Column, folder: Path) -> Shown:
@@ -193,7 +193,7 @@ def _provenance(runs: Runs) -> dict[str, Any]:
 
 
 def _executed(kind: type[Item], store: Store, folder: Path, first: Shown) -> tuple[str, str]:
-    """Execute the notebook, and return its name and why it was not executed, one of them empty."""
+    """Execute the notebook; return its name and an empty text, or an empty text and why it was not executed."""
     if not first.figure:
         return "", "not run: no profile of this item has all its runs stored"
     item = kind(profile=first.profile, column=first.column)
@@ -220,7 +220,7 @@ def _identities(runs: Runs) -> Iterable[str]:
 
 @functools.cache
 def code(paper: str) -> str:
-    """Return a digest of the code that decides what the pages of a paper show; without a name, of what all share."""
+    """Return a digest of the code that the pages of a paper depend on; without a name, of the code that all share."""
     root = Path(rdcnlab.__file__).parent
     sources = [path for layer in _LAYERS for path in sorted((root / layer).rglob("*.py"))]
     sources += sorted((root / "papers").glob("*.py")) + sorted((root / "papers" / paper).glob("*.py") if paper else ())
@@ -230,15 +230,15 @@ def code(paper: str) -> str:
 
 
 def _digest(paths: Iterable[Path]) -> str:
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in paths:
-        found.update(hashlib.sha256(path.read_bytes()).digest())
-    return found.hexdigest()
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
 
 
 def by_paper(entries: Iterable[Entry]) -> Mapping[str, list[Entry]]:
     """Return entries by paper, the paper's claims before our own goals."""
-    found: dict[str, list[Entry]] = {}
-    for each in entries:
-        found.setdefault(each.paper, []).append(each)
-    return {paper: sorted(of, key=lambda one: one.own) for paper, of in found.items()}
+    groups: dict[str, list[Entry]] = {}
+    for entry in entries:
+        groups.setdefault(entry.paper, []).append(entry)
+    return {paper: sorted(group, key=lambda member: member.own) for paper, group in groups.items()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Execute notebooks for the site, and prepare them for it: parameters, texts for pictures."""
+"""Execute notebooks for the site, with parameters, and give their pictures alternative texts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def execute(source: Path, target: Path, parameters: Mapping[str, Any], alts: Map
 
 
 def prepared(path: Path, alts: Mapping[str, str]) -> None:
-    """Give the pictures of an executed notebook their texts, and remove what only concerns its execution."""
+    """Give the pictures of an executed notebook their texts, and remove metadata about its execution."""
     book = notebooks.read(path)
     for cell in book["cells"]:
         cell["metadata"].pop("papermill", None)

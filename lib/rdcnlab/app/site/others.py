@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Notebooks that belong to no item: they make the few runs that they need, so they need an engine."""
+"""Notebooks that belong to no item: they make their runs themselves, so they need an engine."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ from rdcnlab.fields.errors import RunError
 from rdcnlab.system import places
 
 
-def others(kept: Path) -> dict[str, Path]:
+def others(cache: Path) -> dict[str, Path]:
     """Return the notebooks of no item by name, executed where this machine can execute them.
 
     A notebook is executed again only if it or the code changed.
 
     Parameters
     ----------
-    kept : Path
+    cache : Path
         Directory that keeps executed notebooks.
     """
-    kept.mkdir(parents=True, exist_ok=True)
-    found = {}
+    cache.mkdir(parents=True, exist_ok=True)
+    paths = {}
     for source in sorted(places.notebooks().glob("*.ipynb")):
         stamp = hashlib.sha256(source.read_bytes() + code("").encode()).hexdigest()
-        target, mark = kept / source.name, kept / f"{source.stem}.stamp"
+        target, mark = cache / source.name, cache / f"{source.stem}.stamp"
         if not (mark.exists() and mark.read_text() == stamp):
-            part = kept / f".{source.name}"
+            part = cache / f".{source.name}"
             try:
                 executed.execute(source, part, {}, {})
             except RunError as error:
                 _unexecuted(source, part, str(error.reason))
             part.rename(target)
             mark.write_text(stamp)
-        found[source.name] = target
-    return found
+        paths[source.name] = target
+    return paths
 
 
 def _unexecuted(source: Path, target: Path, reason: str) -> None:
-    """Write a notebook without outputs, with a note that says why."""
+    """Write a notebook without outputs, with a note about the reason."""
     book = notebooks.read(source)
     note = f"*This notebook was not executed for the site: {reason[:300]}*"
     book["cells"].insert(1, notebooks.text_cell("note", note))

@@ -17,7 +17,7 @@ _IMAGES = (".png", ".svg", ".jpg")
 
 @dataclass(frozen=True)
 class Section:
-    """A section of the site: name of its page, title, a sentence, and its documents without their suffix."""
+    """A section of the site: name of its page, title, a sentence about it, and its documents without their suffix."""
 
     name: str
     title: str
@@ -29,7 +29,7 @@ class Section:
 class Sources:
     """The sources of the site's pages.
 
-    A file that would not change is not written. So Sphinx reads only pages again that did.
+    A file is written only if its content changes. So Sphinx reads only changed pages again.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Sources:
     """
 
     root: Path
-    _known: set[Path] = field(default_factory=set)
+    _written: set[Path] = field(default_factory=set)
 
     def write(self, name: str, text: str) -> None:
         """Write a file, unless it has this text already."""
@@ -50,7 +50,7 @@ class Sources:
 
     def _put(self, name: str, content: bytes) -> None:
         path = self.root / name
-        self._known.add(path)
+        self._written.add(path)
         if path.exists() and path.read_bytes() == content:
             return
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -59,7 +59,7 @@ class Sources:
     def sweep(self) -> None:
         """Remove files that this build did not write."""
         for path in self.root.rglob("*"):
-            if path.is_file() and path not in self._known:
+            if path.is_file() and path not in self._written:
                 path.unlink()
 
     def documents(self) -> list[Section]:
@@ -76,44 +76,49 @@ class Sources:
         return _sections([name.removesuffix(".md") for name in names.values()])
 
     def list_notebooks(self, items: Mapping[str, Sequence[str]]) -> None:
-        """Let the index of notebooks contain all others, so that the site's contents list them."""
+        """Add a list of all notebooks to their index, so that the site's contents have them."""
         path = self.root / "notebooks" / "index.ipynb"
         book = notebooks.read(path)
-        listed = [f"{paper}/{item}" for paper, each in items.items() for item in each]
-        listed += sorted(each.stem for each in path.parent.glob("*.ipynb") if each.stem != "index")
+        listed = [f"{paper}/{item}" for paper, names in items.items() for item in names]
+        listed += sorted(page.stem for page in path.parent.glob("*.ipynb") if page.stem != "index")
         toctree = "\n".join(["```{toctree}", ":hidden:", "", *listed, "```"])
         book["cells"].append(notebooks.text_cell("site-contents", toctree))
         self.write("notebooks/index.ipynb", notebooks.text(book))
 
     def has(self, path: Path) -> bool:
         """Return whether a file of the tree is on the site."""
-        return self.root / path.relative_to(places.tree()) in self._known
+        return self.root / path.relative_to(places.tree()) in self._written
 
 
 def _sections(names: Sequence[str]) -> list[Section]:
     """Return the sections of the documents, in the order of the site's navigation."""
 
-    def below(folder: str) -> list[str]:
+    def in_folder(folder: str) -> list[str]:
         return [name for name in names if name.startswith(f"docs/{folder}/")]
 
     how_to = [name for name in names if re.fullmatch(r"docs/[a-z0-9-]+", name)]
     sections = [
-        Section("tutorial", "Tutorial", "Learn rdcnlab step by step, from a first run to a figure.", below("tutorial")),
+        Section(
+            "tutorial",
+            "Tutorial",
+            "Learn rdcnlab step by step, from a first run to a figure.",
+            in_folder("tutorial"),
+        ),
         Section(
             "how-to",
             "How to",
             "Directions for one task each.",
-            ["README", *below("how-to"), *how_to, "CONTRIBUTING", "p4/README"],
+            ["README", *in_folder("how-to"), *how_to, "CONTRIBUTING", "p4/README"],
         ),
-        Section("reference", "Reference", "Every field, column and command.", below("reference")),
+        Section("reference", "Reference", "Every field, column and command.", in_folder("reference")),
         Section(
             "explanation",
             "Explanation",
             "How it works, and when not to trust it.",
-            [*below("explanation"), "kernel-patches/README", "docs/README"],
+            [*in_folder("explanation"), "kernel-patches/README", "docs/README"],
         ),
-        Section("findings", "Findings", "What was found about the figures, and about Linux.", below("findings")),
-        Section("decisions", "Decisions", "What was decided and why, one topic a page.", below("decisions")),
+        Section("findings", "Findings", "What was found about the figures, and about Linux.", in_folder("findings")),
+        Section("decisions", "Decisions", "What was decided and why, one topic a page.", in_folder("decisions")),
     ]
     return [section for section in sections if section.pages]
 
@@ -121,15 +126,15 @@ def _sections(names: Sequence[str]) -> list[Section]:
 def _linked(path: Path, text: str, sources: Sources, pages: set[Path]) -> str:
     """Return a document in which links to files that are not on the site are plain text."""
 
-    def one(found: re.Match[str]) -> str:
-        picture, words, target = found.groups()
+    def replaced(match: re.Match[str]) -> str:
+        picture, words, target = match.groups()
         if picture or re.match(r"[a-z]+:|#", target):
-            return found[0]
-        other = (path.parent / target.partition("#")[0]).resolve()
-        if other in pages or (other.suffix == ".ipynb" and sources.has(other)):
-            return found[0]
-        section = other.name if other.is_dir() and other.parent.name == "docs" else ""
+            return match[0]
+        linked = (path.parent / target.partition("#")[0]).resolve()
+        if linked in pages or (linked.suffix == ".ipynb" and sources.has(linked)):
+            return match[0]
+        section = linked.name if linked.is_dir() and linked.parent.name == "docs" else ""
         up = "../" * len(path.relative_to(places.tree()).parent.parts)
         return f"[{words}]({up}{section}.md)" if section else words
 
-    return _LINK.sub(one, text)
+    return _LINK.sub(replaced, text)

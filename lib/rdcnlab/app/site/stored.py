@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which stored runs an item's page shows, and the scorecard of an item in all its columns."""
+"""The stored runs that an item's page shows, and the scorecard of an item in all its columns."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def best(kind: type[Item], store: Store, column: str = "") -> tuple[Item, Runs |
 
 
 def judged(kind: type[Item], store: Store) -> list[dict[str, Any]]:
-    """Return an item's scorecard in all its columns, and free its tables: those of all papers would fill the memory."""
+    """Return an item's scorecard in all its columns, and free its tables: those of all items would fill the memory."""
     rows = []
     for column in kind.columns():
         item, runs = best(kind, store, column.id)
@@ -40,5 +40,5 @@ def judged(kind: type[Item], store: Store) -> list[dict[str, Any]]:
 
 def explained(item: Item, store: Store) -> list[Runs] | None:
     """Return the runs of the experiments of all causes if all are stored, otherwise None."""
-    found = [cause.shown_by.stored(store) for cause in item.causes()]
-    return None if any(runs is None for runs in found) else [runs for runs in found if runs is not None]
+    experiments = [cause.shown_by.stored(store) for cause in item.causes()]
+    return None if any(runs is None for runs in experiments) else [runs for runs in experiments if runs is not None]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the templates of the report show: claims with all columns side by side, papers, scores."""
+"""Data for the templates of the report: claims with all columns side by side, papers, scores."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rdcnlab.papers.verdicts import Verdict, remarks
 
 @dataclass(frozen=True)
 class Cell:
-    """What was measured for a claim in one column, and the verdict on it."""
+    """The measured value of a claim in one column, and the verdict on it."""
 
     column: str
     measured: str
@@ -43,7 +43,7 @@ class ClaimView:
     cells : list of Cell
         One for each column.
     causes : list of str
-        Why it does not hold, or what was ruled out, where it is not reproduced.
+        The causes, or the causes that were ruled out, if the claim is not reproduced.
     was : list of str
         The first wording, with its verdict in each column, if the claim was restated.
     """
@@ -71,10 +71,10 @@ class PaperView:
 
 
 def papers(entries: Iterable[Entry]) -> list[PaperView]:
-    """Return what the report shows of each paper."""
+    """Return the papers of some entries, each with its items and their claims."""
     return [
-        PaperView(claims.paper(name), [(entry, claims_of(entry)) for entry in of])
-        for name, of in by_paper(entries).items()
+        PaperView(claims.paper(name), [(entry, claims_of(entry)) for entry in group])
+        for name, group in by_paper(entries).items()
     ]
 
 
@@ -85,12 +85,12 @@ def scores(entries: Iterable[Entry]) -> list[scorecard.Score]:
 
 def claims_of(entry: Entry) -> list[ClaimView]:
     """Return an item's claims, each with all columns side by side."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    rows_by_claim: dict[str, list[dict[str, Any]]] = {}
     for shown in entry.columns:
-        numbers = {(each["claim"], each["because"]): each["there"] for each in shown.explained}
+        numbers = {(cause["claim"], cause["because"]): cause["there"] for cause in shown.explained}
         for row in shown.rows:
-            found.setdefault(row["claim"], []).append({**row, "causes": _causes(row, numbers)})
-    return [_claim(rows) for rows in found.values()]
+            rows_by_claim.setdefault(row["claim"], []).append({**row, "causes": _causes(row, numbers)})
+    return [_claim(rows) for rows in rows_by_claim.values()]
 
 
 def _claim(rows: list[dict[str, Any]]) -> ClaimView:
@@ -108,10 +108,10 @@ def _claim(rows: list[dict[str, Any]]) -> ClaimView:
 
 
 def _causes(row: dict[str, Any], numbers: dict[tuple[str, str], str]) -> list[str]:
-    """Return the sentences on the cause of a claim that does not hold, with what their experiments measured."""
+    """Return the sentences on the cause of a claim that does not hold, with the values that experiments measured."""
     if row["verdict"] in (Verdict.REPRODUCED, Verdict.NOT_RUN):
         return []
-    sentences = [*row["because"], *(f"cause unknown; ruled out: {each}" for each in row["ruled_out"])]
+    sentences = [*row["because"], *(f"cause unknown; ruled out: {candidate}" for candidate in row["ruled_out"])]
     measured = [numbers.get((row["claim"], sentence), "") for sentence in sentences]
     return [
         f"{sentence[0].upper()}{sentence[1:]}{f': {number}' if number else ''}"
@@ -119,18 +119,18 @@ def _causes(row: dict[str, Any], numbers: dict[tuple[str, str], str]) -> list[st
     ]
 
 
-def _by_column(rows: list[dict[str, Any]], said: list[tuple[str, str]]) -> list[str]:
+def _by_column(rows: list[dict[str, Any]], sentences: list[tuple[str, str]]) -> list[str]:
     """Join equal sentences about several columns; a sentence about some columns only names them."""
     columns: dict[str, list[str]] = {}
-    for column, sentence in said:
+    for column, sentence in sentences:
         columns.setdefault(sentence, []).append(column)
-    every = len(rows)
-    return [each if len(of) == every else f"{each} (column {', '.join(of)})" for each, of in columns.items()]
+    count = len(rows)
+    return [text if len(names) == count else f"{text} (column {', '.join(names)})" for text, names in columns.items()]
 
 
 def environment() -> jinja2.Environment:
     """Return the templates' environment. Text is escaped in all templates of HTML."""
-    made = jinja2.Environment(
+    templates = jinja2.Environment(
         loader=jinja2.PackageLoader("rdcnlab.app.site"),
         autoescape=lambda name: name is not None and ".html" in name,
         undefined=jinja2.StrictUndefined,
@@ -138,9 +138,9 @@ def environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals["verdicts"] = [str(each) for each in Verdict]
-    made.filters["duration"] = duration
-    return made
+    templates.globals["verdicts"] = [str(verdict) for verdict in Verdict]
+    templates.filters["duration"] = duration
+    return templates
 
 
 def duration(seconds: float) -> str:

@@ -40,7 +40,7 @@ class KernelEngine:
 
     def identity(self, scenario: Scenario) -> str:
         """Return the hash of kernel and guest code; see `rdcnlab.engines.Engine`."""
-        # a store asks before anything is prepared, and the plan of what is refused cannot be made
+        # a store calls this before `prepare`, and a scenario that the engine refuses has no plan
         plan.check(scenario)
         return identity.identity(scenario, stock=self.stock)
 

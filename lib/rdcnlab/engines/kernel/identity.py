@@ -55,34 +55,34 @@ def identity(scenario: Scenario, *, stock: bool) -> str:
 @functools.cache
 def guest_code(kind: str) -> str:
     """Return the hash of the programs that run in a guest with a kind of switch."""
-    # packages stand in for what the system's Python lacks: nothing of ours imports them
+    # packages replace modules that the system's Python lacks; our own modules do not import them
     packages = sorted(_INSIDE.glob("*/*.py"))
     return _hashed([_INSIDE / "main.py", _INSIDE / f"switch_{kind}.py", *packages], _beside)
 
 
-def code_of(module: str, *more: Path) -> str:
-    """Return the hash of a module of an engine, of what it imports from engines, and of some files."""
-    return _hashed([_file(module), *more], _below)
+def code_of(module: str, *files: Path) -> str:
+    """Return the hash of a module of an engine, of the modules of engines that it imports, and of some files."""
+    return _hashed([_file(module), *files], _below)
 
 
 @functools.cache
 def reader_code(kind: str | None) -> str:
-    """Return the hash of the code that makes tables of what a guest left; `kind` is a module of the kind of switch."""
+    """Return the hash of the code that makes tables of a guest's records; `kind` is a module of the kind of switch."""
     return _hashed([_file(_READER), _file(kind) if kind else None], _below)
 
 
 def _hashed(begin: Sequence[Path | None], imported: Callable[[ast.AST, Path], Iterator[Path]]) -> str:
     """Return the hash of some files and of all files that they import."""
-    found: dict[Path, str] = {}
-    waiting = [path for path in begin if path is not None]
-    while waiting:
-        path = waiting.pop()
-        if path in found:
+    code_by_file: dict[Path, str] = {}
+    queue = [path for path in begin if path is not None]
+    while queue:
+        path = queue.pop()
+        if path in code_by_file:
             continue
         tree = ast.parse(path.read_text())
-        waiting += imported(tree, path)
-        found[path] = ast.dump(_bare(tree))
-    words = [f"{path.relative_to(_ROOT)}\n{code}" for path, code in sorted(found.items())]
+        queue += imported(tree, path)
+        code_by_file[path] = ast.dump(_bare(tree))
+    words = [f"{path.relative_to(_ROOT)}\n{code}" for path, code in sorted(code_by_file.items())]
     return hashlib.sha256("\n".join(words).encode()).hexdigest()
 
 

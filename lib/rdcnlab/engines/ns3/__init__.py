@@ -33,8 +33,8 @@ class Ns3Engine:
         """Run a scenario; see `rdcnlab.engines.Engine`."""
         check.check(scenario)
         models = build.make()
-        told = process.run(models, plan.compile_plan(scenario), directory, core=core, wall_limit_s=wall_limit_s)
-        tables = observe.tables(scenario, directory, told["flows"])
+        report = process.run(models, plan.compile_plan(scenario), directory, core=core, wall_limit_s=wall_limit_s)
+        tables = observe.tables(scenario, directory, report["flows"])
         provenance: dict[str, Any] = {
             "engine": self.name,
             "ns3": models.wheel.version,
@@ -42,12 +42,12 @@ class Ns3Engine:
             "compiler": build.compiler(),
             "host": platform.release(),
             "core": core,
-            **{name: told[name] for name in ("events", "virtual_s", "peak_B")},
-            **{name: round(told[name], 3) for name in ("wall_s", "simulated_s")},
+            **{name: report[name] for name in ("events", "virtual_s", "peak_B")},
+            **{name: round(report[name], 3) for name in ("wall_s", "simulated_s")},
         }
-        lost = {name: count for name, count in told["lost"].items() if count}
-        if lost:
-            provenance["lost_in_hosts"] = lost
+        losses = {name: count for name, count in report["lost"].items() if count}
+        if losses:
+            provenance["lost_in_hosts"] = losses
         for trace in [*directory.glob("*.records"), *directory.glob("*.tally*")]:
             trace.unlink()  # the tables contain their data
         return Outcome(tables, provenance)

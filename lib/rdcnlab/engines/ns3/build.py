@@ -152,11 +152,11 @@ def make(progress: build.Progress | None = None) -> Models:
 
 def _compile(work: Path, log: Path, progress: build.Progress | None) -> None:
     sources = sorted(MODELS.glob("*.cc"))
-    found = wheel()
-    headers = ["-isystem", str(found.directory / "include")]
+    installed_wheel = wheel()
+    headers = ["-isystem", str(installed_wheel.directory / "include")]
     done: list[str] = []
 
-    def one(source: Path) -> None:
+    def compile_source(source: Path) -> None:
         line = [COMPILER, *OPTIONS, *headers, "-c", str(source), "-o", f"{source.stem}.o"]
         build.call(line, work, log, f"compiling {source.name}")
         done.append(source.name)
@@ -164,14 +164,14 @@ def _compile(work: Path, log: Path, progress: build.Progress | None) -> None:
 
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads:
         try:
-            list(threads.map(one, sources))
+            list(threads.map(compile_source, sources))
         except BaseException:
             threads.shutdown(cancel_futures=True)
             raise
     # names of the libraries only: they are found because they are loaded before ours, wherever the wheel is
-    libraries = [f"-l:{path.name}" for path in found.libraries]
+    libraries = [f"-l:{path.name}" for path in installed_wheel.libraries]
     objects = [f"{source.stem}.o" for source in sources]
-    line = [COMPILER, "-shared", "-o", LIBRARY, *objects, f"-L{found.libraries[0].parent}", *libraries]
+    line = [COMPILER, "-shared", "-o", LIBRARY, *objects, f"-L{installed_wheel.libraries[0].parent}", *libraries]
     build.call([*line, "-Wl,--no-undefined"], work, log, "linking the models")
     for name in objects:
         (work / name).unlink()

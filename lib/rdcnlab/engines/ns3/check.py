@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a scenario may ask of ns-3, and what is refused because ns-3 lacks it."""
+"""The settings of a scenario that ns-3 follows; others are refused because ns-3 lacks them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PROTOCOLS = ("tcp", "udp")
 
 
 def check(scenario: Scenario) -> None:
-    """Raise InputError for everything that a scenario asks and ns-3 lacks; each problem names its field."""
+    """Raise InputError if a scenario uses settings that ns-3 lacks; it has a problem for each field."""
     problems = [problem for error in _refused(scenario) for problem in error.problems]
     if problems:
         raise InputError(*problems)

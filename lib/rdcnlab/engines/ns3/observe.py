@@ -66,7 +66,7 @@ def tables(scenario: Scenario, directory: Path, found: Sequence[dict[str, int]])
 
 
 def counters(scenario: Scenario, found: Sequence[dict[str, int]]) -> dict[str, dict[str, int]]:
-    """Return what the receivers of flows counted, by host, with the names of our kernel; zeros are left out."""
+    """Return the counters of the receivers of flows, by host, with the names of our kernel; zeros are left out."""
     counted: dict[str, dict[str, int]] = {}
     if not scenario.probes.counters:
         return counted

@@ -19,7 +19,7 @@ WORLD = Path(__file__).resolve().parent / "world.py"
 #: Memory that a run may take in MiB, unless `$RDCNLAB_NS3_MEMORY` says otherwise, and the least that is allowed:
 #: libraries take 130.
 MEMORY_MIB, LEAST_MIB = 4096, 160
-#: Words of errors that memory is the cause of, and what to say.
+#: Words in errors that are caused by a lack of memory.
 OUT_OF_MEMORY = ("bad_alloc", "out of memory", "failed to map segment", "annot allocate memory")
 #: Signals of a process whose stack could not grow: the kernel has no error to return there.
 _BAD_ADDRESS = (signal.SIGSEGV, signal.SIGBUS)
@@ -47,7 +47,7 @@ def run(
     Returns
     -------
     dict
-        What the process says of the run: events, times, memory, flows.
+        The process's report of the run: events, times, memory, flows.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def run(
     begun = time.monotonic()
     with log.open("wb") as console:
         process = subprocess.Popen(
-            # ns-3 reads defaults of attributes from the environment, so that must not be the user's
+            # ns-3 reads defaults of attributes from the environment, so the user's environment must not reach it
             [sys.executable, "-I", str(WORLD), str(directory)], cwd=directory, env={"LC_ALL": "C"},
             stdin=subprocess.DEVNULL, stdout=console, stderr=subprocess.STDOUT, start_new_session=True,
         )  # fmt: skip
@@ -79,27 +79,27 @@ def run(
                 process.kill()
                 process.wait()
     outcome = directory / "outcome.json"
-    told = json.loads(outcome.read_text()) if outcome.is_file() else {"ok": False, "error": _cause(process, log)}
-    if not told["ok"]:
-        raise RunError(_explained(str(told["error"])), log)
-    return {**told, "wall_s": time.monotonic() - begun}
+    report = json.loads(outcome.read_text()) if outcome.is_file() else {"ok": False, "error": _cause(process, log)}
+    if not report["ok"]:
+        raise RunError(_explained(str(report["error"])), log)
+    return {**report, "wall_s": time.monotonic() - begun}
 
 
 def _memory_mib() -> int:
-    given = os.environ.get("RDCNLAB_NS3_MEMORY", str(MEMORY_MIB))
-    if not given.isdecimal() or int(given) < LEAST_MIB:
-        raise InputError.of("RDCNLAB_NS3_MEMORY", given, f"a whole number of MiB, at least {LEAST_MIB}")
-    return int(given)
+    text = os.environ.get("RDCNLAB_NS3_MEMORY", str(MEMORY_MIB))
+    if not text.isdecimal() or int(text) < LEAST_MIB:
+        raise InputError.of("RDCNLAB_NS3_MEMORY", text, f"a whole number of MiB, at least {LEAST_MIB}")
+    return int(text)
 
 
 def _cause(process: subprocess.Popen[bytes], log: Path) -> str:
-    """Return how a process ended that left no outcome, with the last line that it printed."""
+    """Describe how a process ended that left no outcome, with the last line that it printed."""
     status = process.returncode
-    how = f"by {signal.Signals(-status).name}" if status < 0 else f"with status {status}"
+    ending = f"by {signal.Signals(-status).name}" if status < 0 else f"with status {status}"
     if -status in _BAD_ADDRESS:
-        how += f", as happens at its limit of memory, {_memory_mib()} MiB; RDCNLAB_NS3_MEMORY gives it more"
+        ending += f", probably at its limit of memory, {_memory_mib()} MiB; RDCNLAB_NS3_MEMORY sets a higher limit"
     lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
-    return f"the simulator ended {how}" + (f": {lines[-1].strip()}" if lines else "")
+    return f"the simulator ended {ending}" + (f": {lines[-1].strip()}" if lines else "")
 
 
 def _explained(error: str) -> str:

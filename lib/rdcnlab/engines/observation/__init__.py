@@ -22,7 +22,7 @@ def tables(scenario: Scenario, view: View, records: Records, flows: pd.DataFrame
     scenario : Scenario
         The scenario that was run.
     view : View
-        What the numbers in the records mean.
+        The meaning of the numbers in the records.
     records : Records
         The records of the run.
     flows : DataFrame

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the numbers in an engine's records mean."""
+"""The meaning of the numbers in an engine's records."""
 
 from __future__ import annotations
 

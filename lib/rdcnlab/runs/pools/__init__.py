@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pools run many scenarios at once: on the cores of this machine, or on the machines of a Dask cluster.
 
-Wherever it is, a scenario is run by a process of its own (`rdcnlab.runs.pools.serve`), pinned to a core. So a guest is
-started, pinned, stopped and cleaned up in the same way by all pools.
+On every machine, a separate process runs each scenario (`rdcnlab.runs.pools.serve`), pinned to a core. So all pools
+start, pin, stop and clean up guests in the same way.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ class Done:
 
 
 class Stopped(Exception):
-    """Somebody stopped the runs of a pool on purpose."""
+    """The runs of a pool were stopped on purpose."""
 
 
 class Pool(Protocol):
-    """The interface that runs many scenarios, in any order, and stores the results."""
+    """The interface of pools: run many scenarios, in any order, and store the results."""
 
     def run(self, scenarios: Sequence[Scenario]) -> Iterator[Done]:
         """Run all scenarios. Closing the iterator stops those that still run."""

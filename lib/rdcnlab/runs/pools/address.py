@@ -15,7 +15,7 @@ from rdcnlab.system import extras
 #: Seconds that a scheduler has to answer.
 _CONNECT_S = 10.0
 #: Seconds between two attempts to connect to a scheduler that does not answer.
-_AGAIN_S = 0.5
+_RETRY_S = 0.5
 _ALLOWED = (
     "the address of a Dask scheduler such as tcp://10.0.0.1:8786 or tls://host:8786, a scheduler file, "
     "or slurm:N for N jobs of SLURM"
@@ -79,13 +79,13 @@ class Link:
                         f"the scheduler {self.name} did not come back within {patience_s:g} s "
                         f"({_first_line(error)}); finished runs are kept"
                     ) from None
-                time.sleep(_AGAIN_S)
+                time.sleep(_RETRY_S)
             else:
                 self._owned.append(self.client)
                 return
 
     def close(self) -> None:
-        """Close what this object has opened."""
+        """Close the connections and clusters that this object has opened."""
         self._drop()
         while self._owned:
             self._owned.pop().close()

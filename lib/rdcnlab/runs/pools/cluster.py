@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pool on many machines: each Dask worker runs scenarios and sends the tables back, and this process stores them.
 
-Dask carries messages and says which workers there are; which worker runs what is decided here. A worker gets nothing
-before it was examined, and one run for each of its threads. So a worker of another version takes no run, a scenario is
-in one place at a time, and a run is lost only together with its worker or with the scheduler; then it starts again.
+Dask carries messages and lists the workers; this module decides which worker runs which scenario. A worker gets no run
+before it was examined, and then one run for each of its threads. So a worker of another version gets no run, a scenario
+is at one worker at a time, and a run is lost only together with its worker or with the scheduler; then it starts again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from rdcnlab.system.progress import notice
 _LOOK_S = 1.0
 #: Seconds to wait for a worker, or for a scheduler that has gone.
 _PATIENCE_S = 600.0
-#: Seconds without a fit worker after which it is an error that all that came are unfit.
+#: Seconds without a fit worker after which the run ends with an error, if all workers that came are unfit.
 _UNFIT_S = 10.0
 #: Number of workers that may vanish with the same scenario before it counts as failed.
 _MOST_VANISHED = 3
@@ -46,20 +46,20 @@ _CALL = "__import__('importlib').import_module('rdcnlab.runs.pools.remote').call
 class _Machine:
     """A worker: its address, its number of threads, and whether it was examined.
 
-    ``problem`` says why it cannot be used; ``fit`` is None as long as it is not known.
+    ``problem`` is the reason why it cannot be used; ``fit`` is None as long as it is not known.
     """
 
     address: str
     threads: int
     fit: bool | None = None
-    asked: bool = False
+    is_asked: bool = False
     problem: RdcnlabError | None = None
     installs: int = 0
 
 
 @dataclass(frozen=True)
 class _Task:
-    """What a worker does: ``admit``, ``install`` or ``work``; for a run the index of the scenario and its identity."""
+    """A task of a worker: ``admit``, ``install``, or ``work`` with the scenario's index and the engine's identity."""
 
     kind: str
     machine: _Machine
@@ -135,50 +135,50 @@ class _Running:
         self.waiting = deque(range(len(self.scenarios)))
         self.ended: SimpleQueue[str] = SimpleQueue()
         self.refused: list[Done] = []
-        # one scenario for each engine and kind of switch: what is examined before a worker gets runs
+        # one scenario for each engine and kind of switch; a worker is examined with them before it gets runs
         examples = {_engine_of(scenario): scenario for scenario in self.scenarios}.values()
         self.luggage = luggage.packed(examples)
-        self.examples = [{"scenario": each.to_dict(), "facts": facts.facts(each)} for each in examples]
+        self.examples = [{"scenario": scenario.to_dict(), "facts": facts.facts(scenario)} for scenario in examples]
         self.settings = {"environment": dict(self.luggage.environment), "scripts": self.luggage.scripts}
-        self.looked = float("-inf")
-        self.served = time.monotonic()
-        self.told = False
+        self.last_look = float("-inf")
+        self.last_served = time.monotonic()
+        self.is_announced = False
 
     def results(self) -> Iterator[Done]:
-        """Yield each result as it comes; whatever happens, no run stays on the cluster afterwards."""
+        """Yield each result as it arrives; no run stays on the cluster afterwards, also after an error."""
         try:
             while self.waiting or self.refused or any(task.kind == "work" for task in self.busy.values()):
                 try:
                     self._look()
                     self._hand_out()
                     task = self._next()
-                    done = None if task is None else self._result(task)
+                    result = None if task is None else self._result(task)
                 except (_Lost, OSError, TimeoutError, CancelledError):
                     self._reconnect()
                     continue
                 yield from self.refused
                 self.refused.clear()
-                if done is not None:
-                    yield done
+                if result is not None:
+                    yield result
         finally:
             self._cancel(list(self.busy))
 
     # Workers ----------------------------------------------------------------------------------------------------------
 
     def _look(self) -> None:
-        """See which workers there are, and examine new ones."""
+        """Update the list of workers, and examine new workers."""
         if self.pool.link.is_lost:
             raise _Lost
-        if time.monotonic() < self.looked + _LOOK_S:
+        if time.monotonic() < self.last_look + _LOOK_S:
             return
-        self.looked = time.monotonic()
+        self.last_look = time.monotonic()
         present: dict[str, int] = self.pool.link.client.nthreads()
         for address in set(self.machines) - set(present):
             self._lose(self.machines.pop(address))
         for address, threads in present.items():
             machine = self.machines.setdefault(address, _Machine(address, threads))
-            if machine.fit is None and not machine.asked:
-                machine.asked = True
+            if machine.fit is None and not machine.is_asked:
+                machine.is_asked = True
                 self._admit(machine)
         self._check_patience()
 
@@ -192,13 +192,13 @@ class _Running:
         runs = [self.busy[key].index for key in keys if self.busy[key].kind == "work"]
         self._cancel(keys)
         if machine.fit:
-            again = f"; {len(runs)} of its runs start again" if runs else ""
-            notice(f"the worker {machine.address} has gone{again}")
+            suffix = f"; {len(runs)} of its runs start again" if runs else ""
+            notice(f"the worker {machine.address} has gone{suffix}")
         for index in reversed(runs):
-            self._again(index)
+            self._retry(index)
 
-    def _again(self, index: int) -> None:
-        """Put a scenario whose worker vanished first in the queue, unless that has happened to it too often."""
+    def _retry(self, index: int) -> None:
+        """Put a scenario whose worker vanished first in the queue; after `_MOST_VANISHED` times it counts as failed."""
         self.vanished[index] += 1
         if self.vanished[index] < _MOST_VANISHED:
             self.waiting.appendleft(index)
@@ -210,25 +210,25 @@ class _Running:
         """Raise an error if there has been no fit worker for too long."""
         now, machines = time.monotonic(), list(self.machines.values())
         if any(machine.fit for machine in machines):
-            self.served, self.told = now, False
+            self.last_served, self.is_announced = now, False
             return
-        without = now - self.served
+        unserved_s = now - self.last_served
         unfit = [machine.problem for machine in machines if machine.problem is not None]
-        if unfit and len(unfit) == len(machines) and without > _UNFIT_S:
+        if unfit and len(unfit) == len(machines) and unserved_s > _UNFIT_S:
             raise _joined(unfit)
-        if without > self.pool.workers_within_s:
+        if unserved_s > self.pool.workers_within_s:
             self.pool.given_up = RunError(
                 f"the cluster {self.pool.link.name} had no worker that can be used for "
                 f"{self.pool.workers_within_s:g} s; finished runs are kept"
             )
             raise self.pool.given_up
-        if not machines and not self.told and without > _LOOK_S:
-            self.told = True
-            how = "SLURM starts them" if self.pool.link.is_queued else "start some with: dask worker ADDRESS"
-            notice(f"the cluster {self.pool.link.name} has no workers yet; {how}")
+        if not machines and not self.is_announced and unserved_s > _LOOK_S:
+            self.is_announced = True
+            advice = "SLURM starts them" if self.pool.link.is_queued else "start some with: dask worker ADDRESS"
+            notice(f"the cluster {self.pool.link.name} has no workers yet; {advice}")
 
     def _examined(self, machine: _Machine, answer: dict[str, Any]) -> None:
-        """Take a worker into service, send it what it lacks, or leave it out."""
+        """Take a worker into service, send it the builds that it lacks, or leave it out."""
         problem: RdcnlabError | None = facts.differing(_field(machine), answer["general"], facts.general())
         if problem is None and answer["lacking"]:
             if machine.installs:
@@ -242,8 +242,8 @@ class _Running:
             problem = RunError(f"the worker {machine.address} cannot run this: {answer['reason']}")
         if problem is None:
             pairs = zip(answer["facts"], self.examples, strict=True)
-            found = [facts.differing(_field(machine), there, here["facts"]) for there, here in pairs]
-            problem = next((each for each in found if each is not None), None)
+            differences = [facts.differing(_field(machine), theirs, example["facts"]) for theirs, example in pairs]
+            problem = next((difference for difference in differences if difference is not None), None)
         if problem is None:
             machine.fit = True
         else:
@@ -264,7 +264,7 @@ class _Running:
                 used[machine.address] += self._give(index, machine)
 
     def _give(self, index: int, machine: _Machine) -> bool:
-        """Give a scenario to a worker. Return False if there is no such run: then its error is a result."""
+        """Give a scenario to a worker. Return False if its engine has no identity: then this error is its result."""
         scenario = self.scenarios[index]
         try:
             identity = get_engine(scenario).identity(scenario)
@@ -290,7 +290,7 @@ class _Running:
         future.add_done_callback(lambda ended: self.ended.put(ended.key))
 
     def _next(self) -> _Task | None:
-        """Wait a while for a task to end, and return it."""
+        """Wait for half of `_LOOK_S` for a task to end, and return it; None if none ended."""
         try:
             return self.busy.pop(self.ended.get(timeout=_LOOK_S / 2), None)
         except Empty:
@@ -304,7 +304,7 @@ class _Running:
         elif task.kind == "install" and problem is None:
             self._admit(task.machine)
         elif task.kind != "work":
-            task.machine.asked = False
+            task.machine.is_asked = False
             if problem is not None:
                 self._leave_out(task.machine, problem)
         elif answer is not None and not answer.get("other_engine"):
@@ -317,7 +317,7 @@ class _Running:
         elif self.pool.link.is_lost:
             self.waiting.appendleft(task.index)  # no worker vanished; `_reconnect` comes next
         else:
-            self._again(task.index)
+            self._retry(task.index)
         return None
 
     def _stored(self, task: _Task, answer: dict[str, Any]) -> RunError | None:
@@ -330,7 +330,7 @@ class _Running:
         return None
 
     def _answer(self, task: _Task) -> tuple[Any, RdcnlabError | None]:
-        """Return the answer to a task, or why it failed, or neither if it has to be given again."""
+        """Return the answer to a task and None, None and its error, or twice None if it must be given again."""
         from distributed import KilledWorker
 
         wait = _ARRIVES_S
@@ -345,7 +345,7 @@ class _Running:
             if task.future.status != "error":
                 return None, None
             error = task.future.exception()
-        except Exception as failed:  # noqa: BLE001 - whatever goes wrong on the way, the run can be made again
+        except Exception as failed:  # noqa: BLE001 - after any error of the connection, the run can be made again
             error = failed
         finally:
             task.future.release()
@@ -365,7 +365,7 @@ class _Running:
                 self.pool.link.client.cancel(futures, force=True)
 
     def _reconnect(self) -> None:
-        """Wait for the scheduler, and give everything again that was on its way."""
+        """Wait for the scheduler, and put all runs that were on its workers into the queue again."""
         name, patience_s = self.pool.link.name, self.pool.patience_s
         notice(f"the connection to the scheduler {name} is lost; waiting for it for at most {patience_s:g} s")
         self.waiting.extendleft(
@@ -378,11 +378,11 @@ class _Running:
         except RunError as error:
             self.pool.given_up = error
             raise
-        self.looked, self.served, self.told = float("-inf"), time.monotonic(), False
+        self.last_look, self.last_served, self.is_announced = float("-inf"), time.monotonic(), False
 
 
 def _engine_of(scenario: Scenario) -> Any:
-    switches = tuple(sorted({str(each.kind) for each in scenario.network.switches if each.kind}))
+    switches = tuple(sorted({str(node.kind) for node in scenario.network.switches if node.kind}))
     protocols = tuple(sorted({flow.protocol for flow in scenario.flows}))
     return scenario.engine, scenario.switch.kind, switches, protocols
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Facts that must be the same on two machines that make the same runs, in words that a person can act on."""
+"""Facts that must be the same on two machines that make the same runs, in words that tell a user what to change."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rdcnlab.engines.ns3 import build as ns3_build
 from rdcnlab.fields.errors import InputError, Problem
 from rdcnlab.scenario import Scenario
 
-#: What to do about a fact that differs.
+#: For each fact: what the other machine must have.
 REMEDY = {
     "Python": "the same version, because code is compared by its syntax tree",
     "rdcnlab": "the same version",
@@ -45,14 +45,14 @@ def facts(scenario: Scenario) -> dict[str, str]:
         Something that the identity depends on is missing.
     """
     engine = get_engine(scenario)
-    found = general()
+    values = general()
     if isinstance(engine, KernelEngine):
-        own = scenario.engine.algorithm
-        found["kernel"] = build.identity(hz=scenario.engine.hz, stock=engine.stock, algorithm=own)[:_DIGITS]
-        found["guest tools"] = build.tools_identity()[:_DIGITS]
+        algorithm = scenario.engine.algorithm
+        values["kernel"] = build.identity(hz=scenario.engine.hz, stock=engine.stock, algorithm=algorithm)[:_DIGITS]
+        values["guest tools"] = build.tools_identity()[:_DIGITS]
     elif isinstance(engine, Ns3Engine):
-        found["ns-3"] = ns3_build.identity()[:_DIGITS]
-    return {**found, "identity": engine.identity(scenario)[:_DIGITS]}
+        values["ns-3"] = ns3_build.identity()[:_DIGITS]
+    return {**values, "identity": engine.identity(scenario)[:_DIGITS]}
 
 
 def examined(scenario: Scenario, expected: Facts) -> dict[str, str]:
@@ -63,28 +63,28 @@ def examined(scenario: Scenario, expected: Facts) -> dict[str, str]:
     RunError
         The engine cannot run here.
     """
-    found = facts(scenario)
-    # otherwise this would build another kernel, which nobody asked for
-    if found == expected:
+    values = facts(scenario)
+    # with other facts, this would build another kernel than the campaign's
+    if values == expected:
         get_engine(scenario).prepare(scenario)
-    return found
+    return values
 
 
-def differing(where: str, there: Facts, here: Facts) -> InputError | None:
+def differing(field: str, theirs: Facts, ours: Facts) -> InputError | None:
     """Return an error that names each fact that differs, or None.
 
     Parameters
     ----------
-    where : str
-        The other machine, such as ``cluster.tcp://10.0.0.2:40123``.
-    there, here : dict of str to str
+    field : str
+        Name of the other machine in the error, such as ``cluster.tcp://10.0.0.2:40123``.
+    theirs, ours : dict of str to str
         Facts of the other machine and of this one.
     """
     problems = [
-        Problem(f"{where}.{name}", there.get(name, "none"), f"{value}, as here: {REMEDY[name]}")
-        for name, value in here.items()
-        if there.get(name) != value
+        Problem(f"{field}.{name}", theirs.get(name, "none"), f"{value}, as here: {REMEDY[name]}")
+        for name, value in ours.items()
+        if theirs.get(name) != value
     ]
-    # the identity differs whenever another fact does, and then says nothing more
-    told = [each for each in problems if not each.field.endswith(".identity")] or problems
-    return InputError(*told) if told else None
+    # the identity differs whenever another fact differs; it is reported only if it is the only one
+    reported = [problem for problem in problems if not problem.field.endswith(".identity")] or problems
+    return InputError(*reported) if reported else None

@@ -19,34 +19,34 @@ from collections.abc import Iterator
 #: Begin of the names of leases; the number of the core follows.
 NAME = "rdcnlab-core-"
 #: Seconds between two attempts while all cores are taken.
-_AGAIN_S = 0.2
+_RETRY_S = 0.2
 
 
 @contextlib.contextmanager
 def leased() -> Iterator[int]:
     """Wait for a free core among those that this process may use, pin this process to it, and yield its number."""
-    mine = sorted(os.sched_getaffinity(0))
-    core, name = _first_free(mine)
+    affinity = sorted(os.sched_getaffinity(0))
+    core, name = _first_free(affinity)
     with name:
         os.sched_setaffinity(0, {core})
         try:
             yield core
         finally:
-            os.sched_setaffinity(0, mine)
+            os.sched_setaffinity(0, affinity)
 
 
 def _first_free(cores: list[int]) -> tuple[int, socket.socket]:
-    told = False
+    announced = False
     while True:
         for core in cores:
             name = taken(core)
             if name is not None:
                 return core, name
-        if not told:
+        if not announced:
             words = ", ".join(map(str, cores))
             print(f"rdcnlab: all cores of this worker ({words}) have a guest; this run waits", file=sys.stderr)
-            told = True
-        time.sleep(_AGAIN_S)
+            announced = True
+        time.sleep(_RETRY_S)
 
 
 def taken(core: int) -> socket.socket | None:

@@ -43,20 +43,20 @@ class LocalPool:
         Raises
         ------
         Stopped
-            Somebody called `stop`. Runs in progress were ended; those that had finished are stored.
+            `stop` was called. Runs in progress were ended; finished runs are stored.
         """
-        waiting = list(enumerate(scenarios))[::-1]
+        pending = list(enumerate(scenarios))[::-1]
         busy: dict[Process, int] = {}
-        idle = [Process(self.store.root, core) for core in self.cores[: len(waiting)]]
+        idle = [Process(self.store.root, core) for core in self.cores[: len(pending)]]
         with selectors.DefaultSelector() as selector:
             selector.register(self._stop, selectors.EVENT_READ)
             for worker in idle:
                 selector.register(worker.answers, selectors.EVENT_READ, worker)
             try:
-                while waiting or busy:
-                    while waiting and idle:
+                while pending or busy:
+                    while pending and idle:
                         worker = idle.pop()
-                        index, scenario = waiting.pop()
+                        index, scenario = pending.pop()
                         busy[worker] = index
                         worker.give({"scenario": scenario.to_dict(), "wall_limit_s": self.wall_limit_s})
                     ready = [key.data for key, _ in selector.select()]

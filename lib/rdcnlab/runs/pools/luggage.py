@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds that travel: a campaign's own kernel, tools and models go with it to the machines of a cluster.
+"""The builds that a campaign sends to the machines of a cluster: its kernel, tools and models.
 
-A machine that gets a build needs neither the kernel's source nor a compiler. The identity of a build names both,
-though. So the processes that run scenarios there are told what the build was made with: the name and checksum of the
-source through ``KERNEL_SOURCE``, and the compiler by a script of its name that only answers ``--version``.
+A machine that receives a build needs neither the kernel's source nor a compiler. But the identity of a build depends on
+both. So the processes that run scenarios there get the name and checksum of the source through ``KERNEL_SOURCE``, and
+instead of the compiler a script of its name that only answers ``--version``.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Build:
 
 @dataclass(frozen=True)
 class Luggage:
-    """What travels with a campaign.
+    """The builds that a campaign sends to a worker, and the environment of processes that use them.
 
     Parameters
     ----------
@@ -85,8 +85,8 @@ def packed(scenarios: Iterable[Scenario]) -> Luggage:
     for scenario in scenarios:
         engine = get_engine(scenario)
         if isinstance(engine, KernelEngine):
-            own = scenario.engine.algorithm
-            kernel = build.build(hz=scenario.engine.hz, stock=engine.stock, algorithm=own)
+            algorithm = scenario.engine.algorithm
+            kernel = build.build(hz=scenario.engine.hz, stock=engine.stock, algorithm=algorithm)
             directories = [kernel.directory, kernel.tools]
             compilers["gcc"] = toolchain.compiler()
             used = source.find(build.cache_root())
@@ -116,13 +116,13 @@ def lacking(places: Iterable[str]) -> list[str]:
     return [place for place in places if not (cache() / place).is_dir()]
 
 
-def unpack(one: Build) -> None:
+def unpack(package: Build) -> None:
     """Write a build into this machine's cache. It appears there only when it is complete."""
-    target = cache() / one.place
+    target = cache() / package.place
     part = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     part.mkdir(parents=True)
     try:
-        for file in one.files:
+        for file in package.files:
             path = part / file.name
             path.write_bytes(zlib.decompress(file.content))
             path.chmod(0o755 if file.program else 0o644)
@@ -136,8 +136,8 @@ def unpack(one: Build) -> None:
 def environment(luggage_environment: Mapping[str, str], scripts: str) -> dict[str, str]:
     """Return the environment of a process that uses unpacked builds on this machine."""
     path = os.environ.get("PATH", os.defpath)
-    own = {"PATH": os.pathsep.join([str(cache() / scripts), path])} if scripts else {}
-    return {**os.environ, **luggage_environment, **own}
+    extra = {"PATH": os.pathsep.join([str(cache() / scripts), path])} if scripts else {}
+    return {**os.environ, **luggage_environment, **extra}
 
 
 def build_of(place: str, directory: Path) -> Build:

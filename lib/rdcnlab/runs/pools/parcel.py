@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parcels: what a machine of a cluster sends back about a run. They are plain data, so that any Python can read them.
+"""Parcels: results of runs as a machine of a cluster sends them back, in plain data that any Python can read.
 
-A worker puts its run in a store of its own, and sends the content; the client puts it in the campaign's store. The
-client writes the tables anew, so that the files are the same bytes whichever version of the library the worker has.
+A worker puts its run in a store of its own and sends the content; the client puts it in the campaign's store. The
+client writes the tables again, so that the bytes of the files do not depend on the worker's version of the library.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rdcnlab.runs.digest import digests
 from rdcnlab.runs.store import Run, Store, run_id
 from rdcnlab.scenario import Scenario
 
-#: Bytes of each file of a failed run that are sent back, from its end: the end of a log says what happened.
+#: Bytes of each file of a failed run that are sent back, from its end: the end of a log has the cause.
 _END_B = 2**22
 
 Parcel = Mapping[str, Any]
@@ -45,7 +45,7 @@ def of_run(run: Run) -> dict[str, Any]:
 
 
 def of_failure(reason: str, log: Path | None, root: Path) -> dict[str, Any]:
-    """Return a failed run of the store in `root` as a parcel, and remove what it left."""
+    """Return a failed run of the store in `root` as a parcel, and remove the files that it left."""
     parcel: dict[str, Any] = {"reason": reason, "log": None, "left": {}}
     if log is None or not log.is_relative_to(root / ".failed"):
         return parcel
@@ -60,7 +60,7 @@ def of_failure(reason: str, log: Path | None, root: Path) -> dict[str, Any]:
 
 
 def store_run(parcel: Parcel, scenario: Scenario, identity: str, store: Store) -> Run:
-    """Store what a worker sent, and return the run.
+    """Store the run that a worker sent, and return it.
 
     Raises
     ------

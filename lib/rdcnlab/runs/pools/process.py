@@ -62,7 +62,7 @@ class Process:
 
     @property
     def answers(self) -> IO[str]:
-        """The process's standard output; there is something to read when it has answered or ended."""
+        """The process's standard output; it can be read when the process has answered or ended."""
         assert self.process.stdout is not None
         return self.process.stdout
 
@@ -78,7 +78,7 @@ class Process:
         return bool(select.select([self.answers], [], [], timeout_s)[0])
 
     def answer(self) -> Answer:
-        """Read the answer to the last task. Call this when there is something to read."""
+        """Read the answer to the last task. Call this when `answers` can be read."""
         line = self.answers.readline()
         if not line:
             self.ended = True
@@ -102,11 +102,11 @@ class Process:
 
 def stop_all(processes: Sequence[Process]) -> None:
     """Stop processes and wait until they have cleaned up."""
-    for each in processes:
-        each.stop()
-    for each in processes:
+    for process in processes:
+        process.stop()
+    for process in processes:
         try:
-            each.process.wait(_GRACE_S)
+            process.process.wait(_GRACE_S)
         except subprocess.TimeoutExpired:
-            each.process.kill()
-            each.process.wait()
+            process.process.kill()
+            process.process.wait()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a Dask worker does for a campaign: it receives builds, says what it is, and runs scenarios.
+"""The part of a Dask worker in a campaign: it receives builds, reports facts about its machine, and runs scenarios.
 
 A worker asks a process of its own for each run (`rdcnlab.runs.pools.serve`). Such a process stays for the next run, and
 ends a while after the last one. It leases a core for each run. It ends, and its guest with it, when the worker is
@@ -26,7 +26,7 @@ _IDLE_S = 60.0
 
 
 class Unwanted(Exception):
-    """The run was cancelled; nobody reads this."""
+    """The run was cancelled; the campaign does not read this error."""
 
 
 def call(order: bytes) -> Any:
@@ -37,9 +37,9 @@ def call(order: bytes) -> Any:
 
 
 def admit(
-    places: list[str], general: Mapping[str, str], asked: list[dict[str, Any]], settings: Mapping[str, Any]
+    places: list[str], general: Mapping[str, str], examples: list[dict[str, Any]], settings: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Say whether this machine can make the runs of a campaign.
+    """Report whether this machine can make the runs of a campaign.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def admit(
         Places of the campaign's builds; see `rdcnlab.runs.pools.luggage`.
     general : dict of str to str
         Facts that do not depend on a scenario; they are compared first.
-    asked : list of dict
+    examples : list of dict
         Scenarios (``scenario``), each with the facts that the client has (``facts``).
     settings : dict
         ``environment`` and ``scripts`` of the luggage.
@@ -58,14 +58,15 @@ def admit(
         ``general``: the general facts of this machine. If these are equal, ``lacking``: places of builds that are not
         here; if all are here, ``facts`` for each scenario, or the ``reason`` why a scenario cannot run here.
     """
-    found: dict[str, Any] = {"general": facts.general(), "lacking": luggage.lacking(places)}
-    if found["general"] != general or found["lacking"]:
-        return found
-    task = {"examine": [each["scenario"] for each in asked], "facts": [each["facts"] for each in asked]}
-    answer = _asked(task, settings)
+    report: dict[str, Any] = {"general": facts.general(), "lacking": luggage.lacking(places)}
+    if report["general"] != general or report["lacking"]:
+        return report
+    scenarios, expected = ([example[key] for example in examples] for key in ("scenario", "facts"))
+    task = {"examine": scenarios, "facts": expected}
+    answer = _answer_of(task, settings)
     if answer.error is not None:
-        return {**found, "reason": answer.error.reason}
-    return {**found, "facts": answer.data["facts"]}
+        return {**report, "reason": answer.error.reason}
+    return {**report, "facts": answer.data["facts"]}
 
 
 def install(builds: list[luggage.Build]) -> None:
@@ -76,13 +77,13 @@ def install(builds: list[luggage.Build]) -> None:
 
 def work(task: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
     """Run a scenario, and return the parcel with its result; with ``other_engine`` if this is not the right engine."""
-    answer = _asked(task, settings)
+    answer = _answer_of(task, settings)
     if answer.error is None:
         run = Store(_root()).get(answer.data["run"])
         assert run is not None
         return parcel.of_run(run)
-    sent = parcel.of_failure(answer.error.reason, answer.error.log, _root())
-    return {**sent, "other_engine": answer.data.get("other_engine", False)}
+    failure = parcel.of_failure(answer.error.reason, answer.error.log, _root())
+    return {**failure, "other_engine": answer.data.get("other_engine", False)}
 
 
 @dataclass
@@ -90,11 +91,11 @@ class _Idle:
     """Processes without work, by their environment."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
-    waiting: dict[tuple[tuple[str, str], ...], list[Process]] = field(default_factory=dict)
+    processes: dict[tuple[tuple[str, str], ...], list[Process]] = field(default_factory=dict)
 
     def take(self, environment: Mapping[str, str]) -> Process:
         with self.lock:
-            idle = self.waiting.get(_key(environment), [])
+            idle = self.processes.get(_key(environment), [])
             while idle:
                 process = idle.pop()
                 if process.process.poll() is None:
@@ -103,15 +104,15 @@ class _Idle:
 
     def give_back(self, process: Process, environment: Mapping[str, str]) -> None:
         with self.lock:
-            self.waiting.setdefault(_key(environment), []).append(process)
+            self.processes.setdefault(_key(environment), []).append(process)
         timer = threading.Timer(_IDLE_S, self.end, (process, environment))
         timer.daemon = True
         timer.start()
 
     def end(self, process: Process, environment: Mapping[str, str]) -> None:
-        """End a process if it has no work. One that had work meanwhile may end early, which harms nothing."""
+        """End a process if it has no work. It may end early if it had work meanwhile; then the next run starts one."""
         with self.lock:
-            idle = self.waiting.get(_key(environment), [])
+            idle = self.processes.get(_key(environment), [])
             if process not in idle:
                 return
             idle.remove(process)
@@ -125,14 +126,14 @@ def _key(environment: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(environment.items()))
 
 
-def _asked(task: Mapping[str, Any], settings: Mapping[str, Any]) -> Answer:
-    """Let a process do a task, and stop it if nobody wants the result any more."""
+def _answer_of(task: Mapping[str, Any], settings: Mapping[str, Any]) -> Answer:
+    """Return a process's answer to a task; stop the process if the result is no longer wanted."""
     environment = luggage.environment(settings["environment"], settings["scripts"])
     process = _IDLE.take(environment)
-    wanted = _wanted()
+    is_wanted = _task_check()
     process.give(task)
     while not process.answered(_LOOK_S):
-        if not wanted():
+        if not is_wanted():
             stop_all([process])
             raise Unwanted
     answer = process.answer()
@@ -143,18 +144,18 @@ def _asked(task: Mapping[str, Any], settings: Mapping[str, Any]) -> Answer:
     return answer
 
 
-def _wanted() -> Callable[[], bool]:
+def _task_check() -> Callable[[], bool]:
     """Return a function that says whether the task of this thread is still wanted, and its worker still works."""
     from distributed import Status, get_worker
 
     worker = get_worker()
     key = worker.get_current_task()
 
-    def wanted() -> bool:
+    def is_wanted() -> bool:
         task = worker.state.tasks.get(key)
         return worker.status == Status.running and task is not None and task.state != "cancelled"
 
-    return wanted
+    return is_wanted
 
 
 def _root() -> Path:

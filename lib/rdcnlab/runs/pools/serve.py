@@ -3,7 +3,7 @@
 
 A task is one line of JSON. ``{"scenario": ..., "wall_limit_s": ...}`` runs a scenario and stores the result; with
 ``identity`` only if the engine here has this identity. ``{"examine": [scenario, ...], "facts": [...]}`` returns the
-facts that decide about the engine's identity, and prepares the engine if they are the expected ones. An answer is one
+facts that the engine's identity depends on, and prepares the engine if they are the expected ones. An answer is one
 line, too.
 """
 
@@ -28,7 +28,7 @@ from rdcnlab.scenario import Scenario
 
 
 class OtherEngine(RunError):
-    """The engine here is not the one that the run was asked of."""
+    """The engine on this machine does not have the identity that the run requires."""
 
 
 def run_one(
@@ -58,14 +58,14 @@ def run_one(
     """
     engine = get_engine(scenario)
     engine.prepare(scenario)
-    own = engine.identity(scenario)
-    if identity is not None and own != identity:
-        raise OtherEngine(f"the engine has the identity {own[:16]} instead of {identity[:16]}")
-    with store.workspace(run_id(scenario, own)) as directory:
+    engine_identity = engine.identity(scenario)
+    if identity is not None and engine_identity != identity:
+        raise OtherEngine(f"the engine has the identity {engine_identity[:16]} instead of {identity[:16]}")
+    with store.workspace(run_id(scenario, engine_identity)) as directory:
         inner = directory / "engine"
         inner.mkdir()
         outcome = engine.run(scenario, inner, core=core, wall_limit_s=wall_limit_s)
-        return store.put(scenario, own, outcome, directory)
+        return store.put(scenario, engine_identity, outcome, directory)
 
 
 def main() -> None:
@@ -137,11 +137,11 @@ def _do(task: dict[str, Any], store: Store, core: int | None) -> dict[str, Any]:
     if "examine" in task:
         from rdcnlab.runs.pools import facts  # imports all engines, and only a cluster examines
 
-        asked = zip(task["examine"], task["facts"], strict=True)
-        return {"facts": [facts.examined(Scenario.from_dict(data), expected) for data, expected in asked]}
+        pairs = zip(task["examine"], task["facts"], strict=True)
+        return {"facts": [facts.examined(Scenario.from_dict(data), expected) for data, expected in pairs]}
     scenario = Scenario.from_dict(task["scenario"])
     with contextlib.ExitStack() as stack:
-        on = stack.enter_context(lease.leased()) if core is None else core
+        run_core = stack.enter_context(lease.leased()) if core is None else core
         wall_limit_s, identity = task["wall_limit_s"], task.get("identity")
-        run = run_one(scenario, store, core=on, wall_limit_s=wall_limit_s, identity=identity)
+        run = run_one(scenario, store, core=run_core, wall_limit_s=wall_limit_s, identity=identity)
     return {"run": run.id}

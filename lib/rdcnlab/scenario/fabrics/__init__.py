@@ -41,15 +41,15 @@ def fabric(parameters: dict[str, Any], *, text: bool = False) -> Network:
     InputError
         The fabric does not exist, or a parameter or value is not allowed.
     """
-    given = dict(parameters)
-    kind, name = given.pop("fabric"), given.pop("name", None)
+    fields = dict(parameters)
+    kind, name = fields.pop("fabric"), fields.pop("name", None)
     if kind not in FABRICS:
         raise InputError.of("network.fabric", kind, f"one of {', '.join(FABRICS)}")
     try:
-        made = FABRICS[kind].model_validate(given, context={TEXT: text})
+        instance = FABRICS[kind].model_validate(fields, context={TEXT: text})
     except ValidationError as error:
         raise input_error(error, FABRICS[kind]).below("network") from None
     try:
-        return Network.model_validate({"name": name or kind, **made.data()})
+        return Network.model_validate({"name": name or kind, **instance.data()})
     except ValidationError as error:
         raise input_error(error, Network).below("network") from None

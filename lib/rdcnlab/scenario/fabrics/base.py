@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all fabrics have: links, queues, hosts and their limits."""
+"""Base classes of fabrics: their links, queues and hosts, and the limits of their sizes."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ class Queued(Fabric):
     ecn_threshold: Size | None = None
     red: Red | None = None
 
-    def link(self, name: str, one: str, other: str) -> dict[str, Any]:
+    def link(self, name: str, first: str, second: str) -> dict[str, Any]:
         """Return a link between two switches as plain data."""
         red = None if self.red is None else self.red.model_dump()
         return {
             "name": name,
-            "between": [one, other],
+            "between": [first, second],
             "rate": self.rate,
             "delay": self.delay,
             "buffer": self.buffer,
@@ -66,13 +66,13 @@ class Queued(Fabric):
         }
 
 
-def placed(switches: list[str], each: int) -> list[tuple[str, str]]:
-    """Return the names of `each` hosts at each switch, in the order of switches, with the switch."""
-    return [(f"h{place * each + n}", switch) for place, switch in enumerate(switches) for n in range(1, each + 1)]
+def placed(switches: list[str], count: int) -> list[tuple[str, str]]:
+    """Return the pairs of host and switch for `count` hosts at each switch, in the order of switches."""
+    return [(f"h{place * count + n}", switch) for place, switch in enumerate(switches) for n in range(1, count + 1)]
 
 
 def check_hosts(hosts: int, switches: int) -> None:
-    """Refuse more hosts at each switch than numbers allow."""
+    """Raise Misfit if the network would have more than `MOST_HOSTS` hosts."""
     if switches * hosts > MOST_HOSTS:
         allowed = f"at most {MOST_HOSTS // switches}, so that {switches} switches have no more than {MOST_HOSTS}"
         raise Misfit("hosts", hosts, allowed)

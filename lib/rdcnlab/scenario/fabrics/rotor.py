@@ -64,7 +64,8 @@ class Rotor(Fabric):
             raise Misfit("uplinks", self.uplinks, f"less than the racks ({self.racks})")
         if self.night - self._guard < LEAST_SLOT:
             least = self._guard + LEAST_SLOT
-            raise Misfit("night", self.night, f"at least {least} ns, {LEAST_SLOT} more than a frame takes on an uplink")
+            allowed = f"at least {least} ns, which is {LEAST_SLOT} ns more than a frame takes on an uplink"
+            raise Misfit("night", self.night, allowed)
         check_hosts(self.hosts, self.racks)
         return self
 
@@ -100,29 +101,29 @@ class Rotor(Fabric):
     def _schedules(self, racks: list[str]) -> list[dict[str, Any]]:
         turns = list(matchings(self.racks))
         days = -(-len(turns) // self.uplinks)
-        when = {pair: divmod(turn, self.uplinks) for turn, pairs in enumerate(turns) for pair in pairs}
+        circuit_of_pair = {pair: divmod(turn, self.uplinks) for turn, pairs in enumerate(turns) for pair in pairs}
         limits = self.model_dump(mode="json", include={"queue", "ecn_threshold"})
-        found = []
-        for one in range(self.racks):
-            for other in range(self.racks):
-                if one == other:
+        schedules = []
+        for source in range(self.racks):
+            for target in range(self.racks):
+                if source == target:
                     continue
-                day, rotor = when[min(one, other), max(one, other)]
+                day, rotor = circuit_of_pair[min(source, target), max(source, target)]
                 before, after = day * (self.day + self.night), (days - day - 1) * (self.day + self.night) + self.night
-                circuit = {"duration": self.day, "link": self._uplink(one, rotor)}
-                rest = DARK
+                circuit = {"duration": self.day, "link": self._uplink(source, rotor)}
+                idle_link = DARK
                 if self.packet_rate is not None:
-                    rest, circuit["tdn"] = PACKET, 1
-                slots = [{"duration": before, "link": rest}, circuit, {"duration": after, "link": rest}]
-                found.append(
+                    idle_link, circuit["tdn"] = PACKET, 1
+                slots = [{"duration": before, "link": idle_link}, circuit, {"duration": after, "link": idle_link}]
+                schedules.append(
                     {
-                        "name": f"r{one + 1}-r{other + 1}",
-                        "pair": [racks[one], racks[other]],
+                        "name": f"r{source + 1}-r{target + 1}",
+                        "pair": [racks[source], racks[target]],
                         "slots": [slot for slot in slots if slot["duration"]],
                         **limits,
                     }
                 )
-        return found
+        return schedules
 
 
 def matchings(count: int) -> Iterator[list[tuple[int, int]]]:

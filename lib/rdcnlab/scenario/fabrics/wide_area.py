@@ -53,10 +53,10 @@ class WideArea(Fabric):
         numbers = range(1, len(self.rtts) + 1)
         hosts = [(f"s{n}", f"agg{n}") for n in numbers] + [(f"r{n}", "right") for n in numbers]
         links = [self._access(n, rtt) for n, rtt in zip(numbers, self.rtts, strict=True)]
-        there = self.extra if self.one_way else self.extra // 2
+        extra_delay = self.extra if self.one_way else self.extra // 2
         backbone = {"between": ["left", "right"], "rate": self.rate, "buffer": self.buffer}
         links.append({"name": "short", **backbone, "delay": self.delay})
-        links.append({"name": "long", **backbone, "delay": self.delay + there})
+        links.append({"name": "long", **backbone, "delay": self.delay + extra_delay})
         names = [f"agg{n}" for n in numbers] + ["left", "right"]
         return self.network([{"name": name} for name in names], hosts, links)
 

@@ -56,7 +56,7 @@ def build(
     Raises
     ------
     InputError
-        The file has changed, or it does not compile. The message has what the compiler says, with line numbers.
+        The file has changed, or it does not compile. The message has the compiler's errors, with line numbers.
     RunError
         The kernel's own build failed.
     """

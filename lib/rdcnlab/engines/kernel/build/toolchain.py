@@ -28,7 +28,7 @@ GUEST_PROGRAMS = {"mnexec": "mininet", "ip": "iproute2", "tc": "iproute2", "bash
 
 
 def missing() -> dict[str, str]:
-    """Return what is missing, with the Debian package of each."""
+    """Return the missing programs and files, with the Debian package of each."""
     path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
     lacking = {
         name: package for name, package in {**PROGRAMS, **GUEST_PROGRAMS}.items() if not shutil.which(name, path=path)
@@ -41,7 +41,7 @@ def missing() -> dict[str, str]:
 
 
 def remedy(lacking: dict[str, str]) -> str:
-    """Return one command that installs what is missing."""
+    """Return one command that installs missing programs and files."""
     return f"sudo apt-get install -y {' '.join(sorted(set(lacking.values())))}"
 
 

@@ -33,7 +33,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Tree:
-    """The directories of a kernel's source and of what is compiled from it.
+    """The directories of a kernel's source and of its compiled files.
 
     Parameters
     ----------

@@ -71,12 +71,12 @@ def _namespaces(hosts: list[dict[str, object]]) -> Iterator[dict[str, int]]:
         _call(*switch, "ip", "link", "set", "br0", "up")
         for host in hosts:
             name, mtu = str(host["name"]), str(host["mtu"])
-            here = ["nsenter", "-t", str(pids[name]), "-n"]
+            host_namespace = ["nsenter", "-t", str(pids[name]), "-n"]
             port = f"sw-{name}"
             _call(*switch, "ip", "link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", str(pids[name]))
             _call(*switch, "ip", "link", "set", port, "master", "br0", "mtu", mtu, "gso_max_segs", "1", "up")
-            _call(*here, "ip", "link", "set", "eth0", "mtu", mtu, "gso_max_segs", "1", "up")
-            _call(*here, "ip", "address", "add", f"{host['ip']}/{host['prefix']}", "dev", "eth0")
+            _call(*host_namespace, "ip", "link", "set", "eth0", "mtu", mtu, "gso_max_segs", "1", "up")
+            _call(*host_namespace, "ip", "address", "add", f"{host['ip']}/{host['prefix']}", "dev", "eth0")
         yield pids
     finally:
         for holder in holders.values():
@@ -85,6 +85,6 @@ def _namespaces(hosts: list[dict[str, object]]) -> Iterator[dict[str, int]]:
 
 
 def _call(*command: str) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RunError(f"{' '.join(command)}: {done.stderr.strip() or done.returncode}")
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise RunError(f"{' '.join(command)}: {result.stderr.strip() or result.returncode}")

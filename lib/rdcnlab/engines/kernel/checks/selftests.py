@@ -102,24 +102,24 @@ def run(kernel: build.Kernel, test: Test, directory: Path, *, core: int | None =
     directory.mkdir(parents=True)
     for file in ("alone/alone.py", "selftests/main.py"):
         shutil.copy(patches.root() / "tests" / file, directory)
-    where = prepare()
-    asked = {"command": test.command, "cwd": str(where / test.directory), "limit_s": LIMIT_S}
-    (directory / "test.json").write_text(json.dumps(asked))
+    tests_root = prepare()
+    order = {"command": test.command, "cwd": str(tests_root / test.directory), "limit_s": LIMIT_S}
+    (directory / "test.json").write_text(json.dumps(order))
     try:
         report = guest.boot(
-            kernel, directory, MEMORY, python=sys.executable, inside="/run/rdcnlab", read=[where.parent], core=core,
-            options=OPTIONS, wall_limit_s=WALL_S, stall_s=STALL_S,
+            kernel, directory, MEMORY, python=sys.executable, inside="/run/rdcnlab", read=[tests_root.parent],
+            core=core, options=OPTIONS, wall_limit_s=WALL_S, stall_s=STALL_S,
         )  # fmt: skip
-        status, why, wall_s = json.loads((directory / "outcome.json").read_text())["status"], "", report.wall_s
+        status, reason, wall_s = json.loads((directory / "outcome.json").read_text())["status"], "", report.wall_s
     except RunError as error:
-        status, why, wall_s = None, error.reason, 0.0
+        status, reason, wall_s = None, error.reason, 0.0
     output = directory / "output"
-    said = output.read_text(errors="replace") if output.is_file() else ""
-    complained = soak.complaint(directory / "console.log") or soak.complaint(directory / "dmesg")
-    return row(test, status, said, complained or why) | {"wall_s": round(wall_s, 1)}
+    text = output.read_text(errors="replace") if output.is_file() else ""
+    complaint = soak.complaint(directory / "console.log") or soak.complaint(directory / "dmesg")
+    return row(test, status, text, complaint or reason) | {"wall_s": round(wall_s, 1)}
 
 
-def row(test: Test, status: int | None, said: str, why: str) -> dict[str, object]:
+def row(test: Test, status: int | None, output: str, reason: str) -> dict[str, object]:
     """Return the result of a test, from its status and its lines of TAP.
 
     Parameters
@@ -128,19 +128,21 @@ def row(test: Test, status: int | None, said: str, why: str) -> dict[str, object
         The test.
     status : int or None
         0 means passed, 4 means skipped, other numbers mean failed. None: the guest did not end normally.
-    said : str
+    output : str
         The test's output.
-    why : str
+    reason : str
         The kernel's complaint, or the reason why the guest ended.
     """
-    lines = [re.sub(r"^# ", "", line.strip()) for line in said.splitlines()]
+    lines = [re.sub(r"^# ", "", line.strip()) for line in output.splitlines()]
     skipped = [line for line in lines if re.match(r"ok \d+.*# SKIP", line)]
     passed = [line for line in lines if re.match(r"ok \d+", line) and line not in skipped]
     failed = [line for line in lines if re.match(r"not ok \d+(?!.*# (XFAIL|SKIP|TODO))", line)]
     # some programs print that a subtest failed, but end with status 0
-    result = "skip" if status == SKIP else "pass" if status == 0 and not failed and not why else "fail"
-    if result != "pass" and not why:
-        telling = failed or [line for line in lines if re.search(r"skip|fail|error|not ", line, re.IGNORECASE)] or lines
-        why = "; ".join(line[:80] for line in telling[:3]) or f"status {status}"
+    result = "skip" if status == SKIP else "pass" if status == 0 and not failed and not reason else "fail"
+    if result != "pass" and not reason:
+        suspects = (
+            failed or [line for line in lines if re.search(r"skip|fail|error|not ", line, re.IGNORECASE)] or lines
+        )
+        reason = "; ".join(line[:80] for line in suspects[:3]) or f"status {status}"
     counts = {"passed": len(passed), "failed": len(failed), "skipped": len(skipped)}
-    return {"test": test.name, "result": result, **counts, "reason": why}
+    return {"test": test.name, "result": result, **counts, "reason": reason}

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A campaign of random cases on the debug build; each seed has its own guest, so that one can be repeated alone.
 
-``kernel-patches/tests/soak`` defines the cases and what they check. This module boots the guests and reports how they
-ended.
+``kernel-patches/tests/soak`` defines the cases and their checks. This module boots the guests and reports the results.
 """
 
 from __future__ import annotations
@@ -68,20 +67,20 @@ class Ended:
 
     def row(self) -> dict[str, Any]:
         """Return the result as a row of a table."""
-        told = {"seed": self.seed, "kind": self.kind, "passed": not self.error}
+        case = {"seed": self.seed, "kind": self.kind, "passed": not self.error}
         facts = {name: self.facts.get(name) for name in FACTS}
-        return told | facts | {"wall_s": round(self.wall_s, 1), "error": self.error[:300]}
+        return case | facts | {"wall_s": round(self.wall_s, 1), "error": self.error[:300]}
 
 
 def draw(seed: int, kind: str | None = None) -> dict[str, Any]:
-    """Return the case that belongs to a seed."""
+    """Draw the case of a seed; `kind` replaces its transport."""
     code = "import json, sys, draw; print(json.dumps(draw.case(int(sys.argv[1]), sys.argv[2] or None)))"
     # A separate interpreter, because the directory of the guest's modules must not be on the path of this one.
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", code, str(seed), kind or ""],
         cwd=patches.root() / "tests" / "soak", capture_output=True, text=True, check=True,
     )  # fmt: skip
-    case: dict[str, Any] = json.loads(done.stdout)
+    case: dict[str, Any] = json.loads(result.stdout)
     return case
 
 
@@ -126,9 +125,9 @@ def run(
             wall_limit_s=LIMIT_S, stall_s=STALL_S,
         )  # fmt: skip
         wall_s, virtual_s = report.wall_s, report.virtual_ns / 1e9
-    except RunError as why:
-        error = complaint(directory / "console.log") or why.reason
-        error += "" if why.reason in error else f" ({why.reason})"
+    except RunError as failure:
+        error = complaint(directory / "console.log") or failure.reason
+        error += "" if failure.reason in error else f" ({failure.reason})"
     outcome = directory / "outcome.json"
     facts = json.loads(outcome.read_text()).get("facts", {}) if outcome.is_file() else {}
     if not error:
@@ -139,5 +138,5 @@ def run(
 
 def complaint(log: Path) -> str:
     """Return the first complaint of the kernel in a log; empty if there is none."""
-    found = COMPLAINT.search(log.read_text(errors="replace")) if log.is_file() else None
-    return found[0].strip() if found else ""
+    match = COMPLAINT.search(log.read_text(errors="replace")) if log.is_file() else None
+    return match[0].strip() if match else ""

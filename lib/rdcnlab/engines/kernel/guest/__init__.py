@@ -168,7 +168,7 @@ def boot(
     process: subprocess.Popen[bytes] | None = None
     with log.open("wb") as console:
         try:
-            # Ctrl-C within Popen would leave a process that nobody knows
+            # Ctrl-C within Popen would leave a process whose id is not known
             with _signals_wait():
                 process = subprocess.Popen(
                     command, cwd=directory, env=environment, stdin=subprocess.DEVNULL, stdout=console,

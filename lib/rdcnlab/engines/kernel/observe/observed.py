@@ -72,7 +72,7 @@ def _counters(scenario: Scenario, directory: Path) -> dict[str, dict[str, int]]:
 
 
 def view(scenario: Scenario) -> View:
-    """Return what the numbers in the kernel's records mean."""
+    """Return the meaning of the numbers in the kernel's records."""
     wiring = wire(scenario)
     return View(
         lines=wiring.places,

@@ -19,7 +19,7 @@ CUBIC_PARAMETERS = {
     "cubic_fast_convergence": "fast_convergence",
     "cubic_hystart": "hystart",
 }
-#: The same for ``tcp_nuftcp``, with what turns percent into the module's thousandths.
+#: The same for ``tcp_nuftcp``, with the factor from percent to the module's thousandths.
 NUFTCP_PARAMETERS = {"nuftcp_factor": ("factor", 10), "nuftcp_weight": ("weight", 10), "nuftcp_quiet": ("quiet", 1)}
 #: Microseconds that receivers hold duplicate ACKs with NUFTCP (Dogar et al., Sec. 3.2: "less than 1 ms or 2 ms").
 HOLD_US = 1000

@@ -35,47 +35,51 @@ def probes(scenario: Scenario, wiring: Wiring, switches: Switches) -> list[dict[
     # the lines on a flow's way, and the line to the receiver
     places = _lines(scenario) + 1
     first, last = FIRST_PORT, FIRST_PORT + len(scenario.flows) - 1
-    ours = f"dport >= {first} && dport <= {last}"
+    flow_filter = f"dport >= {first} && dport <= {last}"
     queued = sorted(wiring.queued)
     # packets that wait in the queue of a class, including ACKs
-    waiting = f"class >= {queued[0]} && class <= {queued[-1]} && {IN_CLASS}" if queued else ""
-    passing = f"{ours} && {switches.places}"
-    seen = f"({passing}) || ({waiting})" if waiting else passing
+    waiting_filter = f"class >= {queued[0]} && class <= {queued[-1]} && {IN_CLASS}" if queued else ""
+    passing_filter = f"{flow_filter} && {switches.places}"
+    dequeue_filter = f"({passing_filter}) || ({waiting_filter})" if waiting_filter else passing_filter
     # in a queue of a few packets, BBR retransmits every fourth packet
     lossy = packets // 2 + 20_000
     counts = bool(scenario.probes.count)
     if counts:
-        seen = f"{ours} && ({_counted(scenario, wiring)})"
-        # nothing else of a run that counts has a place in memory for every packet
+        dequeue_filter = f"{flow_filter} && ({_counted(scenario, wiring)})"
+        # a run that counts packets has no buffer with room for every packet
         lossy = min(lossy, MOST_LOST)
     marked = packets * 3 // 4 * places if _marks(scenario) else 0
     # event: bytes per record, number of records, filter
-    wanted: dict[str, tuple[int, int, str]] = {
-        "tcp_retransmit_skb": (88, lossy, ours),
-        "ocs_dequeue": (36, _in_interval(scenario) if counts else packets * 3 // 2 * places, seen),
-        "ocs_drop": (40, lossy, ours),
-        "ocs_mark": (36, min(marked, _in_interval(scenario)) if counts else marked, seen if counts else ours),
+    events: dict[str, tuple[int, int, str]] = {
+        "tcp_retransmit_skb": (88, lossy, flow_filter),
+        "ocs_dequeue": (36, _in_interval(scenario) if counts else packets * 3 // 2 * places, dequeue_filter),
+        "ocs_drop": (40, lossy, flow_filter),
+        "ocs_mark": (
+            36,
+            min(marked, _in_interval(scenario)) if counts else marked,
+            dequeue_filter if counts else flow_filter,
+        ),
         "ocs_slot": (36, _slot_changes(scenario, wiring), ""),
     }
     if scenario.probes.packets:
-        wanted["ocs_enqueue"] = (36, packets * 3 // 2 * places, seen)
-    elif waiting:
-        wanted["ocs_enqueue"] = (36, packets * (5 if _queues_acks(scenario) else 3) // 2, waiting)
+        events["ocs_enqueue"] = (36, packets * 3 // 2 * places, dequeue_filter)
+    elif waiting_filter:
+        events["ocs_enqueue"] = (36, packets * (5 if _queues_acks(scenario) else 3) // 2, waiting_filter)
     if scenario.probes.discards:
-        wanted["kfree_skb"] = (24, lossy, "reason == {TCP_RFC7323_PAWS}")
+        events["kfree_skb"] = (24, lossy, "reason == {TCP_RFC7323_PAWS}")
     if scenario.probes.tcp != "none":
         # data_len == 0: the packet that arrives is an ACK
-        wanted["tcp_probe"] = (132, packets * 5 // 4, f"data_len == 0 && {ours}")
+        events["tcp_probe"] = (132, packets * 5 // 4, f"data_len == 0 && {flow_filter}")
     return [
         {
             "name": name,
             "event": f"{SUBSYSTEM.get(name) or name.partition('_')[0]}/{name}",
-            "filter": only,
+            "filter": event_filter,
             "fields": list(TALLIED) if counts and name in COUNTED_EVENTS else fields(scenario, name),
             **({"tally": _tally(scenario, name)} if counts and name in COUNTED_EVENTS else {}),
             "buffer_kB": SPARE_KB + size * count // 1000,
         }
-        for name, (size, count, only) in wanted.items()
+        for name, (size, count, event_filter) in events.items()
         if not name.startswith("ocs_") or name in switches.events
     ]
 
@@ -83,13 +87,13 @@ def probes(scenario: Scenario, wiring: Wiring, switches: Switches) -> list[dict[
 def captures(scenario: Scenario) -> list[dict[str, Any]]:
     """Return the captures at hosts, with room for as many packets as the flows can cause there."""
     packets = _packets(scenario) * 5 // 2 + 20_000  # data, half of it again, and an ACK for each
-    same = {"packets": packets, "epoch_ns": START_NS, "date_ns": DATE_NS}
-    return [{"host": host, "interface": f"{host}-eth0", **same} for host in scenario.probes.capture]
+    shared = {"packets": packets, "epoch_ns": START_NS, "date_ns": DATE_NS}
+    return [{"host": host, "interface": f"{host}-eth0", **shared} for host in scenario.probes.capture]
 
 
 def captures_kB(scenario: Scenario) -> int:  # noqa: N802  (unit)
     """Return the memory of the captures in kB: each packet has a frame of 256 B."""
-    return sum(each["packets"] * 256 // 1000 for each in captures(scenario))
+    return sum(capture["packets"] * 256 // 1000 for capture in captures(scenario))
 
 
 def _counted(scenario: Scenario, wiring: Wiring) -> str:
@@ -113,7 +117,7 @@ def _tally(scenario: Scenario, event: str) -> dict[str, Any]:
 
 
 def _queues_acks(scenario: Scenario) -> bool:
-    """Whether ACKs wait in a queue with data, as between racks that send to each other; at most one for a packet."""
+    """Return whether ACKs wait in a queue with data, as between racks that send to each other."""
     return bool(scenario.network.switches) and any(
         way.queues_data(way.route.first) and any(back for _, back in way.flows) for way in graph.all_ways(scenario)
     )
@@ -123,7 +127,7 @@ def _lines(scenario: Scenario) -> int:
     """Return the largest number of lines inside the network that a packet passes."""
     if not scenario.network.switches:
         return 1
-    return max(len(way) for each in graph.all_ways(scenario) for way in each.route.ways if way is not None)
+    return max(len(hops) for way in graph.all_ways(scenario) for hops in way.route.ways if hops is not None)
 
 
 def _packets(scenario: Scenario) -> int:
@@ -136,17 +140,17 @@ def _packets(scenario: Scenario) -> int:
         # flows of one host share its line
         frame = min(sizes) + network.overhead
         line = int(network.host(sender).rate * scenario.limit * 1.1 / 8e9 / frame)
-        most = sum(min(flow.size // size, line) for flow, size in zip(flows, sizes, strict=True))
-        counts[name] = counts.get(name, 0) + min(most, line) + 64 * len(flows)
+        bound = sum(min(flow.size // size, line) for flow, size in zip(flows, sizes, strict=True))
+        counts[name] = counts.get(name, 0) + min(bound, line) + 64 * len(flows)
     for name, bits in _carried(scenario).items():
         if name in counts:
-            most = int(bits * scenario.limit / wire * 1.1) + 64 * len(scenario.flows)
-            counts[name] = min(counts[name], most)
+            bound = int(bits * scenario.limit / wire * 1.1) + 64 * len(scenario.flows)
+            counts[name] = min(counts[name], bound)
     return sum(counts.values())
 
 
 def _sharing(scenario: Scenario) -> dict[tuple[str, str], list[Flow]]:
-    """Return the flows that have a sender and a schedule in common, by the names of both; no schedule is empty."""
+    """Return the flows by the names of their schedule, which is empty without a schedule, and of their sender."""
     sharing: dict[tuple[str, str], list[Flow]] = {}
     for flow in scenario.flows:
         schedule = scenario.schedule(flow)
@@ -159,9 +163,11 @@ def _carried(scenario: Scenario) -> dict[str, float]:
     network = scenario.network
     rates = {link.name: link.rate for link in network.links} | {DARK: 0, BYPASS: max(h.rate for h in network.hosts)}
     if not network.switches:
-        named = {each.name: (each.slots, [slot.link for slot in each.slots]) for each in network.schedules}
+        slots_by_schedule = {
+            schedule.name: (schedule.slots, [slot.link for slot in schedule.slots]) for schedule in network.schedules
+        }
     else:
-        named = {
+        slots_by_schedule = {
             way.schedule.name: (way.schedule.slots, [DARK if hops is None else hops[0].link for hops in way.route.ways])
             for way in graph.all_ways(scenario)
             if way.schedule is not None and way.route.first != way.route.last
@@ -169,7 +175,7 @@ def _carried(scenario: Scenario) -> dict[str, float]:
     return {
         name: sum(slot.duration * rates[link] for slot, link in zip(slots, links, strict=True))
         / sum(slot.duration for slot in slots)
-        for name, (slots, links) in named.items()
+        for name, (slots, links) in slots_by_schedule.items()
     }
 
 
@@ -190,8 +196,9 @@ def _slot_changes(scenario: Scenario, wiring: Wiring) -> int:
         steps = [step for way in graph.all_ways(scenario) for step in way.steps.values()]
         durations = [list(step.durations) for step in steps if len(step.durations) > 1]
     else:
-        own = [slots for flow in scenario.flows for slots in (flow.slots, flow.back) if not isinstance(slots, str)]
-        shared = [schedule.slots for schedule in wiring.schedules.values()]
-        durations = [[slot.duration for slot in slots] for slots in [*own, *shared] if slots]
-    total = 1000 + sum(len(each) * (scenario.limit // sum(each) + 1) for each in durations)
+        paths = [path for flow in scenario.flows for path in (flow.slots, flow.back)]
+        flow_slots = [path for path in paths if not isinstance(path, str)]
+        schedule_slots = [schedule.slots for schedule in wiring.schedules.values()]
+        durations = [[slot.duration for slot in slots] for slots in [*flow_slots, *schedule_slots] if slots]
+    total = 1000 + sum(len(timetable) * (scenario.limit // sum(timetable) + 1) for timetable in durations)
     return min(total, 4_000_000)

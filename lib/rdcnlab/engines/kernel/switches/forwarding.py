@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one of several switches does with packets, in terms that all kinds share: matches, lines and times.
+"""The behaviour of one of several switches, in terms that all kinds share: matches, lines and times.
 
 A kind translates an `Entry` into its own form: a rule and a class, entries of a P4 table, filters of ``tc``. Packets of
 no flow follow `addresses`.
@@ -50,7 +50,7 @@ class Match:
 
 @dataclass(frozen=True)
 class Entry:
-    """What a switch does with the packets of one way.
+    """The targets and times of one way's packets at a switch.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Entry:
 
 
 def entries(scenario: Scenario, wiring: Wiring, switch: int) -> Iterator[Entry]:
-    """Yield what a switch does, for each way that it chooses something for."""
+    """Yield the entry of each way for which a switch chooses a target."""
     name = wiring.switches[switch]
     for way in all_ways(scenario):
         if name not in way.steps:

@@ -32,7 +32,7 @@ class Kind(ABC):
     protocols : tuple of str or None
         Protocols of flows that it can carry alone; None: all.
     reader : str or None
-        The module that reads what the switch itself saw, if there is one.
+        The module that reads the switch's own records, if there is one.
     events : tuple of str
         The kernel events ``ocs_*`` that occur with it, if it is the network's only switch.
     places : str

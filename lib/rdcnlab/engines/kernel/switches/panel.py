@@ -8,9 +8,10 @@
     neighbour  ===veth=== t0 |       | n0x  ===veth=== n0   |
                              |       | d0x  ===veth=== d0   |  (the dark)
 
-A line is the kernel's, whatever the switch. So rate, delay, queue and marking are those of an ``ocs`` device between
-the switch and the world, the panel. It does not choose: what comes from a host or a neighbour goes to the switch, and
-what the switch sends from a port takes the line of this port. What it sends to the dark is counted and lost.
+The kernel implements lines for every kind of switch. So rate, delay, queue and marking are those of an ``ocs`` device,
+the panel, between the switch and its hosts and neighbours. The panel does not choose: packets from a host or a
+neighbour go to the switch, and packets that the switch sends from a port take the line of this port. Packets that it
+sends to the dark are counted and lost.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def line_port(line: int) -> str:
 
 
 def dark_port(switch: int) -> str:
-    """Return the port from which a switch sends what is to be lost."""
+    """Return the port from which a switch sends packets that must be lost."""
     return f"d{switch}"
 
 
@@ -65,7 +66,7 @@ def addresses(scenario: Scenario, wiring: Wiring, switch: int) -> list[list[str]
 
 
 def hop(kind: str, wiring: Wiring, switch: int, around: dict[str, Any]) -> dict[str, Any]:
-    """Return what the plans of all kinds of switches behind a panel share; `around` is the panel's plan."""
+    """Return the common part of the plans of switches behind a panel, for any kind; `around` is the panel's plan."""
     return {
         "kind": kind,
         "name": wiring.switches[switch],
@@ -78,8 +79,8 @@ def hop(kind: str, wiring: Wiring, switch: int, around: dict[str, Any]) -> dict[
 def plan(scenario: Scenario, wiring: Wiring, switch: int) -> dict[str, Any]:
     """Return the plan of a switch's panel, for the guest.
 
-    Keys beside those of an ``ocs`` switch: ``pairs`` are the cables to the switch; ``inward`` and ``outward`` say which
-    port leads where.
+    Keys beside those of an ``ocs`` switch: ``pairs`` are the cables to the switch; ``inward`` and ``outward`` give the
+    destination of each port.
     """
     hosts, own = hosts_at(wiring, switch), lines_at(wiring, switch)
     # they have no rate, so no record has their numbers, which may be those of lines elsewhere

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All switches of a scenario, whatever their kinds: what plan, observation and identity ask of them."""
+"""All switches of a scenario, of any kind: the parts of plan, observation and identity that depend on them."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class Switches:
     def reports(self, directory: Path) -> list[tuple[int, str, str | None, str | None, int]]:
         """Return the rows of the table ``events`` that the switches made themselves, ordered by time.
 
-        They end with the last flow: how long the guest runs on does not depend on the scenario alone.
+        Later rows than the end of the last flow are left out: the guest's end does not depend on the scenario alone.
         """
         if all(type(kind).reports is Kind.reports for kind in self.at):
             return []  # most kinds report nothing, and the file may be large

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which classes of a switch write the version of their rule into packets, for receivers of NUFTCP (Dogar et al.)."""
+"""The classes of a switch that write their rule's version into packets, for receivers of NUFTCP (Dogar et al.)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from rdcnlab.engines.kernel.wiring.graph import Way
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Scenario
 
-#: What a class does with versions: nothing; it writes its own, as the first switch of a way; it writes its own if that
-#: is newer than what is there, behind the first.
+#: How a class handles versions: it writes none; at the first switch of a way it writes its own; at later switches it
+#: writes its own if that is newer than the packet's.
 NONE, WRITE, RAISE = 0, 1, 2
 
 
 def versions_of(scenario: Scenario, flows: Iterable[int], slots: Sequence[Any], *, first: bool) -> int:
-    """Return what a class does with versions: it has them if its rule changes, and one of its flows has NUFTCP.
+    """Return how a class handles versions: it writes them if its rule changes and one of its flows has NUFTCP.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def versions_of(scenario: Scenario, flows: Iterable[int], slots: Sequence[Any], 
     slots : sequence
         Its timetable.
     first : bool
-        Whether no switch before this one writes versions: then what is in the packet is no version.
+        Whether no switch before this one writes versions; then the packet carries no version yet.
     """
     if len(slots) < 2 or all(scenario.flows[place].cc != "nuftcp" for place in flows):
         return NONE
@@ -36,7 +36,7 @@ def versions_of(scenario: Scenario, flows: Iterable[int], slots: Sequence[Any], 
 
 
 def versions_of_way(scenario: Scenario, way: Way, switch: str, slots: Sequence[Any]) -> int:
-    """Return what the class of a way does with versions at one of several switches; see `versions_of`."""
+    """Return how the class of a way handles versions at one of several switches; see `versions_of`."""
     # the first whose rule changes, not the first of the way
     changes = [place for place in way.route.switches if place in way.steps and not way.steps[place].static]
     if switch not in changes:
@@ -45,7 +45,7 @@ def versions_of_way(scenario: Scenario, way: Way, switch: str, slots: Sequence[A
 
 
 def check_countable(field: str, durations: Sequence[int], targets: Sequence[object], dark: object) -> None:
-    """Refuse a timetable of which a switch that counts slots of one length does not count the changes.
+    """Raise InputError if a switch that counts slots of equal length cannot count a timetable's changes.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def check_countable(field: str, durations: Sequence[int], targets: Sequence[obje
     durations : sequence of int
         Durations of its slots in ns.
     targets : sequence
-        Where each slot leads.
+        The target of each slot.
     dark : object
         The target of dark slots.
     """

@@ -65,7 +65,7 @@ def read(directory: Path, name: str, offset_ns: int, fields: tuple[str, ...]) ->
 
 
 def counts(directory: Path, name: str, kind: np.dtype[Any] = COUNTED, ending: str = "") -> NDArray[Any]:
-    """Return what ``tools/tally.c`` counted of an event, as in one of its files; nothing if it was not counted."""
+    """Return the counts of an event in a file of ``tools/tally.c``; empty if the event was not counted."""
     path = directory / f"{name}.tally{ending}"
     return np.frombuffer(path.read_bytes(), kind) if path.exists() else np.empty(0, kind)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What happens before the start of a scenario, and when: listeners, the seed, connections that are opened ahead."""
+"""Instants before the start of a scenario: listeners are ready, the RNG is seeded, connections are opened ahead."""
 
 from __future__ import annotations
 

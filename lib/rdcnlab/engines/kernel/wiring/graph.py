@@ -30,7 +30,7 @@ class Way:
     route : Route
         The ways and times of the route.
     steps : dict of str to Timetable
-        What each switch does; switches that only deliver to their own host are left out.
+        The timetable of each switch; switches that only deliver to their own host are left out.
     part : int or None
         The only subflow of its flows that follows the route; None: all subflows do.
     echo : str or None

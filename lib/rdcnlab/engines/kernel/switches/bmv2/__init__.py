@@ -40,7 +40,7 @@ class Bmv2(Kind):
         return hop.switch(scenario, wiring, switch) if scenario.network.switches else plan.switch(scenario, wiring)
 
     def programs(self, scenario: Scenario) -> dict[str, Any]:
-        """Return where BMv2 and the program are; see `Kind`."""
+        """Return the paths of BMv2 and of the program; see `Kind`."""
         return plan.programs(scenario)
 
     def identity(self, scenario: Scenario) -> list[str]:

@@ -48,7 +48,7 @@ class Install:
     switch, cli, python : str
         Paths of ``simple_switch``, of ``simple_switch_CLI``, and of the interpreter that runs the latter.
     version : str
-        What ``simple_switch --version`` prints.
+        The output of ``simple_switch --version``.
     notifies : bool
         Whether ``simple_switch`` opens a socket for notifications. A BMv2 that was compiled without nanomsg does not.
     read : tuple of str
@@ -174,7 +174,7 @@ def _system(path: str) -> bool:
 
 
 def _output(command: list[str]) -> str:
-    """Return what a program prints; raise RunError if it does not start or fails."""
+    """Return the output of a program; raise RunError if it does not start or fails."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_PATIENCE_S)
     except (OSError, subprocess.TimeoutExpired) as error:

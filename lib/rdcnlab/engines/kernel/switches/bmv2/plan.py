@@ -204,7 +204,7 @@ def managed_names() -> dict[str, str]:
 
 
 def version_registers(number: int, versions: int) -> list[str]:
-    """Return the command that tells a class what it does with versions, if it does anything."""
+    """Return the command that sets how a class handles versions; empty if it writes none."""
     return [f"register_write OcsIngress.version.on {number} {versions}"] if versions else []
 
 

@@ -45,12 +45,12 @@ def _follows(scenario: Scenario, wiring: Wiring, number: int, schedule: Schedule
 
 
 def version_words(versions: int) -> dict[str, int]:
-    """Return the word for what a class does with versions, if it does anything; see `versions.versions_of`."""
+    """Return the word for how a class handles versions; empty if it writes none; see `versions.versions_of`."""
     return {"versions": versions} if versions else {}
 
 
 def own_of(scenario: Scenario, schedule: Schedule) -> dict[str, Any]:
-    """Return the schedule-specific settings of a class: what it does in the dark, and its queue."""
+    """Return the schedule-specific settings of a class: its behaviour in dark slots, and its queue."""
     words: dict[str, Any] = {"hold": schedule.dark == "hold"}
     if schedule.queue is not None:
         words["voq"] = _own_queue(schedule, scenario)

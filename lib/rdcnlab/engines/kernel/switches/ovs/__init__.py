@@ -42,14 +42,14 @@ class Ovs(Kind):
         return plan.switch(scenario, wiring, switch)
 
     def programs(self, scenario: Scenario) -> dict[str, Any]:
-        """Return where Open vSwitch and the user's controller are; see `Kind`."""
+        """Return the paths of Open vSwitch and of the user's controller; see `Kind`."""
         app = plan.controller(scenario)
         return {"programs": install.programs(), "app": app, "files": [] if app is None else [app]}
 
     def reports(
         self, scenario: Scenario, wiring: Wiring, switch: int, counters: Mapping[str, Any]
     ) -> list[tuple[int, str, str | None, str | None, int]]:
-        """Return what the controller decided and when the switch followed; see `Kind`."""
+        """Return the controller's decisions, and when the switch followed them; see `Kind`."""
         return list(observe.reports(scenario, wiring, switch, counters["control"]))
 
     def provenance(self, counters: Mapping[str, Any], scenario: Scenario, directory: Path) -> dict[str, Any]:  # noqa: ARG002

@@ -22,7 +22,7 @@ REMEDY = "sudo apt-get install -y --no-install-recommends openvswitch-switch"
 
 
 def missing() -> list[str]:
-    """Return what is missing of Open vSwitch."""
+    """Return the missing programs and files of Open vSwitch."""
     lacking = [name for name in PROGRAMS if _path(name) is None]
     return lacking if SCHEMA.is_file() else [*lacking, str(SCHEMA)]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the controller recorded: its decisions, the switches' confirmations, and when the data plane followed."""
+"""The controller's records: its decisions, the switches' confirmations, and when the data plane followed."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plan of a bridge of Open vSwitch, and what the controller must know of it.
+"""The plan of a bridge of Open vSwitch, and the data about it that the controller needs.
 
 Port numbers of OpenFlow: those of the panel's cables, counted from 1.
 """
@@ -76,7 +76,7 @@ def controller(scenario: Scenario) -> str | None:
 
 
 def entries(scenario: Scenario, wiring: Wiring, switch: int) -> Iterator[Entry]:
-    """Yield what a switch does, for each way that it chooses something for; also if the network names no switches."""
+    """Yield the entry of each way for which a switch chooses a port; also if the network names no switches."""
     if scenario.network.switches:
         yield from forwarding.entries(scenario, wiring, switch)
         return
@@ -158,7 +158,7 @@ def names(wiring: Wiring, number: int) -> dict[str, str]:
 
 
 def _entry(scenario: Scenario, wiring: Wiring, number: int, entry: Entry) -> dict[str, Any]:
-    """Return what a switch does for one way; ``slots`` has the port of each slot, or `RECEIVER`."""
+    """Return the entry of one way at a switch; ``slots`` has the port of each slot, or `RECEIVER`."""
     return {
         "durations": entry.durations,
         "phase_ns": entry.phase,
@@ -217,7 +217,7 @@ def _bypass(scenario: Scenario, wiring: Wiring) -> Way:
 
 
 def _fields(match: Match) -> dict[str, Any]:
-    """Return what a rule can know of a packet."""
+    """Return the fields of a packet that a rule can match."""
     return {
         "dst": match.receiver.ip,
         "mac": match.receiver.mac,
