@@ -191,11 +191,11 @@ class Race:
             )  # fmt: skip
         for row in rows.to_dict("records"):
             drawn = self.look(row["transport"])
-            size = 11 if row["transport"] == self.mine else 6
+            size = 10 if row["transport"] == self.mine else 6
             ax.plot(
                 row["RTT [ms]"], row["goodput [Gb/s]"], drawn.marker, color=drawn.color, markersize=size,
                 markeredgecolor="white", markeredgewidth=0.6, label=drawn.label, linestyle="",
-                zorder=2.5 if row["transport"] == self.mine else 3,
+                zorder=4 if row["transport"] == self.mine else 3,
             )  # fmt: skip
         ax.set_xlabel("mean RTT [ms]")
         # From zero, all would be at the top. At least a quarter of the axis keeps small differences small.

@@ -94,7 +94,7 @@ class Job:
             self._say("done", "")
         except Stopped:
             self._update()
-            self._say("stopped", "stopped; finished runs are kept")
+            self._say("stopped", "finished runs are kept")
         except CampaignError as error:
             self._update()
             self._say("failed", str(error.failures[0].error))
