@@ -25,7 +25,7 @@ from rdcnlab.runs.store import Store
 from rdcnlab.scenario.kinds import EngineKind, SwitchKind
 from rdcnlab.system import limits
 
-_WIDE, _DESCRIPTION = "26em", "11em"
+_WIDE, _DESCRIPTION = "27em", "13em"
 #: Space between the columns of the table; words begin at the left, and numbers end at the right.
 _TABLE = """<style>
 .rdcnlab-means td, .rdcnlab-means th {padding: 0 0.8em; line-height: 1.6; white-space: nowrap; text-align: right}
