@@ -16,6 +16,7 @@ import pytest
 
 from rdcnlab.engines.ns3 import build, plan, process
 from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.presets import preset
 
 pytestmark = pytest.mark.usefixtures("ns3_models")
 
@@ -122,3 +123,28 @@ def test_the_limit_lets_a_flow_grow_by_a_tenth_each_round(tmp_path: Path) -> Non
     rounds = sum(2 * 10 * 1448 * 1.1**number for number in range(18))
     assert limited < 1.1 * rounds
     assert free > 1.3 * limited
+
+
+@pytest.mark.slow
+def test_duplicates_counted_in_cwr_do_not_end_the_simulation(tmp_path: Path) -> None:
+    """The update at 175 ms ends CWR by an ACK with SACK blocks, after 27 duplicates. ns-3.44 by itself aborts there."""
+    ways = [[["25 ms", "spine1"], ["25 ms", "spine2"]], [["25 ms", "spine2"], ["25 ms", "spine1"]]]
+    network = preset("two-tier-clos").network.model_dump(mode="json")
+    for link in network["links"]:
+        link["buffer"] = "500 kB"
+    scenario = Scenario.from_dict(
+        {
+            "network": network,
+            "flows": [
+                {"name": name, "src": f"s{n}", "dst": f"r{n}", "size": "1000 GiB", "cc": "nuftcp", "path": way,
+                 "back": "same"}
+                for n, (name, way) in enumerate(zip(("fn-1", "fm-1"), ways, strict=True), 1)
+            ],
+            "engine": {"kind": "ns3"},
+            "probes": {"acks": True, "counters": True},
+            "limit": "180 ms",
+            "seed": 6,
+        }
+    )  # fmt: skip
+    result = process.run(build.make(), plan.compile_plan(scenario), tmp_path, core=None, wall_limit_s=300)
+    assert total(result["flows"], "retransmits") > 0

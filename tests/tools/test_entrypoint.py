@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,9 +18,15 @@ LOOK = 'echo "$HOME"; pwd; cd "$HOME/.cache/rdcnlab/kernels"; ls; cat a6/linux; 
 
 
 @pytest.fixture
-def image(tmp_path: Path) -> Path:
+def image() -> Iterator[Path]:
     """A home with a kernel and a project, and a program `rdcnlab` that says what it was asked for."""
-    tmp_path.chmod(0o755)  # pytest makes it for its own user
+    # not tmp_path: other users cannot enter the directories of pytest
+    with tempfile.TemporaryDirectory() as directory:
+        Path(directory).chmod(0o755)
+        yield _image(Path(directory))
+
+
+def _image(tmp_path: Path) -> Path:
     kernels = tmp_path / "home" / ".cache" / "rdcnlab" / "kernels"
     (kernels / "a6").mkdir(parents=True)
     (kernels / "a6" / "linux").write_text("a kernel\n")
@@ -58,9 +66,6 @@ def test_the_images_own_user_stays_at_home(image: Path) -> None:
 
 def test_a_user_of_another_number_gets_a_home(image: Path) -> None:
     if os.getuid() == 0:
-        reachable = all(parent.stat().st_mode & 0o001 for parent in image.parents)
-        if not reachable:
-            image.parent.chmod(0o755), image.parent.parent.chmod(0o755)
         found = enter(image, "sh", "-euc", LOOK, user=12345)
     else:
         for path in ("home/.cache/rdcnlab/kernels", "home/rdcnlab", "home"):

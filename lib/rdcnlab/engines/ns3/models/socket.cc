@@ -76,6 +76,12 @@ Socket::ReceivedAck(ns3::Ptr<ns3::Packet> packet, const ns3::TcpHeader& header)
                             threshold >= NO_THRESHOLD ? NO_THRESHOLD : threshold / m_tcb->m_segmentSize,
                             m_rtt->GetEstimate().GetMicroSeconds()});
     }
+    // RFC 6675 resets the count at a cumulative ACK. ns-3.44 keeps what it counted in CWR if the ACK that ends CWR has
+    // SACK blocks, and then asserts that a duplicate in the open state is the first.
+    if (m_tcb->m_congState == ns3::TcpSocketState::CA_CWR && header.GetAckNumber() > m_recover)
+    {
+        m_dupAckCount = 0;
+    }
     ns3::TcpSocketBase::ReceivedAck(packet, header);
 }
 
