@@ -42,8 +42,8 @@ class Fig15(Counts):
         """Return experiments with algorithm 2's threshold, with updates that leave both flows on one line, and both."""
         return [
             Cause("nuftcp-none", self.changed(profile=self.profile, readings=(3,))),
-            Cause("nuftcp-none", self.changed(profile=self.profile, readings=(3,), pattern="down")),
-            Cause("numbers", self.changed(profile=self.profile, pattern="down")),
+            Cause("nuftcp-none", self.literal()),
+            Cause("numbers", self.down()),
         ]
 
 

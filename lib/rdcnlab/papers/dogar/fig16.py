@@ -47,22 +47,17 @@ class Fig16(Counts):
         }
 
     def causes(self) -> list[Cause]:
-        """Return experiments with algorithm 2's threshold, with updates that take a spine down, and both.
+        """Return experiments with Sec. 4.1's updates, and with algorithm 2's threshold in addition.
 
         With ns-3 also one without SACK in ACKs that may be held.
         """
-        cut = self.changed(profile=self.profile, readings=(3,))
-        down = self.changed(profile=self.profile, pattern="down")
-        if self.column == "ns3":
-            seen = self.changed(profile=self.profile, hold_sack=True)
-        else:
-            seen = self.changed(profile=self.profile, readings=(3,), pattern="down")
-        return [
-            Cause("fewer", cut),
-            Cause("fewer-with-small", down),
-            Cause("seen", seen),
-            Cause("sent-again", seen),
-        ]
+        hidden = self.changed(profile=self.profile, hold_sack=True)
+        causes = [Cause("fewer", self.literal()), Cause("fewer-with-small", self.down())]
+        for claim in ("seen", "sent-again"):
+            if self.column == "ns3":
+                causes.append(Cause(claim, hidden))
+            causes.append(Cause(claim, self.literal()))
+        return causes
 
 
 def share(stats: pd.DataFrame) -> float:

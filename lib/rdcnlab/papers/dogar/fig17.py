@@ -31,4 +31,4 @@ class Fig17(Curve):
 
     def causes(self) -> list[Cause]:
         """Return an experiment with updates that leave both flows on one line."""
-        return [Cause("both-fall", self.changed(profile=self.profile, pattern="down"))]
+        return [Cause("both-fall", self.down())]

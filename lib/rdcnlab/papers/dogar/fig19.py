@@ -10,6 +10,7 @@ import pandas as pd
 from rdcnlab.analysis.measured import Measured, difference
 from rdcnlab.papers.dogar import clos
 from rdcnlab.papers.dogar.simulation import Curve
+from rdcnlab.papers.item import Cause
 from rdcnlab.runs.frame import Runs
 
 
@@ -26,6 +27,10 @@ class Fig19(Curve):
             "longer": Measured.one(difference(self._stats(runs, "small"), self._stats(runs, "large"))),
             "worse": Measured.one(difference(self._stats(runs, "large", "gbps"), self._stats(runs, "small", "gbps"))),
         }
+
+    def causes(self) -> list[Cause]:
+        """Return the experiment with Sec. 4.1's updates, on ns-3."""
+        return [Cause("longer", self.down())] if self.column == "ns3" else []
 
     def _stats(self, runs: Runs, buffer: str, value: str = "near_zero_ms") -> pd.DataFrame:
         return self.stats(runs, value, buffer)

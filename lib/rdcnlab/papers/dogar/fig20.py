@@ -6,9 +6,14 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rdcnlab.papers.dogar.simulation import Steadier
+from rdcnlab.papers.item import Cause
 
 
 class Fig20(Steadier):
     """Throughput of two flows of NUFTCP under inconsistent updates, with the small buffer."""
 
     buffers: ClassVar[tuple[str, ...]] = ("small",)
+
+    def causes(self) -> list[Cause]:
+        """Return the experiment with Sec. 4.1 and algorithm 2 taken literally, on ns-3."""
+        return [Cause("steadier", self.literal())] if self.column == "ns3" else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Mapping
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Self
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -70,6 +70,14 @@ class Simulated(Item):
     hold_us: Annotated[int, whole(0, 100_000)] = Inputs().hold_us
     hold_sack: bool = Inputs().hold_sack
     readings: Readings = Inputs().readings
+
+    def down(self) -> Self:
+        """Return the experiment with Sec. 4.1's updates: f_n's spine is taken down, and its flows join f_m's line."""
+        return self.changed(profile=self.profile, pattern="down")
+
+    def literal(self) -> Self:
+        """Return the experiment with Sec. 4.1's updates and the threshold of algorithm 2."""
+        return self.changed(profile=self.profile, pattern="down", readings=(3,))
 
     @property
     def inputs(self) -> Inputs:
