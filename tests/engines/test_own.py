@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import os
-import time
 from pathlib import Path
 
 import pyarrow.compute as pc
@@ -107,7 +105,7 @@ def test_the_tree_is_prepared_once_and_kept(tmp_path: Path, monkeypatch: pytest.
     made = scenario(other)
     other.write_text("changed")
     assert made.engine.algorithm is not None
-    with pytest.raises(InputError, match="which has changed"):
+    with pytest.raises(InputError, match=r"engine\.algorithm: .*the file the scenario was made with"):
         own.build(made.engine.algorithm, kept, tmp_path / "two", tmp_path, "", [], lambda *_: None)
     assert (kept / "source/net/ipv4/Makefile").read_text() == "obj-y += tcp_rdcnlab_own.o\n"
 
@@ -130,8 +128,5 @@ def test_the_example_runs_and_a_faulty_file_shows_the_compilers_message(store: S
     at = next(n for n, line in enumerate(lines) if "ca->rtt_us = sample->rtt_us;" in line)
     lines[at] = "\tca->rtt_us = sample->nothing;"
     broken.write_text("\n".join(lines) + "\n")
-    begun = time.monotonic()
     with pytest.raises(InputError, match=rf"tcp_broken\.c:{at + 1}:\d+: error: .*has no member named 'nothing'"):
         get_engine(made).prepare(scenario(broken))
-    # one file, not a kernel: the limit leaves room for a machine that does other things
-    assert time.monotonic() - begun < 120 * max(1.0, os.getloadavg()[0])

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -107,3 +107,16 @@ def write(book: Mapping[str, Any], target: Path) -> None:
 def text_cell(identifier: str, source: str) -> dict[str, Any]:
     """Return a cell of Markdown."""
     return {"cell_type": "markdown", "id": identifier, "metadata": {}, "source": source}
+
+
+def code_cell(identifier: str, source: str) -> dict[str, Any]:
+    """Return a cell of Python that has not been executed."""
+    cell = text_cell(identifier, source)
+    return {**cell, "cell_type": "code", "execution_count": None, "outputs": []}
+
+
+def book(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return a notebook of some cells."""
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
+    return {"cells": [*cells], "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}

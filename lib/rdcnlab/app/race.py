@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -16,15 +14,13 @@ from matplotlib.axes import Axes
 from rdcnlab.analysis.figures import REFERENCE, Drawing, Look, look, style
 from rdcnlab.app.explore.choice import Choice
 from rdcnlab.app.explore.places import MOVES, STILL, WEEK
-from rdcnlab.engines import get_engine
 from rdcnlab.engines.kernel.build import patches
 from rdcnlab.fields.errors import InputError
-from rdcnlab.runs.campaign import campaign
+from rdcnlab.runs.campaign import campaign, prepare
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.flow import TCP_HEADERS
 from rdcnlab.scenario.own import OwnAlgorithm
-from rdcnlab.system.progress import bar
 
 #: The others of the race.
 RIVALS = ("cubic", "dctcp", "bbr", "reno")
@@ -239,16 +235,7 @@ def own_algorithm(path: str | Path, *, progress: bool = True) -> Mine:
     scenario = Choice(place="dumbbell", timetable=STILL, algorithm=file).scenario()
     algorithm = scenario.engine.algorithm
     assert algorithm is not None
-    with contextlib.ExitStack() as stack:
-        bars: list[Any] = []
-
-        def report(what: str, done: int, total: int) -> None:
-            if not bars:  # if the kernel exists, no bar is shown
-                bars.append(stack.enter_context(bar(total, "step", shown=progress)))
-            bars[0].set_description(what, refresh=False)
-            bars[0].update(done - bars[0].n)
-
-        get_engine(scenario).prepare(scenario, report)
+    prepare([scenario], progress=progress)
     return Mine(algorithm)
 
 

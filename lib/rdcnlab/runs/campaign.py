@@ -119,7 +119,7 @@ def campaign(
         with contextlib.ExitStack() as stack:
             if pool is None:
                 pool = stack.enter_context(_pool(cluster, workers, store, wall_limit_s))
-            _prepare(missing, progress=progress)
+            prepare(missing, progress=progress)
             bar = stack.enter_context(
                 progress_bar(len(distinct), "run", initial=len(distinct) - len(missing), shown=progress)
             )
@@ -180,7 +180,16 @@ def label(scenario: Scenario) -> str:
     return f"({shown(flows)[1:-1]}{suffix}; seed {scenario.seed})"
 
 
-def _prepare(scenarios: Sequence[Scenario], *, progress: bool) -> None:
+def prepare(scenarios: Sequence[Scenario], *, progress: bool) -> None:
+    """Build the kernels and models that scenarios need, with a progress bar if there is something to build.
+
+    Raises
+    ------
+    InputError
+        A file of the user's own cannot be built.
+    RunError
+        The engine cannot be prepared here.
+    """
     for scenario in {_identity_settings(scenario): scenario for scenario in scenarios}.values():
         with contextlib.ExitStack() as stack:
             bars: list[Any] = []

@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, ValidationInfo
-
-from rdcnlab.fields.quantities import Frozen, text
+from rdcnlab.fields.quantities import text
 from rdcnlab.scenario.flow import NAME_ALLOWED, NAME_PATTERN, VARIANTS
-from rdcnlab.scenario.p4 import DIRECTORY
+from rdcnlab.scenario.user_file import UserFile, from_path
 
 #: Names that the kernel has besides `VARIANTS`.
 _TAKEN = (*VARIANTS, "dctcp-reno")
@@ -21,7 +19,7 @@ _TAKEN = (*VARIANTS, "dctcp-reno")
 _NEEDED = (("ssthresh",), ("undo_cwnd",), ("cong_avoid", "cong_control"))
 
 
-class OwnAlgorithm(Frozen):
+class OwnAlgorithm(UserFile):
     """A congestion control of the user's own, one C file for ``net/ipv4``; text form: its path.
 
     Parameters
@@ -36,8 +34,6 @@ class OwnAlgorithm(Frozen):
         Name that the file registers. Flows use it as their ``cc``.
     """
 
-    path: str
-    sha256: Annotated[str, text("[0-9a-f]{64}", "64 hexadecimal digits in lower case")]
     name: Annotated[str, text(NAME_PATTERN, NAME_ALLOWED)]
 
 
@@ -89,18 +85,8 @@ def registered(source: str) -> str:
     return name[1]
 
 
-def _read(value: Any, info: ValidationInfo) -> Any:
-    if not isinstance(value, str):
-        return value
-    if not value.endswith(".c"):
-        raise ValueError("a congestion control for the kernel, *.c")
-    path = Path((info.context or {}).get(DIRECTORY) or ".").absolute() / value
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise ValueError(f"a file that can be read ({path}: {error.strerror})") from None
-    name = registered(data.decode(errors="replace"))
-    return {"path": str(path), "sha256": hashlib.sha256(data).hexdigest(), "name": name}
+def _named(_path: Path, data: bytes) -> Mapping[str, Any]:
+    return {"name": registered(data.decode(errors="replace"))}
 
 
-AlgorithmField = Annotated[OwnAlgorithm | None, BeforeValidator(_read)]
+AlgorithmField = Annotated[OwnAlgorithm | None, from_path(".c", "a congestion control for the kernel, *.c", _named)]

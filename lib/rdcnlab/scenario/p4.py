@@ -3,23 +3,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, ValidationInfo
+from pydantic import AfterValidator
 
-from rdcnlab.fields.quantities import Frozen, text
+from rdcnlab.scenario.user_file import UserFile, from_path
 
-#: Key of the validation context: the directory of the scenario's file.
-DIRECTORY = "directory"
 #: Keys that every program has that ``p4c-bm2-ss`` writes for ``simple_switch``.
 _PARTS = ("parsers", "deparsers", "pipelines", "actions")
 COMPILED = "a program for BMv2 as p4c-bm2-ss writes it with -o: JSON with " + ", ".join(_PARTS)
 
 
-class P4Program(Frozen):
+class P4Program(UserFile):
     """A compiled P4 program (BMv2's JSON); text form: its path.
 
     Parameters
@@ -31,9 +29,6 @@ class P4Program(Frozen):
         SHA-256 of the file's bytes. The scenario's hash contains this value, not the path. The file must not change
         before the run.
     """
-
-    path: str
-    sha256: Annotated[str, text("[0-9a-f]{64}", "64 hexadecimal digits in lower case")]
 
 
 def not_compiled(data: bytes) -> str | None:
@@ -54,20 +49,11 @@ def not_compiled(data: bytes) -> str | None:
     return f"this has no {', '.join(lacking)}" if lacking else None
 
 
-def _read_program(value: Any, info: ValidationInfo) -> Any:
-    if not isinstance(value, str):
-        return value
-    if not value.endswith(".json"):
-        raise ValueError("a compiled program, *.json; p4c-bm2-ss makes one of *.p4")
-    path = Path((info.context or {}).get(DIRECTORY) or ".").absolute() / value
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise ValueError(f"a file that can be read ({path}: {error.strerror})") from None
+def _compiled(path: Path, data: bytes) -> Mapping[str, Any]:
     wrong = not_compiled(data)
     if wrong is not None:
         raise ValueError(f"{COMPILED} ({path}: {wrong})")
-    return {"path": str(path), "sha256": hashlib.sha256(data).hexdigest()}
+    return {}
 
 
 def _one_command(line: str) -> str:
@@ -82,5 +68,7 @@ def _one_command(line: str) -> str:
     return line
 
 
-ProgramField = Annotated[P4Program | None, BeforeValidator(_read_program)]
+ProgramField = Annotated[
+    P4Program | None, from_path(".json", "a compiled program, *.json; p4c-bm2-ss makes one of *.p4", _compiled)
+]
 Entry = Annotated[str, AfterValidator(_one_command)]

@@ -3,17 +3,12 @@
 
 from __future__ import annotations
 
-import hashlib
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import BeforeValidator, ValidationInfo
-
-from rdcnlab.fields.quantities import Frozen, text
-from rdcnlab.scenario.p4 import DIRECTORY
+from rdcnlab.scenario.user_file import UserFile, from_path
 
 
-class SdnController(Frozen):
+class SdnController(UserFile):
     """An application of os-ken; text form: its path.
 
     Parameters
@@ -26,21 +21,5 @@ class SdnController(Frozen):
         before the run.
     """
 
-    path: str
-    sha256: Annotated[str, text("[0-9a-f]{64}", "64 hexadecimal digits in lower case")]
 
-
-def _read_controller(value: Any, info: ValidationInfo) -> Any:
-    if not isinstance(value, str):
-        return value
-    if not value.endswith(".py"):
-        raise ValueError("an application of os-ken, *.py")
-    path = Path((info.context or {}).get(DIRECTORY) or ".").absolute() / value
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise ValueError(f"a file that can be read ({path}: {error.strerror})") from None
-    return {"path": str(path), "sha256": hashlib.sha256(data).hexdigest()}
-
-
-ControllerField = Annotated[SdnController | None, BeforeValidator(_read_controller)]
+ControllerField = Annotated[SdnController | None, from_path(".py", "an application of os-ken, *.py")]

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
-from typing import Any
 
 from rdcnlab.app import notebooks
 from rdcnlab.fields.errors import InputError
@@ -50,25 +49,15 @@ def save_notebook(scenario: Scenario, title: str, runs: int, name: str) -> Path:
     file = Path(name).name
     cells = [
         notebooks.text_cell("title", f"# {title}\n\nThe scenario is in `{file}`. `base.with_(...)` changes it."),
-        _code("scenario", f'from rdcnlab import Scenario, campaign\n\nbase = Scenario.load("{file}")\nbase'),
-        _code("run", f"runs = campaign(base.with_(seed=seed) for seed in range({runs}))"),
-        _code("figure", "from rdcnlab.app.explore.curves import curves\n\ncurves(runs)"),
-        _code("flows", 'runs.flows[["seed", "flow", "cc", "received_B", "retransmits"]]'),
+        notebooks.code_cell(
+            "scenario", f'from rdcnlab import Scenario, campaign\n\nbase = Scenario.load("{file}")\nbase'
+        ),
+        notebooks.code_cell("run", f"runs = campaign(base.with_(seed=seed) for seed in range({runs}))"),
+        notebooks.code_cell("figure", "from rdcnlab.app.explore.curves import curves\n\ncurves(runs)"),
+        notebooks.code_cell("flows", 'runs.flows[["seed", "flow", "cc", "received_B", "retransmits"]]'),
     ]
-    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    book = {
-        "cells": cells,
-        "metadata": {"kernelspec": kernel, "language_info": {"name": "python"}},
-        "nbformat": 4,
-        "nbformat_minor": 5,
-    }
-    notebooks.write(book, target)
+    notebooks.write(notebooks.book(cells), target)
     return target
-
-
-def _code(identifier: str, source: str) -> dict[str, Any]:
-    cell = notebooks.text_cell(identifier, source)
-    return {**cell, "cell_type": "code", "execution_count": None, "outputs": []}
 
 
 def _new(name: str, suffix: str) -> Path:

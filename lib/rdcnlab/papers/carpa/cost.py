@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Annotated, ClassVar, NamedTuple
 
 import pandas as pd
@@ -140,25 +139,17 @@ class Cost(Item):
             factor=lambda rows: cost.least_periods(rows, RATE, _LOSS) / rows["period_s"]
         )
         allowed, forbidden = random[random["factor"] <= 1], random[random["factor"] >= 4]
+        grid = ratios[~ratios["drawn"]].assign(loss=lambda rows: 1 - rows["ratio"])
+        trends = {variant: trend(grid[grid["variant"] == variant], "period_s", "loss") for variant in self.variants}
         return {
             "rule-holds": _share(allowed, 1 - _LOSS, above=True),
             "rule-needed": _share(forbidden, 1 - _LOSS / 2, above=False),
-            "falls-with-period": self.trends(runs, self.variants),
+            "falls-with-period": Measured.by_case(trends),
         }
 
-    def trends(self, runs: Runs, variants: Sequence[Variant]) -> Measured:
-        """Return the rank correlation of period and loss on the map, for some variants."""
-        ratios = self.ratios(runs)
-        grid = ratios[~ratios["drawn"]].assign(loss=lambda rows: 1 - rows["ratio"])
-        return Measured.by_case(
-            {variant: trend(grid[grid["variant"] == variant], "period_s", "loss") for variant in variants}
-        )
-
     def causes(self) -> list[Cause]:
-        """Return the low RTT alone, for the variants that take reordering for loss."""
-        low = self.changed(rtts_ms=self.rtts_ms[:1], profile=self.profile)
-        window = tuple(variant for variant in self.variants if variant != "bbr")
-        return [Cause("falls-with-period", low, lambda runs: low.trends(runs, window))]
+        """Return the experiment with the low RTT alone."""
+        return [Cause("falls-with-period", self.changed(rtts_ms=self.rtts_ms[:1], profile=self.profile))]
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the ratio over the period in units of the rule, for all points; drawn ones are filled."""

@@ -7,7 +7,6 @@ compiles one file and links. The user's file is compiled first: its errors appea
 
 from __future__ import annotations
 
-import hashlib
 import re
 import shutil
 from collections.abc import Sequence
@@ -60,7 +59,7 @@ def build(
     RunError
         The kernel's own build failed.
     """
-    content = _content(algorithm)
+    content = algorithm.content("engine.algorithm")
     with locked(kept.with_suffix(".tree.lock"), lambda: report("another process uses this kernel's tree", 0, STEPS)):
         log = target.with_suffix(".log")
         tree = Tree.below(kept, log)
@@ -120,18 +119,6 @@ def messages(log: str, path: str) -> list[str]:
     found = list(dict.fromkeys(found))
     left = len(found) - _MOST
     return [*found[:_MOST], *([f"and {left} more"] if left > 0 else [])]
-
-
-def _content(algorithm: OwnAlgorithm) -> bytes:
-    try:
-        content = Path(algorithm.path).read_bytes()
-    except OSError as error:
-        allowed = f"a file that can be read ({error.strerror})"
-        raise InputError.of("engine.algorithm", algorithm.path, allowed) from None
-    if hashlib.sha256(content).hexdigest() != algorithm.sha256:
-        allowed = "the file that it was when the scenario was made; make the scenario again"
-        raise InputError.of("engine.algorithm", f"{algorithm.path}, which has changed", allowed)
-    return content
 
 
 def _release(tree: Tree) -> str:

@@ -7,7 +7,6 @@ Port numbers of OpenFlow: those of the panel's cables, counted from 1.
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -64,15 +63,8 @@ def controller(scenario: Scenario) -> str | None:
     chosen = scenario.switch.controller
     if chosen is None:
         return None
-    path = Path(chosen.path)
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError.of("switch.controller", chosen.path, f"a file that can be read ({error.strerror})") from None
-    if hashlib.sha256(data).hexdigest() != chosen.sha256:
-        allowed = f"the file the scenario was made with, sha256 {chosen.sha256}"
-        raise InputError.of("switch.controller", chosen.path, allowed)
-    return str(path.resolve())
+    chosen.content("switch.controller")
+    return str(Path(chosen.path).resolve())
 
 
 def entries(scenario: Scenario, wiring: Wiring, switch: int) -> Iterator[Entry]:

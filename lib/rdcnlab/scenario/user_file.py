@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A file of the user's own that a scenario names: it is read when the scenario is made, and must stay what it was."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, ValidationInfo
+
+from rdcnlab.fields.errors import InputError
+from rdcnlab.fields.quantities import Frozen, text
+
+#: Key of the validation context: the directory of the scenario's file.
+DIRECTORY = "directory"
+
+
+class UserFile(Frozen):
+    """A file; text form: its path.
+
+    Parameters
+    ----------
+    path : str
+        Path of the file. A relative path starts at the directory of the scenario's file, or in Python at the working
+        directory.
+    sha256 : str
+        SHA-256 of the file's bytes. The scenario's hash contains this value, not the path. The file must not change
+        before it is used.
+    """
+
+    path: str
+    sha256: Annotated[str, text("[0-9a-f]{64}", "64 hexadecimal digits in lower case")]
+
+    def content(self, field: str) -> bytes:
+        """Return the bytes of the file.
+
+        Parameters
+        ----------
+        field : str
+            The scenario's field, for the message.
+
+        Raises
+        ------
+        InputError
+            The file cannot be read, or differs from the file that the scenario was made with.
+        """
+        try:
+            data = Path(self.path).read_bytes()
+        except OSError as error:
+            raise InputError.of(field, self.path, f"a file that can be read ({error.strerror})") from None
+        if hashlib.sha256(data).hexdigest() != self.sha256:
+            raise InputError.of(field, self.path, f"the file the scenario was made with, sha256 {self.sha256}")
+        return data
+
+
+def from_path(
+    suffix: str, allowed: str, examine: Callable[[Path, bytes], Mapping[str, Any]] | None = None
+) -> BeforeValidator:
+    """Return the validator that makes the fields of a `UserFile` from a path.
+
+    Parameters
+    ----------
+    suffix : str
+        End of the file's name.
+    allowed : str
+        The files that are allowed, in words.
+    examine : callable, optional
+        Takes path and content, returns further fields, and raises ValueError with what is allowed.
+    """
+
+    def read(value: Any, info: ValidationInfo) -> Any:
+        if not isinstance(value, str):
+            return value
+        if not value.endswith(suffix):
+            raise ValueError(allowed)
+        path = Path((info.context or {}).get(DIRECTORY) or ".").absolute() / value
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise ValueError(f"a file that can be read ({path}: {error.strerror})") from None
+        fields = {} if examine is None else examine(path, data)
+        return {"path": str(path), "sha256": hashlib.sha256(data).hexdigest(), **fields}
+
+    return BeforeValidator(read)
