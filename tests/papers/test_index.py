@@ -29,9 +29,10 @@ def test_the_lists_of_figures_are_what_the_figures_say() -> None:
 
 
 @pytest.mark.slow
-def test_the_readmes_table_is_what_the_figures_say() -> None:
-    readme = places.tree() / "README.md"
-    assert readme.read_text() == index.written()[readme], STALE
+def test_the_tables_of_readme_and_appendix_are_what_the_figures_and_the_shipped_runs_say() -> None:
+    lists = index.written()
+    for path in (places.tree() / "README.md", places.tree() / "docs" / "artifact-appendix.md"):
+        assert path.read_text() == lists[path], STALE
 
 
 def test_a_figure_that_lacks_a_file_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

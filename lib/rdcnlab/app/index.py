@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generate the lists of figures (the packages of the papers, the index notebook, the README's table) and the reference.
+"""Generate the lists of figures (packages of the papers, index notebook, README's table), the reference and the score.
 
 A figure has three parts: its claims in ``data/papers/<paper>.yaml``, ``lib/rdcnlab/papers/<paper>/<item>.py`` and
 ``notebooks/<paper>/<item>.ipynb``. ``tools/index`` generates the lists from them.
@@ -9,27 +9,34 @@ from __future__ import annotations
 
 import json
 import re
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from rdcnlab import papers
-from rdcnlab.app import reference
+from rdcnlab.app import reference, scorecard
+from rdcnlab.app.site.stored import judged
 from rdcnlab.fields.errors import InputError
 from rdcnlab.papers import claims
 from rdcnlab.papers.item import Item
+from rdcnlab.papers.verdicts import Verdict
 from rdcnlab.runs.shipped import Shipped
+from rdcnlab.runs.store import Store
 from rdcnlab.system import places
 
-#: The table is between these two lines of the README.
-_BEGIN, _END = "<!-- figures: written by tools/index -->", "<!-- end of figures -->"
+#: The table of figures is between these two lines of the README, the score between these two of the appendix.
+_FIGURES = "<!-- figures: written by tools/index -->", "<!-- end of figures -->"
+_SCORE = "<!-- score: written by tools/index -->", "<!-- end of score -->"
 #: The cell of the index notebook that lists the figures.
 _CELL = "index-figures"
 _ROMAN = {"1": "I", "2": "II", "3": "III", "4": "IV", "5": "V"}
 
 
 def written(*, readme: bool = True) -> dict[Path, str]:
-    """Return the correct text of every generated file. The README takes half a minute, because all runs are counted.
+    """Return the correct text of every generated file.
+
+    The README and the artefact appendix take minutes, because all runs are counted and all claims are judged.
 
     Raises
     ------
@@ -44,7 +51,12 @@ def written(*, readme: bool = True) -> dict[Path, str]:
     texts[notebook] = _with_cell(notebook.read_text(encoding="utf-8"), "\n".join(map(links, paper_claims)))
     texts |= reference.written()
     if readme:
-        texts[places.tree() / "README.md"] = _between(places.tree() / "README.md", table(papers.select()))
+        kinds = papers.select()
+        for path, marks, text in (
+            (places.tree() / "README.md", _FIGURES, table(kinds)),
+            (places.tree() / "docs" / "artifact-appendix.md", _SCORE, score(kinds)),
+        ):
+            texts[path] = _between(path, marks, text)
     return texts
 
 
@@ -120,6 +132,20 @@ def table(kinds: Iterable[type[Item]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def score(kinds: Iterable[type[Item]]) -> str:
+    """Return the table of the artefact appendix: verdicts of the counted claims from shipped runs, and their time."""
+    shipped = list(Shipped())
+    hours = sum(float(row.provenance["wall_s"]) for row in shipped) / 3600
+    with tempfile.TemporaryDirectory() as directory:
+        store = Store(Path(directory) / "none")
+        rows = [row for kind in kinds for row in judged(kind, store)]
+    names = [str(verdict) for verdict in Verdict]
+    lines = [f"| paper, column | {' | '.join(names)} |", f"|---|{'---|' * len(names)}"]
+    for paper in scorecard.scores(rows):
+        lines.append(f"| {paper.paper}, {paper.column} | {' | '.join(str(paper.verdicts[name]) for name in names)} |")
+    return "\n".join([*lines, "", f"{len(shipped)} runs are shipped. They took {hours:.0f} core-hours.", ""])
+
+
 def _complete(paper: claims.Paper) -> None:
     """Raise InputError if one of the three parts of a figure is missing."""
     folder, notebooks = _package(paper.paper).parent, places.notebooks() / paper.paper
@@ -163,13 +189,13 @@ def _with_cell(text: str, source: str) -> str:
     return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
 
 
-def _between(readme: Path, text: str) -> str:
-    """Return the README with a new table."""
-    before, begin, tail = readme.read_text(encoding="utf-8").partition(_BEGIN)
-    _, end, after = tail.partition(_END)
+def _between(path: Path, marks: tuple[str, str], text: str) -> str:
+    """Return a document with a new text between two lines."""
+    before, begin, tail = path.read_text(encoding="utf-8").partition(marks[0])
+    _, end, after = tail.partition(marks[1])
     if not begin or not end:
-        raise InputError.of("README.md", "no place for the table", f"the lines {_BEGIN} and {_END}")
-    return f"{before}{_BEGIN}\n{text}{_END}{after}"
+        raise InputError.of(path.name, "no place for the table", f"the lines {' and '.join(marks)}")
+    return f"{before}{marks[0]}\n{text}{marks[1]}{after}"
 
 
 if __name__ == "__main__":

@@ -167,7 +167,8 @@ class Curve(Simulated):
     def plot(self, runs: Runs) -> Figure:
         """Draw the rate of each flow in the first run, with the updates and the rate of a full line."""
         chosen = self.runs_of(runs, self.buffers[0])
-        number = next(place for place, run in enumerate(chosen) if run.scenario.flows[0].cc == self.drawn)
+        numbers = [place for place, run in enumerate(chosen) if run.scenario.flows[0].cc == self.drawn]
+        number = numbers[0]
         curves, scenario = evenness.curves(chosen, number), chosen[number].scenario
         with figures.single(6.4, 2.8) as (figure, ax):
             for place, (name, rate) in enumerate(zip(curves.flows, curves.gbps, strict=True)):
@@ -176,8 +177,9 @@ class Curve(Simulated):
             for update in range(1, self.number + 1):
                 ax.axvline(update * clos.EVERY_NS / NS_PER_MS, color=figures.REFERENCE, linewidth=0.5, alpha=0.5)
             figures.reference(ax, evenness.line_gbps(scenario), "a full line")
-            label = f"{figures.look(self.drawn).label}: throughput [Gb/s]"
-            ax.set(xlabel="time [ms]; updates are vertical lines", ylabel=label, ylim=(0, None))
+            look = figures.look(self.drawn)
+            ax.set(xlabel="time [ms]; updates are vertical lines", ylabel="throughput [Gb/s]", ylim=(0, None))
+            ax.set_title(f"{look.label}, the first of {len(numbers)} runs", fontsize=9)
         return figure
 
 
