@@ -8,7 +8,6 @@ through ``ctypes``; the wheel's own Python bindings are not used (see ``docs/dec
 from __future__ import annotations
 
 import functools
-import os
 import platform
 import shutil
 import subprocess
@@ -21,7 +20,7 @@ from pathlib import Path
 
 from rdcnlab.engines.kernel import build
 from rdcnlab.fields.errors import RunError
-from rdcnlab.system import extras
+from rdcnlab.system import extras, limits
 from rdcnlab.system.locks import locked
 
 MODELS = Path(__file__).resolve().parent / "models"
@@ -162,7 +161,7 @@ def _compile(work: Path, log: Path, progress: build.Progress | None) -> None:
         done.append(source.name)
         _tell(progress, f"compile {source.name}", len(done))
 
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads:
+    with ThreadPoolExecutor(len(limits.cores())) as threads:
         try:
             list(threads.map(compile_source, sources))
         except BaseException:

@@ -9,6 +9,7 @@ from rdcnlab.analysis import updates
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.papers.dogar.space import LARGE, SMALL, Setting
 from rdcnlab.papers.dogar.updates import Retransmissions
+from rdcnlab.papers.item import Cause
 from rdcnlab.runs.frame import Runs
 
 
@@ -36,3 +37,7 @@ class Fig4(Retransmissions):
             "others-less-than-large": Measured(updates.between(large, small, ("cubic", "dctcp"))),
             "numbers": self.ratios(runs),
         }
+
+    def causes(self) -> list[Cause]:
+        """Return experiments with brief updates, and with a gap in place of them."""
+        return self.excluded("bbr-fewest", "others-less-than-large")

@@ -9,6 +9,7 @@ from rdcnlab.analysis import updates
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.papers.dogar.space import SMALL, Setting
 from rdcnlab.papers.dogar.updates import Throughput
+from rdcnlab.papers.item import Cause
 from rdcnlab.runs.frame import Runs
 
 
@@ -34,3 +35,7 @@ class Fig6(Throughput):
             "dctcp-edge": Measured(edge),
             "numbers": self.ratios(runs),
         }
+
+    def causes(self) -> list[Cause]:
+        """Return experiments with brief updates, and with a gap in place of them."""
+        return self.excluded("dctcp-edge")

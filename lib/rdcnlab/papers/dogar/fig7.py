@@ -8,6 +8,7 @@ from typing import ClassVar
 from rdcnlab.analysis import updates
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.papers.dogar.updates import Windows
+from rdcnlab.papers.item import Cause
 from rdcnlab.runs.frame import Runs
 
 
@@ -27,3 +28,7 @@ class Fig7(Windows):
             "order": Measured(updates.order(points, ("bbr", "dctcp", "cubic"))),
             "numbers": self.ratios(runs),
         }
+
+    def causes(self) -> list[Cause]:
+        """Return experiments with brief updates, and with a gap in place of them."""
+        return self.excluded("order")

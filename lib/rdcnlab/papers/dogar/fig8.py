@@ -9,6 +9,7 @@ from rdcnlab.analysis import updates
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.papers.dogar.space import LARGE, SMALL, Setting
 from rdcnlab.papers.dogar.updates import Windows
+from rdcnlab.papers.item import Cause
 from rdcnlab.runs.frame import Runs
 
 
@@ -35,3 +36,7 @@ class Fig8(Windows):
             "buffer-matters-least": Measured(least),
             "numbers": self.ratios(runs),
         }
+
+    def causes(self) -> list[Cause]:
+        """Return experiments with brief updates, and with a gap in place of them."""
+        return self.excluded("order")

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from rdcnlab.analysis import updates
 from rdcnlab.analysis.measured import Measured, means
-from rdcnlab.papers.dogar.space import BRIEF_MS, LARGE, SMALL, Setting
+from rdcnlab.papers.dogar.space import LARGE, SMALL, Setting
 from rdcnlab.papers.dogar.updates import Drops
 from rdcnlab.papers.item import Cause
 from rdcnlab.runs.frame import Runs
@@ -31,10 +31,4 @@ class Fig9(Drops):
 
     def causes(self) -> list[Cause]:
         """Return an experiment with updates that take 0.5 ms at most, and RED that drops late."""
-        # the time in which a buffer fills does not scale with the times of updates
-        brief = BRIEF_MS / self.times
-        return [
-            Cause(
-                "none-in-large", self.changed(profile=self.profile, change_ms=brief, red_percent=(90, 100), updates=4)
-            )
-        ]
+        return [Cause("none-in-large", self.brief())]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Iterable
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Self
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -18,7 +18,7 @@ from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.fields.units import NS_PER_S
 from rdcnlab.papers.dogar import space
 from rdcnlab.papers.dogar.space import Inputs, Setting, Variants
-from rdcnlab.papers.item import Item
+from rdcnlab.papers.item import Cause, Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario
@@ -106,6 +106,21 @@ class Experiment(Item):
         """Return the scenario of a variant, with an update every second."""
         count = _COUNTS[self.profile] if self.updates is None else self.updates
         return space.updates(cc, seed=seed, count=count, setting=setting, inputs=self.inputs, scale=self.times)  # type: ignore[arg-type]
+
+    def brief(self) -> Self:
+        """Return the experiment with updates that take 0.5 ms at most, and RED that drops late."""
+        # the time in which a buffer fills does not scale with the times of updates
+        change = space.BRIEF_MS / self.times
+        return self.changed(profile=self.profile, change_ms=change, red_percent=(90, 100), updates=4)
+
+    def gap(self) -> Self:
+        """Return the experiment in which no rule matches for 10 ms, and the groups swap at one instant."""
+        # timeouts do not scale, so the times of updates must be those of the paper
+        return self.changed(profile=self.profile, change_ms=0, dark_ms=10, scale=1.0, updates=2)
+
+    def excluded(self, *claims: str) -> list[Cause]:
+        """Return both experiments for each of the claims, brief updates first."""
+        return [Cause(claim, shown_by) for claim in claims for shown_by in (self.brief(), self.gap())]
 
     def points(self) -> list[Scenario]:
         """Return all settings, variants and seeds."""

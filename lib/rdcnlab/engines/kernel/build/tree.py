@@ -15,6 +15,7 @@ from pathlib import Path
 from rdcnlab.engines.kernel.build import releases, source
 from rdcnlab.engines.kernel.build.apply import apply
 from rdcnlab.fields.errors import RunError
+from rdcnlab.system import limits
 
 #: Number of compilations in a build of the configuration that we ship; only the progress bar uses it.
 STEPS = 795
@@ -76,7 +77,7 @@ class Tree:
         """Compile targets; without a change to the tree since the last time, nothing is compiled."""
         report("compile", 0, STEPS)
         with self._advised():
-            self._make([f"-j{os.cpu_count() or 1}", *targets], "compiling the kernel", report)
+            self._make([f"-j{len(limits.cores())}", *targets], "compiling the kernel", report)
 
     def pack(self, target: Path, work: Path) -> None:
         """Copy the binary, its configuration and its version to a directory, which appears when it is complete.
