@@ -160,7 +160,7 @@ def test_the_patches_change_nothing_for_stock_tcp(
     """If links are made by tc, and all patches are applied but unused, the tables equal those without the patches."""
     flows = [
         {"name": name, "size": "64 MiB", "cc": cc, "path": "bypass", "src": src, "dst": "r1"}
-        for name, cc, src in (("main", "cubic", "s1"), ("migrated", "bbr", "s2"))
+        for name, cc, src in (("main", "cubic", "s1"), ("migrated", "bbr", "s2"), ("third", "dctcp", "s1"))
     ]
     scenario = two_flows.with_(flows=flows, **{"switch.kind": "linux", "probes.tcp": "ack"})
     ours, stock = run_guest(scenario), run_guest(scenario, kernel=stock_kernel)

@@ -9,6 +9,7 @@ from rdcnlab.analysis import updates
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.papers.dogar.space import LARGE, Setting
 from rdcnlab.papers.dogar.updates import Retransmissions
+from rdcnlab.papers.item import Cause
 from rdcnlab.runs.frame import Runs
 
 
@@ -31,3 +32,7 @@ class Fig10(Retransmissions):
             "cubic-better": Measured(updates.between(consistent[consistent["share"] < 1], late, ("cubic",))),
             "numbers": self.ratios(runs),
         }
+
+    def causes(self) -> list[Cause]:
+        """Return experiments with brief updates, and with a gap in place of them."""
+        return self.excluded("order")

@@ -9,6 +9,7 @@ from rdcnlab.analysis import updates
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.papers.dogar.space import LARGE, Setting
 from rdcnlab.papers.dogar.updates import Throughput
+from rdcnlab.papers.item import Cause
 from rdcnlab.runs.frame import Runs
 
 #: Shares above the 40th percentile at which the variants are compared.
@@ -23,3 +24,7 @@ class Fig11(Throughput):
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure the range of the variants above the 40th percentile."""
         return {"alike": Measured.by_case(updates.spread(self.at(runs, shares=ABOVE)), "at {:.0%}")}
+
+    def causes(self) -> list[Cause]:
+        """Return experiments with brief updates, and with a gap in place of them."""
+        return self.excluded("alike")

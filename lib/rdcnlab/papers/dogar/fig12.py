@@ -9,6 +9,7 @@ from rdcnlab.analysis import updates
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.papers.dogar.space import LARGE, Setting
 from rdcnlab.papers.dogar.updates import Windows
+from rdcnlab.papers.item import Cause
 from rdcnlab.runs.frame import Runs
 
 
@@ -20,3 +21,7 @@ class Fig12(Windows):
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Compare the variants."""
         return {"order": Measured(updates.order(self.at(runs), ("bbr", "dctcp", "cubic")))}
+
+    def causes(self) -> list[Cause]:
+        """Return experiments with brief updates, and with a gap in place of them."""
+        return self.excluded("order")

@@ -9,6 +9,7 @@ from rdcnlab.analysis import updates
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.papers.dogar.space import LARGE, Setting
 from rdcnlab.papers.dogar.updates import Drops
+from rdcnlab.papers.item import Cause
 from rdcnlab.runs.frame import Runs
 
 
@@ -26,3 +27,7 @@ class Fig13(Drops):
             "more-than-consistent": Measured(updates.between(late, consistent, ("cubic", "dctcp"))),
             "numbers": self.ratios(runs),
         }
+
+    def causes(self) -> list[Cause]:
+        """Return experiments with brief updates, and with a gap in place of them."""
+        return self.excluded("order")
