@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -109,3 +110,16 @@ def test_rows_that_hardly_differ_have_no_direction() -> None:
     )
     found = heat.along(frame, "a", "b", "value", least=2.0)
     assert {name: float(value) for name, value in found.items()} == {1.0: 1.0}
+
+
+def test_rows_are_sorted_and_not_put_back() -> None:
+    rows = Part(("t_ns", "event"), tick=1000)
+    ordered = replace(rows, sort=True)
+    assert rows.covers(ordered)
+    assert not ordered.covers(rows)
+    assert rows.united(ordered) == rows
+    assert ordered.covers(replace(ordered, tick=2000))
+    assert Part.from_data(ordered.data()) == ordered
+    table = pa.table({"t_ns": [5, 900, 1500], "event": ["retransmit", "drop_red", "drop_red"]})
+    assert ordered.of(table)["event"].to_pylist() == ["drop_red", "retransmit", "drop_red"]
+    assert ordered.of(ordered.of(table)) == ordered.of(table)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 from rdcnlab.engines import Outcome
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.join import looked_up, repeated, sorted_categories
-from rdcnlab.runs.parts import CARRIED, WHOLE
+from rdcnlab.runs.parts import CARRIED, GROUPS, WHOLE, Part
 from rdcnlab.runs.shipped import Shipped, ship
 from rdcnlab.runs.store import Run, Store, run_id
 from rdcnlab.scenario import Scenario
@@ -24,17 +25,18 @@ def stored(store: Store, scenario: Scenario) -> Run:
         return store.put(scenario, "e", Outcome(tables(scenario), {}), directory)
 
 
-def one_by_one(runs: list[Run], name: str) -> pd.DataFrame:
+def one_by_one(runs: list[Run], name: str, part: Part = WHOLE) -> pd.DataFrame:
     """Read each run separately."""
-    part = CARRIED if name == "throughput" else WHOLE
     frames = [run.table(name, part).to_pandas().assign(run=place) for place, run in enumerate(runs)]
     return pd.concat(frames, ignore_index=True)
 
 
+@pytest.mark.parametrize("part", [CARRIED, replace(CARRIED, sort=True), GROUPS], ids=["rows", "sorted", "groups"])
 @pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 1, 0, 2)])
 def test_local_and_shipped_runs_are_joined_in_any_order(
-    tmp_path: Path, store: Store, two_flows: Scenario, order: tuple[int, ...]
+    tmp_path: Path, store: Store, two_flows: Scenario, order: tuple[int, ...], part: Part
 ) -> None:
+    """Rows that are sorted or added up are those of one run."""
     scenarios = [two_flows.with_(seed=seed) for seed in range(4)]
     for scenario in scenarios:
         stored(store, scenario)
@@ -42,15 +44,15 @@ def test_local_and_shipped_runs_are_joined_in_any_order(
     for item, some in (("a", scenarios[:2]), ("b", scenarios[2:3])):
         runs = [run for run in store if run.scenario in some]
         runs.sort(key=lambda run: run.scenario.seed)
-        ship({run: {"throughput": CARRIED, "flows": WHOLE} for run in runs}, tmp_path / "results" / "paper" / item)
+        ship({run: {"throughput": part, "flows": WHOLE} for run in runs}, tmp_path / "results" / "paper" / item)
     mixed = Store(tmp_path / "mixed", shipped=Shipped(tmp_path / "results"))
     stored(mixed, scenarios[3])
     found = [mixed.find(scenarios[number], "e") for number in order]
     runs = [run for run in found if run is not None]
     assert [run.shipped for run in runs] == [number != 3 for number in order]
-    joined = Runs(runs, {"throughput": CARRIED})
-    for name in ("throughput", "flows"):
-        frame, expected = getattr(joined, name), one_by_one(runs, name)
+    joined = Runs(runs, {"throughput": part})
+    for name, of_table in (("throughput", part), ("flows", WHOLE)):
+        frame, expected = getattr(joined, name), one_by_one(runs, name, of_table)
         for column in expected.columns:
             assert frame[column].astype(expected[column].dtype).equals(expected[column]), (name, column)
     assert list(joined.throughput.groupby("run")["seed"].first()) == list(order)

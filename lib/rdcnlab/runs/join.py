@@ -62,7 +62,8 @@ def _pieces(runs: Sequence[Run], name: str, part: Part) -> Iterator[tuple[int, p
     first, counts = 0, [0]
     span: Copy | None = None
     for place, run in enumerate(runs):
-        copy = run.source.holding(name, part) if isinstance(run.source, Row) else None
+        # rows that are sorted or added up must not be mixed with those of another run
+        copy = run.source.holding(name, part) if isinstance(run.source, Row) and part.rowwise else None
         if copy is not None and span is not None and copy.follows(span):
             span, counts = span.joined(copy), [*counts, copy.count]
             continue

@@ -36,6 +36,9 @@ class Part:
     grouped : bool
         Whether rows of a bin and a place are added up for all flows of a group. A group are the flows whose names are
         the same before their first digit: ``c1-1`` and ``c10-7`` become ``c``.
+    sort : bool
+        Whether rows are sorted by their columns, from the first to the last. Rows of one tick then follow no order of
+        time, but equal rows follow each other, which takes a fraction of the space.
 
     Examples
     --------
@@ -48,6 +51,12 @@ class Part:
     place: str | None = None
     tick: int = 1
     grouped: bool = False
+    sort: bool = False
+
+    @property
+    def rowwise(self) -> bool:
+        """Whether each row of the part is made of one row, in the order of the table's rows."""
+        return not (self.grouped or self.sort)
 
     def of(self, table: pa.Table) -> pa.Table:
         """Return this part of a table. A table that is already this part is returned unchanged."""
@@ -62,6 +71,8 @@ class Part:
             number = table.column_names.index("t_ns")
             rounded = pc.subtract(pc.multiply(pc.add(pc.divide(table["t_ns"], self.tick), 1), self.tick), 1)
             table = table.set_column(number, table.schema.field(number), rounded)
+        if self.sort:
+            table = table.sort_by([(name, "ascending") for name in table.column_names])
         return table
 
     def rows(self, table: pa.Table) -> npt.NDArray[np.bool_] | None:
@@ -79,7 +90,8 @@ class Part:
         # rows can be grouped only if this part has the columns of bin, place and flow
         keys = self.columns is None or set(_KEYS) <= set(self.columns)
         groups = self.grouped == other.grouped or (other.grouped and keys)
-        return columns and rows and groups and other.tick % self.tick == 0
+        order = other.sort or not self.sort
+        return columns and rows and groups and order and other.tick % self.tick == 0
 
     def united(self, other: Part) -> Part:
         """Return a small part that covers both parts."""
@@ -97,20 +109,22 @@ class Part:
                 *(("where",) if place != self.place or place != other.place else ()),
             )
             columns = tuple(dict.fromkeys(names))
-        return Part(columns, place, math.gcd(self.tick, other.tick), self.grouped and other.grouped)
+        both = (self.grouped and other.grouped, self.sort and other.sort)
+        return Part(columns, place, math.gcd(self.tick, other.tick), *both)
 
     def data(self) -> dict[str, Any]:
         """Return the part as plain data for JSON, without fields that have their default."""
         columns = {} if self.columns is None else {"columns": list(self.columns)}
         place = {} if self.place is None else {"place": self.place}
-        groups = {"grouped": True} if self.grouped else {}
-        return columns | place | ({} if self.tick == 1 else {"tick": self.tick}) | groups
+        flags = {name: True for name in ("grouped", "sort") if getattr(self, name)}
+        return columns | place | ({} if self.tick == 1 else {"tick": self.tick}) | flags
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Part:
         """Return the part from the plain data that the method `data` returned."""
         columns = tuple(data["columns"]) if "columns" in data else None
-        return cls(columns, data.get("place"), data.get("tick", 1), data.get("grouped", False))
+        flags = (data.get(name, False) for name in ("grouped", "sort"))
+        return cls(columns, data.get("place"), data.get("tick", 1), *flags)
 
 
 #: Bytes on links of each group of flows.

@@ -99,8 +99,10 @@ class Row:
         RunError
             This part was not shipped.
         """
-        table = part.of(self.holding(name, part).read())
-        return table.cast(pa.schema([SCHEMAS[name].field(column) for column in table.column_names]))
+        table = self.holding(name, part).read()
+        # text is a dictionary in the file, which cannot be added up
+        table = table.cast(pa.schema([SCHEMAS[name].field(column) for column in table.column_names]))
+        return part.of(table)
 
     def holding(self, name: str, part: Part = WHOLE) -> Copy:
         """Return the copy that contains a part of a table.

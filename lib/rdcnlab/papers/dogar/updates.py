@@ -59,7 +59,7 @@ class Experiment(Item):
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 5}
     parts: ClassVar[dict[str, Part]] = {
         "tcp": Part(("t_ns", "flow", "cwnd_B", "srtt_us"), tick=1_000_000),
-        "events": Part(("t_ns", "event", "link", "flow"), tick=1_000_000),
+        "events": Part(("t_ns", "event"), tick=1_000_000, sort=True),
         "throughput": Part(("bin", "where", "flow", "bytes"), "links"),
     }
     #: Settings: the figure draws the first, and its claims compare it with the others.
