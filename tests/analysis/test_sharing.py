@@ -6,10 +6,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from matplotlib.colors import Normalize
+from seaborn.utils import relative_luminance
 
 from rdcnlab.analysis import heat, sharing
 from rdcnlab.papers.vargas import space
@@ -123,3 +126,18 @@ def test_rows_are_sorted_and_not_put_back() -> None:
     table = pa.table({"t_ns": [5, 900, 1500], "event": ["retransmit", "drop_red", "drop_red"]})
     assert ordered.of(table)["event"].to_pylist() == ["drop_red", "retransmit", "drop_red"]
     assert ordered.of(ordered.of(table)) == ordered.of(table)
+
+
+def test_numbers_contrast_with_their_cells() -> None:
+    table = pd.DataFrame(np.linspace(0, 100, 12).reshape(3, 4))
+    table.iloc[0, 1] = np.nan  # has neither a number nor a colour
+    _, ax = plt.subplots()
+    heat.draw(ax, table, Normalize(0, 100), title="", label="", text="{:.0f}".format, map_="vlag")
+    cells = ax.collections[0].get_facecolor()
+    assert len(ax.texts) == 11
+    for number in ax.texts:
+        x, y = (int(place) for place in number.get_position())
+        assert number.get_text() == f"{table.iloc[y, x]:.0f}"
+        light, dark = sorted(map(relative_luminance, (cells[4 * y + x], number.get_color())), reverse=True)
+        assert (light + 0.05) / (dark + 0.05) > 3.9
+    plt.close()

@@ -10,9 +10,14 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
+from seaborn.utils import relative_luminance
 
 from rdcnlab.analysis import tables
 from rdcnlab.analysis.intervals import Estimate, jackknife
+
+#: Colour of dark numbers, and its relative luminance.
+_DARK_COLOR = "0.15"
+_DARK = relative_luminance(_DARK_COLOR)
 
 
 def draw(
@@ -40,9 +45,19 @@ def draw(
         table, ax=ax, norm=norm, cmap=map_, annot=annotations, fmt="", annot_kws={"size": 6}, linewidths=0.3,
         cbar_kws={"label": label},
     )  # fmt: skip
+    _contrast(ax, columns=table.shape[1])
     ax.set_title(title)
     ax.tick_params(axis="y", rotation=0)
     ax.grid(visible=False)
+
+
+def _contrast(ax: Axes, columns: int) -> None:
+    """Give each number the colour, light or dark, that contrasts more with its cell (WCAG's relative luminance)."""
+    colors = ax.collections[0].get_facecolor()
+    for number in ax.texts:
+        x, y = number.get_position()
+        cell = relative_luminance(colors[int(y) * columns + int(x)])
+        number.set_color("white" if 1.05 / (cell + 0.05) > (cell + 0.05) / (_DARK + 0.05) else _DARK_COLOR)
 
 
 def along(frame: pd.DataFrame, group: str, column: str, value: str, *, least: float) -> dict[float, Estimate]:

@@ -103,8 +103,11 @@ def _queue_of(scenario: Scenario, link: Link) -> str:
     threshold = link.ecn_threshold if scenario.switch.ecn_threshold is None else scenario.switch.ecn_threshold
     if threshold is not None:
         words.append(f"marks above {readable(SIZE, threshold)}")
-    if link.red is not None:
-        red = link.red
+    if (red := link.red) is not None and red.min == red.max:
+        words.append(
+            f"drops {'packets without ECN' if threshold is None else 'others'} above {readable(SIZE, red.max)}"
+        )
+    elif red is not None:
         words.append(f"RED {readable(SIZE, red.min)} to {readable(SIZE, red.max)}, {readable(SHARE, red.probability)}")
     return ", ".join(words)
 
