@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from rdcnlab.app import report
-from rdcnlab.app.site import entry, view
+from rdcnlab.app.site import entry, stored, view
 from rdcnlab.app.site.entries import collect
 from rdcnlab.app.site.entry import Entry, Shown
 from rdcnlab.app.site.sources import Sources
@@ -219,3 +219,12 @@ def test_sphinx_builds_the_site_without_a_warning(ran: Store, tmp_path: Path) ->
         scripts = [script.get("src") or "" for script in Page(path.read_text()).of("script")]
         assert not [script for script in scripts if "//" in script], path
     assert "fig8a" in json.dumps((tmp_path / "site" / "searchindex.js").read_text())
+
+
+def test_an_item_whose_library_is_missing_is_not_run_and_says_what_installs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stored, "installed", lambda extra: False)
+    rows = stored.judged(aykurt.tab3, Store(tmp_path / "runs"))
+    assert {row["verdict"] for row in rows} == {"not run"}
+    assert {row["remark"] for row in rows} == {"cannot be judged without: make models"}

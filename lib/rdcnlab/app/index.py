@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -111,25 +111,41 @@ def table(kinds: Iterable[type[Item]]) -> str:
     wall_s = {row.hash: float(row.provenance["wall_s"]) for row in Shipped()}
     lines = ["| figure | notebook | runs, paper profile | core-minutes |", "|---|---|---|---|"]
     counted: set[str] = set()
+    timed: set[str] = set()
     for kind in kinds:
-        items = [kind(profile="paper", column=column.id) for column in kind.columns()]
-        hashes = {scenario.hash for item in items for scenario in item.scenarios()}
-        causes = [(item, cause.shown_by) for item in items for cause in item.causes()]
-        # only causes whose experiments have runs of their own
-        experiments = {id(shown): shown for item, shown in causes if shown is not item}
-        explaining = {scenario.hash for item in experiments.values() for scenario in item.scenarios()}
+        hashes, explaining = _hashes(kind)
         explaining -= counted | hashes
         new = hashes - counted
         counts = {"": len(new), " of figures above": len(hashes & counted), " that explain": len(explaining)}
         parts = [f"{count}{words}" for words, count in counts.items() if count]
-        minutes = sum(wall_s.get(scenario_hash, 0.0) for scenario_hash in new | explaining) / 60
+        own = (new | explaining) - timed
         counted |= hashes
+        timed |= own
         path = f"notebooks/{kind.paper}/{kind.id}.ipynb"
         lines.append(
-            f"| {kind.paper} {kind.id}, {items[0].claims.title} | [`{kind.id}.ipynb`]({path}) | {', '.join(parts)} "
-            f"| {minutes:.0f} |"
+            f"| {kind.paper} {kind.id}, {claims.paper(kind.paper).item(kind.id).title} | [`{kind.id}.ipynb`]({path}) "
+            f"| {', '.join(parts) or 'chosen by the model'} | {_minutes(own, wall_s)} |"
         )
     return "\n".join(lines) + "\n"
+
+
+def _minutes(own: set[str], wall_s: Mapping[str, float]) -> str:
+    """Return the core-minutes of an item's own runs, with the number of shipped runs if some are not shipped."""
+    shipped = own & wall_s.keys()
+    if own and not shipped:
+        return "not shipped"
+    minutes = f"{sum(wall_s[scenario_hash] for scenario_hash in shipped) / 60:.0f}" if own else ""
+    return minutes if shipped == own else f"{minutes}; {len(shipped)} of {len(own)} shipped"
+
+
+def _hashes(kind: type[Item]) -> tuple[set[str], set[str]]:
+    """Return the hashes of an item's scenarios in all its columns, and of those of its experiments of causes."""
+    items = [kind(profile="paper", column=column.id) for column in kind.columns()]
+    causes = [(item, cause.shown_by) for item in items for cause in item.causes()]
+    # only causes whose experiments have runs of their own
+    experiments = {id(shown): shown for item, shown in causes if shown is not item}
+    hashes = {scenario.hash for item in items for scenario in item.scenarios()}
+    return hashes, {scenario.hash for item in experiments.values() for scenario in item.scenarios()}
 
 
 def score(kinds: Iterable[type[Item]]) -> str:
@@ -143,7 +159,23 @@ def score(kinds: Iterable[type[Item]]) -> str:
     lines = [f"| paper, column | {' | '.join(names)} |", f"|---|{'---|' * len(names)}"]
     for paper in scorecard.scores(rows):
         lines.append(f"| {paper.paper}, {paper.column} | {' | '.join(str(paper.verdicts[name]) for name in names)} |")
-    return "\n".join([*lines, "", f"{len(shipped)} runs are shipped. They took {hours:.0f} core-hours.", ""])
+    lines += ["", f"{len(shipped)} runs are shipped. They took {hours:.0f} core-hours."]
+    if absent := _absent(kinds, {row.hash for row in shipped}):
+        intro = "Items that are `not run` until you make their runs, with the number of shipped runs:"
+        lines += ["", intro, "", *absent]
+    return "\n".join([*lines, ""])
+
+
+def _absent(kinds: Iterable[type[Item]], shipped: set[str]) -> list[str]:
+    """Return a line for each paper and column with items whose runs are not all shipped."""
+    absent: dict[str, list[str]] = {}
+    for kind in kinds:
+        for column in kind.columns():
+            hashes = {scenario.hash for scenario in kind(profile="paper", column=column.id).scenarios()}
+            if not hashes <= shipped:
+                item = f"{kind.id} {len(hashes & shipped)} of {len(hashes)}"
+                absent.setdefault(f"{kind.paper}, {column.id}", []).append(item)
+    return [f"- {place}: {', '.join(items)}" for place, items in absent.items()]
 
 
 def _complete(paper: claims.Paper) -> None:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from rdcnlab.papers.item import Item, Profile
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.store import Store
+from rdcnlab.system.extras import command, installed
 
 _PROFILES: tuple[Profile, ...] = ("paper", "quick")
 
@@ -17,22 +18,34 @@ _PROFILES: tuple[Profile, ...] = ("paper", "quick")
 def best(kind: type[Item], store: Store, column: str = "") -> tuple[Item, Runs | None]:
     """Return an item and its runs in a column, in the largest profile whose runs are all stored.
 
-    If no profile has all its runs, return the item in the quick profile, and None.
+    If no profile has all its runs, or if an extra that the item needs is not installed, return the item in the quick
+    profile, and None.
     """
     for profile in _PROFILES:
         item = kind(profile=profile, column=column)
-        runs = item.stored(store)
+        runs = None if lacking(item) else item.stored(store)
         if runs is not None:
             return item, runs
     return kind(profile="quick", column=column), None
 
 
+def lacking(item: Item) -> str:
+    """Return the commands that install what an item needs and what is not installed; empty if nothing is missing."""
+    return "; ".join(command(extra) for extra in item.extras if not installed(extra))
+
+
 def judged(kind: type[Item], store: Store) -> list[dict[str, Any]]:
-    """Return an item's scorecard in all its columns, and free its tables: those of all items would fill the memory."""
+    """Return an item's scorecard in all its columns, and free its tables: those of all items would fill the memory.
+
+    If an extra is not installed, the verdict of its claims is ``not run``, and the remark has the command.
+    """
     rows = []
     for column in kind.columns():
         item, runs = best(kind, store, column.id)
-        rows += item.rows(runs)
+        missing = lacking(item)
+        rows += [
+            {**row, "remark": f"cannot be judged without: {missing}"} if missing else row for row in item.rows(runs)
+        ]
         del runs
         pa.default_memory_pool().release_unused()
     return rows
