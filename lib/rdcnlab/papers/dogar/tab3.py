@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,7 @@ from rdcnlab.fields.quantities import whole
 from rdcnlab.fields.units import NS_PER_S
 from rdcnlab.papers.dogar import clos
 from rdcnlab.papers.dogar.clos import LARGE, MEETINGS
-from rdcnlab.papers.item import Item
+from rdcnlab.papers.item import Cause, Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import LINKS, Part
 from rdcnlab.scenario import Scenario
@@ -32,6 +32,8 @@ MANY = 8
 _LENGTHS, _COUNTS = {"quick": 0.3, "paper": 2.0}, {"quick": 4, "paper": clos.UPDATES}
 #: Length of a run in the quick profile with ns-3, where a packet takes ten times as long.
 _NS3_QUICK_S = 0.1
+#: A buffer in kB: two windows of twice the line's capacity times the RTT (625 kB), and as much for other segments.
+_DEEP_KB = 4000
 #: Width in ms of the bins of rates: longer than a round trip with a full buffer, which is 1.3 ms.
 _BIN_MS = 10
 #: Panels: quantity, label of the axis, and whether that is logarithmic.
@@ -58,6 +60,8 @@ class Tab3(Item):
         Number of inconsistent updates in a run with updates; None: 15 in the paper profile.
     mark_kB : float
         Marking threshold in kB.
+    buffer_kB : int
+        Size of the buffers in kB.
     """
 
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 3}
@@ -70,6 +74,7 @@ class Tab3(Item):
     length_s: Annotated[float, Field(ge=0.1, le=60)] | None = None
     updates: Annotated[int, whole(1, 1000)] | None = None
     mark_kB: Annotated[float, Field(ge=1.5, le=1000)] = 97.5  # noqa: N815  (unit)
+    buffer_kB: Annotated[int, whole(100, 100_000)] = LARGE  # noqa: N815  (unit)
 
     @property
     def length_ns(self) -> int:
@@ -86,16 +91,18 @@ class Tab3(Item):
     def still(self, cc: clos.Variant, seed: int, *, per_group: int = 1, marks: bool = True) -> Scenario:
         """Return flows that share a line."""
         inputs = clos.Inputs(per_group=per_group, mark_kB=self.mark_kB)
-        return _counted(clos.still(cc, seed=seed, length_ns=self.length_ns, together=True, marks=marks, inputs=inputs))
+        settings: dict[str, Any] = {"length_ns": self.length_ns, "buffer_kB": self.buffer_kB, "inputs": inputs}
+        return _counted(clos.still(cc, seed=seed, together=True, marks=marks, **settings))
 
     def apart(self, cc: clos.Variant, seed: int) -> Scenario:
         """Return flows that have a line each, for as long as the run with updates."""
-        length = clos.EVERY_NS * (self.number + 1)
-        return _counted(clos.still(cc, seed=seed, length_ns=length, inputs=clos.Inputs(mark_kB=self.mark_kB)))
+        inputs, length = clos.Inputs(mark_kB=self.mark_kB), clos.EVERY_NS * (self.number + 1)
+        return _counted(clos.still(cc, seed=seed, length_ns=length, buffer_kB=self.buffer_kB, inputs=inputs))
 
     def moved(self, cc: clos.Variant, seed: int) -> Scenario:
         """Return the flows of `apart` under inconsistent updates."""
-        return _counted(clos.updates(cc, seed=seed, count=self.number, inputs=clos.Inputs(mark_kB=self.mark_kB)))
+        inputs = clos.Inputs(mark_kB=self.mark_kB)
+        return _counted(clos.updates(cc, seed=seed, count=self.number, buffer_kB=self.buffer_kB, inputs=inputs))
 
     def points(self) -> list[Scenario]:
         """Return all conditions, variants and seeds."""
@@ -134,7 +141,7 @@ class Tab3(Item):
                     {
                         "cc": cc,
                         "seed": seed,
-                        "queue": 100 * queue[static] / (1000 * LARGE),
+                        "queue": 100 * queue[static] / (1000 * self.buffer_kB),
                         "drops": lost[static],
                         "unmarked": lost[unmarked],
                         "filled": 100 * second_half["gbps"][static] / evenness.line_gbps(runs[static].scenario),
@@ -170,6 +177,11 @@ class Tab3(Item):
             "aware": Measured(_pairs(cost)),
             "aware-again": Measured(_pairs(retransmissions)),
         }
+
+    def causes(self) -> list[Cause]:
+        """Return an experiment with a buffer that holds what two windows of BBR have under way at most."""
+        deep = self.changed(profile=self.profile, buffer_kB=_DEEP_KB)
+        return [Cause("proactive", deep), Cause("no-bloat", deep)]
 
     def table(self, runs: Runs) -> pd.DataFrame:
         """Return the means of all quantities, a column for each variant."""
