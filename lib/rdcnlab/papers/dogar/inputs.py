@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.papers.dogar import space
 from rdcnlab.papers.dogar.space import LARGE, Setting
 from rdcnlab.papers.dogar.updates import Experiment
+from rdcnlab.papers.item import Cause
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 
@@ -26,6 +28,8 @@ QUANTITIES = {
     "window": "window [kB]",
     "drops": "lost in\nan update",
 }
+#: Claims about the order of a quantity.
+_ORDERS = {"retransmissions-order": "retransmissions", "windows-order": "window", "drops-order": "drops"}
 _SCALES, _COUNTS = {"quick": 0.05, "paper": 0.2}, {"quick": 4, "paper": 6}
 
 
@@ -119,12 +123,18 @@ class Inputs(Experiment):
         cost = (100 * (1 - rate["default"] / rate["groups swap at once"])).rename("value").reset_index()
         ratio = (rate["switches 100 ms apart"] / rate["default"]).rename("value").reset_index()
         return {
-            "retransmissions-order": holds(quantities, "retransmissions", ("bbr", "dctcp", "cubic")),
-            "windows-order": holds(quantities, "window", ("bbr", "dctcp", "cubic")),
-            "drops-order": holds(quantities, "drops", ("bbr", "dctcp", "cubic")),
+            **{claim: holds(quantities, quantity, ("bbr", "dctcp", "cubic")) for claim, quantity in _ORDERS.items()},
             "change-decides": Measured.by_case(means(cost, "cc", "value")),
             "switches-apart": Measured.by_case(means(ratio, "cc", "value")),
         }
+
+    def causes(self) -> list[Cause]:
+        """Return the orders of DCTCP and CUBIC alone, in the runs of the item."""
+
+        def without_bbr(quantity: str, runs: Runs) -> Measured:
+            return holds(self.quantities(runs), quantity, ("dctcp", "cubic"))
+
+        return [Cause(claim, self, partial(without_bbr, quantity)) for claim, quantity in _ORDERS.items()]
 
     def plot(self, runs: Runs) -> Figure:
         """Draw each quantity by setting and variant."""
