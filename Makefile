@@ -7,6 +7,7 @@ export PYTHON
 VENV   := .venv
 BIN    := $(VENV)/bin
 IMAGE  ?= rdcnlab
+PROFILE ?= paper
 SCRIPTS := $(shell grep -l "^.!/bin/sh" tools/*)
 # what runs in the guest: plain modules without a package, so they are checked by themselves
 INSIDE := lib/rdcnlab/engines/kernel/inside
@@ -58,9 +59,9 @@ check: ## Lint, types, layers
 	$(BIN)/lint-imports
 	$(BIN)/shellcheck $(SCRIPTS)
 
-reproduce: ## Reproduce everything, paper profile
+reproduce: ## Reproduce everything, and write the report (PROFILE=quick for few runs)
 	@tools/setup models
-	$(BIN)/rdcnlab reproduce --profile paper
+	$(BIN)/rdcnlab reproduce --profile $(PROFILE)
 	$(BIN)/rdcnlab report
 
 site: ## Build the web site with the report, from stored results (out/site/index.html)
