@@ -196,3 +196,11 @@ def test_the_documents_have_blocks_and_reasons_are_few() -> None:
     fenced = sum(len(re.findall(r"^```(?:yaml|python|sh|bash)$", each.read_text(), re.MULTILINE)) for each in DOCUMENTS)
     assert len(found) == fenced  # no block escapes this test
     assert sum(bool(block.reason) for block in found) * 3 < len(found)
+
+
+def test_every_environment_variable_is_described() -> None:
+    """A variable that the code reads is in the table, and one that is in the table is read."""
+    code = "".join(path.read_text() for path in (ROOT / "lib" / "rdcnlab").rglob("*.py"))
+    read = set(re.findall(r"environ(?:\.get\(|\[)\"((?:RDCNLAB|KERNEL)_[A-Z0-9_]+)\"", code))
+    described_here = re.findall(r"^\| `([A-Z0-9_]+)` \|", (ROOT / "docs" / "environment.md").read_text(), re.MULTILINE)
+    assert sorted(read) == sorted(described_here)
