@@ -8,6 +8,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -34,19 +35,21 @@ class Tables:
         return (self.part.of(table) if self.part is not None and name == "throughput" else table).to_pandas()
 
 
-def written(scenario: Scenario, share: float, drops: int, *, start_drops: int = 0) -> dict[str, pa.Table]:
-    """Return a run whose CUBIC flows have a share of each bin of 100 ms; the first second is a warm-up."""
+def written(
+    scenario: Scenario, share: float, drops: int, *, start_drops: int = 0, warm: int = 10
+) -> dict[str, pa.Table]:
+    """Return a run whose CUBIC flows have a share of each bin of 100 ms; the first bins are a warm-up."""
     count = scenario.limit // scenario.probes.bin
     carried = round(scenario.network.link("shared").rate * 0.1 / 8)
     noise = np.random.default_rng(0).normal(size=count)
     rows = []
     for k in range(count):
-        part = 0.1 if k < 10 else share + 0.001 * noise[k]
+        part = 0.1 if k < warm else share + 0.001 * noise[k]
         for flow, bytes_ in (("c1-1", part / 2), ("c10-3", part / 2), ("d1-1", 1 - part)):
             rows.append({"bin": k, "where": "shared", "flow": flow, "bytes": round(bytes_ * carried), "packets": 1})
     queues = [
-        {"bin": k, "link": "shared", "mean_B": 5e5 if k >= 10 else 1e5, "max_B": 800_000 if k >= 10 else 1_500_000,
-         "drops": drops if k >= 10 else start_drops, "marks": 7}
+        {"bin": k, "link": "shared", "mean_B": 5e5 if k >= warm else 1e5, "max_B": 800_000 if k >= warm else 1_500_000,
+         "drops": drops if k >= warm else start_drops, "marks": 7}
         for k in range(count)
     ]  # fmt: skip
     return {"throughput": pa.Table.from_pylist(rows), "queues": pa.Table.from_pylist(queues)}
@@ -66,6 +69,37 @@ def test_outcomes_are_those_after_the_warm_up(part: Part | None) -> None:
     assert [found[name] for name in sharing.SETTINGS] == [12.5, pytest.approx(50), 100, 800, 800, 5]
 
 
+def with_drops(tables: dict[str, pa.Table], drops: npt.NDArray[np.int64]) -> dict[str, pa.Table]:
+    """Return tables of a run with these drops in its bins."""
+    queues = tables["queues"]
+    return {**tables, "queues": queues.set_column(queues.column_names.index("drops"), "drops", pa.array(drops))}
+
+
+def test_the_drops_of_slow_start_are_not_a_rate() -> None:
+    """From 1.3 s on 20 drops a second; before, 8 bins of 1000 while the share is settled already."""
+    scenario = space.scenario(space.Setting(100, 800, 800), length_s=8)
+    drops = np.array([0] * 5 + [1000] * 8 + [2] * 67)
+    settled = written(scenario, 0.6, 0)
+    bins = settled["throughput"].to_pandas()
+    bins["bytes"] = bins.groupby("flow")["bytes"].transform("last")
+    tables = with_drops({**settled, "throughput": pa.Table.from_pandas(bins)}, drops)
+    queues = tables["queues"].to_pandas().assign(mean_B=5e5)
+    found = sharing.outcome(Tables(scenario, {**tables, "queues": pa.Table.from_pandas(queues)}), 0)  # type: ignore[arg-type]
+    assert found["warm_s"] == pytest.approx(1.3)
+    assert found["drops"] == pytest.approx(8000 + 20 * (120 - 1.3))
+    assert found["doubt"] == ""
+
+
+def test_the_drops_of_starved_flows_are_no_warm_up() -> None:
+    """Their timers double, so most drops are early ones; the share and the length say when the run is settled."""
+    scenario = space.scenario(space.Setting(1000, 200, 200), length_s=8)
+    drops = np.array([0] * 20 + [1000] * 8 + [0] * 52)
+    tables = with_drops(written(scenario, 0.0, 0), drops)
+    found = sharing.outcome(Tables(scenario, tables), 0)  # type: ignore[arg-type]
+    assert 1.0 <= found["warm_s"] < 2.0
+    assert found["drops"] == pytest.approx(8000)
+
+
 def test_starved_flows_wait_twice_as_long_each_time() -> None:
     """100 flows that lose a packet at 0.5, 1, 2, 4 s and so on: 500 in 8 s, and by 120 s 3.9 doublings more."""
     drops = np.zeros(80)
@@ -80,7 +114,7 @@ def test_starved_flows_wait_twice_as_long_each_time() -> None:
 
 def test_a_run_that_is_too_short_says_so() -> None:
     scenario = space.scenario(space.Setting(100, 800, 800), length_s=2)
-    found = sharing.outcome(Tables(scenario, written(scenario, 0.6, 4)), 0)  # type: ignore[arg-type]
+    found = sharing.outcome(Tables(scenario, written(scenario, 0.6, 4, warm=12)), 0)  # type: ignore[arg-type]
     assert "warming up" in str(found["doubt"])
 
 

@@ -51,6 +51,11 @@ def test_a_warm_up_is_left_out() -> None:
     assert abs(found.mean) < 0.3
 
 
+@pytest.mark.parametrize(("first", "rest"), [(10.0, 4.0), (4.0, 0.1), (1e6, 0.3)])
+def test_a_warm_up_ends_where_a_constant_begins(first: float, rest: float) -> None:
+    assert steady.warm_up([first] * 5 + [rest] * 70) == 5
+
+
 def test_a_trend_is_never_enough() -> None:
     assert steady.steady(np.linspace(0, 10, 400), 10).doubt == "still warming up"
     assert not steady.steady(np.linspace(0, 10, 400) + autoregressive(400, 0.0, 3), 10).enough

@@ -79,6 +79,9 @@ def outcome(runs: Runs, number: int) -> dict[str, object]:
     # the quantity that is steady last decides; no flow starts after the earliest bin
     earliest = int(np.ceil(scenario.jitter.start / scenario.probes.bin))
     start = max(earliest, *(warm_up(bins[name].iloc[earliest:]) + earliest for name in ("share", "average_kB")))
+    # the burst of drops of slow start can last longer than the share needs; drops of starved flows have no steady rate
+    if bins["share"].iloc[start:].mean() >= STARVED:
+        start = max(start, warm_up(bins["drops"].iloc[earliest:]) + earliest)
     drops_tolerance = max(FEW_DROPS, DROPS_ERROR * PAPER_S * bins["drops"].iloc[start:].mean() / width_s)
     share = steady(bins["share"], SHARE_ERROR, start=start)
     mean = steady(bins["average_kB"], MEAN_ERROR_KB, start=start)
