@@ -57,12 +57,25 @@ def test_a_saved_model_answers_alike(data: pd.DataFrame, tmp_path: Path, monkeyp
     path = gaussian.trained(few)
     assert path == gaussian.trained(few)
     asked = few.iloc[:3][list(SETTINGS)]
-    pd.testing.assert_frame_equal(gaussian.load(path).predict(asked), gaussian.predictor(few).predict(asked))
+    predictor = gaussian.load(path)
+    pd.testing.assert_frame_equal(predictor.predict(asked), gaussian.predictor(few).predict(asked))
+    pd.testing.assert_frame_equal(predictor.processes.rows, few[[*SETTINGS, *OUTCOMES]].reset_index(drop=True))
+
+
+def test_a_saved_model_grows_with_its_rows_and_not_with_their_square(
+    data: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The triangular matrices of four processes of 110 rows have 24 420 numbers; kernels and rows are a twentieth."""
+    monkeypatch.setenv("RDCNLAB_MODELS", str(tmp_path))
+    monkeypatch.setattr(gaussian, "predictor", lambda rows: quick)
+    fitted = gaussian.processes(data, gaussian.processes(data.iloc[:20]).kernels)
+    quick = gaussian.Predictor(fitted, np.ones(len(OUTCOMES)), gaussian._provenance(data))
+    assert gaussian.trained(data).stat().st_size < 20_000
 
 
 def test_suggested_runs_are_doubtful_and_no_neighbours(made: gaussian.Predictor, data: pd.DataFrame) -> None:
     pool = data.iloc[70:].reset_index(drop=True)
-    chosen = gaussian.suggested(made, pool, 3, data.iloc[:70])
+    chosen = gaussian.suggested(made, pool, 3)
     assert len(chosen) == len(set(chosen.index)) == 3
     doubts = made.doubt(pool)
     assert made.doubt(chosen)[0] == pytest.approx(doubts.max())

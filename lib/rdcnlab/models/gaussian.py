@@ -11,7 +11,7 @@ is a poor model.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,12 +38,13 @@ CONFIDENCE = 0.9
 FOLDS = 10
 #: Smallest number of rows to train on: the factor of an interval is a quantile of held-out errors.
 LEAST_ROWS = 20
-_KIND, _FORM = "buffers", 1
+#: Version number of the model and of the form of its file; a change of either must increase it.
+_KIND, _FORM = "buffers", 2
 
 
 def squeezed(rows: pd.DataFrame) -> Floats:
     """Return outcomes in the form for processes, shape (n, 4): drops are logarithms (1 is added)."""
-    outcomes: Floats = rows[list(OUTCOMES)].to_numpy(float)
+    outcomes = np.array(rows[list(OUTCOMES)], dtype=float)
     outcomes[:, OUTCOMES.index("drops")] = np.log1p(np.maximum(outcomes[:, OUTCOMES.index("drops")], 0))
     return outcomes
 
@@ -66,10 +67,18 @@ class Processes:
         Scales features.
     by_outcome : list of GaussianProcessRegressor
         In the order of `OUTCOMES`.
+    rows : DataFrame
+        Settings and outcomes that they were trained on.
     """
 
     inputs: StandardScaler
     by_outcome: list[Any]
+    rows: pd.DataFrame
+
+    @property
+    def kernels(self) -> list[Any]:
+        """The optimised kernels, in the order of `OUTCOMES`."""
+        return [process.kernel_ for process in self.by_outcome]
 
     def predict(self, rows: pd.DataFrame) -> tuple[Floats, Floats]:
         """Return means and standard deviations in the form of `squeezed`, both of shape (n, 4)."""
@@ -80,15 +89,15 @@ class Processes:
         return means, deviations
 
 
-def processes(rows: pd.DataFrame, like: Processes | None = None) -> Processes:
+def processes(rows: pd.DataFrame, kernels: Sequence[Any] | None = None) -> Processes:
     """Train a process for each outcome.
 
     Parameters
     ----------
     rows : DataFrame
         Settings and outcomes.
-    like : Processes, optional
-        Use the kernels of these processes. Without them the kernels are optimised, which takes most of the time.
+    kernels : sequence of Kernel, optional
+        Kernels to use, one for each outcome. Without them they are optimised, which takes most of the time.
     """
     inputs = StandardScaler().fit(physics(rows))
     features, outcomes = inputs.transform(physics(rows)), squeezed(rows)
@@ -96,13 +105,13 @@ def processes(rows: pd.DataFrame, like: Processes | None = None) -> Processes:
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a length at its bound means: no influence
         for place in range(len(OUTCOMES)):
-            if like is None:
+            if kernels is None:
                 kernel = ConstantKernel(1.0, (1e-2, 1e3)) * Matern(np.ones(features.shape[1]), (0.1, 100.0), nu=2.5)
                 process = GaussianProcessRegressor(kernel + WhiteKernel(1e-2, (1e-5, 1.0)), normalize_y=True)
             else:
-                process = GaussianProcessRegressor(like.by_outcome[place].kernel_, normalize_y=True, optimizer=None)
+                process = GaussianProcessRegressor(kernels[place], normalize_y=True, optimizer=None)
             fitted.append(process.fit(features, outcomes[:, place]))
-    return Processes(inputs, fitted)
+    return Processes(inputs, fitted, rows[[*SETTINGS, *OUTCOMES]])
 
 
 @dataclass(frozen=True)
@@ -157,7 +166,7 @@ def factors(rows: pd.DataFrame, fitted: Processes) -> Floats:
     ratios = np.empty((len(rows), len(OUTCOMES)))
     truth = squeezed(rows)
     for train, test in KFold(min(FOLDS, len(rows)), shuffle=True, random_state=0).split(rows):
-        mean, deviation = processes(rows.iloc[train], fitted).predict(rows.iloc[test])
+        mean, deviation = processes(rows.iloc[train], fitted.kernels).predict(rows.iloc[test])
         ratios[test] = np.abs(truth[test] - mean) / deviation
     rank = min(int(np.ceil((len(rows) + 1) * CONFIDENCE)), len(rows))
     quantiles: Floats = np.sort(ratios, axis=0)[rank - 1]
@@ -194,20 +203,22 @@ def coverage(rows: pd.DataFrame, splits: int = 5) -> pd.Series[float]:
 
 def trained(rows: pd.DataFrame) -> Path:
     """Return the file of the predictor for a data set: the saved file if there is one, otherwise a new one."""
-    recipe = saved.Recipe(_KIND, ".skops", {"confidence": CONFIDENCE, "form": _FORM}, _content(rows))
+    recipe = saved.Recipe(_KIND, ".skops", {"confidence": CONFIDENCE, "form": _FORM}, saved.digest(_content(rows)))
     with saved.alone(recipe):
         path = saved.find(recipe)
         if path is not None:
             return path
         model = predictor(rows)
-        models = {"inputs": model.processes.inputs, "each": model.processes.by_outcome, "factors": model.factors}
-        return saved.keep_sklearn(recipe, models, model.about)
+        # with its kernels a process is trained in a moment, and the matrices of trained ones take megabytes
+        parts = {"kernels": model.processes.kernels, "rows": _content(rows), "factors": model.factors}
+        return saved.keep_sklearn(recipe, parts, model.about)
 
 
 def load(path: Path) -> Predictor:
     """Read a saved predictor."""
-    models = saved.read_sklearn(path)
-    return Predictor(Processes(models["inputs"], models["each"]), models["factors"], saved.provenance(path))
+    parts = saved.read_sklearn(path)
+    rows = pd.DataFrame(parts["rows"], columns=[*SETTINGS, *OUTCOMES])
+    return Predictor(processes(rows, parts["kernels"]), parts["factors"], saved.provenance(path))
 
 
 def best() -> Predictor:
@@ -215,11 +226,12 @@ def best() -> Predictor:
     return load(saved.most_rows(_KIND))
 
 
-def _content(rows: pd.DataFrame) -> str:
-    return saved.digest(*(rows[name].to_numpy(float) for name in (*SETTINGS, *OUTCOMES)))
+def _content(rows: pd.DataFrame) -> Floats:
+    content: Floats = rows[[*SETTINGS, *OUTCOMES]].to_numpy(float)
+    return content
 
 
-def suggested(model: Predictor, pool: pd.DataFrame, count: int, rows: pd.DataFrame) -> pd.DataFrame:
+def suggested(model: Predictor, pool: pd.DataFrame, count: int) -> pd.DataFrame:
     """Choose settings of a pool to run, one after another: always the one whose prediction is the most uncertain.
 
     After each choice the processes are trained with this setting too, as if its run had the predicted outcome. This
@@ -233,10 +245,8 @@ def suggested(model: Predictor, pool: pd.DataFrame, count: int, rows: pd.DataFra
         Settings that could be run.
     count : int
         Number of settings to choose.
-    rows : DataFrame
-        The rows that the predictor was trained on.
     """
-    training, candidates, chosen = rows[[*SETTINGS, *OUTCOMES]], pool, []
+    training, candidates, chosen = model.processes.rows, pool, []
     current = model
     for _ in range(min(count, len(pool))):
         label = candidates.index[int(np.argmax(current.doubt(candidates)))]
@@ -247,7 +257,7 @@ def suggested(model: Predictor, pool: pd.DataFrame, count: int, rows: pd.DataFra
         training = pd.concat(
             [training, pd.concat([setting[list(SETTINGS)], released(mean, setting.index)], axis=1)], ignore_index=True
         )
-        current = Predictor(processes(training, model.processes), model.factors, model.about)
+        current = Predictor(processes(training, model.processes.kernels), model.factors, model.about)
     return pool.loc[chosen]
 
 
@@ -278,7 +288,7 @@ def learning(
             return pd.DataFrame(scores)
         if active:
             model = Predictor(fitted, np.ones(len(OUTCOMES)), _provenance(training))
-            additions = candidates.loc[suggested(model, candidates, step, training).index]
+            additions = candidates.loc[suggested(model, candidates, step).index]
         else:
             additions = candidates.iloc[:step]
         training, candidates = pd.concat([training, additions]), candidates.drop(index=additions.index)
