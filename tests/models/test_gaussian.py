@@ -105,6 +105,16 @@ def test_proposals_are_compared_with_what_is_measured(made: gaussian.Predictor) 
     assert tuner.tolerance("share", 1) == 2
 
 
+def test_the_error_of_a_run_that_is_long_enough_excuses_a_difference(made: gaussian.Predictor) -> None:
+    proposal = tuner.proposed(made, tuner.Objective(12.5, 50, share=60))
+    seen = proposal.predicted[list(OUTCOMES)].copy()
+    off = 1.3 * tuner.tolerance("drops", seen["drops"])
+    seen["drops"] += off
+    for error, doubt, close in ((0.9 * off, "", False), (1.1 * off, "", True), (1.1 * off, "drops: error", False)):
+        row = pd.Series({**seen, "drops_error": error, "average_kB_error": np.nan, "doubt": doubt})
+        assert proposal.compared(row)["close"].tolist() == [True, close, True, True]
+
+
 @pytest.mark.parametrize(
     ("arguments", "field"),
     [({"share": 120.0}, "share"), ({"weights": (0.0, 0.0, 0.0)}, "weights"), ({"buffer_kB": 5000.0}, "buffer_kB")],

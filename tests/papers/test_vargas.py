@@ -6,11 +6,12 @@ from __future__ import annotations
 import pytest
 
 from rdcnlab.fields.errors import InputError
-from rdcnlab.models import buffers
+from rdcnlab.models import buffers, gaussian
 from rdcnlab.papers import vargas
 from rdcnlab.papers.item import Item
 from rdcnlab.papers.vargas.fig3 import paper_table
 from rdcnlab.runs.store import Store
+from tests.models.test_buffers import rows
 from tests.papers.shared import judged
 
 #: Values of parameters that are quick.
@@ -35,6 +36,30 @@ def test_items_run_draw_and_judge_every_claim(name: str, column: str, store: Sto
     kind: type[Item] = getattr(vargas, name)
     runs = judged(kind(**SMALL[name], seeds=1, column=column), store, unclaimed=["r2-better-single"])
     assert {run.scenario.engine.kind for run in runs} == {column}
+
+
+@pytest.fixture
+def predictor(monkeypatch: pytest.MonkeyPatch) -> gaussian.Predictor:
+    """A model of outcomes of a formula, as the shipped one."""
+    made = gaussian.predictor(rows(40))
+    monkeypatch.setattr(gaussian, "best", lambda: made)
+    return made
+
+
+@pytest.mark.usefixtures("fake_engine", "predictor")
+def test_the_tuner_shows_the_outcomes_that_are_not_close(store: Store) -> None:
+    item = vargas.tuner(objectives=3, length_s=1)
+    runs = judged(item, store)
+    compared = item.compared(runs)
+    assert len(compared) == 3 * 4
+    assert set(compared["close"]) == {True, False}
+    for ax in item.plot(runs).axes:
+        points = compared[compared["outcome"] == ax.get_title()]
+        filled = {
+            line.get_markerfacecolor(): len(line.get_xdata()) for line in ax.lines if line.get_marker() == "o"  # type: ignore[arg-type]
+        }  # fmt: skip
+        assert filled.pop("white", 0) == (~points["close"]).sum()
+        assert sum(filled.values()) == points["close"].sum()
 
 
 def test_the_paper_profile_has_the_papers_grid() -> None:

@@ -27,8 +27,8 @@ from rdcnlab.models.gaussian import Predictor
 BUFFER_KB, ECN_STEP_KB, RED_STEP_KB = 1800, 20, 50
 #: Many drops in 120 s: the scale of their part of the cost.
 MANY_DROPS = 1e5
-#: A prediction is close if it differs from the measured value by at most this share, or by the tolerated error of a
-#: run, whichever is larger. A model is unsure if a side of its interval is wider than this.
+#: A prediction is close if it differs from the measured value by at most this share of it, or the smallest error that a
+#: run need have, whichever is larger. A model is unsure if a side of its interval is wider than this.
 CLOSE = 0.1
 LEAST_CLOSE = {"share": 2.0, "drops": 500.0, "average_kB": 20.0, "longest_kB": 20.0}
 
@@ -118,14 +118,28 @@ class Proposal:
     unsure: tuple[str, ...]
 
     def compared(self, measured: pd.Series[float]) -> pd.DataFrame:
-        """Return predicted and measured outcomes: ``close`` (within 10 %), ``inside`` (of the interval)."""
+        """Compare predicted and measured outcomes.
+
+        Parameters
+        ----------
+        measured : Series
+            A row of `rdcnlab.analysis.sharing.outcomes`.
+
+        Returns
+        -------
+        DataFrame
+            By outcome: ``predicted``, ``low``, ``high``, ``measured``, ``error`` (of the run, 0 if it is unknown),
+            ``close`` (the difference is at most `tolerance`, or that error), and ``inside`` (of the interval). The
+            error of a run that was too short excuses nothing: it is larger than what a run may have.
+        """
         rows = []
         for name in OUTCOMES:
             value, low, high = (float(self.predicted[column]) for column in (name, f"{name} low", f"{name} high"))
-            actual = float(measured[name])
-            close = abs(actual - value) <= tolerance(name, value)
-            rows.append((name, value, low, high, actual, close, low <= actual <= high))
-        columns = ["outcome", "predicted", "low", "high", "measured", "close", "inside"]
+            actual, error = float(measured[name]), float(measured.get(f"{name}_error", 0.0))
+            error = 0.0 if math.isnan(error) else error
+            allowed = max(tolerance(name, value), 0.0 if measured.get("doubt", "") else error)
+            rows.append((name, value, low, high, actual, error, abs(actual - value) <= allowed, low <= actual <= high))
+        columns = ["outcome", "predicted", "low", "high", "measured", "error", "close", "inside"]
         return pd.DataFrame(rows, columns=columns).set_index("outcome")
 
 

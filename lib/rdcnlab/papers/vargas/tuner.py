@@ -97,19 +97,22 @@ class Tuner(Item):
         }
 
     def plot(self, runs: Runs) -> Figure:
-        """Draw measured over predicted outcomes with their intervals."""
+        """Draw measured over predicted outcomes with their intervals; open marks are not close to the prediction."""
         comparison = self.compared(runs)
+        color = figures.look("cubic").color
         with figures.style():
             figure = figures.Drawing(figsize=(9.6, 2.8), layout="constrained")
-            for ax, (name, rows) in zip(figure.subplots(1, 4), comparison.groupby("outcome", sort=False), strict=True):
-                bars = [
-                    (rows["predicted"] - rows["low"]).clip(lower=0),
-                    (rows["high"] - rows["predicted"]).clip(lower=0),
-                ]
-                ax.errorbar(
-                    rows["measured"], rows["predicted"], bars, fmt="o", color=figures.look("cubic").color,
-                    markersize=3.5, linewidth=0.8,
-                )  # fmt: skip
+            panels = figure.subplots(1, 4)
+            for ax, (name, outcomes) in zip(panels, comparison.groupby("outcome", sort=False), strict=True):
+                for is_close, rows in outcomes.groupby("close"):
+                    bars = [
+                        (rows["predicted"] - rows["low"]).clip(lower=0),
+                        (rows["high"] - rows["predicted"]).clip(lower=0),
+                    ]
+                    ax.errorbar(
+                        rows["measured"], rows["predicted"], bars, fmt="o", color=color, markersize=3.5, linewidth=0.8,
+                        markerfacecolor=color if is_close else "white",
+                    )  # fmt: skip
                 ax.axline((1, 1), (2, 2), color=figures.REFERENCE, linestyle=":", linewidth=0.8)
                 if name == "drops":
                     ax.set(xscale="symlog", yscale="symlog")
