@@ -115,6 +115,22 @@ def test_the_error_of_a_run_that_is_long_enough_excuses_a_difference(made: gauss
         assert proposal.compared(row)["close"].tolist() == [True, close, True, True]
 
 
+def test_a_buffer_below_all_thresholds_is_refused(made: gaussian.Predictor) -> None:
+    smallest = made.about["ranges"]["max_kB"][0]
+    assert smallest == 100
+    with pytest.raises(InputError, match=r"buffer_kB.*at least 100 kB"):
+        tuner.proposed(made, tuner.Objective(12.5, 50, 70))
+
+
+def test_a_buffer_that_the_queue_would_exceed_is_not_known(made: gaussian.Predictor) -> None:
+    """All runs have 1800 kB. Packets of DCTCP pass all thresholds, so here they would be lost at the buffer's end."""
+    small = tuner.proposed(made, tuner.Objective(12.5, 50, 120, share=0))
+    assert small.predicted["longest_kB high"] > 120
+    assert len(small.unknown) == 1
+    assert small.unknown[0].startswith("a buffer of 120 kB: the queue may grow to ")
+    assert tuner.proposed(made, tuner.Objective(12.5, 50, share=0)).unknown == ()
+
+
 @pytest.mark.parametrize(
     ("arguments", "field"),
     [({"share": 120.0}, "share"), ({"weights": (0.0, 0.0, 0.0)}, "weights"), ({"buffer_kB": 5000.0}, "buffer_kB")],

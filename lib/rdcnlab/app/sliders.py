@@ -82,9 +82,9 @@ def _show(answer: Answer, predictor: Predictor) -> None:
         f"ECN threshold {at['ecn_kB']:g} kB, drop threshold {at['max_kB']:g} kB, {red}; cost {answer.proposal.cost:.3f}"
     )
     display(rows[[name for name in _COLUMNS if name in rows]].set_index("outcome").round(1))
-    if answer.doubt:
-        print(f"The run is too short for reliable errors: {answer.doubt}")
-    if answer.proposal.unsure:
-        print(f"The model is unsure of {', '.join(answer.proposal.unsure)}. The most useful further runs:")
+    for sentence in answer.doubts():
+        print(sentence)
+    if len(answer.suggested):
+        print("The most useful further runs:")
         display(answer.suggested)
     display(drawn(predictor, answer.objective))

@@ -47,8 +47,17 @@ class Answer:
     doubt: str
     suggested: pd.DataFrame
 
+    def doubts(self) -> list[str]:
+        """Return the reasons not to rely on the numbers, each a sentence."""
+        sentences = [f"The model has no data on {reason}." for reason in self.proposal.unknown]
+        if self.proposal.unsure:
+            sentences.append(f"The model is unsure of {', '.join(self.proposal.unsure)}.")
+        if self.doubt:
+            sentences.append(f"The run is too short for reliable errors: {self.doubt}.")
+        return sentences
+
     def rows(self) -> list[dict[str, Any]]:
-        """Return one row for each outcome, for tables and JSON."""
+        """Return one row for each outcome, for tables and JSON; all are unsure if the model lacks data."""
         setting = {name: float(self.proposal.setting[name]) for name in ("ecn_kB", "min_kB", "max_kB")}
         rows = []
         for name in sharing.OUTCOMES:
@@ -61,7 +70,7 @@ class Answer:
                 "predicted": predicted[""],
                 "low": predicted["low"],
                 "high": predicted["high"],
-                "unsure": name in self.proposal.unsure,
+                "unsure": name in self.proposal.unsure or bool(self.proposal.unknown),
             }
             if self.compared is not None:
                 measured = self.compared.loc[name]

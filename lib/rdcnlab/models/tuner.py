@@ -110,12 +110,15 @@ class Proposal:
         Predicted cost.
     unsure : tuple of str
         Outcomes whose interval has a side that is wider than `tolerance`.
+    unknown : tuple of str
+        What the training data do not have, in words. No interval accounts for it.
     """
 
     setting: pd.Series[float]
     predicted: pd.Series[float]
     cost: float
     unsure: tuple[str, ...]
+    unknown: tuple[str, ...] = ()
 
     def compared(self, measured: pd.Series[float]) -> pd.DataFrame:
         """Compare predicted and measured outcomes.
@@ -154,9 +157,13 @@ def proposed(model: Predictor, objective: Objective) -> Proposal:
     Raises
     ------
     InputError
-        The model does not know the line's rate or the RTT.
+        The model does not know the line's rate or the RTT, or no setting that it knows fits into the buffer.
     """
     settings = objective.settings(model)
+    if not len(settings):
+        smallest = max(model.about["ranges"][name][0] for name in ("ecn_kB", "max_kB"))
+        allowed = f"at least {smallest:g} kB, the smallest thresholds that the model knows"
+        raise InputError.of("buffer_kB", objective.buffer_kB, allowed)
     outcomes = model.predict(settings)
     cost = objective.cost(outcomes)
     # rounded, so that the last digits of another machine's arithmetic do not decide between equal costs
@@ -168,7 +175,20 @@ def proposed(model: Predictor, objective: Objective) -> Proposal:
         if max(predicted[f"{name} high"] - predicted[name], predicted[name] - predicted[f"{name} low"])
         > tolerance(name, predicted[name])
     )
-    return Proposal(settings.iloc[best], predicted, float(cost.iloc[best]), unsure)
+    return Proposal(settings.iloc[best], predicted, float(cost.iloc[best]), unsure, _unknown(objective, predicted))
+
+
+def _unknown(objective: Objective, predicted: pd.Series[float]) -> tuple[str, ...]:
+    """Return in words what the training data do not have of an objective, with its predicted outcomes."""
+    reasons = []
+    longest = predicted["longest_kB high"]
+    if longest > objective.buffer_kB:
+        # packets of DCTCP pass all thresholds, and are lost at the end of the buffer
+        reasons.append(
+            f"a buffer of {objective.buffer_kB:g} kB: the queue may grow to {longest:.0f} kB, "
+            f"and all runs that the model knows have {BUFFER_KB} kB"
+        )
+    return tuple(reasons)
 
 
 def drawn(model: Predictor, count: int, seed: int = 0) -> list[Objective]:

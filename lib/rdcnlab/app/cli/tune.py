@@ -48,10 +48,10 @@ def buffers(
     show(answer.rows(), as_json)
     if as_json:
         return
-    if answer.doubt:
-        typer.echo(f"The run is too short for reliable errors: {answer.doubt}")
-    if answer.proposal.unsure:
-        typer.echo(f"The model is unsure of {', '.join(answer.proposal.unsure)}. The most useful further runs:")
+    for sentence in answer.doubts():
+        typer.echo(sentence)
+    if len(answer.suggested):
+        typer.echo("The most useful further runs:")
         columns = ["ecn_kB", "min_kB", "max_kB", "rate_gbps", "rtt_ms"]
         show([dict(zip(columns, row, strict=True)) for row in answer.suggested[columns].to_numpy().tolist()], as_json)
 

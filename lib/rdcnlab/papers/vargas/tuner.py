@@ -80,7 +80,9 @@ class Tuner(Item):
             place = places.get(self.asked(self._point(proposal)).hash)
             if place is not None:
                 part = proposal.compared(outcomes[outcomes["run"] == place].iloc[0])
-                parts.append(part.reset_index().assign(objective=number, unsure=bool(proposal.unsure)))
+                parts.append(
+                    part.reset_index().assign(objective=number, unsure=bool(proposal.unsure or proposal.unknown))
+                )
         return pd.concat(parts, ignore_index=True)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
