@@ -39,7 +39,7 @@ def test_independent_values_would_claim_too_much_of_dependent_ones() -> None:
 
 def test_most_short_dependent_series_are_not_enough() -> None:
     """60 values that are alike for 50: an error cannot be told. Von Neumann's test finds most of them out, not all."""
-    doubts = [steady.steady(autoregressive(60, 0.98, seed), 10, start=0).doubt for seed in range(40)]
+    doubts = [steady.steady(autoregressive(60, 0.98, seed), 0.1, start=0).doubt for seed in range(40)]
     assert sum("independent batches" in doubt for doubt in doubts) > 20
 
 
@@ -58,13 +58,23 @@ def test_a_warm_up_ends_where_a_constant_begins(first: float, rest: float) -> No
 
 def test_a_trend_is_never_enough() -> None:
     assert steady.steady(np.linspace(0, 10, 400), 10).doubt == "still warming up"
-    assert not steady.steady(np.linspace(0, 10, 400) + autoregressive(400, 0.0, 3), 10).enough
+    assert not steady.steady(np.linspace(0, 10, 400) + autoregressive(400, 0.0, 3), 1).enough
 
 
 def test_an_error_above_the_tolerance_is_not_enough() -> None:
     x = autoregressive(400, 0.0, 4)
     assert steady.steady(x, 0.5, start=0).enough
     assert "more than" in steady.steady(x, 0.01, start=0).doubt
+
+
+def test_a_drift_that_stays_within_the_tolerance_does_not_matter() -> None:
+    """64 values fall by 7.4 in all: their batches are correlated, but the mean is known to 20, though not to 7."""
+    drift = np.linspace(207.4, 200.0, 64)
+    found = steady.steady(drift, 20, start=0)
+    assert (found.enough, found.error, found.batches) == (True, pytest.approx(7.4), 0)
+    assert "independent batches" in steady.steady(drift, 7, start=0).doubt
+    assert not steady.steady(drift[:7], 20, start=0).enough
+    assert steady.steady(drift, 20).doubt == "still warming up"
 
 
 def test_a_constant_is_steady_at_once() -> None:

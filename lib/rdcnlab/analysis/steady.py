@@ -9,7 +9,8 @@ is not that of independent observations. The method of batch means (Law, Simulat
    White 1997). At most half of the observations may be left out. If the minimum is there, the run is still warming up.
 2. *Batches.* There are `MOST` batches. As long as the means of neighbouring batches are correlated, pairs of batches
    are joined (von Neumann's test at 5 %, one-sided). With fewer than `LEAST` batches the run is too short.
-3. *Error.* The 95 % interval of Student's t over the means of batches. It must be below a tolerance.
+3. *Error.* The 95 % interval of Student's t over the means of batches. It must be below a tolerance. If batches are
+   correlated, but all observations after the warm-up lie closer together than the tolerance, the error is that distance.
 """
 
 from __future__ import annotations
@@ -41,11 +42,11 @@ class Steady:
     mean : float
         Mean of the observations that count.
     error : float
-        Half the width of its 95 % interval; NaN if it is unknown.
+        Half the width of its 95 % interval, or the range of nearly constant observations; NaN if it is unknown.
     start : int
         Number of observations that are left out as the warm-up.
     batches : int
-        Number of batches that the error is computed from; 0 if the error is unknown.
+        Number of batches that the error is computed from; 0 if it is unknown or a range.
     doubt : str
         Why the run is too short; empty if it is long enough.
     """
@@ -88,6 +89,10 @@ def steady(values: npt.ArrayLike, tolerance: float, *, start: int | None = None)
     mean = float(settled.mean()) if len(settled) else math.nan
     means = _independent(settled)
     if means is None:
+        reach = float(np.ptp(settled)) if len(settled) >= LEAST else math.inf
+        if not doubt and reach <= tolerance:
+            # a drift within the tolerance cannot move the mean by more than that
+            return Steady(mean, reach, first, 0, "")
         return Steady(mean, math.nan, first, 0, doubt or f"fewer than {LEAST} independent batches")
     error = float(half_width(means.std(ddof=1), len(means)))
     if not doubt and error > tolerance:
