@@ -3,13 +3,17 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 
+from rdcnlab.analysis import sharing
 from rdcnlab.fields.errors import InputError
 from rdcnlab.models import buffers, gaussian
 from rdcnlab.papers import vargas
 from rdcnlab.papers.item import Item
 from rdcnlab.papers.vargas.fig3 import paper_table
+from rdcnlab.papers.vargas.space import scenario
+from rdcnlab.papers.vargas.tuner import setting_of
 from rdcnlab.runs.store import Store
 from tests.models.test_buffers import rows
 from tests.papers.shared import judged
@@ -60,6 +64,14 @@ def test_the_tuner_shows_the_outcomes_that_are_not_close(store: Store) -> None:
         }  # fmt: skip
         assert filled.pop("white", 0) == (~points["close"]).sum()
         assert sum(filled.values()) == points["close"].sum()
+
+
+def test_what_is_run_is_what_was_predicted() -> None:
+    """A proposal's rate and RTT need not be whole numbers."""
+    asked = pd.Series(
+        {"rate_gbps": 7.31, "rtt_ms": 37.5, "ecn_kB": 40.0, "min_kB": 200.0, "max_kB": 400.0, "probability": 5.0}
+    )
+    assert sharing.setting(scenario(setting_of(asked))) == pytest.approx(asked.to_dict())
 
 
 def test_the_paper_profile_has_the_papers_grid() -> None:

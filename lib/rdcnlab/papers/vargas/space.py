@@ -54,7 +54,7 @@ class Setting(NamedTuple):
     max_kB: int  # noqa: N815
     probability: float = 5.0
     rate_gbps: float = 12.5
-    rtt_ms: int = 50
+    rtt_ms: float = 50
 
 
 def seconds(rtt_ms: float) -> int:
@@ -87,7 +87,7 @@ def scenario(setting: Setting, *, seed: int = 0, mtu: int = 1500, length_s: int 
 
 
 @functools.lru_cache(maxsize=64)
-def _base(rate_gbps: float, rtt_ms: int, mtu: int, length_s: int) -> Scenario:
+def _base(rate_gbps: float, rtt_ms: float, mtu: int, length_s: int) -> Scenario:
     rate = round(rate_gbps * 1e9)
     defaults = preset("vargas")
     groups = (("d", "n", "dctcp", defaults.fabric["near"]), ("c", "f", "cubic", defaults.fabric["far"]))

@@ -125,4 +125,4 @@ class Tuner(Item):
 def setting_of(row: pd.Series[float]) -> Setting:
     """Return the setting of a row of the model's settings."""
     ecn, low, high = (round(float(row[name])) for name in ("ecn_kB", "min_kB", "max_kB"))
-    return Setting(ecn, low, high, float(row["probability"]), float(row["rate_gbps"]), round(float(row["rtt_ms"])))
+    return Setting(ecn, low, high, float(row["probability"]), float(row["rate_gbps"]), float(row["rtt_ms"]))
