@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+import itertools
+
+import numpy as np
+import pandas as pd
 import pytest
 
 from rdcnlab.app.tune import Answer, tuned
@@ -28,3 +32,21 @@ def test_a_run_that_is_too_short_is_a_doubt(made: gaussian.Predictor) -> None:
     answer = tuned(tuner.Objective(12.5, 50, share=0), run=False, predictor=made)
     short = Answer(answer.objective, answer.proposal, None, "share: error of 3", answer.suggested)
     assert [*answer.doubts(), "The run is too short for reliable errors: share: error of 3."] == short.doubts()
+
+
+def test_suggested_runs_are_no_neighbours(made: gaussian.Predictor) -> None:
+    """The three most doubtful settings are next to each other. After a run of one, the others are hardly doubtful."""
+    objective = tuner.Objective(12.5, 50, share=40, weights=(1, 0.2, 0.1))
+    answer = tuned(objective, run=False, predictor=made)
+    assert answer.proposal.unsure
+    settings = objective.settings(made)
+    best = settings.loc[objective.cost(made.predict(settings)).nsmallest(200).index]
+    naive = best.iloc[np.argsort(-made.doubt(best))[:3]]
+    assert len(answer.suggested) == 3
+    assert _spread(answer.suggested) > 2 * _spread(naive)
+
+
+def _spread(settings: pd.DataFrame) -> float:
+    """Return the distances in kB between the thresholds of any two settings, added up."""
+    points = settings[["ecn_kB", "min_kB", "max_kB"]].to_numpy(float)
+    return sum(float(np.abs(one - other).sum()) for one, other in itertools.combinations(points, 2))

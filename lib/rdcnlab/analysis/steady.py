@@ -10,7 +10,7 @@ is not that of independent observations. The method of batch means (Law, Simulat
 2. *Batches.* There are `MOST` batches. As long as the means of neighbouring batches are correlated, pairs of batches
    are joined (von Neumann's test at 5 %, one-sided). With fewer than `LEAST` batches the run is too short.
 3. *Error.* The 95 % interval of Student's t over the means of batches. It must be below a tolerance. If batches are
-   correlated, but all observations after the warm-up lie closer together than the tolerance, the error is that distance.
+   correlated, but the range of all observations after the warm-up is within the tolerance, the error is that range.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from rdcnlab.papers.vargas.tuner import setting_of
 from rdcnlab.runs.campaign import campaign
 from rdcnlab.runs.store import Store
 
-#: Settings around an unsure proposal that are suggested for runs, and how far around: shares of the search space.
+#: Number of settings that are suggested for runs, and of those with the least cost that they are chosen from.
 _SUGGESTED, _NEAR = 3, 200
 
 
@@ -123,14 +123,12 @@ def tuned(
 
 
 def _suggested(predictor: Predictor, objective: Objective, proposal: Proposal) -> pd.DataFrame:
-    """Return the most doubtful settings among those that are nearly as good as an unsure proposal."""
+    """Return settings to run, one after another the most doubtful of those that are nearly as good as a proposal."""
     settings = objective.settings(predictor)
     if not proposal.unsure:
         return settings.iloc[:0]
     cost = objective.cost(predictor.predict(settings))
-    candidates = settings.loc[cost.nsmallest(_NEAR).index]
-    doubts = pd.Series(predictor.doubt(candidates), candidates.index)
-    return candidates.loc[doubts.nlargest(_SUGGESTED).index]
+    return gaussian.suggested(predictor, settings.loc[cost.nsmallest(_NEAR).index], _SUGGESTED)
 
 
 def drawn(predictor: Predictor, objective: Objective) -> Figure:
