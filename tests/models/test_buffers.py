@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pytest
+from sklearn.base import BaseEstimator, RegressorMixin
 
 from rdcnlab.analysis.sharing import OUTCOMES, SETTINGS
 from rdcnlab.models import buffers
@@ -53,6 +55,54 @@ def test_a_model_is_scored_on_rows_that_it_was_not_trained_on(kind: buffers.Kind
     assert scores["train"].tolist() == [48]
     assert set(scores["model"]) <= set(buffers.candidates(kind))
     assert scores["r2"].iloc[0] > 0.5
+
+
+class Partial(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """Predicts share and drops from the ECN threshold; each is 0 and 100 in turn. It may add errors."""
+
+    def __init__(self, outcomes: tuple[str, ...], share: float = 1.0, drops: float = 0.0) -> None:
+        self.outcomes, self.share, self.drops = outcomes, share, drops
+
+    def fit(self, x: pd.DataFrame, y: npt.NDArray[np.float64]) -> Partial:
+        assert y.shape[1] == len(self.outcomes)
+        self.n_features_in_ = x.shape[1]
+        return self
+
+    def predict(self, x: pd.DataFrame) -> npt.NDArray[np.float64]:
+        truth = x["ecn_kB"].to_numpy(float)
+        columns = {"share": 50 + self.share * (truth - 50), "drops": truth + self.drops}
+        return np.stack([columns[name] for name in self.outcomes], axis=1)
+
+
+def test_a_model_is_chosen_by_what_it_is_scored_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without drops their errors do not matter; shares above 100 % are 100 %, in the choice as in the score."""
+    found = rows(40)
+    found["ecn_kB"] = [0.0, 100.0] * 20
+    found["share"] = found["drops"] = found["ecn_kB"]
+    monkeypatch.setattr(buffers, "candidates", lambda kind, outcomes: {
+        "good at drops": Partial(tuple(outcomes), share=0.8),
+        "good at shares": Partial(tuple(outcomes), share=3.0, drops=80.0),
+    })  # fmt: skip
+    assert buffers.chosen("shallow", found, ("share",)) == "good at shares"
+    assert buffers.chosen("shallow", found, ("share", "drops")) == "good at drops"
+    scores = buffers.examined("shallow", found, 0.5, outcomes=("share",), repeats=1)
+    assert scores[["model", "r2"]].to_numpy().tolist() == [["good at shares", 1.0]]
+    assert "r2 drops" not in scores
+
+
+def test_drops_are_logarithms_wherever_they_stand() -> None:
+    """Without drops no other outcome is a logarithm, and there is no candidate for that."""
+    assert set(buffers.candidates("better")) - set(buffers.candidates("better", buffers.NO_DROPS)) == {
+        "gaussian process, logarithms of drops"
+    }
+    for outcomes in (OUTCOMES, ("drops", "share"), buffers.NO_DROPS):
+        model = buffers.candidates("better", outcomes)["boosting"]
+        values = np.abs(np.random.default_rng(0).normal(size=(9, len(outcomes)))) * 1e4
+        model._fit_transformer(values)
+        logs = model.transformer_[0].transform(values) if "drops" in outcomes else values
+        for column, name in enumerate(outcomes):
+            wanted = np.log1p(values[:, column]) if name == "drops" else values[:, column]
+            assert logs[:, column] == pytest.approx(wanted)
 
 
 def test_a_score_of_noise_is_not_good() -> None:

@@ -31,7 +31,7 @@ SMALL: dict[str, dict[str, object]] = {
 def one_candidate(monkeypatch: pytest.MonkeyPatch) -> None:
     """Models of all kinds are linear here, which takes no time; `tests/models/test_buffers.py` tests the others."""
     linear = {"ridge": buffers.candidates("shallow")["ridge"]}
-    monkeypatch.setattr(buffers, "candidates", lambda kind: linear)
+    monkeypatch.setattr(buffers, "candidates", lambda kind, outcomes: linear)
 
 
 @pytest.mark.usefixtures("fake_engine")
@@ -40,6 +40,14 @@ def test_items_run_draw_and_judge_every_claim(name: str, column: str, store: Sto
     kind: type[Item] = getattr(vargas, name)
     runs = judged(kind(**SMALL[name], seeds=1, column=column), store, unclaimed=["r2-better-single"])
     assert {run.scenario.engine.kind for run in runs} == {column}
+
+
+@pytest.mark.usefixtures("fake_engine")
+def test_seeds_of_a_setting_are_on_one_side_of_a_split(store: Store) -> None:
+    item = vargas.tab2(single=12, length_s=1, splits=2, seeds=2)
+    runs = item.run(store=store, progress=False)
+    assert len(runs) == 24
+    assert len(item.cases(runs)["single"]) == 12
 
 
 @pytest.fixture

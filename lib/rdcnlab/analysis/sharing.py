@@ -70,6 +70,14 @@ def outcomes(runs: Runs) -> pd.DataFrame:
     return pd.DataFrame(rows) if rows else pd.DataFrame(columns=["run", *SETTINGS, *OUTCOMES])
 
 
+def by_setting(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean outcomes of each setting over its seeds, one row each, in the order of the first of its rows.
+
+    Models are trained on some settings and tested on others, so seeds of one setting must not be on both sides.
+    """
+    return rows.groupby(list(SETTINGS), sort=False)[list(OUTCOMES)].mean().reset_index()
+
+
 def outcome(runs: Runs, number: int) -> dict[str, object]:
     """Return the row of one run; see `outcomes`."""
     run = runs[number]

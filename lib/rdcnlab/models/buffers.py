@@ -9,7 +9,7 @@ several models, so the choice never uses the rows of the score.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -23,7 +23,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 from sklearn.linear_model import RidgeCV
 from sklearn.metrics import mean_absolute_error, mean_squared_error, r2_score
-from sklearn.model_selection import KFold, cross_val_predict
+from sklearn.model_selection import KFold
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.neural_network import MLPRegressor
@@ -104,27 +104,32 @@ def plain(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[list(SETTINGS)]
 
 
-def _squeezed(values: Floats) -> Floats:
-    """Return outcomes in the form for training: drops, which are column 1, are logarithms."""
+def _squeezed(values: Floats, column: int) -> Floats:
+    """Return outcomes in the form for training: drops, which are in one column, are logarithms (1 is added)."""
     outcomes = np.array(values, dtype=float)
-    outcomes[:, 1] = np.log1p(np.maximum(outcomes[:, 1], 0))
+    outcomes[:, column] = np.log1p(np.maximum(outcomes[:, column], 0))
     return outcomes
 
 
-def _released(values: Floats) -> Floats:
+def _released(values: Floats, column: int) -> Floats:
     outcomes = np.array(values, dtype=float)
-    outcomes[:, 1] = np.expm1(np.clip(outcomes[:, 1], 0, 20))
+    outcomes[:, column] = np.expm1(np.clip(outcomes[:, column], 0, 20))
     return outcomes
 
 
 def _model(
-    core: Any, features: Callable[[pd.DataFrame], pd.DataFrame], *, logs: bool = False
+    core: Any, features: Callable[[pd.DataFrame], pd.DataFrame], *, drops: int | None = None
 ) -> TransformedTargetRegressor:
-    """Return an untrained model of all outcomes: features, everything scaled to variance 1, and an estimator."""
+    """Return an untrained model: features, everything scaled to variance 1, and an estimator.
+
+    Outcomes of the column `drops`, if it is given, are logarithms.
+    """
     steps = [FunctionTransformer(features), StandardScaler(), core]
     scaled: Any = StandardScaler()
-    if logs:
-        scaled = Pipeline([("logs", FunctionTransformer(_squeezed, _released)), ("scaled", StandardScaler())])
+    if drops is not None:
+        place = {"column": drops}
+        logs = FunctionTransformer(_squeezed, _released, kw_args=place, inv_kw_args=place)
+        scaled = Pipeline([("logs", logs), ("scaled", StandardScaler())])
     return TransformedTargetRegressor(make_pipeline(*steps), transformer=scaled, check_inverse=False)
 
 
@@ -142,8 +147,11 @@ def _process(dimensions: int) -> MultiOutputRegressor:
 _DIMENSIONS = 13
 
 
-def candidates(kind: Kind) -> dict[str, Any]:
-    """Return the untrained models of a kind by name; the paper names no more than "shallow" and "two-layer deep"."""
+def candidates(kind: Kind, outcomes: Sequence[str] = OUTCOMES) -> dict[str, Any]:
+    """Return the untrained models of a kind by name; the paper names no more than "shallow" and "two-layer deep".
+
+    They predict all `outcomes` at once.
+    """
     if kind == "shallow":
         return {
             "ridge": _model(RidgeCV(np.logspace(-3, 3, 13)), plain),
@@ -161,36 +169,42 @@ def candidates(kind: Kind) -> dict[str, Any]:
         from rdcnlab.models.buffers_keras import Dense
 
         return {"keras 48x48": _model(Dense(48), plain)}
+    drops = list(outcomes).index("drops") if "drops" in outcomes else None
     boosting = HistGradientBoostingRegressor(max_iter=300, learning_rate=0.05, min_samples_leaf=5, random_state=0)
-    return {
-        "boosting": _model(MultiOutputRegressor(boosting), physics, logs=True),
+    models = {
+        "boosting": _model(MultiOutputRegressor(boosting), physics, drops=drops),
         "mlp, physics": _model(_network(48, 0.1), physics),
         "gaussian process": _model(_process(_DIMENSIONS), physics),
-        "gaussian process, logarithms of drops": _model(_process(_DIMENSIONS), physics, logs=True),
     }
+    if drops is not None:
+        models["gaussian process, logarithms of drops"] = _model(_process(_DIMENSIONS), physics, drops=drops)
+    return models
 
 
-def fitted(model: Any, rows: pd.DataFrame) -> Any:
-    """Return the model, trained on rows."""
+def fitted(model: Any, rows: pd.DataFrame, outcomes: Sequence[str] = OUTCOMES) -> Any:
+    """Return the model, trained on these outcomes of rows."""
     with threadpool_limits(1), warnings.catch_warnings():
         # a network that has used its iterations, and a length at its bound, are answers like others
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return clone(model).fit(rows[list(SETTINGS)], rows[list(OUTCOMES)].to_numpy(float))
+        return clone(model).fit(rows[list(SETTINGS)], rows[list(outcomes)].to_numpy(float))
 
 
-def chosen(kind: Kind, rows: pd.DataFrame) -> str:
-    """Return the name of the candidate with the best R2 in cross-validation inside of the training rows."""
-    models = candidates(kind)
+def chosen(kind: Kind, rows: pd.DataFrame, outcomes: Sequence[str] = OUTCOMES) -> str:
+    """Return the name of the candidate with the best score in cross-validation inside of the training rows.
+
+    The score is that of `examined`: mean R2 of these outcomes, of predictions limited to possible values.
+    """
+    models = candidates(kind, outcomes)
     if len(models) == 1:
         return next(iter(models))
-    folds = KFold(min(_FOLDS, len(rows)), shuffle=True, random_state=0)
-    truth = rows[list(OUTCOMES)].to_numpy(float)
+    folds = list(KFold(min(_FOLDS, len(rows)), shuffle=True, random_state=0).split(rows))
     scores = {}
     for name, model in models.items():
-        with threadpool_limits(1), warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            predicted = cross_val_predict(clone(model), rows[list(SETTINGS)], truth, cv=folds)
-        scores[name] = r2_score(truth, predicted)
+        parts = [
+            predictions(fitted(model, rows.iloc[train], outcomes), rows.iloc[test], outcomes) for train, test in folds
+        ]
+        predicted = pd.concat(parts).loc[rows.index]
+        scores[name] = r2_score(rows[list(outcomes)], predicted)
     return max(scores, key=lambda name: scores[name])
 
 
@@ -204,11 +218,11 @@ def examined(
     kind : {'shallow', 'deep', 'better', 'keras'}
         Kind of model; the candidate is chosen inside of the training rows of each split.
     rows : DataFrame
-        Settings and outcomes.
+        Settings and outcomes, one row for each setting: splits are by row.
     share : float
         Share of the rows for training.
     outcomes : sequence of str
-        Outcomes that count in ``r2``.
+        Outcomes that the model is chosen by, trained on and scored on.
     repeats : int
         Number of splits.
 
@@ -223,24 +237,20 @@ def examined(
     for split in range(repeats):
         order = np.random.default_rng(split).permutation(len(rows))
         train, test = rows.iloc[order[:count]], rows.iloc[order[count:]]
-        name = chosen(kind, train)
-        predicted = predictions(fitted(candidates(kind)[name], train), test)
-        r2 = {outcome: float(r2_score(test[outcome], predicted[outcome])) for outcome in OUTCOMES}
-        errors = {
-            f"mae {outcome}": float(mean_absolute_error(test[outcome], predicted[outcome])) for outcome in OCCUPANCIES
-        }
-        errors |= {
-            f"rmse {outcome}": mean_squared_error(test[outcome], predicted[outcome]) ** 0.5 for outcome in OCCUPANCIES
-        }
-        mean = float(np.mean([r2[outcome] for outcome in outcomes]))
+        name = chosen(kind, train, outcomes)
+        predicted = predictions(fitted(candidates(kind, outcomes)[name], train, outcomes), test, outcomes)
+        r2 = {outcome: float(r2_score(test[outcome], predicted[outcome])) for outcome in outcomes}
+        lengths = [outcome for outcome in OCCUPANCIES if outcome in outcomes]
+        errors = {f"mae {name}": float(mean_absolute_error(test[name], predicted[name])) for name in lengths}
+        errors |= {f"rmse {name}": mean_squared_error(test[name], predicted[name]) ** 0.5 for name in lengths}
+        mean = float(np.mean(list(r2.values())))
         scores.append({"model": name, "train": count, "r2": mean, **{f"r2 {k}": v for k, v in r2.items()}, **errors})
     return pd.DataFrame(scores)
 
 
-def predictions(model: Any, rows: pd.DataFrame) -> pd.DataFrame:
+def predictions(model: Any, rows: pd.DataFrame, outcomes: Sequence[str] = OUTCOMES) -> pd.DataFrame:
     """Return the predicted outcomes of settings, limited to possible values."""
-    outcomes = pd.DataFrame(model.predict(rows[list(SETTINGS)]), index=rows.index, columns=list(OUTCOMES))
-    return bounded(outcomes)
+    return bounded(pd.DataFrame(model.predict(rows[list(SETTINGS)]), rows.index, list(outcomes)))
 
 
 def bounded(outcomes: pd.DataFrame) -> pd.DataFrame:
@@ -258,14 +268,3 @@ def spread(scores: pd.DataFrame, column: str) -> Estimate:
     values = scores[column].to_numpy(float)
     low, high = np.quantile(values, [0.025, 0.975])
     return Estimate(float(values.mean()), float(low), float(high))
-
-
-def table(
-    rows: pd.DataFrame, combinations: Mapping[str, tuple[Kind, float, Sequence[str]]], repeats: int
-) -> pd.DataFrame:
-    """Return `examined` for several combinations by name, with a column ``case``."""
-    parts = [
-        examined(kind, rows, share, outcomes=outcomes, repeats=repeats).assign(case=case)
-        for case, (kind, share, outcomes) in combinations.items()
-    ]
-    return pd.concat(parts, ignore_index=True)

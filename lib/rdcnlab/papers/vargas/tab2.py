@@ -59,8 +59,8 @@ class Tab2(Dataset):
         return ("models",) if self.keras else ()
 
     def cases(self, runs: Runs) -> dict[str, pd.DataFrame]:
-        """Return the rows of the single condition, and all rows."""
-        rows = sharing.outcomes(runs)
+        """Return the rows of the single condition, and all rows, one for each setting."""
+        rows = sharing.by_setting(sharing.outcomes(runs))
         single = (rows["rate_gbps"] == SINGLE[0]) & (rows["rtt_ms"].round(3) == SINGLE[1])
         return {"single": rows[single].reset_index(drop=True), "several": rows[~single | self._spread(rows)]}
 
@@ -122,7 +122,7 @@ class Tab2(Dataset):
 
     def models(self, runs: Runs) -> list[Path]:
         """Return the predictor of the tuner, trained on all runs; it is shipped."""
-        rows = sharing.outcomes(runs)
+        rows = sharing.by_setting(sharing.outcomes(runs))
         return [gaussian.trained(rows)] if len(rows) >= gaussian.LEAST_ROWS else []
 
 
