@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from rdcnlab.app import notebooks
-from rdcnlab.app.reproduce.all import Reproduced, reproduce
+from rdcnlab.app.reproduce.all import Reproduced, _run, _runs_on, reproduce
 from rdcnlab.app.reproduce.display import Display
-from rdcnlab.app.reproduce.plan import plan, work
+from rdcnlab.app.reproduce.plan import Batch, Job, plan, work
 from rdcnlab.fields.errors import InputError
-from rdcnlab.papers import aykurt
+from rdcnlab.papers import aykurt, vargas
 from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
@@ -102,6 +102,32 @@ def test_an_item_that_fails_leaves_the_others_complete(
 
 
 @pytest.mark.slow
+def test_runs_have_the_time_that_their_item_gives_them(own_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pool of this machine for each item; that of a cluster serves all items, so the longest limit is its own."""
+    limits: list[float] = []
+    monkeypatch.setattr(
+        "rdcnlab.app.reproduce.all.campaign", lambda *_, wall_limit_s, **__: limits.append(wall_limit_s)
+    )
+    slow, fast = vargas.fig2(column="ns3"), aykurt.fig4()
+    jobs = [Job(type(item), item, (Batch(item, tuple(item.scenarios()[:1])),)) for item in (slow, fast)]
+    for job in jobs:
+        _run(job, own_store, Display(1, 1, 1.0, shown=False), workers=1, pool=None)
+    assert limits == [14_400, 1800]
+
+    class Pool:
+        def __init__(self, cluster: object, store: Store, *, wall_limit_s: float) -> None:
+            limits.append(wall_limit_s)
+
+        def close(self) -> None:
+            pass
+
+    monkeypatch.setattr("rdcnlab.runs.pools.cluster.ClusterPool", Pool)
+    for chosen in (jobs, jobs[1:]):
+        with _runs_on("tcp://10.0.0.1:8786", chosen, own_store):
+            pass
+    assert limits[2:] == [14_400, 1800]
+
+
 def test_ctrl_c_ends_everything_and_keeps_finished_runs(own_store: Store, tmp_path: Path) -> None:
     script = (
         "from rdcnlab.app.cli import main\nimport sys\n"

@@ -94,6 +94,24 @@ def test_the_paper_profile_has_the_papers_grid() -> None:
     assert len(vargas.dataset(profile="paper").settings) >= 1000
 
 
+def test_the_column_of_ns3_has_runs_that_can_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One seed each; a run may take as long as ns-3 needs; early drop is compared at thresholds of that grid, too."""
+    limits: list[float] = []
+    monkeypatch.setattr(
+        "rdcnlab.papers.item.campaign", lambda scenarios, *, wall_limit_s, **_: limits.append(wall_limit_s) or []
+    )
+    for column, seeds in (("kernel", 3), ("ns3", 1)):
+        figure = vargas.fig3(profile="paper", column=column)
+        assert {scenario.seed for scenario in figure.points()} == set(range(seeds))
+        assert vargas.fig3(profile="paper", column=column, seeds=2).count == 2
+        assert {(setting.ecn_kB, setting.max_kB) for setting in figure.early} == {
+            (150, threshold) for threshold in (400, 600, 1200, 1800)
+        }
+        assert {setting.max_kB for setting in figure.early} <= {setting.max_kB for setting in figure.settings}
+        figure.run()
+    assert limits == [1800, 14_400]
+
+
 def test_the_paper_s_table_agrees_with_its_own_statement_on_few_drops() -> None:
     """Where the drop threshold is below the ECN threshold its table has fewer than 1000 drops: in 117 of 120 cells."""
     table = paper_table()

@@ -7,7 +7,7 @@ import base64
 import contextlib
 import signal
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
@@ -20,7 +20,7 @@ from rdcnlab.app.reproduce.display import Display
 from rdcnlab.app.reproduce.plan import Job, plan, work
 from rdcnlab.fields.errors import RdcnlabError, RunError
 from rdcnlab.papers.item import Item
-from rdcnlab.runs.campaign import WALL_LIMIT_S, campaign
+from rdcnlab.runs.campaign import campaign
 from rdcnlab.runs.pools import Pool
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
@@ -128,7 +128,7 @@ def reproduce(
     pool = ProcessPoolExecutor(min(cores, len(jobs)) or 1, get_context("spawn"), initializer=_leave_ctrl_c)
     futures: dict[Future[Reproduced], Reproduced] = {}
     with (
-        _runs_on(cluster if any(job.missing for job in jobs) else None, store) as runs_on,
+        _runs_on(cluster, jobs, store) as runs_on,
         Display(len(jobs), sum(job.missing for job in jobs), sum(job.work for job in jobs), shown=progress) as display,
     ):
         try:
@@ -186,22 +186,25 @@ def _run(job: Job, store: Store, display: Display, *, workers: int | None, pool:
             if batch.missing:
                 needs = batch.shown_by.parts_of
                 campaign(
-                    batch.missing, workers=workers, pool=pool, store=store, progress=False, needs=needs, done=count_run
-                )
+                    batch.missing, workers=workers, pool=pool, store=store, progress=False, needs=needs, done=count_run,
+                    wall_limit_s=batch.shown_by.wall_limit_s,
+                )  # fmt: skip
     except RdcnlabError as error:
         problem = str(error)
     return Reproduced(job.name, runs=count, wall_s=time.monotonic() - begin, error=problem)
 
 
 @contextlib.contextmanager
-def _runs_on(cluster: Any, store: Store) -> Iterator[Pool | None]:
-    """Yield the pool of a cluster for all items; None if the campaigns start processes on this machine."""
-    if cluster is None:
+def _runs_on(cluster: Any, jobs: Sequence[Job], store: Store) -> Iterator[Pool | None]:
+    """Yield the pool of a cluster for all items; None if the campaigns start processes on this machine, or none."""
+    limits_s = [batch.shown_by.wall_limit_s for job in jobs for batch in job.batches if batch.missing]
+    if cluster is None or not limits_s:
         yield None
         return
     from rdcnlab.runs.pools.cluster import ClusterPool
 
-    with contextlib.closing(ClusterPool(cluster, store, wall_limit_s=WALL_LIMIT_S)) as pool:
+    # one pool serves all items, so the item with the longest runs decides
+    with contextlib.closing(ClusterPool(cluster, store, wall_limit_s=max(limits_s))) as pool:
         yield pool
 
 

@@ -12,7 +12,7 @@ from rdcnlab.analysis import figures, sharing
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.quantities import whole
 from rdcnlab.papers.item import Item
-from rdcnlab.papers.vargas.space import QUICK_S, RATES_GBPS, Setting, drawn, scenario
+from rdcnlab.papers.vargas.space import NS3_LIMIT_S, QUICK_S, RATES_GBPS, Setting, drawn, scenario
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import GROUPS, Part
 from rdcnlab.scenario import Scenario
@@ -48,6 +48,11 @@ class Dataset(Item):
     several: Annotated[int, whole(0, 100_000)] | None = None
     single: Annotated[int, whole(0, 100_000)] | None = None
     length_s: Annotated[int, whole(1, 600)] | None = None
+
+    @property
+    def wall_limit_s(self) -> float:
+        """Wall-clock limit of one run in seconds: ns-3 takes long."""
+        return NS3_LIMIT_S if self.column == "ns3" else super().wall_limit_s
 
     @property
     def settings(self) -> list[Setting]:

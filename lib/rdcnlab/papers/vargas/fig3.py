@@ -33,7 +33,9 @@ STATED = (
 #: Sec. 6.3: few drops.
 FEW = 1000
 #: Larger thresholds in kB at which early drop, from half of it on, is compared with drop-tail; by profile.
-_RED = {"quick": (1000, 1800), "paper": (400, 800, 1200, 1800)}
+_RED = {"quick": (1000, 1800), "paper": (400, 600, 1200, 1800)}
+#: ECN threshold in kB with which they are compared, if the grid has it: it is in the grids of all profiles and columns.
+_RED_ECN = 150
 
 
 def paper_table() -> pd.DataFrame:
@@ -50,7 +52,7 @@ class Fig3(Grid):
     def early(self) -> list[Setting]:
         """Settings with early drop, each between half of a drop threshold of the grid and all of it."""
         ecn, drop = self.thresholds
-        middle = ecn[len(ecn) // 2 - 1]
+        middle = _RED_ECN if _RED_ECN in ecn else ecn[len(ecn) // 2 - 1]
         compared = [threshold for threshold in _RED[self.profile] if threshold in drop]
         return [Setting(middle, threshold // 2, threshold, 5.0, *self.condition) for threshold in compared]
 

@@ -10,12 +10,24 @@ import pandas as pd
 from rdcnlab.analysis import sharing
 from rdcnlab.fields.quantities import whole
 from rdcnlab.papers.item import Item
-from rdcnlab.papers.vargas.space import DROP_KB, ECN_KB, QUICK_S, Length, Rate, Rtt, Setting, Thresholds, grid, scenario
+from rdcnlab.papers.vargas.space import (
+    DROP_KB,
+    ECN_KB,
+    NS3_LIMIT_S,
+    QUICK_S,
+    Length,
+    Rate,
+    Rtt,
+    Setting,
+    Thresholds,
+    grid,
+    scenario,
+)
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import GROUPS, Part
 from rdcnlab.scenario import Scenario
 
-#: Thresholds in kB by profile, and in the column of ns-3, where a run takes minutes: every other row and two of three
+#: Thresholds in kB by profile, and in the column of ns-3, where a run takes an hour: every other row and two of three
 #: columns of the paper's, 40 settings.
 _QUICK = (25, 150, 400, 1000), (200, 600, 1000, 1800)
 _FEW = (25, 75, 150, 400, 800), (200, 400, 600, 700, 900, 1000, 1200, 1800)
@@ -51,6 +63,16 @@ class Grid(Item):
     rtt_ms: Rtt | None = None
     length_s: Length | None = None
     mtu: Annotated[int, whole(576, 9000)] = 1500
+
+    @property
+    def wall_limit_s(self) -> float:
+        """Wall-clock limit of one run in seconds: ns-3 takes long."""
+        return NS3_LIMIT_S if self.column == "ns3" else super().wall_limit_s
+
+    @property
+    def count(self) -> int:
+        """Number of runs of each setting: one on ns-3, where a run takes an hour, if `seeds` is not given."""
+        return 1 if self.seeds is None and self.column == "ns3" else super().count
 
     @property
     def condition(self) -> tuple[float, int]:

@@ -14,7 +14,7 @@ from rdcnlab.fields.errors import RunError
 from rdcnlab.fields.quantities import whole
 from rdcnlab.models import gaussian, tuner
 from rdcnlab.papers.item import Item
-from rdcnlab.papers.vargas.space import Setting, scenario
+from rdcnlab.papers.vargas.space import NS3_LIMIT_S, Setting, scenario
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import GROUPS, Part
 from rdcnlab.scenario import Scenario
@@ -40,6 +40,11 @@ class Tuner(Item):
 
     objectives: Annotated[int, whole(1, 1000)] | None = None
     length_s: Annotated[int, whole(1, 600)] | None = None
+
+    @property
+    def wall_limit_s(self) -> float:
+        """Wall-clock limit of one run in seconds: ns-3 takes long."""
+        return NS3_LIMIT_S if self.column == "ns3" else super().wall_limit_s
 
     @property
     def proposals(self) -> list[tuner.Proposal]:
