@@ -26,13 +26,13 @@ def made(data: pd.DataFrame) -> gaussian.Predictor:
 
 
 def test_intervals_hold_what_they_promise(made: gaussian.Predictor, data: pd.DataFrame) -> None:
-    """Of 40 new rows 90 % should be inside; 76 % are three standard deviations less."""
+    """Of 40 new rows 90 % should be inside: 4.7 points of error, 3.6 of a factor from 70 rows; 72 % are three of both."""
     unseen = data.iloc[70:]
     wide = gaussian.Predictor(made.processes, made.factors, {**made.about, "ranges": {}})
     found = wide.predict(unseen)
     for name in OUTCOMES:
         inside = (found[f"{name} low"] <= unseen[name] + 1e-6) & (unseen[name] - 1e-6 <= found[f"{name} high"])
-        assert inside.mean() > 0.76, name
+        assert inside.mean() > 0.72, name
 
 
 def test_intervals_are_not_everything(made: gaussian.Predictor, data: pd.DataFrame) -> None:
@@ -44,6 +44,34 @@ def test_intervals_are_not_everything(made: gaussian.Predictor, data: pd.DataFra
 def test_what_was_not_seen_is_refused(made: gaussian.Predictor, data: pd.DataFrame) -> None:
     with pytest.raises(InputError, match=r"rate_gbps.*from 5 to 25"):
         made.predict(data.iloc[:1].assign(rate_gbps=100.0))
+
+
+@pytest.mark.parametrize(("calibrated", "held_out"), [(100, [8] * 5), (10, [8, 8])])
+def test_factors_are_of_rows_that_the_kernels_have_not_seen(
+    monkeypatch: pytest.MonkeyPatch, data: pd.DataFrame, calibrated: int, held_out: list[int]
+) -> None:
+    """Each error of a held-out row is counted with kernels that were optimised on the other rows alone."""
+    rows, seen = data.iloc[:40], []
+
+    class Known:
+        def __init__(self, training: pd.DataFrame) -> None:
+            self.training = set(training.index)
+
+        def predict(self, tests: pd.DataFrame) -> tuple[gaussian.Floats, gaussian.Floats]:
+            seen.append(len(tests))
+            assert not self.training & set(tests.index)
+            assert len(self.training) == 32
+            # errors of 1, 2 and so on in units of the deviation, by row
+            off = np.repeat(np.array(tests.index)[:, None] + 1.0, len(OUTCOMES), axis=1)
+            return gaussian.squeezed(tests) + off, np.ones_like(off)
+
+    monkeypatch.setattr(gaussian, "CALIBRATED", calibrated)
+    monkeypatch.setattr(gaussian, "processes", Known)  # takes no kernels: they are optimised
+    found = gaussian.factors(rows)
+    assert seen == held_out
+    # of n errors the factor is the one of rank (n + 1) 0.9
+    if len(held_out) == 5:
+        assert found == pytest.approx(np.full(len(OUTCOMES), 37.0))
 
 
 def test_few_rows_are_refused(data: pd.DataFrame) -> None:
