@@ -50,6 +50,22 @@ def test_seeds_of_a_setting_are_on_one_side_of_a_split(store: Store) -> None:
     assert len(item.cases(runs)["single"]) == 12
 
 
+@pytest.mark.usefixtures("fake_engine")
+def test_models_are_trained_once_for_figure_score_and_shipping(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    item = vargas.tab2(single=12, length_s=1, splits=2)
+    runs = item.run(store=store, progress=False)
+    first = item.scores(runs)
+    monkeypatch.setattr(buffers, "examined", None)
+    pd.testing.assert_frame_equal(item.scores(runs), first)
+    item.plot(runs)
+    item.score(runs)
+    (path,) = item.models(runs)
+    assert "sharing-scores" in path.name
+    assert path.with_suffix(".json").exists()
+    with pytest.raises(TypeError):
+        vargas.tab2(single=12, length_s=1, splits=3).scores(runs)
+
+
 @pytest.fixture
 def predictor(monkeypatch: pytest.MonkeyPatch) -> gaussian.Predictor:
     """A model of outcomes of a formula, as the shipped one."""

@@ -192,18 +192,19 @@ def _provenance(rows: pd.DataFrame) -> dict[str, Any]:
     return {"rows": len(rows), "ranges": ranges, "spread": [float(deviation) or 1.0 for deviation in spread]}
 
 
-def coverage(rows: pd.DataFrame, splits: int = 5) -> pd.Series[float]:
-    """Return for each outcome the share of rows that are in the interval of a predictor that has not seen them."""
+def covered(rows: pd.DataFrame, splits: int = 5) -> pd.DataFrame:
+    """Return for each row and outcome whether it is in the interval of a predictor that has not seen the row."""
     inside = []
     for train, test in KFold(splits, shuffle=True, random_state=1).split(rows):
         model = predictor(rows.iloc[train])
         wide = Predictor(model.processes, model.factors, {**model.about, "ranges": {}})
-        predicted = wide.predict(rows.iloc[test])
-        for name in OUTCOMES:
-            truth = rows.iloc[test][name]
-            covered = (predicted[f"{name} low"] <= truth + 1e-9) & (truth <= predicted[f"{name} high"] + 1e-9)
-            inside.append(pd.DataFrame({"outcome": name, "inside": covered}))
-    return pd.concat(inside).groupby("outcome")["inside"].mean().reindex(list(OUTCOMES))
+        tests = rows.iloc[test]
+        predicted = wide.predict(tests)
+        ends = ((predicted[f"{name} low"] - 1e-9, predicted[f"{name} high"] + 1e-9) for name in OUTCOMES)
+        inside.append(
+            pd.DataFrame({name: tests[name].between(*pair) for name, pair in zip(OUTCOMES, ends, strict=True)})
+        )
+    return pd.concat(inside).loc[rows.index]
 
 
 def trained(rows: pd.DataFrame) -> Path:

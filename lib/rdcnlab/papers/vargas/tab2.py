@@ -13,28 +13,31 @@ from rdcnlab.analysis import figures, sharing
 from rdcnlab.analysis.intervals import Estimate
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.quantities import whole
-from rdcnlab.models import buffers, gaussian
+from rdcnlab.models import buffers, buffers_records, gaussian
+from rdcnlab.models.buffers_records import Exam
 from rdcnlab.papers.vargas.dataset import SINGLE, Dataset
 from rdcnlab.runs.frame import Runs
 
 #: Settings by profile, as in `Dataset`: those of the quick profile take minutes.
 _LEAST_TRAIN, _SPLITS = 4, {"quick": 5, "paper": 20}
+_COLUMNS = ["model", "train", "r2", "case"]
 #: Shares of the settings for training, as in Table 2.
 ONE, FIVE = 0.01, 0.05
-#: Rows of Table 2: case, kind of model, whether all conditions, share for training, outcomes.
-ROWS: dict[str, tuple[buffers.Kind, bool, float, tuple[str, ...]]] = {
-    "shallow-single": ("shallow", False, ONE, sharing.OUTCOMES),
-    "shallow-several-no-drops": ("shallow", True, FIVE, buffers.NO_DROPS),
-    "deep-single": ("deep", False, ONE, sharing.OUTCOMES),
-    "deep-several": ("deep", True, FIVE, sharing.OUTCOMES),
-    "deep-several-no-drops": ("deep", True, FIVE, buffers.NO_DROPS),
+#: Rows of Table 2 by case.
+ROWS = {
+    "shallow-single": Exam("shallow", "single", ONE, sharing.OUTCOMES),
+    "shallow-several-no-drops": Exam("shallow", "several", FIVE, buffers.NO_DROPS),
+    "deep-single": Exam("deep", "single", ONE, sharing.OUTCOMES),
+    "deep-several": Exam("deep", "several", FIVE, sharing.OUTCOMES),
+    "deep-several-no-drops": Exam("deep", "several", FIVE, buffers.NO_DROPS),
 }
 #: Beyond the table.
-MORE: dict[str, tuple[buffers.Kind, bool, float, tuple[str, ...]]] = {
-    "better-single": ("better", False, ONE, sharing.OUTCOMES),
-    "better-several": ("better", True, FIVE, sharing.OUTCOMES),
-    "better-several-no-drops": ("better", True, FIVE, buffers.NO_DROPS),
+MORE = {
+    "better-single": Exam("better", "single", ONE, sharing.OUTCOMES),
+    "better-several": Exam("better", "several", FIVE, sharing.OUTCOMES),
+    "better-several-no-drops": Exam("better", "several", FIVE, buffers.NO_DROPS),
 }
+KERAS = {"keras-several": Exam("keras", "several", FIVE, sharing.OUTCOMES)}
 
 
 class Tab2(Dataset):
@@ -75,9 +78,25 @@ class Tab2(Dataset):
         chosen[rows[single].index[:count]] = True
         return chosen
 
+    def records(self, runs: Runs) -> dict[str, Path]:
+        """Return the records of all tests for which there are enough runs; see `rdcnlab.models.buffers_records`."""
+        rows, paths = self.cases(runs), {}
+        exams = {
+            case: exam
+            for case, exam in (ROWS | MORE | (KERAS if self.keras else {})).items()
+            # scores need rows to be left; a model needs a few to be trained on
+            if len(rows[exam.rows]) >= 2 * _LEAST_TRAIN
+        }
+        if exams:
+            paths["scores"] = buffers_records.scores(rows, exams, self.splits or _SPLITS[self.profile])
+        if len(rows["several"]) >= 2 * gaussian.LEAST_ROWS:
+            paths["coverage"] = buffers_records.coverage(rows["several"])
+        return paths
+
     def scores(self, runs: Runs) -> pd.DataFrame:
         """Return `buffers.examined` for each row of the table, and the better models; ``case`` names the row."""
-        return _scores(self, runs)
+        records = self.records(runs)
+        return buffers_records.read(records["scores"]) if "scores" in records else pd.DataFrame(columns=_COLUMNS)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure R2 of each row, the errors of occupancies, and the share of rows in their intervals."""
@@ -94,10 +113,9 @@ class Tab2(Dataset):
                 for name in buffers.OCCUPANCIES
             }
             measured["occupancy-errors"] = Measured(errors)
-        rows = self.cases(runs)["several"]
-        if len(rows) >= 2 * gaussian.LEAST_ROWS:
-            covered = gaussian.coverage(rows)
-            measured["intervals-hold"] = Measured.by_case(100 * covered)
+        records = self.records(runs)
+        if "coverage" in records:
+            measured["intervals-hold"] = Measured.by_case(100 * buffers_records.read(records["coverage"]).mean())
         return measured
 
     def plot(self, runs: Runs) -> Figure:
@@ -121,23 +139,7 @@ class Tab2(Dataset):
         return figure
 
     def models(self, runs: Runs) -> list[Path]:
-        """Return the predictor of the tuner, trained on all runs; it is shipped."""
+        """Return the predictor of the tuner, trained on all runs, and the records of all tests; they are shipped."""
         rows = sharing.by_setting(sharing.outcomes(runs))
-        return [gaussian.trained(rows)] if len(rows) >= gaussian.LEAST_ROWS else []
-
-
-def _scores(item: Tab2, runs: Runs) -> pd.DataFrame:
-    rows, parts = item.cases(runs), []
-    splits = item.splits or _SPLITS[item.profile]
-    table = ROWS | MORE
-    if item.keras:
-        table = table | {"keras-several": ("keras", True, FIVE, sharing.OUTCOMES)}
-    for case, (kind, several, share, outcomes) in table.items():
-        selection = rows["several" if several else "single"]
-        # scores need rows to be left; a model needs a few to be trained on
-        if len(selection) < 2 * _LEAST_TRAIN or (several and not len(rows["several"])):
-            continue
-        scores = buffers.examined(kind, selection, share, outcomes=outcomes, repeats=splits)
-        parts.append(scores.assign(case=case))
-    columns = ["model", "train", "r2", "case"]
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
+        predictors = [gaussian.trained(rows)] if len(rows) >= gaussian.LEAST_ROWS else []
+        return [*predictors, *self.records(runs).values()]

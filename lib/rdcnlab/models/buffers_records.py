@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Records of the tests of models of a shared buffer: scores, rows in their intervals, and learning curves.
+
+A test trains many models, which takes minutes. So its result is kept and shipped as a model is: a digest of the rows
+and of the settings identifies it, and a test that was made is not made again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from rdcnlab.analysis.sharing import OUTCOMES, SETTINGS
+from rdcnlab.models import buffers, gaussian, saved
+
+#: Version number of the models that are tested (`buffers.candidates`, `gaussian.predictor`) and of the form of the
+#: records; a change of any of them must increase it.
+_FORM = 1
+_LIBRARIES = ("scikit-learn", "numpy")
+#: Learning curves: random beginnings, runs at the beginning, runs of each step and at the end, and the R2 to reach.
+SEEDS, BEGIN, STEP, MOST, LEVEL = 5, 20, 5, 80, 0.9
+
+
+class Exam(NamedTuple):
+    """A row of the table of scores: kind of model, name of its rows, share of them for training, and outcomes."""
+
+    kind: buffers.Kind
+    rows: str
+    train: float
+    outcomes: tuple[str, ...]
+
+
+def scores(rows: Mapping[str, pd.DataFrame], exams: Mapping[str, Exam], repeats: int) -> Path:
+    """Return the record of `buffers.examined` for several exams; the column ``case`` has their names.
+
+    Parameters
+    ----------
+    rows : dict of str to DataFrame
+        Settings and outcomes by name.
+    exams : dict of str to Exam
+        Exams by case.
+    repeats : int
+        Number of splits.
+    """
+
+    def make() -> pd.DataFrame:
+        parts = [
+            buffers.examined(exam.kind, rows[exam.rows], exam.train, outcomes=exam.outcomes, repeats=repeats).assign(
+                case=case
+            )
+            for case, exam in exams.items()
+        ]
+        return pd.concat(parts, ignore_index=True)
+
+    settings = {"exams": {case: list(exam) for case, exam in exams.items()}, "repeats": repeats}
+    return _kept(
+        "sharing-scores", settings, [rows[name] for name in sorted({exam.rows for exam in exams.values()})], make
+    )
+
+
+def coverage(rows: pd.DataFrame) -> Path:
+    """Return the record of `gaussian.covered`: for each row and outcome, whether it is in its interval."""
+    return _kept("sharing-coverage", {}, [rows], lambda: gaussian.covered(rows).reset_index(drop=True))
+
+
+def learning(rows: pd.DataFrame) -> Path:
+    """Return the record of `gaussian.learning` for `SEEDS` random beginnings, with columns ``seed`` and ``active``."""
+
+    def make() -> pd.DataFrame:
+        parts = [
+            gaussian.learning(rows, active=active, begin=BEGIN, step=STEP, most=MOST, seed=seed).assign(
+                seed=seed, active=active
+            )
+            for seed in range(SEEDS)
+            for active in (False, True)
+        ]
+        return pd.concat(parts, ignore_index=True)
+
+    settings = {"seeds": SEEDS, "begin": BEGIN, "step": STEP, "most": MOST}
+    return _kept("sharing-learning", settings, [rows], make)
+
+
+def saving(curves: pd.DataFrame) -> pd.Series[float]:
+    """Return by seed the runs that active choice needs to reach an R2 of `LEVEL`, over those of random choice.
+
+    A curve that does not reach it counts one step more than its last run, which it needs at least.
+    """
+    reached = curves[curves["r2"] >= LEVEL].groupby(["seed", "active"])["runs"].min()
+    all_curves = curves.groupby(["seed", "active"])["runs"].max() + STEP
+    runs = reached.reindex(all_curves.index).fillna(all_curves).unstack()
+    ratio: pd.Series[float] = runs[True] / runs[False]
+    return ratio
+
+
+def read(path: Path) -> pd.DataFrame:
+    """Read a record."""
+    return pd.read_csv(path)
+
+
+def _kept(kind: str, settings: Mapping[str, Any], rows: list[pd.DataFrame], make: Callable[[], pd.DataFrame]) -> Path:
+    content = saved.digest(*(part[[*SETTINGS, *OUTCOMES]].to_numpy(float) for part in rows))
+    recipe = saved.Recipe(kind, ".csv", {**settings, "form": _FORM}, content)
+    with saved.alone(recipe):
+        path = saved.find(recipe)
+        if path is not None:
+            return path
+        table = make()
+        about = {"rows": sum(len(part) for part in rows)}
+        return saved.keep(recipe, lambda place: table.to_csv(place, index=False), about, _LIBRARIES)
