@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from rdcnlab.analysis import figures, sharing
-from rdcnlab.analysis.intervals import Estimate
+from rdcnlab.analysis.intervals import Estimate, over_seeds
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.quantities import whole
 from rdcnlab.models import buffers, buffers_records, gaussian
@@ -91,6 +91,9 @@ class Tab2(Dataset):
             paths["scores"] = buffers_records.scores(rows, exams, self.splits or _SPLITS[self.profile])
         if len(rows["several"]) >= 2 * gaussian.LEAST_ROWS:
             paths["coverage"] = buffers_records.coverage(rows["several"])
+        # a third is for the score only, see `gaussian.learning`
+        if len(rows["several"]) >= 2 * buffers_records.MOST:
+            paths["learning"] = buffers_records.learning(rows["several"])
         return paths
 
     def scores(self, runs: Runs) -> pd.DataFrame:
@@ -116,6 +119,11 @@ class Tab2(Dataset):
         records = self.records(runs)
         if "coverage" in records:
             measured["intervals-hold"] = Measured.by_case(100 * buffers_records.read(records["coverage"]).mean())
+        if "learning" in records:
+            curves = buffers_records.read(records["learning"])
+            ends = curves.groupby("active")["r2"].apply(lambda r2: f"{r2.max():.3f}")
+            note = f"best R2 with {buffers_records.MOST} runs: active {ends[True]}, random {ends[False]}"
+            measured["active-saves"] = Measured.one(over_seeds(buffers_records.saving(curves)), note)
         return measured
 
     def plot(self, runs: Runs) -> Figure:
