@@ -88,6 +88,8 @@ def test_a_model_is_chosen_by_what_it_is_scored_on(monkeypatch: pytest.MonkeyPat
     scores = buffers.examined("shallow", found, 0.5, outcomes=("share",), repeats=1)
     assert scores[["model", "r2"]].to_numpy().tolist() == [["good at shares", 1.0]]
     assert "r2 drops" not in scores
+    assert scores["train"].tolist() == [20]
+    assert buffers.examined("shallow", found, 12, outcomes=("share",), repeats=1)["train"].tolist() == [12]
 
 
 def test_drops_are_logarithms_wherever_they_stand() -> None:

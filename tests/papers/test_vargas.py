@@ -8,12 +8,13 @@ import pytest
 
 from rdcnlab.analysis import sharing
 from rdcnlab.fields.errors import InputError
-from rdcnlab.models import buffers, gaussian
+from rdcnlab.models import buffers, buffers_records, gaussian
 from rdcnlab.papers import vargas
 from rdcnlab.papers.item import Item
 from rdcnlab.papers.vargas.fig3 import paper_table
 from rdcnlab.papers.vargas.space import scenario
 from rdcnlab.papers.vargas.tuner import setting_of
+from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.store import Store
 from tests.models.test_buffers import rows
 from tests.papers.shared import judged
@@ -108,6 +109,24 @@ def test_the_paper_profile_has_the_papers_grid() -> None:
     assert {each.with_(**{"engine.kind": "kernel"}).hash for each in vargas.fig2(
         profile="paper", seeds=1, column="ns3").scenarios()} < same  # fmt: skip
     assert len(vargas.dataset(profile="paper").settings) >= 1000
+
+
+def test_the_paper_profile_has_enough_settings_to_train_on(
+    monkeypatch: pytest.MonkeyPatch,
+    own_models: None,
+) -> None:
+    """1 % of a condition's 1100 or more is 11, as the paper's; 400 of 900 are for training and 500 for the score."""
+    item = vargas.tab2(profile="paper", splits=2)
+    settings = pd.DataFrame(item.settings).astype(float).assign(**dict.fromkeys(sharing.OUTCOMES, 0.0))
+    settings["share"], settings["drops"] = settings["max_kB"] / 18, settings["ecn_kB"]
+    monkeypatch.setattr(sharing, "outcomes", lambda runs: settings.assign(seed=0))
+    monkeypatch.setattr(buffers_records, "coverage", lambda rows: None)
+    monkeypatch.setattr(buffers_records, "learning", lambda rows: None)
+    train = item.scores(Runs([])).groupby("case")["train"].first()
+    assert set(train[["shallow-single", "deep-single", "better-single"]]) <= set(range(11, 14))
+    assert set(train.filter(like="several").drop(list(train.filter(like="as-many").index))) == {45}
+    assert set(train.filter(like="as-many")) == {400}
+    assert len(train.filter(like="as-many")) == 4
 
 
 def test_the_column_of_ns3_has_runs_that_can_end(monkeypatch: pytest.MonkeyPatch) -> None:

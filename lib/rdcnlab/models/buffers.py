@@ -209,9 +209,9 @@ def chosen(kind: Kind, rows: pd.DataFrame, outcomes: Sequence[str] = OUTCOMES) -
 
 
 def examined(
-    kind: Kind, rows: pd.DataFrame, share: float, *, outcomes: Sequence[str] = OUTCOMES, repeats: int = 10
+    kind: Kind, rows: pd.DataFrame, train: float, *, outcomes: Sequence[str] = OUTCOMES, repeats: int = 10
 ) -> pd.DataFrame:
-    """Train a kind of model on a share of the rows and score it on the rest, on several random splits.
+    """Train a kind of model on some of the rows and score it on the rest, on several random splits.
 
     Parameters
     ----------
@@ -219,8 +219,8 @@ def examined(
         Kind of model; the candidate is chosen inside of the training rows of each split.
     rows : DataFrame
         Settings and outcomes, one row for each setting: splits are by row.
-    share : float
-        Share of the rows for training.
+    train : float
+        Share of the rows for training, or, from 1 on, their number.
     outcomes : sequence of str
         Outcomes that the model is chosen by, trained on and scored on.
     repeats : int
@@ -232,13 +232,13 @@ def examined(
         One row for each split: ``model``, ``train`` (number of rows), ``r2`` (mean over outcomes, as the paper's
         average), ``r2 <outcome>``, and for the occupancies ``mae <outcome>`` and ``rmse <outcome>`` in kB.
     """
-    count = max(round(share * len(rows)), 4)
+    count = max(round(train if train >= 1 else train * len(rows)), 4)
     scores = []
     for split in range(repeats):
         order = np.random.default_rng(split).permutation(len(rows))
-        train, test = rows.iloc[order[:count]], rows.iloc[order[count:]]
-        name = chosen(kind, train, outcomes)
-        predicted = predictions(fitted(candidates(kind, outcomes)[name], train, outcomes), test, outcomes)
+        training, test = rows.iloc[order[:count]], rows.iloc[order[count:]]
+        name = chosen(kind, training, outcomes)
+        predicted = predictions(fitted(candidates(kind, outcomes)[name], training, outcomes), test, outcomes)
         r2 = {outcome: float(r2_score(test[outcome], predicted[outcome])) for outcome in outcomes}
         lengths = [outcome for outcome in OCCUPANCIES if outcome in outcomes]
         errors = {f"mae {name}": float(mean_absolute_error(test[name], predicted[name])) for name in lengths}

@@ -25,7 +25,7 @@ SEEDS, BEGIN, STEP, MOST, LEVEL = 5, 20, 5, 80, 0.9
 
 
 class Exam(NamedTuple):
-    """A row of the table of scores: kind of model, name of its rows, share of them for training, and outcomes."""
+    """A row of the table of scores: kind of model, name of its rows, share or number of them to train on, outcomes."""
 
     kind: buffers.Kind
     rows: str
