@@ -159,6 +159,18 @@ def test_a_buffer_that_the_queue_would_exceed_is_not_known(made: gaussian.Predic
     assert tuner.proposed(made, tuner.Objective(12.5, 50, share=0)).unknown == ()
 
 
+def test_a_condition_that_no_run_has_is_not_known(made: gaussian.Predictor) -> None:
+    """Unless enough runs lie between the conditions, because intervals are then calibrated on such runs, too."""
+    assert [12.5, 50.0] in made.about["conditions"]
+    assert made.about["between"] == 0
+    for objective, known in ((tuner.Objective(12.5, 50), True), (tuner.Objective(9.3, 37.5), False)):
+        assert (tuner.proposed(made, objective).unknown == ()) == known
+    (reason,) = tuner.proposed(made, tuner.Objective(9.3, 37.5)).unknown
+    assert reason.startswith("9.3 Gb/s with an RTT of 37.5 ms")
+    dense = gaussian.Predictor(made.processes, made.factors, {**made.about, "between": 100})
+    assert tuner.proposed(dense, tuner.Objective(9.3, 37.5)).unknown == ()
+
+
 @pytest.mark.parametrize(
     ("arguments", "field"),
     [({"share": 120.0}, "share"), ({"weights": (0.0, 0.0, 0.0)}, "weights"), ({"buffer_kB": 5000.0}, "buffer_kB")],

@@ -11,8 +11,9 @@ from rdcnlab.fields.errors import InputError
 from rdcnlab.models import buffers, buffers_records, gaussian
 from rdcnlab.papers import vargas
 from rdcnlab.papers.item import Item
+from rdcnlab.papers.vargas.dataset import of_table
 from rdcnlab.papers.vargas.fig3 import paper_table
-from rdcnlab.papers.vargas.space import scenario
+from rdcnlab.papers.vargas.space import drawn, scenario
 from rdcnlab.papers.vargas.tuner import setting_of
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.store import Store
@@ -89,6 +90,36 @@ def test_the_tuner_shows_the_outcomes_that_are_not_close(store: Store) -> None:
         }  # fmt: skip
         assert filled.pop("white", 0) == (~points["close"]).sum()
         assert sum(filled.values()) == points["close"].sum()
+
+
+def test_some_settings_lie_between_the_conditions_of_the_table() -> None:
+    """They have rates and RTTs of their own, which do not follow the thresholds."""
+    settings = pd.DataFrame(vargas.dataset(profile="paper").settings)
+    between = settings[~of_table(settings)]
+    assert len(between) == 100
+    assert pd.DataFrame(drawn(50, between=True)).equals(between.reset_index(drop=True)[:50])
+    assert between["rate_gbps"].between(5, 25).all()
+    assert between["rtt_ms"].between(25, 100).all()
+    assert between[["rate_gbps", "rtt_ms"]].drop_duplicates().shape[0] > 90
+    assert (
+        between.corr(method="spearman").loc[["rate_gbps", "rtt_ms"], ["ecn_kB", "min_kB", "max_kB"]].abs().max().max()
+        < 0.3
+    )
+    assert not [setting for setting in vargas.dataset().settings if setting.rate_gbps != 5]
+
+
+@pytest.mark.usefixtures("own_models")
+def test_coverage_between_the_conditions_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    item = vargas.tab2(profile="paper", several=30, single=5, between=20)
+    settings = pd.DataFrame(item.settings).astype(float).assign(**dict.fromkeys(sharing.OUTCOMES, 1.0))
+    monkeypatch.setattr(sharing, "outcomes", lambda runs: settings.assign(seed=0))
+    monkeypatch.setattr(gaussian, "covered", lambda rows: rows[list(sharing.OUTCOMES)].mul(of_table(rows), axis=0))
+    cases = item.cases(Runs([]))
+    assert len(cases["everywhere"]) == len(cases["several"]) + 20
+    assert of_table(cases["several"]).all()
+    measured = item.measure(Runs([]))
+    assert set(measured["intervals-hold"].cases.values()) == {100}
+    assert set(measured["intervals-hold-between"].cases.values()) == {0}
 
 
 def test_what_is_run_is_what_was_predicted() -> None:

@@ -39,8 +39,10 @@ CONFIDENCE = 0.9
 FOLDS, CALIBRATED = 5, 100
 #: Smallest number of rows to train on: the factor of an interval is a quantile of held-out errors.
 LEAST_ROWS = 20
+#: A pair of rate and RTT with at least so many rows is a condition of the data; rows of rarer ones lie between these.
+LEAST_OF_CONDITION = 5
 #: Version number of the model and of the form of its file; a change of either must increase it.
-_KIND, _FORM = "buffers", 3
+_KIND, _FORM = "buffers", 4
 
 
 def squeezed(rows: pd.DataFrame) -> Floats:
@@ -189,7 +191,16 @@ def predictor(rows: pd.DataFrame, about: Mapping[str, Any] | None = None) -> Pre
 def _provenance(rows: pd.DataFrame) -> dict[str, Any]:
     ranges = {name: [float(rows[name].min()), float(rows[name].max())] for name in SETTINGS}
     spread = squeezed(rows).std(axis=0)
-    return {"rows": len(rows), "ranges": ranges, "spread": [float(deviation) or 1.0 for deviation in spread]}
+    sizes = rows.groupby([rows["rate_gbps"].round(3), rows["rtt_ms"].round(3)]).size()
+    common = sizes[sizes >= LEAST_OF_CONDITION]
+    return {
+        "rows": len(rows),
+        "ranges": ranges,
+        "spread": [float(deviation) or 1.0 for deviation in spread],
+        # pairs of rate and RTT with many rows, and the number of rows with others
+        "conditions": [[float(rate), float(rtt)] for rate, rtt in common.index],
+        "between": len(rows) - int(common.sum()),
+    }
 
 
 def covered(rows: pd.DataFrame, splits: int = 5) -> pd.DataFrame:

@@ -21,7 +21,7 @@ import pandas as pd
 
 from rdcnlab.analysis.sharing import OUTCOMES
 from rdcnlab.fields.errors import InputError
-from rdcnlab.models.gaussian import Predictor
+from rdcnlab.models.gaussian import LEAST_ROWS, Predictor
 
 #: The buffer of all runs that models are trained on, and steps of the thresholds that are searched, in kB.
 BUFFER_KB, ECN_STEP_KB, RED_STEP_KB = 1800, 20, 50
@@ -175,12 +175,21 @@ def proposed(model: Predictor, objective: Objective) -> Proposal:
         if max(predicted[f"{name} high"] - predicted[name], predicted[name] - predicted[f"{name} low"])
         > tolerance(name, predicted[name])
     )
-    return Proposal(settings.iloc[best], predicted, float(cost.iloc[best]), unsure, _unknown(objective, predicted))
+    return Proposal(
+        settings.iloc[best], predicted, float(cost.iloc[best]), unsure, _unknown(model, objective, predicted)
+    )
 
 
-def _unknown(objective: Objective, predicted: pd.Series[float]) -> tuple[str, ...]:
+def _unknown(model: Predictor, objective: Objective, predicted: pd.Series[float]) -> tuple[str, ...]:
     """Return in words what the training data do not have of an objective, with its predicted outcomes."""
     reasons = []
+    condition = [round(objective.rate_gbps, 3), round(objective.rtt_ms, 3)]
+    # intervals are calibrated on the training data: without rows between their conditions, they say nothing of these
+    if condition not in model.about["conditions"] and model.about["between"] < LEAST_ROWS:
+        reasons.append(
+            f"{objective.rate_gbps:g} Gb/s with an RTT of {objective.rtt_ms:g} ms: its runs have "
+            f"{len(model.about['conditions'])} other pairs of rate and RTT"
+        )
     longest = predicted["longest_kB high"]
     if longest > objective.buffer_kB:
         # packets of DCTCP pass all thresholds, and are lost at the end of the buffer
@@ -192,7 +201,10 @@ def _unknown(objective: Objective, predicted: pd.Series[float]) -> tuple[str, ..
 
 
 def drawn(model: Predictor, count: int, seed: int = 0) -> list[Objective]:
-    """Draw objectives at random: a condition of the training data, a wanted share of 5 to 95 %, and weights."""
+    """Draw objectives at random: rate and RTT within the training data, a wanted share of 5 to 95 %, and weights.
+
+    Rates and RTTs are uniform in their logarithms, so they usually lie between the conditions of the data.
+    """
     rng = np.random.default_rng(seed)
     rates, rtts = model.about["ranges"]["rate_gbps"], model.about["ranges"]["rtt_ms"]
     objectives = []

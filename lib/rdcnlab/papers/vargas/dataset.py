@@ -12,14 +12,15 @@ from rdcnlab.analysis import figures, sharing
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.quantities import whole
 from rdcnlab.papers.item import Item
-from rdcnlab.papers.vargas.space import NS3_LIMIT_S, QUICK_S, RATES_GBPS, Setting, drawn, scenario
+from rdcnlab.papers.vargas.space import NS3_LIMIT_S, QUICK_S, RATES_GBPS, RTTS_MS, Setting, drawn, scenario
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import GROUPS, Part
 from rdcnlab.scenario import Scenario
 
 #: Settings under several conditions and under a single one, by profile. The single condition is the cheapest one. The
-#: paper has about 10 000 under nine conditions, so 1100 under one: 1 % of them are 11 to train on.
-_COUNTS = {"quick": (0, 16), "paper": (900, 1100)}
+#: paper has about 10 000 under nine conditions, so 1100 under one: 1 % of them are 11 to train on. The last number is
+#: of settings between the conditions.
+_COUNTS = {"quick": (0, 16, 0), "paper": (900, 1100, 100)}
 SINGLE = (5.0, 25)
 #: Settings of the paper's study, and its largest cost in core-hours: a hundredth of the paper's 40 000.
 STUDY, MOST_HOURS = 10_000, 400
@@ -37,6 +38,8 @@ class Dataset(Item):
     several, single : int or None
         Number of settings under the nine conditions of Table 1, and under one of them (5 Gb/s, 25 ms). None: as the
         profile has. A larger number has the settings of a smaller one, and more.
+    between : int or None
+        Number of settings with rates and RTTs between those of Table 1, for the tuner. None: as the profile has.
     length_s : int or None
         Length of a run in s. None: 3 s in the quick profile, `space.seconds` of the RTT in the paper's.
     """
@@ -48,6 +51,7 @@ class Dataset(Item):
 
     several: Annotated[int, whole(0, 100_000)] | None = None
     single: Annotated[int, whole(0, 100_000)] | None = None
+    between: Annotated[int, whole(0, 100_000)] | None = None
     length_s: Annotated[int, whole(1, 600)] | None = None
 
     @property
@@ -58,11 +62,11 @@ class Dataset(Item):
     @property
     def settings(self) -> list[Setting]:
         """All settings, each once."""
-        several, single = (
-            default if value is None else value
-            for value, default in zip((self.several, self.single), _COUNTS[self.profile], strict=True)
+        asked = (self.several, self.single, self.between)
+        several, single, others = (
+            default if value is None else value for value, default in zip(asked, _COUNTS[self.profile], strict=True)
         )
-        return list(dict.fromkeys([*drawn(several), *drawn(single, SINGLE)]))
+        return list(dict.fromkeys([*drawn(several), *drawn(single, SINGLE), *drawn(others, between=True)]))
 
     def points(self) -> list[Scenario]:
         """Return one run of each setting; its seed is 0."""
@@ -107,6 +111,11 @@ class Dataset(Item):
         return figure
 
 
+def of_table(rows: pd.DataFrame) -> pd.Series[bool]:
+    """Select the rows whose rate and RTT are of Table 1, and not between."""
+    return rows["rate_gbps"].isin(RATES_GBPS) & rows["rtt_ms"].round(3).isin(RTTS_MS)
+
+
 def study_hours(runs: Runs) -> float:
     """Return the core-hours of 10 000 settings, equally many under each condition of Table 1 that the runs have.
 
@@ -120,4 +129,5 @@ def study_hours(runs: Runs) -> float:
             "wall_s": [float(run.provenance.get("wall_s", float("nan"))) for run in runs],
         }
     )
+    costs = costs[of_table(costs)]
     return float(costs.groupby(["rate_gbps", "rtt_ms"])["wall_s"].mean().mean() * STUDY / 3600)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -133,7 +134,7 @@ def grid(
     return [Setting(threshold, limit, limit, 5.0, rate_gbps, rtt_ms) for threshold in ecn for limit in drop]
 
 
-def drawn(count: int, condition: tuple[float, int] | None = None) -> list[Setting]:
+def drawn(count: int, condition: tuple[float, int] | None = None, *, between: bool = False) -> list[Setting]:
     """Return the first settings of one fixed sequence that fills the paper's space evenly (Sobol, not scrambled).
 
     The first n of more settings are the same n settings, so a data set can grow. A fifth of them is drop-tail, as
@@ -145,15 +146,29 @@ def drawn(count: int, condition: tuple[float, int] | None = None) -> list[Settin
         Number of settings; all are different.
     condition : tuple of float and int, optional
         Line rate and RTT of all settings; by default these are drawn too.
+    between : bool
+        Draw rates and RTTs between those of Table 1, uniform in their logarithms, in 0.01 Gb/s and 0.1 ms.
     """
     settings: dict[Setting, None] = {}
     sequence = qmc.Sobol(d=7, scramble=False)
     while len(settings) < count:
         for point in sequence.random(256):
-            settings.setdefault(_of_point(point, condition))
+            setting = _of_point(point, condition)
+            if between:
+                setting = setting._replace(
+                    rate_gbps=_inside(RATES_GBPS, point[5], 2), rtt_ms=_inside(RTTS_MS, point[6], 1)
+                )
+                if setting.rate_gbps in RATES_GBPS and setting.rtt_ms in RTTS_MS:
+                    continue
+            settings.setdefault(setting)
             if len(settings) == count:
                 break
     return list(settings)
+
+
+def _inside(values: Sequence[float], place: float, digits: int) -> float:
+    """Return a number between the first and the last value; a place of 0.5 is their geometric mean."""
+    return round(values[0] * (values[-1] / values[0]) ** float(place), digits)
 
 
 def _of_point(point: npt.NDArray[np.float64], condition: tuple[float, int] | None) -> Setting:
