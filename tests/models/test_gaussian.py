@@ -26,13 +26,13 @@ def made(data: pd.DataFrame) -> gaussian.Predictor:
 
 
 def test_intervals_hold_what_they_promise(made: gaussian.Predictor, data: pd.DataFrame) -> None:
-    """Of 40 new rows 90 % should be inside, an error of 4.7 points; factors of 70 rows have 3.6: 72 % are 3 of both."""
-    unseen = data.iloc[70:]
+    """Of 180 new rows 90 % should be inside, an error of 2.2 points; factors of 70 rows have 3.6: 77 % are 3 of both."""
+    unseen = rows(250, noise=0.02).iloc[70:]
     wide = gaussian.Predictor(made.processes, made.factors, {**made.about, "ranges": {}})
     found = wide.predict(unseen)
     for name in OUTCOMES:
         inside = (found[f"{name} low"] <= unseen[name] + 1e-6) & (unseen[name] - 1e-6 <= found[f"{name} high"])
-        assert inside.mean() > 0.72, name
+        assert inside.mean() > 0.77, (name, inside.mean())
 
 
 def test_intervals_are_not_everything(made: gaussian.Predictor, data: pd.DataFrame) -> None:

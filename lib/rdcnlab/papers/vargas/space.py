@@ -168,7 +168,7 @@ def drawn(count: int, condition: tuple[float, int] | None = None, *, between: bo
 
 def _inside(values: Sequence[float], place: float, digits: int) -> float:
     """Return a number between the first and the last value; a place of 0.5 is their geometric mean."""
-    return round(values[0] * (values[-1] / values[0]) ** float(place), digits)
+    return round(float(values[0] * (values[-1] / values[0]) ** place), digits)
 
 
 def _of_point(point: npt.NDArray[np.float64], condition: tuple[float, int] | None) -> Setting:
