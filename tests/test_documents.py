@@ -42,6 +42,7 @@ _NOT_HERE = {
     "git": "clones this repository",
     "make": "its target is checked to exist",
     "docker": "needs Docker",
+    "mkdir": "makes a directory for Docker",
     ".venv/bin/uv": "changes the lock file",
     "dask": "a cluster of this test is used instead",
     "cd": "is part of the line before",
