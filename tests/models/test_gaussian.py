@@ -26,7 +26,7 @@ def made(data: pd.DataFrame) -> gaussian.Predictor:
 
 
 def test_intervals_hold_what_they_promise(made: gaussian.Predictor, data: pd.DataFrame) -> None:
-    """Of 180 new rows 90 % should be inside, an error of 2.2 points; factors of 70 rows have 3.6: 77 % are 3 of both."""
+    """Of 180 new rows 90 % should be inside, an error of 2.2 points; factors of 70 rows have 3.6. 77 % is 3 of both."""
     unseen = rows(250, noise=0.02).iloc[70:]
     wide = gaussian.Predictor(made.processes, made.factors, {**made.about, "ranges": {}})
     found = wide.predict(unseen)

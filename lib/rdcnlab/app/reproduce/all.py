@@ -5,17 +5,16 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, as_completed
 from dataclasses import dataclass, field, replace
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 from rdcnlab import papers
 from rdcnlab.app import notebooks
+from rdcnlab.app.executors import executor
 from rdcnlab.app.reproduce.display import Display
 from rdcnlab.app.reproduce.plan import Job, plan, work
 from rdcnlab.fields.errors import RdcnlabError, RunError
@@ -125,30 +124,25 @@ def reproduce(
 
     cores = workers or len(limits.cores())
     # without max_tasks_per_child, with which this pool may never end in Python 3.11 (cpython issue 115634)
-    pool = ProcessPoolExecutor(min(cores, len(jobs)) or 1, get_context("spawn"), initializer=_leave_ctrl_c)
     futures: dict[Future[Reproduced], Reproduced] = {}
     with (
         _runs_on(cluster, jobs, store) as runs_on,
         Display(len(jobs), sum(job.missing for job in jobs), sum(job.work for job in jobs), shown=progress) as display,
+        executor(min(cores, len(jobs)) or 1) as pool,
     ):
-        try:
-            for job in jobs:
-                display.works_on(job.name)
-                runs_result = _run(job, store, display, workers=workers, pool=runs_on)
-                if runs_result.error:
-                    keep(runs_result)
-                    continue
-                order = _Order(job.name, dict(parameters), store.root, output)
-                futures[pool.submit(execute, order)] = runs_result
-                for future in [future for future in futures if future.done()]:
-                    keep(_joined(future, futures.pop(future)))
-            display.works_on("notebooks")
-            for future in as_completed(list(futures)):
-                keep(_joined(future, futures[future]))
-        except BaseException:
-            _stop(pool)
-            raise
-        pool.shutdown()
+        for job in jobs:
+            display.works_on(job.name)
+            runs_result = _run(job, store, display, workers=workers, pool=runs_on)
+            if runs_result.error:
+                keep(runs_result)
+                continue
+            order = _Order(job.name, dict(parameters), store.root, output)
+            futures[pool.submit(execute, order)] = runs_result
+            for future in [future for future in futures if future.done()]:
+                keep(_joined(future, futures.pop(future)))
+        display.works_on("notebooks")
+        for future in as_completed(list(futures)):
+            keep(_joined(future, futures[future]))
     return [results[f"{kind.paper}/{kind.id}"] for kind in selection]
 
 
@@ -215,19 +209,6 @@ def _joined(future: Future[Reproduced], runs_result: Reproduced) -> Reproduced:
     except RdcnlabError as error:
         return Reproduced(runs_result.name, runs_result.runs, runs_result.wall_s, error=str(error))
     return replace(notebook_result, runs=runs_result.runs, wall_s=runs_result.wall_s)
-
-
-def _leave_ctrl_c() -> None:
-    """Let only the first process handle Ctrl-C, which a terminal sends to all; it ends the others."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-
-
-def _stop(pool: ProcessPoolExecutor) -> None:
-    """End the processes of a pool. SIGTERM lets a notebook end its kernel."""
-    pool.shutdown(wait=False, cancel_futures=True)
-    for process in list((pool._processes or {}).values()):
-        process.terminate()
 
 
 def _pictures(executed: Any, target: Path) -> tuple[Path, ...]:

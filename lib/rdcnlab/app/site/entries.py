@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, as_completed
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 
 import pyarrow as pa
 
 from rdcnlab import papers
+from rdcnlab.app.executors import executor
 from rdcnlab.app.site import entry
 from rdcnlab.fields.errors import RunError
 from rdcnlab.papers.item import Item
@@ -60,21 +60,16 @@ def collect(
         return [entry_of(orders[0])]
     entries: dict[str, entry.Entry] = {}
     failed: list[str] = []
-    with ProcessPoolExecutor(count, get_context("spawn")) as pool:
+    with executor(count) as pool, bar(len(orders), "item", shown=True) as progress:
         names: dict[Future[entry.Entry], str] = {pool.submit(entry_of, order): order.name for order in orders}
-        try:
-            with bar(len(orders), "item", shown=True) as progress:
-                for future in as_completed(names):
-                    name = names[future]
-                    progress.set_description(name, refresh=False)
-                    try:
-                        entries[name] = future.result()
-                    except RunError as error:
-                        failed.append(f"{name}: {error}")
-                    progress.update()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+        for future in as_completed(names):
+            name = names[future]
+            progress.set_description(name, refresh=False)
+            try:
+                entries[name] = future.result()
+            except RunError as error:
+                failed.append(f"{name}: {error}")
+            progress.update()
     if failed:
         raise RunError("; ".join(failed))
     return [entries[order.name] for order in orders]

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processes that execute notebooks; an interruption ends them at once, also in the middle of a notebook."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+
+#: Seconds that a notebook has to end its kernel. A kernel whose process was killed ends by itself.
+_PATIENCE_S = 5.0
+
+
+@contextlib.contextmanager
+def executor(count: int) -> Iterator[ProcessPoolExecutor]:
+    """Yield a pool of processes. After an exception they are ended, otherwise all tasks are finished.
+
+    Parameters
+    ----------
+    count : int
+        Number of processes.
+    """
+    pool = ProcessPoolExecutor(count, get_context("spawn"), initializer=_leave_ctrl_c)
+    try:
+        yield pool
+    except BaseException:
+        _stop(pool)
+        raise
+    pool.shutdown()
+
+
+def _stop(pool: ProcessPoolExecutor) -> None:
+    """End the processes of a pool. SIGTERM lets a notebook end its kernel, but then a process takes its next task."""
+    processes = list((pool._processes or {}).values())
+    pool.shutdown(wait=False, cancel_futures=True)
+    for process in processes:
+        process.terminate()
+    end = time.monotonic() + _PATIENCE_S
+    for process in processes:
+        process.join(max(end - time.monotonic(), 0))
+        if process.is_alive():
+            process.kill()
+
+
+def _leave_ctrl_c() -> None:
+    """Let only the first process handle Ctrl-C, which a terminal sends to all; it ends the others."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
