@@ -149,34 +149,6 @@ def test_rows_that_hardly_differ_have_no_direction() -> None:
     assert {name: float(value) for name, value in found.items()} == {1.0: 1.0}
 
 
-def test_only_pairs_that_differ_have_a_direction() -> None:
-    """On a plateau the errors of runs would rank; a real step against the direction counts."""
-    values = {"plateau": (24.5, 24.3, 24.0, 99.97), "step back": (24.5, 40.0, 30.0, 25.0)}
-    frame = pd.DataFrame(
-        [
-            {"a": a, "b": b, "value": value, "seed": 0}
-            for a, row in enumerate(values.values())
-            for b, value in enumerate(row)
-        ]
-    )
-    found = heat.along(frame, "a", "b", "value", least=2.0)
-    assert found[0.0] == 1.0
-    # of the step: 24.5 to 40 and to 30 up; 40 to 30, 40 to 25, 30 to 25 down; 24.5 to 25 is no difference
-    assert found[1.0] == pytest.approx((2 - 3) / 5)
-
-
-def test_the_order_of_pairs_has_an_interval_over_seeds() -> None:
-    """One seed of three has the third setting below the second one: without it, or with all, another number."""
-    rows = [(0, (0, 10, 20)), (1, (0, 10, 20)), (2, (0, 30, 6))]
-    frame = pd.DataFrame(
-        [{"a": 0, "b": b, "value": v, "seed": seed} for seed, values in rows for b, v in enumerate(values)]
-    )
-    found = heat.along(frame, "a", "b", "value", least=1.0)[0.0]
-    # means 0, 16.7, 15.3: two pairs rise, one falls; without seed 0 or 1 the same, without seed 2 all rise
-    assert float(found) == pytest.approx(1 / 3)
-    assert (found.low, found.high) == (-1, 1)
-
-
 def test_rows_are_sorted_and_not_put_back() -> None:
     rows = Part(("t_ns", "event"), tick=1000)
     ordered = replace(rows, sort=True)

@@ -1,22 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Heat maps over two thresholds with the number of each setting, and the order of values along rows and columns."""
+"""Heat maps over two thresholds with the number of each setting, and rank correlations along rows and columns."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from seaborn.utils import relative_luminance
 
+from rdcnlab.analysis import tables
 from rdcnlab.analysis.intervals import Estimate, jackknife
-
-Places = npt.NDArray[np.intp]
 
 #: Colour of dark numbers, and its relative luminance.
 _DARK_COLOR = "0.15"
@@ -64,11 +61,7 @@ def _contrast(ax: Axes, columns: int) -> None:
 
 
 def along(frame: pd.DataFrame, group: str, column: str, value: str, *, least: float) -> dict[float, Estimate]:
-    """Return the concordance of a value with one threshold, for each value of the other one.
-
-    It is Kendall's coefficient of those pairs of means that differ: the share of pairs in the threshold's order, less
-    the share of pairs in the opposite order. Ranks of all means would let the errors of runs decide where the value
-    hardly depends on the threshold.
+    """Return Spearman's coefficient of a value over one threshold, for each value of the other one.
 
     Parameters
     ----------
@@ -77,22 +70,19 @@ def along(frame: pd.DataFrame, group: str, column: str, value: str, *, least: fl
     group : str
         Column that distinguishes the rows (or columns) of the map.
     column, value : str
-        The threshold and the value.
+        The columns to correlate.
     least : float
-        Smallest difference of the means of a pair that counts. A row of the map without such a pair is left out.
+        Smallest range of the means in a row. A row with a smaller range is left out: its means differ only by the
+        errors of runs.
     """
+
+    def coefficient(part: pd.DataFrame) -> float:
+        mean = part.groupby(column)[value].mean()
+        return tables.spearman(mean.index, mean)
+
     coefficients = {}
     for key, part in frame.groupby(group):
-        means = part.groupby(column)[value].mean().to_numpy(float)
-        first, second = np.triu_indices(len(means), 1)
-        # the jackknife has the same pairs without each seed: only their directions depend on seeds
-        differ = np.abs(means[second] - means[first]) >= least
-        first, second = first[differ], second[differ]
-
-        def concordance(rows: pd.DataFrame, first: Places = first, second: Places = second) -> float:
-            values = rows.groupby(column)[value].mean().to_numpy(float)
-            return float(np.sign(values[second] - values[first]).mean())
-
-        if len(means) > 2 and len(first):
-            coefficients[float(str(key))] = jackknife(part, concordance).within(-1, 1)
+        means = part.groupby(column)[value].mean()
+        if len(means) > 2 and means.max() - means.min() >= least:
+            coefficients[float(str(key))] = jackknife(part, coefficient).within(-1, 1)
     return coefficients

@@ -7,13 +7,13 @@ import pandas as pd
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
-from rdcnlab.analysis import figures, heat, sharing
+from rdcnlab.analysis import figures, heat
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.papers.vargas.grids import ROWS, Grid
 from rdcnlab.runs.frame import Runs
 
-#: Shares that differ by less, in percentage points, are the same: this is the error that a run may have.
-_LEAST = sharing.SHARE_ERROR
+#: A share that differs by less along a row or a column, in percentage points, is the same.
+_LEAST = 2.0
 
 
 class Fig2(Grid):
@@ -26,7 +26,7 @@ class Fig2(Grid):
         over_ecn = heat.along(outcomes, "max_kB", "ecn_kB", "dctcp", least=_LEAST)
         over_drop = heat.along(outcomes, "ecn_kB", "max_kB", "share", least=_LEAST)
         shares = means(outcomes, ["ecn_kB", "max_kB"], "share")
-        remark = f"pairs in order less pairs out of order, of those that differ by {_LEAST:g} points"
+        remark = "where the share differs by 2 points"
         return {
             "dctcp-by-lower-ecn": Measured.by_case(over_ecn, "drop {:g} kB", remark),
             "dctcp-by-higher-ecn": Measured.by_case(over_ecn, "drop {:g} kB", remark),
