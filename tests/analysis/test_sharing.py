@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -130,36 +129,12 @@ def test_groups_are_what_their_flows_are_together() -> None:
     assert by["c"] == flows.loc[flows["flow"].str.startswith("c"), "bytes"].sum()
 
 
-def test_groups_are_made_of_flows_and_flows_not_of_groups() -> None:
-    flows = Part(("bin", "where", "flow", "bytes"))
-    assert flows.covers(GROUPS)
-    assert not GROUPS.covers(flows)
-    assert not Part(("where", "flow", "bytes")).covers(GROUPS)
-    both = GROUPS.united(Part(("bin", "packets"), "links"))
-    assert both.covers(GROUPS)
-    assert both.covers(Part(("bin", "packets"), "links"))
-    assert Part.from_data(GROUPS.data()) == GROUPS
-
-
 def test_rows_that_hardly_differ_have_no_direction() -> None:
     frame = pd.DataFrame(
         [{"a": a, "b": b, "value": 10 * b if a else 50 + 0.01 * b, "seed": 0} for a in (0, 1) for b in range(4)]
     )
     found = heat.along(frame, "a", "b", "value", least=2.0)
     assert {name: float(value) for name, value in found.items()} == {1.0: 1.0}
-
-
-def test_rows_are_sorted_and_not_put_back() -> None:
-    rows = Part(("t_ns", "event"), tick=1000)
-    ordered = replace(rows, sort=True)
-    assert rows.covers(ordered)
-    assert not ordered.covers(rows)
-    assert rows.united(ordered) == rows
-    assert ordered.covers(replace(ordered, tick=2000))
-    assert Part.from_data(ordered.data()) == ordered
-    table = pa.table({"t_ns": [5, 900, 1500], "event": ["retransmit", "drop_red", "drop_red"]})
-    assert ordered.of(table)["event"].to_pylist() == ["drop_red", "retransmit", "drop_red"]
-    assert ordered.of(ordered.of(table)) == ordered.of(table)
 
 
 def test_numbers_contrast_with_their_cells() -> None:

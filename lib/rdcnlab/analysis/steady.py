@@ -29,7 +29,7 @@ Floats = npt.NDArray[np.float64]
 MOST, LEAST = 32, 8
 #: One-sided 5 % point of the normal distribution.
 _QUANTILE = 1.645
-#: Differences of sums below this share of them are rounding errors: 64-bit numbers have 16 digits, sums of thousands 12.
+#: Differences below this share of sums are rounding errors: 64-bit numbers have 16 digits, sums of thousands 12.
 _ROUNDING = 1e-12
 
 

@@ -125,9 +125,19 @@ def parts() -> list[Part]:
 
 
 def documented(model: type[BaseModel]) -> dict[str, str]:
-    """Return the text about each field in a model's docstring (section ``Parameters`` of numpydoc)."""
+    """Return the text about each field in a model's docstring (section ``Parameters`` of numpydoc).
+
+    Fields of a base class are described there, unless the model's own docstring describes them again.
+    """
+    base = model.__base__
+    inherits = base is not None and issubclass(base, BaseModel) and base.model_fields
+    texts = documented(base) if inherits and base is not None else {}
+    return texts | _described(model.__dict__.get("__doc__") or "")
+
+
+def _described(docstring: str) -> dict[str, str]:
     # without its indentation, which Python 3.13 removes by itself
-    lines = inspect.cleandoc(model.__doc__ or "").split("\n")
+    lines = inspect.cleandoc(docstring).split("\n")
     texts: dict[str, str] = {}
     names: list[str] = []
     inside = False

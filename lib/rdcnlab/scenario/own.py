@@ -24,12 +24,6 @@ class OwnAlgorithm(UserFile):
 
     Parameters
     ----------
-    path : str
-        Path of the file. A relative path starts at the directory of the scenario's file, or in Python at the working
-        directory.
-    sha256 : str
-        SHA-256 of the file's bytes. The scenario's hash contains this value, not the path. The file must not change
-        before the kernel is built.
     name : str
         Name that the file registers. Flows use it as their ``cc``.
     """

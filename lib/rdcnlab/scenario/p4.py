@@ -18,17 +18,7 @@ COMPILED = "a program for BMv2 as p4c-bm2-ss writes it with -o: JSON with " + ",
 
 
 class P4Program(UserFile):
-    """A compiled P4 program (BMv2's JSON); text form: its path.
-
-    Parameters
-    ----------
-    path : str
-        Path of the program's file. A relative path starts at the directory of the scenario's file, or in Python at the
-        working directory.
-    sha256 : str
-        SHA-256 of the file's bytes. The scenario's hash contains this value, not the path. The file must not change
-        before the run.
-    """
+    """A compiled P4 program (BMv2's JSON); text form: its path."""
 
 
 def not_compiled(data: bytes) -> str | None:
