@@ -158,7 +158,7 @@ def test_score_and_report_without_any_run(here: Path, rdcnlab: Run) -> None:
     assert {row["item"] for row in rows} == set(aykurt.ITEMS)
     assert list(rows[0])[:7] == ["paper", "item", "claim", "column", "text", "verdict", "expected"]
     assert list(rows[0])[7:11] == ["measured", "profile", "runs", "holds"]
-    assert list(rows[0])[11:] == ["remark", "because", "ruled_out", "own", "counted", "was"]
+    assert list(rows[0])[11:] == ["remark", "because", "tried", "own", "counted", "was"]
     printed = rdcnlab("score", "aykurt").stdout
     assert "Our own goals" in printed
     assert "aykurt, column 6.12: 0 of 0 counted claims reproduced; " in printed

@@ -27,7 +27,7 @@ def row(claim: str, column: str, verdict: str, **more: Any) -> dict[str, Any]:
     return {
         "paper": "aykurt", "item": "fig4", "claim": claim, "column": column, "text": f"the {claim}", "verdict": verdict,
         "expected": "> 1", "measured": "2", "profile": "paper", "runs": 3, "holds": "", "remark": "", "because": [],
-        "ruled_out": [], "own": False, "counted": True, "was": None, **more,
+        "tried": [], "own": False, "counted": True, "was": None, **more,
     }  # fmt: skip
 
 
@@ -45,19 +45,23 @@ def test_a_claim_has_all_columns_side_by_side() -> None:
 
 
 def test_causes_are_shown_where_a_claim_does_not_hold_and_say_in_which_column() -> None:
-    why = {"because": ["the buffer"], "ruled_out": ["the card"]}
+    why = {"because": ["the buffer"], "tried": ["the card"]}
     second = ("b", [row("x", "b", "differs", **why)])
     (claim,) = view.claims_of(item(("a", [row("x", "a", "reproduced", **why)]), second))
-    assert claim.causes == ["The buffer (column b)", "Cause unknown; ruled out: the card (column b)"]
+    assert claim.causes == ["The buffer (column b)", "Cause unknown; tried: the card (column b)"]
     (claim,) = view.claims_of(item(("a", [row("x", "a", "partly", **why)]), second))
-    assert claim.causes == ["The buffer", "Cause unknown; ruled out: the card"]
+    assert claim.causes == ["The buffer", "Cause unknown; tried: the card"]
     (claim,) = view.claims_of(item(("a", [row("x", "a", "reproduced", **why)])))
     assert claim.causes == []
-    # a sentence ends with what its experiment measured
+    # once the experiments have been run, a sentence says what was measured, and whether a candidate is ruled out
     one = item(second)
-    with_number = replace(one.columns[0], explained=[{"claim": "x", "because": "the buffer", "there": "5 Gb/s"}])
-    (claim,) = view.claims_of(replace(one, columns=[with_number]))
-    assert claim.causes[0] == "The buffer: 5 Gb/s"
+    experiments = [
+        {"claim": "x", "because": "the buffer", "there": "5 Gb/s"},
+        {"claim": "y", "because": "another claim's", "there": "7 Gb/s"},
+        {"claim": "x", "because": "cause unknown; ruled out: the card", "there": "6 Gb/s"},
+    ]
+    (claim,) = view.claims_of(replace(one, columns=[replace(one.columns[0], explained=experiments)]))
+    assert claim.causes == ["The buffer: 5 Gb/s", "Cause unknown; ruled out: the card: 6 Gb/s"]
 
 
 def test_the_score_counts_by_paper_and_column() -> None:

@@ -68,7 +68,7 @@ def test_each_cause_has_its_words(kind: type[Item]) -> None:
     for column in kind.columns():
         item = kind(profile="paper", column=column.id)
         shown = Counter(cause.claim for cause in item.causes())
-        words = {each.id: len(each.causes(column.id)) + len(each.excluded(column.id)) for each in item.claims.claims}
+        words = {each.id: len(each.causes(column.id)) + len(each.candidates(column.id)) for each in item.claims.claims}
         assert shown == {claim: count for claim, count in words.items() if count}
 
 
@@ -96,10 +96,10 @@ def test_an_item_is_scored_in_the_papers_first_column_or_in_those_that_it_lists(
 
 def test_causes_are_of_every_column_or_of_one() -> None:
     claim = Claim.model_validate(
-        {"id": "x", "text": "x", "expect": {"above": 0}, "because": ["p", "q"], "ruled_out": {"a": ["r"]}}
+        {"id": "x", "text": "x", "expect": {"above": 0}, "because": ["p", "q"], "tried": {"a": ["r"]}}
     )
     assert claim.causes("a") == claim.causes("b") == ("p", "q")
-    assert (claim.excluded("a"), claim.excluded("b")) == (("r",), ())
+    assert (claim.candidates("a"), claim.candidates("b")) == (("r",), ())
 
 
 @pytest.mark.parametrize("kind", select(["aykurt"]), ids=lambda kind: kind.id)

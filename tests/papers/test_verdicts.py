@@ -12,7 +12,7 @@ from rdcnlab.analysis.intervals import Estimate
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.papers import aykurt
 from rdcnlab.papers.claims import Claim
-from rdcnlab.papers.verdicts import FLIPS, Verdict, judge, judge_numbers, row
+from rdcnlab.papers.verdicts import FLIPS, Verdict, candidate, judge, judge_numbers, row
 from rdcnlab.runs.store import Store
 
 GAIN: dict[str, Any] = {"expect": {"near": 24, "tolerance": "25 %"}, "none": 0, "unit": "%"}
@@ -124,3 +124,18 @@ def test_halves_have_every_other_seed(store: Store) -> None:
     for kind in (aykurt.fig15, aykurt.tab3, aykurt.general):
         assert kind.undivided
         assert kind().halves(runs) == []
+
+
+@pytest.mark.parametrize(
+    ("verdict", "said"),
+    [
+        ("", "cause unknown; tried: the card"),
+        ("not run", "cause unknown; tried: the card"),
+        ("differs", "cause unknown; ruled out: the card"),
+        ("partly", "cause unknown; ruled out: the card"),
+        ("undecided", "cause unknown; neither shown nor ruled out: the card"),
+        ("reproduced", "perhaps the cause, because the claim holds there: the card"),
+    ],
+)
+def test_the_verdict_of_an_experiment_says_whether_a_candidate_is_ruled_out(verdict: str, said: str) -> None:
+    assert candidate("the card", verdict) == said

@@ -91,8 +91,9 @@ class Claim(Frozen):
     because : tuple of str
         Why the claim does not hold here: one sentence for each of the item's causes of this claim, in their order; see
         `rdcnlab.papers.item.Item.causes`. Either one list, or one list for each column.
-    ruled_out : tuple of str
-        Excluded causes, if the cause is unknown: one sentence for each of the item's causes after those of `because`.
+    tried : tuple of str
+        Candidates, if the cause is unknown: one sentence for each of the item's causes after those of `because`. The
+        verdict of its experiment says whether a candidate is ruled out; see `rdcnlab.papers.verdicts.candidate`.
     """
 
     id: str
@@ -107,7 +108,7 @@ class Claim(Frozen):
     own: bool = False
     was: FirstWording | None = None
     because: Sentences = Field(default_factory=dict)
-    ruled_out: Sentences = Field(default_factory=dict)
+    tried: Sentences = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _has_a_direction(self) -> Claim:
@@ -129,9 +130,9 @@ class Claim(Frozen):
         """Return the sentences of `because` for a column."""
         return self.because.get(column, self.because.get("", ()))
 
-    def excluded(self, column: str) -> tuple[str, ...]:
-        """Return the sentences of `ruled_out` for a column."""
-        return self.ruled_out.get(column, self.ruled_out.get("", ()))
+    def candidates(self, column: str) -> tuple[str, ...]:
+        """Return the sentences of `tried` for a column."""
+        return self.tried.get(column, self.tried.get("", ()))
 
 
 class ItemClaims(Frozen):
@@ -170,7 +171,7 @@ class Paper(Frozen):
     def _known_columns(self) -> Paper:
         identifiers = {column.id for column in self.columns}
         for item in self.items:
-            reasons = [sentences for claim in item.claims for sentences in (claim.because, claim.ruled_out)]
+            reasons = [sentences for claim in item.claims for sentences in (claim.because, claim.tried)]
             for name in (*item.columns, *(column for sentences in reasons for column in sentences if column)):
                 if name not in identifiers:
                     raise ValueError(

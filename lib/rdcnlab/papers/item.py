@@ -16,7 +16,6 @@ from pydantic import BeforeValidator, Field, ValidationError, field_validator
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.quantities import Frozen, whole
 from rdcnlab.papers import claims, verdicts
-from rdcnlab.papers.claims import Claim
 from rdcnlab.papers.expectation import Expectation
 from rdcnlab.runs.campaign import WALL_LIMIT_S, campaign, lookup
 from rdcnlab.runs.frame import Runs
@@ -40,7 +39,7 @@ class Cause:
     ----------
     claim : str
         Id of the claim. The causes of a claim have the same order as the sentences of its ``because``, and after them
-        those of its ``ruled_out``: an experiment may also show that something is not the cause.
+        those of its ``tried``: an experiment may also show that something is not the cause.
     shown_by : Item
         The item, changed so that the cause is removed or added; `Item.changed` makes such an item.
     look : callable, optional
@@ -272,31 +271,31 @@ class Item(Frozen, abc.ABC):
     ) -> pd.DataFrame:
         """Run the experiments of the causes, and return the measurement and the verdict of each.
 
-        The column ``because`` states if an experiment excludes a cause.
+        The column ``because`` says of a candidate for an unknown cause whether its experiment rules it out.
         """
         rows = []
         claims_by_id = {claim.id: claim for claim in self.claims.claims}
-        words = {name: iter(self._sentences(claim)) for name, claim in claims_by_id.items()}
+        words = {
+            name: iter((*claim.causes(self.column), *claim.candidates(self.column)))
+            for name, claim in claims_by_id.items()
+        }
         for cause in self.causes():
             runs = cause.shown_by.run(workers=workers, cluster=cluster, store=store, progress=progress)
             claim = claims_by_id[cause.claim]
             measurement = cause.shown_by.measure(runs)[claim.id] if cause.look is None else cause.look(runs)
+            verdict = str(verdicts.judge(claim, measurement).verdict) if cause.look is None else ""
+            sentence = next(words[claim.id])
+            if sentence in claim.candidates(self.column):
+                sentence = verdicts.candidate(sentence, verdict)
             rows.append(
                 {
                     "claim": claim.id,
-                    "because": next(words[claim.id]),
+                    "because": sentence,
                     "there": measurement.text(claim.unit if cause.look is None else ""),
-                    "verdict there": str(verdicts.judge(claim, measurement).verdict) if cause.look is None else "",
+                    "verdict there": verdict,
                 }
             )
         return pd.DataFrame(rows, columns=["claim", "because", "there", "verdict there"]).set_index("claim")
-
-    def _sentences(self, claim: Claim) -> list[str]:
-        """Return the sentences about the cause, one for each experiment."""
-        return [
-            *claim.causes(self.column),
-            *(f"cause unknown; ruled out: {sentence}" for sentence in claim.excluded(self.column)),
-        ]
 
     def provenance(self, runs: Runs) -> str:
         """Describe in one line where the runs come from."""

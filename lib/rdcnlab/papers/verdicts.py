@@ -151,6 +151,25 @@ def remarks(row: dict[str, Any]) -> str:
     return "; ".join(part for part in (row["holds"], row["remark"]) if part)
 
 
+def candidate(sentence: str, verdict: str = "") -> str:
+    """Return what an experiment says about a candidate for an unknown cause.
+
+    Parameters
+    ----------
+    sentence : str
+        The candidate, and what was changed: one of a claim's `tried`.
+    verdict : str
+        Verdict on the claim in the experiment. Empty if the experiment did not judge it, or was not run.
+    """
+    if verdict in ("", Verdict.NOT_RUN):
+        return f"cause unknown; tried: {sentence}"
+    if verdict in (Verdict.PARTLY, Verdict.DIFFERS):
+        return f"cause unknown; ruled out: {sentence}"
+    if verdict == Verdict.UNDECIDED:
+        return f"cause unknown; neither shown nor ruled out: {sentence}"
+    return f"perhaps the cause, because the claim holds there: {sentence}"
+
+
 def row(
     paper: str,
     item: str,
@@ -199,7 +218,7 @@ def row(
         "holds": judgement.holds,
         "remark": judgement.remark,
         "because": list(claim.causes(column)),
-        "ruled_out": list(claim.excluded(column)),
+        "tried": list(claim.candidates(column)),
         "own": own or claim.own,
         "counted": not (claim.not_counted or own or claim.own),
         "was": None

@@ -12,7 +12,7 @@ import jinja2
 from rdcnlab.app import scorecard
 from rdcnlab.app.site.entry import Entry, by_paper
 from rdcnlab.papers import claims
-from rdcnlab.papers.verdicts import Verdict, remarks
+from rdcnlab.papers.verdicts import Verdict, candidate, remarks
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class ClaimView:
     cells : list of Cell
         One for each column.
     causes : list of str
-        The causes, or the causes that were ruled out, if the claim is not reproduced.
+        The causes, or the candidates that were tried, if the claim is not reproduced.
     was : list of str
         The first wording, with its verdict in each column, if the claim was restated.
     """
@@ -87,9 +87,9 @@ def claims_of(entry: Entry) -> list[ClaimView]:
     """Return an item's claims, each with all columns side by side."""
     rows_by_claim: dict[str, list[dict[str, Any]]] = {}
     for shown in entry.columns:
-        numbers = {(cause["claim"], cause["because"]): cause["there"] for cause in shown.explained}
         for row in shown.rows:
-            rows_by_claim.setdefault(row["claim"], []).append({**row, "causes": _causes(row, numbers)})
+            experiments = [experiment for experiment in shown.explained if experiment["claim"] == row["claim"]]
+            rows_by_claim.setdefault(row["claim"], []).append({**row, "causes": _causes(row, experiments)})
     return [_claim(rows) for rows in rows_by_claim.values()]
 
 
@@ -107,16 +107,14 @@ def _claim(rows: list[dict[str, Any]]) -> ClaimView:
     )
 
 
-def _causes(row: dict[str, Any], numbers: dict[tuple[str, str], str]) -> list[str]:
+def _causes(row: dict[str, Any], experiments: list[dict[str, str]]) -> list[str]:
     """Return the sentences on the cause of a claim that does not hold, with the values that experiments measured."""
     if row["verdict"] in (Verdict.REPRODUCED, Verdict.NOT_RUN):
         return []
-    sentences = [*row["because"], *(f"cause unknown; ruled out: {candidate}" for candidate in row["ruled_out"])]
-    measured = [numbers.get((row["claim"], sentence), "") for sentence in sentences]
-    return [
-        f"{sentence[0].upper()}{sentence[1:]}{f': {number}' if number else ''}"
-        for sentence, number in zip(sentences, measured, strict=True)
-    ]
+    sentences = [*row["because"], *map(candidate, row["tried"])]
+    if experiments:
+        sentences = [f"{experiment['because']}: {experiment['there']}" for experiment in experiments]
+    return [f"{sentence[0].upper()}{sentence[1:]}" for sentence in sentences]
 
 
 def _by_column(rows: list[dict[str, Any]], sentences: list[tuple[str, str]]) -> list[str]:

@@ -35,4 +35,4 @@ class Fig10(Retransmissions):
 
     def causes(self) -> list[Cause]:
         """Return experiments with brief updates, and with a gap in place of them."""
-        return self.excluded("order")
+        return self.candidates("order")

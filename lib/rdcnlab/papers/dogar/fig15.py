@@ -39,10 +39,10 @@ class Fig15(Counts):
         }
 
     def causes(self) -> list[Cause]:
-        """Return experiments with algorithm 2's threshold, with updates that leave both flows on one line, and both."""
+        """Return experiments with algorithm 2's threshold, alone and with updates that leave both flows on one line."""
         return [
-            Cause("nuftcp-none", self.changed(profile=self.profile, readings=(3,))),
             Cause("nuftcp-none", self.literal()),
+            Cause("nuftcp-none", self.changed(profile=self.profile, readings=(3,))),
             Cause("numbers", self.down()),
         ]
 

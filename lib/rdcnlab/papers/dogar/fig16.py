@@ -54,9 +54,9 @@ class Fig16(Counts):
         hidden = self.changed(profile=self.profile, hold_sack=True)
         causes = [Cause("fewer", self.literal()), Cause("fewer-with-small", self.down())]
         for claim in ("seen", "sent-again"):
+            causes.append(Cause(claim, self.literal()))
             if self.column == "ns3":
                 causes.append(Cause(claim, hidden))
-            causes.append(Cause(claim, self.literal()))
         return causes
 
 

@@ -31,4 +31,4 @@ class Fig7(Windows):
 
     def causes(self) -> list[Cause]:
         """Return experiments with brief updates, and with a gap in place of them."""
-        return self.excluded("order")
+        return self.candidates("order")

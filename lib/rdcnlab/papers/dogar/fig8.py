@@ -39,4 +39,4 @@ class Fig8(Windows):
 
     def causes(self) -> list[Cause]:
         """Return experiments with brief updates, and with a gap in place of them."""
-        return self.excluded("order")
+        return self.candidates("order")

@@ -118,7 +118,7 @@ class Experiment(Item):
         # timeouts do not scale, so the times of updates must be those of the paper
         return self.changed(profile=self.profile, change_ms=0, dark_ms=10, scale=1.0, updates=2)
 
-    def excluded(self, *claims: str) -> list[Cause]:
+    def candidates(self, *claims: str) -> list[Cause]:
         """Return both experiments for each of the claims, brief updates first."""
         return [Cause(claim, shown_by) for claim in claims for shown_by in (self.brief(), self.gap())]
 
