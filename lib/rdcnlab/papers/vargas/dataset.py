@@ -20,7 +20,7 @@ from rdcnlab.scenario import Scenario
 #: Settings under several conditions and under a single one, by profile. The single condition is the cheapest one. The
 #: paper has about 10 000 under nine conditions, so 1100 under one: 1 % of them are 11 to train on. The last number is
 #: of settings between the conditions.
-_COUNTS = {"quick": (0, 16, 0), "paper": (900, 1100, 100)}
+_COUNTS = {"quick": (0, 16, 0), "paper": (600, 1100, 70)}
 SINGLE = (5.0, 25)
 #: Settings of the paper's study, and its largest cost in core-hours: a hundredth of the paper's 40 000.
 STUDY, MOST_HOURS = 10_000, 400
