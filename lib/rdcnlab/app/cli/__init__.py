@@ -342,11 +342,23 @@ def ship(names: Annotated[list[str], typer.Argument(metavar="PAPER[/ITEM]...", h
 
 
 @app.command()
-def bench(as_json: Json = False) -> None:
+def bench(
+    engines: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="SECONDS",
+            help="Instead, compare both engines on one setting of vargas of this length. ns-3 takes long: ten minutes "
+            "and more for a second.",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
     """Measure the engine: wall seconds a virtual second, packets a second, and those of the host's own kernel."""
     from rdcnlab.app.bench import measure
+    from rdcnlab.app.bench_engines import compared
 
-    show(list(measure()), as_json)
+    show(list(compared(engines) if engines else measure()), as_json)
 
 
 def _profile(name: str) -> str:

@@ -23,7 +23,7 @@ _LEAST_TRAIN, _SPLITS = 4, {"quick": 5, "paper": 20}
 _COLUMNS = ["model", "train", "r2", "case"]
 #: Shares of the settings for training, as in Table 2.
 ONE, FIVE = 0.01, 0.05
-#: Number of settings that the paper trains on, of its 10 000 (Sec. 7.2.3). Our data set is smaller than a tenth of that.
+#: Number of settings that the paper trains on, of its 10 000 (Sec. 7.2.3). Our data set has fewer settings.
 AS_MANY = 400
 #: Rows of Table 2 by case.
 ROWS = {

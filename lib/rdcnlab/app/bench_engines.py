@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compare both engines on one setting of Vargas et al.: 200 flows, 12.5 Gb/s, an RTT of CUBIC of 50 ms."""
+
+from __future__ import annotations
+
+import multiprocessing
+import resource
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from rdcnlab.engines import Outcome
+from rdcnlab.engines.kernel import KernelEngine, cores
+from rdcnlab.engines.ns3 import Ns3Engine
+from rdcnlab.papers.vargas.space import NS3_LIMIT_S, Setting, scenario
+from rdcnlab.scenario import Scenario
+
+#: The setting: drop-tail in the middle of figure 2.
+SETTING = Setting(ecn_kB=150, min_kB=800, max_kB=800, rate_gbps=12.5, rtt_ms=50)
+
+
+def compared(length_s: int) -> Iterator[dict[str, Any]]:
+    """Yield what one run of the setting costs on each engine, and the ratio; rows are as in `rdcnlab.app.bench`.
+
+    Times are wall-clock times of a whole run on the same core, set-up included. There is one round, because ns-3 takes
+    ten minutes and more for a virtual second.
+
+    Parameters
+    ----------
+    length_s : int
+        Length of the run in s of virtual time. `rdcnlab.papers.vargas.space.seconds` has that of the study.
+    """
+    from rdcnlab.app.bench import row
+
+    asked, core = scenario(SETTING, length_s=length_s), cores()[-1]
+    kernel_s, kernel_mb = _apart(asked, core)
+    what = f"12.5 Gb/s, 50 ms, {length_s} s"
+    yield row(f"kernel: {what}: wall clock", kernel_s, "s")
+    yield row(f"kernel: {what}: memory", kernel_mb, "MB", at_most=1000)
+    ns3_s, ns3_mb = _apart(asked.with_(**{"engine.kind": "ns3"}), core)
+    yield row(f"ns3: {what}: wall clock", ns3_s, "s")
+    yield row(f"ns3: {what}: memory", ns3_mb, "MB")
+    yield row("ns3 over kernel, wall clock", ns3_s / kernel_s, "", at_least=15)
+
+
+def _apart(asked: Scenario, core: int) -> tuple[float, float]:
+    """Run a scenario under a process of its own, whose largest child is the guest; return seconds and MB."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as executor:
+        return executor.submit(_run, asked, core).result()
+
+
+def _run(asked: Scenario, core: int) -> tuple[float, float]:
+    engine = Ns3Engine() if asked.engine.kind == "ns3" else KernelEngine()
+    engine.prepare(asked)
+    with tempfile.TemporaryDirectory() as name:
+        outcome: Outcome = engine.run(asked, Path(name), core=core, wall_limit_s=NS3_LIMIT_S)
+    # Linux gives kB
+    guest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+    return float(outcome.provenance["wall_s"]), float(outcome.provenance.get("peak_B", guest)) / 1e6
