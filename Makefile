@@ -41,7 +41,7 @@ demo: kernel ## Run and reproduce figure 4 of aykurt, quick profile (about two m
 
 # Each worker has a core and a guest at a time; then what needs several cores runs alone.
 test: setup ## Run all tests
-	$(BIN)/python -m pytest --numprocesses logical --dist worksteal -m "not alone"
+	$(BIN)/python -m pytest --numprocesses logical --dist worksteal --durations 20 -m "not alone"
 	$(BIN)/python -m pytest -m alone
 
 soak: ## Random cases on a kernel that checks itself (half an hour; SEEDS=0-99)
