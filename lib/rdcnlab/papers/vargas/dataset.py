@@ -22,8 +22,8 @@ from rdcnlab.scenario import Scenario
 #: of settings between the conditions.
 _COUNTS = {"quick": (0, 16, 0), "paper": (600, 1100, 70)}
 SINGLE = (5.0, 25)
-#: Settings of the paper's study, and its largest cost in core-hours: a hundredth of the paper's 40 000.
-STUDY, MOST_HOURS = 10_000, 400
+#: Settings of the paper's study.
+STUDY = 10_000
 _WORDS = {
     "share": "share of CUBIC [%]", "drops": "drops in 120 s", "average_kB": "average queue [kB]",
     "longest_kB": "longest queue [kB]",
