@@ -133,7 +133,7 @@ def panels(
 def single(width: float, height: float, *, columns: int | None = None) -> Iterator[tuple[Drawing, Axes]]:
     """Draw one panel in the common style, with a legend above it.
 
-    The legend is in one line, or in the given number of columns.
+    The legend is in one line, or in the given number of columns, see `legend`.
     """
     with style():
         figure = Drawing(figsize=(width, height), layout="constrained")
@@ -227,9 +227,16 @@ def shade(ax: Axes, spans: Sequence[tuple[float, float]]) -> None:
 
 
 def legend(figure: Figure, ax: Axes, *, columns: int | None = None) -> None:
-    """Put the legend of one panel above all panels, in one line or in the given number of columns."""
+    """Put the legend of one panel above all panels, in one line or in the given number of columns.
+
+    It has fewer columns if it would be wider than the figure.
+    """
     handles, labels = ax.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=columns or len(labels))
+    for count in range(columns or len(labels), 0, -1):
+        box = figure.legend(handles, labels, loc="outside upper center", ncols=count)
+        if count == 1 or box.get_window_extent().width <= figure.bbox.width:
+            return
+        box.remove()
 
 
 def band(ax: Axes, stats: pd.DataFrame, x: str, name: str, *, scale: float = 1.0, width: float = 1.0) -> None:

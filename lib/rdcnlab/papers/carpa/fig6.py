@@ -32,7 +32,7 @@ class Fig6(Grouped):
     per_group: Annotated[int, whole(1, 9)] = 1
 
     case_column: ClassVar[str] = "extra_ms"
-    unit: ClassVar[str] = "extra delay {} ms"
+    unit: ClassVar[str] = "{} ms longer"
 
     def scenario(self, case: int, seed: int) -> Scenario:
         """Return the scenario of an extra delay."""

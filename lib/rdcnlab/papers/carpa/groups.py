@@ -85,7 +85,7 @@ class Grouped(Item):
     def curves(self, runs: Runs) -> figures.Drawing:
         """Draw the mean aggregate throughput of each case over time, from shortly before the first move."""
         _, settle_s, every_s = self.sizes
-        with figures.single(6.4, 3.2) as (figure, ax):
+        with figures.single(7.2, 3.2) as (figure, ax):
             colors = figures.shades(len(self.values))
             for (case, of_case), color in zip(self.cases(runs).items(), colors, strict=True):
                 total = rerouting.aggregate(of_case, _BIN_NS)
