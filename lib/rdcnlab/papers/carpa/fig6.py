@@ -13,6 +13,7 @@ from rdcnlab.analysis.measured import Measured, margins, trend
 from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.papers.carpa.groups import Grouped
 from rdcnlab.papers.carpa.space import LONG, SHORT, Milliseconds
+from rdcnlab.papers.item import Cause
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 
@@ -59,6 +60,12 @@ class Fig6(Grouped):
             "grows-with-delay": Measured.one(trend(to_long, self.case_column, "percent")),
             "shorter-less": Measured(margins(by_link[LONG], by_link[SHORT], template="{} ms")),
         }
+
+    def causes(self) -> list[Cause]:
+        """Return an experiment as Linux 4.4, with the difference of Sec. IV-C and with the largest one."""
+        if self.column == "4.4":
+            return []
+        return [Cause("drops-to-shorter", self.changed(profile=self.profile, column="4.4", extras_ms=(50, 90)))]
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the aggregate throughput of all cases over time."""
