@@ -7,11 +7,12 @@ import pandas as pd
 import pytest
 
 from rdcnlab.analysis import sharing
+from rdcnlab.app.reproduce.plan import plan
 from rdcnlab.fields.errors import InputError
 from rdcnlab.models import buffers, buffers_records, gaussian
 from rdcnlab.papers import vargas
 from rdcnlab.papers.item import Item
-from rdcnlab.papers.vargas.dataset import of_table
+from rdcnlab.papers.vargas.dataset import WORDS, of_table
 from rdcnlab.papers.vargas.fig3 import paper_table
 from rdcnlab.papers.vargas.space import drawn, scenario
 from rdcnlab.papers.vargas.tuner import setting_of
@@ -84,12 +85,30 @@ def test_the_tuner_shows_the_outcomes_that_are_not_close(store: Store) -> None:
     assert len(compared) == 3 * 4
     assert set(compared["close"]) == {True, False}
     for ax in item.plot(runs).axes:
-        points = compared[compared["outcome"] == ax.get_title()]
+        points = compared[compared["outcome"].map(WORDS) == ax.get_title()]
+        assert ax.get_xlim() == ax.get_ylim()
         filled = {
             line.get_markerfacecolor(): len(line.get_xdata()) for line in ax.lines if line.get_marker() == "o"  # type: ignore[arg-type]
         }  # fmt: skip
         assert filled.pop("white", 0) == (~points["close"]).sum()
         assert sum(filled.values()) == points["close"].sum()
+
+
+@pytest.mark.usefixtures("fake_engine", "own_models")
+def test_a_tuner_without_a_model_trains_one_on_the_data_set_of_its_profile(store: Store) -> None:
+    """So the quick profile of all items needs nothing that is shipped, and its plan has all runs."""
+    item = vargas.tuner(objectives=2, length_s=1)
+    assert item.points() == []
+    (data,) = item.learns_from()
+    assert data == vargas.dataset()
+    (job,) = plan([vargas.tuner], {}, store)
+    assert job.missing == len(data.points()) == gaussian.LEAST_ROWS
+    runs = item.run(store=store, progress=False)
+    assert gaussian.best().about["rows"] == gaussian.LEAST_ROWS
+    assert {run.scenario.hash for run in runs} == {scenario.hash for scenario in item.scenarios()}
+    assert item.learns_from() == []
+    (job,) = plan([vargas.tuner], {"objectives": 2, "length_s": 1}, store)
+    assert job.missing == 0
 
 
 def test_some_settings_lie_between_the_conditions_of_the_table() -> None:

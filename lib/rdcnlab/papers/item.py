@@ -158,6 +158,10 @@ class Item(Frozen, abc.ABC):
         """Return the files of the models that are trained on the runs. They are shipped together with the runs."""
         return []
 
+    def learns_from(self) -> list[Item]:
+        """Return items whose runs this one trains a model on that does not exist yet; usually none."""
+        return []
+
     def causes(self) -> list[Cause]:
         """Return the experiments that show why a claim does not hold here."""
         return []

@@ -33,7 +33,7 @@ class Job:
     item : Item
         The item with its parameters.
     batches : tuple of Batch
-        Missing runs: first those of the figure, then those of its causes.
+        Missing runs: first those that a model is trained on, then those of the figure and of its causes.
     """
 
     kind: type[Item]
@@ -96,7 +96,7 @@ def work(scenario: Scenario) -> float:
 
 def _job(kind: type[Item], parameters: Mapping[str, Any], store: Store) -> Job:
     item = kind(**of_item(kind, parameters))
-    items = [item, *(cause.shown_by for cause in item.causes())]
+    items = [*item.learns_from(), item, *(cause.shown_by for cause in item.causes())]
     return Job(kind, item, tuple(Batch(shown_by, _missing(shown_by, store)) for shown_by in items))
 
 

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from rdcnlab.analysis import figures, sharing
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.quantities import whole
+from rdcnlab.models import gaussian
 from rdcnlab.papers.item import Item
 from rdcnlab.papers.vargas.space import NS3_LIMIT_S, QUICK_S, RATES_GBPS, RTTS_MS, Setting, drawn, scenario
 from rdcnlab.runs.frame import Runs
@@ -19,12 +20,13 @@ from rdcnlab.scenario import Scenario
 
 #: Settings under several conditions and under a single one, by profile. The single condition is the cheapest one. The
 #: paper has about 10 000 under nine conditions, so 1100 under one: 1 % of them are 11 to train on. The last number is
-#: of settings between the conditions.
-_COUNTS = {"quick": (0, 16, 0), "paper": (600, 1100, 70)}
+#: of settings between the conditions. The quick profile has as many as a model of the tuner needs.
+_COUNTS = {"quick": (0, gaussian.LEAST_ROWS, 0), "paper": (600, 1100, 70)}
 SINGLE = (5.0, 25)
 #: Settings of the paper's study.
 STUDY = 10_000
-_WORDS = {
+#: What the outcomes of `rdcnlab.analysis.sharing` are called in figures.
+WORDS = {
     "share": "share of CUBIC [%]", "drops": "drops in 120 s", "average_kB": "average queue [kB]",
     "longest_kB": "longest queue [kB]",
 }  # fmt: skip
@@ -103,7 +105,7 @@ class Dataset(Item):
                             part["max_kB"], part[name], marker, color=color, markerfacecolor=fill, markersize=3.5,
                             label=f"{rate:g} Gb/s" if marker == "s" and len(part) else None,
                         )  # fmt: skip
-                ax.set(ylabel=_WORDS[name])
+                ax.set(ylabel=WORDS[name])
             axes[0, 1].set(yscale="symlog")
             for ax in axes[1]:
                 ax.set(xlabel="larger drop threshold [kB]")

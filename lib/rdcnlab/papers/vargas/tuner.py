@@ -14,6 +14,7 @@ from rdcnlab.fields.errors import RunError
 from rdcnlab.fields.quantities import whole
 from rdcnlab.models import gaussian, tuner
 from rdcnlab.papers.item import Item
+from rdcnlab.papers.vargas.dataset import WORDS, Dataset
 from rdcnlab.papers.vargas.space import NS3_LIMIT_S, Setting, scenario
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import GROUPS, Part
@@ -23,7 +24,10 @@ _COUNTS = {"quick": 3, "paper": 20}
 
 
 class Tuner(Item):
-    """Proposals of the shipped model for objectives that are drawn at random, and runs of them.
+    """Proposals of a model for objectives that are drawn at random, and runs of them.
+
+    The model is the one that was trained on the most settings, usually the shipped one. If there is none, the item
+    trains one on the data set of its profile.
 
     Parameters
     ----------
@@ -48,7 +52,7 @@ class Tuner(Item):
 
     @property
     def proposals(self) -> list[tuner.Proposal]:
-        """The proposals, in the order of the objectives; none as long as there is no model, which table 2 trains."""
+        """The proposals, in the order of the objectives; none as long as there is no model."""
         try:
             model = gaussian.best()
         except RunError:
@@ -56,15 +60,18 @@ class Tuner(Item):
         objectives = tuner.drawn(model, self.objectives or _COUNTS[self.profile])
         return [tuner.proposed(model, objective) for objective in objectives]
 
-    def run(self, **options: Any) -> Runs:
-        """Run the proposals; see `Item.run`.
+    def learns_from(self) -> list[Item]:
+        """Return the data set of the kernel if there is no model, otherwise nothing."""
+        try:
+            gaussian.best()
+        except RunError:
+            return [Dataset(profile=self.profile)]
+        return []
 
-        Raises
-        ------
-        RunError
-            There is no model yet: table 2 trains it.
-        """
-        gaussian.best()
+    def run(self, **options: Any) -> Runs:
+        """Train a model if there is none, and run its proposals; see `Item.run`."""
+        for item in self.learns_from():
+            gaussian.trained(sharing.by_setting(sharing.outcomes(item.run(**options))))
         return super().run(**options)
 
     def points(self) -> list[Scenario]:
@@ -120,10 +127,14 @@ class Tuner(Item):
                         rows["measured"], rows["predicted"], bars, fmt="o", color=color, markersize=3.5, linewidth=0.8,
                         markerfacecolor=color if is_close else "white",
                     )  # fmt: skip
-                ax.axline((1, 1), (2, 2), color=figures.REFERENCE, linestyle=":", linewidth=0.8)
+                # both axes have the same range, so that the distance from the diagonal is the error
+                most = 1.1 * max(1.0, outcomes[["measured", "predicted"]].max(axis=None))
+                ax.plot([0, most], [0, most], color=figures.REFERENCE, linestyle=":", linewidth=0.8)
                 if name == "drops":
                     ax.set(xscale="symlog", yscale="symlog")
-                ax.set(title=name, xlabel="measured", ylabel="predicted")
+                    most *= 3
+                ax.set(title=WORDS[str(name)], xlabel="measured", ylabel="predicted", xlim=(0, most), ylim=(0, most))
+                ax.set_aspect("equal")
         return figure
 
 
