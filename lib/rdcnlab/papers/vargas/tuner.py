@@ -128,7 +128,7 @@ class Tuner(Item):
                         markerfacecolor=color if is_close else "white",
                     )  # fmt: skip
                 # both axes have the same range, so that the distance from the diagonal is the error
-                most = 1.1 * max(1.0, outcomes[["measured", "predicted"]].max(axis=None))
+                most = 1.1 * max(1.0, *outcomes["measured"], *outcomes["predicted"])
                 ax.plot([0, most], [0, most], color=figures.REFERENCE, linestyle=":", linewidth=0.8)
                 if name == "drops":
                     ax.set(xscale="symlog", yscale="symlog")
