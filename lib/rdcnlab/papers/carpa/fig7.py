@@ -13,8 +13,12 @@ from rdcnlab.analysis.measured import Measured, distance_above, trend
 from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.papers.carpa.groups import Grouped
 from rdcnlab.papers.carpa.space import LONG, SHORT, Milliseconds
+from rdcnlab.papers.item import Cause
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
+
+#: Number of groups of the experiment by profile.
+_GROUPS = {"quick": 2, "paper": 5}
 
 
 class Fig7(Grouped):
@@ -54,6 +58,16 @@ class Fig7(Grouped):
             "falls-with-flows": Measured.one(trend(drops[drops["to"] == SHORT], self.case_column, "percent")),
             "recovers-quicker": distance_above(slow[slow.index == fewest], slow[slow.index == most]),
         }
+
+    def causes(self) -> list[Cause]:
+        """Return an experiment as Linux 4.4, with the fewest and the most flows and those between.
+
+        Groups do not share a bottleneck, so a quarter of them tells the same with fewer packets.
+        """
+        if self.column == "4.4":
+            return []
+        like = self.changed(profile=self.profile, column="4.4", counts=(1, 5, 9), groups=_GROUPS[self.profile])
+        return [Cause("falls-with-flows", like)]
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the aggregate throughput of all cases over time."""
