@@ -19,6 +19,8 @@ from rdcnlab.scenario import Scenario
 
 #: Number of groups of the experiment by profile.
 _GROUPS = {"quick": 2, "paper": 5}
+#: Time between moves in the paper, in s.
+_PAPERS_EVERY_S = 200
 
 
 class Fig7(Grouped):
@@ -60,14 +62,20 @@ class Fig7(Grouped):
         }
 
     def causes(self) -> list[Cause]:
-        """Return an experiment as Linux 4.4, with the fewest and the most flows and those between.
+        """Return experiments as Linux 4.4, and with the paper's time between moves.
 
-        Groups do not share a bottleneck, so a quarter of them tells the same with fewer packets.
+        They have the fewest and the most flows, and those between. Groups do not share a bottleneck, so a quarter of
+        them tells the same with fewer packets.
         """
         if self.column == "4.4":
             return []
-        like = self.changed(profile=self.profile, column="4.4", counts=(1, 5, 9), groups=_GROUPS[self.profile])
-        return [Cause("falls-with-flows", like)]
+        small = self.changed(profile=self.profile, counts=(1, 5, 9), groups=_GROUPS[self.profile])
+        rarely = small.changed(profile=self.profile, every_s=_PAPERS_EVERY_S)
+        return [
+            Cause("falls-with-flows", small.changed(profile=self.profile, column="4.4")),
+            Cause("falls-with-flows", rarely),
+            Cause("recovers-quicker", rarely),
+        ]
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the aggregate throughput of all cases over time."""
