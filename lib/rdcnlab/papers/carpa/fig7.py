@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from matplotlib.figure import Figure
 from pydantic import Field
@@ -69,10 +69,10 @@ class Fig7(Grouped):
         """
         if self.column == "4.4":
             return []
-        small = self.changed(profile=self.profile, counts=(1, 5, 9), groups=_GROUPS[self.profile])
-        rarely = small.changed(profile=self.profile, every_s=_PAPERS_EVERY_S)
+        small: dict[str, Any] = {"profile": self.profile, "counts": (1, 5, 9), "groups": _GROUPS[self.profile]}
+        rarely = self.changed(**small, settle_s=_PAPERS_EVERY_S, every_s=_PAPERS_EVERY_S)
         return [
-            Cause("falls-with-flows", small.changed(profile=self.profile, column="4.4")),
+            Cause("falls-with-flows", self.changed(**small, column="4.4")),
             Cause("falls-with-flows", rarely),
             Cause("recovers-quicker", rarely),
         ]
