@@ -75,6 +75,7 @@ def test_seeds_draw_the_rtts_of_groups_and_the_starts() -> None:
         (carpa.fig7, {"counts": [1, 10]}, "counts[1]", "9"),
         (carpa.fig8, {"periods_s": [0]}, "periods_s[0]", "0.01"),
         (carpa.fig9, {"column": "4.15"}, "column", "4.4"),
+        (carpa.fig6, {"every_s": 200}, "settle_s", "at least every_s, 200"),
     ],
 )
 def test_wrong_parameters_are_refused(

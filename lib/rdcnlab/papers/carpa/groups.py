@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import abc
 import functools
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Self
 
 import pandas as pd
+from pydantic import model_validator
 
 from rdcnlab.analysis import figures, rerouting, tables
-from rdcnlab.fields.quantities import whole
+from rdcnlab.fields.quantities import Misfit, whole
 from rdcnlab.fields.units import NS_PER_S
 from rdcnlab.papers.carpa.space import grouped
 from rdcnlab.papers.item import Item
@@ -43,6 +44,13 @@ class Grouped(Item):
     groups: Annotated[int, whole(1, 50)] | None = None
     settle_s: Annotated[int, whole(35, 10_000)] | None = None
     every_s: Annotated[int, whole(20, 10_000)] | None = None
+
+    @model_validator(mode="after")
+    def _starts_on_the_shorter_path(self) -> Self:
+        _, settle_s, every_s = self.sizes
+        if settle_s < every_s:
+            raise Misfit("settle_s", settle_s, f"at least every_s, {every_s}, because moves have one period")
+        return self
 
     @property
     @abc.abstractmethod
