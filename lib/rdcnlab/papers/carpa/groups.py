@@ -16,6 +16,7 @@ from rdcnlab.fields.units import NS_PER_S
 from rdcnlab.papers.carpa.space import grouped
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
+from rdcnlab.runs.parts import GROUPS, Part
 from rdcnlab.scenario import Scenario
 
 #: Number of groups, time before the first move and time between moves in s, by profile. The paper has 20 groups, and
@@ -37,6 +38,7 @@ class Grouped(Item):
 
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 5}
     reads: ClassVar[tuple[str, ...]] = ("throughput",)
+    parts: ClassVar[dict[str, Part]] = {"throughput": GROUPS}  # all flows together are drawn and measured
     #: Column that distinguishes the cases, and its text in legends.
     case_column: ClassVar[str]
     unit: ClassVar[str]
