@@ -17,7 +17,7 @@ from rdcnlab.papers.item import Cause
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 
-#: Number of groups of the experiment by profile.
+#: Number of groups of the experiments by profile.
 _GROUPS = {"quick": 2, "paper": 5}
 #: Time between moves in the paper, in s.
 _PAPERS_EVERY_S = 200
