@@ -60,7 +60,7 @@ check: ## Lint, types, layers
 	$(BIN)/shellcheck $(SCRIPTS)
 
 reproduce: ## Reproduce everything, and write the report (PROFILE=quick for few runs)
-	@tools/setup models
+	@tools/setup models sdn ns3
 	$(BIN)/rdcnlab reproduce --profile $(PROFILE)
 	$(BIN)/rdcnlab report
 

@@ -191,7 +191,7 @@ def test_tests_are_of_seeds_that_are_not_trained_on(store: Store) -> None:
     for wrong in ({"seeds": 1}, {"cc": ["cubic", "cubic"]}):
         with pytest.raises(InputError, match=r"at least (2|two)"):
             aykurt.tab3(**wrong)
-    item = aykurt.tab3(cc=["cubic", "reno"], periods_ms=[50], seeds=8)
+    item = aykurt.tab3(cc=["cubic", "reno"], periods_ms=[50], seeds=8, beyond=["dctcp"])
     runs = item.run(store=store, progress=False)
     for names in (("cubic", "reno"), ("cubic", "reno", "dctcp")):
         training, tests = item.exam(runs).data(names)

@@ -21,8 +21,8 @@ from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.draws import draw
 
-#: Length of a run, and the time from which throughput counts, in s.
-_SECONDS, _FROM_S = 100, 30
+#: Length of a run by profile, and the time from which throughput counts, in s.
+_SECONDS, _FROM_S = {"quick": 60, "paper": 100}, 30
 #: The share of the throughput that the rule allows to lose.
 _LOSS = 0.1
 #: Ranges of random points: RTT and extra delay in ms, period in s, number of flows.
@@ -104,7 +104,9 @@ class Cost(Item):
     def scenario(self, place: Place, seed: int) -> Scenario:
         """Return the scenario of a point. Flows that are not moved do not depend on the longer path."""
         extra = place.extra_ms if place.period_s is not None else 0
-        return shared(place.rtt_ms, extra, place.period_s, place.flows, place.variant, seed=seed, seconds=_SECONDS)
+        return shared(
+            place.rtt_ms, extra, place.period_s, place.flows, place.variant, seed=seed, seconds=_SECONDS[self.profile]
+        )
 
     def points(self) -> list[Scenario]:
         """Return every point and the flows without rerouting that belong to it; points may share them."""

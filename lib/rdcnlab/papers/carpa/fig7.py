@@ -17,8 +17,9 @@ from rdcnlab.papers.item import Cause
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 
-#: Number of groups of the experiments by profile.
+#: Number of groups of the experiments, and their numbers of flows, by profile.
 _GROUPS = {"quick": 2, "paper": 5}
+_COUNTS = {"quick": (1, 9), "paper": (1, 5, 9)}
 #: Time between moves in the paper, in s.
 _PAPERS_EVERY_S = 200
 
@@ -64,12 +65,16 @@ class Fig7(Grouped):
     def causes(self) -> list[Cause]:
         """Return experiments as Linux 4.4, and with the paper's time between moves.
 
-        They have the fewest and the most flows, and those between. Groups do not share a bottleneck, so a quarter of
-        them tells the same with fewer packets.
+        They have the fewest and the most flows, and in the paper profile those between. Groups do not share a
+        bottleneck, so a quarter of them tells the same with fewer packets.
         """
         if self.column == "4.4":
             return []
-        small: dict[str, Any] = {"profile": self.profile, "counts": (1, 5, 9), "groups": _GROUPS[self.profile]}
+        small: dict[str, Any] = {
+            "profile": self.profile,
+            "counts": _COUNTS[self.profile],
+            "groups": _GROUPS[self.profile],
+        }
         rarely = self.changed(**small, settle_s=_PAPERS_EVERY_S, every_s=_PAPERS_EVERY_S)
         return [
             Cause("falls-with-flows", self.changed(**small, column="4.4")),
