@@ -119,6 +119,20 @@ def sent_again(runs: Runs, from_ns: int = 0) -> pd.DataFrame:
 
 
 @for_each_run
+def spurious(runs: Runs, from_ns: int = 0) -> pd.DataFrame:
+    """Return the rate in Gb/s of payload that is sent again although no queue has lost it, from an instant on.
+
+    It is computed from the number of segments sent again minus that of losses: a lost segment is replaced by one. So
+    losses on the last round trip make it too small. Columns: ``run``, ``seed``, ``cc``, ``gbps``.
+    """
+    counts = sent_again(runs, from_ns)
+    surplus = (counts["value"] - lost(runs, from_ns)["value"]).clip(lower=0)
+    bits = [8 * (run.scenario.network.mtu - TCP_HEADERS) for run in runs]
+    spans_ns = [run.scenario.limit - from_ns for run in runs]
+    return counts.assign(gbps=surplus * np.array(bits) / np.array(spans_ns)).drop(columns="value")
+
+
+@for_each_run
 def came_ahead(runs: Runs) -> pd.DataFrame:
     """Count the segments that arrive while an earlier one is missing, in each run; needs ``probes.counters``."""
     return _by_run(reordering.counters(runs, (_AHEAD,))[_AHEAD], runs)

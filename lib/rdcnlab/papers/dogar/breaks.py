@@ -6,11 +6,12 @@ from __future__ import annotations
 import math
 from typing import Annotated, ClassVar
 
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from pydantic import Field
 
-from rdcnlab.analysis import evenness, figures
+from rdcnlab.analysis import evenness, figures, updates
 from rdcnlab.analysis.measured import Measured, difference, means
 from rdcnlab.fields.quantities import Listed
 from rdcnlab.fields.units import NS_PER_MS, NS_PER_S
@@ -34,11 +35,17 @@ _NS3_SPAN_NS = {"quick": 50 * NS_PER_MS, "paper": 300 * NS_PER_MS}
 BROKEN = 90.0
 #: Intervals in s that claims are about.
 FREQUENT, MOST_FREQUENT = 0.01, 0.001
+#: A threshold in kB that the queue of two windows which meet (625 kB) does not reach, and that is below the buffer.
+_UNMARKED_KB = 700
+#: Lateness as a share of the time between updates in an experiment: the largest that can be run.
+_LATEST = 0.95
 KINDS = {"consistent": 0, "inconsistent": 1000}
 
 
 class Breaks(Item):
     """Throughput under updates every 10 s to 1 ms, compared with that without updates.
+
+    Segments that are sent again although no queue has lost them do not count.
 
     Parameters
     ----------
@@ -53,8 +60,11 @@ class Breaks(Item):
     """
 
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 3}
-    reads: ClassVar[tuple[str, ...]] = ("throughput",)
-    parts: ClassVar[dict[str, Part]] = {"throughput": Part(("bin", "where", "flow", "bytes"), LINKS)}
+    reads: ClassVar[tuple[str, ...]] = ("events", "throughput")
+    parts: ClassVar[dict[str, Part]] = {
+        "events": Part(("t_ns", "event"), tick=1_000_000, sort=True),
+        "throughput": Part(("bin", "where", "flow", "bytes"), LINKS),
+    }
 
     variants: Variants = ("nuftcp", "tdtcp", "dctcp", "cubic", "bbr")
     intervals_s: Annotated[tuple[Annotated[float, Field(ge=0.001, le=60)], ...], Field(min_length=1), Listed] | None = (
@@ -86,16 +96,23 @@ class Breaks(Item):
         """Time with updates; at least that between two."""
         return _NS3_SPAN_NS[self.profile] if self.column == "ns3" else _SPAN_NS[self.profile]
 
+    def late_us(self, interval_s: float, kind: str) -> int:
+        """Return the largest lateness of a leaf in us."""
+        return min(KINDS[kind], round(self.late_share * interval_s * 1e6))
+
+    def number(self, interval_s: float) -> int:
+        """Return the number of updates of a run."""
+        return max(1, self.span_ns // round(interval_s * NS_PER_S))
+
     def at(self, cc: clos.Variant, interval_s: float, kind: str, seed: int) -> Scenario:
         """Return the scenario of a variant, an interval and a kind of updates."""
         interval_ns = round(interval_s * NS_PER_S)
-        late_us = min(KINDS[kind], round(self.late_share * interval_ns / 1000))
         return _counted(
             clos.updates(
                 cc,
                 seed=seed,
-                count=max(1, self.span_ns // interval_ns),
-                inputs=clos.Inputs(late_us=late_us, mark_kB=self.mark_kB),
+                count=self.number(interval_s),
+                inputs=clos.Inputs(late_us=self.late_us(interval_s, kind), mark_kB=self.mark_kB),
                 every_ns=interval_ns,
                 first_ns=self.settle_ns,
             )
@@ -105,6 +122,14 @@ class Breaks(Item):
         """Return the scenario without updates."""
         inputs = clos.Inputs(mark_kB=self.mark_kB)
         return _counted(clos.still(cc, seed=seed, length_ns=self.settle_ns + self.span_ns, inputs=inputs))
+
+    def left_over(self, interval_s: float, kind: str) -> float:
+        """Return the share of the throughput that is left if an idle line is lost throughput, because nothing waits.
+
+        While leaves differ, both flows are on one line. The lateness of both is uniform, so they differ for a third of
+        the largest one on average.
+        """
+        return 1 - self.late_us(interval_s, kind) / 3 / 2 / (interval_s * 1e6)
 
     def points(self) -> list[Scenario]:
         """Return the runs without updates, and all intervals, kinds of updates, variants and seeds."""
@@ -119,18 +144,25 @@ class Breaks(Item):
         ]
 
     def kept(self, runs: Runs) -> pd.DataFrame:
-        """Return the throughput in % of that without updates, by run: ``cc, seed, kind, interval_s, value``."""
+        """Return the throughput in % of that without updates, by run.
+
+        Columns: ``cc, seed, kind, interval_s, value``, and ``again``, the segments sent again for each update.
+        """
         rates = evenness.evenness(runs, self.settle_ns, MEETINGS).set_index("run")["gbps"]
-        gbps = {run.scenario.hash: float(rates[number]) for number, run in enumerate(runs)}
+        surplus = updates.spurious(runs, self.settle_ns).set_index("run")["gbps"]
+        gbps = {run.scenario.hash: float(rates[number] - surplus[number]) for number, run in enumerate(runs)}
+        counts = updates.sent_again(runs, self.settle_ns).set_index("run")["value"]
+        again = {run.scenario.hash: float(counts[number]) for number, run in enumerate(runs)}
         rows = []
         for seed in sorted({run.scenario.seed for run in runs}):
             for cc in self.chosen:
                 static = gbps[self.asked(self.still(cc, seed)).hash]
                 for interval in self.intervals:
                     for kind in KINDS:
-                        moved = gbps[self.asked(self.at(cc, interval, kind, seed)).hash]
+                        moved = self.asked(self.at(cc, interval, kind, seed)).hash
                         row = {"cc": cc, "seed": seed, "kind": kind, "interval_s": interval}
-                        rows.append({**row, "value": 100 * moved / static if static else math.nan})
+                        value = 100 * gbps[moved] / static if static else math.nan
+                        rows.append({**row, "value": value, "again": again[moved] / self.number(interval)})
         return pd.DataFrame(rows)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
@@ -157,24 +189,28 @@ class Breaks(Item):
         return measured
 
     def causes(self) -> list[Cause]:
-        """Return an experiment without marks."""
-        unmarked = clos.LARGE  # the end of the buffer
-        changes = {"variants": ("nuftcp", "cubic"), "intervals_s": (FREQUENT,), "mark_kB": unmarked}
-        return [Cause("nuftcp-best", self.changed(profile=self.profile, **changes))]
+        """Return experiments without marks, and with leaves as late as can be."""
+        unmarked = {"variants": ("nuftcp", "cubic"), "intervals_s": (FREQUENT,), "mark_kB": _UNMARKED_KB}
+        late = {"variants": self.variants, "intervals_s": (MOST_FREQUENT,), "late_share": _LATEST}
+        return [
+            Cause("nuftcp-best", self.changed(profile=self.profile, **unmarked)),
+            Cause("all-break", self.changed(profile=self.profile, **late)),
+        ]
 
     def table(self, runs: Runs) -> pd.DataFrame:
-        """Return the longest interval at which each variant has broken, and its throughput at 10 and 1 ms in %."""
-        mean = self.kept(runs).groupby(["cc", "kind", "interval_s"])["value"].mean()
+        """Return where each variant breaks (see `place`); throughput in % and segments sent again at 10 and 1 ms."""
+        shares = self.kept(runs)
         rows = {}
         for cc in self.chosen:
             row: dict[tuple[str, str], str] = {}
             for kind in KINDS:
-                shares = mean.loc[(cc, kind)]
-                broken = shares.index[shares < BROKEN]
-                row[kind, "breaks at"] = f"{1000 * broken.max():g} ms" if len(broken) else "none of these"
+                chosen = shares[(shares["cc"] == cc) & (shares["kind"] == kind)]
+                row[kind, "breaks at"] = place(means(chosen, "interval_s", "value"))
+                mean = chosen.groupby("interval_s")[["value", "again"]].mean()
                 for interval in (FREQUENT, MOST_FREQUENT):
-                    if interval in shares.index:
-                        row[kind, f"kept at {1000 * interval:g} ms"] = f"{shares[interval]:.0f} %"
+                    if interval in mean.index:
+                        row[kind, f"kept at {1000 * interval:g} ms"] = f"{mean['value'][interval]:.0f} %"
+                        row[kind, f"again per update, {1000 * interval:g} ms"] = f"{mean['again'][interval]:.3g}"
             rows[figures.look(cc).label] = row
         return pd.DataFrame(rows).T
 
@@ -193,10 +229,43 @@ class Breaks(Item):
                     ax.plot(x, mean["mean"], marker=look.marker, markersize=4, color=look.color, label=look.label)
                     ax.fill_between(x, mean["low"], mean["high"], color=look.color, alpha=0.2, linewidth=0)
                 figures.reference(ax, BROKEN, f"{BROKEN:.0f} %")
+                between = np.geomspace(*ends)
+                left = [100 * self.left_over(each / 1000, kind) for each in between]
+                ax.plot(between, left, color=figures.REFERENCE, linewidth=0.8, linestyle="--", label="if nothing waits")
                 ax.set(title=f"{kind} updates", xlabel="time between updates [ms]", ylim=(0, 105))
             axes[0, 0].set_ylabel("throughput\n[% of that without updates]")
             figures.legend(figure, axes[0, 0])
         return figure
+
+
+def place(stats: pd.DataFrame) -> str:
+    """Say at which times between updates a variant breaks.
+
+    Parameters
+    ----------
+    stats : DataFrame
+        Index: times between updates in s; columns ``mean``, ``low`` and ``high`` in % of the throughput without
+        updates, as `rdcnlab.analysis.measured.means` returns them. Without an interval the mean decides.
+
+    Returns
+    -------
+    str
+        The longest time at which it surely breaks, longer ones that are undecided, and shorter ones that hold again.
+    """
+    ordered = stats.sort_index(ascending=False)
+    high, low = ordered["high"].fillna(ordered["mean"]), ordered["low"].fillna(ordered["mean"])
+    broken, holds = high < BROKEN, low >= BROKEN
+    first = float(ordered.index[broken].max()) if broken.any() else 0.0
+    unsure = ordered.index[~broken & ~holds & (ordered.index > first)]
+    again = ordered.index[holds & (ordered.index < first)]
+    words = [f"{1000 * first:g} ms" if first else "none of these"]
+    words += [f"undecided at {_listed(unsure)} ms"] if len(unsure) else []
+    words += [f"holds again at {_listed(again)} ms"] if len(again) else []
+    return ", ".join(words)
+
+
+def _listed(intervals_s: pd.Index[float]) -> str:
+    return ", ".join(f"{1000 * interval:g}" for interval in intervals_s)
 
 
 def _counted(scenario: Scenario) -> Scenario:

@@ -18,14 +18,15 @@ from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.papers.dogar import clos
 from rdcnlab.papers.dogar.clos import Inputs
 from rdcnlab.papers.dogar.fig15 import Fig15
+from rdcnlab.papers.dogar.fig16 import Fig16
 from rdcnlab.papers.dogar.simulation import BUFFERS, COUNTS, PAIR
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario
 
-#: The paper's own losses of DCTCP, by buffer.
-STATED = Fig15.stated_numbers["dctcp"]
+#: The paper's own losses of DCTCP, and its packets out of order, by buffer.
+STATED, _STATED_AHEAD = Fig15.stated_numbers["dctcp"], Fig16.stated_numbers["dctcp"]
 #: The setting in which Sec. 4.1 and algorithm 2 are taken literally.
 LITERAL = "spine down, algorithm 2"
 #: Changes, one at a time; and both readings that the losses depend on.
@@ -145,7 +146,12 @@ class Readings(Item):
                         markersize=4,
                         label=f"{look.label}, {buffer} buffer",
                     )
-                ax.set(xlabel=label, xscale="symlog" if wide else "linear")
+                ax.set(xlabel=label)
+                if wide:
+                    ax.set_xscale("symlog", linthresh=10)
+                stated = {"lost": STATED, "ahead": _STATED_AHEAD}.get(name, {}).values()
+                for place, number_stated in enumerate(stated):
+                    figures.reference(ax, number_stated, "_" if place else "paper, DCTCP", along="x")
                 ax.set_xlim(left=0)
             axes[0, 0].set_yticks(range(len(names)), names)
             axes[0, 0].invert_yaxis()

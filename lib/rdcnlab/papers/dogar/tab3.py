@@ -181,7 +181,15 @@ class Tab3(Item):
     def causes(self) -> list[Cause]:
         """Return an experiment with a buffer that holds what two windows of BBR have under way at most."""
         deep = self.changed(profile=self.profile, buffer_kB=_DEEP_KB)
-        return [Cause("proactive", deep), Cause("no-bloat", deep)]
+
+        def kilobytes(runs: Runs) -> Measured:
+            """Measure the queue itself: its share of a larger buffer is smaller whatever it does."""
+            queues = deep.quantities(runs)
+            return Measured.by_case(
+                means(queues.assign(queue=queues["queue"] * _DEEP_KB / 100), "cc", "queue").loc[["bbr"]]
+            )
+
+        return [Cause("proactive", deep), Cause("no-bloat", deep, kilobytes)]
 
     def table(self, runs: Runs) -> pd.DataFrame:
         """Return the means of all quantities, a column for each variant."""
