@@ -99,6 +99,15 @@ def test_the_drops_of_starved_flows_are_no_warm_up() -> None:
     assert found["drops"] == pytest.approx(8000)
 
 
+def test_flows_with_a_small_share_that_go_on_losing_are_not_starved() -> None:
+    """50 drops in each bin of 100 ms are five a second of each of 100 flows; no timer that has doubled is as quick."""
+    scenario = space.scenario(space.Setting(340, 300, 400), length_s=8)
+    tables = with_drops(written(scenario, 0.003, 0), np.array([0] * 5 + [50] * 75))
+    found = sharing.outcome(Tables(scenario, tables), 0)  # type: ignore[arg-type]
+    assert found["drops"] == pytest.approx(500 * (120 - 0.5))
+    assert found["doubt"] == ""
+
+
 def test_starved_flows_wait_twice_as_long_each_time() -> None:
     """100 flows that lose a packet at 0.5, 1, 2, 4 s and so on: 500 in 8 s, and by 120 s 3.9 doublings more."""
     drops = np.zeros(80)

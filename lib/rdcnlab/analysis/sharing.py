@@ -32,6 +32,9 @@ SHARE_ERROR, MEAN_ERROR_KB, DROPS_ERROR, FEW_DROPS = 2.0, 20.0, 0.15, 500.0
 #: CUBIC is starved if its share is below this many percent. Whatever it sends is then lost, its flows wait for their
 #: retransmission timers, and these double: drops are not at a steady rate, but as many in each doubling of time.
 STARVED = 0.5
+#: Losses a second of each flow in the last half of a run, below which it may be timers that send what is lost: they
+#: have doubled to more than a second by then. Flows that lose more have a small share, but go on at a steady rate.
+_MOST_BY_TIMERS = 1.0
 
 
 def setting(scenario: Scenario) -> dict[str, float]:
@@ -90,14 +93,15 @@ def outcome(runs: Runs, number: int) -> dict[str, object]:
     # the burst of drops of slow start can last longer than the share needs; drops of starved flows have no steady rate
     if bins["share"].iloc[start:].mean() >= STARVED:
         start = max(start, warm_up(bins["drops"].iloc[earliest:]) + earliest)
-    drops_tolerance = max(FEW_DROPS, DROPS_ERROR * PAPER_S * bins["drops"].iloc[start:].mean() / width_s)
     share = steady(bins["share"], SHARE_ERROR, start=start)
     mean = steady(bins["average_kB"], MEAN_ERROR_KB, start=start)
-    rate = steady(bins["drops"] / width_s, drops_tolerance / PAPER_S, start=start)
-    start_drops = float(bins["drops"].iloc[:start].sum())
-    warm_s = start * width_s
-    drops, drops_error = start_drops + rate.mean * (PAPER_S - warm_s), rate.error * (PAPER_S - warm_s)
-    if share.mean < STARVED:
+    start_drops, warm_s = float(bins["drops"].iloc[:start].sum()), start * width_s
+    left_s = PAPER_S - warm_s
+    drops = start_drops + bins["drops"].iloc[start:].mean() / width_s * left_s
+    rate = steady(bins["drops"] / width_s, max(FEW_DROPS, DROPS_ERROR * drops) / left_s, start=start)
+    drops_error = rate.error * left_s
+    flows = sum(flow.name.startswith(CUBIC) for flow in scenario.flows)
+    if share.mean < STARVED and bins["drops"].iloc[len(bins) // 2 :].mean() / width_s < flows * _MOST_BY_TIMERS:
         drops, drops_error = starved(bins["drops"].to_numpy(float), width_s)
         wide = drops_error > max(FEW_DROPS, DROPS_ERROR * drops)
         rate = replace(rate, doubt=f"error of {drops_error:.3g} in {PAPER_S} s" if wide else "")

@@ -32,7 +32,12 @@ FOLLOWED = frozenset(
 MEMORY = frozenset({"notsent_lowat"})
 #: Settings that ns-3 does not follow, with the value that describes what it does instead. This value and the default
 #: are accepted; ``docs/decisions/ns3.md`` says what differs with the default.
-FIXED: dict[str, Any] = {"dsack": False, "moderate_rcvbuf": False, "slow_start_after_idle": False}
+FIXED: dict[str, Any] = {
+    "dsack": False,
+    "moderate_rcvbuf": False,
+    "slow_start_after_idle": False,
+    "syn_linear_timeouts": 0,
+}
 #: Protocols of flows.
 PROTOCOLS = ("tcp", "udp")
 
