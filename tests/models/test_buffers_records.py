@@ -37,18 +37,19 @@ def test_coverage_is_computed_once_for_rows(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_active_choice_saves_runs_where_it_reaches_the_level_earlier() -> None:
-    """Seed 0: 25 over 30 runs. Seed 1: active needs more than all 30, which counts as 35, over 25."""
+    """Seed 0: 25 over 30 runs. Seed 1: active needs more than all 30, which counts as 35, over 25. Seed 2: unknown."""
     curves = pd.DataFrame(
         [
             {"seed": seed, "active": active, "runs": runs, "r2": r2}
             for seed, active, scores in (
                 (0, True, (0.5, 0.95, 0.8)), (0, False, (0.5, 0.85, 0.9)),
                 (1, True, (0.5, 0.6, 0.7)), (1, False, (0.5, 0.9, 0.95)),
+                (2, True, (0.5, 0.6, 0.7)), (2, False, (0.5, 0.6, 0.7)),
             )
             for runs, r2 in zip((20, 25, 30), scores, strict=True)
         ]
     )  # fmt: skip
-    assert buffers_records.saving(curves).tolist() == [25 / 30, 35 / 25]
+    assert buffers_records.saving(curves).tolist() == pytest.approx([25 / 30, 35 / 25, np.nan], nan_ok=True)
 
 
 def test_curves_are_those_of_both_kinds_of_choice_from_the_same_beginnings(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,11 +86,13 @@ def learning(rows: pd.DataFrame) -> Path:
 def saving(curves: pd.DataFrame) -> pd.Series[float]:
     """Return by seed the runs that active choice needs to reach an R2 of `LEVEL`, over those of random choice.
 
-    A curve that does not reach it counts one step more than its last run, which it needs at least.
+    A curve that does not reach it counts one step more than its last run, which it needs at least. If none of a seed
+    does, nothing can be said: NaN.
     """
     reached = curves[curves["r2"] >= LEVEL].groupby(["seed", "active"])["runs"].min()
     all_curves = curves.groupby(["seed", "active"])["runs"].max() + STEP
     runs = reached.reindex(all_curves.index).fillna(all_curves).unstack()
+    runs = runs[runs.index.isin(reached.index.get_level_values("seed"))].reindex(runs.index)
     ratio: pd.Series[float] = runs[True] / runs[False]
     return ratio
 
