@@ -143,7 +143,9 @@ class Tab2(Dataset):
             curves = buffers_records.read(records["learning"])
             ends = curves.groupby("active")["r2"].apply(lambda r2: f"{r2.max():.3f}")
             note = f"best R2 with {buffers_records.MOST} runs: active {ends[True]}, random {ends[False]}"
-            measured["active-saves"] = Measured.one(over_seeds(buffers_records.saving(curves)), note)
+            ratios = buffers_records.saving(curves).dropna()
+            # where no curve reaches the level, more runs are needed
+            measured["active-saves"] = Measured.one(over_seeds(ratios), note) if len(ratios) else Measured({}, note)
         return measured
 
     def plot(self, runs: Runs) -> Figure:
