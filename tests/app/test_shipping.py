@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from rdcnlab.app.cli import ship
@@ -94,3 +95,27 @@ def test_runs_of_all_columns_are_shipped_and_scored(tmp_path: Path, monkeypatch:
     text = page([kind], Store(), tmp_path / "report")
     assert text.count("<img") == 2
     assert "<td>b</td> <td>100 % of 3 reproduced" in " ".join(text.split())
+
+
+@pytest.mark.usefixtures("fake_engine")
+def test_a_batch_adds_the_runs_that_are_not_shipped_yet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    results = tmp_path / "results"
+    monkeypatch.setenv("RDCNLAB_RESULTS", str(results))
+    monkeypatch.setenv("RDCNLAB_STORE", str(tmp_path / "runs"))
+    kind = aykurt.fig8a
+    for count in (1, 2):
+        monkeypatch.setattr(kind, "runs_of_profile", {"quick": 1, "paper": count})
+        item = kind(profile="paper")
+        expected = item.rows(item.run(progress=False))
+        before = {path: path.read_bytes() for path in results.rglob("*") if path.is_file()}
+        ship(["aykurt/fig8a"], batch=True)
+        assert all(path.read_bytes() == content for path, content in before.items())
+        # on another machine
+        monkeypatch.setenv("RDCNLAB_STORE", str(tmp_path / f"another-{count}"))
+        runs = item.run(progress=False)
+        assert all(run.shipped for run in runs)
+        assert item.rows(runs) == expected
+    ship(["aykurt/fig8a"], batch=True)  # nothing is new
+    assert {folder.name for folder in (results / "aykurt").iterdir()} == {"fig8a", "fig8a.2"}
+    rows_by_folder = {path.parent.name: pq.read_metadata(path).num_rows for path in results.rglob("runs.parquet")}
+    assert rows_by_folder == {"fig8a": len(item.scenarios()) // 2, "fig8a.2": len(item.scenarios()) // 2}

@@ -28,7 +28,7 @@ class Done:
     left: tuple[str, ...]
 
 
-def ship(kind: type[Item], store: Store) -> Done:
+def ship(kind: type[Item], store: Store, *, batch: bool = False) -> Done:
     """Ship an item.
 
     Parameters
@@ -37,9 +37,14 @@ def ship(kind: type[Item], store: Store) -> Done:
         The item.
     store : Store
         The store with its runs; shipped runs count, too.
+    batch : bool
+        Leave the files of the item as they are, and write the runs that they lack into a folder of their own,
+        ``<item>.2``, ``<item>.3``, and so on. So a campaign of several days adds only new runs to the history of Git.
     """
     places.require_source_tree("rdcnlab ship")
     folder = places.results() / kind.paper / kind.id
+    if batch:
+        folder = _next_batch(folder)
     items = [kind(profile="paper", column=column.id) for column in kind.columns()]
     requests: dict[Run, list[dict[str, Part]]] = {}
     incomplete = []
@@ -69,8 +74,14 @@ def _shown(items: list[Item]) -> Iterator[tuple[Item, Item, str]]:
             yield item, cause.shown_by, f"{column}, why {cause.claim}"
 
 
+def _next_batch(folder: Path) -> Path:
+    """Return the item's folder if it does not exist yet, otherwise that of the first batch that does not."""
+    names = (folder.name, *(f"{folder.name}.{number}" for number in range(2, 1000)))
+    return next(candidate for name in names if not (candidate := folder.with_name(name)).exists())
+
+
 def _not_elsewhere(run: Run, parts: dict[str, Part], folder: Path, shipped: Shipped) -> dict[str, Part]:
-    """Return the parts that are not in the directory of another item."""
+    """Return the parts that are not in another directory."""
     row = shipped.row(run.scenario.hash)
     if row is None or row.digests != run.digests:
         return parts

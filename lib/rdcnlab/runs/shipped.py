@@ -4,8 +4,9 @@
 ``data/results/<paper>/<item>/`` holds ``runs.parquet``, with one row for each run. It also holds one file for each
 table, with the rows of all these runs, one run after the other. Of each table it holds only the part that figures use.
 The digests of a run are those of its whole tables. Items share runs: a part that the directory of another item holds is
-not stored again. Shipping an item writes only the item's own directory. A file is read when one of its tables is
-needed, and only the needed row groups are read.
+not stored again. Shipping an item writes only the item's own directory, or, for the runs of a campaign that is not
+complete yet, a new one beside it (``<item>.2``). A file is read when one of its tables is needed, and only the needed
+row groups are read.
 """
 
 from __future__ import annotations

@@ -322,7 +322,12 @@ def schema() -> None:
 
 
 @app.command(hidden=True)
-def ship(names: Annotated[list[str], typer.Argument(metavar="PAPER[/ITEM]...", help="As in aykurt/fig4.")]) -> None:
+def ship(
+    names: Annotated[list[str], typer.Argument(metavar="PAPER[/ITEM]...", help="As in aykurt/fig4.")],
+    batch: Annotated[
+        bool, typer.Option("--batch", help="Add files with the runs that are not shipped yet; leave all others.")
+    ] = False,
+) -> None:
     """Ship the stored runs of items (paper profile), the runs of their causes, and models. For maintainers.
 
     A shipped run stays, unless there is a newer one. An item with missing runs gets no verdict.
@@ -331,7 +336,7 @@ def ship(names: Annotated[list[str], typer.Argument(metavar="PAPER[/ITEM]...", h
     from rdcnlab.papers import select
 
     store = Store()
-    results = [shipping.ship(kind, store) for kind in select(names)]
+    results = [shipping.ship(kind, store, batch=batch) for kind in select(names)]
     if not any(result.runs for result in results):
         raise InputError.of("PAPER[/ITEM]", " ".join(names), "items with a stored run of the paper profile")
     for result in results:
