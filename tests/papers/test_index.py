@@ -24,15 +24,15 @@ STALE = "a list of figures is stale; this writes it: tools/index"
 
 
 def test_the_lists_of_figures_are_what_the_figures_say() -> None:
-    lists = index.written(readme=False)
+    lists = index.written(scored=False)
     assert {path: path.read_text() for path in lists} == lists, STALE
 
 
 @pytest.mark.slow
-def test_the_tables_of_readme_and_appendix_are_what_the_figures_and_the_shipped_runs_say() -> None:
+def test_the_tables_of_the_documents_are_what_the_figures_and_the_shipped_runs_say() -> None:
     lists = index.written()
-    for path in (places.tree() / "README.md", places.tree() / "docs" / "artifact-appendix.md"):
-        assert path.read_text() == lists[path], STALE
+    for name in index.SCORED:
+        assert (places.tree() / name).read_text() == lists[places.tree() / name], STALE
 
 
 def test_a_figure_that_lacks_a_file_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,7 +45,7 @@ def test_a_figure_that_lacks_a_file_is_named(monkeypatch: pytest.MonkeyPatch) ->
         changed = whole.model_copy(update={"items": items})
         monkeypatch.setattr(index.claims, "paper", lambda name, changed=changed: changed)
         with pytest.raises(InputError, match=missing):
-            index.written(readme=False)
+            index.written(scored=False)
 
 
 def test_nothing_is_imported_before_it_is_asked_for() -> None:

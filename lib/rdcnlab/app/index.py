@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generate the lists of figures (packages of the papers, index notebook, README's table), the reference and the score.
+"""Generate the lists of figures (packages of the papers, index notebook, documents), the reference and the scores.
 
 A figure has three parts: its claims in ``data/papers/<paper>.yaml``, ``lib/rdcnlab/papers/<paper>/<item>.py`` and
 ``notebooks/<paper>/<item>.ipynb``. ``tools/index`` generates the lists from them.
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,23 +25,31 @@ from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store
 from rdcnlab.system import places
 
-#: The table of figures is between these two lines of the README, the score between these two of the appendix.
+#: The papers are between these two lines of the README, the figures between these two of their document, the score
+#: between these two of the appendix.
+_PAPERS = "<!-- papers: written by tools/index -->", "<!-- end of papers -->"
 _FIGURES = "<!-- figures: written by tools/index -->", "<!-- end of figures -->"
 _SCORE = "<!-- score: written by tools/index -->", "<!-- end of score -->"
+#: Documents that tell numbers of runs and verdicts.
+SCORED = ("README.md", "docs/figures.md", "docs/artifact-appendix.md")
 #: The cell of the index notebook that lists the figures.
 _CELL = "index-figures"
 _ROMAN = {"1": "I", "2": "II", "3": "III", "4": "IV", "5": "V"}
 
 
-def written(*, readme: bool = True) -> dict[Path, str]:
+def written(*, scored: bool = True) -> dict[Path, str]:
     """Return the correct text of every generated file.
 
-    The README and the artefact appendix take minutes, because all runs are counted and all claims are judged.
+    Parameters
+    ----------
+    scored : bool
+        Include the documents that tell numbers of runs and verdicts (`SCORED`). They take minutes, because all runs are
+        counted and all claims are judged.
 
     Raises
     ------
     InputError
-        A figure lacks one of its three parts, or the README has no place for the table.
+        A figure lacks one of its three parts, or a document has no place for its table.
     """
     paper_claims = [claims.paper(name) for name in papers.PAPERS]
     for paper in paper_claims:
@@ -50,14 +58,26 @@ def written(*, readme: bool = True) -> dict[Path, str]:
     notebook = places.notebooks() / "index.ipynb"
     texts[notebook] = _with_cell(notebook.read_text(encoding="utf-8"), "\n".join(map(links, paper_claims)))
     texts |= reference.written()
-    if readme:
-        kinds = papers.select()
-        for path, marks, text in (
-            (places.tree() / "README.md", _FIGURES, table(kinds)),
-            (places.tree() / "docs" / "artifact-appendix.md", _SCORE, score(kinds)),
-        ):
-            texts[path] = _between(path, marks, text)
+    if scored:
+        texts |= _scored(papers.select())
     return texts
+
+
+def _scored(kinds: list[type[Item]]) -> dict[Path, str]:
+    shipped = list(Shipped())
+    with tempfile.TemporaryDirectory() as directory:
+        store = Store(Path(directory) / "none")
+        rows = [row for kind in kinds for row in judged(kind, store)]
+    wall_s = {row.hash: float(row.provenance["wall_s"]) for row in shipped}
+    places_and_texts = (
+        (_PAPERS, overview(kinds, rows, wall_s)),
+        (_FIGURES, table(kinds, wall_s)),
+        (_SCORE, score(kinds, rows, wall_s)),
+    )
+    return {
+        places.tree() / name: _between(places.tree() / name, marks, text)
+        for name, (marks, text) in zip(SCORED, places_and_texts, strict=True)
+    }
 
 
 def write() -> list[Path]:
@@ -106,10 +126,56 @@ def links(paper: claims.Paper) -> str:
     return f"## {paper.authors}, *{paper.title}*\n\n| item | what it shows |\n|---|---|\n{rows}"
 
 
-def table(kinds: Iterable[type[Item]]) -> str:
-    """Return the table of the README: number and time of each figure's runs, without the runs of figures above it."""
-    wall_s = {row.hash: float(row.provenance["wall_s"]) for row in Shipped()}
-    lines = ["| figure | notebook | runs, paper profile | core-minutes |", "|---|---|---|---|"]
+def overview(kinds: Iterable[type[Item]], rows: Sequence[dict[str, Any]], wall_s: Mapping[str, float]) -> str:
+    """Return the table of the README: a line for each paper.
+
+    Parameters
+    ----------
+    kinds : iterable of type of Item
+        All items.
+    rows : sequence of dict
+        The scorecard of all of them, in all columns.
+    wall_s : dict of str to float
+        Wall-clock time of each shipped run, by the hash of its scenario.
+    """
+    lines = [
+        "| paper | notebooks | shipped runs, core-hours | claims that are counted | reproduced in a column |",
+        "|---|---|---|---|---|",
+    ]
+    counted: set[str] = set()
+    by_paper: dict[str, list[type[Item]]] = {}
+    for kind in kinds:
+        by_paper.setdefault(kind.paper, []).append(kind)
+    for name, items in by_paper.items():
+        hashes = set[str]().union(*(hashes for kind in items for hashes in _hashes(kind))) & wall_s.keys() - counted
+        counted |= hashes
+        hours = sum(wall_s[scenario_hash] for scenario_hash in hashes) / 3600
+        claimed = [row for row in rows if row["paper"] == name and row["counted"]]
+        total = {(row["item"], row["claim"]) for row in claimed}
+        held = {(row["item"], row["claim"]) for row in claimed if row["verdict"] == Verdict.REPRODUCED}
+        cells = (
+            f"{claims.paper(name).title} (`{name}`)",
+            f"[{len(items)}](docs/figures.md#{name})",
+            f"{len(hashes)}, {hours:.0f}",
+            str(len(total)),
+            str(len(held)),
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def table(kinds: Iterable[type[Item]], wall_s: Mapping[str, float]) -> str:
+    """Return the tables of the figures: number and time of each one's runs, without the runs of figures above it.
+
+    Parameters
+    ----------
+    kinds : iterable of type of Item
+        All items; each paper has a table.
+    wall_s : dict of str to float
+        Wall-clock time of each shipped run, by the hash of its scenario.
+    """
+    lines: list[str] = []
+    paper = ""
     counted: set[str] = set()
     timed: set[str] = set()
     for kind in kinds:
@@ -121,9 +187,14 @@ def table(kinds: Iterable[type[Item]]) -> str:
         own = (new | explaining) - timed
         counted |= hashes
         timed |= own
-        path = f"notebooks/{kind.paper}/{kind.id}.ipynb"
+        if kind.paper != paper:
+            paper = kind.paper
+            title = claims.paper(paper).title
+            head = ["| figure | runs, paper profile | core-minutes |", "|---|---|---|"]
+            lines += ["", f"## {paper}", "", f"*{title}*", "", *head]
+        path = f"../notebooks/{kind.paper}/{kind.id}.ipynb"
         lines.append(
-            f"| {kind.paper} {kind.id}, {claims.paper(kind.paper).item(kind.id).title} | [`{kind.id}.ipynb`]({path}) "
+            f"| [{kind.id}]({path}), {claims.paper(kind.paper).item(kind.id).title} "
             f"| {', '.join(parts) or 'chosen by the model'} | {_minutes(own, wall_s)} |"
         )
     return "\n".join(lines) + "\n"
@@ -148,19 +219,15 @@ def _hashes(kind: type[Item]) -> tuple[set[str], set[str]]:
     return hashes, {scenario.hash for item in experiments.values() for scenario in item.scenarios()}
 
 
-def score(kinds: Iterable[type[Item]]) -> str:
+def score(kinds: Iterable[type[Item]], rows: Sequence[dict[str, Any]], wall_s: Mapping[str, float]) -> str:
     """Return the table of the artefact appendix: verdicts of the counted claims from shipped runs, and their time."""
-    shipped = list(Shipped())
-    hours = sum(float(row.provenance["wall_s"]) for row in shipped) / 3600
-    with tempfile.TemporaryDirectory() as directory:
-        store = Store(Path(directory) / "none")
-        rows = [row for kind in kinds for row in judged(kind, store)]
+    hours = sum(wall_s.values()) / 3600
     names = [str(verdict) for verdict in Verdict]
     lines = [f"| paper, column | {' | '.join(names)} |", f"|---|{'---|' * len(names)}"]
     for paper in scorecard.scores(rows):
         lines.append(f"| {paper.paper}, {paper.column} | {' | '.join(str(paper.verdicts[name]) for name in names)} |")
-    lines += ["", f"{len(shipped)} runs are shipped. They took {hours:.0f} core-hours."]
-    if absent := _absent(kinds, {row.hash for row in shipped}):
+    lines += ["", f"{len(wall_s)} runs are shipped. They took {hours:.0f} core-hours."]
+    if absent := _absent(kinds, set(wall_s)):
         intro = "Items that are `not run` until you make their runs, with the number of shipped runs:"
         lines += ["", intro, "", *absent]
     return "\n".join([*lines, ""])
