@@ -34,7 +34,7 @@ def moved(period_s: float, **changes: object) -> Scenario:
 
 def test_packets_that_are_counted_are_those_that_are_recorded(run_guest: RunGuest) -> None:
     """All links of the backbone, in bins of 10 ms, while the flow is moved every 50 ms; the run lasts longer."""
-    bins = {"probes.bin": "10 ms"}
+    bins = {"probes.bin": "10 ms", "probes.tcp": "bin"}
     recorded = run_guest(moved(0.05, **bins, **{"probes.count": []})).tables
     counted = run_guest(moved(0.05, **bins, **{"probes.count": ["short", "long"]})).tables
     links = ["short@left", "long@left"]
@@ -42,7 +42,8 @@ def test_packets_that_are_counted_are_those_that_are_recorded(run_guest: RunGues
     there = there[there["where"].isin(links)].reset_index(drop=True)
     assert set(there["where"]) == set(links)
     pd.testing.assert_frame_equal(counted["throughput"], there)
-    for name in ("flows", "events"):
+    assert len(recorded["tcp"]) > 20
+    for name in ("flows", "events", "tcp"):
         pd.testing.assert_frame_equal(counted[name], recorded[name])
 
 

@@ -87,6 +87,11 @@ def test_a_long_run_needs_little_memory() -> None:
     assert probes["ocs_drop"]["buffer_kB"] >= 36 * MOST_LOST // 1000
     recorded = plan.compile_plan(asked.with_(**{"probes.count": []}))["probes"]
     assert sum(probe["buffer_kB"] for probe in recorded) > 50_000_000
+    # windows in bins: the ACKs of an interval of 250 ms are kept, not those of the run; with `acks` all are needed
+    for bins, kept in (({"probes.tcp": "bin"}, True), ({"probes.tcp": "bin", "probes.acks": True}, False)):
+        probes = {probe["name"]: probe for probe in plan.compile_plan(asked.with_(**bins))["probes"]}
+        assert (probes["tcp_probe"].get("latest") == times) == kept
+        assert (probes["tcp_probe"]["buffer_kB"] < 100_000) == kept
 
 
 def test_parameters_of_cubic_are_files_of_the_module_and_no_sysctls() -> None:

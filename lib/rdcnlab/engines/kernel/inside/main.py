@@ -32,10 +32,10 @@ def run(plan: dict[str, Any], directory: str) -> None:
             testbed.hosts[host].cmd(line)
         probes.start(plan["probes"])
         captures = [pcapng.Capture(each, testbed) for each in plan["captures"]]
-        counting = probes.tallies(plan["probes"], directory)
+        followers = probes.followers(plan["probes"], directory)
         traffic.run(plan, testbed, directory)
-        for tally in counting:
-            tally.stop()
+        for follower in followers:
+            follower.stop()
         for capture in captures:
             capture.store(directory)
         if plan["counters"]:

@@ -16,7 +16,7 @@ TRACING = "/sys/kernel/tracing"
 #: Path of the tool. It runs as PID 1, so this is valid wherever the host stores the file.
 TOOL = "/proc/1/exe"
 
-#: Size of a buffer's page in kB. A system call reads one page, so larger pages need fewer calls. ``tools/collect.c``
+#: Size of a buffer's page in kB. A system call reads one page, so larger pages need fewer calls. ``tools/pages.h``
 #: has room for this size.
 PAGE_KB = 64
 
@@ -58,45 +58,65 @@ def start(probes: list[dict[str, Any]]) -> None:
         write(f"{event}/enable", "1")
 
 
-class Tally:
-    """A process that counts the records of a probe in bins while the flows run, and so keeps its buffer small.
+class Follower:
+    """A process that reads the records of a probe while the flows run, and so keeps its buffer small.
+
+    A probe with ``tally`` is counted in bins, with the result in ``<name>.tally``. Of a probe with ``latest`` only the
+    last record of each flow in each bin is written, to ``<name>.trace``.
 
     Parameters
     ----------
     probe : dict
-        A probe with ``tally``: ``start_ns``, ``bin_ns``, ``every_ns``, and for departures ``instants``, at which the
-        queues are looked at.
+        A probe with ``tally`` or ``latest``: ``start_ns``, ``bin_ns``, ``every_ns``; for departures also ``instants``, at
+        which the queues are looked at.
     directory : str
-        Directory of the result, ``<name>.tally``.
+        Directory of the result.
     """
 
     def __init__(self, probe: dict[str, Any], directory: str) -> None:
         self.instance = f"{TRACING}/instances/{probe['name']}"
-        with open(f"{self.instance}/events/{probe['event']}/format") as file:
-            text = file.read()
-        times = [str(probe["tally"][name]) for name in ("start_ns", "bin_ns", "every_ns")]
+        tool = "tally" if probe.get("tally") else "latest"
+        times = [str(probe[tool][name]) for name in ("start_ns", "bin_ns", "every_ns")]
+        text = layout(probe)
         fields = [place(text, field) for field in probe["fields"]]
-        target = os.path.join(directory, f"{probe['name']}.tally")
-        if "instants" in probe["tally"]:
-            fields += [place(text, "qlen"), f"{target}.instants"]
-            with open(f"{target}.instants", "w") as file:
-                file.write("".join(f"{instant}\n" for instant in probe["tally"]["instants"]))
-        self.process = subprocess.Popen([TOOL, "tally", self.instance, target, *times, *fields])
+        target = os.path.join(directory, probe["name"])
+        if tool == "latest":
+            words = [f"{target}.trace", *times, place(text, "dport"), *fields]
+            with open(f"{target}.format", "w") as out:
+                out.write(text)
+        else:
+            words = [f"{target}.tally", *times, *fields]
+            if "instants" in probe["tally"]:
+                words += [place(text, "qlen"), f"{target}.tally.instants"]
+                with open(words[-1], "w") as file:
+                    file.write("".join(f"{instant}\n" for instant in probe["tally"]["instants"]))
+        self.process = subprocess.Popen([TOOL, tool, self.instance, *words])
 
     def stop(self) -> None:
-        """Count what is left and end; raise RuntimeError if records were lost or the process has failed."""
+        """Read what is left and end; raise RuntimeError if records were lost or the process has failed."""
         write(f"{self.instance}/tracing_on", "0")
         self.process.terminate()
         if self.process.wait():
-            raise RuntimeError(f"the tally of {self.instance} ended with status {self.process.returncode}")
+            raise RuntimeError(f"the reader of {self.instance} ended with status {self.process.returncode}")
         missing = lost(self.instance)
         if missing:
             raise RuntimeError(f"the trace buffer of {self.instance} was too small by {missing} events")
 
 
-def tallies(probes: list[dict[str, Any]], directory: str) -> list[Tally]:
-    """Start a tally for each probe that asks for one."""
-    return [Tally(probe, directory) for probe in probes if probe.get("tally")]
+def followed(probe: dict[str, Any]) -> bool:
+    """Return whether a probe's records are read while the flows run."""
+    return bool(probe.get("tally") or probe.get("latest"))
+
+
+def followers(probes: list[dict[str, Any]], directory: str) -> list[Follower]:
+    """Start a process for each probe whose records are read while the flows run."""
+    return [Follower(probe, directory) for probe in probes if followed(probe)]
+
+
+def layout(probe: dict[str, Any]) -> str:
+    """Return the text of the ``format`` file of a probe's event."""
+    with open(f"{TRACING}/instances/{probe['name']}/events/{probe['event']}/format") as file:
+        return file.read()
 
 
 def counters(pid: int) -> dict[str, int]:
@@ -130,7 +150,7 @@ def collect(probes: list[dict[str, Any]], directory: str) -> None:
         return
     take(TRACING, os.path.join(directory, MARKER), [])
     for probe in probes:
-        if probe.get("tally"):
+        if followed(probe):
             continue
         name = probe["name"]
         instance = f"{TRACING}/instances/{name}"
@@ -139,8 +159,7 @@ def collect(probes: list[dict[str, Any]], directory: str) -> None:
         if missing:
             raise RuntimeError(f"the trace buffer of '{name}' was too small by {missing} events")
         target = os.path.join(directory, name)
-        with open(f"{instance}/events/{probe['event']}/format") as file:
-            text = file.read()
+        text = layout(probe)
         with open(f"{target}.format", "w") as out:
             out.write(text)
         take(instance, target, [place(text, field) for field in probe["fields"]])

@@ -16,7 +16,7 @@ from rdcnlab.scenario import BYPASS, DARK, Flow, Scenario
 IN_CLASS = f"(link <= 1023 || link == {TARGET[DARK]})"
 #: Subsystem of an event, if its name does not begin with it.
 SUBSYSTEM = {"kfree_skb": "skb"}
-#: With `Probes.count`: ns after which packets are counted and their records removed, the fields that this takes, the
+#: With `Probes.count`: ns after which records are read and removed from their buffer, the fields that this takes, the
 #: events that are counted, and the room for lost packets and for retransmissions. A run that has more ends with an
 #: error.
 COUNT_EVERY_NS, TALLIED, MOST_LOST = 250_000_000, ("link", "dport", "len"), 1_000_000
@@ -69,7 +69,8 @@ def probes(scenario: Scenario, wiring: Wiring, switches: Switches) -> list[dict[
         events["kfree_skb"] = (24, lossy, "reason == {TCP_RFC7323_PAWS}")
     if scenario.probes.tcp != "none":
         # data_len == 0: the packet that arrives is an ACK
-        events["tcp_probe"] = (132, packets * 5 // 4, f"data_len == 0 && {flow_filter}")
+        arriving = _acks_in_interval(scenario) if _thinned(scenario) else packets * 5 // 4
+        events["tcp_probe"] = (132, arriving, f"data_len == 0 && {flow_filter}")
     return [
         {
             "name": name,
@@ -77,6 +78,7 @@ def probes(scenario: Scenario, wiring: Wiring, switches: Switches) -> list[dict[
             "filter": event_filter,
             "fields": list(TALLIED) if counts and name in COUNTED_EVENTS else fields(scenario, name),
             **({"tally": _tally(scenario, name)} if counts and name in COUNTED_EVENTS else {}),
+            **({"latest": _times(scenario)} if name == "tcp_probe" and _thinned(scenario) else {}),
             "buffer_kB": SPARE_KB + size * count // 1000,
         }
         for name, (size, count, event_filter) in events.items()
@@ -111,9 +113,28 @@ def _in_interval(scenario: Scenario) -> int:
     return int(min(rate, lines * len(scenario.probes.count)) * COUNT_EVERY_NS / wire * 1.5) + 1000
 
 
+def _thinned(scenario: Scenario) -> bool:
+    """Return whether the guest keeps only the last ACK of each flow in each bin.
+
+    A run that counts packets may be long; its ACKs alone would take 0.1 GB of memory for each second at 10 Gb/s.
+    """
+    return bool(scenario.probes.count) and scenario.probes.tcp == "bin" and not scenario.probes.acks
+
+
+def _acks_in_interval(scenario: Scenario) -> int:
+    """Return an upper bound of the ACKs between two readings; half are added for short ones."""
+    network = scenario.network
+    rate = sum(network.host(name).rate for name in {flow.src for flow in scenario.flows})
+    frame = min(payload(flow, network.mtu) for flow in scenario.flows) + network.overhead
+    return int(rate * COUNT_EVERY_NS / (8e9 * frame) * 1.5) + 1000
+
+
 def _tally(scenario: Scenario, event: str) -> dict[str, Any]:
-    times = {"start_ns": START_NS, "bin_ns": scenario.probes.bin, "every_ns": COUNT_EVERY_NS}
-    return times | ({"instants": scenario.snapshots()} if event == "ocs_dequeue" else {})
+    return _times(scenario) | ({"instants": scenario.snapshots()} if event == "ocs_dequeue" else {})
+
+
+def _times(scenario: Scenario) -> dict[str, Any]:
+    return {"start_ns": START_NS, "bin_ns": scenario.probes.bin, "every_ns": COUNT_EVERY_NS}
 
 
 def _queues_acks(scenario: Scenario) -> bool:

@@ -61,7 +61,9 @@ int main(int argc, char **argv)
 		return traffic_main(argc - 1, argv + 1);
 	if (argc > 1 && !strcmp(argv[1], "collect"))
 		return collect_main(argc - 1, argv + 1);
+	if (argc > 1 && !strcmp(argv[1], "latest"))
+		return latest_main(argc - 1, argv + 1);
 	if (argc > 1 && !strcmp(argv[1], "tally"))
 		return tally_main(argc - 1, argv + 1);
-	die("usage: rdcn-guest traffic|collect|tally ...");
+	die("usage: rdcn-guest traffic|collect|latest|tally ...");
 }

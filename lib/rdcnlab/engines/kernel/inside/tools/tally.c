@@ -17,18 +17,16 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "pages.h"
+#include "stream.h"
 #include "tools.h"
 
 /* pairs of a line and a flow that packets may have in one bin; twice 1024 * 4 lines */
-enum { PLACES = 8192, MARK = 64 };
+enum { PLACES = 8192 };
 
 struct row {
 	uint64_t bytes;			/* as the event counts them */
@@ -65,18 +63,11 @@ static struct row rows[PLACES];
 static uint16_t used[PLACES];
 static int count;
 static struct queue queues[LINKS];
-static uint64_t start, width, offset;
+static uint64_t width;
 static uint64_t *instants;
 static size_t many, next_instant;
 static unsigned int at_link, at_dport, at_len, at_qlen;
 static FILE *output, *standing, *seen;
-static volatile sig_atomic_t ended;
-
-static void end(int signal)
-{
-	(void)signal;
-	ended = 1;
-}
 
 static void put(FILE *file, const void *what, size_t size)
 {
@@ -206,60 +197,34 @@ static void take(void *to, uint64_t time, const unsigned char *event, uint32_t s
 	struct row *row;
 
 	(void)to;
-	if (!offset) {
-		/* The first event is our marker: it has the time of both clocks. */
-		char text[MARK + 1] = "";
-		const char *mark;
-		uint64_t reading;
-
-		for (uint32_t i = 0; i < size && i < MARK; i++)
-			text[i] = event[i] ? (char)event[i] : ' ';
-		mark = strstr(text, "tally ");
-		if (!mark || sscanf(mark, "tally %" SCNu64, &reading) != 1)
-			die("tally: packets before the marker");
-		offset = time - reading + start;
-		return;
-	}
 	if (at_link + 2 > size || at_dport + 2 > size || at_len + 4 > size ||
 	    (at_qlen && at_qlen + 4 > size))
 		die("tally: an event of %u bytes does not have these fields", size);
-	if (time < offset)
-		return;			/* before the start, as connections opened ahead */
 	memcpy(&link, event + at_link, sizeof(link));
 	memcpy(&dport, event + at_dport, sizeof(dport));
 	memcpy(&len, event + at_len, sizeof(len));
-	row = row_of((time - offset) / width, link, dport);
+	row = row_of(time / width, link, dport);
 	row->packets++;
 	row->bytes += len;
 	if (at_qlen) {
 		uint32_t qlen;
 
 		memcpy(&qlen, event + at_qlen, sizeof(qlen));
-		leave(time - offset, link, len, qlen);
+		leave(time, link, len, qlen);
 	}
-}
-
-/* Sleep to an instant, or until a signal comes. */
-static void sleep_until_end(uint64_t instant)
-{
-	struct timespec until = { instant / NSEC_PER_SEC, instant % NSEC_PER_SEC };
-
-	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 }
 
 int tally_main(int argc, char **argv)
 {
-	struct sigaction action = { .sa_handler = end };
-	char path[256], text[MARK];
-	uint64_t every, next;
-	int buffer;
+	struct stream stream = { .take = take };
 
 	if (argc != 9 && argc != 11)
 		die("usage: rdcn-guest tally INSTANCE OUTPUT START BIN EVERY LINK:2 DPORT:2 LEN:4 [QLEN:4 INSTANTS]");
-	start = strtoull(argv[3], NULL, 10);
+	stream.instance = argv[1];
+	stream.start = strtoull(argv[3], NULL, 10);
 	width = strtoull(argv[4], NULL, 10);
-	every = strtoull(argv[5], NULL, 10);
-	if (!start || !width || !every || sscanf(argv[6], "%u:2", &at_link) != 1 ||
+	stream.every = strtoull(argv[5], NULL, 10);
+	if (!stream.start || !width || !stream.every || sscanf(argv[6], "%u:2", &at_link) != 1 ||
 	    sscanf(argv[7], "%u:2", &at_dport) != 1 || sscanf(argv[8], "%u:4", &at_len) != 1)
 		die("tally: '%s %s %s %s %s %s' are no numbers", argv[3], argv[4], argv[5],
 		    argv[6], argv[7], argv[8]);
@@ -271,19 +236,7 @@ int tally_main(int argc, char **argv)
 		standing = create(argv[2], ".standing");
 		seen = create(argv[2], ".seen");
 	}
-	sigaction(SIGTERM, &action, NULL);
-
-	snprintf(path, sizeof(path), "%s/per_cpu/cpu0/trace_pipe_raw", argv[1]);
-	buffer = open_buffer(path);
-	snprintf(path, sizeof(path), "%s/trace_marker", argv[1]);
-	snprintf(text, sizeof(text), "tally %" PRIu64, now_ns());
-	write_file(path, text);
-	take_events(buffer, take, NULL);
-
-	for (next = start + every; !ended; next += every) {
-		sleep_until_end(next);
-		take_events(buffer, take, NULL);
-	}
+	follow(&stream);
 	flush();
 	if (at_qlen) {
 		/* the last bin, and the instants after the last departure */

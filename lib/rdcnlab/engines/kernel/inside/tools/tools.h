@@ -25,6 +25,7 @@ void write_file(const char *path, const char *text);
 int init_main(int argc, char **argv);
 int traffic_main(int argc, char **argv);
 int collect_main(int argc, char **argv);
+int latest_main(int argc, char **argv);
 int tally_main(int argc, char **argv);
 
 #endif
