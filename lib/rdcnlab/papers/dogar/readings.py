@@ -9,18 +9,19 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from pydantic import Field, field_validator
 
 from rdcnlab.analysis import evenness, figures, updates
 from rdcnlab.analysis.intervals import estimates
 from rdcnlab.analysis.measured import Measured, means
-from rdcnlab.fields.quantities import whole
+from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.papers.dogar import clos
 from rdcnlab.papers.dogar.clos import Inputs
 from rdcnlab.papers.dogar.fig15 import Fig15
 from rdcnlab.papers.dogar.fig16 import Fig16
 from rdcnlab.papers.dogar.simulation import BUFFERS, COUNTS, PAIR
-from rdcnlab.papers.item import Item
+from rdcnlab.papers.item import Cause, Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario
@@ -29,6 +30,8 @@ from rdcnlab.scenario import Scenario
 STATED, _STATED_AHEAD = Fig15.stated_numbers["dctcp"], Fig16.stated_numbers["dctcp"]
 #: The setting in which Sec. 4.1 and algorithm 2 are taken literally.
 LITERAL = "spine down, algorithm 2"
+#: The setting with the same updates, and NUFTCP as the prose has it.
+_PROSE = "spine down"
 #: Changes, one at a time; and both readings that the losses depend on.
 SETTINGS: dict[str, Inputs] = {
     "default": Inputs(),
@@ -64,6 +67,10 @@ class Readings(Item):
     ----------
     updates : int or None
         Number of updates in a run; None: 15 in the paper profile.
+    settings : tuple of str
+        Which of `SETTINGS` are run.
+    hold_sack : bool
+        Whether NUFTCP's receivers leave out SACK while they may hold ACKs, in all settings.
     """
 
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 3}
@@ -74,18 +81,30 @@ class Readings(Item):
     }
 
     updates: Annotated[int, whole(1, 1000)] | None = None
+    settings: Annotated[tuple[str, ...], Field(min_length=1), Listed] = tuple(SETTINGS)
+    hold_sack: bool = False
+
+    @field_validator("settings")
+    @classmethod
+    def _known(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if not set(value) <= SETTINGS.keys():
+            raise ValueError(", ".join(SETTINGS))
+        return value
 
     def at(self, setting: str, cc: clos.Variant, buffer: str, seed: int) -> Scenario:
         """Return the scenario of a setting, a variant and a buffer."""
         count = COUNTS[self.profile] if self.updates is None else self.updates
-        return clos.updates(cc, seed=seed, count=count, buffer_kB=BUFFERS[buffer], inputs=SETTINGS[setting])
+        inputs = SETTINGS[setting]
+        if self.hold_sack:
+            inputs = inputs._replace(hold_sack=True)
+        return clos.updates(cc, seed=seed, count=count, buffer_kB=BUFFERS[buffer], inputs=inputs)
 
     def points(self) -> list[Scenario]:
         """Return all settings, variants, buffers and seeds; some settings change NUFTCP only."""
         return list(
             dict.fromkeys(
                 self.at(setting, cc, buffer, seed)
-                for setting in SETTINGS
+                for setting in self.settings
                 for cc in PAIR
                 for buffer in BUFFERS
                 for seed in range(self.count)
@@ -98,7 +117,7 @@ class Readings(Item):
         series = {name: count(runs).set_index("run")["value"] for name, (_, _, count) in QUANTITIES.items()}
         rows = []
         for seed in sorted({run.scenario.seed for run in runs}):
-            for setting in SETTINGS:
+            for setting in self.settings:
                 for cc in PAIR:
                     for buffer in BUFFERS:
                         number = place[self.asked(self.at(setting, cc, buffer, seed)).hash]
@@ -114,22 +133,29 @@ class Readings(Item):
             chosen = quantities[(quantities["setting"] == setting) & (quantities["cc"] == cc)]
             return dict(estimates(means(chosen, "buffer", name)))
 
-        lost, retransmissions = ({cc: numbers(LITERAL, cc, name) for cc in PAIR} for name in ("lost", "again"))
-        return {
-            "literal-none": Measured.by_case(lost["nuftcp"]),
-            "literal-dctcp": Measured({buffer: lost["dctcp"][buffer] / stated for buffer, stated in STATED.items()}),
-            "literal-again": Measured(
-                {
-                    buffer: 100 * (retransmissions["nuftcp"][buffer] / retransmissions["dctcp"][buffer])
-                    for buffer in BUFFERS
-                }
-            ),
-            "prose-loses": Measured.by_case(numbers("spine down", "nuftcp", "lost")),
-        }
+        measured = {}
+        if LITERAL in self.settings:
+            lost, again = ({cc: numbers(LITERAL, cc, name) for cc in PAIR} for name in ("lost", "again"))
+            ratios = {buffer: lost["dctcp"][buffer] / stated for buffer, stated in STATED.items()}
+            shares = {buffer: 100 * (again["nuftcp"][buffer] / again["dctcp"][buffer]) for buffer in BUFFERS}
+            measured = {
+                "literal-none": Measured.by_case(lost["nuftcp"]),
+                "literal-dctcp": Measured(ratios),
+                "literal-again": Measured(shares),
+            }
+        if _PROSE in self.settings:
+            measured["prose-loses"] = Measured.by_case(numbers(_PROSE, "nuftcp", "lost"))
+        return measured
+
+    def causes(self) -> list[Cause]:
+        """Return an experiment of ns-3 in which held ACKs carry no SACK."""
+        if self.column != "ns3":
+            return []
+        return [Cause("literal-again", self.changed(profile=self.profile, settings=(LITERAL,), hold_sack=True))]
 
     def plot(self, runs: Runs) -> Figure:
         """Draw each quantity by setting, variant and buffer."""
-        quantities, names = self.quantities(runs), list(SETTINGS)
+        quantities, names = self.quantities(runs), list(self.settings)
         with figures.style():
             figure, axes = figures.panels(1, len(QUANTITIES), width=2.0, height=3.6, sharex="col")
             for ax, (name, (label, wide, _)) in zip(axes[0], QUANTITIES.items(), strict=True):

@@ -17,13 +17,15 @@ from rdcnlab.analysis.measured import Measured, difference, means
 from rdcnlab.fields.quantities import whole
 from rdcnlab.fields.units import NS_PER_S
 from rdcnlab.papers.dogar import clos
-from rdcnlab.papers.dogar.clos import LARGE, MEETINGS
+from rdcnlab.papers.dogar.clos import LARGE, MEETINGS, Variants
 from rdcnlab.papers.item import Cause, Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import LINKS, Part
 from rdcnlab.scenario import Scenario
 
 VARIANTS: tuple[clos.Variant, ...] = ("bbr", "cubic", "dctcp", "nuftcp")
+#: All but CUBIC, of which the table says other things.
+_OTHERS = tuple(cc for cc in VARIANTS if cc != "cubic")
 #: The variants that react to marks; the others have the same run with marks and without.
 _MARKED: tuple[clos.Variant, ...] = ("dctcp", "nuftcp")
 #: Flows of a group where scalability is measured.
@@ -62,6 +64,8 @@ class Tab3(Item):
         Marking threshold in kB.
     buffer_kB : int
         Size of the buffers in kB.
+    variants : tuple of str
+        Variants of TCP. Claims that compare others are not measured.
     """
 
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 3}
@@ -75,6 +79,7 @@ class Tab3(Item):
     updates: Annotated[int, whole(1, 1000)] | None = None
     mark_kB: Annotated[float, Field(ge=1.5, le=1000)] = 97.5  # noqa: N815  (unit)
     buffer_kB: Annotated[int, whole(100, 100_000)] = LARGE  # noqa: N815  (unit)
+    variants: Variants = VARIANTS
 
     @property
     def length_ns(self) -> int:
@@ -109,7 +114,7 @@ class Tab3(Item):
         return [
             scenario
             for seed in range(self.count)
-            for cc in VARIANTS
+            for cc in self.variants
             for scenario in (
                 self.still(cc, seed),
                 *((self.still(cc, seed, marks=False),) if cc in _MARKED else ()),
@@ -128,7 +133,7 @@ class Tab3(Item):
         second_half, updated = (_described(runs, from_ns) for from_ns in (half, clos.EVERY_NS))
         queue = updates.mean_queue(runs, MEETINGS[0], half).set_index("run")["value"]
         rows = []
-        for cc in VARIANTS:
+        for cc in self.variants:
             for seed in sorted({run.scenario.seed for run in runs}):
 
                 def number_of(scenario: Scenario) -> int:
@@ -153,33 +158,44 @@ class Tab3(Item):
                 )
         return pd.DataFrame(rows)
 
-    def stats(self, quantities: pd.DataFrame, value: str, variants: Iterable[str] = VARIANTS) -> pd.DataFrame:
+    def stats(self, quantities: pd.DataFrame, value: str, variants: Iterable[str] | None = None) -> pd.DataFrame:
         """Return the means of a quantity by variant."""
-        return means(quantities, "cc", value).loc[list(variants)]
+        return means(quantities, "cc", value).loc[list(self.variants if variants is None else variants)]
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure the rows of the table."""
+        """Measure the rows of the table; those that compare variants only if all four are there."""
         quantities = self.quantities(runs)
-        drops = {cc: self.stats(quantities, "drops", [cc]) for cc in VARIANTS}
-        others = [cc for cc in VARIANTS if cc != "cubic"]
-        cost, retransmissions = self.stats(quantities, "cost"), self.stats(quantities, "again")
-        variation = {cc: self.stats(quantities, "variation", [cc]) for cc in VARIANTS}
-        return {
-            "reactive": Measured.by_case(drops["cubic"]),
-            "proactive": Measured.by_case(self.stats(quantities, "drops", others)),
-            "by-marks": Measured.by_case(self.stats(quantities, "unmarked", ["dctcp"])),
-            "by-feedback": Measured.by_case(self.stats(quantities, "unmarked", ["nuftcp"])),
-            "fills": Measured.by_case(self.stats(quantities, "filled")),
-            "oscillates": Measured({f"over {cc}": difference(variation["cubic"], variation[cc]) for cc in others}),
-            "bloat": Measured.by_case(self.stats(quantities, "queue", ["cubic"])),
-            "no-bloat": Measured.by_case(self.stats(quantities, "queue", others)),
-            "scales": Measured.by_case(self.stats(quantities, "scaled")),
-            "aware": Measured(_pairs(cost)),
-            "aware-again": Measured(_pairs(retransmissions)),
+
+        def by_variant(value: str, *names: str) -> Measured:
+            chosen = [cc for cc in names or self.variants if cc in self.variants]
+            return Measured.by_case(self.stats(quantities, value, chosen)) if chosen else Measured()
+
+        measured = {
+            "reactive": by_variant("drops", "cubic"),
+            "proactive": by_variant("drops", *_OTHERS),
+            "by-marks": by_variant("unmarked", "dctcp"),
+            "by-feedback": by_variant("unmarked", "nuftcp"),
+            "fills": by_variant("filled"),
+            "bloat": by_variant("queue", "cubic"),
+            "no-bloat": by_variant("queue", *_OTHERS),
+            "scales": by_variant("scaled"),
         }
+        if set(self.variants) == set(VARIANTS):
+            cost, retransmissions = self.stats(quantities, "cost"), self.stats(quantities, "again")
+            variation = {cc: self.stats(quantities, "variation", [cc]) for cc in VARIANTS}
+            differences = {f"over {cc}": difference(variation["cubic"], variation[cc]) for cc in _OTHERS}
+            measured |= {
+                "oscillates": Measured(differences),
+                "aware": Measured(_pairs(cost)),
+                "aware-again": Measured(_pairs(retransmissions)),
+            }
+        return measured
 
     def causes(self) -> list[Cause]:
-        """Return an experiment with a buffer that holds what two windows of BBR have under way at most."""
+        """Return the column's experiments: a buffer that holds all that BBR sends, or slow start that never returns."""
+        if self.column == "ns3":
+            never = self.changed(profile=self.profile, variants=("nuftcp",), changes={"transport.nuftcp_quiet": 0})
+            return [Cause("fills", never), Cause("scales", never)]
         deep = self.changed(profile=self.profile, buffer_kB=_DEEP_KB)
 
         def kilobytes(runs: Runs) -> Measured:
@@ -193,7 +209,7 @@ class Tab3(Item):
 
     def table(self, runs: Runs) -> pd.DataFrame:
         """Return the means of all quantities, a column for each variant."""
-        mean = self.quantities(runs).drop(columns="seed").groupby("cc").mean().loc[list(VARIANTS)].T
+        mean = self.quantities(runs).drop(columns="seed").groupby("cc").mean().loc[list(self.variants)].T
         names = {name: label.replace("\n", " ") for name, (label, _) in PANELS.items()}
         return mean.rename(index=names).round(1)
 
@@ -206,9 +222,9 @@ class Tab3(Item):
             for ax, (name, (label, wide)) in zip(axes, PANELS.items(), strict=True):
                 mean = self.stats(quantities, name)
                 error = np.array([mean["mean"] - mean["low"], mean["high"] - mean["mean"]])
-                colors = [figures.look(cc).color for cc in VARIANTS]
+                colors = [figures.look(cc).color for cc in self.variants]
                 ax.bar(range(len(mean)), mean["mean"], color=colors, yerr=error, error_kw={"linewidth": 0.8})
-                ax.set_xticks(range(len(mean)), [figures.look(cc).label for cc in VARIANTS])
+                ax.set_xticks(range(len(mean)), [figures.look(cc).label for cc in self.variants])
                 ax.set(ylabel=label, yscale="symlog" if wide else "linear")
                 ax.tick_params(axis="x", labelsize=7)
                 top = float(mean["high"].max(skipna=True))

@@ -67,8 +67,8 @@ class Follower:
     Parameters
     ----------
     probe : dict
-        A probe with ``tally`` or ``latest``: ``start_ns``, ``bin_ns``, ``every_ns``; for departures also ``instants``, at
-        which the queues are looked at.
+        A probe with ``tally`` or ``latest``: ``start_ns``, ``bin_ns``, ``every_ns``; for departures also ``instants``,
+        at which the queues are looked at.
     directory : str
         Directory of the result.
     """
