@@ -142,8 +142,10 @@ def single(width: float, height: float, *, columns: int | None = None) -> Iterat
         legend(figure, ax, columns=columns)
 
 
-def bars(ax: Axes, stats: Mapping[str, pd.DataFrame], x: str, ticks: Sequence[str]) -> None:
-    """Draw bars with intervals side by side, in shades of one colour.
+def bars(
+    ax: Axes, stats: Mapping[str, pd.DataFrame], x: str, ticks: Sequence[str], colors: Sequence[str] | None = None
+) -> None:
+    """Draw bars with intervals side by side.
 
     Parameters
     ----------
@@ -156,9 +158,12 @@ def bars(ax: Axes, stats: Mapping[str, pd.DataFrame], x: str, ticks: Sequence[st
         Column that gives the order of the bars.
     ticks : sequence of str
         Labels of the groups of bars on the x axis.
+    colors : sequence of str, optional
+        A colour for each of `stats`; by default shades of one colour.
     """
     width = 0.8 / len(stats)
-    for place, ((label, rows), color) in enumerate(zip(stats.items(), shades(len(stats)), strict=True)):
+    chosen_colors = shades(len(stats)) if colors is None else colors
+    for place, ((label, rows), color) in enumerate(zip(stats.items(), chosen_colors, strict=True)):
         chosen = rows.sort_values(x)
         positions = np.arange(len(chosen)) + (place + 0.5) * width - 0.4
         error = [chosen["mean"] - chosen["low"].clip(lower=0), chosen["high"] - chosen["mean"]]

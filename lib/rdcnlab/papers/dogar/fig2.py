@@ -114,7 +114,8 @@ class Fig2(Experiment):
             for cc in self.variants
         }
         with figures.single(5.2, 3.0) as (figure, ax):
-            figures.bars(ax, stats, "place", [f"{interval:g}" for interval in order])
+            colors = [figures.look(cc).color for cc in self.variants]
+            figures.bars(ax, stats, "place", [f"{interval:g}" for interval in order], colors)
             stated = [STATED.get(interval) for interval in order]
             for number, bound in enumerate(stated):
                 if bound is not None:
