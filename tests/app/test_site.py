@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -12,11 +13,13 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from rdcnlab.app import report
-from rdcnlab.app.site import entry, stored, view
+from rdcnlab.app import notebooks, report
+from rdcnlab.app.site import entry, executed, stored, view
 from rdcnlab.app.site.entries import collect
 from rdcnlab.app.site.entry import Entry, Shown
+from rdcnlab.app.site.others import others
 from rdcnlab.app.site.sources import Sources
+from rdcnlab.fields.errors import RunError
 from rdcnlab.papers import aykurt, claims
 from rdcnlab.runs.store import Store
 from rdcnlab.system import places
@@ -158,6 +161,9 @@ def test_the_report_can_be_read_by_everybody(ran: Store, tmp_path: Path) -> None
     assert page.of("html") == [{"lang": "en"}]
     assert {box["value"] for box in page.of("input")} == {"reproduced", "partly", "undecided", "differs", "not-run"}
     assert all("scope" in head for head in page.of("th"))
+    # a page of one file links to nothing beside it
+    ids = {attributes["id"] for _, attributes in page.tags if "id" in attributes}
+    assert {link["href"] for link in page.of("a")} <= {f"#{name}" for name in ids}
     # what scrolls can be reached by keyboard, and has a name
     for part in page.of("div"):
         if part.get("class") == "rl-scroll":
@@ -168,10 +174,31 @@ def test_the_report_can_be_read_by_everybody(ran: Store, tmp_path: Path) -> None
 def test_text_of_papers_is_no_html() -> None:
     bad = item(("a", [row("<script>alert(1)</script>", "a", "differs", because=["a < b & c"])]))
     text = view.environment().get_template("item.html.j2").render(
-        entry=bad, claims=view.claims_of(bad), link=str, picture=str, data=True
+        entry=bad, claims=view.claims_of(bad), link=str, picture=str
     )  # fmt: skip
     assert "<script>" not in text
     assert "A &lt; b &amp; c" in text
+
+
+def test_a_notebook_that_failed_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "notebooks" / "own.ipynb"
+    source.parent.mkdir()
+    notebooks.write(notebooks.read(places.notebooks() / "explore.ipynb"), source)
+    monkeypatch.setattr(places, "notebooks", lambda: source.parent)
+    asked = []
+
+    def execute(source: Path, target: Path, *_: object) -> None:
+        asked.append(source.name)
+        if len(asked) == 1:
+            raise RunError("there is no kernel", "")
+        shutil.copy(source, target)
+
+    monkeypatch.setattr(executed, "execute", execute)
+    failed = others(tmp_path / "kept")["own.ipynb"].read_text()
+    assert "not executed for the site: there is no kernel" in failed
+    assert "not executed" not in others(tmp_path / "kept")["own.ipynb"].read_text()
+    others(tmp_path / "kept")
+    assert len(asked) == 2  # what was executed is kept
 
 
 def test_a_page_that_does_not_change_is_not_written(tmp_path: Path) -> None:

@@ -37,9 +37,8 @@ def page(kinds: Iterable[type[Item]], store: Store, root: Path) -> str:
     return view.environment().get_template("report.html.j2").render(
         papers=view.papers(entries),
         scores=view.scores(entries),
-        link=lambda name: f"#{Path(name).stem}",
+        link=None,  # no files beside the page
         picture=inside,
-        data=False,
         style=(static / "report.css").read_text(encoding="utf-8"),
         script=(static / "report.js").read_text(encoding="utf-8"),
     )  # fmt: skip

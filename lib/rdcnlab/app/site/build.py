@@ -99,7 +99,6 @@ def _pages(sources: Sources, entries: Sequence[Entry], sections: Sequence[Sectio
         sections=[*(section.name for section in sections), "Notebooks <notebooks/index>"],
         link=lambda name: f"{_FIGURES}/{name}",
         picture=lambda name: f"{_FIGURES}/{name}",
-        data=True,
     )
     sources.write("index.md", report)
     package = resources.files("rdcnlab.app.site")

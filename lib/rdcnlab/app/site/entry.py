@@ -218,12 +218,17 @@ def _identities(runs: Runs) -> Iterable[str]:
         yield str(run.shipped)
 
 
+def package() -> str:
+    """Return a digest of all code: what a notebook that makes its own runs may depend on."""
+    return _digest(sorted(Path(rdcnlab.__file__).parent.rglob("*.py")))
+
+
 @functools.cache
 def code(paper: str) -> str:
-    """Return a digest of the code that the pages of a paper depend on; without a name, of the code that all share."""
+    """Return a digest of the code that the pages of a paper depend on."""
     root = Path(rdcnlab.__file__).parent
     sources = [path for layer in _LAYERS for path in sorted((root / layer).rglob("*.py"))]
-    sources += sorted((root / "papers").glob("*.py")) + sorted((root / "papers" / paper).glob("*.py") if paper else ())
+    sources += sorted((root / "papers").glob("*.py")) + sorted((root / "papers" / paper).glob("*.py"))
     sources += [Path(__file__), Path(stored.__file__), Path(executed.__file__)]
     sources += sorted((root / "networks").glob("*.yaml"))
     return _digest(sources)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rdcnlab.app import notebooks
 from rdcnlab.app.site import executed
-from rdcnlab.app.site.entry import code
+from rdcnlab.app.site.entry import package
 from rdcnlab.fields.errors import RunError
 from rdcnlab.system import places
 
@@ -16,7 +16,7 @@ from rdcnlab.system import places
 def others(cache: Path) -> dict[str, Path]:
     """Return the notebooks of no item by name, executed where this machine can execute them.
 
-    A notebook is executed again only if it or the code changed.
+    A notebook is executed again only if it or the code changed, or if it failed.
 
     Parameters
     ----------
@@ -25,17 +25,22 @@ def others(cache: Path) -> dict[str, Path]:
     """
     cache.mkdir(parents=True, exist_ok=True)
     paths = {}
+    written = package().encode()
     for source in sorted(places.notebooks().glob("*.ipynb")):
-        stamp = hashlib.sha256(source.read_bytes() + code("").encode()).hexdigest()
+        stamp = hashlib.sha256(source.read_bytes() + written).hexdigest()
         target, mark = cache / source.name, cache / f"{source.stem}.stamp"
         if not (mark.exists() and mark.read_text() == stamp):
             part = cache / f".{source.name}"
             try:
                 executed.execute(source, part, {}, {})
             except RunError as error:
+                # what is missing, a kernel or BMv2, may be there the next time
+                mark.unlink(missing_ok=True)
                 _unexecuted(source, part, str(error.reason))
-            part.rename(target)
-            mark.write_text(stamp)
+                part.rename(target)
+            else:
+                part.rename(target)
+                mark.write_text(stamp)
         paths[source.name] = target
     return paths
 

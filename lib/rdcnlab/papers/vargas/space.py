@@ -63,12 +63,12 @@ class Setting(NamedTuple):
 
 
 def seconds(rtt_ms: float) -> int:
-    """Return the length of a run in s: 4 s, and 80 round trips of CUBIC.
+    """Return the length of a run in s: 8 s, and 80 round trips of CUBIC.
 
     `docs/decisions/vargas.md` has the runs that it was chosen on, with the test of `rdcnlab.analysis.steady`. Each run
     is judged by this test again.
     """
-    return math.ceil(4 + 0.08 * rtt_ms)
+    return math.ceil(8 + 0.08 * rtt_ms)
 
 
 def scenario(setting: Setting, *, seed: int = 0, mtu: int = 1500, length_s: int | None = None) -> Scenario:
