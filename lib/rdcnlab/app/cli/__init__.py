@@ -10,11 +10,12 @@ import warnings
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 import yaml
 
+from rdcnlab.app.cli import completion
 from rdcnlab.app.cli import kernel as cli_kernel
 from rdcnlab.app.cli import tune as cli_tune
 from rdcnlab.app.cli.tools import Cluster, Json, Output, parse_seeds, show
@@ -22,6 +23,7 @@ from rdcnlab.fields.errors import InputError, RdcnlabError
 from rdcnlab.runs.campaign import WALL_LIMIT_S, HintWarning, campaign
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.kinds import SwitchKind
 
 app = typer.Typer(
     help="TCP in networks that reconfigure themselves: a real Linux stack in virtual time.",
@@ -35,8 +37,11 @@ predict_app = typer.Typer(help="Ask the trained models.", no_args_is_help=True)
 app.add_typer(predict_app, name="predict")
 
 Workers = Annotated[int | None, typer.Option(min=1, help="Worker processes; one on each core by default.")]
-Names = Annotated[list[str] | None, typer.Argument(metavar="[PAPER[/ITEM]]...", help="All by default.")]
-ProfileName = Annotated[str, typer.Option(help="quick or paper.")]
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[PAPER[/ITEM]]...", help="All by default.", autocompletion=completion.items),
+]
+ProfileName = Annotated[str, typer.Option(help="quick or paper.", autocompletion=lambda: ["quick", "paper"])]
 
 #: Exit code after Ctrl-C, as shells have it.
 _INTERRUPTED = 130
@@ -60,10 +65,15 @@ def doctor(
 
 @app.command()
 def run(
-    scenario: Annotated[Path, typer.Argument(help="A YAML file.")],
+    scenario: Annotated[Path, typer.Argument(help="A YAML file.", autocompletion=completion.scenarios)],
     seeds: Annotated[str | None, typer.Option(help="As in 1-30 or 1,4,7; the scenario's own by default.")] = None,
     profile: ProfileName = "paper",
-    switch: Annotated[str | None, typer.Option(help="Another switch: ocs, bmv2, ovs or linux.")] = None,
+    switch: Annotated[
+        str | None,
+        typer.Option(
+            help="Another switch: ocs, bmv2, ovs or linux.", autocompletion=lambda: list(get_args(SwitchKind))
+        ),
+    ] = None,
     workers: Workers = None,
     cluster: Cluster = None,
     wall_limit: Annotated[float, typer.Option(min=1, help="Seconds after which a run is stopped.")] = WALL_LIMIT_S,
@@ -92,7 +102,12 @@ def run(
 
 @app.command("show")
 def show_scenario(
-    scenario: Annotated[str, typer.Argument(help="A YAML file, or the name of a network such as aykurt or rotor.")],
+    scenario: Annotated[
+        str,
+        typer.Argument(
+            help="A YAML file, or the name of a network such as aykurt or rotor.", autocompletion=completion.networks
+        ),
+    ],
     output: Annotated[
         Path | None, typer.Option(help="A file .png, .svg or .pdf; SCENARIO.png in the working directory by default.")
     ] = None,
@@ -117,7 +132,7 @@ def reproduce(
     cluster: Cluster = None,
     parameter: Annotated[
         list[str] | None,
-        typer.Option("--parameter", "-p", metavar="NAME=VALUE", help="Change a parameter."),
+        typer.Option("--parameter", "-p", metavar="NAME=VALUE", help="Change a parameter that all chosen items have."),
     ] = None,
     output: Output = Path("out"),
     as_json: Json = False,
@@ -323,7 +338,10 @@ def schema() -> None:
 
 @app.command(hidden=True)
 def ship(
-    names: Annotated[list[str], typer.Argument(metavar="PAPER[/ITEM]...", help="As in aykurt/fig4.")],
+    names: Annotated[
+        list[str],
+        typer.Argument(metavar="PAPER[/ITEM]...", help="As in aykurt/fig4.", autocompletion=completion.items),
+    ],
     batch: Annotated[
         bool, typer.Option("--batch", help="Add files with the runs that are not shipped yet; leave all others.")
     ] = False,

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from rdcnlab.analysis import figures, heat
 from rdcnlab.analysis.measured import Measured, means
+from rdcnlab.papers.item import Cause
 from rdcnlab.papers.vargas.grids import ROWS, Grid
 from rdcnlab.runs.frame import Runs
 
@@ -34,6 +35,12 @@ class Fig2(Grid):
             "dctcp-dominates": _extreme(shares, lowest=True),
             "cubic-dominates": _extreme(shares, lowest=False),
         }
+
+    def causes(self) -> list[Cause]:
+        """Return experiments: one flow of each sender, and packets as small as the default of ns-3."""
+        few = self.changed(flows=1, ecn_kB=(25, 75, 150, 400), drop_kB=(600,))
+        small = self.changed(mtu=588, ecn_kB=(25,), drop_kB=(1800,))
+        return [Cause("dctcp-by-lower-ecn", few), Cause("cubic-dominates", small)]
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the share as a heat map, and DCTCP's share over the ECN threshold for some drop thresholds."""

@@ -13,6 +13,7 @@ from rdcnlab.papers.item import Item
 from rdcnlab.papers.vargas.space import (
     DROP_KB,
     ECN_KB,
+    FLOWS,
     NS3_LIMIT_S,
     QUICK_S,
     Length,
@@ -52,6 +53,8 @@ class Grid(Item):
         Length of a run in s. None: 3 s in the quick profile, `space.seconds` of the RTT in the paper's.
     mtu : int
         Size of packets in bytes. Segments of 536 B, the default of ns-3, are 588.
+    flows : int
+        Number of flows of each of the 20 senders.
     """
 
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 3}
@@ -64,6 +67,7 @@ class Grid(Item):
     rtt_ms: Rtt | None = None
     length_s: Length | None = None
     mtu: Annotated[int, whole(576, 9000)] = 1500
+    flows: Annotated[int, whole(1, 50)] = FLOWS
 
     @property
     def wall_limit_s(self) -> float:
@@ -99,7 +103,7 @@ class Grid(Item):
     def scenarios_of(self, settings: list[Setting]) -> list[Scenario]:
         """Return settings times seeds."""
         default_s = QUICK_S if self.profile == "quick" else None
-        options: dict[str, Any] = {"mtu": self.mtu, "length_s": self.length_s or default_s}
+        options: dict[str, Any] = {"mtu": self.mtu, "length_s": self.length_s or default_s, "flows": self.flows}
         return [scenario(setting, seed=seed, **options) for setting in settings for seed in range(self.count)]
 
     def grid_outcomes(self, runs: Runs) -> pd.DataFrame:

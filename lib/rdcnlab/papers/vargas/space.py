@@ -71,8 +71,10 @@ def seconds(rtt_ms: float) -> int:
     return math.ceil(8 + 0.08 * rtt_ms)
 
 
-def scenario(setting: Setting, *, seed: int = 0, mtu: int = 1500, length_s: int | None = None) -> Scenario:
-    """Return 100 flows of DCTCP and 100 of CUBIC that share the queue (Sec. 6.2).
+def scenario(
+    setting: Setting, *, seed: int = 0, mtu: int = 1500, length_s: int | None = None, flows: int = FLOWS
+) -> Scenario:
+    """Return the flows of 10 senders of DCTCP and 10 of CUBIC that share the queue (Sec. 6.2).
 
     Parameters
     ----------
@@ -84,15 +86,18 @@ def scenario(setting: Setting, *, seed: int = 0, mtu: int = 1500, length_s: int 
         Size of packets in bytes.
     length_s : int, optional
         Length of the run in s; by default `seconds` of the RTT.
+    flows : int
+        Number of flows of each sender.
     """
-    base = _base(setting.rate_gbps, setting.rtt_ms, mtu, seconds(setting.rtt_ms) if length_s is None else length_s)
+    length = seconds(setting.rtt_ms) if length_s is None else length_s
+    base = _base(setting.rate_gbps, setting.rtt_ms, mtu, length, flows)
     low, high, probability = setting.min_kB * 1000, setting.max_kB * 1000, round(setting.probability * 1e4)
     red = Red(min=low, max=high, probability=probability)
     return base.with_thresholds("shared", setting.ecn_kB * 1000, red).with_(seed=seed)
 
 
 @functools.lru_cache(maxsize=64)
-def _base(rate_gbps: float, rtt_ms: float, mtu: int, length_s: int) -> Scenario:
+def _base(rate_gbps: float, rtt_ms: float, mtu: int, length_s: int, each: int) -> Scenario:
     rate = round(rate_gbps * 1e9)
     defaults = preset("vargas")
     groups = (("d", "n", "dctcp", defaults.fabric["near"]), ("c", "f", "cubic", defaults.fabric["far"]))
@@ -107,7 +112,7 @@ def _base(rate_gbps: float, rtt_ms: float, mtu: int, length_s: int) -> Scenario:
         }
         for name, host, cc, senders in groups
         for sender in range(1, senders + 1)
-        for flow in range(1, FLOWS + 1)
+        for flow in range(1, each + 1)
     ]
     network: dict[str, Any] = {
         **defaults.fabric,

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a shell offers after TAB: items, networks, files of scenarios."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rdcnlab.papers import claims
+from rdcnlab.scenario.fabrics import FABRICS
+from rdcnlab.scenario.presets import presets
+from rdcnlab.system import places
+
+
+def items(incomplete: str) -> list[str]:
+    """Return papers, and the items of the paper that has been typed."""
+    names = sorted(path.stem for path in places.papers().glob("*.yaml"))
+    name, slash, _ = incomplete.partition("/")
+    if not slash:
+        return [each for each in names if each.startswith(incomplete)]
+    if name not in names:
+        return []
+    found = [f"{name}/{item.id}" for item in claims.paper(name).items]
+    return [each for each in found if each.startswith(incomplete)]
+
+
+def scenarios(incomplete: str) -> list[str]:
+    """Return directories, and files of YAML."""
+    folder, slash, begin = incomplete.rpartition("/")
+    there = [path for path in sorted(Path(folder or slash or ".").glob("*")) if path.name.startswith(begin)]
+    folders = [f"{folder}{slash}{path.name}/" for path in there if path.is_dir()]
+    return folders + [f"{folder}{slash}{path.name}" for path in there if path.suffix in {".yaml", ".yml"}]
+
+
+def networks(incomplete: str) -> list[str]:
+    """Return networks, and files of scenarios."""
+    names = sorted({*presets(), *FABRICS})
+    return [each for each in names if each.startswith(incomplete)] + scenarios(incomplete)
