@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from rdcnlab.analysis import figures, heat, sharing, tables
 from rdcnlab.analysis.intervals import jackknife
 from rdcnlab.analysis.measured import Measured, means
+from rdcnlab.papers.item import Cause
 from rdcnlab.papers.vargas.grids import COLUMNS, ROWS, Grid
 from rdcnlab.papers.vargas.space import DROP_KB, ECN_KB, Setting
 from rdcnlab.runs.frame import Runs
@@ -93,6 +94,12 @@ class Fig3(Grid):
             )
             for value in ("drops", "average_kB", "longest_kB")
         }
+
+    def causes(self) -> list[Cause]:
+        """Return an experiment with the timers of ns-3: no timeout before 1 s, no loss probe, no RACK."""
+        timers = {"transport.rto_min_us": 1_000_000, "transport.early_retrans": 0, "transport.recovery": 0}
+        slow = self.changed(changes=timers, ecn_kB=(25, 150, 400, 800), drop_kB=(200, 600, 800, 1000, 1800), seeds=1)
+        return [Cause("drops-follow-share", slow), Cause("as-stated", slow)]
 
     def plot(self, runs: Runs) -> Figure:
         """Draw our drops beside the paper's."""
