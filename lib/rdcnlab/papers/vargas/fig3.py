@@ -97,6 +97,8 @@ class Fig3(Grid):
 
     def causes(self) -> list[Cause]:
         """Return an experiment with the timers of ns-3: no timeout before 1 s, no loss probe, no RACK."""
+        if self.column != "kernel":
+            return []
         timers = {"transport.rto_min_us": 1_000_000, "transport.early_retrans": 0, "transport.recovery": 0}
         slow = self.changed(changes=timers, ecn_kB=(25, 150, 400, 800), drop_kB=(200, 600, 800, 1000, 1800), seeds=1)
         return [Cause("drops-follow-share", slow), Cause("as-stated", slow)]
