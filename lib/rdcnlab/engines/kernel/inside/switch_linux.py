@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mininet.node import Switch
+from nodes import Box
 
 
 def line(port: dict[str, Any]) -> str:
@@ -13,29 +13,26 @@ def line(port: dict[str, Any]) -> str:
     return f"delay {port['delay_ns'] / 1000:.3f}us rate {port['rate']}bit {port['overhead']}"
 
 
-class Plain(Switch):
+class Plain(Box):
     """A Linux bridge; each port delays and shapes the packets that leave it with ``netem``.
 
     It has no links inside and no timetable. It shows a scenario without our switch.
     """
 
     def __init__(self, name: str, plan: dict[str, Any], **params: Any) -> None:
-        Switch.__init__(self, name, **params)
+        Box.__init__(self, name, **params)
         self.plan = plan
 
     def start(self, controllers: list[Any]) -> None:  # noqa: ARG002  (Mininet's signature)
         """Make the bridge and add the ports that Mininet made."""
-        from topology import command
+        from topology import batch
 
-        lines = ["ip link add br0 type bridge mcast_snooping 0 stp_state 0", "ip link set br0 up"]
-        for port in self.plan["ports"]:
-            name = f"sw-{port['host']}"
-            lines += [
-                f"ip link set {name} master br0 up",
-                f"bridge fdb replace {port['mac']} dev {name} master static",
-                f"tc qdisc replace dev {name} root netem limit {port['queue_packets']} {line(port)}",
-            ]
-        command(self, " && ".join(lines))
+        ports = [(f"sw-{port['host']}", port) for port in self.plan["ports"]]
+        bridge = ["link add br0 type bridge mcast_snooping 0 stp_state 0", "link set br0 up"]
+        batch(self, "ip", [*bridge, *(f"link set {name} master br0 up" for name, _ in ports)])
+        batch(self, "bridge", [f"fdb replace {port['mac']} dev {name} master static" for name, port in ports])
+        lines = [f"{name} root netem limit {port['queue_packets']} {line(port)}" for name, port in ports]
+        batch(self, "tc", [f"qdisc replace dev {each}" for each in lines])
 
     def start_timetable(self, epoch_ns: int) -> None:
         """Do nothing, because a bridge has no timetable."""
@@ -45,7 +42,7 @@ class Plain(Switch):
         return {}
 
 
-class Hop(Switch):
+class Hop(Box):
     """A Linux bridge as one of several switches, behind its panel.
 
     The bridge knows the port of each host. Filters of ``tc``, which come before the bridge, know the ways of flows. A
@@ -53,7 +50,7 @@ class Hop(Switch):
     """
 
     def __init__(self, name: str, plan: dict[str, Any], **params: Any) -> None:
-        Switch.__init__(self, name, **params)
+        Box.__init__(self, name, **params)
         self.plan = plan
 
     def start(self, controllers: list[Any]) -> None:  # noqa: ARG002  (Mininet's signature)
@@ -104,7 +101,7 @@ class Hop(Switch):
         return lines
 
 
-def switch(name: str, plan: dict[str, Any], **params: Any) -> Switch:
+def switch(name: str, plan: dict[str, Any], **params: Any) -> Box:
     """Return the only switch of a network, or one of several."""
     return (Hop if "panel" in plan else Plain)(name, plan=plan, **params)
 

@@ -5,28 +5,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from mininet.node import Switch
+from nodes import Box
 
 
-class Ocs(Switch):
+class Ocs(Box):
     """The optical circuit switch of our kernel; `start` configures it over netlink."""
 
     def __init__(self, name: str, plan: dict[str, Any], **params: Any) -> None:
-        Switch.__init__(self, name, **params)
+        Box.__init__(self, name, **params)
         self.plan = plan
 
     def start(self, controllers: list[Any]) -> None:  # noqa: ARG002  (Mininet's signature)
         """Make the device, add its ports and configure it."""
         from ocs import Ocs as Client
-        from topology import command
+        from topology import batch
 
         device = f"ocs{int(self.dpid, 16) - 1}"
         trunks = self.plan["trunks"]
-        lines = [f"ip link add {device} type ocs"]
-        lines += [f"ip link set sw-{port['host']} master {device} up" for port in self.plan["ports"]]
-        lines += [f"ip link set {trunk} master {device} up" for trunk in trunks]
-        lines += [f"ip link set {device} up"]
-        command(self, " && ".join(lines))
+        ports = [*(f"sw-{port['host']}" for port in self.plan["ports"]), *trunks]
+        ours = [f"link set {port} master {device} up" for port in ports]
+        batch(self, "ip", [f"link add {device} type ocs", *ours, f"link set {device} up"])
         self.client = Client(device)
         for pool in self.plan["pools"]:
             self.client.pool_set(**pool)

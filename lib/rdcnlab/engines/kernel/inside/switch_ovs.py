@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mininet.node import Switch
+from nodes import Box
 from ovs_process import CONTROL, Controller, OpenVSwitch
 from panel import Panel
 
@@ -71,11 +71,11 @@ class Shared:
 SHARED = Shared()
 
 
-class Bridge(Switch):
+class Bridge(Box):
     """A bridge of Open vSwitch."""
 
     def __init__(self, name: str, plan: dict[str, Any], **params: Any) -> None:
-        Switch.__init__(self, name, **params)
+        Box.__init__(self, name, **params)
         self.plan = plan
 
     @property
@@ -86,10 +86,9 @@ class Bridge(Switch):
     def start(self, controllers: list[Any]) -> None:  # noqa: ARG002  (Mininet's signature)
         """Make the panel, and filters that keep the controller's probes out of its lines."""
         from sdn_probe import kept_out
-        from topology import batch, command
+        from topology import batch
 
         self.panel = Panel(self, self.plan["panel"])
-        command(self, "ip link set lo up")
         batch(self, "tc", kept_out(self.plan["number"], [ours for ours, _ in self.plan["panel"]["pairs"]]))
         SHARED.add(self.plan)
 

@@ -17,16 +17,15 @@ itself, as the ingress link of the switch's port. The missing tokens are the byt
 
 from __future__ import annotations
 
+import subprocess
 from importlib import import_module
 from typing import Any
 
 from mininet.net import Mininet
-from mininet.node import Host
+from nodes import Cable, End, Machine, inside
 
 #: Bytes of the Ethernet header, which ``tc`` counts as part of a packet.
 ETHERNET_HEADER = 14
-#: Number of neighbours that one command adds to a host.
-NEIGHBOURS = 64
 
 
 class Testbed:
@@ -42,7 +41,7 @@ class Testbed:
         self.plan = plan
         # Otherwise Mininet raises the limit of open files, and mnexec closes that many files for each host: 0.4 s.
         Mininet.inited = True
-        self.net = Mininet(controller=None, autoSetMacs=False, build=False)
+        self.net = Mininet(controller=None, host=Machine, link=Cable, intf=End, autoSetMacs=False, build=False)
         self.switches = [
             self.net.addSwitch(
                 f"sw{number or ''}",
@@ -53,34 +52,42 @@ class Testbed:
             for number, switch in enumerate(plan["switches"])
         ]
         home = {port["host"]: place for place, switch in enumerate(plan["switches"]) for port in switch["ports"]}
-        self.hosts: dict[str, Host] = {}
+        self.hosts: dict[str, Machine] = {}
         for spec in plan["hosts"]:
-            host = self.net.addHost(spec["name"], ip=f"{spec['ip']}/{spec['prefix']}", mac=spec["mac"])
-            switch = self.switches[home[spec["name"]]]
-            self.net.addLink(host, switch, intfName1=f"{spec['name']}-eth0", intfName2=f"sw-{spec['name']}")
-            self.hosts[spec["name"]] = host
+            name = spec["name"]
+            host = self.net.addHost(name, ip=f"{spec['ip']}/{spec['prefix']}", mac=spec["mac"])
+            ends = {"intfName1": f"{name}-eth0", "intfName2": f"sw-{name}"}
+            self.net.addLink(host, self.switches[home[name]], **ends)
+            self.hosts[name] = host
 
     def start(self) -> None:
         """Set up all hosts and switches, in the order of the plan."""
         self.net.build()
-        for spec in self.plan["hosts"]:
-            configure(self.hosts[spec["name"]], spec, self.plan)
         # all switches are in the same namespace
         switch = self.switches[0]
-        command(
-            switch,
-            "; ".join(f"ip link set sw-{spec['name']} mtu {spec['mtu']} gso_max_segs 1" for spec in self.plan["hosts"]),
-        )
-        command(switch, settings(self.plan["memory_sysctls"]))
+        batch(switch, "ip", self._cables())
+        for spec in self.plan["hosts"]:
+            configure(self.hosts[spec["name"]], spec, self.plan)
+        settings(switch, self.plan["memory_sysctls"])
         for name, value in self.plan["parameters"].items():
             with open(f"/sys/module/{name}", "w") as file:
                 file.write(value)
+        for each in self.switches:
+            each.start([])
+
+    def _cables(self) -> list[str]:
+        """Return the commands that make the cables of hosts, and those between switches."""
+        lines = ["link set lo up"]
+        for spec in self.plan["hosts"]:
+            name, mtu = spec["name"], spec["mtu"]
+            inside = f"{name}-eth0 netns {self.pid(name)} address {spec['mac']} mtu {mtu} gso_max_segs 1"
+            lines.append(f"link add sw-{name} mtu {mtu} gso_max_segs 1 type veth peer name {inside}")
+            lines.append(f"link set sw-{name} up")
         mtu = self.plan["hosts"][0]["mtu"]
         for one, other in self.plan["trunks"]:
             ends = f"{one} mtu {mtu} gso_max_segs 1 type veth peer name {other} mtu {mtu} gso_max_segs 1"
-            command(switch, f"ip link add {ends}")
-        for each in self.switches:
-            each.start([])
+            lines.append(f"link add {ends}")
+        return lines
 
     def counters(self) -> dict[str, Any]:
         """Return the counters of the switch, or those of several switches by name."""
@@ -97,28 +104,20 @@ class Testbed:
         return int(self.hosts[host].pid)
 
 
-def configure(host: Host, spec: dict[str, Any], plan: dict[str, Any]) -> None:
+def configure(host: Machine, spec: dict[str, Any], plan: dict[str, Any]) -> None:
     """Set up a host: its line, its neighbours (ARP is static) and its TCP settings."""
     interface = f"{spec['name']}-eth0"
-    lines = [
-        f"ip link set {interface} mtu {spec['mtu']} gso_max_segs 1",
-        f"tc qdisc replace dev {interface} root {qdisc(spec, plan['overhead'])}",
-    ]
-    lines.append(settings(plan["sysctls"] | spec["sysctls"]))
-    lines += paths(spec, interface)
-    command(host, " && ".join(lines))
     others = [
-        f"{address} {other['mac']}"
+        f"neigh replace {address} lladdr {other['mac']} dev {interface} nud permanent"
         for other in plan["hosts"]
         if other is not spec
         for address in (other["ip"], *other["more"])
     ]
-    # One process adds many neighbours, because processes are slow. It does not add all, because a terminal accepts
-    # lines of up to 4 KB.
-    for first in range(0, len(others), NEIGHBOURS):
-        words = " ".join(others[first : first + NEIGHBOURS])
-        line = f"neigh replace %s lladdr %s dev {interface} nud permanent\\n"
-        command(host, f"printf '{line}' {words} | ip -batch -")
+    address = f"address add {spec['ip']}/{spec['prefix']} brd + dev {interface}"
+    batch(host, "ip", ["link set lo up", address, f"link set {interface} up", *others])
+    batch(host, "tc", [f"qdisc replace dev {interface} root {qdisc(spec, plan['overhead'])}"])
+    settings(host, plan["sysctls"] | spec["sysctls"])
+    batch(host, "ip", paths(spec, interface))
 
 
 def paths(spec: dict[str, Any], interface: str) -> list[str]:
@@ -126,16 +125,19 @@ def paths(spec: dict[str, Any], interface: str) -> list[str]:
     if spec["subflows"] == 1:
         return []
     more = spec["subflows"] - 1
-    lines = [f"ip mptcp limits set subflow {more} add_addr_accepted {more}"]
+    lines = [f"mptcp limits set subflow {more} add_addr_accepted {more}"]
     for address in spec["more"]:
-        lines.append(f"ip addr add {address}/{spec['prefix']} dev {interface}")
-        lines.append(f"ip mptcp endpoint add {address} signal")
+        lines.append(f"addr add {address}/{spec['prefix']} dev {interface}")
+        lines.append(f"mptcp endpoint add {address} signal")
     return lines
 
 
-def settings(sysctls: dict[str, str]) -> str:
-    """Return a shell line that sets sysctls; it writes files, which needs no extra process."""
-    return " && ".join(f"echo '{value}' > /proc/sys/{name.replace('.', '/')}" for name, value in sysctls.items())
+def settings(node: Any, sysctls: dict[str, str]) -> None:
+    """Set sysctls of a node."""
+    with inside(node):
+        for name, value in sysctls.items():
+            with open(f"/proc/sys/{name.replace('.', '/')}", "w") as file:
+                file.write(f"{value}\n")
 
 
 def qdisc(spec: dict[str, Any], overhead: int) -> str:
@@ -148,15 +150,22 @@ def qdisc(spec: dict[str, Any], overhead: int) -> str:
 
 
 def batch(node: Any, tool: str, lines: list[str]) -> None:
-    """Give commands to one process of ``ip``, ``bridge`` or ``tc``, as processes are slow."""
+    """Give commands to one process of ``ip``, ``bridge`` or ``tc``; raise RuntimeError with its output if it fails."""
+    if not lines:
+        return
     path = f"/run/{node.name}.{tool}"
     with open(path, "w") as file:
         file.write("".join(f"{line}\n" for line in lines))
-    command(node, f"{tool} -batch {path}")
+    with inside(node):
+        answer = subprocess.run([tool, "-batch", path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    if answer.returncode:
+        raise RuntimeError(
+            f"{node.name}: {answer.stdout.decode(errors='replace').strip()}\n  from: {tool} -batch {path}"
+        )
 
 
 def command(node: Any, line: str) -> None:
     """Run a shell line in a node; raise RuntimeError with its output if it fails."""
-    answer = node.cmd(f"({line}) && echo @ok").strip()
+    answer = node.cmd(f"{{ {line}; }} && echo @ok").strip()
     if not answer.endswith("@ok"):
         raise RuntimeError(f"{node.name}: {answer or 'no answer'}\n  from: {line}")

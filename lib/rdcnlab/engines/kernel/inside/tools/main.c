@@ -65,5 +65,8 @@ int main(int argc, char **argv)
 		return latest_main(argc - 1, argv + 1);
 	if (argc > 1 && !strcmp(argv[1], "tally"))
 		return tally_main(argc - 1, argv + 1);
-	die("usage: rdcn-guest traffic|collect|latest|tally ...");
+	if (argc > 1 && !strcmp(argv[1], "hold"))
+		for (;;)
+			pause(); /* it keeps the namespaces that it was started in */
+	die("usage: rdcn-guest traffic|collect|latest|tally|hold ...");
 }
