@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import pandas as pd
 from matplotlib.colors import LogNorm
@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from rdcnlab.analysis import figures, heat, sharing, tables
 from rdcnlab.analysis.intervals import jackknife
 from rdcnlab.analysis.measured import Measured, means
+from rdcnlab.fields.quantities import whole
 from rdcnlab.papers.item import Cause
 from rdcnlab.papers.vargas.grids import COLUMNS, ROWS, Grid
 from rdcnlab.papers.vargas.space import DROP_KB, ECN_KB, Setting
@@ -45,17 +46,28 @@ def paper_table() -> pd.DataFrame:
 
 
 class Fig3(Grid):
-    """Packets dropped in 120 s, over the ECN threshold and the drop-tail threshold, beside the paper's table."""
+    """Packets dropped in 120 s, over the ECN threshold and the drop-tail threshold, beside the paper's table.
+
+    Parameters
+    ----------
+    early_percent : int
+        Where random early drop begins, in percent of the threshold at which all is dropped. Not given.
+    """
 
     reads: ClassVar[tuple[str, ...]] = ("throughput", "queues")
 
+    early_percent: Annotated[int, whole(0, 99)] = 50
+
     @property
     def early(self) -> list[Setting]:
-        """Settings with early drop, each between half of a drop threshold of the grid and all of it."""
+        """Settings with early drop, each between a part of a drop threshold of the grid and all of it."""
         ecn, drop = self.thresholds
         middle = _RED_ECN if _RED_ECN in ecn else ecn[len(ecn) // 2 - 1]
         compared = [threshold for threshold in _RED[self.profile] if threshold in drop]
-        return [Setting(middle, threshold // 2, threshold, 5.0, *self.condition) for threshold in compared]
+        return [
+            Setting(middle, threshold * self.early_percent // 100, threshold, 5.0, *self.condition)
+            for threshold in compared
+        ]
 
     def points(self) -> list[Scenario]:
         """Return the grid, and the settings with early drop."""
@@ -96,12 +108,19 @@ class Fig3(Grid):
         }
 
     def causes(self) -> list[Cause]:
-        """Return an experiment with the timers of ns-3: no timeout before 1 s, no loss probe, no RACK."""
+        """Return experiments: the timers of ns-3 (none before 1 s, no loss probe, no RACK), and a narrow early drop."""
         if self.column != "kernel":
             return []
         timers = {"transport.rto_min_us": 1_000_000, "transport.early_retrans": 0, "transport.recovery": 0}
-        slow = self.changed(changes=timers, ecn_kB=(25, 150, 400, 800), drop_kB=(200, 600, 800, 1000, 1800), seeds=1)
-        return [Cause("drops-follow-share", slow), Cause("as-stated", slow)]
+        near = self.changed(
+            profile=self.profile, changes=timers, ecn_kB=(600, 800, 1000), drop_kB=(500, 700, 900), seeds=1
+        )
+        narrow = self.changed(profile=self.profile, early_percent=90, ecn_kB=(_RED_ECN,), drop_kB=(600, 1800))
+        return [
+            Cause("few-below-ecn", near),
+            Cause("red-drops-less", narrow),
+            Cause("red-same-maximum", narrow),
+        ]
 
     def plot(self, runs: Runs) -> Figure:
         """Draw our drops beside the paper's."""
