@@ -16,9 +16,7 @@ from typing import Any
 import mininet.node
 from mininet.link import Intf, Link
 from mininet.node import Host, Node, Switch
-
-#: The guest's own tools, one static program.
-TOOLS = "/proc/1/exe"
+from traffic import TOOL
 
 
 class Lazy(Node):
@@ -32,7 +30,7 @@ class Lazy(Node):
             self.pid = os.getpid()
             return
         # files need not be closed (mnexec -c): all of Python's are closed when a program starts
-        holder = Popen(["mnexec", "-dnp", TOOLS, "hold"], stdout=PIPE, close_fds=False)
+        holder = Popen(["mnexec", "-dnp", TOOL, "hold"], stdout=PIPE, close_fds=False)
         assert holder.stdout is not None
         # mnexec prints it when the namespaces are there
         self.pid = int(holder.stdout.readline()[1:])

@@ -12,9 +12,9 @@ import re
 import subprocess
 from typing import Any
 
+from traffic import TOOL
+
 TRACING = "/sys/kernel/tracing"
-#: Path of the tool. It runs as PID 1, so this is valid wherever the host stores the file.
-TOOL = "/proc/1/exe"
 
 #: Size of a buffer's page in kB. A system call reads one page, so larger pages need fewer calls. ``tools/pages.h``
 #: has room for this size.

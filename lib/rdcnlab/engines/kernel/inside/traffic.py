@@ -8,6 +8,7 @@ import select
 import subprocess
 from typing import Any
 
+#: Path of our tools, one static program. It runs as PID 1, so this is valid wherever the host stores the file.
 TOOL = "/proc/1/exe"
 
 
