@@ -3,18 +3,24 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from rdcnlab.app import bench_cluster
 from rdcnlab.scenario import Scenario
+from tests.fake_engine import TAKES, TAKES_S
 
 pytestmark = pytest.mark.usefixtures("fake_engine")
 
 
 def test_a_campaign_is_timed(two_flows: Scenario) -> None:
-    spent, runs = bench_cluster.seconds([two_flows, two_flows.with_(seed=1)], workers=1)
-    assert spent > 0
-    assert [run.scenario.seed for run in runs] == [0, 1]
+    """The time has that of the runs, and not more than that of the call."""
+    slow = [two_flows.with_(seed=TAKES + number) for number in range(2)]
+    begun = time.monotonic()
+    spent, runs = bench_cluster.seconds(slow, workers=1)
+    assert 2 * TAKES_S <= spent <= time.monotonic() - begun
+    assert [run.scenario.seed for run in runs] == [TAKES, TAKES + 1]
 
 
 def test_a_cluster_is_timed_on_what_is_left_of_its_runs(two_flows: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:

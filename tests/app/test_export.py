@@ -11,10 +11,12 @@ import pandas as pd
 import pytest
 
 from rdcnlab.app.export import export, find
+from rdcnlab.engines import Outcome
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.runs.campaign import campaign
 from rdcnlab.runs.store import Run, Store
 from rdcnlab.scenario import Scenario
+from tests.fake_engine import tables
 
 
 @pytest.fixture
@@ -66,6 +68,35 @@ def test_a_trace_has_the_windows_and_the_bytes_of_the_tables(run: Run, tmp_path:
     assert sum(rates) * bin_s * 1e9 / 8 == pytest.approx(of_main["bytes"].sum())
     # after the last bin a viewer shows zero, not the last rate
     assert rates[-1] == 0
+
+
+def test_a_trace_has_the_queues_of_the_tables(fake_engine: None, store: Store, tmp_path: Path) -> None:
+    flow = {"name": "flow-1", "src": "a1", "dst": "b1", "cc": "dctcp", "size": "1 MB"}
+    flow |= {"path": "forward", "back": "reverse"}
+    scenario = Scenario.from_dict({"network": "tdtcp", "flows": [flow], "limit": "2 ms", "probes": {"bin": "100 us"}})
+    (run,) = campaign([scenario], store=store, progress=False)
+    (path,) = export(run, "trace", tmp_path)
+    counters = [event for event in json.loads(path.read_text())["traceEvents"] if event["ph"] == "C"]
+    queues = run.table("queues").to_pandas()
+    assert queues["max_B"].nunique() > 2
+    for link, of_link in queues.groupby("link"):
+        drawn = [event for event in counters if event["name"] == f"queue of {link}"]
+        assert [event["args"]["most [B]"] for event in drawn[:-1]] == list(of_link["max_B"])
+        assert [event["ts"] for event in drawn[:-1]] == pytest.approx(of_link["bin"] * run.scenario.probes.bin / 1e3)
+        assert drawn[-1]["args"] == {"mean [B]": 0, "most [B]": 0}
+
+
+def test_captures_are_copied_as_they_are(store: Store, two_flows: Scenario, tmp_path: Path) -> None:
+    with store.workspace("work") as directory:
+        for host in ("s1", "r1"):
+            (directory / f"{host}.pcapng").write_bytes(f"packets of {host}".encode())
+        (directory / "notes").write_text("no capture")
+        files = {name: directory / name for name in ("s1.pcapng", "r1.pcapng", "notes")}
+        run = store.put(two_flows, "fa4e", Outcome(tables(two_flows), {}, files), directory)
+    written = export(run, "pcapng", tmp_path / "out")
+    assert {path.name: path.read_bytes() for path in written} == {
+        f"{run.id[:12]}-{host}.pcapng": f"packets of {host}".encode() for host in ("r1", "s1")
+    }
 
 
 def test_tables_are_exported(run: Run, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rdcnlab.app import bench_cluster, packet_cost
+from rdcnlab.app import bench_cluster, bench_use, packet_cost
 from rdcnlab.engines import Outcome
 from rdcnlab.engines.kernel import KernelEngine, build, cores
 from rdcnlab.engines.kernel.checks import native
@@ -98,6 +98,8 @@ def measure() -> Iterator[Row]:
     else:
         yield row("two workers over one: there is only one core", None, "")
     yield from _pools()
+    for what, seconds, most in bench_use.waits():
+        yield row(what, seconds, "s", at_most=most)
     yield from scoring()
 
 

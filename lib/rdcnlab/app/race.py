@@ -18,6 +18,7 @@ from rdcnlab.engines.kernel.build import patches
 from rdcnlab.fields.errors import InputError
 from rdcnlab.runs.campaign import campaign, prepare
 from rdcnlab.runs.frame import Runs
+from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.flow import TCP_HEADERS
 from rdcnlab.scenario.own import OwnAlgorithm
@@ -61,7 +62,15 @@ class Mine:
     def __repr__(self) -> str:
         return f"<cc: {self.name}, built from {Path(self.algorithm.path).name}>"
 
-    def race(self, *, rivals: Sequence[str] = RIVALS, seeds: int = 2, workers: int | None = None) -> Race:
+    def race(
+        self,
+        *,
+        rivals: Sequence[str] = RIVALS,
+        seeds: int = 2,
+        workers: int | None = None,
+        store: Store | None = None,
+        progress: bool = True,
+    ) -> Race:
         """Run it and the others, as far as results are not stored, and return the results.
 
         Parameters
@@ -72,6 +81,10 @@ class Mine:
             Number of runs of each case.
         workers : int, optional
             Number of worker processes; by default one on every core.
+        store : Store, optional
+            Where runs are looked up and stored; by default the user's store.
+        progress : bool
+            Whether to show a progress bar.
         """
         cases = [
             Case(network, name, other, seed)
@@ -82,7 +95,8 @@ class Mine:
             if (name, other) != ("cubic", _CUBIC)  # that is CUBIC among its own
         ]
         scenarios = [self._scenario(case) for case in cases]
-        return Race(self.name, tuple(cases), campaign(scenarios, workers=workers))
+        runs = campaign(scenarios, workers=workers, store=store, progress=progress)
+        return Race(self.name, tuple(cases), runs)
 
     def _scenario(self, case: Case) -> Scenario:
         # the others run in the usual kernel, where their results may be stored already
