@@ -16,7 +16,7 @@ from typing import Any
 
 from rdcnlab import papers
 from rdcnlab.app import reference, scorecard
-from rdcnlab.app.site.stored import judged
+from rdcnlab.app.site.stored import judge_all
 from rdcnlab.fields.errors import InputError
 from rdcnlab.papers import claims
 from rdcnlab.papers.item import Item
@@ -66,8 +66,7 @@ def written(*, scored: bool = True) -> dict[Path, str]:
 def _scored(kinds: list[type[Item]]) -> dict[Path, str]:
     shipped = list(Shipped())
     with tempfile.TemporaryDirectory() as directory:
-        store = Store(Path(directory) / "none")
-        rows = [row for kind in kinds for row in judged(kind, store)]
+        rows = judge_all(kinds, Store(Path(directory) / "none"))
     wall_s = {row.hash: float(row.provenance["wall_s"]) for row in shipped}
     places_and_texts = (
         (_PAPERS, overview(kinds, rows, wall_s)),

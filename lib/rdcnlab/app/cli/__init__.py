@@ -186,11 +186,10 @@ def score(
 ) -> None:
     """Judge every claim in every column, from the stored runs of the largest profile that is complete."""
     from rdcnlab.app import scorecard
-    from rdcnlab.app.site.stored import judged
+    from rdcnlab.app.site import stored
     from rdcnlab.papers import select
 
-    store = Store()
-    rows = [row for kind in select(names or []) for row in judged(kind, store)]
+    rows = stored.judge_all(select(names or []), Store())
     if restated:
         show(scorecard.restated(rows), as_json)
         return

@@ -3,16 +3,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from rdcnlab import papers
+from rdcnlab.app.executors import executor
 from rdcnlab.papers.item import Item, Profile
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.store import Store
+from rdcnlab.system import limits
 from rdcnlab.system.extras import command, installed
+from rdcnlab.system.progress import bar
 
 _PROFILES: tuple[Profile, ...] = ("paper", "quick")
+#: Number of items up to which one process judges them: a process takes seconds to start.
+_FEW = 3
 
 
 def best(kind: type[Item], store: Store, column: str = "") -> tuple[Item, Runs | None]:
@@ -49,6 +58,42 @@ def judged(kind: type[Item], store: Store) -> list[dict[str, Any]]:
         del runs
         pa.default_memory_pool().release_unused()
     return rows
+
+
+def judge_all(
+    kinds: Iterable[type[Item]], store: Store, *, workers: int | None = None, progress: bool = True
+) -> list[dict[str, Any]]:
+    """Return the scorecards of items in all their columns, in the order of the items.
+
+    Parameters
+    ----------
+    kinds : iterable of type of Item
+        The items.
+    store : Store
+        Where runs are looked up. Nothing is run.
+    workers : int, optional
+        Worker processes; by default one on every core. Few items are judged in this process.
+    progress : bool
+        Whether to show a progress bar.
+    """
+    # a class of an item cannot be sent to a process, because its module is imported on use
+    names = [f"{kind.paper}/{kind.id}" for kind in kinds]
+    count = min(len(names), workers or len(limits.cores()))
+    judge = partial(_judged, store.root)
+    with bar(len(names), "item", shown=progress and len(names) > _FEW) as shown:
+        if count < 2 or len(names) <= _FEW:
+            return [row for name in names for row in judge(name)]
+        rows = []
+        with executor(count) as pool:
+            for of_item in pool.map(judge, names):
+                rows += of_item
+                shown.update()
+        return rows
+
+
+def _judged(root: Path, name: str) -> list[dict[str, Any]]:
+    (kind,) = papers.select([name])
+    return judged(kind, Store(root))
 
 
 def explained(item: Item, store: Store) -> list[Runs] | None:
