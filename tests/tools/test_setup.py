@@ -127,7 +127,7 @@ def test_being_interrupted_ends_both(tmp_path: Path, number: signal.Signals) -> 
     [
         ([], "bookworm, trixie or noble"),
         (["sarge"], "bookworm, trixie or noble"),
-        (["--commands", "demo,dance", "trixie"], "demo, test, digests"),
+        (["--commands", "demo,dance", "trixie"], "demo, test, digests, reproduce"),
         (["--commands"], "needs a value"),
         (["--speed", "trixie"], "--help"),
         (["--base", "/nonexistent", "trixie"], "apt-get"),
