@@ -11,34 +11,9 @@ import pytest
 from rdcnlab.app import report
 from rdcnlab.papers import aykurt, tdtcp
 from rdcnlab.runs.store import Store
+from tests.app import pages
 
 pytestmark = pytest.mark.slow
-
-#: WCAG 2.2, level AA: least contrast of text, and of large text (24 px, or bold from 18.7 px).
-CONTRAST, LARGE = 4.5, 3.0
-#: Of each element with text of its own: its words, the ratio of its contrast, and whether it is large.
-_CONTRASTS = """
-const light = ([r, g, b]) => {
-  const [x, y, z] = [r, g, b].map(v => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
-  return 0.2126 * x + 0.7152 * y + 0.0722 * z;
-};
-const numbers = text => text.match(/[0-9.]+/g).map(Number);
-const behind = one => {
-  for (; one; one = one.parentElement) {
-    const colour = numbers(getComputedStyle(one).backgroundColor);
-    if (colour.length < 4 || colour[3] === 1) return colour;
-  }
-  return [255, 255, 255];
-};
-return [...document.querySelectorAll("body *")]
-  .filter(one => one.checkVisibility() && [...one.childNodes].some(node => node.nodeType === 3 && node.data.trim()))
-  .map(one => {
-    const style = getComputedStyle(one), size = parseFloat(style.fontSize);
-    const [low, high] = [light(numbers(style.color)), light(behind(one))].sort((a, b) => a - b);
-    return [one.textContent.trim().slice(0, 40), (high + 0.05) / (low + 0.05),
-            size >= 24 || (size >= 18.7 && style.fontWeight >= 600)];
-  });
-"""
 
 
 @pytest.fixture
@@ -90,14 +65,6 @@ def test_all_that_can_be_used_is_reached_by_keyboard(page: Any) -> None:
 
 @pytest.mark.parametrize("width", [390, 1366])
 def test_nothing_is_wider_than_the_screen_and_all_text_has_contrast(page: Any, width: int) -> None:
-    # a window has a least width; a device has not
-    page.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 640},
-    )
-    assert page.execute_script("return window.innerWidth") == width
-    root = "document.documentElement"
-    assert page.execute_script(f"return {root}.scrollWidth - {root}.clientWidth") <= 0
-    texts = page.execute_script(_CONTRASTS)
-    assert len(texts) > 20
-    assert [words for words, ratio, large in texts if ratio < (LARGE if large else CONTRAST)] == []
+    pages.resize(page, width)
+    assert pages.overflow_px(page) <= 0
+    assert pages.faint(page) == []

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pages of the site in a real browser: on a narrow screen, contrast, alternative texts, links, the search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rdcnlab.app.site import build
+from rdcnlab.papers import aykurt
+from rdcnlab.runs.store import Store
+from rdcnlab.system import extras
+from tests.app import pages
+
+pytestmark = pytest.mark.slow
+
+#: Pages of each kind: the report, a section, a tutorial, a wide reference, a decision with tables, a notebook.
+PAGES = (
+    "index.html",
+    "docs/tutorial/1-first-scenario.html",
+    "docs/reference/scenario.html",
+    "docs/decisions/vargas.html",
+    "docs/explanation/virtual-time.html",
+    "notebooks/aykurt/fig8a.html",
+)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The site with the documents as they are, and one executed notebook."""
+    if not extras.installed("site"):
+        pytest.skip(f"the site's programs are missing: {extras.command('site')}")
+    folder = tmp_path_factory.mktemp("site")
+    here = str(Path(__file__).parents[1])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RDCNLAB_ENGINE", "fake_engine:FakeEngine")
+        patch.setenv("PYTHONPATH", here)
+        patch.syspath_prepend(here)
+        patch.setenv("RDCNLAB_RESULTS", "none")
+        patch.setenv("RDCNLAB_STORE", str(folder / "runs"))
+        aykurt.fig8a().run(progress=False)
+        yield build.build([aykurt.fig8a], Store(), folder / "out").page.parent
+
+
+@pytest.mark.parametrize("width", [390, 1366])
+def test_pages_fit_the_screen_and_can_be_read(site: Path, browser: Any, width: int) -> None:
+    pages.resize(browser, width)
+    for name in PAGES:
+        browser.get((site / name).as_uri())
+        assert pages.overflow_px(browser) <= 0, name
+        assert pages.faint(browser) == [], name
+        pictures = browser.find_elements("css selector", "main img")
+        assert [each.get_attribute("src") for each in pictures if not each.get_attribute("alt")] == [], name
+        assert [each["message"] for each in browser.get_log("browser")] == [], name
+
+
+def test_the_search_finds_a_page_and_a_figure_has_its_data(site: Path, browser: Any) -> None:
+    browser.get((site / "search.html").as_uri() + "?q=prolongation")
+    browser.implicitly_wait(10)
+    found = browser.find_elements("css selector", "#search-results li a")
+    assert found
+    browser.get(found[0].get_attribute("href"))
+    assert "prolongation" in browser.find_element("css selector", "main").text.lower()
+    browser.get((site / "index.html").as_uri())
+    links = [each.get_attribute("href") for each in browser.find_elements("css selector", "a[href$='.csv']")]
+    assert links
+    assert all(Path(link.removeprefix("file://")).stat().st_size > 100 for link in links)
