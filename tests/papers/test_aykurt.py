@@ -128,10 +128,29 @@ def test_small_flows_are_a_gigabyte_in_all(group: str) -> None:
 @pytest.mark.parametrize("kind", [aykurt.fig6a, aykurt.fig7, aykurt.fig10, aykurt.tab2], ids=lambda kind: kind.id)
 def test_causes_are_of_claims_and_can_be_looked_at(kind: type[Item], store: Store) -> None:
     item = kind(seeds=1)
-    explained = item.explain(store=store, progress=False)
-    assert len(explained) == len(item.causes())
+    missing = item.explain(store=store, progress=False)
+    assert set(missing["verdict there"]) == {"not run"}
+    assert store.empty
+    explained = item.explain(run=True, store=store, progress=False)
+    assert "not run" not in set(explained["verdict there"])
+    assert explained.equals(item.explain(store=store, progress=False))
+    assert len(explained) == len(missing) == len(item.causes())
     assert set(explained.index) <= {claim.id for claim in item.claims.claims}
     assert (explained["there"] != "").all()
+
+
+@pytest.mark.usefixtures("fake_engine")
+def test_the_quick_profile_shows_the_stored_experiments_of_the_paper_profile(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(aykurt.fig7, "count_for_causes", 1)
+    paper = aykurt.fig7(profile="paper").explain(run=True, store=store, progress=False)
+    runs = len(list(store))
+    assert aykurt.fig7().explain(store=store, progress=False).equals(paper)
+    assert len(list(store)) == runs
+    # other parameters make other experiments
+    own = aykurt.fig7(size="256 MB")
+    assert [cause.shown_by for cause in own.explanation()] == [cause.shown_by for cause in own.causes()]
 
 
 @pytest.mark.usefixtures("fake_engine")

@@ -166,6 +166,14 @@ class Item(Frozen, abc.ABC):
         """Return the experiments that show why a claim does not hold here."""
         return []
 
+    def explanation(self) -> list[Cause]:
+        """Return the experiments that `explain` shows.
+
+        The quick profile shows those of the paper profile, which have more runs, unless the item has other parameters.
+        """
+        is_usual = self == type(self)(column=self.column)
+        return type(self)(profile="paper", column=self.column).causes() if is_usual else self.causes()
+
     def changed(self, **parameters: Any) -> Self:
         """Return this item with other parameters, for the experiment of a cause.
 
@@ -271,24 +279,50 @@ class Item(Frozen, abc.ABC):
         return pd.DataFrame(rows).set_index("claim")[["text", "expected", "measured", "verdict", "remark"]]
 
     def explain(
-        self, *, workers: int | None = None, cluster: Any = None, store: Store | None = None, progress: bool = True
+        self,
+        *,
+        run: bool | None = None,
+        workers: int | None = None,
+        cluster: Any = None,
+        store: Store | None = None,
+        progress: bool = True,
     ) -> pd.DataFrame:
-        """Run the experiments of the causes, and return the measurement and the verdict of each.
+        """Return the measurement and the verdict of the experiment of each cause.
 
         The column ``because`` says of a candidate for an unknown cause whether its experiment rules it out.
+
+        Parameters
+        ----------
+        run : bool, optional
+            Whether to make missing runs of the experiments. By default only the paper profile does: the quick profile
+            shows stored experiments, and says which are missing.
+        workers, cluster, store, progress
+            As for `run`.
         """
+        makes_runs = self.profile == "paper" if run is None else run
         rows = []
         claims_by_id = {claim.id: claim for claim in self.claims.claims}
         words = {
             name: iter((*claim.causes(self.column), *claim.candidates(self.column)))
             for name, claim in claims_by_id.items()
         }
-        for cause in self.causes():
-            runs = cause.shown_by.run(workers=workers, cluster=cluster, store=store, progress=progress)
+        for cause in self.explanation():
             claim = claims_by_id[cause.claim]
+            sentence = next(words[claim.id])
+            if makes_runs:
+                runs = cause.shown_by.run(workers=workers, cluster=cluster, store=store, progress=progress)
+            elif (stored := cause.shown_by.stored(store)) is not None:
+                runs = stored
+            else:
+                row = {
+                    "claim": claim.id,
+                    "because": sentence,
+                    "there": "runs are missing; item.explain(run=True) makes them",
+                }
+                rows.append({**row, "verdict there": str(verdicts.Verdict.NOT_RUN)})
+                continue
             measurement = cause.shown_by.measure(runs)[claim.id] if cause.look is None else cause.look(runs)
             verdict = str(verdicts.judge(claim, measurement).verdict) if cause.look is None else ""
-            sentence = next(words[claim.id])
             if sentence in claim.candidates(self.column):
                 sentence = verdicts.candidate(sentence, verdict)
             rows.append(

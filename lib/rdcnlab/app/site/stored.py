@@ -98,5 +98,5 @@ def _judged(root: Path, name: str) -> list[dict[str, Any]]:
 
 def explained(item: Item, store: Store) -> list[Runs] | None:
     """Return the runs of the experiments of all causes if all are stored, otherwise None."""
-    experiments = [cause.shown_by.stored(store) for cause in item.causes()]
+    experiments = [cause.shown_by.stored(store) for cause in item.explanation()]
     return None if any(runs is None for runs in experiments) else [runs for runs in experiments if runs is not None]
