@@ -39,11 +39,11 @@ def resize(browser: Any, width: int) -> None:
         "Emulation.setDeviceMetricsOverride",
         {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 640},
     )
+
+
+def overflow_px(browser: Any, width: int) -> int:
+    """Return by how much the page is wider than the screen, whose width it must have heeded."""
     assert browser.execute_script("return window.innerWidth") == width
-
-
-def overflow_px(browser: Any) -> int:
-    """Return by how much the page is wider than the screen."""
     root = "document.documentElement"
     return int(browser.execute_script(f"return {root}.scrollWidth - {root}.clientWidth"))
 

@@ -66,5 +66,5 @@ def test_all_that_can_be_used_is_reached_by_keyboard(page: Any) -> None:
 @pytest.mark.parametrize("width", [390, 1366])
 def test_nothing_is_wider_than_the_screen_and_all_text_has_contrast(page: Any, width: int) -> None:
     pages.resize(page, width)
-    assert pages.overflow_px(page) <= 0
+    assert pages.overflow_px(page, width) <= 0
     assert pages.faint(page) == []
