@@ -24,7 +24,8 @@ setup: ## Install everything and build the kernel
 kernel: ## Install what every command needs, and build the kernel
 	@tools/setup
 
-cluster: ## Install Dask, which only campaigns on many machines need
+cluster: ## Install what a worker of a campaign on many machines needs, with Dask
+	@tools/system-packages
 	@tools/install cluster
 
 sdn: ## Install os-ken, which only the controller of switch: ovs needs
@@ -36,7 +37,7 @@ models: ## Install TensorFlow and Keras, which only the classifier of variants n
 ns3: ## Install the simulator ns-3, which only engine: ns3 needs
 	@tools/install ns3
 
-demo: kernel ## Run and reproduce figure 4 of aykurt, quick profile (about two minutes after the set-up)
+demo: kernel ## Run and reproduce figure 4 of aykurt, quick profile (1.5 minutes after the set-up)
 	RDCNLAB_RESULTS=none $(BIN)/rdcnlab reproduce aykurt/fig4 --profile quick
 
 # Each worker has a core and a guest at a time; then what needs several cores runs alone.
