@@ -17,7 +17,7 @@ from rdcnlab.app.reproduce.all import Reproduced, _run, _runs_on, reproduce
 from rdcnlab.app.reproduce.display import Display
 from rdcnlab.app.reproduce.plan import Batch, Job, plan, work
 from rdcnlab.fields.errors import InputError
-from rdcnlab.papers import aykurt, vargas
+from rdcnlab.papers import aykurt, carpa, vargas
 from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
@@ -67,6 +67,9 @@ def test_the_work_of_a_run_grows_with_the_packets_that_its_network_carries(two_f
     # both links together carry less than the hosts can send
     slow = {"network.links.green.rate": "2 Gb/s", "network.links.blue.rate": "3 Gb/s"}
     assert packets(two_flows, **short, **slow) == pytest.approx(packets(two_flows, **short) / 4, rel=1e-3)
+    # with several switches, what leaves the sender's
+    wide = carpa.cost().points()[0].with_(**{"engine.kind": "kernel"})
+    assert packets(wide, **{"network.links.access1.rate": "50 Mb/s"}) == pytest.approx(packets(wide) / 2, rel=1e-3)
     assert work(two_flows) > 0.5
     assert packets(two_flows, **{"engine.kind": "ns3"}) > 2 * whole
 

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import math
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -107,18 +108,30 @@ def work(scenario: Scenario) -> float:
     """Estimate the work of a run in seconds of a core: its set-up, and the packets that it can send until its limit.
 
     The estimate orders jobs and divides the time that is left; no result depends on it. Of 250 shipped
-    runs 73 % took between a half and twice as long.
+    runs 77 % took between a half and twice as long.
     """
+    packets = _most_sent(scenario) / (scenario.network.mtu - TCP_HEADERS)
+    return _START_S + _HOST_S * len(scenario.network.hosts) + _packet_s(scenario) * packets
+
+
+def _most_sent(scenario: Scenario) -> float:
+    """Return how many bytes hosts can send until the limit, and links carry away from the switches of these hosts."""
     seconds = scenario.limit / NS_PER_S
     size_by_host: Counter[str] = Counter()
     for flow in scenario.flows:
         size_by_host[flow.src] += flow.size
-    rates = {host.name: host.rate for host in scenario.network.hosts}
-    # in bytes
-    most_sent = sum(min(size, rates[name] / 8 * seconds) for name, size in size_by_host.items())
-    most_carried = sum(link.rate for link in scenario.network.links) / 8 * seconds or most_sent
-    packets = min(most_sent, most_carried) / (scenario.network.mtu - TCP_HEADERS)
-    return _START_S + _HOST_S * len(rates) + _packet_s(scenario) * packets
+    hosts = {host.name: host for host in scenario.network.hosts}
+    sent_by_switch: defaultdict[str | None, float] = defaultdict(float)
+    for name, size in size_by_host.items():
+        sent_by_switch[hosts[name].at] += min(size, hosts[name].rate / 8 * seconds)
+    return sum(min(sent, _away(scenario, switch) / 8 * seconds) for switch, sent in sent_by_switch.items())
+
+
+def _away(scenario: Scenario, switch: str | None) -> float:
+    """Return the rate in bit/s of all links that leave a switch; of all links if they are inside the only one."""
+    links = scenario.network.links
+    away = [link.rate for link in links if link.between is None or switch in link.between]
+    return sum(away) if away else math.inf
 
 
 def _packet_s(scenario: Scenario) -> float:
