@@ -15,6 +15,7 @@ from rdcnlab.engines import get_engine
 from rdcnlab.engines.kernel.switches.bmv2 import install as bmv2_install
 from rdcnlab.runs.digest import digests
 from rdcnlab.scenario import Scenario
+from rdcnlab.system import extras
 
 EXPECTED = Path(__file__).resolve().parents[1] / "digests.json"
 
@@ -26,7 +27,10 @@ def cases() -> dict[str, dict]:
 
 def missing(case: dict) -> str:
     """Return in words what a scenario needs but this machine lacks; empty if the scenario can be run."""
-    lacking = bmv2_install.missing() if Scenario.from_dict(case["scenario"]).switch.kind == "bmv2" else []
+    scenario = Scenario.from_dict(case["scenario"])
+    if scenario.engine.kind == "ns3" and not extras.installed("ns3"):
+        return f"the simulator is missing; install with: {extras.command('ns3')}"
+    lacking = bmv2_install.missing() if scenario.switch.kind == "bmv2" else []
     return f"{', '.join(lacking)} is missing. {bmv2_install.WHERE}" if lacking else ""
 
 
