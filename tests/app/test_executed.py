@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import nbformat
 import pytest
 
 from rdcnlab.app import notebooks
@@ -26,8 +25,7 @@ def test_every_cell_of_a_notebook_works(kind: type[Item], tmp_path: Path, monkey
     item, store = kind(profile="paper"), Store(tmp_path / "runs")
     if any(needed.stored(store) is None for needed in (item, *item.learns_from())):
         pytest.skip("the runs of the default column, or those of its model, are not shipped")
-    executed = notebooks.execute(notebooks.path(kind), tmp_path / "executed.ipynb", {"profile": "paper"})
-    code = [cell for cell in nbformat.from_dict(executed).cells if cell.cell_type == "code"]
-    assert code
-    assert [cell.id for cell in code if cell.get("execution_count") is None] == []
-    assert not list((tmp_path / "runs").glob("*"))
+    # an error in a cell is an error here
+    notebooks.execute(notebooks.path(kind), tmp_path / "executed.ipynb", {"profile": "paper"})
+    made = list((tmp_path / "runs").glob("*"))
+    assert not made

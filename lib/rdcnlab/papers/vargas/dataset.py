@@ -13,7 +13,7 @@ from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.quantities import whole
 from rdcnlab.models import gaussian
 from rdcnlab.papers.item import Item
-from rdcnlab.papers.vargas.space import NS3_LIMIT_S, QUICK_S, RATES_GBPS, RTTS_MS, Setting, drawn, scenario
+from rdcnlab.papers.vargas.space import NS3_LIMIT_S, RATES_GBPS, RTTS_MS, Setting, drawn, length_in, scenario
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import GROUPS, Part
 from rdcnlab.scenario import Scenario
@@ -71,9 +71,9 @@ class Dataset(Item):
 
     def points(self) -> list[Scenario]:
         """Return one run of each setting; its seed is 0."""
-        length = self.length_s or (QUICK_S if self.profile == "quick" else None)
+        length_s = length_in(self.profile, self.length_s)
         return [
-            scenario(setting, seed=seed, length_s=length) for setting in self.settings for seed in range(self.count)
+            scenario(setting, seed=seed, length_s=length_s) for setting in self.settings for seed in range(self.count)
         ]
 
     def measure(self, runs: Runs) -> dict[str, Measured]:

@@ -15,13 +15,13 @@ from rdcnlab.papers.vargas.space import (
     ECN_KB,
     FLOWS,
     NS3_LIMIT_S,
-    QUICK_S,
     Length,
     Rate,
     Rtt,
     Setting,
     Thresholds,
     grid,
+    length_in,
     scenario,
 )
 from rdcnlab.runs.frame import Runs
@@ -102,8 +102,8 @@ class Grid(Item):
 
     def scenarios_of(self, settings: list[Setting]) -> list[Scenario]:
         """Return settings times seeds."""
-        default_s = QUICK_S if self.profile == "quick" else None
-        options: dict[str, Any] = {"mtu": self.mtu, "length_s": self.length_s or default_s, "flows": self.flows}
+        length_s = length_in(self.profile, self.length_s)
+        options: dict[str, Any] = {"mtu": self.mtu, "length_s": length_s, "flows": self.flows}
         return [scenario(setting, seed=seed, **options) for setting in settings for seed in range(self.count)]
 
     def grid_outcomes(self, runs: Runs) -> pd.DataFrame:

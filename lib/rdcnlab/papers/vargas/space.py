@@ -71,6 +71,11 @@ def seconds(rtt_ms: float) -> int:
     return math.ceil(8 + 0.08 * rtt_ms)
 
 
+def length_in(profile: str, asked_s: int | None) -> int | None:
+    """Return the length of a run in s, as asked or `QUICK_S` in the quick profile. None means `seconds` of the RTT."""
+    return asked_s or (QUICK_S if profile == "quick" else None)
+
+
 def scenario(
     setting: Setting, *, seed: int = 0, mtu: int = 1500, length_s: int | None = None, flows: int = FLOWS
 ) -> Scenario:

@@ -15,7 +15,7 @@ from rdcnlab.fields.quantities import whole
 from rdcnlab.models import gaussian, tuner
 from rdcnlab.papers.item import Item
 from rdcnlab.papers.vargas.dataset import WORDS, Dataset
-from rdcnlab.papers.vargas.space import NS3_LIMIT_S, QUICK_S, Setting, scenario
+from rdcnlab.papers.vargas.space import NS3_LIMIT_S, Setting, length_in, scenario
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import GROUPS, Part
 from rdcnlab.scenario import Scenario
@@ -34,8 +34,8 @@ class Tuner(Item):
     objectives : int or None
         Number of objectives. None: 3 in the quick profile, 20 in the paper's.
     length_s : int or None
-        Length of a run in s. None: 3 s in the quick profile, as in the data that its model learns from; `space.seconds`
-        of the RTT in the paper's.
+        Length of a run in s. None: as in the data set of the same profile, 3 s in the quick one, `space.seconds` of the
+        RTT in the paper's. A model that was trained in the other profile predicts for runs of other lengths.
     """
 
     undivided: ClassVar[str] = "every proposal has one run"
@@ -82,8 +82,8 @@ class Tuner(Item):
         )
 
     def _point(self, proposal: tuner.Proposal, seed: int = 0) -> Scenario:
-        length = self.length_s or (QUICK_S if self.profile == "quick" else None)
-        return scenario(setting_of(proposal.setting), seed=seed, length_s=length)
+        length_s = length_in(self.profile, self.length_s)
+        return scenario(setting_of(proposal.setting), seed=seed, length_s=length_s)
 
     def compared(self, runs: Runs) -> pd.DataFrame:
         """Return predicted and measured outcomes of each proposal; see `tuner.Proposal.compared`."""
