@@ -9,12 +9,13 @@ import pytest
 from rdcnlab.analysis import sharing
 from rdcnlab.app.reproduce.plan import plan
 from rdcnlab.fields.errors import InputError
+from rdcnlab.fields.units import NS_PER_S
 from rdcnlab.models import buffers, buffers_records, gaussian
 from rdcnlab.papers import vargas
 from rdcnlab.papers.item import Item
 from rdcnlab.papers.vargas.dataset import WORDS, of_table
 from rdcnlab.papers.vargas.fig3 import paper_table
-from rdcnlab.papers.vargas.space import drawn, scenario
+from rdcnlab.papers.vargas.space import QUICK_S, drawn, scenario, seconds
 from rdcnlab.papers.vargas.tuner import setting_of
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.store import Store
@@ -105,10 +106,25 @@ def test_a_tuner_without_a_model_trains_one_on_the_data_set_of_its_profile(store
     assert job.missing == len(data.points()) == gaussian.LEAST_ROWS
     runs = item.run(store=store, progress=False)
     assert gaussian.best().about["rows"] == gaussian.LEAST_ROWS
+    assert gaussian.best().length_s == QUICK_S
     assert {run.scenario.hash for run in runs} == {scenario.hash for scenario in item.scenarios()}
     assert item.learns_from() == []
     (job,) = plan([vargas.tuner], {"objectives": 2, "length_s": 1}, store)
     assert job.missing == 0
+
+
+@pytest.mark.parametrize("profile", ["quick", "paper"])
+def test_proposals_run_as_long_as_what_the_model_was_trained_on(monkeypatch: pytest.MonkeyPatch, profile: str) -> None:
+    """With a burst of drops at the start, outcomes of a short run are not those of a long one."""
+    item = vargas.tuner(objectives=2, profile=profile)
+    equal = gaussian.predictor(rows(20).assign(length_s=7.0))
+    monkeypatch.setattr(gaussian, "best", lambda: equal)
+    assert {point.limit for point in item.points()} == {7 * NS_PER_S}
+    # lengths that follow the RTT, as in the data set of the paper's profile
+    several = gaussian.predictor(rows(20).assign(length_s=[10.0, 16.0] * 10))
+    monkeypatch.setattr(gaussian, "best", lambda: several)
+    usual = {seconds(sharing.setting(point)["rtt_ms"]) * NS_PER_S for point in item.points()}
+    assert {point.limit for point in item.points()} == usual
 
 
 def test_some_settings_lie_between_the_conditions_of_the_table() -> None:
@@ -131,7 +147,7 @@ def test_some_settings_lie_between_the_conditions_of_the_table() -> None:
 def test_coverage_between_the_conditions_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     item = vargas.tab2(profile="paper", several=30, single=5, between=20)
     settings = pd.DataFrame(item.settings).astype(float).assign(**dict.fromkeys(sharing.OUTCOMES, 1.0))
-    monkeypatch.setattr(sharing, "outcomes", lambda runs: settings.assign(seed=0))
+    monkeypatch.setattr(sharing, "outcomes", lambda runs: settings.assign(seed=0, length_s=8.0))
     monkeypatch.setattr(gaussian, "covered", lambda rows: rows[list(sharing.OUTCOMES)].mul(of_table(rows), axis=0))
     cases = item.cases(Runs([]))
     assert len(cases["everywhere"]) == len(cases["several"]) + 20
@@ -169,7 +185,7 @@ def test_the_paper_profile_has_enough_settings_to_train_on(
     item = vargas.tab2(profile="paper", splits=2)
     settings = pd.DataFrame(item.settings).astype(float).assign(**dict.fromkeys(sharing.OUTCOMES, 0.0))
     settings["share"], settings["drops"] = settings["max_kB"] / 18, settings["ecn_kB"]
-    monkeypatch.setattr(sharing, "outcomes", lambda runs: settings.assign(seed=0))
+    monkeypatch.setattr(sharing, "outcomes", lambda runs: settings.assign(seed=0, length_s=8.0))
     monkeypatch.setattr(buffers_records, "coverage", lambda rows: None)
     monkeypatch.setattr(buffers_records, "learning", lambda rows: None)
     train = item.scores(Runs([])).groupby("case")["train"].first()

@@ -76,9 +76,11 @@ def outcomes(runs: Runs) -> pd.DataFrame:
 def by_setting(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the mean outcomes of each setting over its seeds, one row each, in the order of the first of its rows.
 
+    The column ``length_s`` has the length of its runs in s.
+
     Models are trained on some settings and tested on others, so seeds of one setting must not be on both sides.
     """
-    return rows.groupby(list(SETTINGS), sort=False)[list(OUTCOMES)].mean().reset_index()
+    return rows.groupby(list(SETTINGS), sort=False)[[*OUTCOMES, "length_s"]].mean().reset_index()
 
 
 def outcome(runs: Runs, number: int) -> dict[str, object]:

@@ -96,7 +96,7 @@ def tuned(
     store, workers, cluster, progress
         As for `campaign`.
     length_s : int, optional
-        Length of the run in s; by default that of the paper profile for this RTT.
+        Length of the run in s; by default that of the runs that the model was trained on.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def tuned(
     proposal = tuner.proposed(predictor, objective)
     compared, doubt = None, ""
     if run:
-        base = scenario(setting_of(proposal.setting), length_s=length_s)
+        base = scenario(setting_of(proposal.setting), length_s=length_s or predictor.length_s)
         buffer = {f"network.links.{sharing.LINK}.buffer": f"{round(objective.buffer_kB)} kB"}
         runs = campaign([base.with_(**buffer)], workers=workers, cluster=cluster, store=store, progress=progress)
         (measured,) = (row for _, row in sharing.outcomes(runs).iterrows())

@@ -42,7 +42,7 @@ LEAST_ROWS = 20
 #: A pair of rate and RTT with at least so many rows is a condition of the data; rows of rarer ones lie between these.
 LEAST_OF_CONDITION = 5
 #: Version number of the model and of the form of its file; a change of either must increase it.
-_KIND, _FORM = "buffers", 4
+_KIND, _FORM = "buffers", 5
 
 
 def squeezed(rows: pd.DataFrame) -> Floats:
@@ -135,6 +135,12 @@ class Predictor:
     factors: Floats
     about: Mapping[str, Any]
 
+    @property
+    def length_s(self) -> int | None:
+        """Length in s of all runs that it was trained on. None: they have several lengths, or these are not known."""
+        lengths = self.about.get("lengths_s", [])
+        return int(lengths[0]) if len(lengths) == 1 else None
+
     def predict(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Return `OUTCOMES` for settings, each with the ends of its interval: ``<outcome> low``, ``<outcome> high``.
 
@@ -200,6 +206,8 @@ def _provenance(rows: pd.DataFrame) -> dict[str, Any]:
         # pairs of rate and RTT with many rows, and the number of rows with others
         "conditions": [[float(rate), float(rtt)] for rate, rtt in common.index],
         "between": len(rows) - int(common.sum()),
+        # outcomes depend on them: a burst of drops at the start counts for more in a short run
+        "lengths_s": sorted({round(float(length), 3) for length in rows.get("length_s", ())}),
     }
 
 

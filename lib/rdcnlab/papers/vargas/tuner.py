@@ -15,7 +15,7 @@ from rdcnlab.fields.quantities import whole
 from rdcnlab.models import gaussian, tuner
 from rdcnlab.papers.item import Item
 from rdcnlab.papers.vargas.dataset import WORDS, Dataset
-from rdcnlab.papers.vargas.space import NS3_LIMIT_S, Setting, length_in, scenario
+from rdcnlab.papers.vargas.space import NS3_LIMIT_S, Setting, scenario
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import GROUPS, Part
 from rdcnlab.scenario import Scenario
@@ -34,8 +34,8 @@ class Tuner(Item):
     objectives : int or None
         Number of objectives. None: 3 in the quick profile, 20 in the paper's.
     length_s : int or None
-        Length of a run in s. None: as in the data set of the same profile, 3 s in the quick one, `space.seconds` of the
-        RTT in the paper's. A model that was trained in the other profile predicts for runs of other lengths.
+        Length of a run in s. None: as long as the runs that the model was trained on, also if these are of the other
+        profile. If they have several lengths, `space.seconds` of the RTT.
     """
 
     undivided: ClassVar[str] = "every proposal has one run"
@@ -77,21 +77,22 @@ class Tuner(Item):
 
     def points(self) -> list[Scenario]:
         """Return one run of each proposal; two objectives may have the same."""
-        return list(
-            dict.fromkeys(self._point(proposal, seed) for proposal in self.proposals for seed in range(self.count))
-        )
+        points = [point for seed in range(self.count) for point in self._points(seed)]
+        return list(dict.fromkeys(points))
 
-    def _point(self, proposal: tuner.Proposal, seed: int = 0) -> Scenario:
-        length_s = length_in(self.profile, self.length_s)
-        return scenario(setting_of(proposal.setting), seed=seed, length_s=length_s)
+    def _points(self, seed: int = 0) -> list[Scenario]:
+        """Return the run of each proposal, in their order."""
+        proposals = self.proposals
+        length_s = self.length_s or (gaussian.best().length_s if proposals else None)
+        return [scenario(setting_of(proposal.setting), seed=seed, length_s=length_s) for proposal in proposals]
 
     def compared(self, runs: Runs) -> pd.DataFrame:
         """Return predicted and measured outcomes of each proposal; see `tuner.Proposal.compared`."""
         outcomes = sharing.outcomes(runs)
         places = {run.scenario.hash: number for number, run in enumerate(runs)}
         parts = []
-        for number, proposal in enumerate(self.proposals):
-            place = places.get(self.asked(self._point(proposal)).hash)
+        for number, (proposal, point) in enumerate(zip(self.proposals, self._points(), strict=True)):
+            place = places.get(self.asked(point).hash)
             if place is not None:
                 part = proposal.compared(outcomes[outcomes["run"] == place].iloc[0])
                 parts.append(
