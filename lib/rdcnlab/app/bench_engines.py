@@ -25,7 +25,7 @@ def compared(length_s: int) -> Iterator[dict[str, Any]]:
     """Yield what one run of the setting costs on each engine, and the ratio; rows are as in `rdcnlab.app.bench`.
 
     Times are wall-clock times of a whole run on the same core, set-up included. There is one round, because ns-3 takes
-    ten minutes and more for a virtual second.
+    two minutes and more for a virtual second.
 
     Parameters
     ----------

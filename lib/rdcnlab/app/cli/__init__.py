@@ -370,7 +370,7 @@ def bench(
         typer.Option(
             min=1,
             metavar="SECONDS",
-            help="Instead, compare both engines on one setting of vargas of this length. ns-3 takes long: ten minutes "
+            help="Instead, compare both engines on one setting of vargas of this length. ns-3 takes long: two minutes "
             "and more for a second.",
         ),
     ] = None,

@@ -35,8 +35,8 @@ BIN, SNAPSHOTS = "100 ms", "10 ms"
 #: A size that no flow can finish before the limit.
 ENDLESS = "1000 GiB"
 
-#: Wall-clock limit of a run on ns-3 in s: one of 12.5 Gb/s and 50 ms did not reach 1.5 s in 500 s, so 12 s take at
-#: least 4000 s, and at 25 Gb/s and 100 ms, 16 s at twice the rate, at least 10 700 s.
+#: Wall-clock limit of a run on ns-3 in s: 8 s of 12.5 Gb/s and 50 ms took 1054 s on an idle core, so 16 s of twice the
+#: rate take at least 4200 s.
 NS3_LIMIT_S = 14_400.0
 
 Kilobytes = Annotated[int, whole(0, BUFFER_KB)]
