@@ -10,7 +10,7 @@ USER root
 COPY tools/system-packages /tmp/system-packages
 RUN /tmp/system-packages \
     && apt-get install -y -q --no-install-recommends git \
-    && rm -rf /var/lib/apt/lists/* /tmp/system-packages
+    && apt-get clean && rm -rf /var/lib/apt/lists/* /tmp/system-packages
 
 # BMv2 and p4c are not in Debian but with the P4 project. Where its packages cannot be had, everything else works, and
 # `switch: bmv2` says what is missing.
@@ -20,7 +20,7 @@ RUN apt-get update -q && apt-get install -y -q --no-install-recommends ca-certif
          && echo "deb [signed-by=/usr/share/keyrings/p4lang.gpg] ${P4LANG}/ /" >/etc/apt/sources.list.d/p4lang.list \
          && apt-get update -q && apt-get install -y -q --no-install-recommends p4lang-bmv2 p4lang-p4c \
          || { rm -f /etc/apt/sources.list.d/p4lang.list; echo "BMv2 and p4c were not installed" >&2; }; } \
-    && rm -rf /var/lib/apt/lists/*
+    && apt-get clean && rm -rf /var/lib/apt/lists/*
 
 # Binder wants a user of this name and number; the base image has one of that number already
 RUN if getent passwd ${NB_UID} >/dev/null; then userdel -r "$(getent passwd ${NB_UID} | cut -d: -f1)" || true; fi \

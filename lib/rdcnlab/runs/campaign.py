@@ -152,9 +152,10 @@ def lookup(scenarios: Sequence[Scenario], store: Store, needs: Needs | None = No
     A run counts as missing if it lacks a part of a table that `needs` returns.
     """
     runs = []
+    local = store.hashes()
     for scenario in scenarios:
-        # computing an identity takes time, and without local runs it is not needed
-        run = store.find(scenario, None if store.empty else _identity(scenario))
+        # computing an identity takes time, and only a local run needs it
+        run = store.find(scenario, _identity(scenario) if scenario.hash in local else None)
         runs.append(run if run is None or needs is None or run.holds(needs(scenario)) else None)
     return runs
 

@@ -36,7 +36,7 @@ from rdcnlab.fields.errors import RunError
 from rdcnlab.runs.digest import digests
 from rdcnlab.runs.parts import WHOLE, Part
 from rdcnlab.runs.shipped import Row, Shipped
-from rdcnlab.scenario import Scenario, canonical_json
+from rdcnlab.scenario import Scenario, canonical_json, hash_of
 from rdcnlab.system import places
 from rdcnlab.system.locks import locked
 
@@ -133,11 +133,20 @@ class Store:
     def __init__(self, root: str | Path | None = None, *, shipped: Shipped | None = None) -> None:
         self.root = Path(root) if root is not None else places.store()
         self.shipped = Shipped() if shipped is None else shipped
+        #: by the name of a run's directory; a run is never changed
+        self._hashes: dict[str, str] = {}
 
-    @property
-    def empty(self) -> bool:
-        """Whether there are no local runs."""
-        return not self.root.is_dir() or not any(not path.name.startswith(".") for path in self.root.iterdir())
+    def hashes(self) -> frozenset[str]:
+        """Return the hashes of the scenarios of all local runs, by whatever engine.
+
+        A scenario that is not among them has no local run, whatever the identity of the engine is.
+        """
+        names = [name for name in os.listdir(self.root) if not name.startswith(".")] if self.root.is_dir() else []
+        for name in names:
+            if name not in self._hashes:
+                with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                    self._hashes[name] = hash_of(json.loads((self.root / name / "scenario.json").read_bytes()))
+        return frozenset(self._hashes[name] for name in names if name in self._hashes)
 
     def find(self, scenario: Scenario, identity: str | None) -> Run | None:
         """Return the run of a scenario, or None.

@@ -2,7 +2,7 @@
 """Scenarios, the input of a run: frozen, validated, with units and a canonical hash."""
 
 from rdcnlab.scenario.flow import VARIANTS, Flow
-from rdcnlab.scenario.model import Scenario, canonical_json
+from rdcnlab.scenario.model import Scenario, canonical_json, hash_of
 from rdcnlab.scenario.mptcp import Mptcp
 from rdcnlab.scenario.network import BYPASS, DARK, ECMP, SAME, Host, Link, Network, Node, Pool, Queue, Red
 from rdcnlab.scenario.presets import preset, presets
@@ -36,6 +36,7 @@ __all__ = [
     "Switch",
     "Transport",
     "canonical_json",
+    "hash_of",
     "preset",
     "presets",
 ]

@@ -320,16 +320,16 @@ class Scenario(Frozen):
     @functools.cached_property
     def hash(self) -> str:
         """SHA-256 of the canonical JSON in hexadecimal; labels of networks and paths of programs do not count."""
-        data = {**self.canonical, "network": _without(self.canonical["network"], "name")}
-        if self.switch.program is not None:
-            program = _without(data["switch"]["program"], "path")
-            data["switch"] = {**data["switch"], "program": program}
-        if self.switch.controller is not None:
-            controller = _without(data["switch"]["controller"], "path")
-            data["switch"] = {**data["switch"], "controller": controller}
-        if self.engine.algorithm is not None:
-            data["engine"] = {**data["engine"], "algorithm": _without(data["engine"]["algorithm"], "path")}
-        return hashlib.sha256(canonical_json(data).encode()).hexdigest()
+        return hash_of(self.canonical)
+
+
+def hash_of(canonical: dict[str, Any]) -> str:
+    """Return the hash of a scenario from its canonical data, as `Scenario.to_dict` returns it, without checking them."""
+    data = {**canonical, "network": _without(canonical["network"], "name")}
+    for field, part in (("switch", "program"), ("switch", "controller"), ("engine", "algorithm")):
+        if canonical[field].get(part) is not None:
+            data[field] = {**data[field], part: _without(data[field][part], "path")}
+    return hashlib.sha256(canonical_json(data).encode()).hexdigest()
 
 
 def _without(data: dict[str, Any], name: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,12 +25,20 @@ def root() -> Path:
 
 def series(*, stock: bool = False) -> list[Path]:
     """Return the patches in order; with `stock` only those for time and randomness."""
-    names = [line.split("#")[0].strip() for line in (root() / "series").read_text().splitlines()]
-    return [root() / name for name in names if name and not (stock and int(name[:4]) >= FIRST_FEATURE)]
+    directory = root()
+    names = [line.split("#")[0].strip() for line in (directory / "series").read_text().splitlines()]
+    return [directory / name for name in names if name and not (stock and int(name[:4]) >= FIRST_FEATURE)]
 
 
 def change(patch: Path) -> str:
     """Return a patch without its commit message, so that editing the message does not change the build id."""
+    status = patch.stat()
+    return _change(patch, status.st_mtime_ns, status.st_size)
+
+
+@functools.lru_cache(maxsize=256)
+def _change(patch: Path, _changed_ns: int, _size: int) -> str:
+    """Read a patch once, as long as its file does not change: looking up a thousand runs asks a thousand times."""
     text = patch.read_text()
     return text[text.find("\ndiff --git ") + 1 :]
 
