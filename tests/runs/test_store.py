@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -40,6 +41,18 @@ def test_what_is_put_is_found(store: Store, two_flows: Scenario) -> None:
     assert store.find(two_flows.with_(seed=5), "e1") is None
     assert [run.id for run in store] == [run_id(two_flows, "e1")]
     assert not list((store.root / ".work").iterdir())
+
+
+def test_hashes_are_those_of_the_local_scenarios(store: Store, two_flows: Scenario) -> None:
+    assert store.hashes() == frozenset()
+    put(store, two_flows)
+    (store.root / "a-file").touch()
+    (store.root / "a-directory").mkdir()
+    assert store.hashes() == {two_flows.hash}
+    identifier = put(store, two_flows.with_(seed=5), "e2")
+    assert store.hashes() == Store(store.root).hashes() == {two_flows.hash, two_flows.with_(seed=5).hash}
+    shutil.rmtree(store.root / identifier)
+    assert store.hashes() == {two_flows.hash}
 
 
 def test_files_are_the_same_for_the_same_run(tmp_path: Path, two_flows: Scenario) -> None:

@@ -141,12 +141,12 @@ class Store:
 
         A scenario that is not among them has no local run, whatever the identity of the engine is.
         """
-        names = [name for name in os.listdir(self.root) if not name.startswith(".")] if self.root.is_dir() else []
-        for name in names:
-            if name not in self._hashes:
+        paths = [path for path in self.root.iterdir() if path.name[0] != "."] if self.root.is_dir() else []
+        for path in paths:
+            if path.name not in self._hashes:
                 with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-                    self._hashes[name] = hash_of(json.loads((self.root / name / "scenario.json").read_bytes()))
-        return frozenset(self._hashes[name] for name in names if name in self._hashes)
+                    self._hashes[path.name] = hash_of(json.loads((path / "scenario.json").read_bytes()))
+        return frozenset(self._hashes[path.name] for path in paths if path.name in self._hashes)
 
     def find(self, scenario: Scenario, identity: str | None) -> Run | None:
         """Return the run of a scenario, or None.

@@ -324,7 +324,7 @@ class Scenario(Frozen):
 
 
 def hash_of(canonical: dict[str, Any]) -> str:
-    """Return the hash of a scenario from its canonical data, as `Scenario.to_dict` returns it, without checking them."""
+    """Return the hash of a scenario from its canonical data, as `Scenario.to_dict` returns it; nothing is checked."""
     data = {**canonical, "network": _without(canonical["network"], "name")}
     for field, part in (("switch", "program"), ("switch", "controller"), ("engine", "algorithm")):
         if canonical[field].get(part) is not None:
