@@ -67,6 +67,8 @@ def execute(source: Path, target: Path, parameters: Mapping[str, Any]) -> Any:
     """
     import papermill as pm
 
+    from rdcnlab.app.warm import WarmKernelManager
+
     target.parent.mkdir(parents=True, exist_ok=True)
     part, failed = (target.with_name(f"{target.stem}.{end}.ipynb") for end in ("part", "failed"))
     try:
@@ -75,6 +77,7 @@ def execute(source: Path, target: Path, parameters: Mapping[str, Any]) -> Any:
             part,
             parameters=dict(parameters),
             kernel_name="python3",
+            kernel_manager_class=WarmKernelManager,
             progress_bar=False,
             # the kernel of a notebook warns about its local transport at each start; readers do not need this
             extra_arguments=["--log-level=ERROR"],
