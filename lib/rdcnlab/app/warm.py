@@ -16,6 +16,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import uuid
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,7 @@ class _Provisioner(LocalProvisioner):
     async def launch_kernel(self, cmd: list[str], **options: Any) -> Any:
         """Fork the kernel. A kernel of another Python, or if the server is lost, is started in Jupyter's way."""
         number = None
-        if cmd[:3] == [sys.executable, "-m", "ipykernel_launcher"]:
+        if cmd[:3] == [sys.executable, "-m", "ipykernel_launcher"] and _can_watch():
             directory = str(options.get("cwd") or Path.cwd())
             number = _server().fork(cmd[3:], directory, dict(options.get("env") or os.environ))
         if number is None:
@@ -60,17 +61,22 @@ class _Server:
     def __init__(self) -> None:
         self._connection, theirs = socket.socketpair()
         with theirs:
-            command = [sys.executable, str(_SERVER), str(theirs.fileno())]
-            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()])
+            # a session of its own, as Ctrl-C in a terminal is not for it
+            self._process = subprocess.Popen(
+                [sys.executable, str(_SERVER), str(theirs.fileno())],
+                stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()], start_new_session=True,
+            )  # fmt: skip
         self._answers = self._connection.makefile(encoding="utf-8")
+        self._lock = threading.Lock()
         atexit.register(self._end)
 
     def fork(self, arguments: list[str], directory: str, environment: dict[str, str]) -> int | None:
         """Return the number of a new process, a kernel with these arguments; None if the server has ended."""
         order = {"arguments": arguments, "directory": directory, "environment": environment}
         try:
-            self._connection.sendall(json.dumps(order).encode() + b"\n")
-            return int(self._answers.readline())
+            with self._lock:
+                self._connection.sendall(json.dumps(order).encode() + b"\n")
+                return int(self._answers.readline())
         except (OSError, ValueError):  # a broken connection, or no answer
             _server.cache_clear()
             return None
@@ -84,6 +90,16 @@ class _Server:
 @functools.cache
 def _server() -> _Server:
     return _Server()
+
+
+@functools.cache
+def _can_watch() -> bool:
+    """Whether processes that are no children can be watched; old kernels and old profiles of containers forbid it."""
+    try:
+        os.close(os.pidfd_open(os.getpid()))
+    except OSError:
+        return False
+    return True
 
 
 class _Forked:
