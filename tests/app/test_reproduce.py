@@ -38,7 +38,7 @@ def test_a_parameter_that_one_notebook_lacks_is_refused_before_anything_runs(own
         reproduce([aykurt.fig3, aykurt.tab1], {**QUICK, "size": "16 MB"}, tmp_path / "out", progress=False)
     with pytest.raises(InputError, match="periods_ms"):
         reproduce([aykurt.fig4], {**QUICK, "periods_ms": [7]}, tmp_path / "out", progress=False)
-    assert own_store.empty
+    assert not own_store.hashes()
     assert not (tmp_path / "out").exists()
 
 
@@ -152,14 +152,14 @@ def test_ctrl_c_ends_everything_and_keeps_finished_runs(own_store: Store, tmp_pa
         [sys.executable, "go.py"], cwd=tmp_path, start_new_session=True, stderr=subprocess.PIPE, text=True
     )
     until = time.monotonic() + 120
-    while own_store.empty and process.poll() is None and time.monotonic() < until:
+    while not own_store.hashes() and process.poll() is None and time.monotonic() < until:
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130, said
     assert "finished runs are kept" in said
     assert "Traceback" not in said
-    assert not own_store.empty
+    assert own_store.hashes()
     # no notebook that looks complete but is not
     for path in (tmp_path / "out").rglob("*.ipynb"):
         assert path.name.endswith(".part.ipynb") or "application/papermill" not in path.read_text()
