@@ -7,10 +7,12 @@ A figure has three parts: its claims in ``data/papers/<paper>.yaml``, ``lib/rdcn
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import re
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,19 +66,33 @@ def written(*, scored: bool = True) -> dict[Path, str]:
 
 
 def _scored(kinds: list[type[Item]]) -> dict[Path, str]:
-    shipped = list(Shipped())
-    with tempfile.TemporaryDirectory() as directory:
-        rows = judge_all(kinds, Store(Path(directory) / "none"))
-    wall_s = {row.hash: float(row.provenance["wall_s"]) for row in shipped}
-    places_and_texts = (
-        (_PAPERS, overview(kinds, rows, wall_s)),
-        (_FIGURES, table(kinds, wall_s)),
-        (_SCORE, score(kinds, rows, wall_s)),
-    )
+    wall_s = {row.hash: float(row.provenance["wall_s"]) for row in Shipped()}
+    with _nothing_local() as store:
+        rows = judge_all(kinds, store)
+        places_and_texts = (
+            (_PAPERS, overview(kinds, rows, wall_s)),
+            (_FIGURES, table(kinds, wall_s)),
+            (_SCORE, score(kinds, rows, wall_s)),
+        )
     return {
         places.tree() / name: _between(places.tree() / name, marks, text)
         for name, (marks, text) in zip(SCORED, places_and_texts, strict=True)
     }
+
+
+@contextlib.contextmanager
+def _nothing_local() -> Iterator[Store]:
+    """Hide the runs and models of this machine, also from other processes, and yield an empty store."""
+    before = os.environ.get("RDCNLAB_MODELS")
+    with tempfile.TemporaryDirectory() as directory:
+        # a model decides which runs the tuner has
+        os.environ["RDCNLAB_MODELS"] = directory
+        try:
+            yield Store(Path(directory) / "none")
+        finally:
+            del os.environ["RDCNLAB_MODELS"]
+            if before is not None:
+                os.environ["RDCNLAB_MODELS"] = before
 
 
 def write() -> list[Path]:
