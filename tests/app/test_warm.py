@@ -72,6 +72,15 @@ def test_a_fork_looks_like_a_kernel_of_jupyter(tmp_path: Path, monkeypatch: pyte
     assert "'second'" in _executed(tmp_path, _LOOKS)[0]["text"]
 
 
+def test_a_changed_path_of_python_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _executed(tmp_path, "1")
+    (tmp_path / "only_here.py").write_text("answer = 42")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.chdir("/")
+    (output,) = _executed(tmp_path, "import only_here\nprint(only_here.answer)")
+    assert output["text"] == "42\n"
+
+
 def test_figures_are_shown(tmp_path: Path) -> None:
     outputs = _executed(tmp_path, "import matplotlib.pyplot as plt\n_ = plt.plot([1, 2])")
     assert [sorted(output["data"]) for output in outputs] == [["image/png", "text/plain"]]

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import threading
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +46,9 @@ class _Provisioner(LocalProvisioner):
         """Fork the kernel. A kernel of another Python, or if the server is lost, is started in Jupyter's way."""
         number = None
         if cmd[:3] == [sys.executable, "-m", "ipykernel_launcher"] and _can_watch():
-            directory = str(options.get("cwd") or Path.cwd())
-            number = _server().fork(cmd[3:], directory, dict(options.get("env") or os.environ))
+            directory, environment = str(options.get("cwd") or Path.cwd()), dict(options.get("env") or os.environ)
+            if _server().python == _of_python(environment):
+                number = _server().fork(cmd[3:], directory, environment)
         if number is None:
             return await super().launch_kernel(cmd, **options)
         # the fork makes itself the leader of a group of this number
@@ -59,6 +61,8 @@ class _Server:
     """The process that forks kernels."""
 
     def __init__(self) -> None:
+        #: What Python reads once, when it starts, such as ``PYTHONPATH``.
+        self.python = _of_python(os.environ)
         self._connection, theirs = socket.socketpair()
         with theirs:
             # a session of its own, as Ctrl-C in a terminal is not for it
@@ -85,6 +89,10 @@ class _Server:
         self._answers.close()
         self._connection.close()
         self._process.wait()
+
+
+def _of_python(environment: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environment.items() if name.startswith("PYTHON")}
 
 
 @functools.cache
