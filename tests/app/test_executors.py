@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from rdcnlab.app.executors import executor
+from tests.app.processes import alive
 
 #: Seconds in which a process ends; a task takes much longer.
 _ENDS_S, _TASK_S = 30, 600
@@ -18,13 +19,6 @@ _ENDS_S, _TASK_S = 30, 600
 def _task(folder: Path) -> None:
     (folder / str(os.getpid())).touch()
     time.sleep(_TASK_S)
-
-
-def _alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 def _interrupted(folder: Path) -> None:
@@ -42,9 +36,9 @@ def test_an_interruption_ends_tasks_that_are_running(tmp_path: Path) -> None:
         _interrupted(tmp_path)
     pids = [int(path.name) for path in tmp_path.iterdir()]
     end = time.monotonic() + _ENDS_S
-    while any(map(_alive, pids)) and time.monotonic() < end:
+    while any(map(alive, pids)) and time.monotonic() < end:
         time.sleep(0.1)
-    assert not any(map(_alive, pids))
+    assert not any(map(alive, pids))
 
 
 def test_tasks_are_finished_otherwise() -> None:

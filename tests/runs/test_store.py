@@ -48,6 +48,8 @@ def test_hashes_are_those_of_the_local_scenarios(store: Store, two_flows: Scenar
     put(store, two_flows)
     (store.root / "a-file").touch()
     (store.root / "a-directory").mkdir()
+    (store.root / "damaged").mkdir()
+    (store.root / "damaged" / "scenario.json").write_text('{"flows": [')
     assert store.hashes() == {two_flows.hash}
     identifier = put(store, two_flows.with_(seed=5), "e2")
     assert store.hashes() == Store(store.root).hashes() == {two_flows.hash, two_flows.with_(seed=5).hash}

@@ -63,9 +63,10 @@ def execute(source: Path, target: Path, parameters: Mapping[str, Any]) -> Any:
     Raises
     ------
     RunError
-        A cell failed. The log is the notebook up to this cell, ``<name>.failed.ipynb``.
+        A cell failed, and the log is the notebook up to this cell, ``<name>.failed.ipynb``; or the kernel has ended.
     """
     import papermill as pm
+    from nbclient.exceptions import DeadKernelError
 
     from rdcnlab.app.warm import WarmKernelManager
 
@@ -82,6 +83,9 @@ def execute(source: Path, target: Path, parameters: Mapping[str, Any]) -> Any:
             # the kernel of a notebook warns about its local transport at each start; readers do not need this
             extra_arguments=["--log-level=ERROR"],
         )
+    except DeadKernelError:
+        name = f"{source.parent.name}/{source.stem}"
+        raise RunError(f"the notebook {name} failed: its kernel has ended, perhaps for lack of memory", part) from None
     except pm.PapermillExecutionError as error:
         part.rename(failed)
         name = f"{source.parent.name}/{source.stem}"

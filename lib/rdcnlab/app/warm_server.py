@@ -52,7 +52,7 @@ def main() -> None:
 
 def _serve(connection: socket.socket) -> dict[str, Any] | None:
     """Fork for each order, and answer with the number of the process. Return the order in a child, otherwise None."""
-    # the system takes note of ended children, as nobody here asks for their results
+    # the system removes children that have ended, as nobody here asks for their exit status
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     with connection, connection.makefile("rw", encoding="utf-8") as lines:
         for line in lines:

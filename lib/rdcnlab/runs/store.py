@@ -144,7 +144,8 @@ class Store:
         paths = [path for path in self.root.iterdir() if path.name[0] != "."] if self.root.is_dir() else []
         for path in paths:
             if path.name not in self._hashes:
-                with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                # no run, or a damaged one, which must not keep others from being found
+                with contextlib.suppress(OSError, ValueError, KeyError):
                     self._hashes[path.name] = hash_of(json.loads((path / "scenario.json").read_bytes()))
         return frozenset(self._hashes[path.name] for path in paths if path.name in self._hashes)
 
