@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rdcnlab.app.executors import executor
-from tests.app.processes import alive
+from tests.conftest import alive
 
 #: Seconds in which a process ends; a task takes much longer.
 _ENDS_S, _TASK_S = 30, 600

@@ -16,7 +16,7 @@ import pytest
 
 from rdcnlab.app import notebooks
 from rdcnlab.fields.errors import RunError
-from tests.app.processes import alive
+from tests.conftest import alive
 
 #: Seconds in which processes end.
 _ENDS_S = 60
