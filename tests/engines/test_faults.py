@@ -17,7 +17,7 @@ import pytest
 
 from rdcnlab.engines.kernel import guest, plan
 from rdcnlab.engines.kernel.build import Kernel
-from rdcnlab.engines.kernel.guest import memory, sandbox, watchdog
+from rdcnlab.engines.kernel.guest import memory, processes, sandbox, watchdog
 from rdcnlab.engines.kernel.wiring.numbers import START_NS
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.scenario import Scenario
@@ -92,7 +92,7 @@ def test_a_lost_process_ends_the_run(kernel: Kernel, two_flows: Scenario, tmp_pa
             for session in guest_of(kernel):
                 clock = tmp_path / "clock"
                 if watchdog.read(clock) > START_NS:
-                    others = sorted(one.pid for one in watchdog.members(session) if one.pid != session)
+                    others = sorted(one.pid for one in processes.members({session}) if one.pid != session)
                     os.kill(others[which % len(others)], signal.SIGKILL)
                     killed.append(time.monotonic())
                     return
@@ -133,7 +133,7 @@ def guest_of(kernel: Kernel) -> list[int]:
 
     def is_guest(pid: int) -> bool:
         try:
-            return os.path.samefile(f"/proc/{pid}/exe", kernel.linux)
+            return kernel.linux.samefile(f"/proc/{pid}/exe")
         except OSError:  # it has just ended, or is of another user
             return False
 
@@ -183,14 +183,14 @@ def test_killing_the_host_process_ends_the_guest(kernel: Kernel, two_flows: Scen
     while not (clock.exists() and watchdog.read(clock) > START_NS) and time.monotonic() < deadline:
         assert process.poll() is None
         time.sleep(0.05)
-    session = int(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[0])
-    assert len(watchdog.members(session)) > 3
+    (session,) = guest_of(kernel)
+    assert len(processes.members({session})) > 3
     process.kill()
     process.wait()
     deadline = time.monotonic() + 10
-    while watchdog.members(session) and time.monotonic() < deadline:
+    while processes.members({session}) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert not watchdog.members(session)
+    assert not processes.members({session})
 
 
 def test_no_room_for_memory(monkeypatch: pytest.MonkeyPatch) -> None:

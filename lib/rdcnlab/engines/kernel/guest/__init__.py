@@ -3,23 +3,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import mmap
 import os
 import re
-import signal
-import subprocess
-import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Any, Literal
 
 from rdcnlab.engines.kernel.build import HERE, Kernel
 from rdcnlab.engines.kernel.guest import memory, sandbox, watchdog
+from rdcnlab.engines.kernel.guest.processes import Started, started
 from rdcnlab.fields.errors import RunError
 
 #: Wall clock of the guest at boot, in ns since 1970.
@@ -165,50 +161,14 @@ def boot(
     # the guest must not see the user's environment or an unusual TMPDIR
     environment = {"TMPDIR": str(room), "HOME": str(directory), "PATH": "/usr/bin:/bin"}
     begun = time.monotonic()
-    process: subprocess.Popen[bytes] | None = None
-    with log.open("wb") as console:
-        try:
-            # Ctrl-C within Popen would leave a process whose id is not known
-            with _signals_wait():
-                process = subprocess.Popen(
-                    command, cwd=directory, env=environment, stdin=subprocess.DEVNULL, stdout=console,
-                    stderr=subprocess.STDOUT, start_new_session=True,
-                )  # fmt: skip
-            limits = watchdog.Limits(wall_limit_s, stall_s, virtual_limit_ns)
-            reason = watchdog.wait(process, clock, log, limits, watch)
-        finally:
-            # whatever happened, also after Ctrl-C: no process of the guest stays
-            if process is not None:
-                end(process)
+    limits = watchdog.Limits(wall_limit_s, stall_s, virtual_limit_ns)
+    with log.open("wb") as console, started(command, directory, environment, console) as guest:
+        reason = watchdog.wait(guest, clock, log, limits, watch)
     if reason is None:
-        reason = _verdict(directory, log, process.returncode)
+        reason = _verdict(directory, log, guest)
     if reason is not None:
         raise RunError(reason, log)
-    return Report(time.monotonic() - begun, watchdog.read(clock), need, sandbox.kind(kernel.launch))
-
-
-@contextlib.contextmanager
-def _signals_wait() -> Iterator[None]:
-    """Deliver signals that end this process only after the block."""
-    if threading.current_thread() is not threading.main_thread():
-        # Python handles signals in the main thread only
-        yield
-        return
-    came: list[tuple[int, FrameType | None]] = []
-    handlers = {
-        number: signal.signal(number, lambda *which: came.append(which)) for number in (signal.SIGINT, signal.SIGTERM)
-    }
-    try:
-        yield
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-    for which, frame in came[:1]:
-        handler = handlers[signal.Signals(which)]
-        if callable(handler):
-            handler(which, frame)
-        else:
-            signal.raise_signal(which)
+    return Report(time.monotonic() - begun, watchdog.read(clock), need, command.kind)
 
 
 def arguments(kernel: Kernel, directory: Path, clock: Path, need: int, python: str, inside: str) -> list[str]:
@@ -237,7 +197,7 @@ def _pinned(core: Core) -> int | None:
     return None if core == "any" else core
 
 
-def _verdict(directory: Path, log: Path, status: int) -> str | None:
+def _verdict(directory: Path, log: Path, guest: Started) -> str | None:
     """Return why a guest that ended by itself has failed; None if it was successful."""
     outcome = directory / "outcome.json"
     text = log.read_text(errors="replace")
@@ -250,24 +210,13 @@ def _verdict(directory: Path, log: Path, status: int) -> str | None:
     for sign, reason in SIGNS:
         if sign in text:
             return reason
-    if status < 0:
-        return f"the guest was ended from outside by {signal.Signals(-status).name}"
+    if guest.died_of():
+        return f"the guest was ended from outside by {guest.died_of()}"
     found = PROGRAM_ENDED.search(text)
-    how = f"the guest's program {found[1]}" if found else f"the guest ended with status {status} and left no result"
+    how = (
+        f"the guest's program {found[1]}"
+        if found
+        else f"the guest ended with status {guest.process.returncode} and left no result"
+    )
     words = (text[: found.start()] if found else text).strip().splitlines()
     return how + (f": {words[-1].strip()}" if words else "")
-
-
-def end(process: subprocess.Popen[bytes]) -> None:
-    """End every process of a guest, by its process id."""
-    for _ in range(100):
-        members = [one.pid for one in watchdog.members(process.pid)]
-        alive = [pid for pid in members if pid != process.pid or process.poll() is None]
-        if not alive:
-            break
-        for pid in alive:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        process.poll()
-        time.sleep(0.01)
-    process.wait()

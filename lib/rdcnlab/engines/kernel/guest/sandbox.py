@@ -14,6 +14,7 @@ import subprocess
 import sys
 import sysconfig
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
 
 #: Directories from which the guest's programs are loaded.
@@ -45,7 +46,34 @@ def kind(launch: Path) -> str:
     return "bubblewrap" if _bubblewrap_works() else "none"
 
 
-def command(launch: Path, *, core: int | None, write: list[Path], read: list[Path], program: list[str]) -> list[str]:
+@dataclass(frozen=True)
+class Command:
+    """A command that starts a program with confinement.
+
+    Parameters
+    ----------
+    kind : str
+        Kind of confinement, as `kind` returns it.
+    launch : tuple of str
+        The part that pins, and confines with Landlock. It becomes what follows it, in the same process.
+    bubblewrap : tuple of str
+        The command of bubblewrap, without its last options. It starts the program as another process. May be empty.
+    program : tuple of str
+        The program and its arguments.
+    """
+
+    kind: str
+    launch: tuple[str, ...]
+    bubblewrap: tuple[str, ...]
+    program: tuple[str, ...]
+
+    def line(self, told: int) -> list[str]:
+        """Return the command's words; bubblewrap writes its program's process id to the file `told`, as JSON."""
+        last = ("--info-fd", str(told), "--") if self.bubblewrap else ()
+        return [*self.launch, *self.bubblewrap, *last, *self.program]
+
+
+def command(launch: Path, *, core: int | None, write: list[Path], read: list[Path], program: list[str]) -> Command:
     """Return the command that starts a program with confinement.
 
     Parameters
@@ -69,21 +97,12 @@ def command(launch: Path, *, core: int | None, write: list[Path], read: list[Pat
     for path in readable(*read):
         line += ["--read", path]
     line.append("--")
+    wrap: list[str] = []
     how = kind(launch)
     if how == "bubblewrap":
-        line += [
-            shutil.which("bwrap") or "bwrap",
-            "--ro-bind",
-            "/",
-            "/",
-            "--dev-bind",
-            "/dev",
-            "/dev",
-            "--proc",
-            "/proc",
-        ]
-        line += [word for path in write for word in ("--bind", str(path), str(path))]
-        line += ["--die-with-parent", "--"]
+        wrap = [shutil.which("bwrap") or "bwrap", "--ro-bind", "/", "/", "--dev-bind", "/dev", "/dev"]
+        wrap += ["--proc", "/proc", *(word for path in write for word in ("--bind", str(path), str(path)))]
+        wrap += ["--die-with-parent", "--new-session"]
     elif how == "none":
         warnings.warn(
             "neither Landlock nor bubblewrap is here: a program in the guest could write wherever you can. "
@@ -91,7 +110,7 @@ def command(launch: Path, *, core: int | None, write: list[Path], read: list[Pat
             NoConfinementWarning,
             stacklevel=2,
         )
-    return line + program
+    return Command(how, tuple(line), tuple(wrap), tuple(program))
 
 
 def _bubblewrap_works() -> bool:

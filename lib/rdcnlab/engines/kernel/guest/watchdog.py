@@ -8,7 +8,6 @@ of the guest, other processes wait for it for ever, while the clock advances fro
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import struct
 import subprocess
@@ -16,6 +15,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+
+from rdcnlab.engines.kernel.guest.processes import Started
 
 #: Seconds of wall clock between two checks whether the guest has ended.
 WAIT_S = 0.02
@@ -54,24 +55,13 @@ class Limits:
     virtual_ns: int | None = None
 
 
-@dataclass(frozen=True)
-class Process:
-    """A process of the host, from ``/proc/PID/stat``. A `dead` process waits until its parent removes it."""
-
-    pid: int
-    dead: bool
-    processor_s: float
-
-
-def wait(
-    process: subprocess.Popen[bytes], clock: Path, log: Path, limits: Limits, watch: Watcher | None = None
-) -> str | None:
+def wait(guest: Started, clock: Path, log: Path, limits: Limits, watch: Watcher | None = None) -> str | None:
     """Wait until a guest ends or exceeds a limit.
 
     Parameters
     ----------
-    process : Popen
-        The guest; it leads its own session.
+    guest : Started
+        The guest.
     clock : Path
         File with the page that contains the guest's virtual time.
     log : Path
@@ -89,9 +79,10 @@ def wait(
     begun = examined = time.monotonic()
     last_ns, spent_then_s = -1, 0.0
     dead_since: dict[int, float] = {}
+    leaders = {guest.process.pid, guest.kernel}
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(WAIT_S)
+            guest.process.wait(WAIT_S)
             return None
         now = time.monotonic()
         if now - begun > limits.wall_s:
@@ -102,8 +93,8 @@ def wait(
         virtual_ns = read(clock)
         if watch is not None:
             watch(virtual_ns)
-        alive = members(process.pid)
-        dead_since = {one.pid: dead_since.get(one.pid, now) for one in alive if one.dead and one.pid != process.pid}
+        alive = guest.members()
+        dead_since = {one.pid: dead_since.get(one.pid, now) for one in alive if one.dead and one.pid not in leaders}
         if complained(log) or any(now - since > LOST_S for since in dead_since.values()):
             return LOST
         if limits.virtual_ns is not None and virtual_ns > limits.virtual_ns:
@@ -131,17 +122,3 @@ def read(clock: Path) -> int:
 def complained(log: Path) -> bool:
     """Return whether a guest's kernel reports that it has lost a process."""
     return LOSS.search(log.read_text(errors="replace")) is not None
-
-
-def members(session: int) -> list[Process]:
-    """Return the processes of a session; each guest has its own session."""
-    tick = os.sysconf("SC_CLK_TCK")
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError, IndexError, ValueError):
-                if os.getsid(int(entry.name)) == session:
-                    fields = (entry / "stat").read_text().rpartition(")")[2].split()
-                    spent = (int(fields[11]) + int(fields[12])) / tick
-                    found.append(Process(int(entry.name), fields[0] == "Z", spent))
-    return found
