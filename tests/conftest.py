@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,21 @@ from rdcnlab.system import places
 
 # A shell starts a background job with Ctrl-C ignored, and its child processes inherit that. Tests send Ctrl-C to them.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+#: The cores that the tests may use together.
+CORES = os.sched_getaffinity(0)
+
+
+@contextlib.contextmanager
+def all_cores() -> Iterator[None]:
+    """Use the cores of other workers too, as a build of the kernel does, which is among the last to end."""
+    mine = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, CORES)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, mine)
 
 
 def pytest_configure() -> None:

@@ -19,6 +19,7 @@ from rdcnlab.engines.ns3 import build as ns3_build
 from rdcnlab.fields.errors import RunError
 from rdcnlab.runs.digest import digests
 from rdcnlab.scenario import Scenario
+from tests.conftest import all_cores
 
 
 @dataclass
@@ -52,13 +53,15 @@ def kernel() -> build.Kernel:
     lacking = toolchain.missing()
     if lacking:
         pytest.skip(f"the kernel engine needs {', '.join(lacking)}: {toolchain.remedy(lacking)}")
-    return build.build()
+    with all_cores():
+        return build.build()
 
 
 @pytest.fixture(scope="session")
 def stock_kernel() -> build.Kernel:
     """The kernel with only the patches for time and randomness."""
-    return build.build(stock=True)
+    with all_cores():
+        return build.build(stock=True)
 
 
 @pytest.fixture(scope="session")

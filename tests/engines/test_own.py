@@ -16,7 +16,7 @@ from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.runs.campaign import campaign
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
-from tests.conftest import TWO_FLOWS
+from tests.conftest import TWO_FLOWS, all_cores
 
 GENTLE = patches.root() / "examples" / "tcp_gentle.c"
 
@@ -115,7 +115,8 @@ def test_the_tree_is_prepared_once_and_kept(tmp_path: Path, monkeypatch: pytest.
 def test_the_example_runs_and_a_faulty_file_shows_the_compilers_message(store: Store, tmp_path: Path) -> None:
     # long enough for the first losses: until then both are in slow start
     made, usual = (scenario(GENTLE, cc, size="64 MiB") for cc in ("gentle", "reno"))
-    get_engine(made).prepare(made)
+    with all_cores():
+        get_engine(made).prepare(made)
     ours, reno = campaign([made, usual], store=store, progress=False)
     assert ours.table("flows").column("cc").to_pylist() == ["gentle", "gentle"]
     assert all(ours.table("flows").column("finished").to_pylist())

@@ -254,9 +254,7 @@ def comparison(rows: pd.DataFrame) -> HeldOut:
             about = {"rows": len(rows), "inside": inside, "width": width}
             path = saved.keep(recipe, lambda place: candidates.to_csv(place), about, ("scikit-learn", "numpy"))
     about = saved.provenance(path)
-    return HeldOut(
-        path, pd.read_csv(path, index_col="model", float_precision="round_trip"), about["inside"], about["width"]
-    )
+    return HeldOut(path, pd.read_csv(path, index_col="model"), about["inside"], about["width"])
 
 
 def _intervals(features: Floats, logs: Floats) -> dict[str, Any]:
