@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -119,7 +119,8 @@ def _child(told: FileIO) -> int | None:
     # not until the end of the file: a process that another thread started just now may have a copy of it
     while b"}" not in text and (chunk := told.read(4096)):
         text += chunk
-    return int(json.loads(text)["child-pid"]) if text else None
+    found = re.search(rb'"child-pid": (\d+)', text)
+    return int(found[1]) if found else None
 
 
 def members(sessions: set[int]) -> list[Process]:
