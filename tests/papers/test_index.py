@@ -14,11 +14,11 @@ import pytest
 import yaml
 
 from rdcnlab.app import index
-from rdcnlab.fields.errors import InputError
+from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.papers import PAPERS, aykurt, claims, select
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.store import Store
-from rdcnlab.system import places
+from rdcnlab.system import extras, places
 
 STALE = "a list of figures is stale; this writes it: tools/index"
 
@@ -33,6 +33,12 @@ def test_the_tables_of_the_documents_are_what_the_figures_and_the_shipped_runs_s
     lists = index.written()
     for name in index.SCORED:
         assert (places.tree() / name).read_text() == lists[places.tree() / name], STALE
+
+
+def test_claims_are_not_judged_without_the_libraries_that_they_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    with pytest.raises(RunError, match=r"keras.*install with"):
+        index.written()
 
 
 def test_a_figure_that_lacks_a_file_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import re
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,13 +20,13 @@ from typing import Any
 from rdcnlab import papers
 from rdcnlab.app import reference, scorecard
 from rdcnlab.app.site.stored import judge_all
-from rdcnlab.fields.errors import InputError
+from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.papers import claims
 from rdcnlab.papers.item import Item
 from rdcnlab.papers.verdicts import Verdict
 from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store
-from rdcnlab.system import places
+from rdcnlab.system import extras, places
 
 #: The papers are between these two lines of the README, the figures between these two of their document, the score
 #: between these two of the appendix.
@@ -52,7 +53,11 @@ def written(*, scored: bool = True) -> dict[Path, str]:
     ------
     InputError
         A figure lacks one of its three parts, or a document has no place for its table.
+    RunError
+        A library is missing that is needed to judge claims; they would count as not run.
     """
+    if scored:
+        extras.require("models")
     paper_claims = [claims.paper(name) for name in papers.PAPERS]
     for paper in paper_claims:
         _complete(paper)
@@ -313,5 +318,8 @@ def _between(path: Path, marks: tuple[str, str], text: str) -> str:
 
 
 if __name__ == "__main__":
-    for changed in write():
-        print(changed.relative_to(places.tree()))
+    try:
+        for changed in write():
+            print(changed.relative_to(places.tree()))
+    except RunError as error:
+        sys.exit(f"tools/index: {error}")
