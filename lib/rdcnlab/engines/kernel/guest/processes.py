@@ -52,14 +52,14 @@ class Started:
         """Return the name of the signal that ended the guest's kernel; None if it ended in another way."""
         status = self.process.returncode
         if self.kernel != self.process.pid and status > _SIGNALLED:
-            # bubblewrap ends like a shell if its program was ended by a signal
+            # bubblewrap returns the status of a shell if a signal ended its program
             status = _SIGNALLED - status
         return signal.Signals(-status).name if status < 0 else None
 
     def end(self) -> None:
         """End every process of the guest, by its process id."""
         for _ in range(100):
-            # in a container whose first process does not care for orphans, the dead stay
+            # Dead processes do not count: in some containers nobody removes them.
             alive = [one.pid for one in self.members() if not one.dead]
             if not alive:
                 break
@@ -102,21 +102,21 @@ def started(command: Command, directory: Path, environment: dict[str, str], cons
 
 def _start(command: Command, directory: Path, environment: dict[str, str], console: BinaryIO) -> Started:
     ours, theirs = os.pipe()
-    try:
-        process = subprocess.Popen(
-            command.line(theirs), cwd=directory, env=environment, stdin=subprocess.DEVNULL, stdout=console,
-            stderr=subprocess.STDOUT, start_new_session=True, pass_fds=[theirs] if command.bubblewrap else [],
-        )  # fmt: skip
-    finally:
-        os.close(theirs)
     with os.fdopen(ours, "rb", buffering=0) as told:
+        try:
+            process = subprocess.Popen(
+                command.line(theirs), cwd=directory, env=environment, stdin=subprocess.DEVNULL, stdout=console,
+                stderr=subprocess.STDOUT, start_new_session=True, pass_fds=[theirs] if command.bubblewrap else [],
+            )  # fmt: skip
+        finally:
+            os.close(theirs)
         return Started(process, (command.bubblewrap and _child(told)) or process.pid)
 
 
 def _child(told: FileIO) -> int | None:
     """Return the process id of bubblewrap's program; None if bubblewrap ended before it started one."""
     text = b""
-    # not until the end of the file: a process that another thread started just now may have a copy of it
+    # We do not wait for the end of the file: another process may hold a copy of it for longer.
     while b"}" not in text and (chunk := told.read(4096)):
         text += chunk
     found = re.search(rb'"child-pid": (\d+)', text)
