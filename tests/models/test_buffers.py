@@ -39,14 +39,6 @@ def rows(count: int, condition: tuple[float, int] | None = None, *, noise: float
 def test_settings_and_outcomes_have_their_names() -> None:
     found = rows(8)
     assert set(found.columns) == {*SETTINGS, *OUTCOMES}
-    assert np.isfinite(buffers.physics(found)).all().all()
-    assert buffers.physics(found).shape[1] == buffers._DIMENSIONS
-
-
-def test_the_floor_is_what_two_segments_a_flow_carry() -> None:
-    """100 flows with 2 * 1514 B at 12.5 Gb/s; 50 us and a queue of 800 kB take 562 us: 4.31 Gb/s, 34.5 %."""
-    one = pd.DataFrame([{"rate_gbps": 12.5, "rtt_ms": 50, "ecn_kB": 0, "min_kB": 800, "max_kB": 800, "probability": 5}])
-    assert buffers.physics(one)["floor"].iloc[0] == pytest.approx(0.3448, abs=1e-3)
 
 
 @pytest.mark.parametrize("kind", ["shallow", "better"])
@@ -90,21 +82,6 @@ def test_a_model_is_chosen_by_what_it_is_scored_on(monkeypatch: pytest.MonkeyPat
     assert "r2 drops" not in scores
     assert scores["train"].tolist() == [20]
     assert buffers.examined("shallow", found, 12, outcomes=("share",), repeats=1)["train"].tolist() == [12]
-
-
-def test_drops_are_logarithms_wherever_they_stand() -> None:
-    """Without drops no other outcome is a logarithm, and there is no candidate for that."""
-    assert set(buffers.candidates("better")) - set(buffers.candidates("better", buffers.NO_DROPS)) == {
-        "gaussian process, logarithms of drops"
-    }
-    for outcomes in (OUTCOMES, ("drops", "share"), buffers.NO_DROPS):
-        model = buffers.candidates("better", outcomes)["boosting"]
-        values = np.abs(np.random.default_rng(0).normal(size=(9, len(outcomes)))) * 1e4
-        model._fit_transformer(values)
-        logs = model.transformer_[0].transform(values) if "drops" in outcomes else values
-        for column, name in enumerate(outcomes):
-            wanted = np.log1p(values[:, column]) if name == "drops" else values[:, column]
-            assert logs[:, column] == pytest.approx(wanted)
 
 
 def test_a_score_of_noise_is_not_good() -> None:

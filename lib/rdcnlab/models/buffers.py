@@ -9,15 +9,14 @@ several models, so the choice never uses the rows of the score.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
-from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
@@ -27,76 +26,22 @@ from sklearn.model_selection import KFold
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.neural_network import MLPRegressor
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, StandardScaler
 from threadpoolctl import threadpool_limits
 
 from rdcnlab.analysis.intervals import Estimate
 from rdcnlab.analysis.sharing import OUTCOMES, SETTINGS
+from rdcnlab.models.physics import FEATURES, Corrected, Fluid, bounded
 
-Floats = npt.NDArray[np.float64]
-#: Kinds of models: Table 2's two, those that use the physics of the queue, and the alternative with TensorFlow.
-Kind = Literal["shallow", "deep", "better", "keras"]
+#: Kinds of models: Table 2's two, a fluid model that is not trained, those that correct it, and the alternative with
+#: TensorFlow.
+Kind = Literal["shallow", "deep", "fluid", "better", "keras"]
 #: Outcomes without drops, which Table 2 leaves out in two of its rows, and the occupancies.
 NO_DROPS = tuple(name for name in OUTCOMES if name != "drops")
 OCCUPANCIES = ("average_kB", "longest_kB")
-#: Flows of DCTCP and their RTT without queue in s; the bytes that they keep under way at least: 2 segments each.
-_FLOWS, _NEAR_S, _FLOOR_KB = 100, 50e-6, 100 * 2 * 1.514
-_BUFFER_KB = 1800.0
 #: Folds inside of the training rows.
 _FOLDS = 5
-
-
-def physics(rows: pd.DataFrame) -> pd.DataFrame:
-    """Compute physical features from the settings, with known properties of queues and congestion controls.
-
-    Returns
-    -------
-    DataFrame
-        - ``ecn``, ``low``, ``high``: thresholds over DCTCP's bandwidth-delay product, as logarithms (1 is added).
-        - ``room``: larger drop threshold less ECN threshold, over the buffer: above 0 CUBIC can wait where DCTCP is
-          marked already.
-        - ``floor``: share of the line that DCTCP has at least if the queue is at the larger drop threshold: Linux keeps
-          two segments of each flow under way, even if all packets are marked.
-        - ``floor_low``: the same at the smaller threshold.
-        - ``product``: logarithm of the packets under way that CUBIC needs to fill the line.
-        - ``rate``, ``rtt``: logarithms.
-        - ``loss``: logarithm of the loss rate at which CUBIC's flows fill the line, by Reno's or CUBIC's response.
-        - ``slope``: drop probability per length of the queue, or that of drop-tail, as a logarithm.
-        - ``width``: distance of the drop thresholds over the buffer.
-    """
-    rate, rtt = rows["rate_gbps"].to_numpy(float), rows["rtt_ms"].to_numpy(float)
-    ecn, low, high = (rows[name].to_numpy(float) for name in ("ecn_kB", "min_kB", "max_kB"))
-    chance = rows["probability"].to_numpy(float) / 100
-    product_near = rate * 1e9 * _NEAR_S / 8e3
-    product = rate * 1e9 * rtt * 1e-3 / (8 * 1514)
-    window = np.maximum(product / _FLOWS, 2.0)
-    # Reno: window sqrt(1.5 / p); CUBIC (RFC 9438, Sec. 5.1): 1.054 (RTT^3 / p^3)^(1/4). The larger window counts.
-    loss = np.maximum(1.5 / window**2, (1.054 / window) ** (4 / 3) * rtt * 1e-3)
-
-    def floor(queue: Floats) -> Floats:
-        share: Floats = np.minimum(_FLOOR_KB / (product_near + queue), 1.0)
-        return share
-
-    wide = high > low
-    return pd.DataFrame(
-        {
-            "ecn": np.log1p(ecn / product_near),
-            "low": np.log1p(low / product_near),
-            "high": np.log1p(high / product_near),
-            "room": (high - ecn) / _BUFFER_KB,
-            "room_low": (low - ecn) / _BUFFER_KB,
-            "floor": floor(high),
-            "floor_low": floor(low),
-            "product": np.log(product),
-            "rate": np.log(rate),
-            "rtt": np.log(rtt),
-            "loss": np.log(loss),
-            "slope": np.log(np.where(wide, chance / np.maximum(high - low, 1.0), 1.0)),
-            "width": (high - low) / _BUFFER_KB,
-        },
-        index=rows.index,
-    )
 
 
 def plain(rows: pd.DataFrame) -> pd.DataFrame:
@@ -104,47 +49,21 @@ def plain(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[list(SETTINGS)]
 
 
-def _squeezed(values: Floats, column: int) -> Floats:
-    """Return outcomes in the form for training: drops, which are in one column, are logarithms (1 is added)."""
-    outcomes = np.array(values, dtype=float)
-    outcomes[:, column] = np.log1p(np.maximum(outcomes[:, column], 0))
-    return outcomes
-
-
-def _released(values: Floats, column: int) -> Floats:
-    outcomes = np.array(values, dtype=float)
-    outcomes[:, column] = np.expm1(np.clip(outcomes[:, column], 0, 20))
-    return outcomes
-
-
-def _model(
-    core: Any, features: Callable[[pd.DataFrame], pd.DataFrame], *, drops: int | None = None
-) -> TransformedTargetRegressor:
-    """Return an untrained model: features, everything scaled to variance 1, and an estimator.
-
-    Outcomes of the column `drops`, if it is given, are logarithms.
-    """
-    steps = [FunctionTransformer(features), StandardScaler(), core]
-    scaled: Any = StandardScaler()
-    if drops is not None:
-        place = {"column": drops}
-        logs = FunctionTransformer(_squeezed, _released, kw_args=place, inv_kw_args=place)
-        scaled = Pipeline([("logs", logs), ("scaled", StandardScaler())])
-    return TransformedTargetRegressor(make_pipeline(*steps), transformer=scaled, check_inverse=False)
+def _model(core: Any) -> TransformedTargetRegressor:
+    """Return an untrained model: features, everything scaled to variance 1, and an estimator."""
+    steps = make_pipeline(FunctionTransformer(plain), StandardScaler(), core)
+    return TransformedTargetRegressor(steps, transformer=StandardScaler())
 
 
 def _network(width: int, decay: float) -> MLPRegressor:
     return MLPRegressor(hidden_layer_sizes=(width, width), solver="lbfgs", alpha=decay, max_iter=2000, random_state=0)
 
 
-def _process(dimensions: int) -> MultiOutputRegressor:
-    """Return a Gaussian process for each outcome, with a length of its own for each feature."""
-    kernel = ConstantKernel(1.0, (1e-2, 1e2)) * Matern(np.ones(dimensions), (0.1, 100.0), nu=2.5)
+def _process() -> MultiOutputRegressor:
+    """Return a Gaussian process for each outcome, with a length of its own for each feature of `physics`."""
+    kernel = ConstantKernel(1.0, (1e-2, 1e2)) * Matern(np.ones(len(FEATURES)), (0.1, 100.0), nu=2.5)
     kernel += WhiteKernel(1e-2, (1e-5, 1.0))
     return MultiOutputRegressor(GaussianProcessRegressor(kernel, normalize_y=True, random_state=0))
-
-
-_DIMENSIONS = 13
 
 
 def candidates(kind: Kind, outcomes: Sequence[str] = OUTCOMES) -> dict[str, Any]:
@@ -154,31 +73,31 @@ def candidates(kind: Kind, outcomes: Sequence[str] = OUTCOMES) -> dict[str, Any]
     """
     if kind == "shallow":
         return {
-            "ridge": _model(RidgeCV(np.logspace(-3, 3, 13)), plain),
-            "quadratic": _model(make_pipeline(PolynomialFeatures(2), RidgeCV(np.logspace(-2, 4, 13))), plain),
-            "neighbours": _model(KNeighborsRegressor(3, weights="distance"), plain),
-            "forest": _model(RandomForestRegressor(200, min_samples_leaf=1, random_state=0), plain),
+            "ridge": _model(RidgeCV(np.logspace(-3, 3, 13))),
+            "quadratic": _model(make_pipeline(PolynomialFeatures(2), RidgeCV(np.logspace(-2, 4, 13)))),
+            "neighbours": _model(KNeighborsRegressor(3, weights="distance")),
+            "forest": _model(RandomForestRegressor(200, min_samples_leaf=1, random_state=0)),
         }
     if kind == "deep":
         return {
-            f"mlp {width}x{width}, decay {decay:g}": _model(_network(width, decay), plain)
+            f"mlp {width}x{width}, decay {decay:g}": _model(_network(width, decay))
             for width in (16, 48)
             for decay in (0.01, 0.1, 1.0)
         }
     if kind == "keras":
         from rdcnlab.models.buffers_keras import Dense
 
-        return {"keras 48x48": _model(Dense(48), plain)}
-    drops = list(outcomes).index("drops") if "drops" in outcomes else None
+        return {"keras 48x48": _model(Dense(48))}
+    if kind == "fluid":
+        return {"fluid model": Fluid(tuple(outcomes))}
     boosting = HistGradientBoostingRegressor(max_iter=300, learning_rate=0.05, min_samples_leaf=5, random_state=0)
-    models = {
-        "boosting": _model(MultiOutputRegressor(boosting), physics, drops=drops),
-        "mlp, physics": _model(_network(48, 0.1), physics),
-        "gaussian process": _model(_process(_DIMENSIONS), physics),
+    cores = {
+        "ridge": RidgeCV(np.logspace(-2, 4, 13)),
+        "trees": ExtraTreesRegressor(300, random_state=0),
+        "boosting": MultiOutputRegressor(boosting),
+        "gaussian process": _process(),
     }
-    if drops is not None:
-        models["gaussian process, logarithms of drops"] = _model(_process(_DIMENSIONS), physics, drops=drops)
-    return models
+    return {f"fluid model and {name}": Corrected(core, tuple(outcomes)) for name, core in cores.items()}
 
 
 def fitted(model: Any, rows: pd.DataFrame, outcomes: Sequence[str] = OUTCOMES) -> Any:
@@ -215,7 +134,7 @@ def examined(
 
     Parameters
     ----------
-    kind : {'shallow', 'deep', 'better', 'keras'}
+    kind : {'shallow', 'deep', 'fluid', 'better', 'keras'}
         Kind of model; the candidate is chosen inside of the training rows of each split.
     rows : DataFrame
         Settings and outcomes, one row for each setting: splits are by row.
@@ -251,13 +170,6 @@ def examined(
 def predictions(model: Any, rows: pd.DataFrame, outcomes: Sequence[str] = OUTCOMES) -> pd.DataFrame:
     """Return the predicted outcomes of settings, limited to possible values."""
     return bounded(pd.DataFrame(model.predict(rows[list(SETTINGS)]), rows.index, list(outcomes)))
-
-
-def bounded(outcomes: pd.DataFrame) -> pd.DataFrame:
-    """Limit outcomes to possible values: shares of 0 to 100 %, lengths up to the buffer, no negative drops."""
-    top = {"share": 100.0, "drops": np.inf, "average_kB": _BUFFER_KB, "longest_kB": _BUFFER_KB}
-    clipped: pd.DataFrame = outcomes.apply(lambda column: column.clip(0.0, top[str(column.name)]))
-    return clipped
 
 
 def spread(scores: pd.DataFrame, column: str) -> Estimate:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gaussian processes for the outcomes of a shared buffer, with calibrated intervals, and a choice of further runs.
 
-There is one process for each outcome, over the features of `buffers.physics`; drops are logarithms. A process states
-how uncertain it is, but not with the right scale. So its standard deviations are multiplied by a factor. With this
-factor the share `CONFIDENCE` of the held-out rows is in their intervals (normalised conformal prediction; Papadopoulos
-et al. 2008). A new setting of the same kind is then in its interval with about this probability, even if the process
-is a poor model.
+There is one process for each outcome, over the features of `rdcnlab.models.physics`. It corrects what the fluid model
+says of this outcome; drops are logarithms. A process states how uncertain it is, but not with the right scale. So its
+standard deviations are multiplied by a factor. With this factor the share `CONFIDENCE` of the held-out rows is in
+their intervals (normalised conformal prediction; Papadopoulos et al. 2008). A new setting of the same kind is then in
+its interval with about this probability, even if the process is a poor model.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from threadpoolctl import threadpool_limits
 from rdcnlab.analysis.sharing import OUTCOMES, SETTINGS
 from rdcnlab.fields.errors import InputError
 from rdcnlab.models import saved
-from rdcnlab.models.buffers import bounded, physics
+from rdcnlab.models.fluid import balance
+from rdcnlab.models.physics import bounded, physics
 
 Floats = npt.NDArray[np.float64]
 #: Probability that an interval contains the outcome.
@@ -42,7 +43,7 @@ LEAST_ROWS = 20
 #: A pair of rate and RTT with at least so many rows is a condition of the data; rows of rarer ones lie between these.
 LEAST_OF_CONDITION = 5
 #: Version number of the model and of the form of its file; a change of either must increase it.
-_KIND, _FORM = "buffers", 5
+_KIND, _FORM = "buffers", 6
 
 
 def squeezed(rows: pd.DataFrame) -> Floats:
@@ -88,8 +89,8 @@ class Processes:
         features = self.inputs.transform(physics(rows))
         with threadpool_limits(1):
             predictions = [process.predict(features, return_std=True) for process in self.by_outcome]
-        means, deviations = (np.stack(columns, axis=1) for columns in zip(*predictions, strict=True))
-        return means, deviations
+        corrections, deviations = (np.stack(columns, axis=1) for columns in zip(*predictions, strict=True))
+        return squeezed(balance(rows)) + corrections, deviations
 
 
 def processes(rows: pd.DataFrame, kernels: Sequence[Any] | None = None) -> Processes:
@@ -103,7 +104,7 @@ def processes(rows: pd.DataFrame, kernels: Sequence[Any] | None = None) -> Proce
         Kernels to use, one for each outcome. Without them they are optimised, which takes most of the time.
     """
     inputs = StandardScaler().fit(physics(rows))
-    features, outcomes = inputs.transform(physics(rows)), squeezed(rows)
+    features, corrections = inputs.transform(physics(rows)), squeezed(rows) - squeezed(balance(rows))
     fitted = []
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a length at its bound means: no influence
@@ -113,7 +114,7 @@ def processes(rows: pd.DataFrame, kernels: Sequence[Any] | None = None) -> Proce
                 process = GaussianProcessRegressor(kernel + WhiteKernel(1e-2, (1e-5, 1.0)), normalize_y=True)
             else:
                 process = GaussianProcessRegressor(kernels[place], normalize_y=True, optimizer=None)
-            fitted.append(process.fit(features, outcomes[:, place]))
+            fitted.append(process.fit(features, corrections[:, place]))
     return Processes(inputs, fitted, rows[[*SETTINGS, *OUTCOMES]])
 
 

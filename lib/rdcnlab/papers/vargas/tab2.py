@@ -38,6 +38,8 @@ ROWS = {
 #: Beyond the table. Sec. 7.2.4 says of shallow models under one condition what they do for share and occupancy only.
 MORE = {
     "shallow-single-no-drops": Exam("shallow", "single", OF_ONE, buffers.NO_DROPS),
+    "fluid-single-no-drops": Exam("fluid", "single", OF_ONE, buffers.NO_DROPS),
+    "fluid-several-no-drops": Exam("fluid", "several", FIVE, buffers.NO_DROPS),
     "better-single": Exam("better", "single", OF_ONE, sharing.OUTCOMES),
     "better-several": Exam("better", "several", FIVE, sharing.OUTCOMES),
     "better-several-no-drops": Exam("better", "several", FIVE, buffers.NO_DROPS),

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is known of a shared buffer, for models: features, and outcomes as differences from a fluid model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+from rdcnlab.analysis.sharing import OUTCOMES
+from rdcnlab.models.fluid import NEAR_S, balance
+
+Floats = npt.NDArray[np.float64]
+#: The buffer of all runs in kB, and the features of `physics`.
+BUFFER_KB = 1800.0
+FEATURES = ("ecn", "high", "room", "room_low", "width", "slope", "rate", "rtt", "share", "queue", "drops")
+
+
+def physics(rows: pd.DataFrame) -> pd.DataFrame:
+    """Compute physical features from the settings.
+
+    Returns
+    -------
+    DataFrame
+        `FEATURES`:
+
+        - ``ecn``, ``high``: ECN threshold and larger drop threshold over DCTCP's bandwidth-delay product, as
+          logarithms (1 is added).
+        - ``room``: larger drop threshold less ECN threshold, over the buffer: above 0 CUBIC can wait where DCTCP is
+          marked already. ``room_low``: the same with the smaller one.
+        - ``width``: distance of the drop thresholds over the buffer.
+        - ``slope``: drop probability per length of the queue, or that of drop-tail, as a logarithm.
+        - ``rate``, ``rtt``: logarithms.
+        - ``share``, ``queue``, ``drops``: outcomes in balance, see `rdcnlab.models.fluid`; the last two as logarithms.
+    """
+    rate, rtt = rows["rate_gbps"].to_numpy(float), rows["rtt_ms"].to_numpy(float)
+    ecn, low, high = (rows[name].to_numpy(float) for name in ("ecn_kB", "min_kB", "max_kB"))
+    chance = rows["probability"].to_numpy(float) / 100
+    product_kB = rate * 1e9 * NEAR_S / 8e3  # noqa: N806  (unit)
+    fluid = balance(rows)
+    features = {
+        "ecn": np.log1p(ecn / product_kB),
+        "high": np.log1p(high / product_kB),
+        "room": (high - ecn) / BUFFER_KB,
+        "room_low": (low - ecn) / BUFFER_KB,
+        "width": (high - low) / BUFFER_KB,
+        "slope": np.log(np.where(high > low, chance / np.maximum(high - low, 1.0), 1.0)),
+        "rate": np.log(rate),
+        "rtt": np.log(rtt),
+        "share": fluid["share"].to_numpy(),
+        "queue": np.log(fluid["average_kB"].to_numpy()),
+        "drops": np.log(fluid["drops"].to_numpy()),
+    }
+    return pd.DataFrame(features, index=rows.index)[list(FEATURES)]
+
+
+def bounded(outcomes: pd.DataFrame) -> pd.DataFrame:
+    """Limit outcomes to possible values: shares of 0 to 100 %, lengths up to the buffer, no negative drops."""
+    top = {"share": 100.0, "drops": np.inf, "average_kB": BUFFER_KB, "longest_kB": BUFFER_KB}
+    clipped: pd.DataFrame = outcomes.apply(lambda column: column.clip(0.0, top[str(column.name)]))
+    return clipped
+
+
+class Fluid(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """The fluid model as an estimator, which learns nothing.
+
+    Parameters
+    ----------
+    outcomes : sequence of str
+        Outcomes to predict.
+    """
+
+    def __init__(self, outcomes: Sequence[str] = OUTCOMES) -> None:
+        self.outcomes = outcomes
+
+    def fit(self, rows: pd.DataFrame, values: Floats) -> Self:  # noqa: ARG002  (scikit-learn's interface)
+        """Learn nothing."""
+        self.n_features_in_ = rows.shape[1]
+        return self
+
+    def predict(self, rows: pd.DataFrame) -> Floats:
+        """Return the outcomes of settings in balance, shape (n, outcomes)."""
+        return balance(rows)[list(self.outcomes)].to_numpy(float)
+
+
+class Corrected(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """The fluid model with a correction: an estimator of how outcomes differ from those in balance.
+
+    Parameters
+    ----------
+    core : estimator
+        Estimates the differences from `physics`, all scaled to variance 1.
+    outcomes : sequence of str
+        Outcomes that it is trained on.
+    """
+
+    def __init__(self, core: Any, outcomes: Sequence[str] = OUTCOMES) -> None:
+        self.core = core
+        self.outcomes = outcomes
+
+    def fit(self, rows: pd.DataFrame, values: Floats) -> Self:
+        """Train on settings and their outcomes, shape (n, outcomes)."""
+        self.scale_ = StandardScaler()
+        self.estimator_ = make_pipeline(FunctionTransformer(physics), StandardScaler(), clone(self.core))
+        self.estimator_.fit(rows, self.scale_.fit_transform(values - Fluid(self.outcomes).predict(rows)))
+        return self
+
+    def predict(self, rows: pd.DataFrame) -> Floats:
+        """Predict the outcomes of settings, shape (n, outcomes)."""
+        corrections: Floats = self.scale_.inverse_transform(self.estimator_.predict(rows))
+        return Fluid(self.outcomes).predict(rows) + corrections

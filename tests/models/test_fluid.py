@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The fluid model of the shared buffer: limits that can be computed by hand, and what real runs say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LinearRegression
+
+from rdcnlab.analysis import sharing
+from rdcnlab.models import fluid, physics
+from rdcnlab.papers import vargas
+from rdcnlab.papers.vargas import space
+
+
+def settings(*rows: space.Setting) -> pd.DataFrame:
+    return pd.DataFrame(rows).astype(float)
+
+
+@pytest.mark.parametrize("rtt_s", [0.025, 0.1])
+def test_the_loss_for_a_window_gives_this_window(rtt_s: float) -> None:
+    losses = np.geomspace(1e-8, 0.5, 40)
+    rtts = np.full_like(losses, rtt_s)
+    windows = fluid.window(losses, rtts)
+    assert (np.diff(windows) < 0).all()
+    assert fluid.loss_for(windows, rtts) == pytest.approx(losses, rel=1e-6)
+
+
+def test_windows_are_those_of_the_standards() -> None:
+    """RFC 9438, table 2: at an RTT of 0.1 s and a loss of 1e-8 CUBIC has 187 000 segments; at 1e-2 Reno's 12 remain."""
+    windows = fluid.window(np.array([1e-8, 1e-2]), np.array([0.1, 0.1]))
+    assert windows[0] == pytest.approx(187_000, rel=0.01)
+    assert 8 < windows[1] < 12.3  # timeouts take a part
+
+
+def test_dctcp_keeps_its_least_windows_and_cubic_has_the_rest() -> None:
+    """Drop-tail of 800 kB, 5 Gb/s: 31 kB are on the way, so 100 flows with 1.5 segments have 227 of 831 kB or more."""
+    found = fluid.balance(settings(space.Setting(25, 800, 800, 5.0, 5.0, 50)))
+    queue = found["average_kB"].iloc[0]
+    assert 650 < queue < 800
+    assert found["share"].iloc[0] == pytest.approx(100 * (1 - 227.1 / (31.25 + queue)), abs=0.1)
+
+
+def test_below_the_ecn_threshold_cubic_has_nothing() -> None:
+    found = fluid.balance(settings(space.Setting(800, 400, 400, 5.0, 5.0, 50)))
+    assert found["share"].iloc[0] < 0.1
+    assert found["average_kB"].iloc[0] == pytest.approx(800, rel=0.1)
+
+
+def test_early_drop_holds_the_queue_between_its_thresholds() -> None:
+    rows = settings(*(space.Setting(100, 400, 1600, chance, 5.0, 25) for chance in (2.0, 5.0, 10.0)))
+    found = fluid.balance(rows)
+    assert found["average_kB"].is_monotonic_decreasing
+    # the smaller threshold, less a swing of DCTCP's queue, about 80 kB from end to end
+    assert found["average_kB"].between(360, 600).all()
+
+
+def test_every_setting_has_possible_outcomes() -> None:
+    found = fluid.balance(settings(*space.drawn(300), *space.drawn(100, between=True)))
+    assert np.isfinite(found).all().all()
+    assert found["share"].between(0, 100).all()
+    assert (found["drops"] > 0).all()
+    assert (found["average_kB"] <= found["longest_kB"]).all()
+    assert found["longest_kB"].max() < 2000
+
+
+def test_real_runs_have_nearly_these_shares() -> None:
+    """Figure 2's grid, of which no number of the model was taken, where the ECN threshold is one of table 1."""
+    runs = vargas.fig2(profile="paper").stored()
+    rows = sharing.by_setting(sharing.outcomes(runs))
+    rows = rows[rows["ecn_kB"] <= space.ECN_MOST_KB]
+    assert len(rows) >= 80
+    found = fluid.balance(rows)
+    difference = (found["share"] - rows["share"]).abs()
+    assert difference.median() < 2
+    assert difference.quantile(0.9) < 8
+    length = (found["average_kB"] / rows["average_kB"] - 1).abs()
+    assert length.median() < 0.15
+
+
+def test_a_correction_is_what_differs() -> None:
+    """Outcomes that are those in balance and 3 more need one number to be learned."""
+    rows = settings(*space.drawn(40))
+    values = fluid.balance(rows)[["share", "average_kB"]].to_numpy() + 3
+    model = physics.Corrected(LinearRegression(), ("share", "average_kB")).fit(rows.iloc[:5], values[:5])
+    assert model.predict(rows) == pytest.approx(values)
+
+
+def test_features_are_finite_and_have_their_names() -> None:
+    found = physics.physics(settings(*space.drawn(64)))
+    assert tuple(found.columns) == physics.FEATURES
+    assert np.isfinite(found).all().all()
