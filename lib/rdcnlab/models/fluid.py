@@ -59,13 +59,17 @@ def loss_for(windows: Floats, rtt_s: Floats) -> Floats:
     return losses
 
 
-def balance(rows: pd.DataFrame) -> pd.DataFrame:
+def balance(rows: pd.DataFrame, *, flows: int = FLOWS, segment: float = SEGMENT) -> pd.DataFrame:
     """Compute the outcomes of settings in balance.
 
     Parameters
     ----------
     rows : DataFrame
         Settings: the columns `rdcnlab.analysis.sharing.SETTINGS`.
+    flows : int
+        Number of flows of DCTCP, and of CUBIC.
+    segment : float
+        Bytes of a segment on the line.
 
     Returns
     -------
@@ -78,7 +82,7 @@ def balance(rows: pd.DataFrame) -> pd.DataFrame:
     ecn, low, high = (1e3 * rows[name].to_numpy(float) for name in ("ecn_kB", "min_kB", "max_kB"))
     chance = rows["probability"].to_numpy(float) / 100
     width = np.where(high > low, high - low, 1.0)
-    swing = SEGMENT * np.sqrt(2 * FLOWS * (capacity * NEAR_S + ecn) / SEGMENT) / 2
+    swing = segment * np.sqrt(2 * flows * (capacity * NEAR_S + ecn) / segment) / 2
     sigma = swing / math.sqrt(12)
 
     def above(queue: Floats, threshold: Floats) -> Floats:
@@ -95,14 +99,14 @@ def balance(rows: pd.DataFrame) -> pd.DataFrame:
 
     def cubic(queue: Floats) -> Floats:
         losses, rtt_s = loss(queue), far_s + queue / capacity
-        rate = FLOWS * SEGMENT * window(losses, rtt_s) / rtt_s
+        rate = flows * segment * window(losses, rtt_s) / rtt_s
         limited: Floats = np.where(losses >= 1, 0.0, np.minimum(rate, capacity))
         return limited
 
     def least_dctcp(queue: Floats) -> Floats:
-        return FLOWS * LEAST_SEGMENTS * SEGMENT / (NEAR_S + queue / capacity)
+        return flows * LEAST_SEGMENTS * segment / (NEAR_S + queue / capacity)
 
-    marked = ecn + np.maximum(FLOWS * SEGMENT - swing / 2, 0)
+    marked = ecn + np.maximum(flows * segment - swing / 2, 0)
     held = least_dctcp(marked) + cubic(marked) > capacity
     shortest, longest = marked, np.full_like(marked, _LONGEST)
     for _ in range(_STEPS):
@@ -113,7 +117,7 @@ def balance(rows: pd.DataFrame) -> pd.DataFrame:
     left = 1 - np.minimum(least_dctcp(queue) / capacity, 1)
     share = np.clip(np.where(held, left, cubic(queue) / capacity), 0, 1)
     rtt_s = far_s + queue / capacity
-    rate = np.maximum(share, LEAST_SHARE) * capacity / SEGMENT
-    drops = PAPER_S * rate * loss_for(rate * rtt_s / FLOWS, rtt_s)
+    rate = np.maximum(share, LEAST_SHARE) * capacity / segment
+    drops = PAPER_S * rate * loss_for(rate * rtt_s / flows, rtt_s)
     values = {"share": 100 * share, "drops": drops, "average_kB": queue / 1e3, "longest_kB": (queue + swing / 2) / 1e3}
     return pd.DataFrame(values, index=rows.index)[list(OUTCOMES)]

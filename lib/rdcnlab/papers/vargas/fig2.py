@@ -9,9 +9,12 @@ from matplotlib.figure import Figure
 
 from rdcnlab.analysis import figures, heat
 from rdcnlab.analysis.measured import Measured, means
+from rdcnlab.models import fluid
 from rdcnlab.papers.item import Cause
 from rdcnlab.papers.vargas.grids import ROWS, Grid
+from rdcnlab.papers.vargas.space import SENDERS, Setting
 from rdcnlab.runs.frame import Runs
+from rdcnlab.scenario.queue import ETHERNET_HEADER
 
 #: A share that differs by less along a row or a column, in percentage points, is the same.
 _LEAST = 2.0
@@ -45,7 +48,10 @@ class Fig2(Grid):
         return [Cause("dctcp-by-lower-ecn", few), Cause("dctcp-by-higher-ecn", few), Cause("cubic-dominates", small)]
 
     def plot(self, runs: Runs) -> Figure:
-        """Draw the share as a heat map, and DCTCP's share over the ECN threshold for some drop thresholds."""
+        """Draw the share as a heat map, and DCTCP's share over the ECN threshold for some drop thresholds.
+
+        Dotted is what the fluid model says, which nothing of these runs was used for.
+        """
         share = self.table(runs, "share")
         with figures.style():
             figure = figures.Drawing(figsize=(9.2, 3.6), layout="constrained")
@@ -57,9 +63,21 @@ class Fig2(Grid):
             columns = list(share.columns)[:: max(1, len(share.columns) // 4)]
             for drop, color in zip(columns, figures.shades(len(columns)), strict=True):
                 right.plot(share.index, 100 - share[drop], "o-", color=color, markersize=3, label=f"{drop} kB")
+                if self.column == "kernel":
+                    right.plot(*self._fluid(int(drop)), ":", color=color, linewidth=1)
+            if self.column == "kernel":
+                right.plot([], [], ":", color=figures.REFERENCE, linewidth=1, label="fluid model")
             right.set(xlabel=ROWS, ylabel="share of DCTCP [%]", ylim=(0, 102), title="by drop threshold")
-            right.legend(fontsize=7)
+            right.legend(fontsize=7, loc="upper left", bbox_to_anchor=(0, 0.95))
         return figure
+
+    def _fluid(self, drop_kB: int) -> tuple[pd.Series[float], pd.Series[float]]:  # noqa: N803  (unit)
+        """Return ECN thresholds in kB, and DCTCP's share in percent by the fluid model."""
+        ecn, _ = self.thresholds
+        thresholds = range(min(ecn), max(ecn) + 1, 5)
+        rows = pd.DataFrame([Setting(one, drop_kB, drop_kB, 5.0, *self.condition) for one in thresholds])
+        found = fluid.balance(rows, flows=SENDERS * self.flows, segment=self.mtu + ETHERNET_HEADER)
+        return rows["ecn_kB"], 100 - found["share"]
 
 
 def _extreme(shares: pd.DataFrame, *, lowest: bool) -> Measured:

@@ -28,8 +28,8 @@ PROBABILITIES = (2.0, 5.0, 10.0)
 #: Figures 2 and 3, in kB.
 ECN_KB = (25, 50, 75, 100, 150, 250, 400, 600, 800, 1000)
 DROP_KB = (200, 400, 500, 600, 700, 800, 900, 1000, 1100, 1200, 1400, 1800)
-#: Sec. 6.2: flows of each sender.
-FLOWS = 10
+#: Sec. 6.2: senders of each kind, and flows of each sender.
+SENDERS, FLOWS = 10, 10
 #: Bins of a run, and the mean time between snapshots (Sec. 6.2).
 BIN, SNAPSHOTS = "100 ms", "10 ms"
 #: A size that no flow can finish before the limit.
