@@ -29,8 +29,9 @@ from rdcnlab.analysis.sharing import OUTCOMES, PAPER_S
 Floats = npt.NDArray[np.float64]
 #: Flows of each kind, the RTT of DCTCP without queue in s, and bytes of a segment on the line.
 FLOWS, NEAR_S, SEGMENT = 100, 50e-6, 1514.0
-#: Segments of a flow of DCTCP under way if all are marked. Linux allows two, and in a reduction one. This is the only
-#: number that was measured: on 400 settings of 5 Gb/s and 25 ms (`docs/decisions/vargas.md`).
+#: Segments of a flow of DCTCP under way if all are marked. Its window is two, but the first of them waits at the
+#: receiver for a second one before it is acknowledged. This is the only number that was measured: on 400 settings of
+#: 5 Gb/s and 25 ms (`docs/findings/vargas.md`).
 LEAST_SEGMENTS = 1.5
 #: Linux's least retransmission timeout in s.
 LEAST_RTO_S = 0.2
