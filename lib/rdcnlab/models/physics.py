@@ -14,12 +14,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from rdcnlab.analysis.sharing import OUTCOMES
-from rdcnlab.models.fluid import NEAR_S, balance
+from rdcnlab.models.fluid import FLOWS, NEAR_S, SEGMENT, balance
 
 Floats = npt.NDArray[np.float64]
+#: RFC 9438: the constant C in segments/s^3, and the factor of a window after a loss.
+CUBIC_C, CUBIC_BETA = 0.4, 0.7
 #: The buffer of all runs in kB, and the features of `physics`.
 BUFFER_KB = 1800.0
-FEATURES = ("ecn", "high", "room", "room_low", "width", "slope", "rate", "rtt", "share", "queue", "drops")
+FEATURES = ("ecn", "high", "room", "room_low", "width", "slope", "rate", "rtt", "share", "queue", "drops", "epoch")
 
 
 def physics(rows: pd.DataFrame) -> pd.DataFrame:
@@ -38,12 +40,16 @@ def physics(rows: pd.DataFrame) -> pd.DataFrame:
         - ``slope``: drop probability per length of the queue, or that of drop-tail, as a logarithm.
         - ``rate``, ``rtt``: logarithms.
         - ``share``, ``queue``, ``drops``: outcomes in balance, see `rdcnlab.models.fluid`; the last two as logarithms.
+        - ``epoch``: time in s that a flow of CUBIC takes from a loss to its window in balance, K of RFC 9438, Sec. 4.2.
+          With more than 7 s a run of 10 to 16 s ends before it is in balance.
     """
     rate, rtt = rows["rate_gbps"].to_numpy(float), rows["rtt_ms"].to_numpy(float)
     ecn, low, high = (rows[name].to_numpy(float) for name in ("ecn_kB", "min_kB", "max_kB"))
     chance = rows["probability"].to_numpy(float) / 100
     product_kB = rate * 1e9 * NEAR_S / 8e3  # noqa: N806  (unit)
     fluid = balance(rows)
+    flow = fluid["share"].to_numpy() / 100 * rate * 1e9 / (8 * SEGMENT * FLOWS)
+    window = flow * (rtt * 1e-3 + fluid["average_kB"].to_numpy() * 8e-6 / rate)
     features = {
         "ecn": np.log1p(ecn / product_kB),
         "high": np.log1p(high / product_kB),
@@ -56,6 +62,7 @@ def physics(rows: pd.DataFrame) -> pd.DataFrame:
         "share": fluid["share"].to_numpy(),
         "queue": np.log(fluid["average_kB"].to_numpy()),
         "drops": np.log(fluid["drops"].to_numpy()),
+        "epoch": np.cbrt(window * (1 - CUBIC_BETA) / CUBIC_C),
     }
     return pd.DataFrame(features, index=rows.index)[list(FEATURES)]
 
