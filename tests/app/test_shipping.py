@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -12,7 +13,8 @@ from rdcnlab.app.cli import ship
 from rdcnlab.app.report import page
 from rdcnlab.app.site.stored import judged
 from rdcnlab.fields.errors import InputError
-from rdcnlab.papers import aykurt
+from rdcnlab.models import gaussian
+from rdcnlab.papers import aykurt, vargas
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store
@@ -119,3 +121,17 @@ def test_a_batch_adds_the_runs_that_are_not_shipped_yet(tmp_path: Path, monkeypa
     assert {folder.name for folder in (results / "aykurt").iterdir()} == {"fig8a", "fig8a.2"}
     rows_by_folder = {path.parent.name: pq.read_metadata(path).num_rows for path in results.rglob("runs.parquet")}
     assert rows_by_folder == {"fig8a": len(item.scenarios()) // 2, "fig8a.2": len(item.scenarios()) // 2}
+
+
+@pytest.mark.usefixtures("fake_engine", "own_models")
+def test_a_batch_of_the_data_set_has_a_model_of_its_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tuner can be used before the data set is complete. Without ``--batch`` no such model is shipped."""
+    monkeypatch.setenv("RDCNLAB_RESULTS", str(tmp_path / "results"))
+    monkeypatch.setenv("RDCNLAB_STORE", str(tmp_path / "runs"))
+    monkeypatch.setitem(sys.modules[vargas.dataset.__module__]._COUNTS, "paper", (0, 24, 0))
+    vargas.dataset(profile="paper", single=21).run(progress=False)
+    ship(["vargas/tab2"])
+    assert not list((tmp_path / "shipped").glob("*"))
+    ship(["vargas/tab2"], batch=True)
+    assert {path.name.partition("-")[0] for path in (tmp_path / "shipped").iterdir()} == {"buffers"}
+    assert gaussian.best().about["rows"] == 21

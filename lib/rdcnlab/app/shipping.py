@@ -53,8 +53,10 @@ def ship(kind: type[Item], store: Store, *, batch: bool = False) -> Done:
         runs = [run for run in lookup(scenarios, store, shown.parts_of) if run is not None]
         if len(runs) < len(scenarios):
             incomplete.append(f"{len(runs)} of {len(scenarios)} of {kind.paper}/{kind.id}{words}")
-        elif shown is item:
+        if shown is item and len(runs) == len(scenarios):
             saved.ship(item.models(Runs(runs, item.parts)))
+        elif shown is item and batch and runs:
+            saved.ship(item.early_models(Runs(runs, item.parts)))
         for run in runs:
             requests.setdefault(run, []).append(shown.parts_of(run.scenario))
     shipped = Shipped()

@@ -158,6 +158,10 @@ class Item(Frozen, abc.ABC):
         """Return the files of the models that are trained on the runs. They are shipped together with the runs."""
         return []
 
+    def early_models(self, runs: Runs) -> list[Path]:  # noqa: ARG002  (items that train models use it)
+        """Return the files of models trained on a part of the runs, which are shipped with a batch of them."""
+        return []
+
     def learns_from(self) -> list[Item]:
         """Return items whose runs this one trains a model on that does not exist yet; usually none."""
         return []

@@ -172,6 +172,9 @@ class Tab2(Dataset):
 
     def models(self, runs: Runs) -> list[Path]:
         """Return the predictor of the tuner, trained on all runs, and the records of all tests; they are shipped."""
+        return [*self.early_models(runs), *self.records(runs).values()]
+
+    def early_models(self, runs: Runs) -> list[Path]:
+        """Return the predictor of the tuner, which can be used while the data set still grows."""
         rows = sharing.by_setting(sharing.outcomes(runs))
-        predictors = [gaussian.trained(rows)] if len(rows) >= gaussian.LEAST_ROWS else []
-        return [*predictors, *self.records(runs).values()]
+        return [gaussian.trained(rows)] if len(rows) >= gaussian.LEAST_ROWS else []
