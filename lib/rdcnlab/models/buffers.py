@@ -19,7 +19,6 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 from sklearn.linear_model import RidgeCV
 from sklearn.metrics import mean_absolute_error, mean_squared_error, r2_score
 from sklearn.model_selection import KFold
@@ -32,7 +31,8 @@ from threadpoolctl import threadpool_limits
 
 from rdcnlab.analysis.intervals import Estimate
 from rdcnlab.analysis.sharing import OUTCOMES, SETTINGS
-from rdcnlab.models.physics import FEATURES, Corrected, Fluid, bounded
+from rdcnlab.models import gaussian
+from rdcnlab.models.physics import Corrected, Fluid, bounded
 
 #: Kinds of models: Table 2's two, a fluid model that is not trained, those that correct it, and the alternative with
 #: TensorFlow.
@@ -57,13 +57,6 @@ def _model(core: Any) -> TransformedTargetRegressor:
 
 def _network(width: int, decay: float) -> MLPRegressor:
     return MLPRegressor(hidden_layer_sizes=(width, width), solver="lbfgs", alpha=decay, max_iter=2000, random_state=0)
-
-
-def _process() -> MultiOutputRegressor:
-    """Return a Gaussian process for each outcome, with a length of its own for each feature of `physics`."""
-    kernel = ConstantKernel(1.0, (1e-2, 1e2)) * Matern(np.ones(len(FEATURES)), (0.1, 100.0), nu=2.5)
-    kernel += WhiteKernel(1e-2, (1e-5, 1.0))
-    return MultiOutputRegressor(GaussianProcessRegressor(kernel, normalize_y=True, random_state=0))
 
 
 def candidates(kind: Kind, outcomes: Sequence[str] = OUTCOMES) -> dict[str, Any]:
@@ -95,7 +88,9 @@ def candidates(kind: Kind, outcomes: Sequence[str] = OUTCOMES) -> dict[str, Any]
         "ridge": RidgeCV(np.logspace(-2, 4, 13)),
         "trees": ExtraTreesRegressor(300, random_state=0),
         "boosting": MultiOutputRegressor(boosting),
-        "gaussian process": _process(),
+        "gaussian process": MultiOutputRegressor(
+            GaussianProcessRegressor(gaussian.kernel(), normalize_y=True, random_state=0)
+        ),
     }
     return {f"fluid model and {name}": Corrected(core, tuple(outcomes)) for name, core in cores.items()}
 

@@ -31,7 +31,7 @@ from rdcnlab.analysis.sharing import OUTCOMES, SETTINGS
 from rdcnlab.fields.errors import InputError
 from rdcnlab.models import saved
 from rdcnlab.models.fluid import balance
-from rdcnlab.models.physics import bounded, physics
+from rdcnlab.models.physics import FEATURES, bounded, physics
 
 Floats = npt.NDArray[np.float64]
 #: Probability that an interval contains the outcome.
@@ -59,6 +59,15 @@ def released(values: Floats, index: pd.Index) -> pd.DataFrame:
     drops = OUTCOMES.index("drops")
     outcomes[:, drops] = np.expm1(np.clip(outcomes[:, drops], 0, 20))
     return bounded(pd.DataFrame(outcomes, index, list(OUTCOMES)))
+
+
+def kernel() -> Any:
+    """Return the kernel of a process, with a length of its own for each feature.
+
+    No length is below a standard deviation of its feature: with few rows shorter ones fit their noise.
+    """
+    lengths = Matern(np.full(len(FEATURES), 3.0), (1.0, 100.0), nu=1.5)
+    return ConstantKernel(1.0, (1e-2, 1e3)) * lengths + WhiteKernel(1e-2, (1e-5, 1.0))
 
 
 @dataclass(frozen=True)
@@ -110,8 +119,7 @@ def processes(rows: pd.DataFrame, kernels: Sequence[Any] | None = None) -> Proce
         warnings.simplefilter("ignore", ConvergenceWarning)  # a length at its bound means: no influence
         for place in range(len(OUTCOMES)):
             if kernels is None:
-                kernel = ConstantKernel(1.0, (1e-2, 1e3)) * Matern(np.ones(features.shape[1]), (0.1, 100.0), nu=2.5)
-                process = GaussianProcessRegressor(kernel + WhiteKernel(1e-2, (1e-5, 1.0)), normalize_y=True)
+                process = GaussianProcessRegressor(kernel(), normalize_y=True)
             else:
                 process = GaussianProcessRegressor(kernels[place], normalize_y=True, optimizer=None)
             fitted.append(process.fit(features, corrections[:, place]))
