@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from rdcnlab.analysis import figures, sharing
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.quantities import whole
-from rdcnlab.models import gaussian
+from rdcnlab.models import fluid, gaussian
 from rdcnlab.papers.item import Item
 from rdcnlab.papers.vargas.space import NS3_LIMIT_S, RATES_GBPS, RTTS_MS, Setting, drawn, length_in, scenario
 from rdcnlab.runs.frame import Runs
@@ -90,25 +90,31 @@ class Dataset(Item):
         }
 
     def plot(self, runs: Runs) -> Figure:
-        """Draw each outcome over the larger drop threshold, by line rate."""
+        """Draw each outcome over that in balance, see `rdcnlab.models.fluid`, by line rate."""
         outcomes = sharing.outcomes(runs)
+        balance = fluid.balance(outcomes)
+        tail = outcomes["min_kB"] == outcomes["max_kB"]
         with figures.style():
-            figure = figures.Drawing(figsize=(9.2, 5.4), layout="constrained")
-            axes = figure.subplots(2, 2, sharex=True)
-            for ax, name in zip(axes.flat, sharing.OUTCOMES, strict=True):
+            figure = figures.Drawing(figsize=(9.6, 3.1), layout="constrained")
+            panels = figure.subplots(1, 4)
+            for ax, name in zip(panels, sharing.OUTCOMES, strict=True):
                 for rate, color in zip(RATES_GBPS, figures.shades(len(RATES_GBPS)), strict=True):
-                    rows = outcomes[outcomes["rate_gbps"] == rate]
-                    tail = rows["min_kB"] == rows["max_kB"]
-                    for part, marker, fill in ((rows[tail], "s", color), (rows[~tail], "o", "none")):
+                    here = outcomes["rate_gbps"] == rate
+                    for rows, marker, fill in ((here & tail, "s", color), (here & ~tail, "o", "none")):
                         ax.plot(
-                            part["max_kB"], part[name], marker, color=color, markerfacecolor=fill, markersize=3.5,
-                            label=f"{rate:g} Gb/s" if marker == "s" and len(part) else None,
+                            balance.loc[rows, name], outcomes.loc[rows, name], marker, color=color,
+                            markerfacecolor=fill, markersize=3,
+                            label=f"{rate:g} Gb/s" if marker == "s" and rows.any() else None,
                         )  # fmt: skip
-                ax.set(ylabel=WORDS[name])
-            axes[0, 1].set(yscale="symlog")
-            for ax in axes[1]:
-                ax.set(xlabel="larger drop threshold [kB]")
-            figures.legend(figure, axes[0, 0])
+                ends = (1.05 * max(balance[name].max(), outcomes[name].max(), 1.0), 0.0)
+                if name == "drops":
+                    ax.set(xscale="log", yscale="log")
+                    ends = (2 * ends[0], 0.5 * max(1.0, min(balance[name].min(), outcomes[name].min())))
+                ax.plot(ends, ends, color=figures.REFERENCE, linestyle=":", linewidth=0.8)
+                ax.set(title=WORDS[name], xlabel="in balance", xlim=ends[::-1], ylim=ends[::-1])
+                ax.set_aspect("equal")
+            panels[0].set(ylabel="measured")
+            figures.legend(figure, panels[0])
         return figure
 
 
