@@ -92,6 +92,7 @@ class Dataset(Item):
     def plot(self, runs: Runs) -> Figure:
         """Draw each outcome over that in balance, see `rdcnlab.models.fluid`, by line rate."""
         outcomes = sharing.outcomes(runs)
+        outcomes = outcomes.assign(drops=outcomes["drops"].clip(lower=1.0))  # for a logarithmic axis
         balance = fluid.balance(outcomes)
         tail = outcomes["min_kB"] == outcomes["max_kB"]
         with figures.style():
@@ -109,7 +110,7 @@ class Dataset(Item):
                 ends = (1.05 * max(balance[name].max(), outcomes[name].max(), 1.0), 0.0)
                 if name == "drops":
                     ax.set(xscale="log", yscale="log")
-                    ends = (2 * ends[0], 0.5 * max(1.0, min(balance[name].min(), outcomes[name].min())))
+                    ends = (2 * ends[0], 0.5 * min(balance[name].min(), outcomes[name].min()))
                 ax.plot(ends, ends, color=figures.REFERENCE, linestyle=":", linewidth=0.8)
                 ax.set(title=WORDS[name], xlabel="in balance", xlim=ends[::-1], ylim=ends[::-1])
                 ax.set_aspect("equal")
