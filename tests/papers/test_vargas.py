@@ -43,7 +43,9 @@ def one_candidate(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_items_run_draw_and_judge_every_claim(name: str, column: str, store: Store) -> None:
     kind: type[Item] = getattr(vargas, name)
     runs = judged(
-        kind(**SMALL[name], seeds=1, column=column), store, unclaimed=["r2-better-single", "r2-fluid-single-no-drops"]
+        kind(**SMALL[name], seeds=1, column=column),
+        store,
+        unclaimed=["r2-better-single", "r2-fluid-single", "r2-fluid-single-no-drops"],
     )
     assert {run.scenario.engine.kind for run in runs} == {column}
 

@@ -18,7 +18,7 @@ from rdcnlab.models import buffers, gaussian, saved
 
 #: Version number of the models that are tested (`buffers.candidates`, `gaussian.predictor`) and of the form of the
 #: records; a change of any of them must increase it.
-_FORM = 2
+_FORM = 3
 _LIBRARIES = ("scikit-learn", "numpy")
 #: Learning curves: random beginnings, runs at the beginning, runs of each step and at the end, and the R2 to reach.
 SEEDS, BEGIN, STEP, MOST, LEVEL = 5, 20, 5, 80, 0.9

@@ -13,6 +13,7 @@ Sources: the response of CUBIC is that of RFC 9438 (Sec. 5.1), and that of Reno 
 timeouts of Padhye et al. (1998). The queue of DCTCP is that of Alizadeh et al. (2010), Sec. 3.3: at most the threshold
 and a segment of each flow, with an amplitude of sqrt(2 N (C RTT + K)) / 2 segments. Its length is taken as normal, with
 the deviation of a sawtooth of this amplitude: CUBIC is held by losses so rare that the ends of the distribution count.
+The theory is one of windows that are larger than the least. Here it is used for all, as it has no free number.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from rdcnlab.analysis.sharing import OUTCOMES, PAPER_S
 
@@ -30,28 +31,29 @@ Floats = npt.NDArray[np.float64]
 #: Flows of each kind, the RTT of DCTCP without queue in s, and bytes of a segment on the line.
 FLOWS, NEAR_S, SEGMENT = 100, 50e-6, 1514.0
 #: Segments of a flow of DCTCP under way if all are marked. Its window is two, but the first of them waits at the
-#: receiver for a second one before it is acknowledged. This is the only number that was measured: on 400 settings of
-#: 5 Gb/s and 25 ms (`docs/findings/vargas.md`).
+#: receiver for a second one before it is acknowledged, which is the likely reason. This number is from runs: 400
+#: settings of 5 Gb/s and 25 ms (`docs/findings/vargas.md`).
 LEAST_SEGMENTS = 1.5
 #: Linux's least retransmission timeout in s.
 LEAST_RTO_S = 0.2
-#: Share of the line that starved flows of CUBIC have at least: their timers send now and then.
+#: Share of the line that starved flows of CUBIC have at least: their timers send now and then. This number was set, not
+#: measured, and all drops of starved flows follow from it.
 LEAST_SHARE = 5e-4
 #: Steps of a bisection, and a queue in bytes that is longer than any.
 _STEPS, _LONGEST = 45, 2.4e6
 
 
 def window(loss: Floats, rtt_s: Floats) -> Floats:
-    """Return the mean window of a flow of CUBIC in segments, for a loss rate above 0 and an RTT in s."""
+    """Return the segments of a flow of CUBIC that arrive in an RTT in s, on average, for a loss rate above 0."""
     without = np.maximum(np.sqrt(1.5 / loss), 1.054 * (rtt_s / loss) ** 0.75)
     timeouts = (LEAST_RTO_S + rtt_s) / rtt_s * np.minimum(1.0, 3 * np.sqrt(3 * loss / 8)) * loss * (1 + 32 * loss**2)
-    windows: Floats = 1 / (1 / without + timeouts)
+    windows: Floats = (1 - loss) / (1 / without + timeouts)
     return windows
 
 
 def loss_for(windows: Floats, rtt_s: Floats) -> Floats:
-    """Invert `window`: return the loss rate at which flows of CUBIC have these mean windows in segments."""
-    low, high = np.full_like(windows, -25.0), np.zeros_like(windows)
+    """Invert `window`: return the loss rate at which so many segments of a flow of CUBIC arrive in an RTT."""
+    low, high = np.full_like(windows, -25.0), np.full_like(windows, -1e-6)
     for _ in range(_STEPS):
         middle = (low + high) / 2
         larger = window(np.exp(middle), rtt_s) > windows
@@ -86,15 +88,16 @@ def balance(rows: pd.DataFrame, *, flows: int = FLOWS, segment: float = SEGMENT)
     swing = segment * np.sqrt(2 * flows * (capacity * NEAR_S + ecn) / segment) / 2
     sigma = swing / math.sqrt(12)
 
-    def above(queue: Floats, threshold: Floats) -> Floats:
-        """Return the mean length above a threshold."""
+    def excess(queue: Floats, threshold: Floats) -> Floats:
+        """Return the mean length beyond a threshold."""
         distance = (queue - threshold) / sigma
-        mean: Floats = sigma * (distance * norm.cdf(distance) + norm.pdf(distance))
+        density = np.exp(-(distance**2) / 2) / math.sqrt(2 * math.pi)
+        mean: Floats = sigma * (distance * ndtr(distance) + density)
         return mean
 
     def loss(queue: Floats) -> Floats:
-        early = np.where(high > low, chance * (above(queue, low) - above(queue, high)) / width, 0.0)
-        beyond = np.where(high > low, 1 - chance, 1.0) * norm.cdf((queue - high) / sigma)
+        early = np.where(high > low, chance * (excess(queue, low) - excess(queue, high)) / width, 0.0)
+        beyond = np.where(high > low, 1 - chance, 1.0) * ndtr((queue - high) / sigma)
         mean: Floats = np.clip(early + beyond, 1e-9, 1.0)
         return mean
 
@@ -107,6 +110,7 @@ def balance(rows: pd.DataFrame, *, flows: int = FLOWS, segment: float = SEGMENT)
     def least_dctcp(queue: Floats) -> Floats:
         return flows * LEAST_SEGMENTS * segment / (NEAR_S + queue / capacity)
 
+    # a swing of more than two segments a flow would take the mean below the threshold, which DCTCP is not marked below
     marked = ecn + np.maximum(flows * segment - swing / 2, 0)
     held = least_dctcp(marked) + cubic(marked) > capacity
     shortest, longest = marked, np.full_like(marked, _LONGEST)
@@ -119,6 +123,7 @@ def balance(rows: pd.DataFrame, *, flows: int = FLOWS, segment: float = SEGMENT)
     share = np.clip(np.where(held, left, cubic(queue) / capacity), 0, 1)
     rtt_s = far_s + queue / capacity
     rate = np.maximum(share, LEAST_SHARE) * capacity / segment
-    drops = PAPER_S * rate * loss_for(rate * rtt_s / flows, rtt_s)
+    losses = loss_for(rate * rtt_s / flows, rtt_s)
+    drops = PAPER_S * rate * losses / (1 - losses)
     values = {"share": 100 * share, "drops": drops, "average_kB": queue / 1e3, "longest_kB": (queue + swing / 2) / 1e3}
     return pd.DataFrame(values, index=rows.index)[list(OUTCOMES)]

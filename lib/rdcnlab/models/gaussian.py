@@ -43,7 +43,7 @@ LEAST_ROWS = 20
 #: A pair of rate and RTT with at least so many rows is a condition of the data; rows of rarer ones lie between these.
 LEAST_OF_CONDITION = 5
 #: Version number of the model and of the form of its file; a change of either must increase it.
-_KIND, _FORM = "buffers", 6
+_KIND, _FORM = "buffers", 7
 
 
 def squeezed(rows: pd.DataFrame) -> Floats:

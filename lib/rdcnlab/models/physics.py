@@ -40,7 +40,8 @@ def physics(rows: pd.DataFrame) -> pd.DataFrame:
         - ``slope``: drop probability per length of the queue, or that of drop-tail, as a logarithm.
         - ``rate``, ``rtt``: logarithms.
         - ``share``, ``queue``, ``drops``: outcomes in balance, see `rdcnlab.models.fluid`; the last two as logarithms.
-        - ``epoch``: time in s that a flow of CUBIC takes from a loss to its window in balance, K of RFC 9438, Sec. 4.2.
+        - ``epoch``: time in s that a flow of CUBIC takes from a loss to its window in balance, K of RFC 9438, Sec. 4.2,
+          with the mean window in place of the largest one.
           With more than 7 s a run of 10 to 16 s ends before it is in balance.
     """
     rate, rtt = rows["rate_gbps"].to_numpy(float), rows["rtt_ms"].to_numpy(float)
@@ -56,7 +57,7 @@ def physics(rows: pd.DataFrame) -> pd.DataFrame:
         "room": (high - ecn) / BUFFER_KB,
         "room_low": (low - ecn) / BUFFER_KB,
         "width": (high - low) / BUFFER_KB,
-        "slope": np.log(np.where(high > low, chance / np.maximum(high - low, 1.0), 1.0)),
+        "slope": np.log(np.where(high > low, np.maximum(chance, 1e-6) / np.maximum(high - low, 1.0), 1.0)),
         "rate": np.log(rate),
         "rtt": np.log(rtt),
         "share": fluid["share"].to_numpy(),
@@ -120,5 +121,7 @@ class Corrected(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-
 
     def predict(self, rows: pd.DataFrame) -> Floats:
         """Predict the outcomes of settings, shape (n, outcomes)."""
-        corrections: Floats = self.scale_.inverse_transform(self.estimator_.predict(rows))
+        # an estimator of one outcome may predict a row, not a column
+        scaled = np.reshape(self.estimator_.predict(rows), (len(rows), len(self.outcomes)))
+        corrections: Floats = self.scale_.inverse_transform(scaled)
         return Fluid(self.outcomes).predict(rows) + corrections

@@ -92,7 +92,7 @@ class Dataset(Item):
     def plot(self, runs: Runs) -> Figure:
         """Draw each outcome over that in balance, see `rdcnlab.models.fluid`, by line rate."""
         outcomes = sharing.outcomes(runs)
-        outcomes = outcomes.assign(drops=outcomes["drops"].clip(lower=1.0))  # for a logarithmic axis
+        outcomes = outcomes.assign(drops=outcomes["drops"].clip(lower=1.0))  # no drop is drawn as 1
         balance = fluid.balance(outcomes)
         tail = outcomes["min_kB"] == outcomes["max_kB"]
         with figures.style():

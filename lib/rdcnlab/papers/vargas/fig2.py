@@ -50,7 +50,7 @@ class Fig2(Grid):
     def plot(self, runs: Runs) -> Figure:
         """Draw the share as a heat map, and DCTCP's share over the ECN threshold for some drop thresholds.
 
-        Dotted is what the fluid model says, which nothing of these runs was used for.
+        Dotted is what the fluid model says. None of its numbers is from these runs.
         """
         share = self.table(runs, "share")
         with figures.style():
@@ -76,8 +76,8 @@ class Fig2(Grid):
         ecn, _ = self.thresholds
         thresholds = range(min(ecn), max(ecn) + 1, 5)
         rows = pd.DataFrame([Setting(one, drop_kB, drop_kB, 5.0, *self.condition) for one in thresholds])
-        found = fluid.balance(rows, flows=SENDERS * self.flows, segment=self.mtu + ETHERNET_HEADER)
-        return rows["ecn_kB"], 100 - found["share"]
+        balance = fluid.balance(rows, flows=SENDERS * self.flows, segment=self.mtu + ETHERNET_HEADER)
+        return rows["ecn_kB"], 100 - balance["share"]
 
 
 def _extreme(shares: pd.DataFrame, *, lowest: bool) -> Measured:

@@ -38,7 +38,9 @@ ROWS = {
 #: Beyond the table. Sec. 7.2.4 says of shallow models under one condition what they do for share and occupancy only.
 MORE = {
     "shallow-single-no-drops": Exam("shallow", "single", OF_ONE, buffers.NO_DROPS),
+    "fluid-single": Exam("fluid", "single", OF_ONE, sharing.OUTCOMES),
     "fluid-single-no-drops": Exam("fluid", "single", OF_ONE, buffers.NO_DROPS),
+    "fluid-several": Exam("fluid", "several", FIVE, sharing.OUTCOMES),
     "fluid-several-no-drops": Exam("fluid", "several", FIVE, buffers.NO_DROPS),
     "better-single": Exam("better", "single", OF_ONE, sharing.OUTCOMES),
     "better-several": Exam("better", "several", FIVE, sharing.OUTCOMES),
@@ -121,7 +123,8 @@ class Tab2(Dataset):
         scores = self.scores(runs)
         measured = {}
         for case, part in scores.groupby("case", sort=False):
-            note = f"{int(part['train'].iloc[0])} settings for training; {', '.join(part['model'].unique())}"
+            trained_on = "no" if str(case).startswith("fluid") else int(part["train"].iloc[0])
+            note = f"{trained_on} settings for training; {', '.join(part['model'].unique())}"
             measured[f"r2-{case}"] = Measured.one(buffers.spread(part, "r2"), note)
         for suffix in ("", "-as-many"):
             deep = scores[scores["case"] == f"deep-several{suffix}"]
