@@ -9,7 +9,8 @@ from rdcnlab.app.tune import Answer, drawn, tuned
 from rdcnlab.fields.errors import RdcnlabError
 from rdcnlab.models import gaussian
 from rdcnlab.models.gaussian import Predictor
-from rdcnlab.models.tuner import BUFFER_KB, Objective
+from rdcnlab.models.physics import BUFFER_KB
+from rdcnlab.models.tuner import Objective
 
 #: Columns of the table of outcomes, in order.
 _COLUMNS = ("outcome", "predicted", "low", "high", "unsure", "measured", "close", "inside")

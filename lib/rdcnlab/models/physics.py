@@ -20,7 +20,7 @@ Floats = npt.NDArray[np.float64]
 #: RFC 9438: the constant C in segments/s^3, and the factor of a window after a loss.
 CUBIC_C, CUBIC_BETA = 0.4, 0.7
 #: The buffer of all runs in kB, and the features of `physics`.
-BUFFER_KB = 1800.0
+BUFFER_KB = 1800
 FEATURES = ("ecn", "high", "room", "room_low", "width", "slope", "rate", "rtt", "share", "queue", "drops", "epoch")
 
 

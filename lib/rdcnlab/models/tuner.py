@@ -22,9 +22,10 @@ import pandas as pd
 from rdcnlab.analysis.sharing import OUTCOMES
 from rdcnlab.fields.errors import InputError
 from rdcnlab.models.gaussian import LEAST_ROWS, Predictor
+from rdcnlab.models.physics import BUFFER_KB
 
-#: The buffer of all runs that models are trained on, and steps of the thresholds that are searched, in kB.
-BUFFER_KB, ECN_STEP_KB, RED_STEP_KB = 1800, 20, 50
+#: Steps of the thresholds that are searched, in kB.
+ECN_STEP_KB, RED_STEP_KB = 20, 50
 #: Many drops in 120 s: the scale of their part of the cost.
 MANY_DROPS = 1e5
 #: A prediction is close if it differs from the measured value by at most this share of it, or the smallest error that a
