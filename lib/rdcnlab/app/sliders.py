@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
+import base64
+from collections.abc import Iterator
 from typing import Any
+
+import pandas as pd
 
 from rdcnlab.app.tune import Answer, drawn, tuned
 from rdcnlab.fields.errors import RdcnlabError
@@ -15,9 +19,12 @@ from rdcnlab.models.tuner import Objective
 #: Columns of the table of outcomes, in order.
 _COLUMNS = ("outcome", "predicted", "low", "high", "unsure", "measured", "close", "inside")
 
+#: An output as a notebook stores it.
+_Output = dict[str, Any]
+
 
 def sliders(predictor: Predictor | None = None) -> Any:
-    """Return a box of sliders and two outputs, for a notebook.
+    """Return a box of sliders, a button and what they give, for a notebook.
 
     Parameters
     ----------
@@ -47,15 +54,15 @@ def sliders(predictor: Predictor | None = None) -> Any:
 
     def update(*_: object, run: bool = False) -> None:
         values = {name: widget.value for name, widget in inputs.items()}
-        with shown:
-            shown.clear_output(wait=True)
-            try:
-                objective = Objective(**values, weights=tuple(widget.value for widget in weights))
-                answer = tuned(objective, run=run, predictor=predictor)
-            except RdcnlabError as error:
-                print(error)
-                return
-            _show(answer, predictor)
+        if run:
+            shown.outputs = (_text("The proposal is being run; this takes about a minute."),)
+        # Outputs are set, not captured: while a cell runs, nbclient answers captured ones on the channel on which it
+        # waits for the cell's reply, and may then wait for ever (jupyter/nbclient issue 312).
+        try:
+            objective = Objective(**values, weights=tuple(widget.value for widget in weights))
+            shown.outputs = tuple(_outputs(tuned(objective, run=run, predictor=predictor), predictor))
+        except RdcnlabError as error:
+            shown.outputs = (_text(str(error)),)
 
     for widget in (*inputs.values(), *weights):
         widget.observe(update, "value")
@@ -70,22 +77,32 @@ def _slider(widgets: Any, name: str, ends: list[float], wide: Any) -> Any:
     return widgets.FloatSlider(low, min=low, max=high, step=step, description=name, layout=wide)
 
 
-def _show(answer: Answer, predictor: Predictor) -> None:
-    import pandas as pd
-    from IPython import display as notebook
-
-    display: Any = notebook.display
-
+def _outputs(answer: Answer, predictor: Predictor) -> Iterator[_Output]:
+    """Yield what is shown of an answer."""
     rows = pd.DataFrame(answer.rows())
     at = rows.iloc[0]
     red = "drop-tail" if at["min_kB"] == at["max_kB"] else f"early drop from {at['min_kB']:g} kB"
-    print(
+    yield _text(
         f"ECN threshold {at['ecn_kB']:g} kB, drop threshold {at['max_kB']:g} kB, {red}; cost {answer.proposal.cost:.3f}"
     )
-    display(rows[[name for name in _COLUMNS if name in rows]].set_index("outcome").round(1))
-    for sentence in answer.doubts():
-        print(sentence)
+    yield _table(rows[[name for name in _COLUMNS if name in rows]].set_index("outcome").round(1))
+    doubts = answer.doubts()
+    if doubts:
+        yield _text("\n".join(doubts))
     if len(answer.suggested):
-        print("The most useful further runs:")
-        display(answer.suggested)
-    display(drawn(predictor, answer.objective))
+        yield _text("The most useful further runs:")
+        yield _table(answer.suggested)
+    png = base64.b64encode(drawn(predictor, answer.objective)._repr_png_()).decode()
+    yield _displayed({"image/png": png, "text/plain": "share of CUBIC, its uncertainty and cost over both thresholds"})
+
+
+def _text(words: str) -> _Output:
+    return {"output_type": "stream", "name": "stdout", "text": f"{words}\n"}
+
+
+def _table(table: pd.DataFrame) -> _Output:
+    return _displayed({"text/html": table.to_html(), "text/plain": table.to_string()})
+
+
+def _displayed(data: dict[str, str]) -> _Output:
+    return {"output_type": "display_data", "data": data, "metadata": {}}

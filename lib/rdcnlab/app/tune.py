@@ -8,7 +8,6 @@ from typing import Any
 
 import pandas as pd
 from matplotlib.colors import Normalize
-from matplotlib.figure import Figure
 
 from rdcnlab.analysis import figures, heat, sharing
 from rdcnlab.models import gaussian, tuner
@@ -131,7 +130,7 @@ def _suggested(predictor: Predictor, objective: Objective, proposal: Proposal) -
     return gaussian.suggested(predictor, settings.loc[cost.nsmallest(_NEAR).index], _SUGGESTED)
 
 
-def drawn(predictor: Predictor, objective: Objective) -> Figure:
+def drawn(predictor: Predictor, objective: Objective) -> figures.Drawing:
     """Draw predicted share of CUBIC, its uncertainty, and the cost, over both thresholds of drop-tail queues."""
     settings = objective.settings(predictor)
     tail = settings[settings["min_kB"] == settings["max_kB"]]
