@@ -80,6 +80,16 @@ def test_real_runs_have_nearly_these_shares() -> None:
     assert length.median() < 0.15
 
 
+def test_drops_at_a_full_queue_are_too_few_by_a_factor_that_hardly_varies() -> None:
+    """Bursts are not in the model. What corrects it learns this factor; if runs or model change, findings must too."""
+    rows = sharing.by_setting(sharing.outcomes(vargas.fig2(profile="paper").stored()))
+    rows = rows[(rows["ecn_kB"] <= space.ECN_MOST_KB) & (rows["share"] > 10) & (rows["min_kB"] == rows["max_kB"])]
+    assert len(rows) >= 60
+    factor = rows["drops"] / fluid.balance(rows)["drops"]
+    assert 6 < factor.median() < 9
+    assert factor.quantile(0.9) / factor.quantile(0.1) < 2
+
+
 def test_a_correction_is_what_differs() -> None:
     """Outcomes that are those in balance and 3 more need one number to be learned."""
     rows = settings(*space.drawn(40))
