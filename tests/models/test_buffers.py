@@ -8,6 +8,7 @@ import numpy.typing as npt
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.metrics import r2_score
 
 from rdcnlab.analysis.sharing import OUTCOMES, SETTINGS
 from rdcnlab.models import buffers
@@ -41,12 +42,25 @@ def test_settings_and_outcomes_have_their_names() -> None:
     assert set(found.columns) == {*SETTINGS, *OUTCOMES}
 
 
-@pytest.mark.parametrize("kind", ["shallow", "better"])
+@pytest.mark.parametrize("kind", ["shallow", "deep", "better", "keras"])
 def test_a_model_is_scored_on_rows_that_it_was_not_trained_on(kind: buffers.Kind) -> None:
+    if kind == "keras":
+        pytest.importorskip("keras")
     scores = buffers.examined(kind, rows(160), 0.3, repeats=1)
     assert scores["train"].tolist() == [48]
     assert set(scores["model"]) <= set(buffers.candidates(kind))
     assert scores["r2"].iloc[0] > 0.5
+
+
+def test_a_score_may_be_of_some_of_the_other_rows() -> None:
+    data = rows(60)
+    part = data.iloc[20:]
+    other = buffers.examined("fluid", data, 10, repeats=1, scored=part)
+    order = np.random.default_rng(0).permutation(60)[10:]
+    tests = data.iloc[[place for place in order if place >= 20]]
+    model = buffers.fitted(buffers.candidates("fluid")["fluid model"], data)
+    expected = r2_score(tests[list(OUTCOMES)], buffers.predictions(model, tests))
+    assert other["r2"].iloc[0] == pytest.approx(expected)
 
 
 class Partial(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types

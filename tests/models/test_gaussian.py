@@ -42,13 +42,12 @@ def test_intervals_are_not_everything(made: gaussian.Predictor, data: pd.DataFra
 
 
 def test_what_was_not_seen_is_refused(made: gaussian.Predictor, data: pd.DataFrame) -> None:
-    with pytest.raises(InputError, match=r"rate_gbps.*from 5 to 25"):
+    with pytest.raises(InputError, match=r"rate_gbps.*5 to 25, as the runs"):
         made.predict(data.iloc[:1].assign(rate_gbps=100.0))
 
 
-@pytest.mark.parametrize(("calibrated", "held_out"), [(100, [8] * 5), (10, [8, 8])])
 def test_factors_are_of_rows_that_the_kernels_have_not_seen(
-    monkeypatch: pytest.MonkeyPatch, data: pd.DataFrame, calibrated: int, held_out: list[int]
+    monkeypatch: pytest.MonkeyPatch, data: pd.DataFrame
 ) -> None:
     """Each error of a held-out row is counted with kernels that were optimised on the other rows alone."""
     rows, seen = data.iloc[:40], []
@@ -65,13 +64,45 @@ def test_factors_are_of_rows_that_the_kernels_have_not_seen(
             off = np.repeat(np.array(tests.index)[:, None] + 1.0, len(OUTCOMES), axis=1)
             return gaussian.squeezed(tests) + off, np.ones_like(off)
 
-    monkeypatch.setattr(gaussian, "CALIBRATED", calibrated)
     monkeypatch.setattr(gaussian, "processes", Known)  # takes no kernels: they are optimised
     found = gaussian.factors(rows)
-    assert seen == held_out
+    assert seen == [8] * 5
     # of n errors the factor is the one of rank (n + 1) 0.9
-    if len(held_out) == 5:
-        assert found == pytest.approx(np.full(len(OUTCOMES), 37.0))
+    assert found == pytest.approx(np.full(len(OUTCOMES), 37.0))
+
+
+def test_a_condition_with_many_rows_does_not_decide_the_intervals_of_others(
+    monkeypatch: pytest.MonkeyPatch, data: pd.DataFrame
+) -> None:
+    """Errors are 1 in a condition with 100 rows, and 3 in another with 20. Each is a half of the weight."""
+    rows = pd.concat([data.iloc[:100].assign(rate_gbps=5.0), data.iloc[:20].assign(rate_gbps=25.0)], ignore_index=True)
+    rows["rtt_ms"] = 25.0
+
+    class Known:
+        def __init__(self, training: pd.DataFrame) -> None:
+            pass
+
+        def predict(self, tests: pd.DataFrame) -> tuple[gaussian.Floats, gaussian.Floats]:
+            off = np.repeat(np.where(tests["rate_gbps"] == 5, 1.0, 3.0)[:, None], len(OUTCOMES), axis=1)
+            return gaussian.squeezed(tests) + off, np.ones_like(off)
+
+    monkeypatch.setattr(gaussian, "processes", Known)
+    assert gaussian.factors(rows) == pytest.approx(np.full(len(OUTCOMES), 3.0))
+    # a single row counts a twentieth of a condition
+    assert gaussian.factors(rows.iloc[:101]) == pytest.approx(np.ones(len(OUTCOMES)))
+
+
+def test_kernels_are_optimised_on_rows_of_all_conditions(monkeypatch: pytest.MonkeyPatch, data: pd.DataFrame) -> None:
+    rows = pd.concat([data.iloc[:60].assign(rate_gbps=5.0), data.iloc[:20].assign(rate_gbps=25.0)], ignore_index=True)
+    rows["rtt_ms"] = 25.0
+    even = gaussian.evenly(rows, 40)
+    assert even["rate_gbps"].value_counts().to_dict() == {5.0: 20, 25.0: 20}
+    assert gaussian.evenly(rows, 50)["rate_gbps"].value_counts().to_dict() == {5.0: 30, 25.0: 20}
+    assert gaussian.evenly(rows, 80) is rows
+    monkeypatch.setattr(gaussian, "OPTIMISED", 40)
+    made = gaussian.processes(rows)
+    assert [str(kernel) for kernel in made.kernels] == [str(kernel) for kernel in gaussian.processes(even).kernels]
+    assert len(made.rows) == 80
 
 
 def test_few_rows_are_refused(data: pd.DataFrame) -> None:
@@ -157,6 +188,13 @@ def test_a_buffer_that_the_queue_would_exceed_is_not_known(made: gaussian.Predic
     assert len(small.unknown) == 1
     assert small.unknown[0].startswith("a buffer of 100 kB: the queue may grow to ")
     assert tuner.proposed(made, tuner.Objective(12.5, 50, share=0)).unknown == ()
+
+
+def test_a_balance_that_no_run_reaches_is_not_known(made: gaussian.Predictor) -> None:
+    """CUBIC's epochs are long where windows are large; if it is to have nothing, they do not matter."""
+    (reason,) = tuner.proposed(made, tuner.Objective(25, 100, share=80)).unknown
+    assert reason.startswith("the balance at 25 Gb/s with an RTT of 100 ms: an epoch of CUBIC takes 1")
+    assert tuner.proposed(made, tuner.Objective(25, 100, share=0)).unknown == ()
 
 
 def test_a_condition_that_no_run_has_is_not_known(made: gaussian.Predictor) -> None:

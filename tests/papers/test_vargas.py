@@ -3,20 +3,24 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pandas as pd
 import pytest
 
 from rdcnlab.analysis import sharing
+from rdcnlab.analysis.intervals import Estimate
 from rdcnlab.app.reproduce.plan import plan
 from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.units import NS_PER_S
 from rdcnlab.models import buffers, buffers_records, gaussian
 from rdcnlab.papers import vargas
 from rdcnlab.papers.item import Item
-from rdcnlab.papers.vargas.dataset import WORDS, of_table
+from rdcnlab.papers.vargas.dataset import WORDS, is_single, of_table, study_hours
 from rdcnlab.papers.vargas.fig3 import paper_table
-from rdcnlab.papers.vargas.space import QUICK_S, drawn, scenario, seconds
-from rdcnlab.papers.vargas.tuner import setting_of
+from rdcnlab.papers.vargas.space import QUICK_S, drawn, scenario, seconds, setting_of
+from rdcnlab.papers.vargas.tab2 import SEEN
+from rdcnlab.papers.verdicts import Verdict, judge
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.store import Store
 from tests.models.test_buffers import rows
@@ -89,6 +93,10 @@ def test_the_tuner_shows_the_outcomes_that_are_not_close(store: Store) -> None:
     compared = item.compared(runs)
     assert len(compared) == 3 * 4
     assert set(compared["close"]) == {True, False}
+    assert (compared["close"] | ~compared["within"]).all()
+    measured = item.measure(runs)
+    assert f"{compared['within'].sum()} of 12 outcomes" in measured["within"].note
+    assert f"{compared['close'].sum()} of 12 outcomes" in measured["close"].note
     for ax in item.plot(runs).axes:
         points = compared[compared["outcome"].map(WORDS) == ax.get_title()]
         assert ax.get_xlim() == ax.get_ylim()
@@ -154,11 +162,41 @@ def test_coverage_between_the_conditions_is_told_apart(monkeypatch: pytest.Monke
     monkeypatch.setattr(sharing, "outcomes", lambda runs: settings.assign(seed=0, length_s=8.0))
     monkeypatch.setattr(gaussian, "covered", lambda rows: rows[list(sharing.OUTCOMES)].mul(of_table(rows), axis=0))
     cases = item.cases(Runs([]))
-    assert len(cases["everywhere"]) == len(cases["several"]) + 20
+    assert len(cases["all"]) == len(item.settings)
+    assert (~of_table(cases["all"])).sum() == 20
     assert of_table(cases["several"]).all()
     measured = item.measure(Runs([]))
     assert set(measured["intervals-hold"].cases.values()) == {100}
+    assert set(measured["intervals-hold-single"].cases.values()) == {100}
     assert set(measured["intervals-hold-between"].cases.values()) == {0}
+
+
+@pytest.mark.usefixtures("own_models")
+def test_a_level_that_no_curve_reaches_leaves_the_ratio_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+    item = vargas.tab2(profile="paper", several=200, single=0, between=0)
+    settings = pd.DataFrame(item.settings).astype(float).assign(**dict.fromkeys(sharing.OUTCOMES, 1.0))
+    monkeypatch.setattr(sharing, "outcomes", lambda runs: settings.assign(seed=0, length_s=8.0))
+    monkeypatch.setattr(buffers_records, "scores", lambda *_: None)
+    monkeypatch.setattr(buffers_records, "coverage", lambda *_: None)
+    curve = pd.DataFrame({"runs": [20, 80], "r2": [0.5, 0.7]})
+    curves = pd.concat([curve.assign(seed=seed, active=active) for seed in range(5) for active in (True, False)])
+    monkeypatch.setattr(buffers_records, "learning", lambda rows: "learning")
+    monkeypatch.setattr(buffers_records, "read", {"learning": curves}.get)
+    monkeypatch.setattr(type(item), "records", lambda self, runs: {"learning": "learning"})
+    measured = item.measure(Runs([]))["active-saves"]
+    assert measured.note == "mean R2 with 80 runs: active 0.700, random 0.700"
+    (ratio,) = measured.cases.values()
+    assert isinstance(ratio, Estimate)
+    (claim,) = (claim for claim in item.claims.claims if claim.id == "active-saves")
+    assert judge(claim, measured).verdict == Verdict.UNDECIDED
+
+
+def test_the_study_has_a_cost_only_if_all_conditions_were_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = pd.DataFrame(drawn(60)).astype(float)
+    runs = [SimpleNamespace(provenance={"wall_s": 36.0})] * 60
+    monkeypatch.setattr(sharing, "outcomes", lambda runs: settings.iloc[: len(runs)])
+    assert study_hours(runs) == pytest.approx(100)  # type: ignore[arg-type]
+    assert study_hours(runs[:3]) is None  # type: ignore[arg-type]
 
 
 def test_what_is_run_is_what_was_predicted() -> None:
@@ -192,6 +230,12 @@ def test_the_paper_profile_has_enough_settings_to_train_on(
     monkeypatch.setattr(sharing, "outcomes", lambda runs: settings.assign(seed=0, length_s=8.0))
     monkeypatch.setattr(buffers_records, "coverage", lambda rows: None)
     monkeypatch.setattr(buffers_records, "learning", lambda rows: None)
+    cases = item.cases(Runs([]))
+    later = cases["later"]
+    assert set(later.index) < set(cases["several"].index)
+    assert 300 < len(later) < 600 - SEEN
+    assert not {setting_of(row) for _, row in later.iterrows()} & {*drawn(SEEN)}
+    assert not is_single(later).any()
     train = item.scores(Runs([])).groupby("case")["train"].first()
     assert set(train[["shallow-single", "deep-single", "better-single"]]) == {round(10_000 / 9 / 100)}
     assert set(train.filter(like="several").drop(list(train.filter(like="as-many").index))) == {30}

@@ -13,8 +13,7 @@ from rdcnlab.analysis import figures, heat, sharing
 from rdcnlab.models import gaussian, tuner
 from rdcnlab.models.gaussian import Predictor
 from rdcnlab.models.tuner import Objective, Proposal
-from rdcnlab.papers.vargas.space import scenario
-from rdcnlab.papers.vargas.tuner import setting_of
+from rdcnlab.papers.vargas.space import scenario, setting_of
 from rdcnlab.runs.campaign import campaign
 from rdcnlab.runs.store import Store
 
@@ -37,7 +36,7 @@ class Answer:
     doubt : str
         The reason why the run is too short for reliable errors; empty if it is long enough, or if there is none.
     suggested : DataFrame
-        Settings whose runs would make the model surer here; empty if it is sure.
+        Settings whose runs would make the model surer here; empty if it is sure, or if such runs would not help.
     """
 
     objective: Objective
@@ -124,7 +123,8 @@ def tuned(
 def _suggested(predictor: Predictor, objective: Objective, proposal: Proposal) -> pd.DataFrame:
     """Return settings to run, one after another the most doubtful of those that are nearly as good as a proposal."""
     settings = objective.settings(predictor)
-    if not proposal.unsure:
+    # runs of the same length and with the same buffer help against no other doubt
+    if not proposal.unsure and tuner.has_condition(predictor, objective):
         return settings.iloc[:0]
     cost = objective.cost(predictor.predict(settings))
     return gaussian.suggested(predictor, settings.loc[cost.nsmallest(_NEAR).index], _SUGGESTED)

@@ -123,8 +123,9 @@ def chosen(kind: Kind, rows: pd.DataFrame, outcomes: Sequence[str] = OUTCOMES) -
 
 
 def examined(
-    kind: Kind, rows: pd.DataFrame, train: float, *, outcomes: Sequence[str] = OUTCOMES, repeats: int = 10
-) -> pd.DataFrame:
+    kind: Kind, rows: pd.DataFrame, train: float, *, outcomes: Sequence[str] = OUTCOMES, repeats: int = 10,
+    scored: pd.DataFrame | None = None,
+) -> pd.DataFrame:  # fmt: skip
     """Train a kind of model on some of the rows and score it on the rest, on several random splits.
 
     Parameters
@@ -139,6 +140,8 @@ def examined(
         Outcomes that the model is chosen by, trained on and scored on.
     repeats : int
         Number of splits.
+    scored : DataFrame, optional
+        The rows that may be scored on, by index; by default all.
 
     Returns
     -------
@@ -147,10 +150,12 @@ def examined(
         average), ``r2 <outcome>``, and for the occupancies ``mae <outcome>`` and ``rmse <outcome>`` in kB.
     """
     count = max(round(train if train >= 1 else train * len(rows)), 4)
-    scores = []
-    for split in range(repeats):
+
+    def of_split(split: int) -> dict[str, object]:
         order = np.random.default_rng(split).permutation(len(rows))
         training, test = rows.iloc[order[:count]], rows.iloc[order[count:]]
+        if scored is not None:
+            test = test[test.index.isin(scored.index)]
         name = chosen(kind, training, outcomes)
         predicted = predictions(fitted(candidates(kind, outcomes)[name], training, outcomes), test, outcomes)
         r2 = {outcome: float(r2_score(test[outcome], predicted[outcome])) for outcome in outcomes}
@@ -158,8 +163,9 @@ def examined(
         errors = {f"mae {name}": float(mean_absolute_error(test[name], predicted[name])) for name in lengths}
         errors |= {f"rmse {name}": mean_squared_error(test[name], predicted[name]) ** 0.5 for name in lengths}
         mean = float(np.mean(list(r2.values())))
-        scores.append({"model": name, "train": count, "r2": mean, **{f"r2 {k}": v for k, v in r2.items()}, **errors})
-    return pd.DataFrame(scores)
+        return {"model": name, "train": count, "r2": mean, **{f"r2 {k}": v for k, v in r2.items()}, **errors}
+
+    return pd.DataFrame([of_split(split) for split in range(repeats)])
 
 
 def predictions(model: Any, rows: pd.DataFrame, outcomes: Sequence[str] = OUTCOMES) -> pd.DataFrame:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Records of the tests of models of a shared buffer: scores, rows in their intervals, and learning curves.
 
-A test trains many models, which takes minutes. So its result is kept and shipped as a model is: a digest of the rows
-and of the settings identifies it, and a test that was made is not made again.
+A test trains many models, which takes up to an hour for all of table 2. So its result is kept and shipped as a model
+is: a digest of the rows and of the settings identifies it, and a test that was made is not made again.
 """
 
 from __future__ import annotations
@@ -15,26 +15,33 @@ import pandas as pd
 
 from rdcnlab.analysis.sharing import OUTCOMES, SETTINGS
 from rdcnlab.models import buffers, gaussian, saved
+from rdcnlab.system.progress import bar
 
 #: Version number of the models that are tested (`buffers.candidates`, `gaussian.predictor`) and of the form of the
 #: records; a change of any of them must increase it.
-_FORM = 3
+_FORM = 4
 _LIBRARIES = ("scikit-learn", "numpy")
 #: Learning curves: random beginnings, runs at the beginning, runs of each step and at the end, and the R2 to reach.
 SEEDS, BEGIN, STEP, MOST, LEVEL = 5, 20, 5, 80, 0.9
 
 
 class Exam(NamedTuple):
-    """A row of the table of scores: kind of model, name of its rows, share or number of them to train on, outcomes."""
+    """A row of the table of scores: kind of model, name of its rows, share or number of them to train on, outcomes.
+
+    ``scored`` is the name of the rows that may be scored on, if these are not all.
+    """
 
     kind: buffers.Kind
     rows: str
     train: float
     outcomes: tuple[str, ...]
+    scored: str = ""
 
 
 def scores(rows: Mapping[str, pd.DataFrame], exams: Mapping[str, Exam], repeats: int) -> Path:
     """Return the record of `buffers.examined` for several exams; the column ``case`` has their names.
+
+    Each exam is kept, too. So what is interrupted continues with the exam that it was at.
 
     Parameters
     ----------
@@ -47,18 +54,31 @@ def scores(rows: Mapping[str, pd.DataFrame], exams: Mapping[str, Exam], repeats:
     """
 
     def make() -> pd.DataFrame:
-        parts = [
-            buffers.examined(exam.kind, rows[exam.rows], exam.train, outcomes=exam.outcomes, repeats=repeats).assign(
-                case=case
-            )
-            for case, exam in exams.items()
-        ]
+        parts = []
+        with bar(len(exams), "exam") as shown:
+            for case, exam in exams.items():
+                parts.append(read(_exam(rows, exam, repeats)).assign(case=case))
+                shown.update()
         return pd.concat(parts, ignore_index=True)
 
     settings = {"exams": {case: list(exam) for case, exam in exams.items()}, "repeats": repeats}
-    return _kept(
-        "sharing-scores", settings, [rows[name] for name in sorted({exam.rows for exam in exams.values()})], make
-    )
+    names = sorted({name for exam in exams.values() for name in _names(exam)})
+    return _kept("sharing-scores", settings, [rows[name] for name in names], make)
+
+
+def _exam(rows: Mapping[str, pd.DataFrame], exam: Exam, repeats: int) -> Path:
+    def make() -> pd.DataFrame:
+        scored = rows[exam.scored] if exam.scored else None
+        return buffers.examined(
+            exam.kind, rows[exam.rows], exam.train, outcomes=exam.outcomes, repeats=repeats, scored=scored
+        )
+
+    settings = {"exam": list(exam), "repeats": repeats}
+    return _kept("sharing-exam", settings, [rows[name] for name in _names(exam)], make)
+
+
+def _names(exam: Exam) -> tuple[str, ...]:
+    return tuple(name for name in (exam.rows, exam.scored) if name)
 
 
 def coverage(rows: pd.DataFrame) -> Path:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -36,14 +37,16 @@ from rdcnlab.models.physics import FEATURES, bounded, physics
 Floats = npt.NDArray[np.float64]
 #: Probability that an interval contains the outcome.
 CONFIDENCE = 0.9
-#: Parts of the rows, and held-out rows that are enough for a factor: of 100, a share of 90 % has an error of 3 points.
-FOLDS, CALIBRATED = 5, 100
+#: Parts of the rows; each is held out once for the factors of intervals.
+FOLDS = 5
+#: Rows that kernels are optimised on at most: the time for it grows with the cube of their number.
+OPTIMISED = 300
 #: Smallest number of rows to train on: the factor of an interval is a quantile of held-out errors.
 LEAST_ROWS = 20
 #: A pair of rate and RTT with at least so many rows is a condition of the data; rows of rarer ones lie between these.
 LEAST_OF_CONDITION = 5
 #: Version number of the model and of the form of its file; a change of either must increase it.
-_KIND, _FORM = "buffers", 7
+_KIND, _FORM = "buffers", 8
 
 
 def squeezed(rows: pd.DataFrame) -> Floats:
@@ -102,6 +105,24 @@ class Processes:
         return squeezed(balance(rows)) + corrections, deviations
 
 
+def groups(rows: pd.DataFrame) -> pd.Series[str]:
+    """Return the condition of each row, its rate and RTT in words; those of rare conditions are ``between``."""
+    pair = [rows["rate_gbps"].round(3), rows["rtt_ms"].round(3)]
+    names = pair[0].map("{:g} Gb/s, ".format) + pair[1].map("{:g} ms".format)
+    sizes = rows.groupby(pair)["rate_gbps"].transform("size")
+    return names.where(sizes >= LEAST_OF_CONDITION, "between")
+
+
+def evenly(rows: pd.DataFrame, count: int) -> pd.DataFrame:
+    """Choose `count` rows at random, as many of each of `groups` as possible; all if there are not more."""
+    if len(rows) <= count:
+        return rows
+    order = np.random.default_rng(0).permutation(len(rows))
+    names = groups(rows).iloc[order].reset_index(drop=True)
+    turns = names.groupby(names).cumcount().to_numpy()
+    return rows.iloc[np.sort(order[np.argsort(turns, kind="stable")[:count]])]
+
+
 def processes(rows: pd.DataFrame, kernels: Sequence[Any] | None = None) -> Processes:
     """Train a process for each outcome.
 
@@ -110,8 +131,10 @@ def processes(rows: pd.DataFrame, kernels: Sequence[Any] | None = None) -> Proce
     rows : DataFrame
         Settings and outcomes.
     kernels : sequence of Kernel, optional
-        Kernels to use, one for each outcome. Without them they are optimised, which takes most of the time.
+        Kernels to use, one for each outcome. Without them they are optimised, on `OPTIMISED` rows at most.
     """
+    if kernels is None and len(rows) > OPTIMISED:
+        kernels = processes(evenly(rows, OPTIMISED)).kernels
     inputs = StandardScaler().fit(physics(rows))
     features, corrections = inputs.transform(physics(rows)), squeezed(rows) - squeezed(balance(rows))
     fitted = []
@@ -126,7 +149,7 @@ def processes(rows: pd.DataFrame, kernels: Sequence[Any] | None = None) -> Proce
     return Processes(inputs, fitted, rows[[*SETTINGS, *OUTCOMES]])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Predictor:
     """Trained processes with the factors of their intervals.
 
@@ -161,7 +184,7 @@ class Predictor:
         for name, (low, high) in self.about["ranges"].items():
             off = rows[(rows[name] < low) | (rows[name] > high)]
             if len(off):
-                raise InputError.of(name, float(off[name].iloc[0]), f"from {low:g} to {high:g}, where the model knows")
+                raise InputError.of(name, float(off[name].iloc[0]), f"{low:g} to {high:g}, as the runs of the model")
         mean, deviation = self.processes.predict(rows)
         means = released(mean, rows.index)
         ends = {"low": mean - self.factors * deviation, "high": mean + self.factors * deviation}
@@ -182,17 +205,20 @@ class Predictor:
 def factors(rows: pd.DataFrame) -> Floats:
     """Return for each outcome the factor with which intervals of held-out rows contain `CONFIDENCE` of them.
 
-    Kernels are optimised without the held-out rows, too: with kernels of all rows, factors are too small. Parts of a
-    fifth are held out, one after another, until there are `CALIBRATED` rows or all were held out.
+    Kernels are optimised without the held-out rows, too: with kernels of all rows, factors are too small. All of
+    `groups` count the same, but those with fewer than `LEAST_ROWS` rows less: a condition with many rows would
+    otherwise decide the intervals of the others. A new row counts as the heaviest one, as in conformal prediction.
     """
-    ratios: list[Floats] = []
+    ratios = np.empty((len(rows), len(OUTCOMES)))
     for train, test in KFold(FOLDS, shuffle=True, random_state=0).split(rows):
         mean, deviation = processes(rows.iloc[train]).predict(rows.iloc[test])
-        ratios.extend(np.abs(squeezed(rows.iloc[test]) - mean) / deviation)
-        if len(ratios) >= CALIBRATED:
-            break
-    rank = min(int(np.ceil((len(ratios) + 1) * CONFIDENCE)), len(ratios))
-    quantiles: Floats = np.sort(np.array(ratios), axis=0)[rank - 1]
+        ratios[test] = np.abs(squeezed(rows.iloc[test]) - mean) / deviation
+    names = groups(rows)
+    weights = 1.0 / names.map(names.value_counts()).clip(lower=LEAST_ROWS).to_numpy(float)
+    order = np.argsort(ratios, axis=0, kind="stable")
+    needed = CONFIDENCE * (weights.sum() + weights.max()) * (1 - 1e-12)
+    ranks = np.minimum((np.cumsum(weights[order], axis=0) < needed).sum(axis=0), len(rows) - 1)
+    quantiles: Floats = np.take_along_axis(np.sort(ratios, axis=0), ranks[None, :], axis=0)[0]
     return quantiles
 
 
@@ -206,15 +232,15 @@ def predictor(rows: pd.DataFrame, about: Mapping[str, Any] | None = None) -> Pre
 def _provenance(rows: pd.DataFrame) -> dict[str, Any]:
     ranges = {name: [float(rows[name].min()), float(rows[name].max())] for name in SETTINGS}
     spread = squeezed(rows).std(axis=0)
-    sizes = rows.groupby([rows["rate_gbps"].round(3), rows["rtt_ms"].round(3)]).size()
-    common = sizes[sizes >= LEAST_OF_CONDITION]
+    usual = rows[groups(rows) != "between"]
+    conditions = usual[["rate_gbps", "rtt_ms"]].round(3).drop_duplicates().sort_values(["rate_gbps", "rtt_ms"])
     return {
         "rows": len(rows),
         "ranges": ranges,
         "spread": [float(deviation) or 1.0 for deviation in spread],
         # pairs of rate and RTT with many rows, and the number of rows with others
-        "conditions": [[float(rate), float(rtt)] for rate, rtt in common.index],
-        "between": len(rows) - int(common.sum()),
+        "conditions": conditions.to_numpy(float).tolist(),
+        "between": len(rows) - len(usual),
         # outcomes depend on them: a burst of drops at the start counts for more in a short run
         "lengths_s": sorted({round(float(length), 3) for length in rows.get("length_s", ())}),
     }
@@ -248,6 +274,7 @@ def trained(rows: pd.DataFrame) -> Path:
         return saved.keep_sklearn(recipe, parts, model.about)
 
 
+@lru_cache(maxsize=4)
 def load(path: Path) -> Predictor:
     """Read a saved predictor."""
     parts = saved.read_sklearn(path)
@@ -257,7 +284,7 @@ def load(path: Path) -> Predictor:
 
 def best() -> Predictor:
     """Return the predictor that was trained on the most rows. Among equals, a shipped predictor comes first."""
-    return load(saved.most_rows(_KIND))
+    return load(saved.most_rows(_KIND, "vargas/tuner"))
 
 
 def _content(rows: pd.DataFrame) -> Floats:

@@ -21,6 +21,9 @@ Floats = npt.NDArray[np.float64]
 CUBIC_C, CUBIC_BETA = 0.4, 0.7
 #: The buffer of all runs in kB, and the features of `physics`.
 BUFFER_KB = 1800
+#: A run of 10 to 16 s ends before it is in balance if an epoch of CUBIC is longer than this, in s, and CUBIC has more
+#: than this share in balance, in percent (`docs/findings/vargas.md`).
+SLOW_S, SLOW_SHARE = 7.0, 1.0
 FEATURES = ("ecn", "high", "room", "room_low", "width", "slope", "rate", "rtt", "share", "queue", "drops", "epoch")
 
 
@@ -42,7 +45,7 @@ def physics(rows: pd.DataFrame) -> pd.DataFrame:
         - ``share``, ``queue``, ``drops``: outcomes in balance, see `rdcnlab.models.fluid`; the last two as logarithms.
         - ``epoch``: time in s that a flow of CUBIC takes from a loss to its window in balance, K of RFC 9438, Sec. 4.2,
           with the mean window in place of the largest one.
-          With more than 7 s a run of 10 to 16 s ends before it is in balance.
+          See `SLOW_S`.
     """
     rate, rtt = rows["rate_gbps"].to_numpy(float), rows["rtt_ms"].to_numpy(float)
     ecn, low, high = (rows[name].to_numpy(float) for name in ("ecn_kB", "min_kB", "max_kB"))

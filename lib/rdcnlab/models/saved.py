@@ -86,8 +86,15 @@ def alone(recipe: Recipe) -> Iterator[None]:
         yield
 
 
-def known(kind: str) -> list[tuple[Path, dict[str, Any]]]:
+def known(kind: str, item: str) -> list[tuple[Path, dict[str, Any]]]:
     """Return all models of a kind with their provenance, the shipped ones first.
+
+    Parameters
+    ----------
+    kind : str
+        Beginning of the names of files.
+    item : str
+        Item that trains such a model, for the error's words.
 
     Raises
     ------
@@ -100,7 +107,7 @@ def known(kind: str) -> list[tuple[Path, dict[str, Any]]]:
     models = [(path.with_suffix(about["ending"]), about) for path, about in provenances]
     models = [(path, about) for path, about in models if path.exists()]
     if not models:
-        raise RunError(f"there is no model of the {kind} yet; its notebook trains one (rdcnlab reproduce)")
+        raise RunError(f"there is no model of the {kind} yet; this trains one: rdcnlab reproduce {item}")
     return models
 
 
@@ -144,9 +151,9 @@ def keep(recipe: Recipe, write: Callable[[Path], None], about: Mapping[str, Any]
     return folder / recipe.name
 
 
-def most_rows(kind: str) -> Path:
-    """Return the file of that model of a kind that was trained on the most rows. Shipped models come first."""
-    return max(known(kind), key=lambda pair: int(pair[1]["rows"]))[0]
+def most_rows(kind: str, item: str) -> Path:
+    """Return the file of the model of a kind with the most rows to train on, the shipped ones first; see `known`."""
+    return max(known(kind, item), key=lambda pair: int(pair[1]["rows"]))[0]
 
 
 def keep_sklearn(recipe: Recipe, model: Any, about: Mapping[str, Any]) -> Path:

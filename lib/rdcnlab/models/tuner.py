@@ -22,7 +22,7 @@ import pandas as pd
 from rdcnlab.analysis.sharing import OUTCOMES
 from rdcnlab.fields.errors import InputError
 from rdcnlab.models.gaussian import LEAST_ROWS, Predictor
-from rdcnlab.models.physics import BUFFER_KB
+from rdcnlab.models.physics import BUFFER_KB, SLOW_S, SLOW_SHARE, physics
 
 #: Steps of the thresholds that are searched, in kB.
 ECN_STEP_KB, RED_STEP_KB = 20, 50
@@ -133,8 +133,9 @@ class Proposal:
         -------
         DataFrame
             By outcome: ``predicted``, ``low``, ``high``, ``measured``, ``error`` (of the run, 0 if it is unknown),
-            ``close`` (the difference is at most `tolerance`, or that error), and ``inside`` (of the interval). The
-            error of a run that was too short excuses nothing: it is larger than what a run may have.
+            ``within`` (the difference is at most `CLOSE` of the prediction), ``close`` (it is at most `tolerance`, or
+            that error), and ``inside`` (of the interval). The error of a run that was too short excuses nothing: it
+            is larger than what a run may have.
         """
         rows = []
         for name in OUTCOMES:
@@ -142,8 +143,10 @@ class Proposal:
             actual, error = float(measured[name]), float(measured.get(f"{name}_error", 0.0))
             error = 0.0 if math.isnan(error) else error
             allowed = max(tolerance(name, value), 0.0 if measured.get("doubt", "") else error)
-            rows.append((name, value, low, high, actual, error, abs(actual - value) <= allowed, low <= actual <= high))
-        columns = ["outcome", "predicted", "low", "high", "measured", "error", "close", "inside"]
+            difference = abs(actual - value)
+            verdicts = (difference <= CLOSE * abs(value), difference <= allowed, low <= actual <= high)
+            rows.append((name, value, low, high, actual, error, *verdicts))
+        columns = ["outcome", "predicted", "low", "high", "measured", "error", "within", "close", "inside"]
         return pd.DataFrame(rows, columns=columns).set_index("outcome")
 
 
@@ -176,20 +179,31 @@ def proposed(model: Predictor, objective: Objective) -> Proposal:
         if max(predicted[f"{name} high"] - predicted[name], predicted[name] - predicted[f"{name} low"])
         > tolerance(name, predicted[name])
     )
-    return Proposal(
-        settings.iloc[best], predicted, float(cost.iloc[best]), unsure, _unknown(model, objective, predicted)
-    )
+    unknown = _unknown(model, objective, settings.iloc[[best]], predicted)
+    return Proposal(settings.iloc[best], predicted, float(cost.iloc[best]), unsure, unknown)
 
 
-def _unknown(model: Predictor, objective: Objective, predicted: pd.Series[float]) -> tuple[str, ...]:
-    """Return in words what the training data do not have of an objective, with its predicted outcomes."""
-    reasons = []
+def has_condition(model: Predictor, objective: Objective) -> bool:
+    """Return whether the training data have the rate and the RTT, or enough rows between their conditions.
+
+    Intervals are calibrated on the training data: without such rows, they say nothing of an objective between them.
+    """
     condition = [round(objective.rate_gbps, 3), round(objective.rtt_ms, 3)]
-    # intervals are calibrated on the training data: without rows between their conditions, they say nothing of these
-    if condition not in model.about["conditions"] and model.about["between"] < LEAST_ROWS:
+    return condition in model.about["conditions"] or model.about["between"] >= LEAST_ROWS
+
+
+def _unknown(
+    model: Predictor, objective: Objective, setting: pd.DataFrame, predicted: pd.Series[float]
+) -> tuple[str, ...]:
+    """Return in words what the training data do not have of an objective, for its proposal with its outcomes."""
+    reasons = []
+    line = f"{objective.rate_gbps:g} Gb/s with an RTT of {objective.rtt_ms:g} ms"
+    if not has_condition(model, objective):
+        reasons.append(f"{line}: its runs have {len(model.about['conditions'])} other pairs of rate and RTT")
+    balance = physics(setting).iloc[0]
+    if balance["epoch"] > SLOW_S and balance["share"] >= SLOW_SHARE:
         reasons.append(
-            f"{objective.rate_gbps:g} Gb/s with an RTT of {objective.rtt_ms:g} ms: its runs have "
-            f"{len(model.about['conditions'])} other pairs of rate and RTT"
+            f"the balance at {line}: an epoch of CUBIC takes {balance['epoch']:.1f} s there, and its runs end before"
         )
     longest = predicted["longest_kB high"]
     if longest > objective.buffer_kB:

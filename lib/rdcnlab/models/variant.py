@@ -208,7 +208,9 @@ def best(length_ms: int) -> Classifier | None:
     comes first. If there is no classifier at all, `rdcnlab.models.saved.known` raises its error.
     """
     fitting = [
-        (path, about["settings"]) for path, about in saved.known(_KIND) if about["settings"]["length_ms"] <= length_ms
+        (path, about["settings"])
+        for path, about in saved.known(_KIND, "aykurt/tab3")
+        if about["settings"]["length_ms"] <= length_ms
     ]
     if not fitting:
         return None

@@ -59,17 +59,20 @@ def buffers(
 def parse_weights(text: str) -> tuple[float, float, float]:
     """Read ``share=1,delay=0.2,drops=0.1``; a part that is not named has the weight 0."""
     allowed = f"numbers by {', '.join(_PARTS)}, such as share=1,delay=0.2"
-    weights = dict.fromkeys(_PARTS, 0.0)
+    weights: dict[str, float] = {}
     for part in text.split(","):
         name, _, value = part.partition("=")
         try:
             number = float(value)
         except ValueError:
             raise InputError.of("--weights", text, allowed) from None
-        if name.strip() not in weights:
+        if name.strip() not in _PARTS:
             raise InputError.of("--weights", text, allowed)
+        if name.strip() in weights:
+            raise InputError.of("--weights", text, f"{allowed}; each once")
         weights[name.strip()] = number
-    return weights["share"], weights["delay"], weights["drops"]
+    share, delay, drops = (weights.get(name, 0.0) for name in _PARTS)
+    return share, delay, drops
 
 
 def _quantity(option: str, text: str, unit: Quantity) -> int:

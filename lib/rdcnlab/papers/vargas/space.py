@@ -10,6 +10,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from pydantic import Field
 from scipy.stats import qmc
 
@@ -174,6 +175,12 @@ def drawn(count: int, condition: tuple[float, int] | None = None, *, between: bo
             if len(settings) == count:
                 break
     return list(settings)
+
+
+def setting_of(row: pd.Series[float]) -> Setting:
+    """Return the setting of a row of the model's settings."""
+    ecn, low, high = (round(float(row[name])) for name in ("ecn_kB", "min_kB", "max_kB"))
+    return Setting(ecn, low, high, float(row["probability"]), float(row["rate_gbps"]), float(row["rtt_ms"]))
 
 
 def _inside(values: Sequence[float], place: float, digits: int) -> float:

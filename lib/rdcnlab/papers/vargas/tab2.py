@@ -15,7 +15,8 @@ from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.quantities import whole
 from rdcnlab.models import buffers, buffers_records, gaussian
 from rdcnlab.models.buffers_records import Exam
-from rdcnlab.papers.vargas.dataset import SINGLE, Dataset, of_table
+from rdcnlab.papers.vargas.dataset import Dataset, is_single, of_table
+from rdcnlab.papers.vargas.space import drawn, setting_of
 from rdcnlab.runs.frame import Runs
 
 #: Settings by profile, as in `Dataset`: those of the quick profile take minutes.
@@ -27,6 +28,13 @@ FIVE = 0.05
 OF_ONE = 11
 #: Number of settings that the paper trains on, of its 10 000 (Sec. 7.2.3). Our data set has fewer settings.
 AS_MANY = 400
+#: The first settings under several conditions were known when features, kernel and kinds of better models were chosen.
+#: These models are scored on later settings only.
+SEEN = 190
+#: Our goals for models whose claims of the paper are lower.
+GOALS = ("deep-several", "deep-several-no-drops")
+#: Fewest rows to score on.
+_LEAST_SCORED = 20
 #: Rows of Table 2 by case.
 ROWS = {
     "shallow-single": Exam("shallow", "single", OF_ONE, sharing.OUTCOMES),
@@ -43,12 +51,12 @@ MORE = {
     "fluid-several": Exam("fluid", "several", FIVE, sharing.OUTCOMES),
     "fluid-several-no-drops": Exam("fluid", "several", FIVE, buffers.NO_DROPS),
     "better-single": Exam("better", "single", OF_ONE, sharing.OUTCOMES),
-    "better-several": Exam("better", "several", FIVE, sharing.OUTCOMES),
-    "better-several-no-drops": Exam("better", "several", FIVE, buffers.NO_DROPS),
+    "better-several": Exam("better", "several", FIVE, sharing.OUTCOMES, "later"),
+    "better-several-no-drops": Exam("better", "several", FIVE, buffers.NO_DROPS, "later"),
     "deep-several-as-many": Exam("deep", "several", AS_MANY, sharing.OUTCOMES),
     "deep-several-no-drops-as-many": Exam("deep", "several", AS_MANY, buffers.NO_DROPS),
-    "better-several-as-many": Exam("better", "several", AS_MANY, sharing.OUTCOMES),
-    "better-several-no-drops-as-many": Exam("better", "several", AS_MANY, buffers.NO_DROPS),
+    "better-several-as-many": Exam("better", "several", AS_MANY, sharing.OUTCOMES, "later"),
+    "better-several-no-drops-as-many": Exam("better", "several", AS_MANY, buffers.NO_DROPS, "later"),
 }
 KERAS = {"keras-several": Exam("keras", "several", FIVE, sharing.OUTCOMES)}
 
@@ -75,19 +83,28 @@ class Tab2(Dataset):
         return ("models",) if self.keras else ()
 
     def cases(self, runs: Runs) -> dict[str, pd.DataFrame]:
-        """Return the rows of the single condition, of all conditions, and of these and between them, one a setting."""
-        rows = sharing.by_setting(sharing.outcomes(runs))
-        between = rows[~of_table(rows)]
-        rows = rows[of_table(rows)]
-        single = (rows["rate_gbps"] == SINGLE[0]) & (rows["rtt_ms"].round(3) == SINGLE[1])
+        """Return rows, one for each setting, by name.
+
+        ``single``: of the single condition; ``several``: of all conditions; ``later``: those of ``several`` by which no
+        model was designed; ``all``: all, also between the conditions.
+        """
+        everything = sharing.by_setting(sharing.outcomes(runs))
+        rows = everything[of_table(everything)]
+        single = is_single(rows)
         several = rows[~single | self._spread(rows)]
-        everywhere = pd.concat([several, between], ignore_index=True)
-        return {"single": rows[single].reset_index(drop=True), "several": several, "everywhere": everywhere}
+        seen = {*drawn(SEEN)}
+        later = [setting_of(row) not in seen for _, row in several.iterrows()]
+        return {
+            "single": rows[single].reset_index(drop=True),
+            "several": several,
+            "later": several[pd.Series(later, several.index, dtype=bool) & ~is_single(several)],
+            "all": everything,
+        }
 
     @staticmethod
     def _spread(rows: pd.DataFrame) -> pd.Series[bool]:
         """Select rows of the single condition that belong to the settings under all conditions: a ninth of these."""
-        single = (rows["rate_gbps"] == SINGLE[0]) & (rows["rtt_ms"].round(3) == SINGLE[1])
+        single = is_single(rows)
         others = rows[~single]
         conditions = others.groupby(["rate_gbps", "rtt_ms"]).ngroups
         count = len(others) // conditions if conditions else 0
@@ -102,12 +119,13 @@ class Tab2(Dataset):
             case: exam
             for case, exam in (ROWS | MORE | (KERAS if self.keras else {})).items()
             # scores need rows to be left; a model needs a few to be trained on
-            if len(rows[exam.rows]) >= 1.5 * max(_LEAST_TRAIN, exam.train)
+            if len(rows[exam.rows]) >= 1.25 * max(_LEAST_TRAIN, exam.train)
+            and (not exam.scored or len(rows[exam.scored]) >= max(_LEAST_SCORED, len(rows[exam.rows]) // 4))
         }
         if exams:
             paths["scores"] = buffers_records.scores(rows, exams, self.splits or _SPLITS[self.profile])
-        if len(rows["everywhere"]) >= 2 * gaussian.LEAST_ROWS:
-            paths["coverage"] = buffers_records.coverage(rows["everywhere"])
+        if len(rows["all"]) >= 2 * gaussian.LEAST_ROWS:
+            paths["coverage"] = buffers_records.coverage(rows["all"])
         # a third is for the score only, see `gaussian.learning`
         if len(rows["several"]) >= 2 * buffers_records.MOST:
             paths["learning"] = buffers_records.learning(rows["several"])
@@ -122,10 +140,12 @@ class Tab2(Dataset):
         """Measure R2 of each row, the errors of occupancies, and the share of rows in their intervals."""
         scores = self.scores(runs)
         measured = {}
-        for case, part in scores.groupby("case", sort=False):
-            trained_on = "no" if str(case).startswith("fluid") else int(part["train"].iloc[0])
+        for case, part in scores.groupby(scores["case"].astype(str), sort=False):
+            trained_on = "no" if case.startswith("fluid") else int(part["train"].iloc[0])
             note = f"{trained_on} settings for training; {', '.join(part['model'].unique())}"
             measured[f"r2-{case}"] = Measured.one(buffers.spread(part, "r2"), note)
+            if case in GOALS:
+                measured[f"goal-{case}"] = measured[f"r2-{case}"]
         for suffix in ("", "-as-many"):
             deep = scores[scores["case"] == f"deep-several{suffix}"]
             if not len(deep):
@@ -139,18 +159,24 @@ class Tab2(Dataset):
         records = self.records(runs)
         if "coverage" in records:
             inside = 100.0 * buffers_records.read(records["coverage"])
-            usual = of_table(self.cases(runs)["everywhere"])
-            for claim, rows in (("intervals-hold", usual), ("intervals-hold-between", ~usual)):
+            everything = self.cases(runs)["all"]
+            usual, single = of_table(everything), is_single(everything)
+            for claim, rows in (
+                ("intervals-hold", usual & ~single),
+                ("intervals-hold-single", single),
+                ("intervals-hold-between", ~usual),
+            ):
                 if rows.any():
                     shares = {name: over_seeds(inside[rows][name]).within(0, 100) for name in inside}
                     measured[claim] = Measured.by_case(shares, note=f"{rows.sum()} settings")
         if "learning" in records:
             curves = buffers_records.read(records["learning"])
-            ends = curves.groupby("active")["r2"].apply(lambda r2: f"{r2.max():.3f}")
-            note = f"best R2 with {buffers_records.MOST} runs: active {ends[True]}, random {ends[False]}"
+            ends = curves[curves["runs"] == curves["runs"].max()].groupby("active")["r2"].mean()
+            note = f"mean R2 with {curves['runs'].max()} runs: active {ends[True]:.3f}, random {ends[False]:.3f}"
             ratios = buffers_records.saving(curves).dropna()
-            # where no curve reaches the level, more runs are needed
-            measured["active-saves"] = Measured.one(over_seeds(ratios), note) if len(ratios) else Measured({}, note)
+            # if no curve reaches the level, nothing is known of the ratio but that it is positive
+            ratio = over_seeds(ratios) if len(ratios) else Estimate(float("nan"), 0.0, float("inf"))
+            measured["active-saves"] = Measured.one(ratio, note)
         return measured
 
     def plot(self, runs: Runs) -> Figure:

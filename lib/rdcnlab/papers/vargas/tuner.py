@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Annotated, Any, ClassVar
 
 import pandas as pd
@@ -15,7 +16,7 @@ from rdcnlab.fields.quantities import whole
 from rdcnlab.models import gaussian, tuner
 from rdcnlab.papers.item import Item
 from rdcnlab.papers.vargas.dataset import WORDS, Dataset
-from rdcnlab.papers.vargas.space import NS3_LIMIT_S, Setting, scenario
+from rdcnlab.papers.vargas.space import NS3_LIMIT_S, scenario, setting_of
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import GROUPS, Part
 from rdcnlab.scenario import Scenario
@@ -58,8 +59,7 @@ class Tuner(Item):
             model = gaussian.best()
         except RunError:
             return []
-        objectives = tuner.drawn(model, self.objectives or _COUNTS[self.profile])
-        return [tuner.proposed(model, objective) for objective in objectives]
+        return _proposals(model, self.objectives or _COUNTS[self.profile])
 
     def learns_from(self) -> list[Item]:
         """Return the data set of the kernel if there is no model, otherwise nothing."""
@@ -87,17 +87,20 @@ class Tuner(Item):
         return [scenario(setting_of(proposal.setting), seed=seed, length_s=length_s) for proposal in proposals]
 
     def compared(self, runs: Runs) -> pd.DataFrame:
-        """Return predicted and measured outcomes of each proposal; see `tuner.Proposal.compared`."""
+        """Return predicted and measured outcomes of each proposal; see `tuner.Proposal.compared`.
+
+        Two columns tell why they may differ: ``unsure`` is what the model said, ``doubt`` why the run was too short.
+        """
         outcomes = sharing.outcomes(runs)
         places = {run.scenario.hash: number for number, run in enumerate(runs)}
         parts = []
         for number, (proposal, point) in enumerate(zip(self.proposals, self._points(), strict=True)):
             place = places.get(self.asked(point).hash)
             if place is not None:
-                part = proposal.compared(outcomes[outcomes["run"] == place].iloc[0])
-                parts.append(
-                    part.reset_index().assign(objective=number, unsure=bool(proposal.unsure or proposal.unknown))
-                )
+                row = outcomes[outcomes["run"] == place].iloc[0]
+                part = proposal.compared(row).reset_index()
+                unsure = [bool(proposal.unknown) or name in proposal.unsure for name in part["outcome"]]
+                parts.append(part.assign(objective=number, unsure=unsure, doubt=row["doubt"]))
         return pd.concat(parts, ignore_index=True)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
@@ -105,13 +108,19 @@ class Tuner(Item):
         if not len(runs):
             return {}
         comparison = self.compared(runs)
-        close = comparison.groupby("objective")["close"].all()
-        return {
-            "close": Measured.one(
-                100 * float(close.mean()), f"{int(close.sum())} of {len(close)} in all four outcomes"
-            ),
-            "inside": Measured.one(100 * float(comparison["inside"].mean()), f"{len(comparison)} outcomes"),
-        }
+        measured = {}
+        for name in ("within", "close"):
+            holds = comparison.groupby("objective")[name].all()
+            note = (
+                f"{int(holds.sum())} of {len(holds)} in all four outcomes, "
+                f"{int(comparison[name].sum())} of {len(comparison)} outcomes"
+            )
+            measured[name] = Measured.one(100 * float(holds.mean()), note)
+        short = comparison.groupby("objective")["doubt"].first().ne("").sum()
+        note = (
+            f"{len(comparison)} outcomes, of {comparison['unsure'].sum()} the model was unsure; {short} runs too short"
+        )
+        return {**measured, "inside": Measured.one(100 * float(comparison["inside"].mean()), note)}
 
     def plot(self, runs: Runs) -> Figure:
         """Draw measured over predicted outcomes with their intervals; open marks are not close to the prediction."""
@@ -141,7 +150,6 @@ class Tuner(Item):
         return figure
 
 
-def setting_of(row: pd.Series[float]) -> Setting:
-    """Return the setting of a row of the model's settings."""
-    ecn, low, high = (round(float(row[name])) for name in ("ecn_kB", "min_kB", "max_kB"))
-    return Setting(ecn, low, high, float(row["probability"]), float(row["rate_gbps"]), float(row["rtt_ms"]))
+@lru_cache(maxsize=4)
+def _proposals(model: gaussian.Predictor, count: int) -> list[tuner.Proposal]:
+    return [tuner.proposed(model, objective) for objective in tuner.drawn(model, count)]
