@@ -7,7 +7,7 @@ export PYTHON
 VENV   := .venv
 BIN    := $(VENV)/bin
 IMAGE  ?= rdcnlab
-PROFILE ?= paper
+PROFILE ?= quick
 SCRIPTS := $(shell grep -l "^.!/bin/sh" tools/*)
 # what runs in the guest: plain modules without a package, so they are checked by themselves
 INSIDE := lib/rdcnlab/engines/kernel/inside
@@ -60,7 +60,7 @@ check: ## Lint, types, layers
 	$(BIN)/lint-imports
 	$(BIN)/shellcheck $(SCRIPTS)
 
-reproduce: ## Reproduce everything, and write the report (PROFILE=quick for few runs)
+reproduce: ## Reproduce everything, and write the report (PROFILE=paper for all runs: many core-hours)
 	@tools/setup models sdn ns3
 	$(BIN)/rdcnlab reproduce --profile $(PROFILE)
 	$(BIN)/rdcnlab report

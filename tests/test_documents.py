@@ -205,3 +205,19 @@ def test_every_environment_variable_is_described() -> None:
     read = set(re.findall(r"environ(?:\.get\(|\[)\"((?:RDCNLAB|KERNEL)_[A-Z0-9_]+)\"", code))
     described_here = re.findall(r"^\| `([A-Z0-9_]+)` \|", (ROOT / "docs" / "environment.md").read_text(), re.MULTILINE)
     assert sorted(read) == sorted(described_here)
+
+
+def test_the_list_of_decisions_has_their_titles_and_dates() -> None:
+    rows = re.findall(
+        r"^\| \[(.+?)\]\((decisions/.+?)\) \| (.+?) \|$", (ROOT / "docs/README.md").read_text(), re.MULTILINE
+    )
+    assert {name for _, name, _ in rows} == {
+        f"decisions/{path.name}" for path in (ROOT / "docs/decisions").glob("*.md")
+    }
+    for title, name, dates in rows:
+        first, *lines = (ROOT / "docs" / name).read_text().splitlines()
+        assert first == f"# {title}", name
+        dated = [line for line in lines if re.match(r"\*Decided|\*\*2026|(## |\*\*).*\(2026", line)]
+        given = set(re.findall(r"\d{4}-\d\d-\d\d", " ".join(dated)))
+        # a range has its ends only
+        assert " to " in dates or given <= set(dates.split(", ")), name

@@ -66,14 +66,14 @@ def test_the_doctor_says_where_they_are(made_up: Path) -> None:
     told = row()
     assert told["ok"]
     for words in (f"{made_up}/bin/simple_switch 9.9", f"{made_up}/bin/simple_switch_CLI", "/usr/bin/python3"):
-        assert words in str(told["found"])
+        assert words in str(told["result"])
 
 
 def test_the_doctor_says_why_a_switch_does_not_start(made_up: Path) -> None:
     written(made_up / "bin/simple_switch", "#!/bin/sh\necho 'libthrift.so.9: cannot open' >&2\nexit 127\n")
     told = row()
     assert not told["ok"]
-    assert f"{made_up}/bin/simple_switch does not start: libthrift.so.9: cannot open" in str(told["found"])
+    assert f"{made_up}/bin/simple_switch does not start: libthrift.so.9: cannot open" in str(told["result"])
 
 
 def test_a_control_whose_modules_are_missing_is_named(made_up: Path) -> None:

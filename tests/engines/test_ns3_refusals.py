@@ -149,6 +149,6 @@ def test_where_there_is_no_wheel_doctor_and_engine_say_so(
     row = next(row for row in examine() if row["what"] == "ns3")
     assert not row["ok"]
     assert not row["needed"]
-    assert re.search(said, row["found"])
+    assert re.search(said, row["result"])
     with pytest.raises(RunError, match=said):
         Ns3Engine().prepare(asked())

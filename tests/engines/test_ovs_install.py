@@ -25,8 +25,8 @@ def row() -> dict[str, Any]:
 def test_without_open_vswitch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(install, "PROGRAMS", ("no-such-program",))
     said = row()
-    assert (said["ok"], said["needed"], said["mend"]) == (False, False, install.REMEDY)
-    assert said["found"] == "missing: no-such-program; only switch: ovs needs them"
+    assert (said["ok"], said["needed"], said["remedy"]) == (False, False, install.REMEDY)
+    assert said["result"] == "missing: no-such-program; only switch: ovs needs them"
     with pytest.raises(RunError, match=r"switch: ovs needs no-such-program.*; install with: sudo apt-get install"):
         install.require()
 
@@ -35,7 +35,7 @@ def test_without_its_controller(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(install, "missing", list)
     monkeypatch.setattr(install, "find_spec", lambda name: None)
     said = row()
-    assert (said["ok"], said["needed"], said["mend"]) == (False, False, "make sdn")
+    assert (said["ok"], said["needed"], said["remedy"]) == (False, False, "make sdn")
 
 
 def test_an_identity_needs_neither(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -198,7 +198,7 @@ def test_doctor_says_which_source_it_is_and_whether_it_is_known_to_work(
     monkeypatch.setenv("KERNEL_SOURCE", named)
     programs = next(row for row in doctor.examine() if row["what"] == "programs")
     assert programs["ok"]
-    assert said.format(file=tmp_path / "linux.tar") in programs["found"]
+    assert said.format(file=tmp_path / "linux.tar") in programs["result"]
 
 
 # -- downloads

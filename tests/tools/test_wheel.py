@@ -155,9 +155,9 @@ def test_the_installed_package_is_the_same_program(installed: Installed) -> None
 def test_doctor_finds_the_shipped_results_and_names_commands_that_work_without_the_tree(installed: Installed) -> None:
     # a machine that lacks something ends with status 1, which is not the subject of this test
     found = {row["what"]: row for row in json.loads(installed.end("rdcnlab", "doctor", "--json").stdout)}
-    assert "site-packages/rdcnlab/data/results" in found["shipped results"]["found"]
+    assert "site-packages/rdcnlab/data/results" in found["shipped results"]["result"]
     for row in found.values():
-        assert not row["mend"].startswith("make")
+        assert not row["remedy"].startswith("make")
 
 
 def test_a_missing_extra_names_pip(installed: Installed) -> None:

@@ -25,8 +25,8 @@ from rdcnlab.scenario import Scenario
 from rdcnlab.system import extras, limits, places
 
 #: Checks that may fail: they are for verdicts without own runs, for scenarios with ``switch: bmv2`` or ``ovs``, QUIC or
-#: ``engine: ns3``, for changes of P4 programs, and for campaigns on many machines.
-_OPTIONAL = ("shipped results", "bmv2", "p4c", "ovs", "quic", "ns3", "cluster")
+#: ``engine: ns3``, changes of P4 programs, campaigns on many machines, the classifier of variants, and the web site.
+_OPTIONAL = ("shipped results", "bmv2", "p4c", "ovs", "quic", "ns3", "cluster", "models", "site")
 
 
 #: Two flows that share a link. This small scenario uses everything that a run needs from a guest.
@@ -52,8 +52,8 @@ def examine(*, run: bool = False) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        One row for each check: ``what``, ``ok``, ``found``, ``mend`` (the command or setting that helps if it is not
-        ok), and ``needed`` (false if only some scenarios need it).
+        One row for each check: ``what``, ``ok``, ``result``, ``remedy`` (the command or setting that helps if it is
+        not ok), and ``needed`` (false if only some scenarios need it).
     """
     checks: list[tuple[str, Callable[[], tuple[bool, str, str]]]] = [
         ("programs", _programs),
@@ -69,6 +69,8 @@ def examine(*, run: bool = False) -> list[dict[str, Any]]:
         ("quic", _quic),
         ("ns3", _ns3),
         ("cluster", _cluster),
+        ("models", _models),
+        ("site", _site),
     ]
     if run:
         checks.append(("trial run", _trial))
@@ -78,7 +80,7 @@ def examine(*, run: bool = False) -> list[dict[str, Any]]:
             ok, finding, remedy = check()
         except (RdcnlabError, OSError) as error:
             ok, finding, remedy = False, str(error), ""
-        rows.append({"what": name, "ok": ok, "found": finding, "mend": remedy, "needed": name not in _OPTIONAL})
+        rows.append({"what": name, "ok": ok, "result": finding, "remedy": remedy, "needed": name not in _OPTIONAL})
     return rows
 
 
@@ -210,3 +212,15 @@ def _cluster() -> tuple[bool, str, str]:
     if not extras.installed("cluster"):
         return False, "missing: Dask; only --cluster needs it", extras.command("cluster")
     return True, f"Dask {metadata.version('distributed')}", ""
+
+
+def _models() -> tuple[bool, str, str]:
+    if not extras.installed("models"):
+        return False, "missing: TensorFlow; only the classifier of TCP variants needs it", extras.command("models")
+    return True, f"Keras {metadata.version('keras')}, with TensorFlow", ""
+
+
+def _site() -> tuple[bool, str, str]:
+    if not extras.installed("site"):
+        return False, "missing: Sphinx; only the web site needs it", extras.command("site")
+    return True, f"Sphinx {metadata.version('sphinx')}", ""

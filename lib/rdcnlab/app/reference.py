@@ -88,6 +88,15 @@ def _subcommands(command: Any, name: str) -> Iterator[dict[str, Any]]:
         if parameter.name != "help":
             names = ", ".join(parameter.opts) if is_option else parameter.metavar or parameter.name.upper()
             arguments += [] if is_option else [names]
-            rows.append({"names": names, "help": getattr(parameter, "help", None) or ""})
+            rows.append({"names": names, "help": getattr(parameter, "help", None) or "", "note": _note(parameter)})
     usage = " ".join([name, "[OPTIONS]", *arguments])
     yield {"name": name, "usage": usage, "help": command.help or "", "rows": rows}
+
+
+def _note(parameter: Any) -> str:
+    """Return the default of an argument or option, or that it is required; empty for flags and what has no default."""
+    if parameter.required:
+        return "required"
+    default = parameter.default
+    plain = default is not None and not callable(default) and not isinstance(default, bool) and default != []
+    return f"default `{default}`" if plain else ""

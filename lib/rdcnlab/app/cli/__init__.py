@@ -15,6 +15,7 @@ from typing import Annotated, Any, get_args
 import typer
 import yaml
 
+from rdcnlab import __version__
 from rdcnlab.app.cli import completion
 from rdcnlab.app.cli import kernel as cli_kernel
 from rdcnlab.app.cli import tune as cli_tune
@@ -47,6 +48,21 @@ ProfileName = Annotated[str, typer.Option(help="quick or paper.", autocompletion
 _INTERRUPTED = 130
 #: Largest size of each flow in the quick profile, in bytes.
 _QUICK_B = 64 * 2**20
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"rdcnlab {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version, and end.")
+    ] = False,
+) -> None:
+    pass
 
 
 @app.command()
@@ -96,6 +112,8 @@ def run(
     flows["goodput_Gbps"] = flows["received_B"] * 8e-9 / seconds
     columns = ["seed", "flow", "cc", "size_B", "finished", "fct_s", "goodput_Gbps", "retransmits", "timeouts"]
     show(json.loads(flows[columns].to_json(orient="records")), as_json)
+    if not as_json:
+        typer.echo(f"Stored as {', '.join(run.id[:12] for run in runs)}; rdcnlab export reads such an id.")
     for hint in hints:
         typer.echo(f"rdcnlab: {hint.message}", err=True)
 
@@ -310,7 +328,9 @@ def notebooks(
 
 @app.command()
 def export(
-    name: Annotated[str, typer.Argument(metavar="RUN", help="Id of a stored run or its begin, or a scenario file.")],
+    name: Annotated[
+        str, typer.Argument(metavar="RUN", help="Id of a stored run, or its first digits, or a scenario file.")
+    ],
     kind: Annotated[
         str, typer.Option("--format", help="csv, parquet, pcapng, film (a picture), or trace (for Perfetto).")
     ] = "trace",
