@@ -51,12 +51,12 @@ def test_the_button_runs_the_proposal_and_says_so_at_once(
 ) -> None:
     box, asked, said = sliders.sliders(made), [], []
 
-    def tuned(objective: Any, *, run: bool, predictor: gaussian.Predictor) -> tune.Answer:
+    def tune_(objective: Any, *, run: bool, predictor: gaussian.Predictor) -> tune.Answer:
         asked.append(run)
         said.append(_words(box))
-        return tune.tuned(objective, run=False, predictor=predictor)
+        return tune.tune(objective, run=False, predictor=predictor)
 
-    monkeypatch.setattr(sliders, "tuned", tuned)
+    monkeypatch.setattr(sliders, "tune", tune_)
     next(child for child in box.children if isinstance(child, Button)).click()
     assert asked == [True]
     assert "being run" in said[0]

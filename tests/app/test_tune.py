@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rdcnlab.app.tune import Answer, tuned
+from rdcnlab.app.tune import Answer, tune
 from rdcnlab.models import gaussian, tuner
 from tests.models.test_buffers import rows
 
@@ -19,7 +19,7 @@ def made() -> gaussian.Predictor:
 
 def test_what_the_model_has_no_data_on_makes_all_its_numbers_unsure(made: gaussian.Predictor) -> None:
     known, small = (
-        tuned(tuner.Objective(12.5, 50, buffer, share=0), run=False, predictor=made) for buffer in (1800, 100)
+        tune(tuner.Objective(12.5, 50, buffer, share=0), run=False, predictor=made) for buffer in (1800, 100)
     )
     assert not any("no data" in sentence for sentence in known.doubts())
     assert any(sentence.startswith("The model has no data on a buffer of 100 kB") for sentence in small.doubts())
@@ -27,7 +27,7 @@ def test_what_the_model_has_no_data_on_makes_all_its_numbers_unsure(made: gaussi
 
 
 def test_a_run_that_is_too_short_is_a_doubt(made: gaussian.Predictor) -> None:
-    answer = tuned(tuner.Objective(12.5, 50, share=0), run=False, predictor=made)
+    answer = tune(tuner.Objective(12.5, 50, share=0), run=False, predictor=made)
     short = Answer(answer.objective, answer.proposal, None, "share: error of 3", answer.suggested)
     assert [*answer.doubts(), "The run is too short for reliable errors: share: error of 3."] == short.doubts()
 
@@ -36,7 +36,7 @@ def test_a_run_that_is_too_short_is_a_doubt(made: gaussian.Predictor) -> None:
 def test_suggested_runs_leave_less_doubt_than_the_most_doubtful_ones(made: gaussian.Predictor, share: float) -> None:
     """The most doubtful settings may be next to each other. After a run of one, the others are hardly doubtful."""
     objective = tuner.Objective(12.5, 50, share=share, weights=(1, 0.2, 0.1))
-    answer = tuned(objective, run=False, predictor=made)
+    answer = tune(objective, run=False, predictor=made)
     assert answer.proposal.unsure
     settings = objective.settings(made)
     best = settings.loc[objective.cost(made.predict(settings)).nsmallest(200).index]
@@ -48,6 +48,6 @@ def test_suggested_runs_leave_less_doubt_than_the_most_doubtful_ones(made: gauss
 def _after(model: gaussian.Predictor, settings: pd.DataFrame) -> gaussian.Predictor:
     """Return the model as it will be when these settings have been run, if their outcomes are the predicted ones."""
     mean, _ = model.processes.predict(settings)
-    rows = pd.concat([settings, gaussian.released(mean, settings.index)], axis=1)
+    rows = pd.concat([settings, gaussian.outcomes_of(mean, settings.index)], axis=1)
     known = pd.concat([model.processes.rows, rows[list(model.processes.rows.columns)]])
     return gaussian.Predictor(gaussian.processes(known, model.processes.kernels), model.factors, model.about)

@@ -17,7 +17,7 @@ from rdcnlab.papers.vargas import space
 
 def rows(count: int, condition: tuple[float, int] | None = None, *, noise: float = 0.01, seed: int = 0) -> pd.DataFrame:
     """Return settings with outcomes of a formula: DCTCP keeps 300 kB under way, CUBIC has the rest."""
-    settings = pd.DataFrame(space.drawn(count, condition))[
+    settings = pd.DataFrame(space.first_settings(count, condition))[
         ["rate_gbps", "rtt_ms", "ecn_kB", "min_kB", "max_kB", "probability"]
     ].astype(float)
     rng = np.random.default_rng(seed)
@@ -46,7 +46,7 @@ def test_settings_and_outcomes_have_their_names() -> None:
 def test_a_model_is_scored_on_rows_that_it_was_not_trained_on(kind: buffers.Kind) -> None:
     if kind == "keras":
         pytest.importorskip("keras")
-    scores = buffers.examined(kind, rows(160), 0.3, repeats=1)
+    scores = buffers.examine(kind, rows(160), 0.3, repeats=1)
     assert scores["train"].tolist() == [48]
     assert set(scores["model"]) <= set(buffers.candidates(kind))
     assert scores["r2"].iloc[0] > 0.5
@@ -55,10 +55,10 @@ def test_a_model_is_scored_on_rows_that_it_was_not_trained_on(kind: buffers.Kind
 def test_a_score_may_be_of_some_of_the_other_rows() -> None:
     data = rows(60)
     part = data.iloc[20:]
-    other = buffers.examined("fluid", data, 10, repeats=1, scored=part)
+    other = buffers.examine("fluid", data, 10, repeats=1, scored=part)
     order = np.random.default_rng(0).permutation(60)[10:]
     tests = data.iloc[[place for place in order if place >= 20]]
-    model = buffers.fitted(buffers.candidates("fluid")["fluid model"], data)
+    model = buffers.fit(buffers.candidates("fluid")["fluid model"], data)
     expected = r2_score(tests[list(OUTCOMES)], buffers.predictions(model, tests))
     assert other["r2"].iloc[0] == pytest.approx(expected)
 
@@ -89,13 +89,13 @@ def test_a_model_is_chosen_by_what_it_is_scored_on(monkeypatch: pytest.MonkeyPat
         "good at drops": Partial(tuple(outcomes), share=0.8),
         "good at shares": Partial(tuple(outcomes), share=3.0, drops=80.0),
     })  # fmt: skip
-    assert buffers.chosen("shallow", found, ("share",)) == "good at shares"
-    assert buffers.chosen("shallow", found, ("share", "drops")) == "good at drops"
-    scores = buffers.examined("shallow", found, 0.5, outcomes=("share",), repeats=1)
+    assert buffers.choose("shallow", found, ("share",)) == "good at shares"
+    assert buffers.choose("shallow", found, ("share", "drops")) == "good at drops"
+    scores = buffers.examine("shallow", found, 0.5, outcomes=("share",), repeats=1)
     assert scores[["model", "r2"]].to_numpy().tolist() == [["good at shares", 1.0]]
     assert "r2 drops" not in scores
     assert scores["train"].tolist() == [20]
-    assert buffers.examined("shallow", found, 12, outcomes=("share",), repeats=1)["train"].tolist() == [12]
+    assert buffers.examine("shallow", found, 12, outcomes=("share",), repeats=1)["train"].tolist() == [12]
 
 
 def test_a_score_of_noise_is_not_good() -> None:
@@ -104,12 +104,12 @@ def test_a_score_of_noise_is_not_good() -> None:
     rng = np.random.default_rng(1)
     for name in OUTCOMES:
         found[name] = rng.permutation(found[name].to_numpy())
-    assert buffers.examined("shallow", found, 0.3, repeats=2)["r2"].max() < 0.2
+    assert buffers.examine("shallow", found, 0.3, repeats=2)["r2"].max() < 0.2
 
 
 def test_predictions_are_possible() -> None:
     wild = pd.DataFrame([[-5.0, -1.0, -3.0, 2500.0], [120.0, 10.0, 5.0, 5.0]], columns=list(OUTCOMES))
-    assert buffers.bounded(wild).to_numpy().tolist() == [[0, 0, 0, 1800], [100, 10, 5, 5]]
+    assert buffers.limit(wild).to_numpy().tolist() == [[0, 0, 0, 1800], [100, 10, 5, 5]]
 
 
 def test_the_spread_is_that_of_single_splits() -> None:

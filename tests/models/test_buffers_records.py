@@ -26,7 +26,7 @@ def test_coverage_is_computed_once_for_rows(monkeypatch: pytest.MonkeyPatch) -> 
         calls.append(len(asked))
         return pd.DataFrame({name: np.arange(len(asked)) > 5 for name in OUTCOMES}, index=asked.index)
 
-    monkeypatch.setattr(gaussian, "covered", covered)
+    monkeypatch.setattr(gaussian, "coverage", covered)
     first = buffers_records.read(buffers_records.coverage(data))
     pd.testing.assert_frame_equal(first, buffers_records.read(buffers_records.coverage(data)))
     assert calls == [24]

@@ -57,7 +57,7 @@ def test_early_drop_holds_the_queue_between_its_thresholds() -> None:
 
 
 def test_every_setting_has_possible_outcomes() -> None:
-    balance = fluid.balance(settings(*space.drawn(300), *space.drawn(100, between=True)))
+    balance = fluid.balance(settings(*space.first_settings(300), *space.first_settings(100, between=True)))
     assert np.isfinite(balance).all().all()
     assert balance["share"].between(0, 100).all()
     assert (balance["drops"] > 0).all()
@@ -92,7 +92,7 @@ def test_drops_at_a_full_queue_are_too_few_by_a_factor_that_hardly_varies() -> N
 
 def test_a_correction_is_what_differs() -> None:
     """Outcomes that are those in balance and 3 more need one number to be learned."""
-    rows = settings(*space.drawn(40))
+    rows = settings(*space.first_settings(40))
     values = fluid.balance(rows)[["share", "average_kB"]].to_numpy() + 3
     model = physics.Corrected(LinearRegression(), ("share", "average_kB")).fit(rows.iloc[:5], values[:5])
     assert model.predict(rows) == pytest.approx(values)
@@ -100,12 +100,12 @@ def test_a_correction_is_what_differs() -> None:
 
 @pytest.mark.parametrize("core", [LinearRegression(), RidgeCV()])
 def test_a_correction_of_one_outcome_is_a_column(core: LinearRegression | RidgeCV) -> None:
-    rows = settings(*space.drawn(12))
+    rows = settings(*space.first_settings(12))
     values = fluid.balance(rows)[["share"]].to_numpy() + 3
     assert physics.Corrected(core, ("share",)).fit(rows, values).predict(rows).shape == (12, 1)
 
 
 def test_features_are_finite_and_have_their_names() -> None:
-    features = physics.physics(settings(*space.drawn(64)))
+    features = physics.physics(settings(*space.first_settings(64)))
     assert tuple(features.columns) == physics.FEATURES
     assert np.isfinite(features).all().all()

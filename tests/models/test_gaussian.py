@@ -62,7 +62,7 @@ def test_factors_are_of_rows_that_the_kernels_have_not_seen(
             assert len(self.training) == 32
             # errors of 1, 2 and so on in units of the deviation, by row
             off = np.repeat(np.array(tests.index)[:, None] + 1.0, len(OUTCOMES), axis=1)
-            return gaussian.squeezed(tests) + off, np.ones_like(off)
+            return gaussian.targets(tests) + off, np.ones_like(off)
 
     monkeypatch.setattr(gaussian, "processes", Known)  # takes no kernels: they are optimised
     found = gaussian.factors(rows)
@@ -84,7 +84,7 @@ def test_a_condition_with_many_rows_does_not_decide_the_intervals_of_others(
 
         def predict(self, tests: pd.DataFrame) -> tuple[gaussian.Floats, gaussian.Floats]:
             off = np.repeat(np.where(tests["rate_gbps"] == 5, 1.0, 3.0)[:, None], len(OUTCOMES), axis=1)
-            return gaussian.squeezed(tests) + off, np.ones_like(off)
+            return gaussian.targets(tests) + off, np.ones_like(off)
 
     monkeypatch.setattr(gaussian, "processes", Known)
     assert gaussian.factors(rows) == pytest.approx(np.full(len(OUTCOMES), 3.0))
@@ -113,8 +113,8 @@ def test_few_rows_are_refused(data: pd.DataFrame) -> None:
 def test_a_saved_model_answers_alike(data: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RDCNLAB_MODELS", str(tmp_path))
     few = data.iloc[:30]
-    path = gaussian.trained(few)
-    assert path == gaussian.trained(few)
+    path = gaussian.train(few)
+    assert path == gaussian.train(few)
     asked = few.iloc[:3][list(SETTINGS)]
     predictor = gaussian.load(path)
     pd.testing.assert_frame_equal(predictor.predict(asked), gaussian.predictor(few).predict(asked))
@@ -129,12 +129,12 @@ def test_a_saved_model_grows_with_its_rows_and_not_with_their_square(
     monkeypatch.setattr(gaussian, "predictor", lambda rows: quick)
     fitted = gaussian.processes(data, gaussian.processes(data.iloc[:20]).kernels)
     quick = gaussian.Predictor(fitted, np.ones(len(OUTCOMES)), gaussian._provenance(data))
-    assert gaussian.trained(data).stat().st_size < 20_000
+    assert gaussian.train(data).stat().st_size < 20_000
 
 
 def test_suggested_runs_are_doubtful_and_no_neighbours(made: gaussian.Predictor, data: pd.DataFrame) -> None:
     pool = data.iloc[70:].reset_index(drop=True)
-    chosen = gaussian.suggested(made, pool, 3)
+    chosen = gaussian.suggest(made, pool, 3)
     assert len(chosen) == len(set(chosen.index)) == 3
     doubts = made.doubt(pool)
     assert made.doubt(chosen)[0] == pytest.approx(doubts.max())
@@ -143,18 +143,18 @@ def test_suggested_runs_are_doubtful_and_no_neighbours(made: gaussian.Predictor,
 
 def test_objectives_are_followed(made: gaussian.Predictor) -> None:
     """More of CUBIC is wanted, more of CUBIC is proposed; and drops cost if they have a weight."""
-    low, high = (tuner.proposed(made, tuner.Objective(12.5, 50, share=share)) for share in (20, 80))
+    low, high = (tuner.propose(made, tuner.Objective(12.5, 50, share=share)) for share in (20, 80))
     assert low.predicted["share"] < high.predicted["share"]
     free, dear = (
-        tuner.proposed(made, tuner.Objective(12.5, 50, share=70, weights=(1, 0, weight))) for weight in (0.0, 5.0)
+        tuner.propose(made, tuner.Objective(12.5, 50, share=70, weights=(1, 0, weight))) for weight in (0.0, 5.0)
     )
     assert dear.predicted["drops"] < free.predicted["drops"]
-    small = tuner.proposed(made, tuner.Objective(12.5, 50, 600, share=80))
+    small = tuner.propose(made, tuner.Objective(12.5, 50, 600, share=80))
     assert small.setting["max_kB"] <= 600
 
 
 def test_proposals_are_compared_with_what_is_measured(made: gaussian.Predictor) -> None:
-    proposal = tuner.proposed(made, tuner.Objective(12.5, 50, share=60))
+    proposal = tuner.propose(made, tuner.Objective(12.5, 50, share=60))
     seen = proposal.predicted[list(OUTCOMES)].copy()
     assert proposal.compared(seen)["close"].all()
     seen["average_kB"] *= 1.5
@@ -165,7 +165,7 @@ def test_proposals_are_compared_with_what_is_measured(made: gaussian.Predictor) 
 
 
 def test_the_error_of_a_run_that_is_long_enough_excuses_a_difference(made: gaussian.Predictor) -> None:
-    proposal = tuner.proposed(made, tuner.Objective(12.5, 50, share=60))
+    proposal = tuner.propose(made, tuner.Objective(12.5, 50, share=60))
     seen = proposal.predicted[list(OUTCOMES)].copy()
     off = 1.3 * tuner.tolerance("drops", seen["drops"])
     seen["drops"] += off
@@ -178,23 +178,23 @@ def test_a_buffer_below_all_thresholds_is_refused(made: gaussian.Predictor) -> N
     smallest = made.about["ranges"]["max_kB"][0]
     assert smallest == 100
     with pytest.raises(InputError, match=r"buffer_kB.*at least 100 kB"):
-        tuner.proposed(made, tuner.Objective(12.5, 50, 70))
+        tuner.propose(made, tuner.Objective(12.5, 50, 70))
 
 
 def test_a_buffer_that_the_queue_would_exceed_is_not_known(made: gaussian.Predictor) -> None:
     """All runs have 1800 kB. Packets of DCTCP pass all thresholds, so here they would be lost at the buffer's end."""
-    small = tuner.proposed(made, tuner.Objective(12.5, 50, 100, share=0))
+    small = tuner.propose(made, tuner.Objective(12.5, 50, 100, share=0))
     assert small.predicted["longest_kB high"] > 100
     assert len(small.unknown) == 1
     assert small.unknown[0].startswith("a buffer of 100 kB: the queue may grow to ")
-    assert tuner.proposed(made, tuner.Objective(12.5, 50, share=0)).unknown == ()
+    assert tuner.propose(made, tuner.Objective(12.5, 50, share=0)).unknown == ()
 
 
 def test_a_balance_that_no_run_reaches_is_not_known(made: gaussian.Predictor) -> None:
     """CUBIC's epochs are long where windows are large; if it is to have nothing, they do not matter."""
-    (reason,) = tuner.proposed(made, tuner.Objective(25, 100, share=80)).unknown
+    (reason,) = tuner.propose(made, tuner.Objective(25, 100, share=80)).unknown
     assert reason.startswith("the balance at 25 Gb/s with an RTT of 100 ms: an epoch of CUBIC takes 1")
-    assert tuner.proposed(made, tuner.Objective(25, 100, share=0)).unknown == ()
+    assert tuner.propose(made, tuner.Objective(25, 100, share=0)).unknown == ()
 
 
 def test_a_condition_that_no_run_has_is_not_known(made: gaussian.Predictor) -> None:
@@ -202,11 +202,11 @@ def test_a_condition_that_no_run_has_is_not_known(made: gaussian.Predictor) -> N
     assert [12.5, 50.0] in made.about["conditions"]
     assert made.about["between"] == 0
     for objective, known in ((tuner.Objective(12.5, 50), True), (tuner.Objective(9.3, 37.5), False)):
-        assert (tuner.proposed(made, objective).unknown == ()) == known
-    (reason,) = tuner.proposed(made, tuner.Objective(9.3, 37.5)).unknown
+        assert (tuner.propose(made, objective).unknown == ()) == known
+    (reason,) = tuner.propose(made, tuner.Objective(9.3, 37.5)).unknown
     assert reason.startswith("9.3 Gb/s with an RTT of 37.5 ms")
     dense = gaussian.Predictor(made.processes, made.factors, {**made.about, "between": 100})
-    assert tuner.proposed(dense, tuner.Objective(9.3, 37.5)).unknown == ()
+    assert tuner.propose(dense, tuner.Objective(9.3, 37.5)).unknown == ()
 
 
 @pytest.mark.parametrize(
@@ -219,9 +219,9 @@ def test_wrong_objectives_are_refused(arguments: dict[str, object], field: str) 
 
 
 def test_objectives_are_drawn_from_a_seed(made: gaussian.Predictor) -> None:
-    assert tuner.drawn(made, 5) == tuner.drawn(made, 5)
-    assert tuner.drawn(made, 5) != tuner.drawn(made, 5, seed=1)
-    assert all(5 <= each.rate_gbps <= 25 and 25 <= each.rtt_ms <= 100 for each in tuner.drawn(made, 20))
+    assert tuner.random_objectives(made, 5) == tuner.random_objectives(made, 5)
+    assert tuner.random_objectives(made, 5) != tuner.random_objectives(made, 5, seed=1)
+    assert all(5 <= each.rate_gbps <= 25 and 25 <= each.rtt_ms <= 100 for each in tuner.random_objectives(made, 20))
 
 
 def test_learning_ends_where_all_was_run(data: pd.DataFrame) -> None:

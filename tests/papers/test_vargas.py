@@ -18,7 +18,7 @@ from rdcnlab.papers import vargas
 from rdcnlab.papers.item import Item
 from rdcnlab.papers.vargas.dataset import WORDS, is_single, of_table, study_hours
 from rdcnlab.papers.vargas.fig3 import paper_table
-from rdcnlab.papers.vargas.space import QUICK_S, drawn, scenario, seconds, setting_of
+from rdcnlab.papers.vargas.space import QUICK_S, first_settings, scenario, seconds, setting_of
 from rdcnlab.papers.vargas.tab2 import SEEN
 from rdcnlab.papers.verdicts import Verdict, judge
 from rdcnlab.runs.frame import Runs
@@ -67,7 +67,7 @@ def test_models_are_trained_once_for_figure_score_and_shipping(store: Store, mon
     item = vargas.tab2(single=18, length_s=1, splits=2)
     runs = item.run(store=store, progress=False)
     first = item.scores(runs)
-    monkeypatch.setattr(buffers, "examined", None)
+    monkeypatch.setattr(buffers, "examine", None)
     pd.testing.assert_frame_equal(item.scores(runs), first)
     item.plot(runs)
     item.score(runs)
@@ -144,7 +144,7 @@ def test_some_settings_lie_between_the_conditions_of_the_table() -> None:
     settings = pd.DataFrame(vargas.dataset(profile="paper").settings)
     between = settings[~of_table(settings)]
     assert len(between) == 70
-    assert pd.DataFrame(drawn(50, between=True)).equals(between.reset_index(drop=True)[:50])
+    assert pd.DataFrame(first_settings(50, between=True)).equals(between.reset_index(drop=True)[:50])
     assert between["rate_gbps"].between(5, 25).all()
     assert between["rtt_ms"].between(25, 100).all()
     assert between[["rate_gbps", "rtt_ms"]].drop_duplicates().shape[0] > 63
@@ -160,7 +160,7 @@ def test_coverage_between_the_conditions_is_told_apart(monkeypatch: pytest.Monke
     item = vargas.tab2(profile="paper", several=30, single=5, between=20)
     settings = pd.DataFrame(item.settings).astype(float).assign(**dict.fromkeys(sharing.OUTCOMES, 1.0))
     monkeypatch.setattr(sharing, "outcomes", lambda runs: settings.assign(seed=0, length_s=8.0))
-    monkeypatch.setattr(gaussian, "covered", lambda rows: rows[list(sharing.OUTCOMES)].mul(of_table(rows), axis=0))
+    monkeypatch.setattr(gaussian, "coverage", lambda rows: rows[list(sharing.OUTCOMES)].mul(of_table(rows), axis=0))
     cases = item.cases(Runs([]))
     assert len(cases["all"]) == len(item.settings)
     assert (~of_table(cases["all"])).sum() == 20
@@ -192,7 +192,7 @@ def test_a_level_that_no_curve_reaches_leaves_the_ratio_undecided(monkeypatch: p
 
 
 def test_the_study_has_a_cost_only_if_all_conditions_were_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = pd.DataFrame(drawn(60)).astype(float)
+    settings = pd.DataFrame(first_settings(60)).astype(float)
     runs = [SimpleNamespace(provenance={"wall_s": 36.0})] * 60
     monkeypatch.setattr(sharing, "outcomes", lambda runs: settings.iloc[: len(runs)])
     assert study_hours(runs) == pytest.approx(100)  # type: ignore[arg-type]
@@ -234,7 +234,7 @@ def test_the_paper_profile_has_enough_settings_to_train_on(
     later = cases["later"]
     assert set(later.index) < set(cases["several"].index)
     assert 300 < len(later) < 600 - SEEN
-    assert not {setting_of(row) for _, row in later.iterrows()} & {*drawn(SEEN)}
+    assert not {setting_of(row) for _, row in later.iterrows()} & {*first_settings(SEEN)}
     assert not is_single(later).any()
     train = item.scores(Runs([])).groupby("case")["train"].first()
     assert set(train[["shallow-single", "deep-single", "better-single"]]) == {round(10_000 / 9 / 100)}

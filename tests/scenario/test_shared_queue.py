@@ -73,16 +73,16 @@ def test_windows_fit_into_the_buffers_of_tcp() -> None:
 
 
 def test_drawn_settings_are_different_and_a_data_set_can_grow() -> None:
-    many = space.drawn(600)
+    many = space.first_settings(600)
     assert len(set(many)) == 600
-    assert space.drawn(100) == many[:100]
+    assert space.first_settings(100) == many[:100]
     conditions = {(each.rate_gbps, each.rtt_ms) for each in many}
     assert conditions == {(rate, rtt) for rate in space.RATES_GBPS for rtt in space.RTTS_MS}
     assert all(0 <= each.ecn_kB <= 400 and 0 <= each.min_kB <= each.max_kB <= 1800 and each.max_kB for each in many)
     tail = [each for each in many if each.min_kB == each.max_kB]
     assert 0.15 < len(tail) / 600 < 0.25
     assert {each.probability for each in many if each not in tail} == set(space.PROBABILITIES)
-    assert {(each.rate_gbps, each.rtt_ms) for each in space.drawn(20, (5.0, 25))} == {(5.0, 25)}
+    assert {(each.rate_gbps, each.rtt_ms) for each in space.first_settings(20, (5.0, 25))} == {(5.0, 25)}
 
 
 def test_snapshots_need_links() -> None:

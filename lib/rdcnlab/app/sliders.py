@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from rdcnlab.app.tune import Answer, drawn, tuned
+from rdcnlab.app.tune import Answer, maps, tune
 from rdcnlab.fields.errors import RdcnlabError
 from rdcnlab.models import gaussian
 from rdcnlab.models.gaussian import Predictor
@@ -60,7 +60,7 @@ def sliders(predictor: Predictor | None = None) -> Any:
         # waits for the cell's reply, and may then wait for ever (jupyter/nbclient issue 312).
         try:
             objective = Objective(**values, weights=tuple(widget.value for widget in weights))
-            shown.outputs = tuple(_outputs(tuned(objective, run=run, predictor=predictor), predictor))
+            shown.outputs = tuple(_outputs(tune(objective, run=run, predictor=predictor), predictor))
         except RdcnlabError as error:
             shown.outputs = (_text(str(error)),)
 
@@ -92,7 +92,7 @@ def _outputs(answer: Answer, predictor: Predictor) -> Iterator[_Output]:
     if len(answer.suggested):
         yield _text("The most useful further runs:")
         yield _table(answer.suggested)
-    png = base64.b64encode(drawn(predictor, answer.objective)._repr_png_()).decode()
+    png = base64.b64encode(maps(predictor, answer.objective)._repr_png_()).decode()
     yield _displayed({"image/png": png, "text/plain": "share of CUBIC, its uncertainty and cost over both thresholds"})
 
 

@@ -77,7 +77,7 @@ class Answer:
         return rows
 
 
-def tuned(
+def tune(
     objective: Objective, *, run: bool = True, predictor: Predictor | None = None, store: Store | None = None,
     workers: int | None = None, cluster: Any = None, length_s: int | None = None, progress: bool = True,
 ) -> Answer:  # fmt: skip
@@ -106,10 +106,10 @@ def tuned(
     Examples
     --------
     >>> objective = Objective(rate_gbps=5, rtt_ms=25, share=40, weights=(1, 0.2, 0.1))
-    >>> tuned(objective).rows()  # doctest: +SKIP
+    >>> tune(objective).rows()  # doctest: +SKIP
     """
     predictor = gaussian.best() if predictor is None else predictor
-    proposal = tuner.proposed(predictor, objective)
+    proposal = tuner.propose(predictor, objective)
     compared, doubt = None, ""
     if run:
         base = scenario(setting_of(proposal.setting), length_s=length_s or predictor.length_s)
@@ -127,10 +127,10 @@ def _suggested(predictor: Predictor, objective: Objective, proposal: Proposal) -
     if not proposal.unsure and tuner.has_condition(predictor, objective):
         return settings.iloc[:0]
     cost = objective.cost(predictor.predict(settings))
-    return gaussian.suggested(predictor, settings.loc[cost.nsmallest(_NEAR).index], _SUGGESTED)
+    return gaussian.suggest(predictor, settings.loc[cost.nsmallest(_NEAR).index], _SUGGESTED)
 
 
-def drawn(predictor: Predictor, objective: Objective) -> figures.Drawing:
+def maps(predictor: Predictor, objective: Objective) -> figures.Drawing:
     """Draw predicted share of CUBIC, its uncertainty, and the cost, over both thresholds of drop-tail queues."""
     settings = objective.settings(predictor)
     tail = settings[settings["min_kB"] == settings["max_kB"]]

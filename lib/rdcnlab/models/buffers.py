@@ -32,7 +32,7 @@ from threadpoolctl import threadpool_limits
 from rdcnlab.analysis.intervals import Estimate
 from rdcnlab.analysis.sharing import OUTCOMES, SETTINGS
 from rdcnlab.models import gaussian
-from rdcnlab.models.physics import Corrected, Fluid, bounded
+from rdcnlab.models.physics import Corrected, Fluid, limit
 
 #: Kinds of models: Table 2's two, a fluid model that is not trained, those that correct it, and the alternative with
 #: TensorFlow.
@@ -95,7 +95,7 @@ def candidates(kind: Kind, outcomes: Sequence[str] = OUTCOMES) -> dict[str, Any]
     return {f"fluid model and {name}": Corrected(core, tuple(outcomes)) for name, core in cores.items()}
 
 
-def fitted(model: Any, rows: pd.DataFrame, outcomes: Sequence[str] = OUTCOMES) -> Any:
+def fit(model: Any, rows: pd.DataFrame, outcomes: Sequence[str] = OUTCOMES) -> Any:
     """Return the model, trained on these outcomes of rows."""
     with threadpool_limits(1), warnings.catch_warnings():
         # a network that has used its iterations, and a length at its bound, are answers like others
@@ -103,10 +103,10 @@ def fitted(model: Any, rows: pd.DataFrame, outcomes: Sequence[str] = OUTCOMES) -
         return clone(model).fit(rows[list(SETTINGS)], rows[list(outcomes)].to_numpy(float))
 
 
-def chosen(kind: Kind, rows: pd.DataFrame, outcomes: Sequence[str] = OUTCOMES) -> str:
+def choose(kind: Kind, rows: pd.DataFrame, outcomes: Sequence[str] = OUTCOMES) -> str:
     """Return the name of the candidate with the best score in cross-validation inside of the training rows.
 
-    The score is that of `examined`: mean R2 of these outcomes, of predictions limited to possible values.
+    The score is that of `examine`: mean R2 of these outcomes, of predictions limited to possible values.
     """
     models = candidates(kind, outcomes)
     if len(models) == 1:
@@ -115,14 +115,14 @@ def chosen(kind: Kind, rows: pd.DataFrame, outcomes: Sequence[str] = OUTCOMES) -
     scores = {}
     for name, model in models.items():
         parts = [
-            predictions(fitted(model, rows.iloc[train], outcomes), rows.iloc[test], outcomes) for train, test in folds
+            predictions(fit(model, rows.iloc[train], outcomes), rows.iloc[test], outcomes) for train, test in folds
         ]
         predicted = pd.concat(parts).loc[rows.index]
         scores[name] = r2_score(rows[list(outcomes)], predicted)
     return max(scores, key=lambda name: scores[name])
 
 
-def examined(
+def examine(
     kind: Kind, rows: pd.DataFrame, train: float, *, outcomes: Sequence[str] = OUTCOMES, repeats: int = 10,
     scored: pd.DataFrame | None = None,
 ) -> pd.DataFrame:  # fmt: skip
@@ -156,8 +156,8 @@ def examined(
         training, test = rows.iloc[order[:count]], rows.iloc[order[count:]]
         if scored is not None:
             test = test[test.index.isin(scored.index)]
-        name = chosen(kind, training, outcomes)
-        predicted = predictions(fitted(candidates(kind, outcomes)[name], training, outcomes), test, outcomes)
+        name = choose(kind, training, outcomes)
+        predicted = predictions(fit(candidates(kind, outcomes)[name], training, outcomes), test, outcomes)
         r2 = {outcome: float(r2_score(test[outcome], predicted[outcome])) for outcome in outcomes}
         lengths = [outcome for outcome in OCCUPANCIES if outcome in outcomes]
         errors = {f"mae {name}": float(mean_absolute_error(test[name], predicted[name])) for name in lengths}
@@ -170,7 +170,7 @@ def examined(
 
 def predictions(model: Any, rows: pd.DataFrame, outcomes: Sequence[str] = OUTCOMES) -> pd.DataFrame:
     """Return the predicted outcomes of settings, limited to possible values."""
-    return bounded(pd.DataFrame(model.predict(rows[list(SETTINGS)]), rows.index, list(outcomes)))
+    return limit(pd.DataFrame(model.predict(rows[list(SETTINGS)]), rows.index, list(outcomes)))
 
 
 def spread(scores: pd.DataFrame, column: str) -> Estimate:

@@ -39,7 +39,7 @@ class Exam(NamedTuple):
 
 
 def scores(rows: Mapping[str, pd.DataFrame], exams: Mapping[str, Exam], repeats: int) -> Path:
-    """Return the record of `buffers.examined` for several exams; the column ``case`` has their names.
+    """Return the record of `buffers.examine` for several exams; the column ``case`` has their names.
 
     Each exam is kept, too. So what is interrupted continues with the exam that it was at.
 
@@ -69,7 +69,7 @@ def scores(rows: Mapping[str, pd.DataFrame], exams: Mapping[str, Exam], repeats:
 def _exam(rows: Mapping[str, pd.DataFrame], exam: Exam, repeats: int) -> Path:
     def make() -> pd.DataFrame:
         scored = rows[exam.scored] if exam.scored else None
-        return buffers.examined(
+        return buffers.examine(
             exam.kind, rows[exam.rows], exam.train, outcomes=exam.outcomes, repeats=repeats, scored=scored
         )
 
@@ -82,8 +82,8 @@ def _names(exam: Exam) -> tuple[str, ...]:
 
 
 def coverage(rows: pd.DataFrame) -> Path:
-    """Return the record of `gaussian.covered`: for each row and outcome, whether it is in its interval."""
-    return _kept("sharing-coverage", {}, [rows], lambda: gaussian.covered(rows).reset_index(drop=True))
+    """Return the record of `gaussian.coverage`: for each row and outcome, whether it is in its interval."""
+    return _kept("sharing-coverage", {}, [rows], lambda: gaussian.coverage(rows).reset_index(drop=True))
 
 
 def learning(rows: pd.DataFrame) -> Path:

@@ -32,7 +32,7 @@ from rdcnlab.analysis.sharing import OUTCOMES, SETTINGS
 from rdcnlab.fields.errors import InputError
 from rdcnlab.models import saved
 from rdcnlab.models.fluid import balance
-from rdcnlab.models.physics import FEATURES, bounded, physics
+from rdcnlab.models.physics import FEATURES, limit, physics
 
 Floats = npt.NDArray[np.float64]
 #: Probability that an interval contains the outcome.
@@ -49,19 +49,19 @@ LEAST_OF_CONDITION = 5
 _KIND, _FORM = "buffers", 8
 
 
-def squeezed(rows: pd.DataFrame) -> Floats:
+def targets(rows: pd.DataFrame) -> Floats:
     """Return outcomes in the form for processes, shape (n, 4): drops are logarithms (1 is added)."""
     outcomes = np.array(rows[list(OUTCOMES)], dtype=float)
     outcomes[:, OUTCOMES.index("drops")] = np.log1p(np.maximum(outcomes[:, OUTCOMES.index("drops")], 0))
     return outcomes
 
 
-def released(values: Floats, index: pd.Index) -> pd.DataFrame:
-    """Invert `squeezed`: return outcomes, limited to possible values."""
+def outcomes_of(values: Floats, index: pd.Index) -> pd.DataFrame:
+    """Invert `targets`: return outcomes, limited to possible values."""
     outcomes = np.array(values, dtype=float)
     drops = OUTCOMES.index("drops")
     outcomes[:, drops] = np.expm1(np.clip(outcomes[:, drops], 0, 20))
-    return bounded(pd.DataFrame(outcomes, index, list(OUTCOMES)))
+    return limit(pd.DataFrame(outcomes, index, list(OUTCOMES)))
 
 
 def kernel() -> Any:
@@ -97,12 +97,12 @@ class Processes:
         return [process.kernel_ for process in self.by_outcome]
 
     def predict(self, rows: pd.DataFrame) -> tuple[Floats, Floats]:
-        """Return means and standard deviations in the form of `squeezed`, both of shape (n, 4)."""
+        """Return means and standard deviations in the form of `targets`, both of shape (n, 4)."""
         features = self.inputs.transform(physics(rows))
         with threadpool_limits(1):
             predictions = [process.predict(features, return_std=True) for process in self.by_outcome]
         corrections, deviations = (np.stack(columns, axis=1) for columns in zip(*predictions, strict=True))
-        return squeezed(balance(rows)) + corrections, deviations
+        return targets(balance(rows)) + corrections, deviations
 
 
 def groups(rows: pd.DataFrame) -> pd.Series[str]:
@@ -136,7 +136,7 @@ def processes(rows: pd.DataFrame, kernels: Sequence[Any] | None = None) -> Proce
     if kernels is None and len(rows) > OPTIMISED:
         kernels = processes(evenly(rows, OPTIMISED)).kernels
     inputs = StandardScaler().fit(physics(rows))
-    features, corrections = inputs.transform(physics(rows)), squeezed(rows) - squeezed(balance(rows))
+    features, corrections = inputs.transform(physics(rows)), targets(rows) - targets(balance(rows))
     fitted = []
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a length at its bound means: no influence
@@ -186,9 +186,9 @@ class Predictor:
             if len(off):
                 raise InputError.of(name, float(off[name].iloc[0]), f"{low:g} to {high:g}, as the runs of the model")
         mean, deviation = self.processes.predict(rows)
-        means = released(mean, rows.index)
+        means = outcomes_of(mean, rows.index)
         ends = {"low": mean - self.factors * deviation, "high": mean + self.factors * deviation}
-        parts = [released(values, rows.index).add_suffix(f" {name}") for name, values in ends.items()]
+        parts = [outcomes_of(values, rows.index).add_suffix(f" {name}") for name, values in ends.items()]
         return pd.concat([means, *parts], axis=1)
 
     def doubt(self, rows: pd.DataFrame) -> Floats:
@@ -212,7 +212,7 @@ def factors(rows: pd.DataFrame) -> Floats:
     ratios = np.empty((len(rows), len(OUTCOMES)))
     for train, test in KFold(FOLDS, shuffle=True, random_state=0).split(rows):
         mean, deviation = processes(rows.iloc[train]).predict(rows.iloc[test])
-        ratios[test] = np.abs(squeezed(rows.iloc[test]) - mean) / deviation
+        ratios[test] = np.abs(targets(rows.iloc[test]) - mean) / deviation
     names = groups(rows)
     weights = 1.0 / names.map(names.value_counts()).clip(lower=LEAST_ROWS).to_numpy(float)
     order = np.argsort(ratios, axis=0, kind="stable")
@@ -231,7 +231,7 @@ def predictor(rows: pd.DataFrame, about: Mapping[str, Any] | None = None) -> Pre
 
 def _provenance(rows: pd.DataFrame) -> dict[str, Any]:
     ranges = {name: [float(rows[name].min()), float(rows[name].max())] for name in SETTINGS}
-    spread = squeezed(rows).std(axis=0)
+    spread = targets(rows).std(axis=0)
     usual = rows[groups(rows) != "between"]
     conditions = usual[["rate_gbps", "rtt_ms"]].round(3).drop_duplicates().sort_values(["rate_gbps", "rtt_ms"])
     return {
@@ -246,7 +246,7 @@ def _provenance(rows: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def covered(rows: pd.DataFrame, splits: int = 5) -> pd.DataFrame:
+def coverage(rows: pd.DataFrame, splits: int = 5) -> pd.DataFrame:
     """Return for each row and outcome whether it is in the interval of a predictor that has not seen the row."""
     inside = []
     for train, test in KFold(splits, shuffle=True, random_state=1).split(rows):
@@ -261,7 +261,7 @@ def covered(rows: pd.DataFrame, splits: int = 5) -> pd.DataFrame:
     return pd.concat(inside).loc[rows.index]
 
 
-def trained(rows: pd.DataFrame) -> Path:
+def train(rows: pd.DataFrame) -> Path:
     """Return the file of the predictor for a data set: the saved file if there is one, otherwise a new one."""
     recipe = saved.Recipe(_KIND, ".skops", {"confidence": CONFIDENCE, "form": _FORM}, saved.digest(_content(rows)))
     with saved.alone(recipe):
@@ -292,7 +292,7 @@ def _content(rows: pd.DataFrame) -> Floats:
     return content
 
 
-def suggested(model: Predictor, pool: pd.DataFrame, count: int) -> pd.DataFrame:
+def suggest(model: Predictor, pool: pd.DataFrame, count: int) -> pd.DataFrame:
     """Choose settings of a pool to run, one after another: always the one whose prediction is the most uncertain.
 
     After each choice the processes are trained with this setting too, as if its run had the predicted outcome. This
@@ -316,7 +316,8 @@ def suggested(model: Predictor, pool: pd.DataFrame, count: int) -> pd.DataFrame:
         candidates = candidates.drop(index=label)
         mean, _ = current.processes.predict(setting)
         training = pd.concat(
-            [training, pd.concat([setting[list(SETTINGS)], released(mean, setting.index)], axis=1)], ignore_index=True
+            [training, pd.concat([setting[list(SETTINGS)], outcomes_of(mean, setting.index)], axis=1)],
+            ignore_index=True,
         )
         current = Predictor(processes(training, model.processes.kernels), model.factors, model.about)
     return pool.loc[chosen]
@@ -342,14 +343,14 @@ def learning(
     while True:
         fitted = processes(training)
         mean, _ = fitted.predict(tests)
-        predicted = released(mean, tests.index)
+        predicted = outcomes_of(mean, tests.index)
         r2 = np.mean([r2_score(tests[name], predicted[name]) for name in OUTCOMES])
         scores.append({"runs": len(training), "r2": float(r2)})
         if len(training) + step > min(most, len(pool)):
             return pd.DataFrame(scores)
         if active:
             model = Predictor(fitted, np.ones(len(OUTCOMES)), _provenance(training))
-            additions = candidates.loc[suggested(model, candidates, step).index]
+            additions = candidates.loc[suggest(model, candidates, step).index]
         else:
             additions = candidates.iloc[:step]
         training, candidates = pd.concat([training, additions]), candidates.drop(index=additions.index)

@@ -71,7 +71,7 @@ def physics(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(features, index=rows.index)[list(FEATURES)]
 
 
-def bounded(outcomes: pd.DataFrame) -> pd.DataFrame:
+def limit(outcomes: pd.DataFrame) -> pd.DataFrame:
     """Limit outcomes to possible values: shares of 0 to 100 %, lengths up to the buffer, no negative drops."""
     top = {"share": 100.0, "drops": np.inf, "average_kB": BUFFER_KB, "longest_kB": BUFFER_KB}
     clipped: pd.DataFrame = outcomes.apply(lambda column: column.clip(0.0, top[str(column.name)]))

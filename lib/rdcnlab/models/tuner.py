@@ -155,7 +155,7 @@ def tolerance(name: str, value: float) -> float:
     return max(CLOSE * abs(value), LEAST_CLOSE[name])
 
 
-def proposed(model: Predictor, objective: Objective) -> Proposal:
+def propose(model: Predictor, objective: Objective) -> Proposal:
     """Return the setting with the least predicted cost.
 
     Raises
@@ -215,7 +215,7 @@ def _unknown(
     return tuple(reasons)
 
 
-def drawn(model: Predictor, count: int, seed: int = 0) -> list[Objective]:
+def random_objectives(model: Predictor, count: int, seed: int = 0) -> list[Objective]:
     """Draw objectives at random: rate and RTT within the training data, a wanted share of 5 to 95 %, and weights.
 
     Rates and RTTs are uniform in their logarithms, so they usually lie between the conditions of the data.

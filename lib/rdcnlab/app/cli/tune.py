@@ -34,7 +34,7 @@ def buffers(
     as_json: Json = False,
 ) -> None:
     """Propose ECN and drop thresholds for DCTCP and CUBIC in one buffer, run them, and compare with the prediction."""
-    from rdcnlab.app.tune import tuned
+    from rdcnlab.app.tune import tune
     from rdcnlab.models.tuner import Objective
 
     objective = Objective(
@@ -44,7 +44,7 @@ def buffers(
         share,
         parse_weights(weights),
     )
-    answer = tuned(objective, run=run, cluster=cluster, progress=not as_json)
+    answer = tune(objective, run=run, cluster=cluster, progress=not as_json)
     show(answer.rows(), as_json)
     if as_json:
         return

@@ -13,7 +13,7 @@ from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.quantities import whole
 from rdcnlab.models import fluid, gaussian
 from rdcnlab.papers.item import Item
-from rdcnlab.papers.vargas.space import NS3_LIMIT_S, RATES_GBPS, RTTS_MS, Setting, drawn, length_in, scenario
+from rdcnlab.papers.vargas.space import NS3_LIMIT_S, RATES_GBPS, RTTS_MS, Setting, first_settings, length_in, scenario
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import GROUPS, Part
 from rdcnlab.scenario import Scenario
@@ -67,7 +67,11 @@ class Dataset(Item):
         several, single, others = (
             default if value is None else value for value, default in zip(asked, _COUNTS[self.profile], strict=True)
         )
-        return list(dict.fromkeys([*drawn(several), *drawn(single, SINGLE), *drawn(others, between=True)]))
+        return list(
+            dict.fromkeys(
+                [*first_settings(several), *first_settings(single, SINGLE), *first_settings(others, between=True)]
+            )
+        )
 
     def points(self) -> list[Scenario]:
         """Return one run of each setting; its seed is 0."""

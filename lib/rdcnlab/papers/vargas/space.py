@@ -145,7 +145,7 @@ def grid(
     return [Setting(threshold, limit, limit, 5.0, rate_gbps, rtt_ms) for threshold in ecn for limit in drop]
 
 
-def drawn(count: int, condition: tuple[float, int] | None = None, *, between: bool = False) -> list[Setting]:
+def first_settings(count: int, condition: tuple[float, int] | None = None, *, between: bool = False) -> list[Setting]:
     """Return the first settings of one fixed sequence that fills the paper's space evenly (Sobol, not scrambled).
 
     The first n of more settings are the same n settings, so a data set can grow. A fifth of them is drop-tail, as

@@ -16,7 +16,7 @@ from rdcnlab.fields.quantities import whole
 from rdcnlab.models import buffers, buffers_records, gaussian
 from rdcnlab.models.buffers_records import Exam
 from rdcnlab.papers.vargas.dataset import Dataset, is_single, of_table
-from rdcnlab.papers.vargas.space import drawn, setting_of
+from rdcnlab.papers.vargas.space import first_settings, setting_of
 from rdcnlab.runs.frame import Runs
 
 #: Settings by profile, as in `Dataset`: those of the quick profile take minutes.
@@ -92,7 +92,7 @@ class Tab2(Dataset):
         rows = everything[of_table(everything)]
         single = is_single(rows)
         several = rows[~single | self._spread(rows)]
-        seen = {*drawn(SEEN)}
+        seen = {*first_settings(SEEN)}
         later = [setting_of(row) not in seen for _, row in several.iterrows()]
         return {
             "single": rows[single].reset_index(drop=True),
@@ -132,7 +132,7 @@ class Tab2(Dataset):
         return paths
 
     def scores(self, runs: Runs) -> pd.DataFrame:
-        """Return `buffers.examined` for each row of the table, and the better models; ``case`` names the row."""
+        """Return `buffers.examine` for each row of the table, and the better models; ``case`` names the row."""
         records = self.records(runs)
         return buffers_records.read(records["scores"]) if "scores" in records else pd.DataFrame(columns=_COLUMNS)
 
@@ -206,4 +206,4 @@ class Tab2(Dataset):
     def early_models(self, runs: Runs) -> list[Path]:
         """Return the predictor of the tuner, which can be used while the data set still grows."""
         rows = sharing.by_setting(sharing.outcomes(runs))
-        return [gaussian.trained(rows)] if len(rows) >= gaussian.LEAST_ROWS else []
+        return [gaussian.train(rows)] if len(rows) >= gaussian.LEAST_ROWS else []

@@ -72,7 +72,7 @@ class Tuner(Item):
     def run(self, **options: Any) -> Runs:
         """Train a model if there is none, and run its proposals; see `Item.run`."""
         for item in self.learns_from():
-            gaussian.trained(sharing.by_setting(sharing.outcomes(item.run(**options))))
+            gaussian.train(sharing.by_setting(sharing.outcomes(item.run(**options))))
         return super().run(**options)
 
     def points(self) -> list[Scenario]:
@@ -152,4 +152,4 @@ class Tuner(Item):
 
 @lru_cache(maxsize=4)
 def _proposals(model: gaussian.Predictor, count: int) -> list[tuner.Proposal]:
-    return [tuner.proposed(model, objective) for objective in tuner.drawn(model, count)]
+    return [tuner.propose(model, objective) for objective in tuner.random_objectives(model, count)]
