@@ -202,9 +202,8 @@ def _unknown(
         reasons.append(f"{line}: its runs have {len(model.about['conditions'])} other pairs of rate and RTT")
     balance = physics(setting).iloc[0]
     if balance["epoch"] > SLOW_S and balance["share"] >= SLOW_SHARE:
-        reasons.append(
-            f"the balance at {line}: an epoch of CUBIC takes {balance['epoch']:.1f} s there, and its runs end before"
-        )
+        epoch = f"an epoch of CUBIC takes {balance['epoch']:.1f} s there"
+        reasons.append(f"the balance at {line}: {epoch}, and the model's runs are not much longer")
     longest = predicted["longest_kB high"]
     if longest > objective.buffer_kB:
         # packets of DCTCP pass all thresholds, and are lost at the end of the buffer

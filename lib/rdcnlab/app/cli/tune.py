@@ -9,12 +9,14 @@ import typer
 
 from rdcnlab.app.cli.tools import Cluster, Json, show
 from rdcnlab.fields.errors import InputError
-from rdcnlab.fields.units import DURATION, RATE, SIZE, Quantity
+from rdcnlab.fields.units import DURATION, NS_PER_S, RATE, SIZE, Quantity
 
 app = typer.Typer(help="Settings for what you want, proposed by a model and verified by runs.", no_args_is_help=True)
 
 #: Parts of the objective, in the order of `Objective.weights`.
 _PARTS = ("share", "delay", "drops")
+#: Longest run in seconds.
+LONGEST_S = 600
 
 
 @app.callback()
@@ -30,6 +32,9 @@ def buffers(
     share: Annotated[float, typer.Option(help="Wanted share of CUBIC in the throughput, in percent.")] = 50.0,
     weights: Annotated[str, typer.Option(help="Weights of share, delay and drops.")] = "share=1,delay=0.2,drops=0.1",
     run: Annotated[bool, typer.Option("--run/--no-run", help="Run the proposal.")] = True,
+    length: Annotated[
+        str | None, typer.Option(help="Length of the run, such as '40 s'; by default that of the model's runs.")
+    ] = None,
     cluster: Cluster = None,
     as_json: Json = False,
 ) -> None:
@@ -44,12 +49,14 @@ def buffers(
         share,
         parse_weights(weights),
     )
-    answer = tune(objective, run=run, cluster=cluster, progress=not as_json)
+    answer = tune(objective, run=run, cluster=cluster, length_s=_seconds(length), progress=not as_json)
     show(answer.rows(), as_json)
     if as_json:
         return
     for sentence in answer.doubts():
         typer.echo(sentence)
+    if answer.doubt:
+        typer.echo("A longer run may tell more: --length.")
     if len(answer.suggested):
         typer.echo("The most useful further runs:")
         columns = ["ecn_kB", "min_kB", "max_kB", "rate_gbps", "rtt_ms"]
@@ -80,3 +87,12 @@ def _quantity(option: str, text: str, unit: Quantity) -> int:
         return unit.parse(text)
     except ValueError as error:
         raise InputError.of(option, text, str(error)) from None
+
+
+def _seconds(length: str | None) -> int | None:
+    if length is None:
+        return None
+    seconds, rest = divmod(_quantity("--length", length, DURATION), NS_PER_S)
+    if rest or not 1 <= seconds <= LONGEST_S:
+        raise InputError.of("--length", length, f"whole seconds from 1 to {LONGEST_S}")
+    return seconds
