@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -180,24 +181,39 @@ class Tab2(Dataset):
         return measured
 
     def plot(self, runs: Runs) -> Figure:
-        """Draw R2 by row, with single splits, and the paper's numbers."""
+        """Draw R2 by row, with single splits, and the numbers of claims: those of the paper, and our goals."""
         scores = self.scores(runs)
         names = list(scores["case"].unique())
-        with figures.single(10.5, 3.6) as (figure, ax):
+        color, lowest = figures.look("cubic").color, -0.5
+        with figures.single(7.2, 1.1 + 0.26 * len(names)) as (figure, ax):
             for place, name in enumerate(names):
-                r2 = scores.loc[scores["case"] == name, "r2"].clip(lower=-0.5)
-                ax.plot([place] * len(r2), r2, "o", color=figures.look("cubic").color, alpha=0.4, markersize=4)
-                ax.plot([place - 0.3, place + 0.3], [r2.mean()] * 2, color=figures.look("cubic").color)
-                expected = self.expected(f"r2-{name}")
-                if expected is not None:
-                    bound = expected.at_least if expected.near is None else expected.near
-                    assert bound is not None  # claims of the table are of these two forms
-                    ax.plot(place, bound, "_", color=figures.REFERENCE, markersize=22, markeredgewidth=2)
-            ax.set_xticks(
-                range(len(names)), [name.replace("-", "\n", 1).replace("-", " ") for name in names], fontsize=7
-            )
-            ax.set(ylabel="R2 on other settings", ylim=(-0.55, 1.05), title="grey: stated by the paper, or our goal")
+                r2 = scores.loc[scores["case"] == name, "r2"].clip(lower=lowest)
+                first = place == 0
+                ax.plot(
+                    r2, [place] * len(r2), "o", color=color, alpha=0.4, markersize=4,
+                    label="split" if first else None,
+                )  # fmt: skip
+                ax.plot(
+                    r2.mean(), place, "|", color=color, markersize=13, markeredgewidth=2,
+                    label="mean of splits" if first else None,
+                )  # fmt: skip
+            for is_own, marker, words in ((False, "D", "stated by the paper"), (True, "d", "our goal")):
+                bounds = [(bound, names.index(name)) for name, bound, own in self._bounds(names) if own == is_own]
+                if bounds:
+                    ax.plot(*zip(*bounds, strict=True), marker, color=figures.REFERENCE, markersize=5, label=words)
+            ax.set_yticks(range(len(names)), [_words(name) for name in names])
+            ax.invert_yaxis()
+            ax.set(xlabel="R2 on other settings", xlim=(min(0.0, scores["r2"].clip(lower=lowest).min()) - 0.05, 1.05))
         return figure
+
+    def _bounds(self, names: list[str]) -> Iterator[tuple[str, float, bool]]:
+        """Iterate over the numbers that claims expect of cases, and whether these are our goals."""
+        for claim in self.claims.claims:
+            kind, _, name = claim.id.partition("-")
+            if kind in ("r2", "goal") and name in names:
+                bound = claim.expect.at_least if claim.expect.near is None else claim.expect.near
+                assert bound is not None  # claims of the table are of these two forms
+                yield name, bound, claim.own
 
     def models(self, runs: Runs) -> list[Path]:
         """Return the predictor of the tuner, trained on all runs, and the records of all tests; they are shipped."""
@@ -207,3 +223,8 @@ class Tab2(Dataset):
         """Return the predictor of the tuner, which can be used while the data set still grows."""
         rows = sharing.by_setting(sharing.outcomes(runs))
         return [gaussian.train(rows)] if len(rows) >= gaussian.LEAST_ROWS else []
+
+
+def _words(case: str) -> str:
+    """Return a case in words, such as ``deep, several, no drops`` for ``deep-several-no-drops``."""
+    return case.replace("-no-drops", ", no drops").replace("-as-many", f", {AS_MANY} settings").replace("-", ", ")
