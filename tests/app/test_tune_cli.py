@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from rdcnlab.analysis import sharing
 from rdcnlab.analysis.sharing import OUTCOMES
 from rdcnlab.app.cli import app
 from rdcnlab.app.cli.tune import parse_weights
@@ -39,9 +40,12 @@ def test_a_proposal_is_a_row_for_each_outcome(ask: Any) -> None:
     assert [row["outcome"] for row in printed] == list(OUTCOMES)
     assert all(row["low"] <= row["predicted"] <= row["high"] for row in printed)
     assert "measured" not in printed[0]
-    for share in ("20", "40"):
+    unsure = set()
+    for share in ("20", "40", "60", "80"):
         shown = ask("--no-run", "--share", share).stdout
+        unsure.add("The model is unsure of" in shown)
         assert ("The model is unsure of" in shown) == ("The most useful further runs:" in shown)
+    assert unsure == {True, False}
 
 
 @pytest.mark.usefixtures("fake_engine")
@@ -60,7 +64,12 @@ def test_a_proposal_is_run_for_as_long_as_is_asked(ask: Any, monkeypatch: pytest
     assert done.exit_code == 0, done.output
     assert limits == [2 * NS_PER_S]
     assert "measured" in done.stdout
-    assert ("too short" in done.stdout) == ("A longer run may tell more: --length." in done.stdout)
+    assert "--length" not in done.stdout
+    outcomes = sharing.outcomes
+    monkeypatch.setattr(sharing, "outcomes", lambda runs: outcomes(runs).assign(doubt="share: error of 3"))
+    done = ask("--share", "40", "--length", "2 s")
+    assert "The run is too short for reliable errors: share: error of 3." in done.stdout
+    assert "A longer run may tell more: --length." in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pytest
 from rdcnlab.analysis.sharing import OUTCOMES, SETTINGS
 from rdcnlab.fields.errors import InputError
 from rdcnlab.models import gaussian, tuner
+from rdcnlab.papers import claims
 from tests.models.test_buffers import rows
 
 
@@ -231,3 +232,12 @@ def test_learning_ends_where_all_was_run(data: pd.DataFrame) -> None:
         assert np.isfinite(curve["r2"]).all()
     # both begin with the same rows
     assert curves[True]["r2"].iloc[0] == curves[False]["r2"].iloc[0]
+
+
+def test_the_claim_names_the_differences_that_are_too_small_for_a_run() -> None:
+    (item,) = (item for item in claims.paper("vargas").items if item.id == "tuner")
+    (claim,) = (claim for claim in item.claims if claim.id == "close")
+    least = tuner.LEAST_CLOSE
+    assert least["average_kB"] == least["longest_kB"]
+    named = f"{least['share']:g} points of the share, {least['drops']:g} drops, {least['average_kB']:g} kB"
+    assert named in " ".join(claim.text.split())

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -68,9 +69,9 @@ def examine(*, run: bool = False) -> list[dict[str, Any]]:
         ("ovs", _ovs),
         ("quic", _quic),
         ("ns3", _ns3),
-        ("cluster", _cluster),
-        ("models", _models),
-        ("site", _site),
+        ("cluster", partial(_library, "cluster", "distributed", "Dask", "--cluster")),
+        ("models", partial(_library, "models", "keras", "Keras", "the classifier of TCP variants")),
+        ("site", partial(_library, "site", "sphinx", "Sphinx", "the web site")),
     ]
     if run:
         checks.append(("trial run", _trial))
@@ -208,19 +209,8 @@ def _p4c() -> tuple[bool, str, str]:
     return True, path, ""
 
 
-def _cluster() -> tuple[bool, str, str]:
-    if not extras.installed("cluster"):
-        return False, "missing: Dask; only --cluster needs it", extras.command("cluster")
-    return True, f"Dask {metadata.version('distributed')}", ""
-
-
-def _models() -> tuple[bool, str, str]:
-    if not extras.installed("models"):
-        return False, "missing: TensorFlow; only the classifier of TCP variants needs it", extras.command("models")
-    return True, f"Keras {metadata.version('keras')}, with TensorFlow", ""
-
-
-def _site() -> tuple[bool, str, str]:
-    if not extras.installed("site"):
-        return False, "missing: Sphinx; only the web site needs it", extras.command("site")
-    return True, f"Sphinx {metadata.version('sphinx')}", ""
+def _library(extra: str, package: str, name: str, user: str) -> tuple[bool, str, str]:
+    """Check the library of an extra; `user` is what needs it."""
+    if not extras.installed(extra):
+        return False, f"missing: {name}; only {user} needs it", extras.command(extra)
+    return True, f"{name} {metadata.version(package)}", ""

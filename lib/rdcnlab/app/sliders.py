@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from rdcnlab.app import outputs
 from rdcnlab.app.tune import Answer, maps, tune
 from rdcnlab.fields.errors import RdcnlabError
 from rdcnlab.models import gaussian
@@ -18,9 +19,6 @@ from rdcnlab.models.tuner import Objective
 
 #: Columns of the table of outcomes, in order.
 _COLUMNS = ("outcome", "predicted", "low", "high", "unsure", "measured", "close", "inside")
-
-#: An output as a notebook stores it.
-_Output = dict[str, Any]
 
 
 def sliders(predictor: Predictor | None = None) -> Any:
@@ -55,14 +53,12 @@ def sliders(predictor: Predictor | None = None) -> Any:
     def update(*_: object, run: bool = False) -> None:
         values = {name: widget.value for name, widget in inputs.items()}
         if run:
-            shown.outputs = (_text("The proposal is being run; this takes about a minute."),)
-        # Outputs are set, not captured: while a cell runs, nbclient answers captured ones on the channel on which it
-        # waits for the cell's reply, and may then wait for ever (jupyter/nbclient issue 312).
+            shown.outputs = (outputs.text("The proposal is being run; this takes about a minute."),)
         try:
             objective = Objective(**values, weights=tuple(widget.value for widget in weights))
-            shown.outputs = tuple(_outputs(tune(objective, run=run, predictor=predictor), predictor))
+            shown.outputs = tuple(_shown(tune(objective, run=run, predictor=predictor), predictor))
         except RdcnlabError as error:
-            shown.outputs = (_text(str(error)),)
+            shown.outputs = (outputs.text(str(error)),)
 
     for widget in (*inputs.values(), *weights):
         widget.observe(update, "value")
@@ -77,32 +73,22 @@ def _slider(widgets: Any, name: str, ends: list[float], wide: Any) -> Any:
     return widgets.FloatSlider(low, min=low, max=high, step=step, description=name, layout=wide)
 
 
-def _outputs(answer: Answer, predictor: Predictor) -> Iterator[_Output]:
+def _shown(answer: Answer, predictor: Predictor) -> Iterator[outputs.Stored]:
     """Yield what is shown of an answer."""
     rows = pd.DataFrame(answer.rows())
     at = rows.iloc[0]
     red = "drop-tail" if at["min_kB"] == at["max_kB"] else f"early drop from {at['min_kB']:g} kB"
-    yield _text(
+    yield outputs.text(
         f"ECN threshold {at['ecn_kB']:g} kB, drop threshold {at['max_kB']:g} kB, {red}; cost {answer.proposal.cost:.3f}"
     )
-    yield _table(rows[[name for name in _COLUMNS if name in rows]].set_index("outcome").round(1))
+    yield outputs.table(rows[[name for name in _COLUMNS if name in rows]].set_index("outcome").round(1))
     doubts = answer.doubts()
     if doubts:
-        yield _text("\n".join(doubts))
+        yield outputs.text("\n".join(doubts))
     if len(answer.suggested):
-        yield _text("The most useful further runs:")
-        yield _table(answer.suggested)
+        yield outputs.text("The most useful further runs:")
+        yield outputs.table(answer.suggested)
     png = base64.b64encode(maps(predictor, answer.objective)._repr_png_()).decode()
-    yield _displayed({"image/png": png, "text/plain": "share of CUBIC, its uncertainty and cost over both thresholds"})
-
-
-def _text(words: str) -> _Output:
-    return {"output_type": "stream", "name": "stdout", "text": f"{words}\n"}
-
-
-def _table(table: pd.DataFrame) -> _Output:
-    return _displayed({"text/html": table.to_html(), "text/plain": table.to_string()})
-
-
-def _displayed(data: dict[str, str]) -> _Output:
-    return {"output_type": "display_data", "data": data, "metadata": {}}
+    yield outputs.display(
+        {"image/png": png, "text/plain": "share of CUBIC, its uncertainty and cost over both thresholds"}
+    )

@@ -68,7 +68,7 @@ class Answer:
                 "predicted": predicted[""],
                 "low": predicted["low"],
                 "high": predicted["high"],
-                "unsure": name in self.proposal.unsure or bool(self.proposal.unknown),
+                "unsure": self.proposal.is_unsure(name),
             }
             if self.compared is not None:
                 measured = self.compared.loc[name]

@@ -207,7 +207,7 @@ def factors(rows: pd.DataFrame) -> Floats:
 
     Kernels are optimised without the held-out rows, too: with kernels of all rows, factors are too small. All of
     `groups` count the same, but those with fewer than `LEAST_ROWS` rows less: a condition with many rows would
-    otherwise decide the intervals of the others. A new row counts as the heaviest one, as in conformal prediction.
+    otherwise decide the intervals of the others. A new row has the largest of the weights.
     """
     ratios = np.empty((len(rows), len(OUTCOMES)))
     for train, test in KFold(FOLDS, shuffle=True, random_state=0).split(rows):

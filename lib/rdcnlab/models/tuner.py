@@ -121,6 +121,10 @@ class Proposal:
     unsure: tuple[str, ...]
     unknown: tuple[str, ...] = ()
 
+    def is_unsure(self, outcome: str) -> bool:
+        """Return whether the model is unsure of an outcome; it is unsure of all if the training data lack something."""
+        return bool(self.unknown) or outcome in self.unsure
+
     def compared(self, measured: pd.Series[float]) -> pd.DataFrame:
         """Compare predicted and measured outcomes.
 

@@ -113,7 +113,7 @@ def run(
     columns = ["seed", "flow", "cc", "size_B", "finished", "fct_s", "goodput_Gbps", "retransmits", "timeouts"]
     show(json.loads(flows[columns].to_json(orient="records")), as_json)
     if not as_json:
-        typer.echo(f"Stored as {', '.join(run.id[:12] for run in runs)}; rdcnlab export reads such an id.")
+        typer.echo(f"Stored as {', '.join(run.id[:12] for run in runs)}. To export a run: rdcnlab export ID")
     for hint in hints:
         typer.echo(f"rdcnlab: {hint.message}", err=True)
 

@@ -15,8 +15,6 @@ app = typer.Typer(help="Settings for what you want, proposed by a model and veri
 
 #: Parts of the objective, in the order of `Objective.weights`.
 _PARTS = ("share", "delay", "drops")
-#: Longest run in seconds.
-LONGEST_S = 600
 
 
 @app.callback()
@@ -90,6 +88,8 @@ def _quantity(option: str, text: str, unit: Quantity) -> int:
 
 
 def _seconds(length: str | None) -> int | None:
+    from rdcnlab.papers.vargas.space import LONGEST_S
+
     if length is None:
         return None
     seconds, rest = divmod(_quantity("--length", length, DURATION), NS_PER_S)

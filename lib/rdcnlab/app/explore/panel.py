@@ -14,6 +14,7 @@ import pandas as pd
 
 from rdcnlab.analysis.show.picture import image
 from rdcnlab.analysis.show.ways import Shown as Pictured
+from rdcnlab.app import outputs
 from rdcnlab.app.explore import keep
 from rdcnlab.app.explore.choice import TIMES, TRANSPORTS, Choice
 from rdcnlab.app.explore.curves import MOST, Shown, image_of, means
@@ -234,7 +235,7 @@ class Panel:
             words = f"`{error}`"
         # an output of its own, because Jupyter makes links to files work there
         data = {"text/markdown": words, "text/plain": words}
-        self.kept.outputs = ({"output_type": "display_data", "data": data, "metadata": {}},)
+        self.kept.outputs = (outputs.display(data),)
 
 
 def _inputs() -> dict[str, Any]:

@@ -13,7 +13,16 @@ from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.quantities import whole
 from rdcnlab.models import fluid, gaussian
 from rdcnlab.papers.item import Item
-from rdcnlab.papers.vargas.space import NS3_LIMIT_S, RATES_GBPS, RTTS_MS, Setting, first_settings, length_in, scenario
+from rdcnlab.papers.vargas.space import (
+    NS3_LIMIT_S,
+    RATES_GBPS,
+    RTTS_MS,
+    Length,
+    Setting,
+    first_settings,
+    length_in,
+    scenario,
+)
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import GROUPS, Part
 from rdcnlab.scenario import Scenario
@@ -53,7 +62,7 @@ class Dataset(Item):
     several: Annotated[int, whole(0, 100_000)] | None = None
     single: Annotated[int, whole(0, 100_000)] | None = None
     between: Annotated[int, whole(0, 100_000)] | None = None
-    length_s: Annotated[int, whole(1, 600)] | None = None
+    length_s: Length | None = None
 
     @property
     def wall_limit_s(self) -> float:

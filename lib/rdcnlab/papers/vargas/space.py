@@ -44,7 +44,9 @@ Kilobytes = Annotated[int, whole(0, BUFFER_KB)]
 Thresholds = Annotated[tuple[Kilobytes, ...], Field(min_length=1), Listed]
 #: Length of a run in the quick profile in s.
 QUICK_S = 3
-Length = Annotated[int, whole(1, 600)]
+#: Longest run in s, and the type of a run's length.
+LONGEST_S = 600
+Length = Annotated[int, whole(1, LONGEST_S)]
 Rate = Annotated[float, Field(ge=0.1, le=90)]
 Rtt = Annotated[int, whole(1, 1000)]
 

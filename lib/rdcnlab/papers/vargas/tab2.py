@@ -86,8 +86,8 @@ class Tab2(Dataset):
     def cases(self, runs: Runs) -> dict[str, pd.DataFrame]:
         """Return rows, one for each setting, by name.
 
-        ``single``: of the single condition; ``several``: of all conditions; ``later``: those of ``several`` by which no
-        model was designed; ``all``: all, also between the conditions.
+        ``single``: of the single condition; ``several``: of all conditions; ``later``: those of ``several`` that were
+        not used to design a model; ``all``: all, also between the conditions.
         """
         everything = sharing.by_setting(sharing.outcomes(runs))
         rows = everything[of_table(everything)]
@@ -175,7 +175,7 @@ class Tab2(Dataset):
             ends = curves[curves["runs"] == curves["runs"].max()].groupby("active")["r2"].mean()
             note = f"mean R2 with {curves['runs'].max()} runs: active {ends[True]:.3f}, random {ends[False]:.3f}"
             ratios = buffers_records.saving(curves).dropna()
-            # if no curve reaches the level, nothing is known of the ratio but that it is positive
+            # if no curve reaches the level, the ratio may be any positive number
             ratio = over_seeds(ratios) if len(ratios) else Estimate(float("nan"), 0.0, float("inf"))
             measured["active-saves"] = Measured.one(ratio, note)
         return measured

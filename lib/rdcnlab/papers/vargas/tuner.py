@@ -16,7 +16,7 @@ from rdcnlab.fields.quantities import whole
 from rdcnlab.models import gaussian, tuner
 from rdcnlab.papers.item import Item
 from rdcnlab.papers.vargas.dataset import WORDS, Dataset
-from rdcnlab.papers.vargas.space import NS3_LIMIT_S, scenario, setting_of
+from rdcnlab.papers.vargas.space import NS3_LIMIT_S, Length, scenario, setting_of
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import GROUPS, Part
 from rdcnlab.scenario import Scenario
@@ -45,7 +45,7 @@ class Tuner(Item):
     parts: ClassVar[dict[str, Part]] = {"throughput": GROUPS}
 
     objectives: Annotated[int, whole(1, 1000)] | None = None
-    length_s: Annotated[int, whole(1, 600)] | None = None
+    length_s: Length | None = None
 
     @property
     def wall_limit_s(self) -> float:
@@ -99,7 +99,7 @@ class Tuner(Item):
             if place is not None:
                 row = outcomes[outcomes["run"] == place].iloc[0]
                 part = proposal.compared(row).reset_index()
-                unsure = [bool(proposal.unknown) or name in proposal.unsure for name in part["outcome"]]
+                unsure = [proposal.is_unsure(name) for name in part["outcome"]]
                 parts.append(part.assign(objective=number, unsure=unsure, doubt=row["doubt"]))
         return pd.concat(parts, ignore_index=True)
 
@@ -137,10 +137,10 @@ class Tuner(Item):
                     ]
                     ax.errorbar(
                         rows["measured"], rows["predicted"], bars, fmt="o", color=color, markersize=3.5, linewidth=0.8,
-                        markerfacecolor=color if is_close else "white",
+                        markerfacecolor=color if is_close else "white", clip_on=False,
                     )  # fmt: skip
                 # both axes have the same range, so that the distance from the diagonal is the error
-                most = 1.1 * max(1.0, *outcomes["measured"], *outcomes["predicted"])
+                most = 105.0 if name == "share" else 1.1 * max(1.0, *outcomes["measured"], *outcomes["predicted"])
                 ax.plot([0, most], [0, most], color=figures.REFERENCE, linestyle=":", linewidth=0.8)
                 if name == "drops":
                     ax.set(xscale="symlog", yscale="symlog")
