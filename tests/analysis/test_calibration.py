@@ -19,7 +19,7 @@ def stats(**rows: dict[int, tuple[float, float]]) -> pd.DataFrame:
 
 
 def test_a_statement_holds_only_with_its_whole_interval() -> None:
-    states = calibration.judged(
+    states = calibration.judge(
         stats(
             peaks={1: (0.2, 0.44), 2: (0.4, 0.5), 3: (0.45, 0.75), 4: (0.7, 0.8)},
             loss={1: (95, 100), 2: (99, 99), 3: (96, 97), 4: (80, 94)},
@@ -43,4 +43,4 @@ def test_the_interval_is_the_longest_row_of_neighbours() -> None:
 def test_a_value_without_interval_is_never_satisfied() -> None:
     """One seed has no interval: nothing can be said."""
     found = stats(peaks={1: (np.nan, np.nan)}, loss={1: (97, 99)})
-    assert calibration.judged(found, BOUNDS)["peaks"].tolist() == ["open"]
+    assert calibration.judge(found, BOUNDS)["peaks"].tolist() == ["open"]

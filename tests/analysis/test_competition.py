@@ -36,7 +36,7 @@ def seen(slots: list[list[tuple[float, float]]], runs: int = 1) -> pd.DataFrame:
 def test_fairness_is_that_of_each_slot_and_not_of_the_means() -> None:
     """Each flow takes every other slot: the mean rates are equal (Jain 1), but no slot is fair (Jain 0.5)."""
     slots = [[(10.0, 0.0)] * 5, [(0.0, 10.0)] * 5]
-    assert competition.shared(seen(slots))["mean"].tolist() == [5, 5]
+    assert competition.shared_rates(seen(slots))["mean"].tolist() == [5, 5]
     found = competition.fairness(seen(slots, runs=2))
     assert (found, found.low, found.high) == (0.5, 0.5, 0.5)
     # 8 and 2 of 10: 100 / (2 * 68)
@@ -60,7 +60,7 @@ def test_a_share_is_that_of_whole_slots_or_of_their_last_fifth() -> None:
 
 def test_rates_on_a_link_are_means_of_runs() -> None:
     two = pd.concat([seen([[(4.0, 6.0)] * 5]), seen([[(6.0, 4.0)] * 5]).assign(run=1)])
-    stats = competition.shared(two)
+    stats = competition.shared_rates(two)
     assert stats["mean"].to_dict() == {"main": 5, "migrated": 5}
     assert (stats["n"] == 2).all()
     assert competition.peaks(two.assign(phase="apart"))["mean"].to_dict() == {"main": 5, "migrated": 5}

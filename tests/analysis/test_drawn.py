@@ -84,8 +84,8 @@ def test_the_words_name_axes_panels_and_series() -> None:
     table = drawn.table(figure)
     # the panels share the y axis, whose label only the first has
     assert set(table["y_axis"]) == {"rate [Gb/s]"}
-    assert drawn.described(table) == "rate [Gb/s] against time [s]; panels: 50 ms, 10 ms; series: CUBIC"
-    assert drawn.described(drawn.table(Figure())) == ""
+    assert drawn.describe(table) == "rate [Gb/s] against time [s]; panels: 50 ms, 10 ms; series: CUBIC"
+    assert drawn.describe(drawn.table(Figure())) == ""
 
 
 @pytest.mark.parametrize("count", [8, 9])
@@ -94,4 +94,4 @@ def test_the_words_stay_short(count: int) -> None:
     ax = figure.subplots()
     for number in range(count):
         ax.plot([0], [number], label=f"flow {number}")
-    assert drawn.described(drawn.table(figure)).endswith("flow 7" if count == 8 else "flow 7 and 1 more")
+    assert drawn.describe(drawn.table(figure)).endswith("flow 7" if count == 8 else "flow 7 and 1 more")

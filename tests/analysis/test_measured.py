@@ -130,7 +130,7 @@ def test_the_values_that_satisfy_statements_are_counted_and_named() -> None:
         {"peaks": ["fails", "holds", "holds", "open"], "loss": ["holds", "holds", "holds", "holds"]},
         index=[1.0, 2.0, 3.0, 4.0],
     )
-    found = calibration.satisfied(states, "MB", "why")
+    found = calibration.count_satisfied(states, "MB", "why")
     assert found.cases == {"": 2}
     assert found.note == "2 to 3 MB for sure; open at 4 MB; peaks fails at 1 MB; why"
-    assert calibration.satisfied(states[:1], "MB").note == "no value for sure; peaks fails at 1 MB"
+    assert calibration.count_satisfied(states[:1], "MB").note == "no value for sure; peaks fails at 1 MB"

@@ -77,6 +77,6 @@ def test_offsets_are_to_the_nearest_deep_reduction_after_the_start() -> None:
 
 
 def test_groups_move_at_the_stated_times() -> None:
-    asked = space.grouped(50, 1, seed=3, groups=2, settle_s=400, every_s=200)
+    asked = space.moving_groups(50, 1, seed=3, groups=2, settle_s=400, every_s=200)
     assert list(moves(asked)) == [(400.0, "long"), (600.0, "short"), (800.0, "long")]
     assert asked.limit == 1000 * 10**9

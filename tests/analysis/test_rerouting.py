@@ -16,7 +16,7 @@ class Given(Runs):
 
     def __init__(self, mbps: list[float]) -> None:
         self.mbps = mbps
-        self.asked = space.grouped(50, 1, seed=0, groups=2, settle_s=60, every_s=30)
+        self.asked = space.moving_groups(50, 1, seed=0, groups=2, settle_s=60, every_s=30)
 
     def __getitem__(self, place: int) -> Given:  # type: ignore[override]
         return self

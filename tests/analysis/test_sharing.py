@@ -112,10 +112,10 @@ def test_starved_flows_wait_twice_as_long_each_time() -> None:
     """100 flows that lose a packet at 0.5, 1, 2, 4 s and so on: 500 in 8 s, and by 120 s 3.9 doublings more."""
     drops = np.zeros(80)
     drops[[4, 9, 19, 39]] = 100
-    whole, _ = sharing.starved(drops, 0.1)
+    whole, _ = sharing.starved_drops(drops, 0.1)
     assert whole == pytest.approx(400)  # nothing was lost in the last half
     drops[79] = 100
-    whole, error = sharing.starved(drops, 0.1)
+    whole, error = sharing.starved_drops(drops, 0.1)
     assert whole == pytest.approx(500 + 100 * np.log2(15))
     assert error == pytest.approx(0)
 

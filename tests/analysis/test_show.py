@@ -18,7 +18,7 @@ from matplotlib.text import Text
 
 from rdcnlab.analysis.figures import style
 from rdcnlab.analysis.show import rows
-from rdcnlab.analysis.show.names import compressed, readable
+from rdcnlab.analysis.show.names import compress, readable
 from rdcnlab.analysis.show.picture import image, picture
 from rdcnlab.analysis.show.spans import MOST_ROWS, panels
 from rdcnlab.analysis.show.ways import Shown, Step, data, ways_of
@@ -286,7 +286,7 @@ def test_presets_show_their_flows_only_where_they_say_their_paths() -> None:
     ],
 )
 def test_names_are_joined(names: list[str], words: str) -> None:
-    assert compressed(names) == words
+    assert compress(names) == words
 
 
 def test_quantities_are_exact_and_short() -> None:

@@ -104,7 +104,9 @@ def test_the_order_names_each_pair_and_share() -> None:
 
 def test_a_variant_is_compared_with_itself_in_another_setting() -> None:
     small, large = (updates.quantiles(samples(bbr=of, cubic=[1]), (1.0,)) for of in ([5, 7], [1, 4]))
-    assert {name: float(value) for name, value in updates.between(small, large, ("bbr",)).items()} == {"bbr at 100%": 3}
+    assert {name: float(value) for name, value in updates.differences_between(small, large, ("bbr",)).items()} == {
+        "bbr at 100%": 3
+    }
 
 
 def test_the_spread_is_that_of_the_extremes() -> None:

@@ -24,7 +24,7 @@ def test_bounds_are_those_of_the_timetable() -> None:
     # in 1400 us: 1200 us at 10 Gb/s, 180 us at 100 Gb/s, and 20 us dark
     assert weeks.bound_gbps(HYBRID) == pytest.approx((1200 * 10 + 180 * 100) / 1400 * SHARE)
     assert weeks.bound_gbps(HYBRID, only="packet") == pytest.approx(10 * SHARE)
-    at = weeks.carried(HYBRID, [0, 1_180_000, 1_200_000, 1_380_000, 1_400_000, 2_800_000])
+    at = weeks.carried_bytes(HYBRID, [0, 1_180_000, 1_200_000, 1_380_000, 1_400_000, 2_800_000])
     steps = [0, 11.8e6, 11.8e6, 29.8e6, 30e6, 60e6]  # bits
     assert at == pytest.approx(np.array(steps) * SHARE / 8)
 

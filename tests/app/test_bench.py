@@ -52,9 +52,9 @@ def test_both_engines_run_the_setting_that_they_are_compared_on(kind: str) -> No
 def test_the_comparison_has_the_ratio_and_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     costs = {"kernel": (40.0, 300.0), "ns3": (800.0, 2000.0)}
     monkeypatch.setattr(bench_engines, "_apart", lambda asked, core: costs[asked.engine.kind])
-    rows = {row["measure"]: row for row in bench_engines.compared(2)}
+    rows = {row["measure"]: row for row in bench_engines.compare(2)}
     assert rows["ns3 over kernel, wall clock"]["value"] == 20
     assert rows["ns3 over kernel, wall clock"]["holds"]
     assert rows["kernel: 12.5 Gb/s, 50 ms, 2 s: memory"]["value"] == 300
     costs["kernel"] = (80.0, 1100.0)
-    assert [row["holds"] for row in bench_engines.compared(2) if row["goal"]] == [False, False]
+    assert [row["holds"] for row in bench_engines.compare(2) if row["goal"]] == [False, False]

@@ -23,7 +23,7 @@ def test_every_cell_of_a_notebook_works(kind: type[Item], tmp_path: Path, monkey
     """Without shipped runs of its column a notebook would make them, which takes hours."""
     monkeypatch.setenv("RDCNLAB_STORE", str(tmp_path / "runs"))
     item, store = kind(profile="paper"), Store(tmp_path / "runs")
-    if any(needed.stored(store) is None for needed in (item, *item.learns_from())):
+    if any(needed.stored_runs(store) is None for needed in (item, *item.learns_from())):
         pytest.skip("the runs of the default column, or those of its model, are not shipped")
     # an error in a cell is an error here
     notebooks.execute(notebooks.path(kind), tmp_path / "executed.ipynb", {"profile": "paper"})

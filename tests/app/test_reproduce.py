@@ -86,7 +86,7 @@ def test_the_display_counts_and_estimates_the_time_left(monkeypatch: pytest.Monk
     assert display.left_s == 30.0
     assert display.line() == "0 of 3 items, 1 of 4 missing runs, about 30 s left for runs: aykurt/fig4"
     display.ran(10.0, failed=True)
-    display.executed(failed=False)
+    display.count_executed(failed=False)
     assert display.line() == "1 of 3 items, 2 of 4 missing runs, about 10 s left for runs, 1 failed: aykurt/fig4"
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from rdcnlab.app.cli import ship
 from rdcnlab.app.report import page
-from rdcnlab.app.site.stored import judged
+from rdcnlab.app.site.stored import judge
 from rdcnlab.fields.errors import InputError
 from rdcnlab.models import gaussian
 from rdcnlab.papers import aykurt, vargas
@@ -90,7 +90,7 @@ def test_runs_of_all_columns_are_shipped_and_scored(tmp_path: Path, monkeypatch:
     # on another machine
     monkeypatch.setenv("RDCNLAB_STORE", str(tmp_path / "empty"))
     monkeypatch.setenv("FAKE_IDENTITY", "another")
-    rows = judged(kind, Store())
+    rows = judge(kind, Store())
     assert [row["column"] for row in rows] == ["a"] * 3 + ["b"] * 3
     assert {row["verdict"] for row in rows} == {"reproduced"}
     assert {row["runs"] for row in rows} == {4}

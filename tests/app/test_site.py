@@ -260,6 +260,6 @@ def test_an_item_whose_library_is_missing_is_not_run_and_says_what_installs_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stored, "installed", lambda extra: False)
-    rows = stored.judged(aykurt.tab3, Store(tmp_path / "runs"))
+    rows = stored.judge(aykurt.tab3, Store(tmp_path / "runs"))
     assert {row["verdict"] for row in rows} == {"not run"}
     assert {row["remark"] for row in rows} == {"cannot be judged without: make models"}

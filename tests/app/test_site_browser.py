@@ -31,7 +31,7 @@ PAGES = (
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The site with the documents as they are, and one executed notebook."""
-    if not extras.installed("site"):
+    if not extras.is_installed("site"):
         pytest.skip(f"the site's programs are missing: {extras.command('site')}")
     folder = tmp_path_factory.mktemp("site")
     here = str(Path(__file__).parents[1])

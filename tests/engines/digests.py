@@ -28,7 +28,7 @@ def cases() -> dict[str, dict]:
 def missing(case: dict) -> str:
     """Return in words what a scenario needs but this machine lacks; empty if the scenario can be run."""
     scenario = Scenario.from_dict(case["scenario"])
-    if scenario.engine.kind == "ns3" and not extras.installed("ns3"):
+    if scenario.engine.kind == "ns3" and not extras.is_installed("ns3"):
         return f"the simulator is missing; install with: {extras.command('ns3')}"
     lacking = bmv2_install.missing() if scenario.switch.kind == "bmv2" else []
     return f"{', '.join(lacking)} is missing. {bmv2_install.WHERE}" if lacking else ""

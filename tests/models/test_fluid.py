@@ -68,7 +68,7 @@ def test_every_setting_has_possible_outcomes() -> None:
 
 def test_real_runs_have_nearly_these_shares() -> None:
     """Figure 2's grid, which no number of the model is from, where the ECN threshold is one of table 1."""
-    runs = vargas.fig2(profile="paper").stored()
+    runs = vargas.fig2(profile="paper").stored_runs()
     rows = sharing.by_setting(sharing.outcomes(runs))
     rows = rows[rows["ecn_kB"] <= space.ECN_MOST_KB]
     assert len(rows) >= 80
@@ -82,7 +82,7 @@ def test_real_runs_have_nearly_these_shares() -> None:
 
 def test_drops_at_a_full_queue_are_too_few_by_a_factor_that_hardly_varies() -> None:
     """Bursts are not in the model. What corrects it learns this factor; if runs or model change, findings must too."""
-    rows = sharing.by_setting(sharing.outcomes(vargas.fig2(profile="paper").stored()))
+    rows = sharing.by_setting(sharing.outcomes(vargas.fig2(profile="paper").stored_runs()))
     rows = rows[(rows["ecn_kB"] <= space.ECN_MOST_KB) & (rows["share"] > 10) & (rows["min_kB"] == rows["max_kB"])]
     assert len(rows) >= 60
     factor = rows["drops"] / fluid.balance(rows)["drops"]

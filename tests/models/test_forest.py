@@ -36,7 +36,7 @@ def data() -> pd.DataFrame:
 
 
 def test_a_file_answers_as_the_forest_does(data: pd.DataFrame) -> None:
-    path = forest.trained(data, SMALL)
+    path = forest.load_or_train(data, SMALL)
     direct = fct.forest(**SMALL).fit(data[list(fct.INPUTS)], data[fct.TARGET])
     answer = forest.load(path).predict(data)
     assert answer[fct.TARGET].to_numpy() == pytest.approx(direct.predict(data[list(fct.INPUTS)]))
@@ -46,12 +46,12 @@ def test_a_file_answers_as_the_forest_does(data: pd.DataFrame) -> None:
 
 
 def test_nothing_is_trained_twice_and_other_data_are_another_forest(data: pd.DataFrame) -> None:
-    path = forest.trained(data, SMALL)
+    path = forest.load_or_train(data, SMALL)
     made = path.stat().st_mtime_ns
-    assert forest.trained(data, SMALL) == path
+    assert forest.load_or_train(data, SMALL) == path
     assert path.stat().st_mtime_ns == made
-    assert forest.trained(data.iloc[:-1], SMALL) != path
-    assert forest.trained(data, {**SMALL, "max_depth": 3}) != path
+    assert forest.load_or_train(data.iloc[:-1], SMALL) != path
+    assert forest.load_or_train(data, {**SMALL, "max_depth": 3}) != path
 
 
 @pytest.mark.parametrize(
@@ -65,14 +65,14 @@ def test_nothing_is_trained_twice_and_other_data_are_another_forest(data: pd.Dat
     ],
 )
 def test_what_it_cannot_know_is_refused(data: pd.DataFrame, name: str, value: object, allowed: str) -> None:
-    model = forest.load(forest.trained(data, SMALL))
+    model = forest.load(forest.load_or_train(data, SMALL))
     with pytest.raises(InputError, match=f"{name}.*{allowed}"):
         model.predict(data.head(1).assign(**{name: value}))
 
 
 def test_a_search_is_kept_best_first(data: pd.DataFrame) -> None:
     grid = {"n_estimators": (5, 20), "min_samples_leaf": (1, 16), "bootstrap": (True,)}
-    path = forest.searched(data, grid, workers=1)
+    path = forest.load_or_search(data, grid, workers=1)
     found = pd.read_csv(path)
     assert len(found) == 4
     assert found["mse"].is_monotonic_increasing
@@ -80,7 +80,7 @@ def test_a_search_is_kept_best_first(data: pd.DataFrame) -> None:
     alone = fct.score(data, fct.forest(**{name: best[name] for name in grid}))
     assert (best["r2"], best["mse"]) == pytest.approx((alone.r2, alone.mse))
     made = path.stat().st_mtime_ns
-    assert forest.searched(data, grid, workers=1).stat().st_mtime_ns == made
+    assert forest.load_or_search(data, grid, workers=1).stat().st_mtime_ns == made
 
 
 def test_what_was_held_out_is_kept_and_is_what_training_finds(

@@ -157,9 +157,9 @@ def test_objectives_are_followed(made: gaussian.Predictor) -> None:
 def test_proposals_are_compared_with_what_is_measured(made: gaussian.Predictor) -> None:
     proposal = tuner.propose(made, tuner.Objective(12.5, 50, share=60))
     seen = proposal.predicted[list(OUTCOMES)].copy()
-    assert proposal.compared(seen)["close"].all()
+    assert proposal.compare(seen)["close"].all()
     seen["average_kB"] *= 1.5
-    compared = proposal.compared(seen)
+    compared = proposal.compare(seen)
     assert compared["close"].tolist() == [True, True, False, True]
     assert tuner.tolerance("share", 50) == 5
     assert tuner.tolerance("share", 1) == 2
@@ -172,7 +172,7 @@ def test_the_error_of_a_run_that_is_long_enough_excuses_a_difference(made: gauss
     seen["drops"] += off
     for error, doubt, close in ((0.9 * off, "", False), (1.1 * off, "", True), (1.1 * off, "drops: error", False)):
         row = pd.Series({**seen, "drops_error": error, "average_kB_error": np.nan, "doubt": doubt})
-        assert proposal.compared(row)["close"].tolist() == [True, close, True, True]
+        assert proposal.compare(row)["close"].tolist() == [True, close, True, True]
 
 
 def test_a_buffer_below_all_thresholds_is_refused(made: gaussian.Predictor) -> None:

@@ -100,8 +100,8 @@ def test_nine_of_ten_are_in_their_interval(rows: pd.DataFrame) -> None:
 
 
 def test_a_saved_predictor_answers_and_says_where_it_knows_nothing(rows: pd.DataFrame) -> None:
-    path = general.trained(rows, "gradient boosting")
-    assert general.trained(rows, "gradient boosting") == path
+    path = general.load_or_train(rows, "gradient boosting")
+    assert general.load_or_train(rows, "gradient boosting") == path
     known = general.best().predict(rows)
     assert (known["low"] <= known[general.TARGET]).all()
     assert (known[general.TARGET] <= known["high"]).all()

@@ -55,34 +55,34 @@ def test_what_is_learnt_is_found_in_traces_of_other_seeds_and_nothing_in_shuffle
     data = saw_teeth(12)
     training, tests = data.where(data.about["seed"] < 9), data.where(data.about["seed"] >= 9)
     assert not set(training.about["run"]) & set(tests.about["run"])
-    classifier = variant.trained(training, epochs=60, show=False)
+    classifier = variant.load_or_train(training, epochs=60, show=False)
     assert variant.accuracy(classifier.confusion(tests)) > 90
     # half of the traces of each variant get the other's name, also in the test data: nothing can be predicted
     shuffled = data.about.assign(variant=np.where(np.arange(len(data)) % 4 < 2, "cubic", "reno"))
     training, tests = (Traces(part.samples, shuffled.loc[part.about["run"]]) for part in (training, tests))
-    chance = variant.trained(training, epochs=5, show=False)
+    chance = variant.load_or_train(training, epochs=5, show=False)
     assert variant.accuracy(chance.confusion(tests)) == pytest.approx(50, abs=15)
 
 
 def test_two_trainings_are_equal_whatever_else_is_known_of_the_traces(monkeypatch: pytest.MonkeyPatch) -> None:
     data = saw_teeth(2)
     state = np.random.get_state()[1].copy()  # noqa: NPY002
-    one = variant.trained(data, epochs=2, show=False)
+    one = variant.load_or_train(data, epochs=2, show=False)
     assert (np.random.get_state()[1] == state).all()  # noqa: NPY002
     monkeypatch.setenv("RDCNLAB_MODELS", str(places.model_cache().with_name("others")))
     renamed = data.about.assign(run=0, period_ms=1.0, flow="other", begin_ms=7, pair="other")
-    other = variant.trained(Traces(data.samples, renamed), epochs=2, show=False)
+    other = variant.load_or_train(Traces(data.samples, renamed), epochs=2, show=False)
     assert one.path != other.path
     pd.testing.assert_frame_equal(one.probabilities(data.samples), other.probabilities(data.samples), check_exact=True)
 
 
 def test_a_model_is_trained_once_and_its_file_says_what_it_is_of(monkeypatch: pytest.MonkeyPatch) -> None:
     data = saw_teeth(3)
-    trained = variant.trained(data, epochs=2, show=False)
+    trained = variant.load_or_train(data, epochs=2, show=False)
     monkeypatch.setattr(variant, "_train", None)  # a second training would fail
-    assert variant.trained(data, epochs=2, show=False).path == trained.path
+    assert variant.load_or_train(data, epochs=2, show=False).path == trained.path
     with pytest.raises(TypeError):
-        variant.trained(data, epochs=3, show=False)
+        variant.load_or_train(data, epochs=3, show=False)
     known = saved.provenance(trained.path)
     assert known["settings"]["variants"] == ["cubic", "reno"]
     assert (known["traces"], known["kept aside"]) == (48, 24)
@@ -93,7 +93,7 @@ def test_a_model_is_trained_once_and_its_file_says_what_it_is_of(monkeypatch: py
 @pytest.mark.parametrize("form", ["wide", "plain"])
 def test_a_file_answers_without_keras_as_it_does_with_it(form: variant.Form) -> None:
     data = saw_teeth(2)
-    classifier = variant.trained(data, epochs=2, show=False, form=form)
+    classifier = variant.load_or_train(data, epochs=2, show=False, form=form)
     asked = variant._features(data.samples, form)
     theirs = variant._keras().models.load_model(classifier.path, compile=False).predict(asked, verbose=0)
     assert classifier.model.length_ms == 100
@@ -103,10 +103,10 @@ def test_a_file_answers_without_keras_as_it_does_with_it(form: variant.Form) -> 
 def test_the_plain_form_learns_from_window_and_rtt_alone_and_is_never_the_best() -> None:
     data = saw_teeth(12)
     training, tests = data.where(data.about["seed"] < 9), data.where(data.about["seed"] >= 9)
-    plain = variant.trained(training, epochs=60, show=False, form="plain")
+    plain = variant.load_or_train(training, epochs=60, show=False, form="plain")
     assert plain.model.mean.shape == (2,)
     assert variant.accuracy(plain.confusion(tests)) > 80
-    wide = variant.trained(training, epochs=1, show=False)
+    wide = variant.load_or_train(training, epochs=1, show=False)
     found = variant.best(100)
     assert found is not None
     assert found.path == wide.path
@@ -115,8 +115,8 @@ def test_the_plain_form_learns_from_window_and_rtt_alone_and_is_never_the_best()
 def test_what_a_classifier_cannot_do() -> None:
     data = saw_teeth(1)
     with pytest.raises(ValueError, match="at least two variants"):
-        variant.trained(data.where(data.about["variant"] == "reno"))
-    classifier = variant.trained(data, epochs=1, show=False)
+        variant.load_or_train(data.where(data.about["variant"] == "reno"))
+    classifier = variant.load_or_train(data, epochs=1, show=False)
     strange = Traces(data.samples, data.about.assign(variant="bbr"))
     with pytest.raises(ValueError, match="traces of bbr"):
         classifier.confusion(strange)
@@ -130,7 +130,7 @@ def test_flows_are_told_by_the_longest_model_that_fits() -> None:
     table = pd.concat([acks_of(data.samples[0, :20], flow="f1", run=0)])
     with pytest.raises(RunError, match="no model of the variant yet; this trains one: rdcnlab reproduce aykurt/tab3"):
         variant.classify(table)
-    long, short = (variant.trained(part, epochs=60, show=False) for part in (data, data.first(60)))
+    long, short = (variant.load_or_train(part, epochs=60, show=False) for part in (data, data.first(60)))
     flows = [acks_of(data.samples[place], flow="f", run=place) for place in range(4)]
     mouse = acks_of(data.samples[0, :20], flow="mouse", run=0)
     shorter = acks_of(data.samples[1, :70], flow="shorter", run=0)
@@ -143,7 +143,7 @@ def test_flows_are_told_by_the_longest_model_that_fits() -> None:
 
 def test_shipping_replaces_what_was_shipped(tmp_path: Path) -> None:
     data = saw_teeth(2)
-    first, second = (variant.trained(data, epochs=epochs, show=False) for epochs in (1, 2))
+    first, second = (variant.load_or_train(data, epochs=epochs, show=False) for epochs in (1, 2))
     saved.ship([first.path])
     saved.ship([second.path])
     assert {path.name for path in places.models().iterdir()} == {
@@ -181,9 +181,9 @@ def test_more_tables_that_are_none() -> None:
 
 def test_choices_are_the_same_each_time() -> None:
     data = saw_teeth(2)
-    assert len(data.drawn(10)) == 10
-    assert data.drawn(10).about.equals(data.drawn(10).about)
-    assert data.drawn(1000) is data
+    assert len(data.sample(10)) == 10
+    assert data.sample(10).about.equals(data.sample(10).about)
+    assert data.sample(1000) is data
 
 
 @pytest.mark.usefixtures("fake_engine")

@@ -35,11 +35,11 @@ SMALL: dict[str, dict[str, object]] = {
 @pytest.mark.parametrize("kind", aykurt.items(), ids=lambda kind: kind.id)
 def test_items_run_draw_and_judge_every_claim(kind: type[Item], store: Store) -> None:
     item = kind(**SMALL[kind.id])
-    assert item.stored(store) is None
+    assert item.stored_runs(store) is None
     runs = judged(item, store)
     rows = item.rows(runs)
     assert "not run" not in {row["verdict"] for row in rows}, rows
-    stored = item.stored(store)
+    stored = item.stored_runs(store)
     assert stored is not None
     assert item.rows(stored) == rows
     assert f"{len(runs)} runs" in item.provenance(runs)

@@ -62,7 +62,7 @@ def test_figures_share_runs() -> None:
 
 
 def test_seeds_draw_the_rtts_of_groups_and_the_starts() -> None:
-    one, other = (space.grouped(50, 1, seed=seed, settle_s=120, every_s=60) for seed in (0, 1))
+    one, other = (space.moving_groups(50, 1, seed=seed, settle_s=120, every_s=60) for seed in (0, 1))
     assert one.network != other.network
     assert one.start_times() != other.start_times()
     assert max(one.start_times()) <= 30 * 10**9
@@ -86,7 +86,7 @@ def test_wrong_parameters_are_refused(
 
 def test_random_points_of_the_rule_are_drawn_from_the_seed() -> None:
     item = carpa.cost(profile="paper")
-    assert item.drawn(1) == item.drawn(1)
-    assert item.drawn(1) != item.drawn(2)
-    assert len(item.drawn(1)) == 20
-    assert all(5 <= place.rtt_ms <= 200 and 0.2 <= place.period_s <= 40 for place in item.drawn(3))
+    assert item.draw(1) == item.drawn(1)
+    assert item.draw(1) != item.drawn(2)
+    assert len(item.draw(1)) == 20
+    assert all(5 <= place.rtt_ms <= 200 and 0.2 <= place.period_s <= 40 for place in item.draw(3))

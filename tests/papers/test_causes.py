@@ -24,7 +24,7 @@ def test_each_claim_that_does_not_hold_is_explained(kind: type[Item], tmp_path: 
     """The reason for ``undecided`` is in its row, that of a claim which depends on our inputs is in its text."""
     store = Store(tmp_path / "runs")
     items = [kind(profile="paper", column=column.id) for column in kind.columns()]
-    shipped = [(item, runs) for item in items if (runs := item.stored(store)) is not None]
+    shipped = [(item, runs) for item in items if (runs := item.stored_runs(store)) is not None]
     if not shipped:
         pytest.skip("no column's runs are shipped")
     for item, runs in shipped:
@@ -42,7 +42,7 @@ def disagreements(item: Item, runs: Runs, failed: set[str], store: Store) -> lis
     wrong = []
     for cause in item.causes():
         claim, sentence = claims[cause.claim], next(words[cause.claim])
-        experiment = cause.shown_by.stored(store)
+        experiment = cause.shown_by.stored_runs(store)
         if cause.look is not None or experiment is None or claim.id not in failed:
             continue
         there = cause.shown_by.measure(experiment)[claim.id]

@@ -24,13 +24,13 @@ STALE = "a list of figures is stale; this writes it: tools/index"
 
 
 def test_the_lists_of_figures_are_what_the_figures_say() -> None:
-    lists = index.written(scored=False)
+    lists = index.generate_files(scored=False)
     assert {path: path.read_text() for path in lists} == lists, STALE
 
 
 @pytest.mark.slow
 def test_the_tables_of_the_documents_are_what_the_figures_and_the_shipped_runs_say() -> None:
-    lists = index.written()
+    lists = index.generate_files()
     for name in index.SCORED:
         assert (places.tree() / name).read_text() == lists[places.tree() / name], STALE
 
@@ -38,7 +38,7 @@ def test_the_tables_of_the_documents_are_what_the_figures_and_the_shipped_runs_s
 def test_claims_are_not_judged_without_the_libraries_that_they_need(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extras, "find_spec", lambda name: None)
     with pytest.raises(RunError, match=r"keras.*install with"):
-        index.written()
+        index.generate_files()
 
 
 def test_a_figure_that_lacks_a_file_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,7 +51,7 @@ def test_a_figure_that_lacks_a_file_is_named(monkeypatch: pytest.MonkeyPatch) ->
         changed = whole.model_copy(update={"items": items})
         monkeypatch.setattr(index.claims, "paper", lambda name, changed=changed: changed)
         with pytest.raises(InputError, match=missing):
-            index.written(scored=False)
+            index.generate_files(scored=False)
 
 
 def test_nothing_is_imported_before_it_is_asked_for() -> None:

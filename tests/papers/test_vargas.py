@@ -90,7 +90,7 @@ def predictor(monkeypatch: pytest.MonkeyPatch) -> gaussian.Predictor:
 def test_the_tuner_shows_the_outcomes_that_are_not_close(store: Store) -> None:
     item = vargas.tuner(objectives=3, length_s=1)
     runs = judged(item, store)
-    compared = item.compared(runs)
+    compared = item.compare(runs)
     assert len(compared) == 3 * 4
     assert set(compared["close"]) == {True, False}
     assert (compared["close"] | ~compared["within"]).all()

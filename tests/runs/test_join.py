@@ -12,7 +12,7 @@ import pytest
 
 from rdcnlab.engines import Outcome
 from rdcnlab.runs.frame import Runs
-from rdcnlab.runs.join import looked_up, repeated, sorted_categories
+from rdcnlab.runs.join import looked_up, repeat_by_run, sorted_categories
 from rdcnlab.runs.parts import CARRIED, GROUPS, WHOLE, Part
 from rdcnlab.runs.shipped import Shipped, ship
 from rdcnlab.runs.store import Run, Store, run_id
@@ -74,10 +74,10 @@ def test_categories_are_in_the_order_of_the_alphabet_and_may_be_missing() -> Non
 
 def test_values_of_runs_stand_beside_their_rows() -> None:
     places = np.array([0, 0, 1])
-    assert list(repeated(["x", "y"], places, categories=True)) == ["x", "x", "y"]
-    assert repeated([1, 2], places, categories=True).dtype == np.int64
-    assert repeated([1, 0.5], places, categories=True).tolist() == [1.0, 1.0, 0.5]
-    assert repeated([None, 5000], places, categories=True).tolist() == [None, None, 5000]
+    assert list(repeat_by_run(["x", "y"], places, categories=True)) == ["x", "x", "y"]
+    assert repeat_by_run([1, 2], places, categories=True).dtype == np.int64
+    assert repeat_by_run([1, 0.5], places, categories=True).tolist() == [1.0, 1.0, 0.5]
+    assert repeat_by_run([None, 5000], places, categories=True).tolist() == [None, None, 5000]
 
 
 def test_a_flows_variant_is_that_of_its_run() -> None:

@@ -100,7 +100,7 @@ def test_tables_of_half_of_the_seeds_are_what_these_runs_alone_give(store: Store
     item = aykurt.fig5(seeds=4, periods_ms=(50, 10))
     runs = item.run(store=store, progress=False)
     pairs = runs.select(lambda scenario: len(scenario.flows) == 2)
-    for compute, some in ((competition.phases, pairs), (windows.sampled, runs)):
+    for compute, some in ((competition.phases, pairs), (windows.sample, runs)):
         compute(some)
         half = some.select(odd)
         alone = Runs(list(half), item.parts)

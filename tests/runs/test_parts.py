@@ -15,7 +15,7 @@ def test_groups_are_made_of_flows_and_flows_not_of_groups() -> None:
     assert flows.covers(GROUPS)
     assert not GROUPS.covers(flows)
     assert not Part(("where", "flow", "bytes")).covers(GROUPS)
-    both = GROUPS.united(Part(("bin", "packets"), "links"))
+    both = GROUPS.unite(Part(("bin", "packets"), "links"))
     assert both.covers(GROUPS)
     assert both.covers(Part(("bin", "packets"), "links"))
     assert Part.from_data(GROUPS.data()) == GROUPS
@@ -26,7 +26,7 @@ def test_rows_are_sorted_and_not_put_back() -> None:
     ordered = replace(rows, sort=True)
     assert rows.covers(ordered)
     assert not ordered.covers(rows)
-    assert rows.united(ordered) == rows
+    assert rows.unite(ordered) == rows
     assert ordered.covers(replace(ordered, tick=2000))
     assert Part.from_data(ordered.data()) == ordered
     table = pa.table({"t_ns": [5, 900, 1500], "event": ["retransmit", "drop_red", "drop_red"]})

@@ -29,13 +29,13 @@ def other_names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def test_a_core_is_leased_once_and_given_back(other_names: None) -> None:
-    first = lease.taken(5)
+    first = lease.take(5)
     assert first is not None
-    assert lease.taken(5) is None
-    other = lease.taken(6)
+    assert lease.take(5) is None
+    other = lease.take(6)
     assert other is not None
     first.close()
-    again = lease.taken(5)
+    again = lease.take(5)
     assert again is not None
     again.close()
     other.close()
@@ -44,23 +44,23 @@ def test_a_core_is_leased_once_and_given_back(other_names: None) -> None:
 def test_the_lease_of_a_process_that_is_killed_is_free(other_names: None) -> None:
     code = (
         "import sys, time\nfrom rdcnlab.runs.pools import lease\nlease.NAME = sys.argv[1]\n"
-        "with lease.leased() as core:\n print(core, flush=True)\n time.sleep(60)"
+        "with lease.lease_core() as core:\n print(core, flush=True)\n time.sleep(60)"
     )
     holder = subprocess.Popen([sys.executable, "-c", code, lease.NAME], stdout=subprocess.PIPE, text=True)
     assert holder.stdout is not None
     core = int(holder.stdout.readline())
     assert core == min(os.sched_getaffinity(0))
-    assert lease.taken(core) is None
+    assert lease.take(core) is None
     holder.kill()
     holder.wait()
     holder.stdout.close()
-    free = wait_for(lambda: lease.taken(core))
+    free = wait_for(lambda: lease.take(core))
     free.close()  # type: ignore[attr-defined]
 
 
 def test_a_lease_pins_and_the_affinity_comes_back(other_names: None) -> None:
     mine = os.sched_getaffinity(0)
-    with lease.leased() as core:
+    with lease.lease_core() as core:
         assert os.sched_getaffinity(0) == {core}
     assert os.sched_getaffinity(0) == mine
 

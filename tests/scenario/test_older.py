@@ -117,7 +117,7 @@ def test_bbr_is_in_later_kernels() -> None:
 
 
 def test_every_difference_has_its_source() -> None:
-    every = [*older.differences(), *older.unrestored()]
+    every = [*older.differences(), *older.unrestored_differences()]
     assert len({each.name for each in every}) == len(every)
     for each in every:
         assert each.what.endswith("."), each.name

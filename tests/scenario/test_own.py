@@ -10,7 +10,7 @@ import pytest
 
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Scenario, described
-from rdcnlab.scenario.own import registered
+from rdcnlab.scenario.own import registered_name
 from tests.conftest import TWO_FLOWS
 
 SOURCE = """
@@ -91,7 +91,7 @@ def test_what_cannot_work_is_refused(file: Path, old: str, new: str, words: str)
 
 def test_several_registrations_are_refused() -> None:
     with pytest.raises(ValueError, match="it registers mine, yours"):
-        registered(SOURCE + "static int f(void) { return tcp_register_congestion_control(&yours); }")
+        registered_name(SOURCE + "static int f(void) { return tcp_register_congestion_control(&yours); }")
 
 
 def test_other_engines_and_protocols_refuse_it(file: Path, tmp_path: Path) -> None:

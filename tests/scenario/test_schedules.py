@@ -11,7 +11,7 @@ from rdcnlab.engines.kernel import plan
 from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.units import NS_PER_US
 from rdcnlab.scenario import Scenario
-from rdcnlab.scenario.dilation import dilated
+from rdcnlab.scenario.dilation import dilate
 from rdcnlab.scenario.presets import preset
 from rdcnlab.scenario.rotor import week
 from tests.conftest import TWO_FLOWS
@@ -206,7 +206,7 @@ def test_tdtcp_without_a_schedule_is_refused() -> None:
 
 
 def test_dilation_is_the_same_network_for_slower_hosts() -> None:
-    slow = dilated(HYBRID, 20)
+    slow = dilate(HYBRID, 20)
     assert slow.network.hosts[0].rate == 40 * 10**9
     durations = [slot.duration // 20 for slot in slow.network.schedules[0].slots]
     assert durations == [slot.duration for slot in HYBRID.network.schedules[0].slots]
@@ -214,8 +214,8 @@ def test_dilation_is_the_same_network_for_slower_hosts() -> None:
     packet = {"link": "packet", "link_back": "packet"}
     rtt = [each.network.rtt_ns("a1", "b1", 9000, 52, **packet) for each in (HYBRID, slow)]
     assert rtt[1] == pytest.approx(20 * rtt[0])
-    assert dilated(HYBRID, 1) == HYBRID
+    assert dilate(HYBRID, 1) == HYBRID
     with pytest.raises(InputError, match="multiple"):
-        dilated(HYBRID, 7)
-    moved = dilated(Scenario.from_dict(TWO_FLOWS), 2)
+        dilate(HYBRID, 7)
+    moved = dilate(Scenario.from_dict(TWO_FLOWS), 2)
     assert moved.flows[1].period == 100_000_000

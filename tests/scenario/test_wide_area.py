@@ -79,7 +79,7 @@ def test_probes_that_are_not_asked_for_do_not_change_the_hash() -> None:
 
 def test_a_long_run_needs_little_memory() -> None:
     """1000 s of 180 flows: 162 million packets; without counts their records would take more than 50 GB."""
-    asked = space.grouped(50, 9, seed=1, settle_s=400, every_s=200)
+    asked = space.moving_groups(50, 9, seed=1, settle_s=400, every_s=200)
     probes = {probe["name"]: probe for probe in plan.compile_plan(asked)["probes"]}
     assert sum(probe["buffer_kB"] for probe in probes.values()) < 300_000
     times = {"start_ns": 60 * 10**9, "bin_ns": 100 * MS, "every_ns": 250 * MS}

@@ -22,7 +22,7 @@ State = Literal["holds", "open", "fails"]
 Bounds = tuple[float, float]
 
 
-def judged(stats: pd.DataFrame, bounds: Mapping[str, Bounds]) -> pd.DataFrame:
+def judge(stats: pd.DataFrame, bounds: Mapping[str, Bounds]) -> pd.DataFrame:
     """Judge every statement at every value.
 
     Parameters
@@ -67,7 +67,7 @@ def failures(states: pd.DataFrame) -> dict[str, list[float]]:
     return {str(name): [float(value) for value in states.index[states[name] == "fails"]] for name in states.columns}
 
 
-def satisfied(states: pd.DataFrame, unit: str, note: str = "") -> Measured:
+def count_satisfied(states: pd.DataFrame, unit: str, note: str = "") -> Measured:
     """Count the values at which all statements hold; the note lists these values, and where a statement fails.
 
     Parameters
@@ -119,7 +119,7 @@ def plot(
     chosen : sequence of str
         Names of the statements that the shading depends on.
     """
-    states = together(judged(next(iter(stats.values())), bounds)[list(chosen)])
+    states = together(judge(next(iter(stats.values())), bounds)[list(chosen)])
     spans = [interval(states), interval(states.replace("open", "holds"))]
     with figures.style():
         figure = figures.Drawing(figsize=(2.7 * len(bounds), 2.6), layout="constrained")

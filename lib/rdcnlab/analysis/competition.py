@@ -190,7 +190,7 @@ def on_one_link(runs: Runs) -> pd.DataFrame:
     return _on_one_link(phases(runs), late=False)
 
 
-def shared(samples: pd.DataFrame, *, late: bool = False) -> pd.DataFrame:
+def shared_rates(samples: pd.DataFrame, *, late: bool = False) -> pd.DataFrame:
     """Return the rate of each flow [Gb/s] while both run and are on one link: mean and interval over runs.
 
     Parameters

@@ -22,7 +22,7 @@ _ROWS = {
 _LINES = ((True, "with timestamps", "migrated"), (False, "without timestamps", "single"))
 
 
-def counted(runs: Runs) -> pd.DataFrame:
+def count(runs: Runs) -> pd.DataFrame:
     """Count for each run the discarded, lost and retransmitted segments.
 
     Returns
@@ -61,7 +61,7 @@ def by_move(runs: Runs) -> pd.DataFrame:
     Further columns are ``queue_ms``, the longest wait in the buffer of a link, and ``timestamps``, whether the flows
     use them.
     """
-    counts = counted(runs)
+    counts = count(runs)
     scenarios = [run.scenario for run in runs]
     links = [scenario.network.links[0] for scenario in scenarios]
     for name in ("discards", "needless"):

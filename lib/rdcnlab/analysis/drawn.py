@@ -58,7 +58,7 @@ def table(figure: Figure) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def described(rows: pd.DataFrame) -> str:
+def describe(rows: pd.DataFrame) -> str:
     """Describe a figure in one or two sentences, for readers who do not see it.
 
     Parameters

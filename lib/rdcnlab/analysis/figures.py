@@ -199,7 +199,7 @@ def distribution(ax: Axes, values: pd.Series[float], name: str) -> None:
     ax.step(line["value"], line["share"], where="post", color=appearance.color, label=appearance.label)
 
 
-def stated(ax: Axes, name: str, points: Sequence[tuple[float, float]]) -> None:
+def draw_stated(ax: Axes, name: str, points: Sequence[tuple[float, float]]) -> None:
     """Draw points that a paper states, with one entry in the legend; `name` is a key of `LOOKS`."""
     appearance = look(name)
     for number, point in enumerate(points):

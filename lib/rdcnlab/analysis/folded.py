@@ -201,7 +201,7 @@ def plot_sequences(lines: dict[str, pd.DataFrame], scenario: Scenario, packet: s
     with figures.single(6.4, 3.4, columns=4) as (figure, ax):
         bounds: Sequence[tuple[str | None, str, str]] = ((None, "optimal", "-"), (packet, f"{packet} only", ":"))
         for only, label, style in bounds:
-            y = weeks.carried(scenario, t_us, only=only) / flows / 1e6
+            y = weeks.carried_bytes(scenario, t_us, only=only) / flows / 1e6
             ax.plot(t_us / 1e3, y, color=figures.REFERENCE, linestyle=style, label=label, linewidth=0.9)
         for name, graph in lines.items():
             figures.band(ax, tables.mean_ci(graph, ["t_us"], "bytes"), "t_us", name, scale=1e-6)

@@ -68,9 +68,9 @@ def one_fits(runs: Runs, stated: Mapping[tuple[str, int], float]) -> Measured:
         f"by one average ({_AVERAGED[best]})": jackknife(throughputs, lambda part: float(deviations(part)[best].max())),
         "each by some average": jackknife(throughputs, lambda part: float(deviations(part).min(axis=1).max())),
     }
+    stats = {average: means(rows, ["group", "period_ms"], "gbps") for average, rows in rates.items()}
     listed = [
-        f"{_AVERAGED[average]}: {tables.listed(means(rows, ['group', 'period_ms'], 'gbps'), 'Gb/s', '{} at {:g} ms')}"
-        for average, rows in rates.items()
+        f"{_AVERAGED[average]}: {tables.list_estimates(row, 'Gb/s', '{} at {:g} ms')}" for average, row in stats.items()
     ]
     return Measured(cases, "; ".join(listed))
 
@@ -110,4 +110,4 @@ def by_volume(runs: Runs) -> Measured:
     ]
     kinds = pd.Series([f"{short} {link}" for link in begun], index=flows.index)
     flows = flows.assign(kind=kinds.mask(flows["size_B"] > _SHORT_MB * 2**20, f"over {_SHORT_MB} MB"))
-    return Measured(note=tables.listed(means(flows, ["kind", "period_ms"], "gbps"), "", "{}, {:g} ms"))
+    return Measured(note=tables.list_estimates(means(flows, ["kind", "period_ms"], "gbps"), "", "{}, {:g} ms"))

@@ -15,7 +15,7 @@ _POINT = "{:g} B, {:g} ms"
 _THRESHOLD = "{:g} kB"
 
 
-def counted(runs: Runs) -> pd.DataFrame:
+def count(runs: Runs) -> pd.DataFrame:
     """Return one row for each run: ``period_ms``, ``threshold_kB``, ``marked`` (% of packets), ``retransmits``."""
     links = {link.name for run in runs for link in run.scenario.network.links}
     throughput = runs.throughput
@@ -92,15 +92,15 @@ def marks_a_meeting(runs: Runs) -> Measured:
 
 def retransmissions_by_threshold(runs: Runs) -> Measured:
     """Measure the mean number of retransmissions, by threshold."""
-    return Measured.by_case(counted(runs).groupby("threshold_kB")["retransmits"].mean(), _THRESHOLD)
+    return Measured.by_case(count(runs).groupby("threshold_kB")["retransmits"].mean(), _THRESHOLD)
 
 
 def marked_by_threshold(runs: Runs) -> Measured:
     """Measure the share of marked packets, in %, by threshold; the note has the time at which the last flow ended."""
-    rows = counted(runs)
+    rows = count(runs)
     flows = runs.flows.merge(rows[["run", "threshold_kB"]], on="run")
     end_times = flows.groupby(["threshold_kB", "run"])["end_s"].max().reset_index()
-    listed = tables.listed(means(end_times, "threshold_kB", "end_s"), "s", _THRESHOLD)
+    listed = tables.list_estimates(means(end_times, "threshold_kB", "end_s"), "s", _THRESHOLD)
     return Measured.by_case(
         rows.groupby("threshold_kB")["marked"].mean(), _THRESHOLD, f"the last flow ended at {listed}"
     )

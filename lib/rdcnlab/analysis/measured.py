@@ -103,7 +103,7 @@ def percent_above(stats: pd.DataFrame, higher: str, lower: str) -> Measured:
     mean = estimates(stats)
     if not {higher, lower} <= set(mean):
         return Measured()
-    return Measured.one(100 * (mean[higher] / mean[lower] - 1), tables.listed(stats))
+    return Measured.one(100 * (mean[higher] / mean[lower] - 1), tables.list_estimates(stats))
 
 
 def distance_above(greater: pd.DataFrame, lesser: pd.DataFrame) -> Measured:
@@ -114,7 +114,7 @@ def distance_above(greater: pd.DataFrame, lesser: pd.DataFrame) -> Measured:
     """
     if not len(greater) or not len(lesser):
         return Measured()
-    note = f"{tables.listed(greater)}; against {tables.listed(lesser)}"
+    note = f"{tables.list_estimates(greater)}; against {tables.list_estimates(lesser)}"
     return Measured.one(difference(greater, lesser), note)
 
 

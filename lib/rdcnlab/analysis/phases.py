@@ -10,7 +10,7 @@ import pandas as pd
 Floats = npt.NDArray[np.float64]
 
 
-def sent(events: pd.DataFrame, least_B: int = 200) -> Floats:  # noqa: N803  (unit)
+def send_times(events: pd.DataFrame, least_B: int = 200) -> Floats:  # noqa: N803  (unit)
     """Return the times in s at which data packets left the captured hosts.
 
     Parameters

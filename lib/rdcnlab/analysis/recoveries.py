@@ -96,7 +96,7 @@ def of_runs(runs: Runs, from_s: float = 0.0) -> pd.DataFrame:
     return falls.assign(share=1 - falls["after"] / falls["before"])
 
 
-def between(trace: pd.DataFrame, begin_s: float, end_s: float) -> tuple[Floats, Floats]:
+def windows_between(trace: pd.DataFrame, begin_s: float, end_s: float) -> tuple[Floats, Floats]:
     """Return times (s) and windows (segments) of one flow's ``tcp`` rows in a span of time."""
     t_s = trace["t_ns"].to_numpy(dtype=float) / 1e9
     inside = (t_s >= begin_s) & (t_s < end_s)

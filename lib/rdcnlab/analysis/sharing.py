@@ -104,7 +104,7 @@ def outcome(runs: Runs, number: int) -> dict[str, object]:
     drops_error = rate.error * left_s
     flows = sum(flow.name.startswith(CUBIC) for flow in scenario.flows)
     if share.mean < STARVED and bins["drops"].iloc[len(bins) // 2 :].mean() / width_s < flows * _MOST_BY_TIMERS:
-        drops, drops_error = starved(bins["drops"].to_numpy(float), width_s)
+        drops, drops_error = starved_drops(bins["drops"].to_numpy(float), width_s)
         wide = drops_error > max(FEW_DROPS, DROPS_ERROR * drops)
         rate = replace(rate, doubt=f"error of {drops_error:.3g} in {PAPER_S} s" if wide else "")
     doubts = ["still warming up"] if start >= earliest + (len(bins) - earliest) // 2 else []
@@ -133,7 +133,7 @@ def outcome(runs: Runs, number: int) -> dict[str, object]:
     }
 
 
-def starved(drops: npt.NDArray[np.float64], width_s: float) -> tuple[float, float]:
+def starved_drops(drops: npt.NDArray[np.float64], width_s: float) -> tuple[float, float]:
     """Return the drops in 120 s of flows that are starved, and the error, of their drops in bins of a shorter run.
 
     Timers that double give as many drops from T / 2 to T as from T to 2 T. The error is that of all doublings that are

@@ -16,7 +16,7 @@ from rdcnlab.scenario.flow import TCP_HEADERS
 SHORTEST_S = 0.1
 
 
-def counted(runs: Runs, flow: str) -> pd.DataFrame:
+def count(runs: Runs, flow: str) -> pd.DataFrame:
     """Count for each run the standstills of a flow that the switch sees, and the timeouts that its sender counts.
 
     Parameters

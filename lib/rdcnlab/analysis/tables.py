@@ -176,7 +176,7 @@ def margin(greater: pd.DataFrame, lesser: pd.DataFrame) -> float:
     return float(greater["low"].min() - lesser["high"].max())
 
 
-def listed(stats: pd.DataFrame, unit: str = "", template: str = "{}") -> str:
+def list_estimates(stats: pd.DataFrame, unit: str = "", template: str = "{}") -> str:
     """Return means and their intervals as text; `stats` comes from `mean_ci`, and its index names the cases."""
     suffix = f" {unit}" if unit else ""
     names = cases(stats["mean"], template)

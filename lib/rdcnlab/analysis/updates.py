@@ -204,7 +204,7 @@ def order(points: pd.DataFrame, rising: Sequence[str]) -> dict[str, Estimate]:
     }
 
 
-def between(higher: pd.DataFrame, lower: pd.DataFrame, variants: Sequence[str]) -> dict[str, Estimate]:
+def differences_between(higher: pd.DataFrame, lower: pd.DataFrame, variants: Sequence[str]) -> dict[str, Estimate]:
     """Return the differences of variants between two settings, at every share; points as for `order`."""
     cases: dict[str, Estimate] = {}
     for cc in variants:

@@ -93,7 +93,7 @@ def sequence(folded: pd.DataFrame, *, share: float = 1.0) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def carried(
+def carried_bytes(
     scenario: Scenario, t_ns: npt.ArrayLike, *, name: str | None = None, only: str | None = None
 ) -> tables.Floats:
     """Return the payload in bytes that links carry from the begin of the schedule on, if they are never idle.
@@ -129,7 +129,7 @@ def carried(
 def bound_gbps(scenario: Scenario, *, name: str | None = None, only: str | None = None) -> float:
     """Return the mean payload rate in Gb/s of links that are never idle; see `carried`."""
     cycle = schedule(scenario, name).cycle
-    return float(carried(scenario, [cycle], name=name, only=only)[0]) * 8 / cycle
+    return float(carried_bytes(scenario, [cycle], name=name, only=only)[0]) * 8 / cycle
 
 
 def packets(scenario: Scenario, length_b: pd.Series[float]) -> pd.Series[float]:

@@ -22,7 +22,7 @@ NOTICE_NS = 5 * NS_PER_MS
 
 
 @for_each_run
-def sampled(runs: Runs, bin_ns: int = NS_PER_MS) -> pd.DataFrame:
+def sample(runs: Runs, bin_ns: int = NS_PER_MS) -> pd.DataFrame:
     """Sample all windows on one grid: ``run``, ``period_ms``, ``flow``, ``t_s``, ``cwnd_B``."""
     windows = tables.sample(runs.tcp, "cwnd_B", bin_ns)
     of_run = windows["run"].to_numpy()

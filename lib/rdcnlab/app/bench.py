@@ -209,7 +209,7 @@ def _pools() -> Iterator[Row]:
     """Yield the time that pools take to start, and the speed-up by a second worker of a cluster."""
     empty, scenarios = two_flows("1 B"), [two_flows("1 GiB").with_(seed=seed) for seed in range(8)]
     measured: dict[str, Callable[[], float]] = {"local": partial(bench_cluster.start, empty, cluster=False)}
-    if extras.installed("cluster"):
+    if extras.is_installed("cluster"):
         measured["cluster"] = partial(bench_cluster.start, empty, cluster=True)
     best = _best(measured)
     yield row("a run in the local pool, without its guest's time", best["local"], "s", at_most=2.0)

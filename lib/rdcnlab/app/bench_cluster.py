@@ -18,7 +18,7 @@ from rdcnlab.scenario import Scenario
 
 
 @contextlib.contextmanager
-def clustered(workers: int) -> Iterator[Any]:
+def start_cluster(workers: int) -> Iterator[Any]:
     """Yield a Dask cluster of worker processes on this machine, each with one thread."""
     from distributed import LocalCluster
 
@@ -39,7 +39,7 @@ def start(scenario: Scenario, *, cluster: bool) -> float:
     """Return the time in s of one run in the local pool, or in a new local cluster, without its guest's time."""
     start_s = time.monotonic()
     if cluster:
-        with clustered(1) as dask_cluster:
+        with start_cluster(1) as dask_cluster:
             ready = time.monotonic() - start_s
             campaign_s, runs = seconds([scenario], cluster=dask_cluster)
     else:
@@ -50,6 +50,6 @@ def start(scenario: Scenario, *, cluster: bool) -> float:
 
 def work(scenarios: list[Scenario], workers: int) -> float:
     """Return the time in s of runs on a cluster whose workers have already made one run each; these do not count."""
-    with clustered(workers) as dask_cluster:
+    with start_cluster(workers) as dask_cluster:
         seconds(scenarios[:workers], cluster=dask_cluster)
         return seconds(scenarios[workers:], cluster=dask_cluster)[0]

@@ -21,7 +21,7 @@ from rdcnlab.scenario import Scenario
 SETTING = Setting(ecn_kB=150, min_kB=800, max_kB=800, rate_gbps=12.5, rtt_ms=50)
 
 
-def compared(length_s: int) -> Iterator[dict[str, Any]]:
+def compare(length_s: int) -> Iterator[dict[str, Any]]:
     """Yield what one run of the setting costs on each engine, and the ratio; rows are as in `rdcnlab.app.bench`.
 
     Times are wall-clock times of a whole run on the same core, set-up included. There is one round, because ns-3 takes

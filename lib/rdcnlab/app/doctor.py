@@ -211,6 +211,6 @@ def _p4c() -> tuple[bool, str, str]:
 
 def _library(extra: str, package: str, name: str, user: str) -> tuple[bool, str, str]:
     """Check the library of an extra; `user` is what needs it."""
-    if not extras.installed(extra):
+    if not extras.is_installed(extra):
         return False, f"missing: {name}; only {user} needs it", extras.command(extra)
     return True, f"{name} {metadata.version(package)}", ""

@@ -40,7 +40,7 @@ _CELL = "index-figures"
 _ROMAN = {"1": "I", "2": "II", "3": "III", "4": "IV", "5": "V"}
 
 
-def written(*, scored: bool = True) -> dict[Path, str]:
+def generate_files(*, scored: bool = True) -> dict[Path, str]:
     """Return the correct text of every generated file.
 
     Parameters
@@ -64,7 +64,7 @@ def written(*, scored: bool = True) -> dict[Path, str]:
     texts = {_package(paper.paper): registration(paper) for paper in paper_claims}
     notebook = places.notebooks() / "index.ipynb"
     texts[notebook] = _with_cell(notebook.read_text(encoding="utf-8"), "\n".join(map(links, paper_claims)))
-    texts |= reference.written()
+    texts |= reference.generate_pages()
     if scored:
         texts |= _scored(papers.select())
     return texts
@@ -102,7 +102,9 @@ def _nothing_local() -> Iterator[Store]:
 
 def write() -> list[Path]:
     """Write the generated files that are not up to date, and return their paths."""
-    changed = [(path, text) for path, text in written().items() if not path.exists() or path.read_text("utf-8") != text]
+    changed = [
+        (path, text) for path, text in generate_files().items() if not path.exists() or path.read_text("utf-8") != text
+    ]
     for path, text in changed:
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")

@@ -43,7 +43,10 @@ def document() -> str:
         fields = sorted({field for values in difference.settings.values() for field in values})
         parts.append(_entry(difference, f"Set by: {', '.join(f'`{field}`' for field in fields)}."))
     parts.append("## What is known to differ and stays as in 6.12\n")
-    parts += [_entry(difference, f"Kernels: {', '.join(difference.kernels)}.") for difference in older.unrestored()]
+    parts += [
+        _entry(difference, f"Kernels: {', '.join(difference.kernels)}.")
+        for difference in older.unrestored_differences()
+    ]
     missing = [
         f"- {kernel}: `{cc}`, because {reason}"
         for kernel in older.KERNELS

@@ -135,7 +135,7 @@ class Race:
     runs: Runs
 
     @cached_property
-    def measured(self) -> pd.DataFrame:
+    def measurements(self) -> pd.DataFrame:
         """One row for each run: the case, goodput of all flows, RTT, segments sent again, share of the second group."""
         rows = []
         for case, run in zip(self.cases, self.runs, strict=True):
@@ -160,8 +160,8 @@ class Race:
     def table(self) -> pd.DataFrame:
         """Return means over the runs, one row for each network and transport."""
         keys = ["network", "transport"]
-        alone = self.measured[self.measured["against"] == _ALONE]
-        shared = self.measured[self.measured["against"] == _CUBIC]
+        alone = self.measurements[self.measurements["against"] == _ALONE]
+        shared = self.measurements[self.measurements["against"] == _CUBIC]
         found = alone.groupby(keys, sort=False)[["goodput [Gb/s]", "RTT [ms]", "sent again [%]"]].mean()
         found["share against CUBIC [%]"] = shared.groupby(keys, sort=False)["share [%]"].mean()
         return found.round({"goodput [Gb/s]": 2, "RTT [ms]": 3, "sent again [%]": 3, "share against CUBIC [%]": 1})
@@ -176,7 +176,7 @@ class Race:
             figure = Drawing(figsize=(7.4, 4.8), layout="constrained")
             axes = figure.subplots(2, len(NETWORKS), height_ratios=(3, 2))
             for column, network in enumerate(NETWORKS):
-                here, runs = (frame[frame["network"] == network] for frame in (rows, self.measured))
+                here, runs = (frame[frame["network"] == network] for frame in (rows, self.measurements))
                 self._scatter(axes[0][column], here, runs[runs["against"] == _ALONE])
                 self._bars(axes[1][column], here, runs[runs["against"] == _CUBIC])
                 axes[0][column].set_title(network, fontsize=9)

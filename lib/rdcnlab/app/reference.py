@@ -19,7 +19,7 @@ from rdcnlab.scenario.presets import presets
 from rdcnlab.system import places
 
 
-def written() -> dict[Path, str]:
+def generate_pages() -> dict[Path, str]:
     """Return the correct text of every generated page of the reference."""
     folder = places.tree() / "docs" / "reference"
     templates = environment()

@@ -28,7 +28,7 @@ def card(rows: Rows) -> list[dict[str, Any]]:
     ]
 
 
-def restated(rows: Rows) -> list[dict[str, Any]]:
+def restated_claims(rows: Rows) -> list[dict[str, Any]]:
     """Return the restated claims: both wordings, and the verdict on each by the rule of its time."""
     return [
         {

@@ -11,7 +11,7 @@ from rdcnlab.models import saved
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.campaign import lookup
 from rdcnlab.runs.frame import Runs
-from rdcnlab.runs.parts import Part, united
+from rdcnlab.runs.parts import Part, unite
 from rdcnlab.runs.shipped import Row, Shipped
 from rdcnlab.runs.shipped import ship as write
 from rdcnlab.runs.store import Run, Store
@@ -60,7 +60,7 @@ def ship(kind: type[Item], store: Store, *, batch: bool = False) -> Done:
         for run in runs:
             requests.setdefault(run, []).append(shown.parts_of(run.scenario))
     shipped = Shipped()
-    parts_by_run = {run: _not_elsewhere(run, united(parts), folder, shipped) for run, parts in requests.items()}
+    parts_by_run = {run: _not_elsewhere(run, unite(parts), folder, shipped) for run, parts in requests.items()}
     written = {run: parts for run, parts in parts_by_run.items() if parts}
     if written:
         write(written, folder)

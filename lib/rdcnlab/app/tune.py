@@ -116,7 +116,7 @@ def tune(
         buffer = {f"network.links.{sharing.LINK}.buffer": f"{round(objective.buffer_kB)} kB"}
         runs = campaign([base.with_(**buffer)], workers=workers, cluster=cluster, store=store, progress=progress)
         (measured,) = (row for _, row in sharing.outcomes(runs).iterrows())
-        compared, doubt = proposal.compared(measured), str(measured["doubt"])
+        compared, doubt = proposal.compare(measured), str(measured["doubt"])
     return Answer(objective, proposal, compared, doubt, _suggested(predictor, objective, proposal))
 
 

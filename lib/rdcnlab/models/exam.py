@@ -53,11 +53,11 @@ class Exam:
         """
         selection = _traces(self.runs).among(names or self.variants)
         training = selection.where((selection.about["seed"] < self.first_test).to_numpy())
-        return training, self._tests(names).drawn(self.count)
+        return training, self._tests(names).sample(self.count)
 
-    def trained(self, training: Traces) -> variant.Classifier:
+    def train(self, training: Traces) -> variant.Classifier:
         """Return a classifier that was trained on some traces."""
-        return variant.trained(training, epochs=self.epochs, form=self.form)
+        return variant.load_or_train(training, epochs=self.epochs, form=self.form)
 
     def confusion(self, names: Sequence[str] | None = None, *, drawn: bool = True) -> pd.DataFrame:
         """Return the confusion matrix: test traces by their variant (rows) and by the predicted variant (columns).
@@ -65,15 +65,15 @@ class Exam:
         It counts the test traces that are drawn at random, or with ``drawn=False`` all of them.
         """
         training, tests = self.data(names)
-        return self.trained(training).confusion(tests if drawn else self._tests(names))
+        return self.train(training).confusion(tests if drawn else self._tests(names))
 
-    def judged(
+    def estimate(
         self, statistic: Callable[[pd.DataFrame], float], names: Sequence[str] | None = None, *, drawn: bool = True
     ) -> Estimate:
         """Return a number that is computed from the confusion matrix, with its interval over the seeds of the tests."""
         training, tests = self.data(names)
         chosen = tests if drawn else self._tests(names)
-        classifier = self.trained(training)
+        classifier = self.train(training)
         predictions = pd.DataFrame(
             {
                 "actual": chosen.about["variant"].to_numpy(dtype=str),
@@ -93,7 +93,7 @@ class Exam:
         """Return the accuracy [%] of classifiers that get only the begin of each trace: ``length_ms``, ``accuracy``."""
         training, tests = self.data()
         confusions = {
-            length: self.trained(training.first(length)).confusion(tests.first(length)) for length in lengths_ms
+            length: self.train(training.first(length)).confusion(tests.first(length)) for length in lengths_ms
         }
         return pd.DataFrame(
             [{"length_ms": length, "accuracy": variant.accuracy(confusion)} for length, confusion in confusions.items()]
@@ -119,10 +119,10 @@ class Exam:
 
     def _left_out(self, column: str, values: Sequence[float | str]) -> pd.DataFrame:
         training, tests = self.data()
-        classifier = self.trained(training)
+        classifier = self.train(training)
         rows = []
         for value in values:
-            without = self.trained(training.where(training.about[column] != value))
+            without = self.train(training.where(training.about[column] != value))
             matching = tests.where(tests.about[column] == value)
             confusions = {
                 f"trained_{name}": model.confusion(matching)

@@ -65,7 +65,7 @@ class Forest:
         return pd.DataFrame({fct.TARGET: self.model.predict(rows[list(fct.INPUTS)]), "off_s": self.about["off_s"]})
 
 
-def trained(data: pd.DataFrame, parameters: Mapping[str, Any]) -> Path:
+def load_or_train(data: pd.DataFrame, parameters: Mapping[str, Any]) -> Path:
     """Return the file of the forest for a data set: the saved file if there is one, otherwise a new one.
 
     Parameters
@@ -159,7 +159,9 @@ def best() -> Forest:
     return load(saved.most_rows(_KIND, "aykurt/fig15"))
 
 
-def searched(data: pd.DataFrame, grid: Mapping[str, tuple[Any, ...]] = fct.GRID, *, workers: int | None = None) -> Path:
+def load_or_search(
+    data: pd.DataFrame, grid: Mapping[str, tuple[Any, ...]] = fct.GRID, *, workers: int | None = None
+) -> Path:
     """Return the file of a search's record: the saved file if there is one, otherwise that of a new search.
 
     A new search shows a progress bar.

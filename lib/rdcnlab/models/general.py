@@ -322,7 +322,7 @@ class Predictor:
         )
 
 
-def trained(rows: pd.DataFrame, name: str) -> Path:
+def load_or_train(rows: pd.DataFrame, name: str) -> Path:
     """Return the file of the predictor for a data set: the saved file if there is one, otherwise a new one.
 
     Parameters

@@ -16,7 +16,7 @@ from rdcnlab.models import fct, forest
 _AT = ["day_ms", "night_ms"]
 
 
-def judged(data: pd.DataFrame, hardest: tuple[float, float]) -> dict[str, Measured]:
+def judge(data: pd.DataFrame, hardest: tuple[float, float]) -> dict[str, Measured]:
     """Measure how well the best forest predicts held-out runs, and which inputs are important.
 
     Parameters

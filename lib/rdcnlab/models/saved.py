@@ -86,7 +86,7 @@ def alone(recipe: Recipe) -> Iterator[None]:
         yield
 
 
-def known(kind: str, item: str) -> list[tuple[Path, dict[str, Any]]]:
+def list_models(kind: str, item: str) -> list[tuple[Path, dict[str, Any]]]:
     """Return all models of a kind with their provenance, the shipped ones first.
 
     Parameters
@@ -153,7 +153,7 @@ def keep(recipe: Recipe, write: Callable[[Path], None], about: Mapping[str, Any]
 
 def most_rows(kind: str, item: str) -> Path:
     """Return the file of the model of a kind with the most rows to train on, the shipped ones first; see `known`."""
-    return max(known(kind, item), key=lambda pair: int(pair[1]["rows"]))[0]
+    return max(list_models(kind, item), key=lambda pair: int(pair[1]["rows"]))[0]
 
 
 def keep_sklearn(recipe: Recipe, model: Any, about: Mapping[str, Any]) -> Path:

@@ -26,7 +26,7 @@ _MEMORY = {"transport.rmem": ["4096 B", "131072 B", "16 MB"], "transport.wmem": 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
-def drawn(count: int) -> Floats:
+def draw(count: int) -> Floats:
     """Return the first `count` points of one sequence in the unit cube. A power of 2 fills the cube evenly."""
     # Sobol's sequence without scrambling has no random numbers, so it is the same with every version. The first point
     # is a corner of the cube and is skipped.

@@ -71,7 +71,7 @@ class Traces:
         alien = set(self.about.loc[~self.about["variant"].isin(variants), "run"])
         return self.where(~self.about["run"].isin(alien).to_numpy())
 
-    def drawn(self, count: int) -> Traces:
+    def sample(self, count: int) -> Traces:
         """Return a random selection of `count` traces, which is the same each time; all traces if there are fewer."""
         if len(self) <= count:
             return self

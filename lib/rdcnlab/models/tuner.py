@@ -125,7 +125,7 @@ class Proposal:
         """Return whether the model is unsure of an outcome; it is unsure of all if the training data lack something."""
         return bool(self.unknown) or outcome in self.unsure
 
-    def compared(self, measured: pd.Series[float]) -> pd.DataFrame:
+    def compare(self, measured: pd.Series[float]) -> pd.DataFrame:
         """Compare predicted and measured outcomes.
 
         Parameters

@@ -151,7 +151,9 @@ def _features(samples: Floats, form: Form = "wide") -> Floats:
     return features
 
 
-def trained(data: Traces, *, epochs: int = EPOCHS, seed: int = 0, show: bool = True, form: Form = "wide") -> Classifier:
+def load_or_train(
+    data: Traces, *, epochs: int = EPOCHS, seed: int = 0, show: bool = True, form: Form = "wide"
+) -> Classifier:
     """Return the classifier for some traces: the saved one if there is one, otherwise a new one, which is saved.
 
     The runs of the last seed are validation data: the pass of the training with the best result on them is kept. If
@@ -205,11 +207,11 @@ def best(length_ms: int) -> Classifier | None:
     """Return the best classifier for traces of a length, or None if all classifiers need longer traces.
 
     The best one uses the longest traces; among those, it knows the most variants. Among equals a shipped classifier
-    comes first. If there is no classifier at all, `rdcnlab.models.saved.known` raises its error.
+    comes first. If there is no classifier at all, `rdcnlab.models.saved.list_models` raises its error.
     """
     fitting = [
         (path, about["settings"])
-        for path, about in saved.known(_KIND, "aykurt/tab3")
+        for path, about in saved.list_models(_KIND, "aykurt/tab3")
         if about["settings"]["length_ms"] <= length_ms
     ]
     if not fitting:

@@ -41,7 +41,7 @@ class Cause:
         Id of the claim. The causes of a claim have the same order as the sentences of its ``because``, and after them
         those of its ``tried``: an experiment may also show that something is not the cause.
     shown_by : Item
-        The item, changed so that the cause is removed or added; `Item.changed` makes such an item.
+        The item, changed so that the cause is removed or added; `Item.with_parameters` makes such an item.
     look : callable, optional
         The measurement to make on the runs of `shown_by`. By default it is the measurement of the claim itself.
     """
@@ -132,9 +132,9 @@ class Item(Frozen, abc.ABC):
 
     def scenarios(self) -> list[Scenario]:
         """Return all scenarios that must be run, with the changes of the column and the item's `changes` applied."""
-        return [self.asked(scenario) for scenario in self.points()]
+        return [self.with_changes(scenario) for scenario in self.points()]
 
-    def asked(self, scenario: Scenario) -> Scenario:
+    def with_changes(self, scenario: Scenario) -> Scenario:
         """Return a scenario as it is run: with the changes of the column and the item's `changes`."""
         return scenario.with_(**{**self.testbed.changes, **self.changes})
 
@@ -178,7 +178,7 @@ class Item(Frozen, abc.ABC):
         is_usual = self == type(self)(column=self.column)
         return type(self)(profile="paper", column=self.column).causes() if is_usual else self.causes()
 
-    def changed(self, **parameters: Any) -> Self:
+    def with_parameters(self, **parameters: Any) -> Self:
         """Return this item with other parameters, for the experiment of a cause.
 
         By default it has `count_for_causes` runs of each scenario, and the same column.
@@ -238,7 +238,7 @@ class Item(Frozen, abc.ABC):
         runs = campaign(self.scenarios(), needs=self.parts_of, wall_limit_s=self.wall_limit_s, **options)
         return Runs(tuple(runs), self.parts)
 
-    def stored(self, store: Store | None = None) -> Runs | None:
+    def stored_runs(self, store: Store | None = None) -> Runs | None:
         """Return all runs if every scenario has a stored run, otherwise None."""
         store = Store() if store is None else store
         stored_runs = lookup(list(dict.fromkeys(self.scenarios())), store, self.parts_of)
@@ -315,7 +315,7 @@ class Item(Frozen, abc.ABC):
             sentence = next(words[claim.id])
             if makes_runs:
                 runs = cause.shown_by.run(workers=workers, cluster=cluster, store=store, progress=progress)
-            elif (stored := cause.shown_by.stored(store)) is not None:
+            elif (stored := cause.shown_by.stored_runs(store)) is not None:
                 runs = stored
             else:
                 row = {

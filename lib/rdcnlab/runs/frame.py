@@ -119,7 +119,7 @@ class Runs:
 
         if not self._runs:
             return pd.DataFrame({"run": []})
-        table, places = join.joined(self._runs, name, self._parts.get(name, WHOLE))
+        table, places = join.read_part(self._runs, name, self._parts.get(name, WHOLE))
         # the name of a flow occurs once in ``flows``, and thousands of times in other tables
         categories = name != "flows"
         frame = join.frame(table, categories=categories)
@@ -129,7 +129,7 @@ class Runs:
         fields = {"run": list(range(len(self))), **_columns(self._fields)}
         setting_columns = {column: values for column, values in fields.items() if column not in frame.columns}
         for column, values in reversed(setting_columns.items()):
-            frame.insert(0, column, join.repeated(values, places, categories=categories))
+            frame.insert(0, column, join.repeat_by_run(values, places, categories=categories))
         return frame
 
 

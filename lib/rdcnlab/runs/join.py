@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Places = npt.NDArray[np.int64]
 
 
-def joined(runs: Sequence[Run], name: str, part: Part) -> tuple[pa.Table, Places]:
+def read_part(runs: Sequence[Run], name: str, part: Part) -> tuple[pa.Table, Places]:
     """Read a part of a table of several runs.
 
     Parameters
@@ -65,7 +65,7 @@ def _pieces(runs: Sequence[Run], name: str, part: Part) -> Iterator[tuple[int, p
         # rows that are sorted or added up must not be mixed with those of another run
         copy = run.source.holding(name, part) if isinstance(run.source, Row) and part.rowwise else None
         if copy is not None and span is not None and copy.follows(span):
-            span, counts = span.joined(copy), [*counts, copy.count]
+            span, counts = span.join(copy), [*counts, copy.count]
             continue
         if span is not None:
             yield first, span.read(), counts
@@ -120,7 +120,7 @@ def sorted_categories(names: Sequence[str], codes: npt.NDArray[Any]) -> pd.Categ
     return pd.Categorical.from_codes(new_codes[codes], pd.Index(categories, dtype="str"))
 
 
-def repeated(values: Sequence[Any], places: Places, *, categories: bool) -> Any:
+def repeat_by_run(values: Sequence[Any], places: Places, *, categories: bool) -> Any:
     """Return a column that gives each row the value of its run.
 
     Parameters

@@ -93,7 +93,7 @@ class Part:
         order = other.sort or not self.sort
         return columns and rows and groups and order and other.tick % self.tick == 0
 
-    def united(self, other: Part) -> Part:
+    def unite(self, other: Part) -> Part:
         """Return a small part that covers both parts."""
         if self.covers(other):
             return self
@@ -160,10 +160,10 @@ def _at(where: pa.ChunkedArray, place: str) -> npt.NDArray[np.bool_]:
     return np.concatenate(parts)
 
 
-def united(parts: Iterable[Mapping[str, Part]]) -> dict[str, Part]:
+def unite(parts: Iterable[Mapping[str, Part]]) -> dict[str, Part]:
     """Return for each table one part that covers all its requested parts."""
     union: dict[str, Part] = {}
     for request in parts:
         for name, part in request.items():
-            union[name] = union[name].united(part) if name in union else part
+            union[name] = union[name].unite(part) if name in union else part
     return union

@@ -56,7 +56,7 @@ class Copy:
         """Return whether the rows come directly after those of another copy of the same part."""
         return self.file == other.file and self.part == other.part and self.first == other.first + other.count
 
-    def joined(self, other: Copy) -> Copy:
+    def join(self, other: Copy) -> Copy:
         """Return one copy with the rows of both; the rows of `other` must come directly after these."""
         return replace(self, count=self.count + other.count)
 

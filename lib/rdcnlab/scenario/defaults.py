@@ -10,7 +10,7 @@ from rdcnlab.scenario import older
 from rdcnlab.scenario.fabrics import FABRICS, fabric
 from rdcnlab.scenario.network import Network
 from rdcnlab.scenario.presets import Preset, preset, presets
-from rdcnlab.scenario.ranges import expanded, expanded_network
+from rdcnlab.scenario.ranges import expand, expanded_network
 from rdcnlab.scenario.settings import Transport
 from rdcnlab.scenario.timetable import BYPASS, ECMP
 
@@ -52,7 +52,7 @@ def like(transport: Transport, network: Network, kernel: str | None) -> dict[str
 def _with_preset(data: dict[str, Any], *, text: bool) -> dict[str, Any]:
     """Replace the name of a network by the network, and fill in the preset's values for flows and settings."""
     if "flows" in data:
-        data = {**data, "flows": expanded(data["flows"], "flows")}
+        data = {**data, "flows": expand(data["flows"], "flows")}
     network = data.get("network")
     if isinstance(network, str) and network in FABRICS:
         network = {"fabric": network}

@@ -72,7 +72,7 @@ def schema() -> dict[str, Any]:
     definitions = document["$defs"]
     models = {model.__name__: model for model in _models(Scenario)}
     for name, part in [("Scenario", document), *definitions.items()]:
-        texts = documented(models[name])
+        texts = field_texts(models[name])
         part["description"] = _first(models[name])
         for field, field_schema in part["properties"].items():
             field_schema.pop("title", None)
@@ -124,14 +124,14 @@ def parts() -> list[Part]:
     ]
 
 
-def documented(model: type[BaseModel]) -> dict[str, str]:
+def field_texts(model: type[BaseModel]) -> dict[str, str]:
     """Return the text about each field in a model's docstring (section ``Parameters`` of numpydoc).
 
     Fields of a base class are described there, unless the model's own docstring describes them again.
     """
     base = model.__base__
     inherits = base is not None and issubclass(base, BaseModel) and base.model_fields
-    texts = documented(base) if inherits and base is not None else {}
+    texts = field_texts(base) if inherits and base is not None else {}
     return texts | _described(model.__dict__.get("__doc__") or "")
 
 
@@ -163,7 +163,7 @@ def _field(model: type[BaseModel], name: str, field_schema: dict[str, Any]) -> F
         unit,
         "must be given" if required else text or "given by the network",
         _allowed(field_schema),
-        documented(model).get(name, ""),
+        field_texts(model).get(name, ""),
     )
 
 

@@ -26,7 +26,7 @@ _TIMES = (
 _RATES = ("network.hosts.*.rate", "network.links.*.rate")
 
 
-def dilated(scenario: Scenario, factor: int) -> Scenario:
+def dilate(scenario: Scenario, factor: int) -> Scenario:
     """Return the scenario for hosts with clocks that run `factor` times slower than the network's clock.
 
     Parameters

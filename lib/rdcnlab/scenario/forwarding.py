@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rdcnlab.scenario.draws import draw
-from rdcnlab.scenario.routes import Choice, NoWay, Route, Timetable, backwards, hashed
+from rdcnlab.scenario.routes import Choice, NoWay, Route, Timetable, backwards, choose_by_hash
 from rdcnlab.scenario.timetable import BYPASS, DARK, ECMP, SAME, Path, Schedule
 
 if TYPE_CHECKING:
@@ -94,14 +94,14 @@ def route_of(scenario: Scenario, flow: Flow, *, back: bool = False, choose: Choi
         return Route(*ends, forward.durations, ways, forward.phase)
     number = [member.name for member in scenario.flows].index(flow.name)
     key = (scenario.seed, "ecmp", flow.dst if back else flow.src, flow.src if back else flow.dst, number)
-    return _route(scenario, ends, path, choose or hashed(*key), scenario.phase(flow))
+    return _route(scenario, ends, path, choose or choose_by_hash(*key), scenario.phase(flow))
 
 
 def route_of_schedule(
     scenario: Scenario, schedule: Schedule, ends: tuple[str, str], choose: Choice | None = None
 ) -> Route:
     """Return the route of all traffic that follows a schedule between two switches; `choose` as in `route_of`."""
-    choose = choose or hashed(scenario.seed, "ecmp", schedule.name)
+    choose = choose or choose_by_hash(scenario.seed, "ecmp", schedule.name)
     return _route(scenario, ends, schedule.slots, choose, scenario.phase(schedule))
 
 

@@ -67,7 +67,7 @@ def differences() -> tuple[Difference, ...]:
 
 
 @functools.cache
-def unrestored() -> tuple[Difference, ...]:
+def unrestored_differences() -> tuple[Difference, ...]:
     """Return the differences that are known and that no setting restores."""
     return tuple(_difference(name, entry) for name, entry in _data()["unrestored"].items())
 

@@ -31,7 +31,7 @@ class OwnAlgorithm(UserFile):
     name: Annotated[str, text(NAME_PATTERN, NAME_ALLOWED)]
 
 
-def registered(source: str) -> str:
+def registered_name(source: str) -> str:
     """Return the name of the congestion control that a C file registers.
 
     Parameters
@@ -80,7 +80,7 @@ def registered(source: str) -> str:
 
 
 def _named(_path: Path, data: bytes) -> Mapping[str, Any]:
-    return {"name": registered(data.decode(errors="replace"))}
+    return {"name": registered_name(data.decode(errors="replace"))}
 
 
 AlgorithmField = Annotated[OwnAlgorithm | None, from_path(".c", "a congestion control for the kernel, *.c", _named)]

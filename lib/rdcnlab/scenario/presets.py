@@ -16,7 +16,7 @@ from rdcnlab.fields.quantities import TEXT
 from rdcnlab.scenario.check import input_error
 from rdcnlab.scenario.fabrics import FABRICS, fabric
 from rdcnlab.scenario.network import Network
-from rdcnlab.scenario.ranges import expanded, expanded_network
+from rdcnlab.scenario.ranges import expand, expanded_network
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def preset(name: str) -> Preset:
     text = (resources.files("rdcnlab") / "networks" / f"{name}.yaml").read_text(encoding="utf-8")
     data = _without_sources(yaml.safe_load(text))
     routes, scenario = data.pop("routes", {}), data.pop("scenario", {})
-    expanded_routes = expanded([{"name": key, **fields} for key, fields in routes.items()], "routes")
+    expanded_routes = expand([{"name": key, **fields} for key, fields in routes.items()], "routes")
     routes = {fields.pop("name"): fields for fields in expanded_routes}
     if "fabric" in data:
         return Preset(fabric(data, text=True), data, routes, scenario)

@@ -12,7 +12,7 @@ from rdcnlab.fields.errors import InputError
 _RANGE = re.compile(r"\[([0-9]{1,4})-([0-9]{1,4})\]")
 
 
-def expanded(items: Any, field: str) -> Any:
+def expand(items: Any, field: str) -> Any:
     """Replace each mapping of a list by several mappings if its ``name`` has a range; keep all other items.
 
     Ranges in other text of the mapping, also in lists such as ``between``, advance together with the name.
@@ -37,7 +37,7 @@ def expanded(items: Any, field: str) -> Any:
 def expanded_network(data: dict[str, Any]) -> dict[str, Any]:
     """Return a network's plain data with the ranges in the names of its switches, hosts, links and so on expanded."""
     list_fields = ("hosts", "links", "pools", "schedules", "switches")
-    return {field: expanded(value, field) if field in list_fields else value for field, value in data.items()}
+    return {field: expand(value, field) if field in list_fields else value for field, value in data.items()}
 
 
 def _expanded_item(item: Any, field: str) -> list[Any]:

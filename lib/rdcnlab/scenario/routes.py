@@ -160,7 +160,7 @@ class Graph:
         return self._distances[last]
 
 
-def hashed(*key: object) -> Choice:
+def choose_by_hash(*key: object) -> Choice:
     """Return a choice by a hash of a key and the switch, as equal-cost multi-path routing chooses for a flow."""
 
     def choose(switch: str, links: Sequence[str]) -> str:

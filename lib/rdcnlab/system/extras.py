@@ -18,7 +18,7 @@ _EXTRAS = {
 }
 
 
-def installed(extra: str) -> bool:
+def is_installed(extra: str) -> bool:
     """Return whether all modules of an extra are installed."""
     return not _lacking(extra)
 

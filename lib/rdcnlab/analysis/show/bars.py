@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rdcnlab.analysis.show.names import compressed
+from rdcnlab.analysis.show.names import compress
 from rdcnlab.fields.units import DURATION
 
 #: Target of the only bar if a P4 program selects the links.
@@ -63,12 +63,12 @@ class Label:
     @property
     def name(self) -> str:
         """The label."""
-        return compressed(self.names) + self.place
+        return compress(self.names) + self.place
 
     @property
     def about(self) -> str:
         """The smaller line below the label: senders and receivers, and how late the switch acts."""
-        ends = [f"{compressed(self.senders)} to {compressed(self.receivers)}"] if self.senders else []
+        ends = [f"{compress(self.senders)} to {compress(self.receivers)}"] if self.senders else []
         return ", ".join([*ends, self.acts] if self.acts else ends)
 
 

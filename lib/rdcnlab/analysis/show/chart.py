@@ -24,7 +24,7 @@ from rdcnlab.analysis.show.paint import (
     fitting,
     ink_on,
     ordered_colors,
-    shortened,
+    shorten,
     width,
 )
 from rdcnlab.scenario import DARK
@@ -182,12 +182,12 @@ def _label(ax: Axes, row: Row, y: float, left: float) -> None:
     transform = ax.get_yaxis_transform()
     x = -0.08 / (ax.get_position().width * WIDTH)
     middle = y + _BAR / 2
-    name = shortened(row.label.name, space, SMALL)
+    name = shorten(row.label.name, space, SMALL)
     if not row.label.about:
         ax.text(x, middle, name, fontsize=SMALL, ha="right", va="center", transform=transform)
         return
     ax.text(x, middle - 0.065, name, fontsize=SMALL, ha="right", va="center", transform=transform)
-    about = shortened(row.label.about, space, 6.0)
+    about = shorten(row.label.about, space, 6.0)
     ax.text(x, middle + 0.075, about, fontsize=6.0, ha="right", va="center", transform=transform, color="#666666")
 
 

@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 
 from rdcnlab.analysis.show import rows as captions
 from rdcnlab.analysis.show.layout import CAPTIONS, Layout, Place, Symbol
-from rdcnlab.analysis.show.names import compressed, grouped, readable
-from rdcnlab.analysis.show.paint import INK, NAME, PALE, SMALL, box, fitting, line, queue, shortened, width, write
+from rdcnlab.analysis.show.names import compress, group_by, readable
+from rdcnlab.analysis.show.paint import INK, NAME, PALE, SMALL, box, fitting, line, queue, shorten, width, write
 from rdcnlab.analysis.show.ways import Shown
 from rdcnlab.fields.units import DURATION, RATE
 from rdcnlab.scenario import Host, Link, Network
@@ -76,7 +76,7 @@ def draw(ax: Axes, shown: Shown, plan: Layout, colors: Mapping[str, str]) -> Non
 def _parallel(network: Network, plan: Layout) -> list[list[Link]]:
     """Return the links between drawn switches, grouped by their pair of switches."""
     links = [link for link in network.links if link.between and all(end in plan.switches for end in link.between)]
-    return grouped(links, lambda link: frozenset(link.between or ()))
+    return group_by(links, lambda link: frozenset(link.between or ()))
 
 
 def _ports(plan: Layout, links: list[Link]) -> dict[tuple[str, str], tuple[float, float]]:
@@ -189,7 +189,7 @@ def _switch(ax: Axes, shown: Shown, name: str, place: Place) -> None:
     for text in lines:
         y -= 0.155
         smaller = fitting(text, place.width - 0.06, 6.5, 6.0, 5.5, 5.0)
-        write(ax, place.x, y, text if smaller else shortened(text, place.width - 0.06, 5.0), smaller or 5.0)
+        write(ax, place.x, y, text if smaller else shorten(text, place.width - 0.06, 5.0), smaller or 5.0)
 
 
 def _kind(shown: Shown, name: str) -> list[str]:
@@ -229,9 +229,9 @@ def hosts(ax: Axes, group: tuple[Host, ...], place: Place) -> None:
         for step in (0.07, 0.035):
             box(ax, place.x + step, place.y + step, place.width, place.height, round_=False, fill="white")
     box(ax, place.x, place.y, place.width, place.height, round_=False, fill="white")
-    name = compressed(host.name for host in group)
+    name = compress(host.name for host in group)
     size = fitting(name, place.width - 0.05, SMALL, 6.5, 6.0, 5.5, 5.0, 4.5)
-    write(ax, place.x, place.y, name if size else shortened(name, place.width - 0.05, 4.5), size or 4.5)
+    write(ax, place.x, place.y, name if size else shorten(name, place.width - 0.05, 4.5), size or 4.5)
     if stacked:
         write(ax, place.x, place.y - place.height / 2 - 0.1, f"{len(group)} hosts", 6.0, color="#666666", halo=True)
 
@@ -244,7 +244,7 @@ def _captions(ax: Axes, network: Network, plan: Layout) -> None:
         return
     if plan.shape == "ring":  # the table has them
         return
-    texts = "\n".join(_caption(compressed(host.name for host in alike), alike[0]) for alike in cables[:3])
+    texts = "\n".join(_caption(compress(host.name for host in alike), alike[0]) for alike in cables[:3])
     lowest = min(place.y for place in plan.switches.values())
     _margin(ax, lowest - 0.55, texts)
     for level in range(max(plan.levels.values())):
@@ -253,14 +253,14 @@ def _captions(ax: Axes, network: Network, plan: Layout) -> None:
         low, high = (
             next(plan.switches[n].y for n in plan.switches if plan.levels[n] == layer) for layer in sorted(ends)
         )
-        alike = grouped(links, lambda link: (link.rate, link.delay))
+        alike = group_by(links, lambda link: (link.rate, link.delay))
         text = "\n".join(_caption(f"{len(group)} links, each", group[0]) for group in alike[:3])
         _margin(ax, (low + high) / 2, text)
 
 
 def _caption(name: str, part: Host | Link) -> str:
     text = f"{name}\n{readable(RATE, part.rate)}, {readable(DURATION, part.delay)}"
-    return text if width(name, 6.5) <= CAPTIONS else f"{shortened(name, CAPTIONS, 6.5)}{text[len(name) :]}"
+    return text if width(name, 6.5) <= CAPTIONS else f"{shorten(name, CAPTIONS, 6.5)}{text[len(name) :]}"
 
 
 def _margin(ax: Axes, y: float, text: str) -> None:
@@ -268,12 +268,12 @@ def _margin(ax: Axes, y: float, text: str) -> None:
 
 
 def _below_columns(ax: Axes, plan: Layout) -> None:
-    for column in grouped(plan.symbols, lambda symbol: symbol.at):
+    for column in group_by(plan.symbols, lambda symbol: symbol.at):
         column_hosts = [host for symbol in column for host in symbol.hosts]
         lowest = min(symbol.place.y - symbol.place.height / 2 for symbol in column)
         if len(column_hosts) > len(column):
             lowest -= 0.14
-        alike = grouped(column_hosts, lambda host: (host.rate, host.delay))
+        alike = group_by(column_hosts, lambda host: (host.rate, host.delay))
         text = "\n".join(
             f"{readable(RATE, group[0].rate)}, {readable(DURATION, group[0].delay)}" for group in alike[:2]
         )

@@ -11,7 +11,7 @@ from rdcnlab.analysis.show import rows as captions
 from rdcnlab.analysis.show.graph import hosts as draw_hosts
 from rdcnlab.analysis.show.graph import wide
 from rdcnlab.analysis.show.layout import SINGLE, Place
-from rdcnlab.analysis.show.names import grouped, readable
+from rdcnlab.analysis.show.names import group_by, readable
 from rdcnlab.analysis.show.paint import INK, NAME, SMALL, WIDTH, box, line, queue, width, write
 from rdcnlab.analysis.show.ways import SWITCH, Shown, Way, ways_of
 from rdcnlab.fields.units import DURATION, RATE, SIZE
@@ -117,7 +117,7 @@ def _columns(ax: Axes, shown: Shown, middle: float, inside: float) -> None:
         if not symbols:
             continue
         all_hosts = [host for group in symbols for host in group]
-        cables = grouped(all_hosts, lambda host: (host.rate, host.delay))
+        cables = group_by(all_hosts, lambda host: (host.rate, host.delay))
         text = "\n".join(
             f"{readable(RATE, group[0].rate)}, {readable(DURATION, group[0].delay)}" for group in cables[:2]
         )

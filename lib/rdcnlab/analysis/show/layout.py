@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from rdcnlab.analysis.show.names import grouped
+from rdcnlab.analysis.show.names import group_by
 from rdcnlab.analysis.show.rows import alike_hosts
 from rdcnlab.scenario import Host, Network
 
@@ -142,7 +142,7 @@ def _symbols(network: Network, switch: str, most: int = SINGLE) -> list[tuple[Ho
 
 
 def _row(network: Network, chain: Sequence[str], width: float) -> Layout:
-    parallel = max(len(alike) for alike in grouped(network.links, lambda link: frozenset(link.between or ())))
+    parallel = max(len(alike) for alike in group_by(network.links, lambda link: frozenset(link.between or ())))
     high = max(0.8, 0.42 * min(parallel, 6) + 0.3)
     sides = {chain[0]: _symbols(network, chain[0], 6), chain[-1]: _symbols(network, chain[-1], 6)}
     column = max(len(symbols) for symbols in sides.values())

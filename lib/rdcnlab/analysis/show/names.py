@@ -14,7 +14,7 @@ from rdcnlab.fields.units import DURATION, SIZE, Quantity  # noqa: F401  (the ex
 _DIGITS = re.compile(r"(0|[1-9][0-9]*)")
 
 
-def compressed(names: Iterable[str]) -> str:
+def compress(names: Iterable[str]) -> str:
     """Return names in short form, with ranges instead of numbers, joined by commas.
 
     Parameters
@@ -68,7 +68,7 @@ def _joined(texts: Sequence[str], numbers: Sequence[str]) -> str:
     return "".join(part for pair in itertools.zip_longest(texts, numbers, fillvalue="") for part in pair)
 
 
-def grouped(items: Iterable[Any], key: Any) -> list[list[Any]]:
+def group_by(items: Iterable[Any], key: Any) -> list[list[Any]]:
     """Group items by a key. The groups have the order of their first items.
 
     Parameters

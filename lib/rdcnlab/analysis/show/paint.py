@@ -46,7 +46,7 @@ def fitting(text: str, space: float, *sizes: float) -> float | None:
     return next((size for size in sizes if width(text, size) <= space), None)
 
 
-def wrapped(text: str, space: float, size: float) -> list[str]:
+def wrap(text: str, space: float, size: float) -> list[str]:
     """Split a text into lines that fit into `space` (inches). A longer word gets a line of its own."""
     lines: list[str] = []
     for word in text.split(" "):
@@ -57,7 +57,7 @@ def wrapped(text: str, space: float, size: float) -> list[str]:
     return lines
 
 
-def shortened(text: str, space: float, size: float) -> str:
+def shorten(text: str, space: float, size: float) -> str:
     """Return a text if it fits into `space` (inches), otherwise its beginning followed by dots."""
     if width(text, size) <= space:
         return text
@@ -154,5 +154,5 @@ def ink_on(color: str) -> str:
 
 __all__ = [
     "COLORS", "FAINT", "INK", "NAME", "PALE", "REFERENCE", "SMALL", "WIDTH", "box", "colors_of", "fitting", "ink_on",
-    "line", "ordered_colors", "queue", "sheet", "shortened", "width", "wrapped", "write",
+    "line", "ordered_colors", "queue", "sheet", "shorten", "width", "wrap", "write",
 ]  # fmt: skip

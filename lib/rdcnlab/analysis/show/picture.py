@@ -12,7 +12,7 @@ from rdcnlab.analysis.figures import Drawing, style
 from rdcnlab.analysis.show import chart, graph, inside, rows
 from rdcnlab.analysis.show.bars import Panel
 from rdcnlab.analysis.show.layout import Layout, layout
-from rdcnlab.analysis.show.paint import REFERENCE, SMALL, WIDTH, colors_of, line, sheet, wrapped, write
+from rdcnlab.analysis.show.paint import REFERENCE, SMALL, WIDTH, colors_of, line, sheet, wrap, write
 from rdcnlab.analysis.show.spans import panels
 from rdcnlab.analysis.show.ways import Shown
 
@@ -121,7 +121,7 @@ def _table(shown: Shown) -> list[tuple[dict[str, list[str]], range]]:
     space = {name: right - left - 0.12 for (name, left), right in zip(_COLUMNS.items(), edges[1:], strict=True)}
     full_width = WIDTH - 0.3  # a row with a single cell uses the whole width
     cells = [
-        {name: wrapped(text, space[name] if len(row) > 1 else full_width, SMALL) for name, text in row.items()}
+        {name: wrap(text, space[name] if len(row) > 1 else full_width, SMALL) for name, text in row.items()}
         for row in entries
     ]
     return [(row, range(max(len(lines) for lines in row.values()))) for row in cells]

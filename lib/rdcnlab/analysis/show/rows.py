@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from rdcnlab.analysis.show.names import compressed, grouped, readable
+from rdcnlab.analysis.show.names import compress, group_by, readable
 from rdcnlab.analysis.show.ways import SWITCH, Shown, Way, ways_of
 from rdcnlab.fields.units import DURATION, RATE, SHARE, SIZE
 from rdcnlab.scenario import BYPASS, DARK, Flow, Host, Link, Network, Node, Queue, Scenario, Schedule
@@ -23,11 +23,11 @@ def switches(shown: Shown) -> list[Row]:
     nodes = scenario.network.switches or (Node(name=SWITCH),)
     return [
         {
-            "switches": compressed(node.name for node in alike),
+            "switches": compress(node.name for node in alike),
             "kind": kind(scenario, alike[0]),
             "acts": acts(alike[0]) or "in time",
         }
-        for alike in grouped(nodes, lambda node: node.model_copy(update={"name": SWITCH}))
+        for alike in group_by(nodes, lambda node: node.model_copy(update={"name": SWITCH}))
     ]
 
 
@@ -66,7 +66,7 @@ def links(shown: Shown) -> list[Row]:
     network = shown.scenario.network
     return [
         {
-            "links": compressed(link.name for link in alike),
+            "links": compress(link.name for link in alike),
             "between": _ends_of(network, alike),
             "rate": readable(RATE, alike[0].rate),
             "delay": readable(DURATION, alike[0].delay),
@@ -78,7 +78,7 @@ def links(shown: Shown) -> list[Row]:
 
 def alike_links(network: Network) -> list[list[Link]]:
     """Return links in groups with equal settings; within a group only the names and the ends may differ."""
-    return grouped(
+    return group_by(
         network.links,
         lambda link: link.model_copy(update={"name": "link", "between": None}),
     )
@@ -88,7 +88,7 @@ def _ends_of(network: Network, alike: list[Link]) -> str:
     if not network.switches:
         return "inside"
     ends = [link.between or ("", "") for link in alike]
-    return " - ".join(compressed(column) for column in zip(*ends, strict=True))
+    return " - ".join(compress(column) for column in zip(*ends, strict=True))
 
 
 def _queue_of(scenario: Scenario, link: Link) -> str:
@@ -116,8 +116,8 @@ def hosts(shown: Shown) -> list[Row]:
     """Return rows of hosts: ``hosts``, ``at``, ``rate``, ``delay`` and ``queue``."""
     return [
         {
-            "hosts": compressed(host.name for host in alike),
-            "at": compressed(host.at or SWITCH for host in alike),
+            "hosts": compress(host.name for host in alike),
+            "at": compress(host.at or SWITCH for host in alike),
             "rate": readable(RATE, alike[0].rate),
             "delay": readable(DURATION, alike[0].delay),
             "queue": length(alike[0].queue)
@@ -129,19 +129,19 @@ def hosts(shown: Shown) -> list[Row]:
 
 def alike_hosts(hosts: Iterable[Host]) -> list[list[Host]]:
     """Return hosts in groups with equal settings; within a group only the names and the switches differ."""
-    return grouped(hosts, lambda host: host.model_copy(update={"name": "host", "at": None}))
+    return group_by(hosts, lambda host: host.model_copy(update={"name": "host", "at": None}))
 
 
 def schedules(shown: Shown) -> list[Row]:
     """Return rows of schedules: ``schedules``, ``queue``, ``dark`` and the ``cycle``."""
     return [
         {
-            "schedules": compressed(schedule.name for schedule in alike),
+            "schedules": compress(schedule.name for schedule in alike),
             "queue": _waiting(shown.scenario, alike[0]),
             "dark": "holds" if alike[0].dark == "hold" else "drops",
             "cycle": readable(DURATION, alike[0].cycle) if len(alike[0].slots) > 1 else "never changes",
         }
-        for alike in grouped(
+        for alike in group_by(
             shown.scenario.network.schedules,
             lambda schedule: (schedule.queue, schedule.ecn_threshold, schedule.dark, schedule.echo, schedule.cycle),
         )
@@ -177,14 +177,14 @@ def flows(shown: Shown) -> list[Row]:
         rows.append((flow, in_words(shown, forward), in_words(shown, backward)))
     return [
         {
-            "flows": compressed(flow.name for flow, _, _ in alike),
-            "from": compressed(flow.src for flow, _, _ in alike),
-            "to": compressed(flow.dst for flow, _, _ in alike),
+            "flows": compress(flow.name for flow, _, _ in alike),
+            "from": compress(flow.src for flow, _, _ in alike),
+            "to": compress(flow.dst for flow, _, _ in alike),
             "sends": _sends(alike[0][0]),
             "there": alike[0][1],
             "back": alike[0][2],
         }
-        for alike in grouped(rows, lambda row: (_sends(row[0]), row[1], row[2]))
+        for alike in group_by(rows, lambda row: (_sends(row[0]), row[1], row[2]))
     ]
 
 
@@ -208,7 +208,7 @@ def in_words(shown: Shown, way: Way) -> str:
         return f"as {Path(shown.own_program).name} decides"
     if way.schedule is not None:
         return f"schedule {way.schedule.name}"
-    places = [passed(way, place) for place in range(len(way.hops))]
+    places = [passed_links(way, place) for place in range(len(way.hops))]
     if not way.cycle:
         return places[0]
     return ", ".join(
@@ -216,7 +216,7 @@ def in_words(shown: Shown, way: Way) -> str:
     )
 
 
-def passed(way: Way, place: int) -> str:
+def passed_links(way: Way, place: int) -> str:
     """Return the links that packets pass in a slot, joined by ``+``."""
     hops = way.hops[place]
     if hops is None:
@@ -244,7 +244,7 @@ def slots(shown: Shown) -> list[Row]:
                     "schedule": way.schedule.name,
                     "begins": readable(DURATION, begin),
                     "lasts": readable(DURATION, slot.duration),
-                    "goes": passed(way, place),
+                    "goes": passed_links(way, place),
                     "sets": ", ".join(extra),
                 }
             )

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from rdcnlab.analysis.show import rows as captions
 from rdcnlab.analysis.show.bars import PROGRAM, Bar, Label, Panel, Row, unit_of
-from rdcnlab.analysis.show.names import grouped, readable
+from rdcnlab.analysis.show.names import group_by, readable
 from rdcnlab.analysis.show.ways import SWITCH, Shown, Step, Way, ways_of
 from rdcnlab.fields.units import DURATION
 from rdcnlab.scenario import BYPASS, DARK, Queue
@@ -209,7 +209,7 @@ def _strip(way: Way, begin: int, length: int) -> Iterator[Bar]:
 
 def _static_row(shown: Shown, way: Way, length: int) -> Row:
     target = way.steps[0].targets[0] if way.steps else ""
-    return Row(_label(shown, way, None), (Bar(0, length, target, captions.passed(way, 0)),), group=_group(way))
+    return Row(_label(shown, way, None), (Bar(0, length, target, captions.passed_links(way, 0)),), group=_group(way))
 
 
 def _static_panel(shown: Shown, ways: list[Way]) -> Panel:
@@ -228,7 +228,7 @@ def _by_program(shown: Shown, ways: Sequence[Way]) -> Panel:
 def _merged(rows: list[Row]) -> list[Row]:
     """Join rows that differ only in their labels."""
     merged = []
-    for alike in grouped(rows, lambda row: (replace(row, label=Label(())), row.label.place, row.label.acts)):
+    for alike in group_by(rows, lambda row: (replace(row, label=Label(())), row.label.place, row.label.acts)):
         names, senders, receivers = (
             tuple(name for row in alike for name in getattr(row.label, field))
             for field in ("names", "senders", "receivers")

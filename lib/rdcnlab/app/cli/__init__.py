@@ -209,7 +209,7 @@ def score(
 
     rows = stored.judge_all(select(names or []), Store())
     if restated:
-        show(scorecard.restated(rows), as_json)
+        show(scorecard.restated_claims(rows), as_json)
         return
     if as_json:
         show(rows, as_json)
@@ -398,9 +398,9 @@ def bench(
 ) -> None:
     """Measure the engine: wall seconds a virtual second, packets a second, and those of the host's own kernel."""
     from rdcnlab.app.bench import measure
-    from rdcnlab.app.bench_engines import compared
+    from rdcnlab.app.bench_engines import compare
 
-    show(list(compared(engines) if engines else measure()), as_json)
+    show(list(compare(engines) if engines else measure()), as_json)
 
 
 def _profile(name: str) -> str:

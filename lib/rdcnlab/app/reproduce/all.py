@@ -118,7 +118,7 @@ def reproduce(
 
     def keep(result: Reproduced) -> None:
         results[result.name] = result
-        display.executed(failed=bool(result.error))
+        display.count_executed(failed=bool(result.error))
         if ended is not None:
             ended(result)
 
@@ -158,7 +158,7 @@ def execute(order: _Order) -> Reproduced:
     target = order.output / kind.paper / f"{kind.id}.ipynb"
     executed = notebooks.execute(notebooks.path(kind), target, order.parameters)
     item = kind(**notebooks.of_item(kind, order.parameters))
-    rows = item.rows(item.stored(Store(order.store)))
+    rows = item.rows(item.stored_runs(Store(order.store)))
     return Reproduced(order.name, notebook=target, figures=_pictures(executed, target), rows=rows)
 
 

@@ -60,7 +60,7 @@ class Display:
         self.failures += failed
         self._print()
 
-    def executed(self, *, failed: bool) -> None:
+    def count_executed(self, *, failed: bool) -> None:
         """Count a notebook that has been executed."""
         self.items += 1
         self.failures += failed

@@ -16,7 +16,7 @@ import rdcnlab
 from rdcnlab.analysis import drawn, figures
 from rdcnlab.app import notebooks
 from rdcnlab.app.site import executed, stored
-from rdcnlab.app.site.stored import best, explained
+from rdcnlab.app.site.stored import best, explaining_runs
 from rdcnlab.papers import claims
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
@@ -119,7 +119,7 @@ def stamp(kind: type[Item], store: Store) -> str:
     parts.append(_digest([notebooks.path(kind), places.tree() / "requirements.lock"]))
     for column in kind.columns():
         item, runs = best(kind, store, column.id)
-        experiments = explained(item, store)
+        experiments = explaining_runs(item, store)
         for shown_runs in (runs, *(experiments or ())):
             parts.append("none" if shown_runs is None else " ".join(_identities(shown_runs)))
         parts.append(str(experiments is None))
@@ -175,10 +175,10 @@ def _column(kind: type[Item], store: Store, column: claims.Column, folder: Path)
     size = [round(edge * figure.get_dpi()) for edge in figure.get_size_inches()]
     numbers.to_csv(folder / f"{name}.csv", index=False, float_format="%.9g")
     provenance = _provenance(runs)
-    words = drawn.described(numbers)
+    words = drawn.describe(numbers)
     alt = f"{item.claims.title} ({column.title}){f': {words}' if words else ''}"
     data = f"{name}.csv" if len(numbers) else ""
-    if explained(item, store) is not None:
+    if explaining_runs(item, store) is not None:
         shown["explained"] = item.explain(store=store, progress=False).reset_index().to_dict("records")
     return Shown(**shown, **provenance, figure=f"{name}.png", data=data, size=size, alt=alt)
 
@@ -198,7 +198,7 @@ def _executed(kind: type[Item], store: Store, folder: Path, first: Shown) -> tup
         return "", "not run: no profile of this item has all its runs stored"
     item = kind(profile=first.profile, column=first.column)
     # in the quick profile missing experiments stay missing
-    if item.profile == "paper" and explained(item, store) is None:
+    if item.profile == "paper" and explaining_runs(item, store) is None:
         return "", "not executed: the runs of the experiments on causes are not stored"
     parameters = {"profile": first.profile, "column": first.column}
     alts = dict.fromkeys(_drawing(kind), first.alt)

@@ -35,10 +35,10 @@ def execute(source: Path, target: Path, parameters: Mapping[str, Any], alts: Map
         A cell failed. The log is the notebook up to this cell.
     """
     notebooks.execute(source, target, parameters)
-    prepared(target, alts)
+    prepare(target, alts)
 
 
-def prepared(path: Path, alts: Mapping[str, str]) -> None:
+def prepare(path: Path, alts: Mapping[str, str]) -> None:
     """Give the pictures of an executed notebook their texts, and remove metadata about its execution."""
     book = notebooks.read(path)
     for cell in book["cells"]:

@@ -16,7 +16,7 @@ from rdcnlab.papers.item import Item, Profile
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.store import Store
 from rdcnlab.system import limits
-from rdcnlab.system.extras import command, installed
+from rdcnlab.system.extras import command, is_installed
 from rdcnlab.system.progress import bar
 
 _PROFILES: tuple[Profile, ...] = ("paper", "quick")
@@ -32,7 +32,7 @@ def best(kind: type[Item], store: Store, column: str = "") -> tuple[Item, Runs |
     """
     for profile in _PROFILES:
         item = kind(profile=profile, column=column)
-        runs = None if lacking(item) else item.stored(store)
+        runs = None if lacking(item) else item.stored_runs(store)
         if runs is not None:
             return item, runs
     return kind(profile="quick", column=column), None
@@ -40,10 +40,10 @@ def best(kind: type[Item], store: Store, column: str = "") -> tuple[Item, Runs |
 
 def lacking(item: Item) -> str:
     """Return the commands that install what an item needs and what is not installed; empty if nothing is missing."""
-    return "; ".join(command(extra) for extra in item.extras if not installed(extra))
+    return "; ".join(command(extra) for extra in item.extras if not is_installed(extra))
 
 
-def judged(kind: type[Item], store: Store) -> list[dict[str, Any]]:
+def judge(kind: type[Item], store: Store) -> list[dict[str, Any]]:
     """Return an item's scorecard in all its columns, and free its tables: those of all items would fill the memory.
 
     If an extra is not installed, the verdict of its claims is ``not run``, and the remark has the command.
@@ -93,10 +93,10 @@ def judge_all(
 
 def _judged(root: Path, name: str) -> list[dict[str, Any]]:
     (kind,) = papers.select([name])
-    return judged(kind, Store(root))
+    return judge(kind, Store(root))
 
 
-def explained(item: Item, store: Store) -> list[Runs] | None:
+def explaining_runs(item: Item, store: Store) -> list[Runs] | None:
     """Return the runs of the experiments of all causes if all are stored, otherwise None."""
-    experiments = [cause.shown_by.stored(store) for cause in item.explanation()]
+    experiments = [cause.shown_by.stored_runs(store) for cause in item.explanation()]
     return None if any(runs is None for runs in experiments) else [runs for runs in experiments if runs is not None]

@@ -100,13 +100,13 @@ class Buffer(Item):
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Count the sizes at which statements hold, and compare a shared buffer with own buffers."""
         stats = self.stats(runs, shared=False)
-        states = calibration.judged(stats, self.bounds)
-        window = tables.listed(stats.loc[["alone"]].droplevel("name"), "kB", "in {:g} kB")
+        states = calibration.judge(stats, self.bounds)
+        window = tables.list_estimates(stats.loc[["alone"]].droplevel("name"), "kB", "in {:g} kB")
         return {
-            "satisfied": calibration.satisfied(
+            "satisfied": calibration.count_satisfied(
                 states[[*_WINDOWS, _LOSS]], "kB", f"the window of a single flow is {window}"
             ),
-            "satisfied-by-windows": calibration.satisfied(states[list(_WINDOWS)], "kB"),
+            "satisfied-by-windows": calibration.count_satisfied(states[list(_WINDOWS)], "kB"),
             "shared-alike": Measured.by_case(self._differences(runs), "{}, {:g} kB"),
         }
 
@@ -141,8 +141,8 @@ class Buffer(Item):
         """Return each statement's number (``value``) in each run, by ``name``, size (``kB``) and ``seed``."""
         single = runs.select(lambda scenario: len(scenario.flows) == 1)
         pairs = runs.select(lambda scenario: len(scenario.flows) == 2 and bool(scenario.network.pools) == shared)
-        largest = windows.largest_of_runs(windows.sampled(single))
-        inside = windows.together(windows.sampled(pairs), pairs)
+        largest = windows.largest_of_runs(windows.sample(single))
+        inside = windows.together(windows.sample(pairs), pairs)
         peaks = windows.teeth(inside).groupby(["run", "flow"])["peak"].mean() / largest["cwnd_B"].mean()
         series = [
             *(peaks.xs(flow, level="flow").reset_index(name="value").assign(name=f"peaks, {flow}") for flow in _PEAKS),

@@ -115,4 +115,4 @@ def _largest(counts: pd.DataFrame, value: str) -> Measured:
     """Measure the largest number of any run."""
     if not len(counts):
         return Measured()
-    return Measured.one(float(counts[value].max()), tables.listed(_stats(counts, value), template=_CASE))
+    return Measured.one(float(counts[value].max()), tables.list_estimates(_stats(counts, value), template=_CASE))

@@ -67,10 +67,10 @@ class Fig10(Item):
         return {
             "main-later": Measured.by_case(delays),
             "main-later was": Measured.by_case(delays["low"]),
-            "loss-based-lose-most": highest(lost, ["cubic", "reno"], tables.listed(lost, "%")),
-            "bbr-most-regular": highest(regular, ["bbr"], tables.listed(regular)),
+            "loss-based-lose-most": highest(lost, ["cubic", "reno"], tables.list_estimates(lost, "%")),
+            "bbr-most-regular": highest(regular, ["bbr"], tables.list_estimates(regular)),
             "westwood-most-even": highest(
-                tables.sizes(delays), ["cubic", "bbr", "reno"], tables.listed(tables.sizes(delays), "s")
+                tables.sizes(delays), ["cubic", "bbr", "reno"], tables.list_estimates(tables.sizes(delays), "s")
             ),
         }
 
@@ -96,7 +96,7 @@ class Fig10(Item):
 
     def _apart_without_bursts(self, runs: Runs) -> Measured:
         times = competition.times(self.runs_by_variant(runs, bursts=False), "cc")
-        return Measured(note=tables.listed(means(times, "cc", "prolongation_s"), "s"))
+        return Measured(note=tables.list_estimates(means(times, "cc", "prolongation_s"), "s"))
 
 
 def _has_bursts(scenario: Scenario) -> bool:

@@ -75,7 +75,7 @@ class Fig11(Item):
 
     def causes(self) -> list[Cause]:
         """Return an experiment with a larger buffer, which can hold the packets that migrated flows bring."""
-        return [Cause("equal-at-50", self.changed(periods_ms=(50,), changes=buffers("10 MB")))]
+        return [Cause("equal-at-50", self.with_parameters(periods_ms=(50,), changes=buffers("10 MB")))]
 
 
 def _runs_with(runs: Runs, flows: int, period_ms: int) -> Runs:

@@ -96,7 +96,7 @@ class Fig13(Item):
         """Measure the rates of TCP on the shared link, from its rate in each run."""
         rates = means(shared, "cc", "gbps").reindex(self.cc)
         deviations = means(shared.assign(off=(shared["gbps"] - _HALF).abs()), "cc", "off").reindex(self.cc)
-        listed = tables.listed(rates, "Gb/s")
+        listed = tables.list_estimates(rates, "Gb/s")
         measured = {"below-half": Measured.by_case(rates.loc[loss_based], note=listed)}
         if "bbr" in self.cc and loss_based:
             measured["bbr-gets-more"] = Measured.one(difference(rates.loc[["bbr"]], rates.loc[loss_based]), listed)
@@ -107,5 +107,5 @@ class Fig13(Item):
 
     def causes(self) -> list[Cause]:
         """Return experiments with a longer RTT, in which the bound on the QUIC flow's window is wider."""
-        far = self.changed(cc=self.cc, size=self.size, changes=FAR)
+        far = self.with_parameters(cc=self.cc, size=self.size, changes=FAR)
         return [Cause(claim, far) for claim in ("below-half", "far-behind", "bbr-gets-more", "westwood-competes")]

@@ -42,4 +42,4 @@ class Fig14(Fig13):
 
     def causes(self) -> list[Cause]:
         """Return an experiment with a longer RTT, in which the bound on the QUIC flow's window is wider."""
-        return [Cause("suffer-more", self.changed(cc=LOSS_BASED, size=self.size, changes=FAR))]
+        return [Cause("suffer-more", self.with_parameters(cc=LOSS_BASED, size=self.size, changes=FAR))]

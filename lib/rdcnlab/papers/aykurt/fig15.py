@@ -77,18 +77,18 @@ class Fig15(Item):
         """Measure the range of prolongations, the quality of predictions, the hardest case, and important inputs."""
         times = tables.with_seeds(tables.completion(runs.flows.assign(period_ms=0)), runs.scenarios)
         return {
-            **held_out.judged(fct.dataset(runs), _HARDEST),
+            **held_out.judge(fct.dataset(runs), _HARDEST),
             "range": Measured.one(jackknife(times, lambda rows: float(rows["prolongation_s"].max()))),
             "always-longer": Measured.one(jackknife(times, lambda rows: float(rows["prolongation_s"].min()))),
         }
 
     def causes(self) -> list[Cause]:
         """Return an experiment without modern loss recovery, which weakens dark slots, and the share of first ends."""
-        without = self.changed(cc=("reno",), size=self.size, changes={"transport.recovery": 0})
+        without = self.with_parameters(cc=("reno",), size=self.size, changes={"transport.recovery": 0})
         ends_first = Cause("always-longer", self, competition.ends_first)
         return [*(Cause(claim, without) for claim in ("range", "hardest", "important")), ends_first]
 
-    def searched(self, runs: Runs, *, workers: int | None = None) -> pd.DataFrame:
+    def search_results(self, runs: Runs, *, workers: int | None = None) -> pd.DataFrame:
         """Return ``r2`` and ``mse`` of every combination of parameters that the paper tried, the best first.
 
         The quick profile tries only the ends of each parameter's range, with the smallest forests. The result of an
@@ -96,9 +96,9 @@ class Fig15(Item):
         """
         ends = {name: (values[0], values[-1]) for name, values in fct.GRID.items()}
         tried = fct.GRID if self.profile == "paper" else {**ends, "n_estimators": fct.GRID["n_estimators"][:1]}
-        return pd.read_csv(forest.searched(fct.dataset(runs), tried, workers=workers))
+        return pd.read_csv(forest.load_or_search(fct.dataset(runs), tried, workers=workers))
 
     def models(self, runs: Runs) -> list[Path]:
         """Return the forest with the paper's parameters, trained on all runs, and the records of its tests."""
         data = fct.dataset(runs)
-        return [forest.trained(data, fct.BEST), held_out.record(data).path, forest.searched(data)]
+        return [forest.load_or_train(data, fct.BEST), held_out.record(data).path, forest.load_or_search(data)]

@@ -76,7 +76,7 @@ class Fig4(Item):
         }
         if 50 in self.periods_ms:
             samples = competition.phases(moved_every(drawn, 50))
-            shared = competition.shared(samples)
+            shared = competition.shared_rates(samples)
             measured["equal-at-50"] = Measured.one(jackknife(pairs[pairs["period_ms"] == 50], competition.unequal))
             measured["saw-tooth-peak"] = Measured.by_case(competition.peaks(samples))
             measured["saw-tooth-valley"] = Measured.by_case(shared)
@@ -97,7 +97,7 @@ class Fig4(Item):
 
     def causes(self) -> list[Cause]:
         """Return an experiment with a smaller buffer, with which BBR's migrated flow is slower."""
-        small = self.changed(cc="bbr", others=(), periods_ms=(50, 10, 1), changes=buffers("250 kB"))
+        small = self.with_parameters(cc="bbr", others=(), periods_ms=(50, 10, 1), changes=buffers("250 kB"))
         return [Cause("other-variants", small, competition.prolongations)]
 
     def _draws(self, scenario: Scenario) -> bool:

@@ -48,7 +48,7 @@ class Fig5(Item):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the mean windows over time, with the single flow's behind the pair's, one panel for each period."""
-        samples = windows.sampled(runs, 5 * NS_PER_MS)
+        samples = windows.sample(runs, 5 * NS_PER_MS)
         stats = tables.mean_ci(samples, ["period_ms", "flow", "t_s"], "cwnd_B")
         with figures.style():
             figure, axes = figures.panels(1, len(self.periods_ms), width=2.8)
@@ -66,7 +66,7 @@ class Fig5(Item):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure peaks, falls and growth of the windows."""
-        samples = windows.sampled(runs)
+        samples = windows.sample(runs)
         single = over_seeds(windows.largest_of_runs(samples)["cwnd_B"])
         inside = windows.together(samples, runs)
         teeth = windows.teeth(inside)
@@ -93,9 +93,9 @@ class Fig5(Item):
 
     def causes(self) -> list[Cause]:
         """Return an experiment in which the migrated flow has more to send."""
-        longer = self.changed(periods_ms=(50, 25), changes={"flows.migrated.size": "4 GiB"})
+        longer = self.with_parameters(periods_ms=(50, 25), changes={"flows.migrated.size": "4 GiB"})
         return [Cause("growth-after-main", longer)]
 
 
 def _ends(ended: pd.DataFrame) -> str:
-    return tables.listed(means(ended, "period_ms", "main"), "s", "{:g} ms")
+    return tables.list_estimates(means(ended, "period_ms", "main"), "s", "{:g} ms")

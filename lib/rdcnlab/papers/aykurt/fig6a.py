@@ -114,14 +114,14 @@ class Fig6a(Item):
         """Return experiments on possible limits of BBR, and on the cost of timestamps for Westwood."""
         settings = {"mains": ("bbr",), "every_pair": False, "size": self.size}
         return [
-            Cause("bbr-alone", self.changed(**settings, changes=buffers("500 kB"))),
-            *(Cause("bbr-after", self.changed(**settings, changes=changes)) for changes in _NOT_BBR),
-            Cause("westwood-everywhere", self.changed(size=self.size, changes={"transport.timestamps": False})),
+            Cause("bbr-alone", self.with_parameters(**settings, changes=buffers("500 kB"))),
+            *(Cause("bbr-after", self.with_parameters(**settings, changes=changes)) for changes in _NOT_BBR),
+            Cause("westwood-everywhere", self.with_parameters(size=self.size, changes={"transport.timestamps": False})),
         ]
 
 
 def _listed(stats: pd.DataFrame) -> str:
-    return tables.listed(stats, "", _PAIR)
+    return tables.list_estimates(stats, "", _PAIR)
 
 
 def _by_pair(of_runs: pd.Series[float]) -> pd.DataFrame:

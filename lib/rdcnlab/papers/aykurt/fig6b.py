@@ -39,7 +39,7 @@ class Fig6b(Fig6a):
         at_10, at_50 = (
             means(times[times["period_ms"] == period], "main", "behind_s").reindex(self.mains) for period in (10, 50)
         )
-        listed = f"at 10 ms {tables.listed(at_10, 's')}; at 50 ms {tables.listed(at_50, 's')}"
+        listed = f"at 10 ms {tables.list_estimates(at_10, 's')}; at 50 ms {tables.list_estimates(at_50, 's')}"
         larger = margins(tables.sizes(at_10), tables.sizes(at_50), self.mains)
         pairs = {main: (estimates(at_10)[main], estimates(at_50)[main]) for main in self.mains}
         return {

@@ -50,7 +50,7 @@ class Fig7(Item):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw bars by threshold, one colour for each period: marked packets, and retransmissions."""
-        rows = marks.counted(runs)
+        rows = marks.count(runs)
         with figures.style():
             figure = figures.Drawing(figsize=(8.4, 2.8), layout="constrained")
             marked, resent = figure.subplots(1, 2)
@@ -67,7 +67,7 @@ class Fig7(Item):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure shares of marked packets, retransmissions, and their correlation."""
-        rows = tables.with_seeds(marks.counted(runs), runs.scenarios)
+        rows = tables.with_seeds(marks.count(runs), runs.scenarios)
         measured = {
             "marks-fall": Measured.by_case(jackknives(rows, marks.over_thresholds), "{:g} ms"),
             "marks-rise": Measured.by_case(jackknives(rows, marks.over_periods), "{:g} kB"),
@@ -83,9 +83,9 @@ class Fig7(Item):
 
     def causes(self) -> list[Cause]:
         """Return the origin of marks and drops, and the effect of the threshold if flows do not move."""
-        moved = self.changed(thresholds_kB=(5, 25), periods_ms=(50, 25), changes={"probes.bin": "1 ms"})
+        moved = self.with_parameters(thresholds_kB=(5, 25), periods_ms=(50, 25), changes={"probes.bin": "1 ms"})
         thresholds, static = (5, 10, 15, 20, 25, 50, 100, 200), {"flows.migrated.path": "green"}
-        never_moved = self.changed(thresholds_kB=thresholds, periods_ms=(50,), changes=static)
+        never_moved = self.with_parameters(thresholds_kB=thresholds, periods_ms=(50,), changes=static)
         return [
             Cause("marked-at-5", moved, marks.marks_a_meeting),
             Cause("marks-fall", moved, marks.soon_after_moves),

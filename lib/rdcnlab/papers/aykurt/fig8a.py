@@ -62,7 +62,7 @@ class Fig8a(Item):
         return {
             "fair": Measured({case: competition.fairness(rows) for case, rows in samples.items()}),
             "fair was": Measured(
-                {case: tables.jain(competition.shared(rows)["mean"]) for case, rows in samples.items()}
+                {case: tables.jain(competition.shared_rates(rows)["mean"]) for case, rows in samples.items()}
             ),
             "full-rate": Measured({f"{case}, {flow}": rate for case, rates in full.items() for flow, rate in rates}),
             "equal": Measured({case: jackknife(rows, competition.unequal) for case, rows in times.items()}),

@@ -34,4 +34,4 @@ class Fig8b(Fig8a):
 
     def causes(self) -> list[Cause]:
         """Return the time after which CUBIC has taken over the link."""
-        return [Cause("cubic-takes-over", self.changed(periods_ms=(100, 50, 25, 10)), competition.takeover)]
+        return [Cause("cubic-takes-over", self.with_parameters(periods_ms=(100, 50, 25, 10)), competition.takeover)]

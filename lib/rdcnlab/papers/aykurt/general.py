@@ -46,7 +46,7 @@ class General(Item):
 
     def points(self) -> list[Scenario]:
         """Return the first scenarios of one fixed sequence, with each seed."""
-        points = space.drawn(self.count_of_scenarios or _SCENARIOS[self.profile])
+        points = space.draw(self.count_of_scenarios or _SCENARIOS[self.profile])
         scenarios = [space.scenario(point, self.cc, _two_flows) for point in points]
         return [scenario.with_(seed=seed) for scenario in scenarios for seed in range(self.count)]
 
@@ -89,14 +89,14 @@ class General(Item):
 
     def causes(self) -> list[Cause]:
         """Return the R2 that the random variation between seeds allows at most."""
-        repeated = self.changed(cc=self.cc, count_of_scenarios=64, seeds=3 if self.profile == "paper" else 2)
+        repeated = self.with_parameters(cc=self.cc, count_of_scenarios=64, seeds=3 if self.profile == "paper" else 2)
         return [Cause("r2", repeated, lambda runs: Measured.one(general.ceiling(general.dataset(runs))))]
 
     def models(self, runs: Runs) -> list[Path]:
         """Return the best model, trained on all runs, and the record of the comparison. Both are shipped."""
         rows = general.dataset(runs)
         comparison = general.comparison(rows)
-        return [general.trained(rows, str(comparison.candidates.index[0])), comparison.path]
+        return [general.load_or_train(rows, str(comparison.candidates.index[0])), comparison.path]
 
 
 def _two_flows(migrated: str, main: str) -> Scenario:

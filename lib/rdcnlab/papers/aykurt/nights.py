@@ -20,7 +20,7 @@ from rdcnlab.papers.item import Cause, Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import CARRIED, Part
 from rdcnlab.scenario import Scenario
-from rdcnlab.scenario.dilation import dilated
+from rdcnlab.scenario.dilation import dilate
 
 _USUAL = "Linux 6.12"
 #: Changes of the transport, one mechanism at a time. A lost window is found in two steps: a probe draws a selective
@@ -102,7 +102,7 @@ class Nights(Item):
         finer = name in _FINER
         changes = {**_PATIENT, **({**MECHANISMS, **_FINER}[name]), f"flows.{_MIGRATED}.path": slots}
         scenarios = grid(changes, cc=self.cc, period_ms=10, size=self.size, seed=range(self.count))
-        return [dilated(scenario, _FASTER) for scenario in scenarios] if finer else scenarios
+        return [dilate(scenario, _FASTER) for scenario in scenarios] if finer else scenarios
 
     def _paper_point(self, name: str) -> list[Scenario]:
         axes = {"cc": self.cc, "period_ms": _PAPERS_DAY_MS + _NIGHT_MS, "downtime_ms": _NIGHT_MS, "size": "2 GB"}
@@ -110,7 +110,7 @@ class Nights(Item):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the completion time over the day, the switch's count against TCP's, and the paper's own point."""
-        counts = self.counted(runs)
+        counts = self.count_standstills(runs)
         with figures.style():
             figure = figures.Drawing(figsize=(10.2, 3.6), layout="constrained")
             over_day, books, point_axes = figure.subplots(1, 3, width_ratios=(1.3, 1, 1))
@@ -151,7 +151,7 @@ class Nights(Item):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure the factor by which each mechanism changes the completion time, and check it in two other ways."""
-        counts = self.counted(runs)
+        counts = self.count_standstills(runs)
         times = estimates(self.paper_point(runs))
         return {
             "floor": self._slower(counts, _SLOWER),
@@ -167,7 +167,7 @@ class Nights(Item):
     def causes(self) -> list[Cause]:
         """Return the measurements of standstills by day with either timer, and of timeouts per night."""
         looks = {
-            "floor": lambda runs: self._shorter(self.counted(runs)),
+            "floor": lambda runs: self._shorter(self.count_standstills(runs)),
             "paper-point": self._other_kernels,
             "probes-needed": self._standstill_share,
             "rack-needed": self._standstill_share,
@@ -177,13 +177,13 @@ class Nights(Item):
 
     def _standstill_share(self, runs: Runs) -> Measured:
         """Measure the share of the completion time in which a flow of Linux 6.12 stands still, in %."""
-        usual = self.counted(runs).query(f"mechanism == '{_USUAL}'")
+        usual = self.count_standstills(runs).query(f"mechanism == '{_USUAL}'")
         share = usual.assign(percent=100 * usual["still_s"] / usual["fct_s"])
         return Measured.by_case(means(share, "day_ms", "percent"), "day of {:g} ms", "in %")
 
     def _timeouts_a_day(self, runs: Runs) -> Measured:
         """Measure the number of timeouts over the computed number of days of sending."""
-        counts = self.counted(runs)
+        counts = self.count_standstills(runs)
         chosen = counts[counts["mechanism"].isin(_BROKEN) & (1e3 * counts["day_ms"] > _FINE)]
         computed = {day / 1e3: standstills.days(self._case(_USUAL, day)[0], _MIGRATED) for day in self.days_us}
         ratio = chosen["timeouts"] / chosen["day_ms"].map(computed)
@@ -233,12 +233,12 @@ class Nights(Item):
         chosen = counts[counts["mechanism"].isin(names) & (1e3 * counts["day_ms"] > _FINE)]
         return Measured.by_case(_by_case(chosen.assign(ratio=chosen["fct_s"] / chosen["bound_s"]), "ratio"), _CASE)
 
-    def counted(self, runs: Runs) -> pd.DataFrame:
-        """Return `standstills.counted` of the grid's runs, with ``mechanism``, ``day_ms`` and the bound ``bound_s``."""
+    def count_standstills(self, runs: Runs) -> pd.DataFrame:
+        """Return `standstills.count` of the grid's runs, with ``mechanism``, ``day_ms`` and the bound ``bound_s``."""
         parts = []
         for name in (*MECHANISMS, *_FINER):
             for day in self.days_us:
-                rows = standstills.counted(self._runs_of(runs, self._case(name, day)), _MIGRATED)
+                rows = standstills.count(self._runs_of(runs, self._case(name, day)), _MIGRATED)
                 times = ["fct_s", "still_s", "rto_min_us"]
                 rows[times] /= _FASTER if name in _FINER else 1
                 bound = standstills.by_timeouts_s(self._case(_USUAL, day)[0], _MIGRATED)
@@ -255,7 +255,7 @@ class Nights(Item):
 
     def _runs_of(self, runs: Runs, scenarios: list[Scenario]) -> Runs:
         """Return the runs of scenarios that are given without the changes of the column and of the item."""
-        hashes = {self.asked(scenario).hash for scenario in scenarios}
+        hashes = {self.with_changes(scenario).hash for scenario in scenarios}
         return runs.select(lambda scenario: scenario.hash in hashes)
 
 

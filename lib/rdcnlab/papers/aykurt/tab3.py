@@ -122,7 +122,7 @@ class Tab3(Item):
         plain_counts = plain_exam.confusion(self.cc)
         notes.append(f"the paper's plain network {variant.accuracy(plain_counts):.4g} %")
         measured = {
-            "accuracy": Measured.one(wide_exam.judged(variant.accuracy, self.cc).within(0, 100), "; ".join(notes))
+            "accuracy": Measured.one(wide_exam.estimate(variant.accuracy, self.cc).within(0, 100), "; ".join(notes))
         }
         if "bbr" in counts.index:
             wrong, wrong_plain = (errors(confusion).filter(like="bbr").sum() for confusion in (counts, plain_counts))
@@ -132,7 +132,7 @@ class Tab3(Item):
                 ("cubic-as-reno", plain_exam, plain_counts),
                 ("cubic-as-reno-wide", wide_exam, counts),
             ):
-                margin = exam.judged(lambda matrix: most_common(matrix, "cubic as reno"), self.cc)
+                margin = exam.estimate(lambda matrix: most_common(matrix, "cubic as reno"), self.cc)
                 measured[claim] = Measured.one(margin, _errors(confusion))
             measured["cubic-as-reno was"] = measured["cubic-as-reno-wide"]
         return measured
@@ -140,14 +140,14 @@ class Tab3(Item):
     def causes(self) -> list[Cause]:
         """Return an experiment with only the longer periods."""
         settings = {"cc": self.cc, "epochs": self.epochs, "profile": self.profile, "seeds": self.seeds}
-        longer = self.changed(beyond=(), periods_ms=(50, 25, 10), **settings)
+        longer = self.with_parameters(beyond=(), periods_ms=(50, 25, 10), **settings)
         return [Cause(claim, longer) for claim in ("cubic-as-reno", "cubic-as-reno-wide")]
 
     def models(self, runs: Runs) -> list[Path]:
         """Return the files of the classifiers, which are shipped."""
         wide, plain = self.exam(runs), self.exam(runs, form="plain")
         exams = [*((wide, names) for names in self.sets), (plain, self.cc)]
-        return [exam.trained(exam.data(names)[0]).path for exam, names in exams]
+        return [exam.train(exam.data(names)[0]).path for exam, names in exams]
 
 
 def _errors(counts: pd.DataFrame) -> str:

@@ -14,7 +14,7 @@ from rdcnlab.analysis import cost, figures, rerouting
 from rdcnlab.analysis.intervals import jackknife
 from rdcnlab.analysis.measured import Measured, trend
 from rdcnlab.fields.quantities import Listed, whole
-from rdcnlab.papers.carpa.space import Milliseconds, Periods, Rtts, Variant, shared
+from rdcnlab.papers.carpa.space import Milliseconds, Periods, Rtts, Variant, sharing_flows
 from rdcnlab.papers.carpa.tab1 import RATE
 from rdcnlab.papers.item import Cause, Item
 from rdcnlab.runs.frame import Runs
@@ -78,7 +78,7 @@ class Cost(Item):
             for period in self.periods_s
         ]
 
-    def drawn(self, seed: int) -> list[Place]:
+    def draw(self, seed: int) -> list[Place]:
         """Return the random points of a seed, rounded to whole ms; periods are uniform on a logarithmic scale."""
         usual = 20 if self.profile == "paper" else 4
         count = usual if self.points_drawn is None else self.points_drawn
@@ -99,12 +99,12 @@ class Cost(Item):
 
     def places(self, seed: int) -> list[Place]:
         """Return all points of a seed."""
-        return [*self.grid, *self.drawn(seed)]
+        return [*self.grid, *self.draw(seed)]
 
     def scenario(self, place: Place, seed: int) -> Scenario:
         """Return the scenario of a point. Flows that are not moved do not depend on the longer path."""
         extra = place.extra_ms if place.period_s is not None else 0
-        return shared(
+        return sharing_flows(
             place.rtt_ms, extra, place.period_s, place.flows, place.variant, seed=seed, seconds=_SECONDS[self.profile]
         )
 
@@ -127,7 +127,7 @@ class Cost(Item):
         for seed in sorted({run.scenario.seed for run in runs}):
             for number, place in enumerate(self.places(seed)):
                 moved, static = (
-                    mean_mbps[self.asked(self.scenario(point, seed)).hash]
+                    mean_mbps[self.with_changes(self.scenario(point, seed)).hash]
                     for point in (place, place._replace(period_s=None))
                 )
                 row = {"rtt_s": place.rtt_ms / 1e3, "extra_s": place.extra_ms / 1e3, "drawn": number >= len(self.grid)}
@@ -151,7 +151,7 @@ class Cost(Item):
 
     def causes(self) -> list[Cause]:
         """Return the experiment with the low RTT alone."""
-        return [Cause("falls-with-period", self.changed(rtts_ms=self.rtts_ms[:1], profile=self.profile))]
+        return [Cause("falls-with-period", self.with_parameters(rtts_ms=self.rtts_ms[:1], profile=self.profile))]
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the ratio over the period in units of the rule, for all points; drawn ones are filled."""

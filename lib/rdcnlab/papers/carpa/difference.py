@@ -135,8 +135,8 @@ class Difference(Item):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Count the differences at which figure 8's statements hold, and measure the statements of figures 9 and 11."""
-        states = {rtt: calibration.judged(self.stats(runs, rtt), self.bounds) for rtt in self.rtts_ms}
-        verdicts = {rtt: calibration.satisfied(table, "ms") for rtt, table in states.items()}
+        states = {rtt: calibration.judge(self.stats(runs, rtt), self.bounds) for rtt in self.rtts_ms}
+        verdicts = {rtt: calibration.count_satisfied(table, "ms") for rtt, table in states.items()}
         benefit = self.ratios(runs, _BENEFIT_MS, _BENEFIT_S)
         return {
             "satisfied": Measured(

@@ -56,5 +56,5 @@ class Fig10(Traces):
 
     def causes(self) -> list[Cause]:
         """Return an experiment with the difference of the two paths of Sec. IV-C."""
-        wider = self.changed(extra_ms=50, profile=self.profile)
+        wider = self.with_parameters(extra_ms=50, profile=self.profile)
         return [Cause("undo", wider), Cause("no-collapse", wider)]

@@ -23,7 +23,7 @@ class Fig11(Traces):
     rtts_ms: Rtts = (480,)
     periods_s: Periods | None = (0.6, 6.0, 14.0, 15.0)
 
-    def settled(self, runs: Runs) -> pd.DataFrame:
+    def settled_windows(self, runs: Runs) -> pd.DataFrame:
         """Return the windows in the last third of each flow's time: ``seed``, ``least``, ``mean``, ``most``."""
         starts, ends = runs.flows.set_index("run")["start_s"], runs.flows.set_index("run")["end_s"]
         t_s = runs.tcp["t_ns"] / 1e9
@@ -35,7 +35,7 @@ class Fig11(Traces):
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure the window without rerouting, and compare throughput and windows with rerouting."""
         (rtt,) = self.rtts_ms
-        static = self.settled(self.still(runs, rtt))
+        static = self.settled_windows(self.still(runs, rtt))
         rates, _ = self.throughput(runs, rtt)
         measured = {
             "constant": Measured.one(over_seeds(100 * (static["most"] - static["least"]) / static["mean"])),
@@ -45,7 +45,7 @@ class Fig11(Traces):
             by_period = means(rates, "period_s", "mbps")
             measured["worst-at-14"] = lowest(by_period, 14.0)  # type: ignore[arg-type]
         if 15.0 in self.periods:
-            moved = self.settled(self.moved(runs, rtt)[15.0])
+            moved = self.settled_windows(self.moved(runs, rtt)[15.0])
             measured["converges-at-15"] = Measured.one(over_seeds(moved["most"]) / over_seeds(static["mean"]))
         return measured
 
@@ -53,9 +53,11 @@ class Fig11(Traces):
         """Return experiments with the difference of the two paths of Sec. IV-C, and with Linux 4.4's receive window."""
         # windows ten times as far apart; otherwise the shipped runs of the causes are as large as those of the figure
         coarse = {"probes.bin": "100 ms"}
-        wider = self.changed(extra_ms=50, changes=coarse, profile=self.profile)
+        wider = self.with_parameters(extra_ms=50, changes=coarse, profile=self.profile)
         causes = [Cause("worst-at-14", wider)]
         if self.column == "6.12":
-            half = self.changed(changes={"transport.half_rcvbuf": 1, **coarse}, periods_s=(15.0,), profile=self.profile)
+            half = self.with_parameters(
+                changes={"transport.half_rcvbuf": 1, **coarse}, periods_s=(15.0,), profile=self.profile
+            )
             causes += [Cause("constant", half), Cause("limited", half)]
         return causes

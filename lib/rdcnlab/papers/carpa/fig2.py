@@ -51,7 +51,7 @@ class Fig2(Item):
         """Return the runs of a variant."""
         return runs.select(lambda scenario: scenario.flows[0].cc == cc)
 
-    def filled(self, runs: Runs) -> pd.DataFrame:
+    def filling_times(self, runs: Runs) -> pd.DataFrame:
         """Return by run the time in s from the first reduction until the window fills the path: ``cc``, ``filled_s``.
 
         It is the rest of the run if the window does not become so large.
@@ -60,7 +60,7 @@ class Fig2(Item):
         rows = []
         for (run,), reductions in tables.groups(recoveries.of_runs(runs), ["run"]):
             begin = float(reductions["t_s"].min())
-            t_s, window = recoveries.between(runs.tcp[runs.tcp["run"] == run], begin, self.limit_s)
+            t_s, window = recoveries.windows_between(runs.tcp[runs.tcp["run"] == run], begin, self.limit_s)
             full_times = t_s[window >= full]
             end = float(full_times[0]) if full_times.size else float(self.limit_s)
             rows.append({"run": run, "cc": runs[int(run)].scenario.flows[0].cc, "filled_s": end - begin})
@@ -69,9 +69,9 @@ class Fig2(Item):
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure how long Reno takes to fill the path, and how long CUBIC takes to recover after losses."""
         cubics = self.of_variant(runs, "cubic")
-        recovered = Tab1(rtts_ms=(self.rtt_ms,), column=self.column).recovered(cubics)
+        recovered = Tab1(rtts_ms=(self.rtt_ms,), column=self.column).recoveries(cubics)
         of_runs = recovered.groupby("seed")["ratio"].mean().reset_index().assign(rtt=self.rtt_ms)
-        filled = self.filled(runs)
+        filled = self.filling_times(runs)
         return {
             "reno-minute": Measured.by_case(means(filled[filled["cc"] == "reno"], "cc", "filled_s"), ""),
             "cubic-recovers": Measured.by_case(means(of_runs, "rtt", "ratio"), ""),
@@ -81,8 +81,8 @@ class Fig2(Item):
         """Return experiments with a longer RTT, and with the paper's constants of CUBIC."""
         paper = {"transport.cubic_beta": 819, "transport.cubic_fast_convergence": 0}
         return [
-            Cause("reno-minute", self.changed(rtt_ms=120, limit_s=150)),
-            Cause("cubic-recovers", self.changed(changes=paper)),
+            Cause("reno-minute", self.with_parameters(rtt_ms=120, limit_s=150)),
+            Cause("cubic-recovers", self.with_parameters(changes=paper)),
         ]
 
     def plot(self, runs: Runs) -> Figure:

@@ -61,7 +61,7 @@ class Fig3(Item):
         for epoch in self.epochs(runs):
             # the next loss is noticed a round trip late
             of_run = runs.tcp[runs.tcp["run"] == epoch.run]
-            t_s, window = recoveries.between(of_run, epoch.end_s, epoch.until_s - self.rtt_ms / 1e3)
+            t_s, window = recoveries.windows_between(of_run, epoch.end_s, epoch.until_s - self.rtt_ms / 1e3)
             deviation = np.abs(window / self.model(epoch, linux=linux).at(t_s - epoch.begin_s) - 1)
             rows.append({"run": epoch.run, "percent": 100 * float(deviation.max()) if deviation.size else np.nan})
         of_runs = pd.DataFrame(rows, columns=["run", "percent"]).groupby("run")["percent"].mean().reset_index()
@@ -89,7 +89,7 @@ class Fig3(Item):
 
     def causes(self) -> list[Cause]:
         """Return experiments with the paper's share of reduction and no fast convergence, and their times of losses."""
-        paper = self.changed(changes={"transport.cubic_beta": 819, "transport.cubic_fast_convergence": 0})
+        paper = self.with_parameters(changes={"transport.cubic_beta": 819, "transport.cubic_fast_convergence": 0})
         return [Cause("follows", paper), Cause("follows", paper, self.instants)]
 
     def plot(self, runs: Runs) -> Figure:

@@ -61,7 +61,7 @@ class Fig4(Item):
         for run in range(len(runs)):
             of_run = runs.tcp[runs.tcp["run"] == run]
             begin, window = phases.nearest_second(of_run, self.window, 2.0, self.limit_s)
-            sent = phases.sent(runs.events[runs.events["run"] == run])
+            sent = phases.send_times(runs.events[runs.events["run"] == run])
             share = phases.waiting_share(sent, begin, begin + 1, _GAP_S)
             rows.append({"run": run, "begin_s": begin, "window": window, "waiting": share})
         return tables.with_seeds(pd.DataFrame(rows), runs.scenarios)
@@ -81,12 +81,12 @@ class Fig4(Item):
         """Return an experiment in which the receiver limits the window, so that nothing is lost in slow start."""
         largest = 2 * self.window * 1448
         limited = {"transport.half_rcvbuf": 1, "transport.rmem": [4096, min(87_380, largest), largest]}
-        return [Cause(claim, self.changed(changes=limited)) for claim in ("waiting", "as-window")]
+        return [Cause(claim, self.with_parameters(changes=limited)) for claim in ("waiting", "as-window")]
 
     def plot(self, runs: Runs) -> Figure:
         """Draw how many bytes the first run has sent, over the chosen second."""
         row = self.seconds(runs).iloc[0]
-        sent = phases.sent(runs.events[runs.events["run"] == row["run"]])
+        sent = phases.send_times(runs.events[runs.events["run"] == row["run"]])
         inside = sent[(sent >= row["begin_s"]) & (sent < row["begin_s"] + 1)] - row["begin_s"]
         with figures.single(6.4, 2.4) as (figure, ax):
             look = figures.look("cubic")

@@ -65,7 +65,7 @@ class Fig6(Grouped):
         """Return an experiment as Linux 4.4, with the difference of Sec. IV-C and with the largest one."""
         if self.column == "4.4":
             return []
-        return [Cause("drops-to-shorter", self.changed(profile=self.profile, column="4.4", extras_ms=(50, 90)))]
+        return [Cause("drops-to-shorter", self.with_parameters(profile=self.profile, column="4.4", extras_ms=(50, 90)))]
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the aggregate throughput of all cases over time."""

@@ -75,9 +75,9 @@ class Fig7(Grouped):
             "counts": _COUNTS[self.profile],
             "groups": _GROUPS[self.profile],
         }
-        rarely = self.changed(**small, settle_s=_PAPERS_EVERY_S, every_s=_PAPERS_EVERY_S)
+        rarely = self.with_parameters(**small, settle_s=_PAPERS_EVERY_S, every_s=_PAPERS_EVERY_S)
         return [
-            Cause("falls-with-flows", self.changed(**small, column="4.4")),
+            Cause("falls-with-flows", self.with_parameters(**small, column="4.4")),
             Cause("falls-with-flows", rarely),
             Cause("recovers-quicker", rarely),
         ]

@@ -51,8 +51,8 @@ class Fig8(Periodic):
 
     def causes(self) -> list[Cause]:
         """Return experiments with the difference of the two paths of Sec. IV-C."""
-        wider = self.changed(rtts_ms=self.rtts_ms, periods_s=(0.1, 2.0), extra_ms=50, profile=self.profile)
+        wider = self.with_parameters(rtts_ms=self.rtts_ms, periods_s=(0.1, 2.0), extra_ms=50, profile=self.profile)
         # at 50 ms, where moves of 10 ms meet the same phase of the window at some periods
         long = tuple(period for period in self.periods if period >= _LONG_S)
-        beyond = self.changed(rtts_ms=(50,), periods_s=long, extra_ms=50, profile=self.profile)
+        beyond = self.with_parameters(rtts_ms=(50,), periods_s=long, extra_ms=50, profile=self.profile)
         return [Cause("at-0.1", wider), Cause("at-2", wider), Cause("grows-beyond", beyond)]

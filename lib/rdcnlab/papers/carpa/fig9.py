@@ -46,5 +46,8 @@ class Fig9(Periodic):
     def causes(self) -> list[Cause]:
         """Return an experiment with the difference of the two paths of Sec. IV-C."""
         return [
-            Cause("beats-at-0.6", self.changed(rtts_ms=(170,), periods_s=(0.6,), extra_ms=50, profile=self.profile))
+            Cause(
+                "beats-at-0.6",
+                self.with_parameters(rtts_ms=(170,), periods_s=(0.6,), extra_ms=50, profile=self.profile),
+            )
         ]

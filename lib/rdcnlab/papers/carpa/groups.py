@@ -13,7 +13,7 @@ from pydantic import model_validator
 from rdcnlab.analysis import figures, rerouting, tables
 from rdcnlab.fields.quantities import Misfit, whole
 from rdcnlab.fields.units import NS_PER_S
-from rdcnlab.papers.carpa.space import grouped
+from rdcnlab.papers.carpa.space import moving_groups
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import GROUPS, Part
@@ -76,7 +76,7 @@ class Grouped(Item):
     def grouped(self, extra_ms: int, per_group: int, seed: int) -> Scenario:
         """Return groups of flows with the item's sizes."""
         groups, settle_s, every_s = self.sizes
-        return grouped(extra_ms, per_group, seed=seed, groups=groups, settle_s=settle_s, every_s=every_s)
+        return moving_groups(extra_ms, per_group, seed=seed, groups=groups, settle_s=settle_s, every_s=every_s)
 
     def points(self) -> list[Scenario]:
         """Return one scenario for each case and seed."""
@@ -85,7 +85,9 @@ class Grouped(Item):
     def cases(self, runs: Runs) -> dict[int, Runs]:
         """Return the runs of each case."""
         seeds = sorted({run.scenario.seed for run in runs})
-        hashes_by_case = {case: {self.asked(self.scenario(case, seed)).hash for seed in seeds} for case in self.values}
+        hashes_by_case = {
+            case: {self.with_changes(self.scenario(case, seed)).hash for seed in seeds} for case in self.values
+        }
         return {case: runs.select(functools.partial(_is_one_of, hashes)) for case, hashes in hashes_by_case.items()}
 
     def drops(self, runs: Runs) -> pd.DataFrame:

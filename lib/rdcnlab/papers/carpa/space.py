@@ -100,7 +100,7 @@ def _single(
     return base.with_(**dict(changes)) if changes else base
 
 
-def shared(
+def sharing_flows(
     rtt_ms: float, extra_ms: float, period_s: float | None, flows: int, cc: Variant, *, seed: int, seconds: int
 ) -> Scenario:
     """Return flows of one group that share its line for some seconds, moved together or not at all."""
@@ -130,7 +130,7 @@ def rtts(groups: int, seed: int) -> tuple[int, ...]:
     return tuple(LEAST_NS + draw(seed, f"rtt of group {number}", top) for number in range(1, groups + 1))
 
 
-def grouped(
+def moving_groups(
     extra_ms: int, per_group: int, *, seed: int, groups: int = 20, settle_s: int, every_s: int, **changes: Any
 ) -> Scenario:
     """Return groups of flows that are moved together: to the longer path, back, and to the longer path again.

@@ -56,7 +56,7 @@ class Tab1(Item):
         times = {rtt: cubic.recovery_time(windows[rtt]) / stated for rtt, stated in STATED_TIMES.items()}
         limited = runs.select(lambda scenario: _rtt_ms(scenario) == _BUFFER_MS)
         largest = tables.with_seeds(limited.tcp.groupby("run")["cwnd"].max().reset_index(), limited.scenarios)
-        of_seeds = self.recovered(runs).groupby(["rtt_ms", "seed"])["ratio"].mean().reset_index()
+        of_seeds = self.recoveries(runs).groupby(["rtt_ms", "seed"])["ratio"].mean().reset_index()
         measured = Measured.by_case(means(of_seeds, "rtt_ms", "ratio"), "{:g} ms").cases
         return {
             "window": Measured.by_case({rtt: windows[rtt] / stated for rtt, stated in STATED_WINDOWS.items()}, "{} ms"),
@@ -67,7 +67,7 @@ class Tab1(Item):
             "kernel-buffer": Measured.by_case(means(largest.assign(rtt=_BUFFER_MS), "rtt", "cwnd"), "{:g} ms"),
         }
 
-    def recovered(self, runs: Runs) -> pd.DataFrame:
+    def recoveries(self, runs: Runs) -> pd.DataFrame:
         """Return the reductions of windows that filled the path, after which the window recovered.
 
         Columns are those of `recoveries.reductions`, ``run``, ``rtt_ms``, ``seed``, ``paper_s`` (K of the window before
@@ -89,22 +89,22 @@ class Tab1(Item):
         paper = {"transport.cubic_beta": 819, "transport.cubic_fast_convergence": 0}
         without_line = {**paper, "transport.cubic_friendliness": 0}
         causes = [
-            Cause("measured-recovery", self.changed(rtts_ms=(50,), changes=paper)),
-            Cause("measured-recovery", self.changed(rtts_ms=(10,), changes=without_line)),
+            Cause("measured-recovery", self.with_parameters(rtts_ms=(50,), changes=paper)),
+            Cause("measured-recovery", self.with_parameters(rtts_ms=(10,), changes=without_line)),
         ]
         if self.column == "6.12":
-            half = self.changed(rtts_ms=(500,), changes={"transport.half_rcvbuf": 1})
+            half = self.with_parameters(rtts_ms=(500,), changes={"transport.half_rcvbuf": 1})
             causes.append(Cause("kernel-buffer", half))
         return causes
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the window after a loss over the time, as shares of the window before and of K."""
-        recovered = self.recovered(runs).groupby("rtt_ms").first()
+        recovered = self.recoveries(runs).groupby("rtt_ms").first()
         with figures.single(5.2, 3.2) as (figure, ax):
             for rtt, color in zip(recovered.index, figures.shades(len(recovered)), strict=True):
                 row = recovered.loc[rtt]
                 of_run = runs.tcp[runs.tcp["run"] == row["run"]]
-                t_s, window = recoveries.between(of_run, row["t_s"], row["t_s"] + 2 * row["paper_s"])
+                t_s, window = recoveries.windows_between(of_run, row["t_s"], row["t_s"] + 2 * row["paper_s"])
                 ax.plot(
                     (t_s - row["t_s"]) / row["paper_s"], window / row["before"], color=color, label=f"RTT {rtt:g} ms"
                 )

@@ -143,7 +143,7 @@ class Breaks(Item):
             )
         ]
 
-    def kept(self, runs: Runs) -> pd.DataFrame:
+    def kept_throughput(self, runs: Runs) -> pd.DataFrame:
         """Return the throughput in % of that without updates, by run.
 
         Columns: ``cc, seed, kind, interval_s, value``, and ``again``, the segments sent again for each update.
@@ -156,10 +156,10 @@ class Breaks(Item):
         rows = []
         for seed in sorted({run.scenario.seed for run in runs}):
             for cc in self.chosen:
-                static = gbps[self.asked(self.still(cc, seed)).hash]
+                static = gbps[self.with_changes(self.still(cc, seed)).hash]
                 for interval in self.intervals:
                     for kind in KINDS:
-                        moved = self.asked(self.at(cc, interval, kind, seed)).hash
+                        moved = self.with_changes(self.at(cc, interval, kind, seed)).hash
                         row = {"cc": cc, "seed": seed, "kind": kind, "interval_s": interval}
                         value = 100 * gbps[moved] / static if static else math.nan
                         rows.append({**row, "value": value, "again": again[moved] / self.number(interval)})
@@ -167,7 +167,7 @@ class Breaks(Item):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Compare variants and kinds of updates."""
-        shares = self.kept(runs)
+        shares = self.kept_throughput(runs)
         late = shares[shares["kind"] == "inconsistent"]
         longest = shares[shares["interval_s"] == max(self.intervals)]
         measured = {"rare": Measured.by_case(means(longest, ["cc", "kind"], "value"), "{}, {}")}
@@ -195,13 +195,13 @@ class Breaks(Item):
         unmarked = {"variants": ("nuftcp", "cubic"), "intervals_s": (FREQUENT,), "mark_kB": _UNMARKED_KB}
         late = {"variants": self.variants, "intervals_s": (MOST_FREQUENT,), "late_share": _LATEST}
         return [
-            Cause("nuftcp-best", self.changed(profile=self.profile, **unmarked)),
-            Cause("all-break", self.changed(profile=self.profile, **late)),
+            Cause("nuftcp-best", self.with_parameters(profile=self.profile, **unmarked)),
+            Cause("all-break", self.with_parameters(profile=self.profile, **late)),
         ]
 
     def table(self, runs: Runs) -> pd.DataFrame:
         """Return where each variant breaks (see `place`); throughput in % and segments sent again at 10 and 1 ms."""
-        shares = self.kept(runs)
+        shares = self.kept_throughput(runs)
         rows = {}
         for cc in self.chosen:
             row: dict[tuple[str, str], str] = {}
@@ -218,7 +218,7 @@ class Breaks(Item):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw each variant's share of the throughput over the time between updates, for both kinds."""
-        shares, looks = self.kept(runs), figures.looks(self.chosen)
+        shares, looks = self.kept_throughput(runs), figures.looks(self.chosen)
         ends = 1000 * min(self.intervals) / 1.5, 1000 * max(self.intervals) * 1.5
         with figures.style():
             figure, axes = figures.panels(1, len(KINDS), width=3.6, height=3.0)
@@ -272,4 +272,4 @@ def _listed(intervals_s: pd.Index[float]) -> str:
 
 def _counted(scenario: Scenario) -> Scenario:
     # flows start within a millisecond, so that seeds differ without updates, too
-    return clos.counted(scenario, jitter__start=clos.STARTS_NS)
+    return clos.count_packets(scenario, jitter__start=clos.STARTS_NS)

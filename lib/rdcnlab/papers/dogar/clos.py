@@ -141,7 +141,7 @@ def still(
     return _scenario(variant, seed, ways, 0, buffer_kB, chosen, length_ns, 0).with_(**{"jitter.start": STARTS_NS})
 
 
-def counted(scenario: Scenario, **changes: Any) -> Scenario:
+def count_packets(scenario: Scenario, **changes: Any) -> Scenario:
     """Return a scenario whose packets are only counted, on the links of `SHARED`, because it is long.
 
     Changes are as in `Scenario.with_`, with ``__`` in place of dots.

@@ -80,7 +80,7 @@ class Eq5(Item):
             unit = bounds.capacity(RATE, rtt / 1e6)
             for window in self.windows:
                 for seed in sorted({run.scenario.seed for run in runs}):
-                    run = place[self.asked(self.scenario(window, rtt, seed)).hash]
+                    run = place[self.with_changes(self.scenario(window, rtt, seed)).hash]
                     row = {"rtt_us": rtt, "window": window, "seed": seed}
                     rows.append({**row, "longest": longest.get(run, 0) / unit, "drops": float(lost.get(run, 0))})
         return pd.DataFrame(rows)

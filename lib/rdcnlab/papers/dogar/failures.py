@@ -46,14 +46,14 @@ class Failures(Experiment):
 
     def points(self) -> list[Scenario]:
         """Return all variants, links and seeds."""
-        return [self.failing(cc, link, seed) for link in self.links for cc in self.variants for seed in self.seeds_of]
+        return [self.failing(cc, link, seed) for link in self.links for cc in self.variants for seed in self.seed_range]
 
     def halves_of_time(self, runs: Runs) -> pd.DataFrame:
         """Return ``link``, ``cc``, ``seed``, ``before`` and ``failed``: the throughput of all flows in Gb/s."""
         parts = []
         for link in self.links:
             link_runs = self.only(
-                runs, (self.failing(cc, link, seed) for cc in self.variants for seed in self.seeds_of)
+                runs, (self.failing(cc, link, seed) for cc in self.variants for seed in self.seed_range)
             )
             rates = updates.throughput(link_runs, self.width_ns, 0)
             # the first second is that of slow start

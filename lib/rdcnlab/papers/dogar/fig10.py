@@ -28,8 +28,12 @@ class Fig10(Retransmissions):
         late, consistent = (self.at(runs, setting) for setting in self.settings)
         return {
             "order": Measured(updates.order(late, ("bbr", "dctcp", "cubic"))),
-            "worse-than-consistent": Measured(updates.between(late[late["share"] == 1], consistent, ("bbr", "dctcp"))),
-            "cubic-better": Measured(updates.between(consistent[consistent["share"] < 1], late, ("cubic",))),
+            "worse-than-consistent": Measured(
+                updates.differences_between(late[late["share"] == 1], consistent, ("bbr", "dctcp"))
+            ),
+            "cubic-better": Measured(
+                updates.differences_between(consistent[consistent["share"] < 1], late, ("cubic",))
+            ),
             "numbers": self.ratios(runs),
         }
 

@@ -24,7 +24,7 @@ class Fig13(Drops):
         late, consistent = (self.lost(runs, setting) for setting in self.settings)
         return {
             "order": Measured(updates.order(late, ("bbr", "dctcp", "cubic"))),
-            "more-than-consistent": Measured(updates.between(late, consistent, ("cubic", "dctcp"))),
+            "more-than-consistent": Measured(updates.differences_between(late, consistent, ("cubic", "dctcp"))),
             "numbers": self.ratios(runs),
         }
 

@@ -42,7 +42,7 @@ class Fig15(Counts):
         """Return experiments with algorithm 2's threshold, alone and with updates that leave both flows on one line."""
         return [
             Cause("nuftcp-none", self.literal()),
-            Cause("nuftcp-none", self.changed(profile=self.profile, readings=(3,))),
+            Cause("nuftcp-none", self.with_parameters(profile=self.profile, readings=(3,))),
             Cause("numbers", self.down()),
         ]
 

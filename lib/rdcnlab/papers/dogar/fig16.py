@@ -51,7 +51,7 @@ class Fig16(Counts):
 
         With ns-3 also one without SACK in ACKs that may be held.
         """
-        hidden = self.changed(profile=self.profile, hold_sack=True)
+        hidden = self.with_parameters(profile=self.profile, hold_sack=True)
         causes = [Cause("fewer", self.literal()), Cause("fewer-with-small", self.down())]
         for claim in ("seen", "sent-again"):
             causes.append(Cause(claim, self.literal()))

@@ -19,4 +19,7 @@ class Fig18(Steadier):
         literal = Cause("steadier", self.literal())
         if self.column == "ns3":
             return [literal]
-        return [literal, Cause("steadier", self.changed(profile=self.profile, changes={"transport.recovery": 0}))]
+        return [
+            literal,
+            Cause("steadier", self.with_parameters(profile=self.profile, changes={"transport.recovery": 0})),
+        ]

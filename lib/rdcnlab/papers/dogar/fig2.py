@@ -70,7 +70,7 @@ class Fig2(Experiment):
             self.at_interval(cc, interval, seed)
             for cc in self.variants
             for interval in (None, *self.intervals_s)
-            for seed in self.seeds_of
+            for seed in self.seed_range
         ]
 
     def lost(self, runs: Runs) -> pd.DataFrame:
@@ -81,9 +81,9 @@ class Fig2(Experiment):
         rows = []
         for cc in self.variants:
             for seed in sorted({run.scenario.seed for run in runs}):
-                static = mean_gbps[self.asked(self.at_interval(cc, None, seed)).hash]
+                static = mean_gbps[self.with_changes(self.at_interval(cc, None, seed)).hash]
                 for interval in self.intervals_s:
-                    moved = mean_gbps[self.asked(self.at_interval(cc, interval, seed)).hash]
+                    moved = mean_gbps[self.with_changes(self.at_interval(cc, interval, seed)).hash]
                     row = {"cc": cc, "seed": seed, "interval_s": interval}
                     rows.append({**row, "value": 100 * (1 - moved / static) if static else math.nan})
         return pd.DataFrame(rows)
@@ -100,7 +100,7 @@ class Fig2(Experiment):
 
     def causes(self) -> list[Cause]:
         """Return an experiment in which both groups swap their links at one instant."""
-        at_once = self.changed(profile=self.profile, change_ms=0, intervals_s=(1.0,))
+        at_once = self.with_parameters(profile=self.profile, change_ms=0, intervals_s=(1.0,))
         return [Cause("at-1", at_once)]
 
     def plot(self, runs: Runs) -> Figure:

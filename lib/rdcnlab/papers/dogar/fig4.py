@@ -33,8 +33,8 @@ class Fig4(Retransmissions):
         }
         return {
             "bbr-fewest": Measured(fewest),
-            "bbr-more-than-large": Measured(updates.between(small, large, ("bbr",))),
-            "others-less-than-large": Measured(updates.between(large, small, ("cubic", "dctcp"))),
+            "bbr-more-than-large": Measured(updates.differences_between(small, large, ("bbr",))),
+            "others-less-than-large": Measured(updates.differences_between(large, small, ("cubic", "dctcp"))),
             "numbers": self.ratios(runs),
         }
 

@@ -97,14 +97,14 @@ class Inputs(Experiment):
             self.changed_scenario(change, cc, seed)
             for change in CHANGES.values()
             for cc in self.variants
-            for seed in self.seeds_of
+            for seed in self.seed_range
         ]
 
     def quantities(self, runs: Runs) -> pd.DataFrame:
         """Return the mean of each quantity: ``change``, ``cc``, ``seed``, and the keys of `QUANTITIES`."""
         parts = []
         for name, change in CHANGES.items():
-            scenarios = (self.changed_scenario(change, cc, seed) for cc in self.variants for seed in self.seeds_of)
+            scenarios = (self.changed_scenario(change, cc, seed) for cc in self.variants for seed in self.seed_range)
             change_runs = self.only(runs, scenarios)
             tables = {
                 "retransmissions": updates.retransmissions(change_runs, self.width_ns, self.from_ns),

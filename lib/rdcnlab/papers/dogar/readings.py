@@ -120,7 +120,7 @@ class Readings(Item):
             for setting in self.settings:
                 for cc in PAIR:
                     for buffer in BUFFERS:
-                        number = place[self.asked(self.at(setting, cc, buffer, seed)).hash]
+                        number = place[self.with_changes(self.at(setting, cc, buffer, seed)).hash]
                         row = {"setting": setting, "cc": cc, "buffer": buffer, "seed": seed}
                         rows.append(row | {name: float(values[number]) for name, values in series.items()})
         return pd.DataFrame(rows)
@@ -151,7 +151,7 @@ class Readings(Item):
         """Return an experiment of ns-3 in which held ACKs carry no SACK."""
         if self.column != "ns3":
             return []
-        return [Cause("literal-again", self.changed(profile=self.profile, settings=(LITERAL,), hold_sack=True))]
+        return [Cause("literal-again", self.with_parameters(profile=self.profile, settings=(LITERAL,), hold_sack=True))]
 
     def plot(self, runs: Runs) -> Figure:
         """Draw each quantity by setting, variant and buffer."""

@@ -73,11 +73,11 @@ class Simulated(Item):
 
     def down(self) -> Self:
         """Return the experiment with Sec. 4.1's updates: f_n's spine is taken down, and its flows join f_m's line."""
-        return self.changed(profile=self.profile, pattern="down")
+        return self.with_parameters(profile=self.profile, pattern="down")
 
     def literal(self) -> Self:
         """Return the experiment with Sec. 4.1's updates and the threshold of algorithm 2."""
-        return self.changed(profile=self.profile, pattern="down", readings=(3,))
+        return self.with_parameters(profile=self.profile, pattern="down", readings=(3,))
 
     @property
     def inputs(self) -> Inputs:
@@ -156,13 +156,13 @@ class Curve(Simulated):
     #: The variant that is drawn.
     drawn: ClassVar[str]
 
-    def described(self, runs: Runs, buffer: str) -> pd.DataFrame:
+    def describe(self, runs: Runs, buffer: str) -> pd.DataFrame:
         """Describe the throughput with a buffer from the first update on; see `evenness.evenness`."""
         return evenness.evenness(self.runs_of(runs, buffer), clos.EVERY_NS)
 
     def stats(self, runs: Runs, value: str, buffer: str | None = None) -> pd.DataFrame:
         """Return the mean of a quantity by variant, with the buffer that is drawn by default."""
-        return means(self.described(runs, buffer or self.buffers[0]), "cc", value)
+        return means(self.describe(runs, buffer or self.buffers[0]), "cc", value)
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the rate of each flow in the first run, with the updates and the rate of a full line."""

@@ -104,7 +104,7 @@ class Tab3(Item):
         inputs, length = clos.Inputs(mark_kB=self.mark_kB), clos.EVERY_NS * (self.number + 1)
         return _counted(clos.still(cc, seed=seed, length_ns=length, buffer_kB=self.buffer_kB, inputs=inputs))
 
-    def moved(self, cc: clos.Variant, seed: int) -> Scenario:
+    def move_flows(self, cc: clos.Variant, seed: int) -> Scenario:
         """Return the flows of `apart` under inconsistent updates."""
         inputs = clos.Inputs(mark_kB=self.mark_kB)
         return _counted(clos.updates(cc, seed=seed, count=self.number, buffer_kB=self.buffer_kB, inputs=inputs))
@@ -120,7 +120,7 @@ class Tab3(Item):
                 *((self.still(cc, seed, marks=False),) if cc in _MARKED else ()),
                 self.still(cc, seed, per_group=MANY),
                 self.apart(cc, seed),
-                self.moved(cc, seed),
+                self.move_flows(cc, seed),
             )
         ]
 
@@ -137,11 +137,11 @@ class Tab3(Item):
             for seed in sorted({run.scenario.seed for run in runs}):
 
                 def number_of(scenario: Scenario) -> int:
-                    return place[self.asked(scenario).hash]
+                    return place[self.with_changes(scenario).hash]
 
                 static, many_flows = number_of(self.still(cc, seed)), number_of(self.still(cc, seed, per_group=MANY))
                 unmarked = number_of(self.still(cc, seed, marks=False)) if cc in _MARKED else static
-                moved, separate = number_of(self.moved(cc, seed)), number_of(self.apart(cc, seed))
+                moved, separate = number_of(self.move_flows(cc, seed)), number_of(self.apart(cc, seed))
                 rows.append(
                     {
                         "cc": cc,
@@ -194,9 +194,11 @@ class Tab3(Item):
     def causes(self) -> list[Cause]:
         """Return the column's experiments: a buffer that holds all that BBR sends, or slow start that never returns."""
         if self.column == "ns3":
-            never = self.changed(profile=self.profile, variants=("nuftcp",), changes={"transport.nuftcp_quiet": 0})
+            never = self.with_parameters(
+                profile=self.profile, variants=("nuftcp",), changes={"transport.nuftcp_quiet": 0}
+            )
             return [Cause("fills", never), Cause("scales", never)]
-        deep = self.changed(profile=self.profile, buffer_kB=_DEEP_KB)
+        deep = self.with_parameters(profile=self.profile, buffer_kB=_DEEP_KB)
 
         def kilobytes(runs: Runs) -> Measured:
             """Measure the queue itself: its share of a larger buffer is smaller whatever it does."""
@@ -235,7 +237,7 @@ class Tab3(Item):
 
 
 def _counted(scenario: Scenario) -> Scenario:
-    return clos.counted(scenario, probes__bin=f"{_BIN_MS} ms")
+    return clos.count_packets(scenario, probes__bin=f"{_BIN_MS} ms")
 
 
 def _pairs(stats: pd.DataFrame) -> dict[str, float]:

@@ -111,12 +111,12 @@ class Experiment(Item):
         """Return the experiment with updates that take 0.5 ms at most, and RED that drops late."""
         # the time in which a buffer fills does not scale with the times of updates
         change = space.BRIEF_MS / self.times
-        return self.changed(profile=self.profile, change_ms=change, red_percent=(90, 100), updates=4)
+        return self.with_parameters(profile=self.profile, change_ms=change, red_percent=(90, 100), updates=4)
 
     def gap(self) -> Self:
         """Return the experiment in which no rule matches for 10 ms, and the groups swap at one instant."""
         # timeouts do not scale, so the times of updates must be those of the paper
-        return self.changed(profile=self.profile, change_ms=0, dark_ms=10, scale=1.0, updates=2)
+        return self.with_parameters(profile=self.profile, change_ms=0, dark_ms=10, scale=1.0, updates=2)
 
     def candidates(self, *claims: str) -> list[Cause]:
         """Return both experiments for each of the claims, brief updates first."""
@@ -128,21 +128,21 @@ class Experiment(Item):
             self.scenario(cc, setting, seed)
             for setting in self.settings
             for cc in self.variants
-            for seed in self.seeds_of
+            for seed in self.seed_range
         ]
 
     @property
-    def seeds_of(self) -> range:
+    def seed_range(self) -> range:
         """The seeds."""
         return range(self.count)
 
     def runs_of(self, runs: Runs, setting: Setting) -> Runs:
         """Return the runs of a setting."""
-        return self.only(runs, (self.scenario(cc, setting, seed) for cc in self.variants for seed in self.seeds_of))
+        return self.only(runs, (self.scenario(cc, setting, seed) for cc in self.variants for seed in self.seed_range))
 
     def only(self, runs: Runs, scenarios: Iterable[Scenario]) -> Runs:
         """Return the runs of some scenarios, which are given without the changes of the column and of the item."""
-        hashes = {self.asked(scenario).hash for scenario in scenarios}
+        hashes = {self.with_changes(scenario).hash for scenario in scenarios}
         return runs.select(lambda scenario: scenario.hash in hashes)
 
 
@@ -180,7 +180,7 @@ class Distribution(Experiment):
             for cc in self.variants:
                 figures.distribution(ax, samples.loc[samples["cc"] == cc, "value"], cc)
             for name, numbers in self.stated_numbers.items():
-                figures.stated(ax, name, list(zip(numbers, SHARES, strict=True)))
+                figures.draw_stated(ax, name, list(zip(numbers, SHARES, strict=True)))
             ax.set(xlabel=self.label, ylabel="share", xscale=self.xscale, ylim=(0, 1.02))
             ax.set_xlim(left=0)
         return figure

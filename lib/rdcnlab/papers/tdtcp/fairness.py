@@ -56,7 +56,7 @@ class Fairness(Throughput):
 
     def _of_runs(self, runs: Runs) -> pd.DataFrame:
         parts = [pd.DataFrame({"ours": [], "kind": [], "gbps": []})]
-        for case in self.present(runs):
+        for case in self.present_cases(runs):
             tdtcp_flows = {case.scenario.flows[n].name for n in _spread(int(case.name))}
             for kind, flows in (
                 ("tdtcp", tdtcp_flows),
@@ -84,8 +84,8 @@ class Fairness(Throughput):
         """Return an experiment that spreads TDTCP's initial burst; in the artefact's testbed, one on the ACKs' days."""
         mixed = tuple(count for count in self.counts if 0 < count < _FLOWS)
         if self.column == "text":
-            return [Cause("alike", self.changed(counts=mixed, changes=PACED))]
-        same_days = self.changed(counts=(0, *mixed), changes=parameter("reverse", "text"))
+            return [Cause("alike", self.with_parameters(counts=mixed, changes=PACED))]
+        same_days = self.with_parameters(counts=(0, *mixed), changes=parameter("reverse", "text"))
         return [Cause("alike", same_days), Cause("no-harm", same_days)]
 
     def plot(self, runs: Runs) -> Figure:
@@ -97,7 +97,7 @@ class Fairness(Throughput):
             figures.reference(ax, weeks.bound_gbps(self.first) / _FLOWS, "optimal")
             ax.set_xticks(self.counts)
             ax.set(xlabel=f"flows of TDTCP among {_FLOWS}", ylabel="goodput of a flow [Gb/s]", ylim=(0, None))
-        return self.captioned(figure, runs)
+        return self.caption(figure, runs)
 
 
 def _spread(count: int) -> set[int]:

@@ -44,7 +44,7 @@ class Fig10a(Weeks):
         """
         after_us = int(folded.rtt_us(self.first, "packet")) if until_later else 0
         options: dict[str, Any] = {"dilation": self.dilation, "after_us": after_us, "by_flow": by_flow}
-        return {case.name: folded.events_by_day(case, names, "circuit", **options) for case in self.present(runs)}
+        return {case.name: folded.events_by_day(case, names, "circuit", **options) for case in self.present_cases(runs)}
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the distribution over days."""
@@ -53,13 +53,13 @@ class Fig10a(Weeks):
                 figures.distribution(ax, counts["count"], name)
             self.mark(ax)
             ax.set(xlabel=self.label, ylabel="share of days")
-        return self.captioned(figure, runs)
+        return self.caption(figure, runs)
 
     def mark(self, ax: Axes) -> None:
         """Mark the paper's share of days without reordering and without retransmission."""
         expected = self.expected("quiet-days")
         if expected and expected.at_least is not None and "tdtcp" in self.variants:
-            figures.stated(ax, "tdtcp", [(0, expected.at_least / 100)])
+            figures.draw_stated(ax, "tdtcp", [(0, expected.at_least / 100)])
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure the share of days without reordering and without retransmission with TDTCP."""
@@ -67,7 +67,7 @@ class Fig10a(Weeks):
 
     def causes(self) -> list[Cause]:
         """Return the share of days for single flows, also in an experiment that spreads a stored window's burst."""
-        paced = self.changed(variants=("tdtcp",), changes=PACED)
+        paced = self.with_parameters(variants=("tdtcp",), changes=PACED)
         return [Cause("quiet-days", item, item.quiet_flows) for item in (self, paced)]
 
     def quiet_flows(self, runs: Runs) -> Measured:

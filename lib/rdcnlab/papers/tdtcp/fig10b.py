@@ -37,7 +37,7 @@ class Fig10b(Fig10a):
                 for expectation, share in points
                 if expectation and expectation.between
             ]
-            figures.stated(ax, name, marks)
+            figures.draw_stated(ax, name, marks)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure the 90th percentile and the maximum."""
@@ -64,7 +64,7 @@ class Fig10b(Fig10a):
         return Measured({name: counts["count"].max() for name, counts in self.counts(runs, "drop_tail").items()})
 
     def _for_each_lost(self, runs: Runs) -> Measured:
-        return Measured(folded.retransmissions_for_each_loss(self.present(runs)))
+        return Measured(folded.retransmissions_for_each_loss(self.present_cases(runs)))
 
 
 def _p90(counts: pd.DataFrame) -> Estimate:

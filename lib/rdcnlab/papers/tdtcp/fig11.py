@@ -53,7 +53,7 @@ class Fig11(Throughput):
         delayed = of_runs.assign(delay=of_runs["case"].map(delays)).dropna()
         falls = Measured()
         if delayed["delay"].nunique() > 2:
-            falls = Measured.one(trend(delayed, "delay", "gbps"), tables.listed(goodput, "Gb/s"))
+            falls = Measured.one(trend(delayed, "delay", "gbps"), tables.list_estimates(goodput, "Gb/s"))
         return {"all-over-none": percent_above(goodput, "0 us", "none"), "falls-with-delay": falls}
 
     def plot(self, runs: Runs) -> Figure:
@@ -66,4 +66,4 @@ class Fig11(Throughput):
             for without in goodput.loc[goodput["case"] == "none", "mean"]:
                 figures.reference(ax, without, "no optimisation")
             ax.set(xlabel="delay of notifications [us]", ylabel="goodput [Gb/s]", ylim=(0, None))
-        return self.captioned(figure, runs)
+        return self.caption(figure, runs)

@@ -31,6 +31,6 @@ class Fig2(Throughput):
             return []
         reverse = parameter("reverse")
         return [
-            Cause("shallow-in-circuit-days", self.changed(variants=("cubic",), changes=reverse)),
+            Cause("shallow-in-circuit-days", self.with_parameters(variants=("cubic",), changes=reverse)),
             Cause("parallel-in-packet-days", self.as_run),
         ]

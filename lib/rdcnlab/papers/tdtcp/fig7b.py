@@ -34,10 +34,10 @@ class Fig7b(Occupancy):
     def causes(self) -> list[Cause]:
         """Return an experiment that spreads the initial burst; on the artefact's testbed one on the ACKs' days."""
         if self.column != "text":
-            same_days = self.changed(variants=("tdtcp",), changes=parameter("reverse", "text"))
+            same_days = self.with_parameters(variants=("tdtcp",), changes=parameter("reverse", "text"))
             return [Cause("tdtcp-lowest", self, self._without_mptcp), Cause("tdtcp-burst", same_days)]
         settings = {"profile": self.profile, "seeds": self.seeds}
-        return [Cause("tdtcp-lowest", self.changed(variants=("tdtcp", "retcp"), changes=PACED, **settings))]
+        return [Cause("tdtcp-lowest", self.with_parameters(variants=("tdtcp", "retcp"), changes=PACED, **settings))]
 
     def _without_mptcp(self, runs: Runs) -> Measured:
         """Measure by how much the queues of all others but MPTCP are above that of TDTCP."""

@@ -80,7 +80,7 @@ class Fig8a(Throughput):
 
     def causes(self) -> list[Cause]:
         """Return an experiment on the effect of late notifications, and the artefact's testbed."""
-        late = Cause("slightly-below", self.changed(variants=("tdtcp", "cubic", "dctcp"), changes=LATE))
+        late = Cause("slightly-below", self.with_parameters(variants=("tdtcp", "cubic", "dctcp"), changes=LATE))
         if self.column != "text":
             return [late]
         return [late, *(Cause(claim, self.as_run) for claim in ("retcpdyn-optimal", "retcp-as-cubic"))]
@@ -97,4 +97,4 @@ class Fig8a(Throughput):
             inside.set_xlabel("RTT [us]", fontsize="x-small")
             inside.set_ylabel("of optimal", fontsize="x-small")
             inside.tick_params(labelsize="x-small")
-        return self.captioned(figure, runs)
+        return self.caption(figure, runs)

@@ -24,4 +24,4 @@ class Fig8b(Occupancy):
     def causes(self) -> list[Cause]:
         """Return an experiment on the effect of late notifications on TDTCP's queue."""
         variants = tuple(name for name in self.variants if name != "mptcp")
-        return [Cause("tdtcp-lowest", self.changed(variants=variants, changes=LATE))]
+        return [Cause("tdtcp-lowest", self.with_parameters(variants=variants, changes=LATE))]

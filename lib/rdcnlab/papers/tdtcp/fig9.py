@@ -34,4 +34,4 @@ class Fig9(Throughput):
         """Return the artefact's testbed; there, an experiment on the effect of MPTCP's isolation on its rank."""
         if self.column == "text":
             return [Cause("dctcp-below", self.as_run)]
-        return [Cause("mptcp-last", self.changed(variants=("dctcp", "mptcp", "retcp"), changes=ISOLATED))]
+        return [Cause("mptcp-last", self.with_parameters(variants=("dctcp", "mptcp", "retcp"), changes=ISOLATED))]

@@ -21,7 +21,7 @@ from rdcnlab.papers.tdtcp.space import Difference, Variant, scenario
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import ACKNOWLEDGED, Part
 from rdcnlab.scenario import Scenario
-from rdcnlab.scenario.dilation import dilated
+from rdcnlab.scenario.dilation import dilate
 
 Variants = Annotated[tuple[Variant, ...], Field(min_length=1), Listed]
 Duration = Literal["300 ms", "500 ms", "1 s", "2 s"]
@@ -61,7 +61,7 @@ class Weeks(Item):
     @property
     def as_run(self) -> Self:
         """The same item on the testbed that the artefact ran, for causes that this testbed shows."""
-        return self.changed(column="artefact", profile=self.profile, seeds=self.seeds)
+        return self.with_parameters(column="artefact", profile=self.profile, seeds=self.seeds)
 
     def base(self, variant: str) -> Scenario:
         """Return the scenario of a variant, in network time, with the first seed."""
@@ -83,16 +83,14 @@ class Weeks(Item):
     @functools.cached_property
     def pairs(self) -> list[tuple[Scenario, Scenario]]:
         """Each scenario twice, with its changes: in network time, and in the time of the hosts."""
-        return [
-            (network_scenario, dilated(network_scenario, self.dilation)) for network_scenario in super().scenarios()
-        ]
+        return [(network_scenario, dilate(network_scenario, self.dilation)) for network_scenario in super().scenarios()]
 
     @property
     def first(self) -> Scenario:
         """The first scenario in network time."""
         return self.pairs[0][0]
 
-    def present(self, runs: Runs) -> Iterator[Case]:
+    def present_cases(self, runs: Runs) -> Iterator[Case]:
         """Iterate over the cases that have runs."""
         for number, name in enumerate(self.cases):
             pairs = self.pairs[number * self.count : (number + 1) * self.count]
@@ -101,9 +99,9 @@ class Weeks(Item):
             if len(selected):
                 yield Case(name, selected, pairs[0][0])
 
-    def starved(self, runs: Runs) -> str:
+    def starved_text(self, runs: Runs) -> str:
         """Return in words how many flows have not received a single byte at the limit, by case."""
-        counts = {case.name: (case.runs.flows["received_B"] == 0) for case in self.present(runs)}
+        counts = {case.name: (case.runs.flows["received_B"] == 0) for case in self.present_cases(runs)}
         texts = [f"{int(mask.sum())} of {len(mask)} of {name}" for name, mask in counts.items() if mask.any()]
         total = sum(len(mask) for mask in counts.values())
         return f"starved flows: {', '.join(texts)}" if texts else f"starved flows: 0 of {total}"
@@ -112,13 +110,13 @@ class Weeks(Item):
         """Return the scorecard. The column ``measured`` includes the number of starved flows."""
         rows = super().rows(runs)
         if runs is not None:
-            note = self.starved(runs)
+            note = self.starved_text(runs)
             rows = [{**row, "measured": f"{row['measured']}; {note}" if row["measured"] else ""} for row in rows]
         return rows
 
-    def captioned(self, figure: Figure, runs: Runs) -> Figure:
+    def caption(self, figure: Figure, runs: Runs) -> Figure:
         """Write below a figure which testbed it shows, and how many flows were starved."""
-        text = f"{self.testbed.title}; {self.starved(runs)}"
+        text = f"{self.testbed.title}; {self.starved_text(runs)}"
         figure.supxlabel(text, x=0.01, ha="left", fontsize="x-small", color=figures.REFERENCE)
         return figure
 
@@ -131,19 +129,19 @@ class Throughput(Weeks):
 
     def lines(self, runs: Runs) -> dict[str, pd.DataFrame]:
         """Return the sequence graph of each case; see `folded.sequences`."""
-        return folded.sequences(self.present(runs))
+        return folded.sequences(self.present_cases(runs))
 
     def goodput(self, runs: Runs) -> pd.DataFrame:
         """Return by case the total goodput of all flows; see `folded.goodput`."""
-        return folded.goodput(self.present(runs))
+        return folded.goodput(self.present_cases(runs))
 
     def goodput_of_runs(self, runs: Runs) -> pd.DataFrame:
         """Return by case and seed the total goodput of all flows; see `folded.goodput_of_runs`."""
-        return folded.goodput_of_runs(self.present(runs))
+        return folded.goodput_of_runs(self.present_cases(runs))
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the sequence graphs and their bounds."""
-        return self.captioned(folded.plot_sequences(self.lines(runs), self.first, "packet", "circuit"), runs)
+        return self.caption(folded.plot_sequences(self.lines(runs), self.first, "packet", "circuit"), runs)
 
 
 class Occupancy(Weeks):
@@ -153,7 +151,7 @@ class Occupancy(Weeks):
 
     def lengths(self, runs: Runs) -> dict[str, pd.DataFrame]:
         """Return the queue of each case; see `folded.queues`."""
-        return folded.queues(self.present(runs))
+        return folded.queues(self.present_cases(runs))
 
     def waiting(self, runs: Runs, part_us: tuple[float, float] = (0.0, float("inf"))) -> pd.DataFrame:
         """Return by case the mean queue length in a part of each week; see `folded.waiting`."""
@@ -175,4 +173,4 @@ class Occupancy(Weeks):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the lengths of queues and their limit."""
-        return self.captioned(folded.plot_queues(self.lengths(runs), self.first, "circuit"), runs)
+        return self.caption(folded.plot_queues(self.lengths(runs), self.first, "circuit"), runs)

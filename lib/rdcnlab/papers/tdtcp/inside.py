@@ -53,7 +53,7 @@ class Inside(Throughput):
         gains: dict[str, float] = {name: mean[f"tdtcp {name}"] - mean[f"plain {name}"] for name in complete}
         comparable = {"tdtcp dctcp", "tdtcp cubic"} <= set(mean)
         return {
-            "each-gains": Measured(gains, tables.listed(goodput, "Gb/s")),
+            "each-gains": Measured(gains, tables.list_estimates(goodput, "Gb/s")),
             "dctcp-as-cubic": Measured.one(mean["tdtcp dctcp"] / mean["tdtcp cubic"]) if comparable else Measured(),
         }
 
@@ -75,4 +75,4 @@ class Inside(Throughput):
             figures.reference(ax, weeks.bound_gbps(self.first), "optimal")
             ax.set_xticks(range(len(self.cc)), [figures.look(name).label for name in self.cc])
             ax.set(ylabel="goodput [Gb/s]", ylim=(0, None), xlim=(-0.5, len(self.cc) - 0.5))
-        return self.captioned(figure, runs)
+        return self.caption(figure, runs)

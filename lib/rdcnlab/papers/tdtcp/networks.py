@@ -47,7 +47,7 @@ class Networks(Throughput):
     def shares(self, runs: Runs) -> pd.DataFrame:
         """Return by case the goodput as a share of the optimum: ``mean``, ``low``, ``high``, ``variant``, ``count``."""
         goodput = self.goodput(runs)
-        optimal = {case.name: weeks.bound_gbps(case.scenario) for case in self.present(runs)}
+        optimal = {case.name: weeks.bound_gbps(case.scenario) for case in self.present_cases(runs)}
         stats = goodput[["mean", "low", "high"]].div(goodput.index.map(optimal), axis=0)
         parts = stats.index.str.split()
         return stats.assign(n=goodput["n"], variant=parts.str[0], count=parts.str[1].astype(int))
@@ -60,12 +60,14 @@ class Networks(Throughput):
         if "tdtcp" in by_variant:
             measured["near-optimal"] = Measured.by_case(by_variant["tdtcp"])
         if {"tdtcp", "cubic"} <= set(by_variant):
-            measured["gains"] = Measured(margins(by_variant["tdtcp"], by_variant["cubic"]), tables.listed(shares))
+            measured["gains"] = Measured(
+                margins(by_variant["tdtcp"], by_variant["cubic"]), tables.list_estimates(shares)
+            )
         return measured
 
     def causes(self) -> list[Cause]:
         """Return an experiment that spreads the initial burst of a stored window, which is not the cause."""
-        return [Cause("near-optimal", self.changed(variants=("tdtcp",), counts=self.counts, changes=PACED))]
+        return [Cause("near-optimal", self.with_parameters(variants=("tdtcp",), counts=self.counts, changes=PACED))]
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the shares over the number of networks."""
@@ -76,4 +78,4 @@ class Networks(Throughput):
             figures.reference(ax, 1.0, "optimal")
             ax.set_xticks(self.counts)
             ax.set(xlabel="networks", ylabel="goodput, share of optimal", ylim=(0, 1.05))
-        return self.captioned(figure, runs)
+        return self.caption(figure, runs)

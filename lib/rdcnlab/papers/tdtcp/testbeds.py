@@ -58,10 +58,10 @@ class Testbeds(Throughput):
     @property
     def cases(self) -> tuple[str, ...]:
         """Names of the cases: each variant as it is, and with each parameter that concerns it."""
-        changed = [f"{variant} {name}" for name in self.parameters for variant in self.concerned(name)]
+        changed = [f"{variant} {name}" for name in self.parameters for variant in self.concerned_variants(name)]
         return (*self.variants, *changed)
 
-    def concerned(self, name: Shown) -> tuple[str, ...]:
+    def concerned_variants(self, name: Shown) -> tuple[str, ...]:
         """Return the variants that a parameter concerns."""
         return tuple(variant for variant in self.variants if _ONLY.get(name, variant) == variant)
 
@@ -102,7 +102,7 @@ class Testbeds(Throughput):
             if f"{variant} {name}" in mean:
                 pair = goodput.loc[[f"{variant} {name}", variant]]
                 changed = difference(pair.iloc[[0]], pair.iloc[[1]])
-                measured[claim] = Measured.one(changed, tables.listed(pair, "Gb/s"))
+                measured[claim] = Measured.one(changed, tables.list_estimates(pair, "Gb/s"))
         return measured
 
     def causes(self) -> list[Cause]:
@@ -118,14 +118,14 @@ class Testbeds(Throughput):
     def _all_changes(self, runs: Runs) -> Measured:
         goodput = self.goodput(runs)
         changed = goodput.loc[[f"{name} all" for name in self._changed(estimates(goodput), "all")]]
-        return Measured(note=tables.listed(changed, "Gb/s"))
+        return Measured(note=tables.list_estimates(changed, "Gb/s"))
 
     def _gains(self, runs: Runs) -> Measured:
         mean = estimates(self.goodput(runs))
         return Measured({name or "text": _gain(mean, name) for name in ("", "hosts", "reverse", "all")}, "in %")
 
     def _carried(self, *cases: str) -> Callable[[Runs], Measured]:
-        return lambda runs: Measured(note=tables.listed(self.goodput(runs).loc[list(cases)], "Gb/s"))
+        return lambda runs: Measured(note=tables.list_estimates(self.goodput(runs).loc[list(cases)], "Gb/s"))
 
     def _changed(self, mean: Mapping[str, Estimate], name: str) -> list[str]:
         """Return the variants that were run without a parameter and with it."""
@@ -137,14 +137,14 @@ class Testbeds(Throughput):
         gaps = [(mean[a] - mean[b], mean[f"{a} {name}"] - mean[f"{b} {name}"]) for a, b in pairs]
         return float(sum((old.low > 0 and new.high < 0) or (old.high < 0 and new.low > 0) for old, new in gaps))
 
-    def computed(self, name: str) -> float:
+    def computed_goodput(self, name: str) -> float:
         """Return the goodput [Gb/s] of CUBIC that follows from the timetables, with a parameter or without any."""
         return one_window.goodput_gbps(self.case(f"{_ONE_WINDOW} {name}".strip()).with_(**self.changes))
 
     def computations(self, goodput: pd.DataFrame) -> dict[str, float]:
         """Return the computed goodput by parameter, for cases that ran; without any parameter the name is empty."""
         names = ("", *(name for name in self.parameters if name not in _ONLY))
-        return {name: self.computed(name) for name in names if f"{_ONE_WINDOW} {name}".strip() in goodput.index}
+        return {name: self.computed_goodput(name) for name in names if f"{_ONE_WINDOW} {name}".strip() in goodput.index}
 
     def plot(self, runs: Runs) -> Figure:
         """Draw for each parameter the goodput of the variants that it concerns, without it and with it."""
@@ -154,12 +154,12 @@ class Testbeds(Throughput):
             for ax, name in zip(axes[0], self.parameters, strict=True):
                 self._panel(ax, goodput, name)
             axes[0][0].set_ylabel("goodput [Gb/s]")
-            widest = max(self.parameters, key=lambda name: len(self.concerned(name)))
+            widest = max(self.parameters, key=lambda name: len(self.concerned_variants(name)))
             figures.legend(figure, axes[0][self.parameters.index(widest)])
-        return self.captioned(figure, runs)
+        return self.caption(figure, runs)
 
     def _panel(self, ax: Axes, goodput: pd.DataFrame, name: Shown) -> None:
-        for variant in self.concerned(name):
+        for variant in self.concerned_variants(name):
             appearance = figures.look(variant)
             stats = goodput.reindex([variant, f"{variant} {name}"])
             error = np.abs(stats[["low", "high"]].to_numpy().T - stats["mean"].to_numpy())

@@ -43,8 +43,8 @@ class Fig2(Grid):
         """Return experiments: one flow of each sender, and packets as small as the default of ns-3."""
         if self.column != "kernel":
             return []
-        few = self.changed(profile=self.profile, flows=1, ecn_kB=(25, 75, 150, 400), drop_kB=(600,), seeds=1)
-        small = self.changed(profile=self.profile, mtu=588, ecn_kB=(25,), drop_kB=(1800,))
+        few = self.with_parameters(profile=self.profile, flows=1, ecn_kB=(25, 75, 150, 400), drop_kB=(600,), seeds=1)
+        small = self.with_parameters(profile=self.profile, mtu=588, ecn_kB=(25,), drop_kB=(1800,))
         return [Cause("dctcp-by-lower-ecn", few), Cause("dctcp-by-higher-ecn", few), Cause("cubic-dominates", small)]
 
     def plot(self, runs: Runs) -> Figure:

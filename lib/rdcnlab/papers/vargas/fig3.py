@@ -112,10 +112,10 @@ class Fig3(Grid):
         if self.column != "kernel":
             return []
         timers = {"transport.rto_min_us": 1_000_000, "transport.early_retrans": 0, "transport.recovery": 0}
-        near = self.changed(
+        near = self.with_parameters(
             profile=self.profile, changes=timers, ecn_kB=(600, 800, 1000), drop_kB=(500, 700, 900), seeds=1
         )
-        narrow = self.changed(profile=self.profile, early_percent=90, ecn_kB=(_RED_ECN,), drop_kB=(600, 1800))
+        narrow = self.with_parameters(profile=self.profile, early_percent=90, ecn_kB=(_RED_ECN,), drop_kB=(600, 1800))
         return [
             Cause("few-below-ecn", near),
             Cause("red-drops-less", narrow),

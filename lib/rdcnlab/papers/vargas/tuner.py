@@ -86,8 +86,8 @@ class Tuner(Item):
         length_s = self.length_s or (gaussian.best().length_s if proposals else None)
         return [scenario(setting_of(proposal.setting), seed=seed, length_s=length_s) for proposal in proposals]
 
-    def compared(self, runs: Runs) -> pd.DataFrame:
-        """Return predicted and measured outcomes of each proposal; see `tuner.Proposal.compared`.
+    def compare(self, runs: Runs) -> pd.DataFrame:
+        """Return predicted and measured outcomes of each proposal; see `tuner.Proposal.compare`.
 
         Two columns tell why they may differ: ``unsure`` is what the model said, ``doubt`` why the run was too short.
         """
@@ -95,10 +95,10 @@ class Tuner(Item):
         places = {run.scenario.hash: number for number, run in enumerate(runs)}
         parts = []
         for number, (proposal, point) in enumerate(zip(self.proposals, self._points(), strict=True)):
-            place = places.get(self.asked(point).hash)
+            place = places.get(self.with_changes(point).hash)
             if place is not None:
                 row = outcomes[outcomes["run"] == place].iloc[0]
-                part = proposal.compared(row).reset_index()
+                part = proposal.compare(row).reset_index()
                 unsure = [proposal.is_unsure(name) for name in part["outcome"]]
                 parts.append(part.assign(objective=number, unsure=unsure, doubt=row["doubt"]))
         return pd.concat(parts, ignore_index=True)
@@ -107,7 +107,7 @@ class Tuner(Item):
         """Measure the share of proposals with the predicted outcomes, and of outcomes in their intervals."""
         if not len(runs):
             return {}
-        comparison = self.compared(runs)
+        comparison = self.compare(runs)
         measured = {}
         for name in ("within", "close"):
             holds = comparison.groupby("objective")[name].all()
@@ -124,7 +124,7 @@ class Tuner(Item):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw measured over predicted outcomes with their intervals; open marks are not close to the prediction."""
-        comparison = self.compared(runs)
+        comparison = self.compare(runs)
         color = figures.look("cubic").color
         with figures.style():
             figure = figures.Drawing(figsize=(9.6, 2.8), layout="constrained")

@@ -137,7 +137,7 @@ class _Running:
         self.refused: list[Done] = []
         # one scenario for each engine and kind of switch; a worker is examined with them before it gets runs
         examples = {_engine_of(scenario): scenario for scenario in self.scenarios}.values()
-        self.luggage = luggage.packed(examples)
+        self.luggage = luggage.pack(examples)
         self.examples = [{"scenario": scenario.to_dict(), "facts": facts.facts(scenario)} for scenario in examples]
         self.settings = {"environment": dict(self.luggage.environment), "scripts": self.luggage.scripts}
         self.last_look = float("-inf")

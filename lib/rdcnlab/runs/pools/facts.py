@@ -55,7 +55,7 @@ def facts(scenario: Scenario) -> dict[str, str]:
     return {**values, "identity": engine.identity(scenario)[:_DIGITS]}
 
 
-def examined(scenario: Scenario, expected: Facts) -> dict[str, str]:
+def examine(scenario: Scenario, expected: Facts) -> dict[str, str]:
     """Return the facts of a scenario on this machine. If they are as expected, the engine has been prepared.
 
     Raises

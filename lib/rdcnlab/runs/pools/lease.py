@@ -23,7 +23,7 @@ _RETRY_S = 0.2
 
 
 @contextlib.contextmanager
-def leased() -> Iterator[int]:
+def lease_core() -> Iterator[int]:
     """Wait for a free core among those that this process may use, pin this process to it, and yield its number."""
     affinity = sorted(os.sched_getaffinity(0))
     core, name = _first_free(affinity)
@@ -39,7 +39,7 @@ def _first_free(cores: list[int]) -> tuple[int, socket.socket]:
     announced = False
     while True:
         for core in cores:
-            name = taken(core)
+            name = take(core)
             if name is not None:
                 return core, name
         if not announced:
@@ -49,7 +49,7 @@ def _first_free(cores: list[int]) -> tuple[int, socket.socket]:
         time.sleep(_RETRY_S)
 
 
-def taken(core: int) -> socket.socket | None:
+def take(core: int) -> socket.socket | None:
     """Take the lease of a core and return it; None if another process has it. Closing it gives the lease back."""
     name = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     try:

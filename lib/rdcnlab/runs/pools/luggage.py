@@ -74,7 +74,7 @@ class Luggage:
     environment: Mapping[str, str]
 
 
-def packed(scenarios: Iterable[Scenario]) -> Luggage:
+def pack(scenarios: Iterable[Scenario]) -> Luggage:
     """Return the builds that the engines of some scenarios have on this machine; the engines were prepared."""
     builds: dict[str, Build] = {}
     compilers: dict[str, str] = {}

@@ -73,7 +73,7 @@ class Process:
             self.process.stdin.write(json.dumps(task) + "\n")
             self.process.stdin.flush()
 
-    def answered(self, timeout_s: float) -> bool:
+    def wait_for_answer(self, timeout_s: float) -> bool:
         """Wait for an answer, at most `timeout_s`, and return whether there is one."""
         return bool(select.select([self.answers], [], [], timeout_s)[0])
 

@@ -132,7 +132,7 @@ def _answer_of(task: Mapping[str, Any], settings: Mapping[str, Any]) -> Answer:
     process = _IDLE.take(environment)
     is_wanted = _task_check()
     process.give(task)
-    while not process.answered(_LOOK_S):
+    while not process.wait_for_answer(_LOOK_S):
         if not is_wanted():
             stop_all([process])
             raise Unwanted

@@ -138,10 +138,10 @@ def _do(task: dict[str, Any], store: Store, core: int | None) -> dict[str, Any]:
         from rdcnlab.runs.pools import facts  # imports all engines, and only a cluster examines
 
         pairs = zip(task["examine"], task["facts"], strict=True)
-        return {"facts": [facts.examined(Scenario.from_dict(data), expected) for data, expected in pairs]}
+        return {"facts": [facts.examine(Scenario.from_dict(data), expected) for data, expected in pairs]}
     scenario = Scenario.from_dict(task["scenario"])
     with contextlib.ExitStack() as stack:
-        run_core = stack.enter_context(lease.leased()) if core is None else core
+        run_core = stack.enter_context(lease.lease_core()) if core is None else core
         wall_limit_s, identity = task["wall_limit_s"], task.get("identity")
         run = run_one(scenario, store, core=run_core, wall_limit_s=wall_limit_s, identity=identity)
     return {"run": run.id}

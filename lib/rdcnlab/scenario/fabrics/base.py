@@ -66,7 +66,7 @@ class Queued(Fabric):
         }
 
 
-def placed(switches: list[str], count: int) -> list[tuple[str, str]]:
+def place_hosts(switches: list[str], count: int) -> list[tuple[str, str]]:
     """Return the pairs of host and switch for `count` hosts at each switch, in the order of switches."""
     return [(f"h{place * count + n}", switch) for place, switch in enumerate(switches) for n in range(1, count + 1)]
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import model_validator
 
 from rdcnlab.fields.quantities import Bytes32, Duration, Misfit, Mtu, Rate, SlotDuration, whole
-from rdcnlab.scenario.fabrics.base import Fabric, check_hosts, placed
+from rdcnlab.scenario.fabrics.base import Fabric, check_hosts, place_hosts
 from rdcnlab.scenario.forwarding import LEAST_SLOT
 from rdcnlab.scenario.queue import MaybeQueueLimit, Queue, QueueLimit
 from rdcnlab.scenario.timetable import DARK
@@ -88,7 +88,7 @@ class Rotor(Fabric):
         if self.packet_rate is not None:
             links += [self._packet_link(rack, racks[rack]) for rack in range(self.racks)]
             switches.append({"name": PACKET})
-        network = self.network(switches, placed(racks, self.hosts), links)
+        network = self.network(switches, place_hosts(racks, self.hosts), links)
         return {**network, "schedules": self._schedules(racks)}
 
     def _uplink(self, rack: int, rotor: int) -> str:

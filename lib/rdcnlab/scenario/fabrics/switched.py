@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import model_validator
 
 from rdcnlab.fields.quantities import Misfit, whole
-from rdcnlab.scenario.fabrics.base import MOST_LINKS, Queued, check_hosts, placed
+from rdcnlab.scenario.fabrics.base import MOST_LINKS, Queued, check_hosts, place_hosts
 
 
 class Dumbbell(Queued):
@@ -60,4 +60,4 @@ class LeafSpine(Queued):
         spines = [f"spine{n}" for n in range(1, self.spines + 1)]
         links = [self.link(f"{leaf}-{spine}", leaf, spine) for leaf in leaves for spine in spines]
         switches = [{"name": name} for name in [*leaves, *spines]]
-        return self.network(switches, placed(leaves, self.hosts), links)
+        return self.network(switches, place_hosts(leaves, self.hosts), links)
