@@ -39,8 +39,11 @@ def judge(stats: pd.DataFrame, bounds: Mapping[str, Bounds]) -> pd.DataFrame:
         ``holds``, ``open`` or ``fails``. Rows are values in rising order, columns are statements.
     """
     low, high = (np.array([bounds[name][end] for name in stats.index.get_level_values(0)]) for end in (0, 1))
-    inside = (stats["low"] >= low) & (stats["high"] <= high)
-    outside = (stats["high"] < low) | (stats["low"] > high)
+    # a single run has no interval, and so every statement is open
+    is_single = stats["n"] < 2 if "n" in stats else np.zeros(len(stats), bool)
+    lows, highs = stats["low"].mask(is_single), stats["high"].mask(is_single)
+    inside = (lows >= low) & (highs <= high)
+    outside = (highs < low) | (lows > high)
     states = pd.Series(np.where(inside, "holds", np.where(outside, "fails", "open")), index=stats.index)
     return states.unstack(0).reindex(columns=list(bounds)).sort_index()
 

@@ -122,11 +122,11 @@ def phases(runs: Runs) -> pd.DataFrame:
     -------
     DataFrame
         ``run``, ``flow``, ``t_s``, ``gbps`` (on the wire), ``phase``, ``since_ms``, ``late``, ``main_runs``,
-        ``migrated_runs`` and ``both_run``. The ``phase`` is ``shared`` (both flows on one link), ``apart`` or ``dark``.
-        ``since_ms`` is the time since the last move. ``late`` is true in the last fifth of a slot; directly after a
-        move, both the queue of the old link and the new link carry packets of the migrated flow. Three parts of a run
-        are left out: the first cycle, in which the flows start; the ms in which a flow ends; and the time after both
-        flows have ended.
+        ``migrated_runs`` and ``both_run``. The ``phase`` is ``shared`` (both flows on one link),
+        ``apart`` or ``dark``. ``since_ms`` is the time since the last move. ``late`` is true in the last fifth of a
+        slot. While both flows are on one link, only this link counts: directly after a move the queue of the old link
+        still carries packets of the migrated flow, which compete with none. Three parts of a run are left out: the
+        first cycle, in which the flows start; the ms in which a flow ends; and the time after both flows have ended.
     """
     names = sorted({flow.name for run in runs for flow in run.scenario.flows})
     base_ns = counted_bin(runs)
@@ -146,8 +146,11 @@ def phases(runs: Runs) -> pd.DataFrame:
 
 def _phases(runs: Runs, base_ns: int, names: Sequence[str]) -> dict[str, np.ndarray[Any, Any]]:
     """Return the columns of `phases`, with numbers instead of the names of flows and phases."""
-    bins = tables.dense(runs.throughput, base_ns, NS_PER_MS)
-    ends = runs.flows.pivot_table(index="run", columns="flow", values="end_s")
+    bins = tables.dense(_competing(runs, base_ns), base_ns, NS_PER_MS)
+    # a flow that did not finish runs until the limit
+    limits = runs.flows["run"].map(lambda run: runs[run].scenario.limit / 1e9)
+    ended = runs.flows.assign(end_s=runs.flows["end_s"].fillna(limits))
+    ends = ended.pivot_table(index="run", columns="flow", values="end_s")
     times = bins.t_s
     t_ns = np.rint(times * 1e9).astype(np.int64)
     shape = (len(bins.run), len(times))
@@ -183,6 +186,20 @@ def _phases(runs: Runs, base_ns: int, names: Sequence[str]) -> dict[str, np.ndar
         "late": late[mask],
         **{f"{flow}_runs": is_running[mask] for flow, is_running in running.items()},
     }
+
+
+def _competing(runs: Runs, base_ns: int) -> pd.DataFrame:
+    """Return the throughput without the packets that leave another link while both flows are on one link."""
+    counted = runs.throughput
+    keep = np.ones(len(counted), bool)
+    places, begin_ns = counted["run"].to_numpy(), counted["bin"].to_numpy() * base_ns // NS_PER_MS * NS_PER_MS
+    where = counted["where"].astype(str).to_numpy()
+    for run in np.unique(places):
+        rows = np.flatnonzero(places == run)
+        scenario, t_ns = runs[run].scenario, begin_ns[rows]
+        is_shared = tables.together(scenario, *FLOWS, t_ns)
+        keep[rows] = ~is_shared | (where[rows] == tables.targets(scenario, "main", t_ns))
+    return counted[keep]
 
 
 def on_one_link(runs: Runs) -> pd.DataFrame:
@@ -237,8 +254,7 @@ def rates_on_one_link(
 ) -> pd.DataFrame:
     """Return a flow's mean rate while both run and are on one link: `name` (the case), ``run``, ``gbps``.
 
-    In the begin of a slot the queue of the old link still drains, so that the moved flow also gets the rate of that
-    link. With `late` only the last fifth of each slot counts.
+    With `late` only the last fifth of each slot counts.
     """
     parts = []
     for case, runs in cases.items():
@@ -258,7 +274,7 @@ def shares(samples: pd.DataFrame, flow: str, *, late: bool = False) -> Estimate:
     flow : str
         Name of the flow.
     late : bool
-        Count only the last fifth of each slot, when the queues of the old link are empty and the rates have settled.
+        Count only the last fifth of each slot, when the rates have settled.
     """
     rates = _on_one_link(samples, late=late).groupby(["run", "flow"], observed=True)["gbps"].mean().unstack("flow")
     return over_seeds(100 * rates[flow] / rates.sum(axis=1))

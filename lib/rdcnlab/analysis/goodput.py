@@ -13,7 +13,7 @@ from typing import Literal, get_args
 import pandas as pd
 
 from rdcnlab.analysis import tables
-from rdcnlab.analysis.intervals import jackknife
+from rdcnlab.analysis.intervals import bootstrap
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.runs.frame import Runs
 
@@ -65,8 +65,8 @@ def one_fits(runs: Runs, stated: Mapping[tuple[str, int], float]) -> Measured:
     largest = deviations(throughputs).max()
     best = min(_AVERAGES, key=lambda average: float(largest[average]))
     cases = {
-        f"by one average ({_AVERAGED[best]})": jackknife(throughputs, lambda part: float(deviations(part)[best].max())),
-        "each by some average": jackknife(throughputs, lambda part: float(deviations(part).min(axis=1).max())),
+        f"by one average ({_AVERAGED[best]})": bootstrap(throughputs, lambda part: float(deviations(part)[best].max())),
+        "each by some average": bootstrap(throughputs, lambda part: float(deviations(part).min(axis=1).max())),
     }
     stats = {average: means(rows, ["group", "period_ms"], "gbps") for average, rows in rates.items()}
     listed = [

@@ -12,8 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from seaborn.utils import relative_luminance
 
-from rdcnlab.analysis import tables
-from rdcnlab.analysis.intervals import Estimate, jackknife
+from rdcnlab.analysis.intervals import Estimate
+from rdcnlab.analysis.measured import trend
 
 #: Colour of dark numbers, and its relative luminance.
 _DARK_COLOR = "0.15"
@@ -75,14 +75,9 @@ def along(frame: pd.DataFrame, group: str, column: str, value: str, *, least: fl
         Smallest range of the means in a row. A row with a smaller range is left out: its means differ only by the
         errors of runs.
     """
-
-    def coefficient(part: pd.DataFrame) -> float:
-        mean = part.groupby(column)[value].mean()
-        return tables.spearman(mean.index, mean)
-
     coefficients = {}
     for key, part in frame.groupby(group):
         means = part.groupby(column)[value].mean()
         if len(means) > 2 and means.max() - means.min() >= least:
-            coefficients[float(str(key))] = jackknife(part, coefficient).within(-1, 1)
+            coefficients[float(str(key))] = trend(part, column, value)
     return coefficients

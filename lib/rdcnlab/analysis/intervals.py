@@ -4,9 +4,13 @@
 The rule is Student's t. A seed is one observation, however many bins, flows or days its run has.
 
 - A mean over seeds has the usual interval, ``mean ± t(n - 1) s / sqrt(n)``: `over_seeds`, `tables.mean_ci`.
-- Any other statistic, such as a rank correlation or a quantile, is computed once from all seeds and once without each
+- A smooth function of means, such as a ratio or a share, is computed once from all seeds and once without each
   seed. The pseudo-values ``n T - (n - 1) T_without`` take the place of the observations (jackknife: Tukey 1958;
   Miller 1974). For a mean they are the observations, so that this is the same rule: `jackknife`.
+- A statistic that jumps, such as a rank correlation, a quantile or the largest of several means, may be the same
+  without each seed although its true value is another. It is computed from seeds drawn with replacement instead
+  (bootstrap: Efron 1979). The percentiles are those of Hesterberg 2015, Sec. 4.2, which are as wide as Student's t
+  for few seeds: `bootstrap`.
 - A sum, difference, product or ratio of numbers with intervals has the interval of all results that the two intervals
   allow: the arithmetic of `Estimate`. So a difference of two means is above zero only if their intervals do not
   overlap. That is wider than the interval of a difference need be, and never narrower.
@@ -16,7 +20,9 @@ One seed gives a number, but no interval.
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, Self
 
@@ -27,6 +33,10 @@ from scipy import stats
 
 #: Confidence level of all intervals.
 LEVEL = 0.95
+#: Number of random choices of seeds, if there are more choices than that.
+DRAWS = 999
+#: Computes several numbers by name from a frame of observations.
+Statistics = Callable[[pd.DataFrame], Mapping[Any, float] | pd.Series]
 
 
 class Estimate(float):
@@ -115,8 +125,11 @@ def _ends(number: float) -> tuple[float, float]:
 def _spanned(
     value: float, first: tuple[float, float], second: tuple[float, float], result: Callable[[float, float], float]
 ) -> Estimate:
+    if any(map(math.isnan, (*first, *second))):
+        return Estimate(value)
     ends = [result(a, b) for a in first for b in second]
-    return Estimate(value, math.nan, math.nan) if any(map(math.isnan, ends)) else Estimate(value, min(ends), max(ends))
+    # zero times infinity: the result may be any number
+    return Estimate(value, -math.inf, math.inf) if any(map(math.isnan, ends)) else Estimate(value, min(ends), max(ends))
 
 
 def _ratio(numerator: float, denominator: float) -> Estimate:
@@ -128,15 +141,21 @@ def _ratio(numerator: float, denominator: float) -> Estimate:
 
 
 def least(numbers: Iterable[float]) -> Estimate:
-    """Return the smallest of some numbers; the ends of its interval are the smallest ends."""
-    values = list(numbers)
-    return Estimate(min(map(float, values)), *(min(ends) for ends in zip(*map(_ends, values), strict=True)))
+    """Return the smallest of some numbers; the ends of its interval are the smallest ends.
+
+    A number or an end that is not known (NaN) makes that of the result unknown.
+    """
+    return _extreme(numbers, np.min)
 
 
 def greatest(numbers: Iterable[float]) -> Estimate:
-    """Return the largest of some numbers; the ends of its interval are the largest ends."""
+    """Return the largest of some numbers, as `least` does the smallest."""
+    return _extreme(numbers, np.max)
+
+
+def _extreme(numbers: Iterable[float], choose: Callable[[list[float]], float]) -> Estimate:
     values = list(numbers)
-    return Estimate(max(map(float, values)), *(max(ends) for ends in zip(*map(_ends, values), strict=True)))
+    return Estimate(choose([*map(float, values)]), *(choose([*ends]) for ends in zip(*map(_ends, values), strict=True)))
 
 
 def same_sign(first: Estimate, second: Estimate) -> Estimate:
@@ -167,12 +186,17 @@ def half_width(deviation: npt.ArrayLike, count: npt.ArrayLike, level: float = LE
 
 
 def over_seeds(values: npt.ArrayLike) -> Estimate:
-    """Average one value of each seed, with the interval of Student's t. Missing values (NaN) are left out."""
+    """Average one value of each seed, with the interval of Student's t.
+
+    Missing values (NaN) are left out. If only one of several is left, its interval contains all numbers.
+    """
     x = np.asarray(values, dtype=float)
-    x = x[~np.isnan(x)]
+    seeds, x = x.size, x[~np.isnan(x)]
     if not x.size:
         return Estimate(math.nan)
     mean = float(x.mean())
+    if x.size == 1 < seeds:
+        return Estimate(mean, -math.inf, math.inf)
     half = float(half_width(x.std(ddof=1) if x.size > 1 else 0.0, x.size))
     return Estimate(mean, mean - half, mean + half)
 
@@ -188,7 +212,7 @@ def estimates(table: pd.DataFrame) -> dict[Any, Estimate]:
 
 
 def jackknife(frame: pd.DataFrame, statistic: Callable[[pd.DataFrame], float], by: str = "seed") -> Estimate:
-    """Compute a statistic over all seeds, with its interval.
+    """Compute a smooth statistic over all seeds, with its interval; `bootstrap` is for statistics that jump.
 
     Parameters
     ----------
@@ -198,13 +222,17 @@ def jackknife(frame: pd.DataFrame, statistic: Callable[[pd.DataFrame], float], b
         Computes a number from such a frame.
     by : str
         Name of the column with the seeds.
+
+    Returns
+    -------
+    Estimate
+        One seed gives no interval. If the statistic has no value without one of several seeds, the interval contains
+        all numbers.
     """
     return jackknives(frame, lambda part: {"": statistic(part)}, by).get("", Estimate(math.nan))
 
 
-def jackknives(
-    frame: pd.DataFrame, statistics: Callable[[pd.DataFrame], Mapping[Any, float] | pd.Series[Any]], by: str = "seed"
-) -> dict[Hashable, Estimate]:
+def jackknives(frame: pd.DataFrame, statistics: Statistics, by: str = "seed") -> dict[Hashable, Estimate]:
     """Compute several statistics by name, as `jackknife` does for one."""
     full_values = dict(statistics(frame).items())
     seeds = frame[by].to_numpy()
@@ -217,5 +245,54 @@ def jackknives(
     for name, value in full_values.items():
         reduced = np.array([part.get(name, math.nan) for part in without], dtype=float)
         half = float(half_width((n * value - (n - 1) * reduced).std(ddof=1), n))
+        half = half if math.isfinite(half) else math.inf
         results[name] = Estimate(value, value - half, value + half)
     return results
+
+
+def bootstrap(frame: pd.DataFrame, statistic: Callable[[pd.DataFrame], float], by: str = "seed") -> Estimate:
+    """Compute a statistic that jumps over all seeds, with its interval. Parameters and results as for `jackknife`.
+
+    The statistic is computed from every choice of as many seeds with replacement, or from `DRAWS` random ones (the same
+    each time) if there are more. A choice for which it has no value counts at both ends.
+    """
+    return bootstraps(frame, lambda part: {"": statistic(part)}, by).get("", Estimate(math.nan))
+
+
+def bootstraps(frame: pd.DataFrame, statistics: Statistics, by: str = "seed") -> dict[Hashable, Estimate]:
+    """Compute several statistics by name, as `bootstrap` does for one."""
+    full_values = dict(statistics(frame).items())
+    seeds = frame[by].to_numpy()
+    rows = [np.flatnonzero(seeds == seed) for seed in np.unique(seeds)]
+    n = len(rows)
+    if n < 2:
+        return {name: Estimate(value) for name, value in full_values.items()}
+    choices, weights = _choices(n)
+    drawn = [
+        dict(statistics(frame.iloc[np.concatenate([rows[seed] for seed in choice])]).items()) for choice in choices
+    ]
+    tail = float(stats.norm.cdf(math.sqrt(n / (n - 1)) * stats.t.ppf((1 - LEVEL) / 2, n - 1)))
+    results = {}
+    for name, value in full_values.items():
+        values = np.array([part.get(name, math.nan) for part in drawn], dtype=float)
+        low = _percentile(np.nan_to_num(values, nan=-math.inf, posinf=math.inf, neginf=-math.inf), weights, tail)
+        high = -_percentile(-np.nan_to_num(values, nan=math.inf, posinf=math.inf, neginf=-math.inf), weights, tail)
+        results[name] = Estimate(value, min(low, value), max(high, value))
+    return results
+
+
+def _choices(n: int) -> tuple[list[tuple[int, ...]], npt.NDArray[np.float64]]:
+    """Return choices of `n` of `n` seeds with replacement, and the probability of each."""
+    if math.comb(2 * n - 1, n) <= DRAWS:
+        choices = list(itertools.combinations_with_replacement(range(n), n))
+        orders = [math.factorial(n) / math.prod(map(math.factorial, Counter(choice).values())) for choice in choices]
+        return choices, np.array(orders) / n**n
+    draws = np.random.default_rng(0).integers(n, size=(DRAWS, n))
+    return [tuple(draw) for draw in draws.tolist()], np.full(DRAWS, 1 / DRAWS)
+
+
+def _percentile(values: npt.NDArray[np.float64], weights: npt.NDArray[np.float64], tail: float) -> float:
+    """Return the smallest value that has at least the probability `tail` together with all smaller ones."""
+    order = np.argsort(values, kind="stable")
+    place = int(np.searchsorted(np.cumsum(weights[order]), tail * (1 - 1e-9)))
+    return float(values[order][min(place, len(values) - 1)])

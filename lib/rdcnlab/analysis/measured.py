@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from rdcnlab.analysis import tables
-from rdcnlab.analysis.intervals import Estimate, estimates, greatest, jackknife, least
+from rdcnlab.analysis.intervals import Estimate, bootstrap, estimates, greatest, least
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,13 @@ def means(frame: pd.DataFrame, by: str | Sequence[str], value: str) -> pd.DataFr
     return stats.set_index(columns[0] if isinstance(by, str) else columns)
 
 
+def largest(frame: pd.DataFrame, by: str, value: str, template: str = "{}") -> Measured:
+    """Measure the largest value of a run by case: for claims that something never happens, which one run refutes."""
+    runs = frame.groupby(by, observed=True)[value]
+    listed = ", ".join(f"{template.format(case)}: {(of_case > 0).sum()} of {len(of_case)}" for case, of_case in runs)
+    return Measured.by_case(runs.max(), template, f"the largest of a run; it is above 0 in {listed} runs")
+
+
 def means_of_seeds(frame: pd.DataFrame, by: str, value: str) -> pd.DataFrame:
     """Average a column by case, as `means` does, if a seed has several rows of a case: its mean is one observation."""
     return means(frame.groupby([by, "seed"], observed=True)[value].mean().reset_index(), by, value)
@@ -95,7 +102,7 @@ def trend(frame: pd.DataFrame, x: str, value: str) -> Estimate:
         mean = part.groupby(x)[value].mean()
         return tables.spearman(mean.index, mean)
 
-    return jackknife(frame, coefficient).within(-1, 1)
+    return bootstrap(frame, coefficient).within(-1, 1)
 
 
 def percent_above(stats: pd.DataFrame, higher: str, lower: str) -> Measured:
@@ -128,7 +135,7 @@ def ahead(stats: pd.DataFrame, first: str, second: str) -> Measured:
     return distance_above(stats[stats.index == first], stats[stats.index == second])
 
 
-def lowest(stats: pd.DataFrame, name: str) -> Measured:
+def lowest(stats: pd.DataFrame, name: Hashable) -> Measured:
     """Measure by how much all other cases are above one case."""
     return distance_above(stats.drop(index=name, errors="ignore"), stats[stats.index == name])
 

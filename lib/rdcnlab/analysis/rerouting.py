@@ -51,7 +51,8 @@ def drops(runs: Runs, bin_ns: int = NS_PER_S // 10) -> pd.DataFrame:
     DataFrame
         ``run``, ``seed``, ``t_s`` and ``to`` (the link) of the move; ``percent``, by which the mean rate of the
         `AFTER_S` after the move is below that of the `BEFORE_S` before it; ``recovered_s``, the time after the move
-        until the mean of the next `SMOOTH_S` has `RECOVERED` of the rate before (NaN if the next move comes first).
+        until the mean of the next `SMOOTH_S` has `RECOVERED` of the rate before. If the next move comes first, it is
+        the time until that move: the flows need at least as long.
     """
     rows = []
     total = aggregate(runs, bin_ns)
@@ -66,7 +67,8 @@ def drops(runs: Runs, bin_ns: int = NS_PER_S // 10) -> pd.DataFrame:
             after = mbps[inside & (t_s < time + AFTER_S - 1e-9)].mean()
             row = {"run": run, "seed": scenario.seed, "t_s": time, "to": link}
             recovered = _recovery(mbps[inside], bin_ns / NS_PER_S, RECOVERED * before)
-            rows.append({**row, "percent": 100 * (1 - after / before), "recovered_s": recovered})
+            seconds = end - time if np.isnan(recovered) else recovered
+            rows.append({**row, "percent": 100 * (1 - after / before), "recovered_s": seconds})
     return pd.DataFrame(rows)
 
 

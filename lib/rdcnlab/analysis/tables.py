@@ -163,25 +163,16 @@ def sizes(stats: pd.DataFrame) -> pd.DataFrame:
     return stats.assign(mean=size, low=size - half, high=size + half)
 
 
-def margin(greater: pd.DataFrame, lesser: pd.DataFrame) -> float:
-    """Return the margin between the intervals of two frames; it is negative if they overlap.
-
-    The margin is the lowest ``low`` of `greater` minus the highest ``high`` of `lesser`.
-
-    Parameters
-    ----------
-    greater, lesser : DataFrame
-        Columns ``low`` and ``high``, as `mean_ci` returns them.
-    """
-    return float(greater["low"].min() - lesser["high"].max())
-
-
 def list_estimates(stats: pd.DataFrame, unit: str = "", template: str = "{}") -> str:
     """Return means and their intervals as text; `stats` comes from `mean_ci`, and its index names the cases."""
     suffix = f" {unit}" if unit else ""
     names = cases(stats["mean"], template)
-    rows = zip(names.items(), stats["low"], stats["high"], strict=True)
-    return ", ".join(f"{name}: {mean:.3g}{suffix} ({low:.3g} to {high:.3g})" for (name, mean), low, high in rows)
+    is_single = stats["n"] < 2 if "n" in stats else np.zeros(len(stats), bool)
+    rows = zip(names.items(), stats["low"], stats["high"], is_single, strict=True)
+    return ", ".join(
+        f"{name}: {mean:.3g}{suffix}" + ("" if single else f" ({low:.3g} to {high:.3g})")
+        for (name, mean), low, high, single in rows
+    )
 
 
 def goodput(flows: pd.DataFrame) -> pd.DataFrame:
@@ -376,4 +367,5 @@ def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
     a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if a.size < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
         return float("nan")
-    return float(stats.spearmanr(a, b).statistic)
+    # rounded, so that a complete order is exactly 1
+    return round(float(stats.spearmanr(a, b).statistic), 12)

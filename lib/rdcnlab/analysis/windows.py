@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from rdcnlab.analysis import tables
-from rdcnlab.analysis.intervals import Estimate, jackknife
+from rdcnlab.analysis.intervals import Estimate, bootstrap
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.once import for_each_run
@@ -116,7 +116,7 @@ def _growth(windows: pd.DataFrame, ended: pd.DataFrame, period_ms: float) -> Est
         after = mean.index > end[seeds].mean()
         return float(mean[after].max() / mean[~after].max()) if after.any() else 0.0
 
-    return jackknife(pd.DataFrame({"seed": list(curves.columns)}), ratio)
+    return bootstrap(pd.DataFrame({"seed": list(curves.columns)}), ratio)
 
 
 def falls(runs: Runs, windows: pd.DataFrame) -> pd.DataFrame:

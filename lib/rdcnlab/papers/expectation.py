@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Annotated
 
 from pydantic import model_validator
 
 from rdcnlab.fields.quantities import Frozen, Listed
+
+_TOLERANCE = re.compile(r"\d+(\.\d+)?( ?%)?")
 
 
 class Expectation(Frozen):
@@ -40,6 +43,12 @@ class Expectation(Frozen):
         names = [name for name in type(self).model_fields if getattr(self, name) is not None and name != "tolerance"]
         if len(names) != 1 or (names == ["near"]) != (self.tolerance is not None):
             raise ValueError("one of near (with tolerance), below, above, at_most, at_least, equals, between")
+        if self.tolerance is not None and not _TOLERANCE.fullmatch(str(self.tolerance)):
+            raise ValueError(f"tolerance: {self.tolerance!r}: a number that is not negative, or a share such as '5 %'")
+        if isinstance(self.tolerance, str) and not self.tolerance.endswith("%"):
+            raise ValueError(f"tolerance: {self.tolerance!r}: without quotes it is a number, with '%' it is a share")
+        if self.between is not None and self.between[0] > self.between[1]:
+            raise ValueError(f"between: {list(self.between)}: the lower bound comes first")
         return self
 
     @property
@@ -58,7 +67,7 @@ class Expectation(Frozen):
                 self.above is not None and value > self.above,
                 self.at_most is not None and value <= self.at_most,
                 self.at_least is not None and value >= self.at_least,
-                self.equals is not None and value == self.equals,
+                self.equals is not None and math.isclose(value, self.equals, rel_tol=1e-9, abs_tol=1e-12),
                 self.between is not None and self.between[0] <= value <= self.between[1],
             )
         )

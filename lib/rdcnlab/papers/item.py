@@ -268,14 +268,16 @@ class Item(Frozen, abc.ABC):
     def halves(self, runs: Runs) -> list[Runs]:
         """Return the runs of every other seed, and the runs of the other seeds; empty if they cannot be halved.
 
-        They cannot be if there is only one seed, if scenarios have different numbers of seeds, or if the item is
-        `undivided`.
+        They cannot be if fewer than two seeds have all scenarios, or if the item is `undivided`. Seeds that only some
+        scenarios have, such as more runs of a baseline, are halved too.
         """
         counts = Counter(run.scenario.seed for run in runs)
-        if self.undivided or len(counts) < 2 or len(set(counts.values())) > 1:
+        complete = [seed for seed in sorted(counts) if counts[seed] == max(counts.values())]
+        if self.undivided or len(complete) < 2:
             return []
-        seeds = sorted(counts)
-        return [runs.select(lambda scenario, half=half: scenario.seed in half) for half in (seeds[::2], seeds[1::2])]  # type: ignore[misc]
+        others = [seed for seed in sorted(counts) if seed not in complete]
+        halves = [{*complete[first::2], *others[first::2]} for first in (0, 1)]
+        return [runs.select(lambda scenario, half=half: scenario.seed in half) for half in halves]  # type: ignore[misc]
 
     def score(self, runs: Runs) -> pd.DataFrame:
         """Return the scorecard as a table for readers: claim, expected, measured, verdict, remark."""

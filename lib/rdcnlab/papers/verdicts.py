@@ -19,6 +19,8 @@ from rdcnlab.papers.claims import Claim, FirstWording
 
 #: The remark of a verdict that another half of the seeds would change.
 FLIPS = "flips on halves of the seeds; more seeds needed"
+#: The remark of a verdict that is open only between `partly` and `differs`.
+NOT_REPRODUCED = "surely not reproduced; only the direction is open"
 
 
 class Verdict(enum.StrEnum):
@@ -87,6 +89,8 @@ def judge(claim: Claim, measured: Measured | None, halves: Sequence[Measured] = 
         else f"no interval in {missing} of {len(possible)} cases"
     )
     verdict = worst if worst is best else Verdict.UNDECIDED
+    if verdict is Verdict.UNDECIDED and best is not Verdict.REPRODUCED:
+        remark = "; ".join(part for part in (remark, NOT_REPRODUCED) if part)
     if verdict is not Verdict.UNDECIDED and any(_contradicts(claim, half, verdict) for half in halves):
         verdict, remark = Verdict.UNDECIDED, FLIPS
     return Judgement(verdict, sum(low is Verdict.REPRODUCED for low, _ in possible), len(possible), remark)

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import competition, figures
-from rdcnlab.analysis.intervals import estimates, jackknives
+from rdcnlab.analysis.intervals import bootstraps, estimates
 from rdcnlab.analysis.measured import Measured, means, means_of_seeds
 from rdcnlab.analysis.moves import drops_of_runs, ramp_up_ms
 from rdcnlab.fields.quantities import Listed
@@ -75,7 +75,7 @@ class Fig3(Item):
                 fct.rename(lambda ms: f"{ms:g} ms" if ms else "static", level="period_ms"), "{}, {}"
             ),
             "ramp-up": Measured.by_case(means_of_seeds(ramp_up_ms(runs), "cc", "ms")),
-            "no-effect": Measured.by_case(jackknives(flows, _spread)),
+            "no-effect": Measured.by_case(bootstraps(flows, _spread)),
             "no-drops": Measured.one(drops_of_runs(runs)["drops"].sum()),
             "rtt-bbr": Measured(
                 {} if bbr is None else {"": bbr if smallest == "bbr" else np.nan}, f"smallest: {smallest}"

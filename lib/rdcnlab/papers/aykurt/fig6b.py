@@ -8,7 +8,7 @@ from typing import ClassVar
 import pandas as pd
 
 from rdcnlab.analysis import competition, tables
-from rdcnlab.analysis.intervals import Estimate, estimates, jackknife, same_sign
+from rdcnlab.analysis.intervals import Estimate, bootstrap, estimates, same_sign
 from rdcnlab.analysis.measured import Measured, margins, means
 from rdcnlab.papers.aykurt.fig6a import Fig6a
 from rdcnlab.papers.aykurt.space import Period
@@ -43,7 +43,7 @@ class Fig6b(Fig6a):
         larger = margins(tables.sizes(at_10), tables.sizes(at_50), self.mains)
         pairs = {main: (estimates(at_10)[main], estimates(at_50)[main]) for main in self.mains}
         return {
-            "same-order": Measured.one(jackknife(times, self._order), listed),
+            "same-order": Measured.one(bootstrap(times, self._order), listed),
             "larger-differences": Measured(
                 {f"{main}, apart": abs(gaps[0] - gaps[1]) for main, gaps in pairs.items()}
                 | {f"{main}, same sign": same_sign(*gaps) for main, gaps in pairs.items()},

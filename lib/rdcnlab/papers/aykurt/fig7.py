@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import figures, marks, tables
-from rdcnlab.analysis.intervals import jackknife, jackknives
+from rdcnlab.analysis.intervals import bootstrap, bootstraps
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.papers.aykurt.space import WIDE_BINS, Periods, Volume, grid
@@ -69,16 +69,16 @@ class Fig7(Item):
         """Measure shares of marked packets, retransmissions, and their correlation."""
         rows = tables.with_seeds(marks.count(runs), runs.scenarios)
         measured = {
-            "marks-fall": Measured.by_case(jackknives(rows, marks.over_thresholds), "{:g} ms"),
-            "marks-rise": Measured.by_case(jackknives(rows, marks.over_periods), "{:g} kB"),
-            "marks-against-retransmissions": Measured.one(jackknife(rows, marks.against_retransmissions)),
+            "marks-fall": Measured.by_case(bootstraps(rows, marks.over_thresholds), "{:g} ms"),
+            "marks-rise": Measured.by_case(bootstraps(rows, marks.over_periods), "{:g} kB"),
+            "marks-against-retransmissions": Measured.one(bootstrap(rows, marks.against_retransmissions)),
             "marks-against-retransmissions was": Measured.by_case(marks.against_by_period(rows), "{:g} ms"),
         }
         if 5 in self.thresholds_kB:
             at_5 = rows[rows["threshold_kB"] == 5]
             measured["marked-at-5"] = Measured.by_case(means(at_5, "period_ms", "marked"), "{:g} ms")
             if len(self.thresholds_kB) > 1:
-                measured["fewest-at-5"] = Measured.by_case(jackknives(rows, marks.more_at_5), "{:g} ms")
+                measured["fewest-at-5"] = Measured.by_case(bootstraps(rows, marks.more_at_5), "{:g} ms")
         return measured
 
     def causes(self) -> list[Cause]:

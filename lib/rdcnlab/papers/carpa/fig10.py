@@ -38,10 +38,12 @@ class Fig10(Traces):
         moved, static = self.moved(runs, rtt)[period], self.still(runs, rtt)
         reductions = {"rerouted": self.reductions(moved), "not rerouted": self.reductions(static)}
         undone = reordering.undone(moved)
+        seeds = {"rerouted": moved.scenarios["seed"], "not rerouted": static.scenarios["seed"]}
+        # a run without a reduction has none of 0 %
         deepest = {
-            name: over_seeds(100 * rows.groupby("seed")["share"].max())
+            name: over_seeds(100 * rows.groupby("seed")["share"].max().reindex(sorted(set(seeds[name])), fill_value=0))
             for name, rows in reductions.items()
-            if len(rows)
+            if len(seeds[name])
         }
         steps = reductions["not rerouted"].assign(step=lambda rows: rows["step"] / (rows["before"] - rows["after"]))
         return {

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rdcnlab.analysis import updates
-from rdcnlab.analysis.measured import Measured, means
+from rdcnlab.analysis.measured import Measured, largest
 from rdcnlab.papers.dogar.space import LARGE, SMALL, Setting
 from rdcnlab.papers.dogar.updates import Drops
 from rdcnlab.papers.item import Cause
@@ -22,10 +22,9 @@ class Fig9(Drops):
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Compare the variants, and count the losses in the large buffer."""
         small, large = (self.lost(runs, setting) for setting in self.settings)
-        of_large = means(large[large["cc"].isin(("cubic", "dctcp"))], "cc", "value")
         return {
             "order": Measured(updates.order(small, ("dctcp", "cubic", "bbr"))),
-            "none-in-large": Measured.by_case(of_large),
+            "none-in-large": largest(large[large["cc"].isin(("cubic", "dctcp"))], "cc", "value"),
             "numbers": self.ratios(runs),
         }
 

@@ -13,7 +13,7 @@ from pydantic import Field, field_validator
 
 from rdcnlab.analysis import evenness, figures, updates
 from rdcnlab.analysis.intervals import estimates
-from rdcnlab.analysis.measured import Measured, means
+from rdcnlab.analysis.measured import Measured, largest, means
 from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.papers.dogar import clos
@@ -139,7 +139,7 @@ class Readings(Item):
             ratios = {buffer: lost["dctcp"][buffer] / stated for buffer, stated in STATED.items()}
             shares = {buffer: 100 * (again["nuftcp"][buffer] / again["dctcp"][buffer]) for buffer in BUFFERS}
             measured = {
-                "literal-none": Measured.by_case(lost["nuftcp"]),
+                "literal-none": largest(quantities.query("cc == 'nuftcp' and setting == @LITERAL"), "buffer", "lost"),
                 "literal-dctcp": Measured(ratios),
                 "literal-again": Measured(shares),
             }

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import evenness, figures
-from rdcnlab.analysis.measured import Measured, difference, means
+from rdcnlab.analysis.measured import Measured, difference, largest, means
 from rdcnlab.fields.quantities import whole
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.papers.dogar import clos
@@ -190,10 +190,10 @@ class Steadier(Curve):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Look for intervals without a packet, and compare the variation and the throughput with DCTCP's."""
-        zero, rate = self.stats(runs, "zero"), self.stats(runs, "gbps")
+        described, rate = self.describe(runs, self.buffers[0]), self.stats(runs, "gbps")
         variation = Measured.by_case(self.stats(runs, "variation")).cases
         return {
-            "no-zero": Measured.by_case(zero.loc[["nuftcp"]]),
+            "no-zero": largest(described[described["cc"] == "nuftcp"], "cc", "zero"),
             "steadier": Measured.one(variation["dctcp"] / variation["nuftcp"], _listed(variation)),
             "more": Measured.one(difference(rate.loc[["nuftcp"]], rate.loc[["dctcp"]])),
         }

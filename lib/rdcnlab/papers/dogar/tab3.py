@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import evenness, figures, updates
-from rdcnlab.analysis.measured import Measured, difference, means
+from rdcnlab.analysis.measured import Measured, difference, largest, means
 from rdcnlab.fields.quantities import whole
 from rdcnlab.fields.units import NS_PER_S
 from rdcnlab.papers.dogar import clos
@@ -170,11 +170,15 @@ class Tab3(Item):
             chosen = [cc for cc in names or self.variants if cc in self.variants]
             return Measured.by_case(self.stats(quantities, value, chosen)) if chosen else Measured()
 
+        def of_runs(value: str, *names: str) -> Measured:
+            rows = quantities[quantities["cc"].isin(names)]
+            return largest(rows, "cc", value) if len(rows) else Measured()
+
         measured = {
             "reactive": by_variant("drops", "cubic"),
-            "proactive": by_variant("drops", *_OTHERS),
+            "proactive": of_runs("drops", *_OTHERS),
             "by-marks": by_variant("unmarked", "dctcp"),
-            "by-feedback": by_variant("unmarked", "nuftcp"),
+            "by-feedback": of_runs("unmarked", "nuftcp"),
             "fills": by_variant("filled"),
             "bloat": by_variant("queue", "cubic"),
             "no-bloat": by_variant("queue", *_OTHERS),

@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from rdcnlab.analysis import figures, folded
-from rdcnlab.analysis.intervals import Estimate, jackknife
+from rdcnlab.analysis.intervals import Estimate, bootstrap
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.papers.item import Cause
 from rdcnlab.papers.tdtcp.fig10a import Fig10a
@@ -69,4 +69,4 @@ class Fig10b(Fig10a):
 
 def _p90(counts: pd.DataFrame) -> Estimate:
     """Return the 90th percentile of the counts of days, with its interval over runs."""
-    return jackknife(counts, lambda days: float(days["count"].quantile(0.9)), by="run")
+    return bootstrap(counts, lambda days: float(days["count"].quantile(0.9)), by="run")

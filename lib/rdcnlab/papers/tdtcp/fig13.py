@@ -6,7 +6,7 @@ from __future__ import annotations
 import pandas as pd
 
 from rdcnlab.analysis import folded
-from rdcnlab.analysis.intervals import estimates, jackknife
+from rdcnlab.analysis.intervals import bootstrap, estimates
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.papers.item import Cause
 from rdcnlab.papers.tdtcp.graphs import Occupancy, Variants
@@ -25,12 +25,10 @@ class Fig13(Occupancy):
         lengths = self.lengths(runs)
         measured = {"mptcp-dip": self.longer(runs, "mptcp", STEADY, (0, 100))}
         if "cubic" in lengths:
-            # one RTT after the circuit's day the queue is again as in packet days
-            begin = 2 * folded.rtt_us(self.first, "packet")
             into = folded.into_week(lengths["cubic"]["t_us"], self.first)
-            settled = lengths["cubic"][(into >= begin) & (into < STEADY[1])]
+            settled = lengths["cubic"][into < STEADY[1]]
             empty = estimates(self.waiting(runs, CIRCUIT))["cubic"]
-            measured["cubic-stable"] = Measured.one(jackknife(settled, _largest_distance, by="run") / room)
+            measured["cubic-stable"] = Measured.one(bootstrap(settled, _largest_distance, by="run") / room)
             measured["cubic-empty"] = Measured.one(empty / room)
         return measured
 
