@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rdcnlab.engines.kernel import plan
 from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.units import NS_PER_US
-from rdcnlab.scenario import Scenario
+from rdcnlab.scenario import Scenario, dilation
 from rdcnlab.scenario.dilation import dilate
 from rdcnlab.scenario.presets import preset
 from rdcnlab.scenario.rotor import week
@@ -219,3 +221,25 @@ def test_dilation_is_the_same_network_for_slower_hosts() -> None:
         dilate(HYBRID, 7)
     moved = dilate(Scenario.from_dict(TWO_FLOWS), 2)
     assert moved.flows[1].period == 100_000_000
+
+
+def test_every_time_of_a_scenario_is_dilated() -> None:
+    schema = Scenario.model_json_schema()
+
+    def times(part: dict[str, Any], path: tuple[str, ...]) -> Iterator[str]:
+        if "$ref" in part:
+            part = schema["$defs"][part["$ref"].rsplit("/", 1)[1]]
+        if part.get("x-unit") == "ns" or (path and path[-1].endswith("_us")):
+            yield ".".join(path)
+            return
+        for name, field in part.get("properties", {}).items():
+            yield from times(field, (*path, name))
+        for key in ("anyOf", "allOf", "oneOf"):
+            for choice in part.get(key, ()):
+                yield from times(choice, path)
+        if isinstance(part.get("items"), dict):
+            yield from times(part["items"], (*path, "*"))
+        if isinstance(part.get("additionalProperties"), dict):
+            yield from times(part["additionalProperties"], (*path, "*"))
+
+    assert {*times(schema, ())} == {*dilation._TIMES}

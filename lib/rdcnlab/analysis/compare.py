@@ -11,11 +11,16 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from rdcnlab.analysis import figures, tables
+from rdcnlab.analysis.competition import counted_bin
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.runs.campaign import campaign
 from rdcnlab.runs.frame import Runs
+from rdcnlab.runs.parts import WHOLE
 from rdcnlab.runs.store import Run
 from rdcnlab.scenario import Scenario
+
+#: The tables that are compared.
+_READ = dict.fromkeys(("flows", "events", "throughput"), WHOLE)
 
 
 class Comparison:
@@ -45,7 +50,8 @@ class Comparison:
         requests = {
             (name, kind): scenarios[name].with_(**{"switch.kind": kind}) for name in scenarios for kind in switches
         }
-        runs = {run.scenario: run for run in campaign(requests.values(), workers=workers, progress=progress)}
+        ran = campaign(requests.values(), workers=workers, progress=progress, needs=lambda _: _READ)
+        runs = {run.scenario: run for run in ran}
         self.runs: dict[tuple[str, str], Run] = {key: runs[scenario] for key, scenario in requests.items()}
         self.names = list(scenarios)
 
@@ -90,7 +96,7 @@ class Comparison:
             ):
                 ax = axes[row, column]
                 runs = Runs([self._run(name, kind)])
-                rates = tables.rates(runs.throughput, NS_PER_MS, bin_ms * NS_PER_MS)
+                rates = tables.rates(runs.throughput, counted_bin(runs), bin_ms * NS_PER_MS)
                 for flow, of_flow in rates.groupby("flow", sort=False):
                     look = figures.look(str(flow))
                     ax.step(
@@ -109,7 +115,11 @@ class Comparison:
 
     def _moves(self, name: str, kind: str) -> list[tuple[Any, ...]]:
         """Return the moves during the time in which flows run on every switch; see `moves`."""
-        ends = [self._run(name, switch).table("flows").to_pandas()["end_s"].max() for switch in self.switches]
+        ends = []
+        for switch in self.switches:
+            run = self._run(name, switch)
+            # a flow that did not finish runs until the limit
+            ends.append(run.table("flows").to_pandas()["end_s"].fillna(run.scenario.limit / 1e9).max())
         events = self._run(name, kind).table("events").to_pandas()
         return moves(events, float(np.min(ends)))
 

@@ -160,13 +160,14 @@ def twins(selection: Traces) -> pd.DataFrame:
         next((name for name in pair.split(" and ") if name != own), own)
         for pair, own in zip(selection.about["pair"], selection.about["variant"], strict=True)
     ]
+    samples = selection.samples  # a copy of all traces, so made once
     alike = ["period_ms", "seed", "flow", "partner", "begin_ms"]
     rows = []
     for (period, *_), group in selection.about.assign(partner=np.array(partners, dtype=str)).groupby(alike):
         for (first, first_variant), (second, second_variant) in combinations(
             zip(group.index, group["variant"], strict=True), 2
         ):
-            window, rtt = (100.0 * (selection.samples[first] == selection.samples[second]).all(axis=0)).tolist()
+            window, rtt = (100.0 * (samples[first] == samples[second]).all(axis=0)).tolist()
             rows.append((period, " and ".join(sorted((first_variant, second_variant))), min(window, rtt), window))
     shares = pd.DataFrame(rows, columns=["period_ms", "variants", "same", "same_window"])
     return shares.groupby(["period_ms", "variants"], as_index=False).agg(

@@ -128,7 +128,7 @@ def campaign(
                 scenario = missing[task.index]
                 error = task.error
                 if error is None:
-                    runs_by_hash[scenario.hash] = lookup([scenario], store)[0]
+                    runs_by_hash[scenario.hash] = lookup([scenario], store, needs)[0]
                     if runs_by_hash[scenario.hash] is None:
                         error = RunError("the engine changed during the campaign; start it again")
                 if error is not None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 import json
+import shutil
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -245,15 +246,19 @@ def ship(parts_by_run: Mapping[Run, Mapping[str, Part]], folder: Path) -> None:
             }
         )
     part_folder = folder.with_name(f".{folder.name}.part")
-    part_folder.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(part_folder, ignore_errors=True)  # of an earlier call that was killed
+    part_folder.mkdir(parents=True)
     for name in names:
         _write(pa.concat_tables(tables[name], promote_options="default"), part_folder / f"{name}.parquet")
     _write(pa.Table.from_pylist(rows, _RUNS), part_folder / "runs.parquet")
     if folder.is_dir():
-        for path in folder.glob("*.parquet"):
-            path.unlink()
-        folder.rmdir()
-    part_folder.rename(folder)
+        old_folder = folder.with_name(f".{folder.name}.old")
+        shutil.rmtree(old_folder, ignore_errors=True)
+        folder.rename(old_folder)
+        part_folder.rename(folder)
+        shutil.rmtree(old_folder)
+    else:
+        part_folder.rename(folder)
     forget()
 
 

@@ -32,7 +32,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rdcnlab.engines import SCHEMAS, Outcome
-from rdcnlab.fields.errors import RunError
+from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.runs.digest import digests
 from rdcnlab.runs.parts import WHOLE, Part
 from rdcnlab.runs.shipped import Row, Shipped
@@ -180,8 +180,8 @@ class Store:
             digest = json.loads((path / "digest.json").read_text())
             provenance = json.loads((path / "provenance.json").read_text())
             scenario = Scenario.load(path / "scenario.json")
-        except FileNotFoundError:
-            return None
+        except (OSError, ValueError, InputError):
+            return None  # no run, or a damaged one, which must not keep others from being found
         return Run(identifier, scenario, provenance, digest, path)
 
     def __iter__(self) -> Iterator[Run]:

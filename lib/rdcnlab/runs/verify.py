@@ -30,10 +30,10 @@ def sample(store: Store, count: int, seed: int) -> list[Run]:
     rng = random.Random(seed)
     shipped = sorted(store.shipped, key=lambda row: row.hash)
     rows = rng.sample(shipped, min(count, len(shipped)))
-    runs = [store.find(Scenario.from_dict(row.data), None) for row in rows]
+    # by the row, not by the scenario: a default that changed since must not hide a run
+    runs = [Run(row.id, Scenario.from_dict(row.data), row.provenance, row.digests, row) for row in rows]
     local = list(store) if len(runs) < count else []
-    runs += rng.sample(local, min(count - len(runs), len(local)))
-    return [run for run in runs if run is not None]
+    return runs + rng.sample(local, min(count - len(runs), len(local)))
 
 
 def verify(
@@ -66,7 +66,8 @@ def _compare(run: Run, rerun: Run | None, failure: str | None) -> dict[str, Any]
     if rerun is None:
         notes.append(f"could not be run: {failure}")
     else:
-        differing = [name for name, digest in run.digests.items() if rerun.digests[name] != digest]
+        names = sorted(run.digests.keys() | rerun.digests.keys())
+        differing = [name for name in names if run.digests.get(name) != rerun.digests.get(name)]
         if differing:
             notes.append(f"differs in {', '.join(differing)}")
         if run.provenance.get("identity") != rerun.provenance.get("identity"):

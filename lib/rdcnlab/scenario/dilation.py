@@ -15,13 +15,14 @@ from typing import Any
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario.model import Scenario
 
-#: Where plain data contains times (ns; `rto_min_us` in us) and rates; ``*`` stands for every item of a list.
+#: Where plain data contains times (ns; those with ``_us`` in us) and rates; ``*`` stands for every item of a list.
 _TIMES = (
-    "network.hosts.*.delay", "network.links.*.delay", "network.schedules.*.slots.*.duration",
-    "network.schedules.*.phase", "network.schedules.*.echo.in_advance", "flows.*.path.*.duration",
-    "flows.*.back.*.duration", "flows.*.phase", "flows.*.start", "flows.*.interval", "transport.rto_min_us",
-    "probes.bin", "probes.fold", "probes.fold_from", "jitter.start", "jitter.phase", "notify.delay", "notify.each",
-    "notify.hosts.*.delay", "limit",
+    "network.hosts.*.delay", "network.links.*.delay", "network.switches.*.late", "network.switches.*.jitter",
+    "network.switches.*.guard", "network.schedules.*.slots.*.duration", "network.schedules.*.phase",
+    "network.schedules.*.echo.in_advance", "flows.*.path.*.duration", "flows.*.back.*.duration", "flows.*.phase",
+    "flows.*.start", "flows.*.interval", "switch.delay", "switch.jitter", "transport.rto_min_us",
+    "transport.version_hold_us", "probes.bin", "probes.snapshots", "probes.fold", "probes.fold_from", "jitter.start",
+    "jitter.phase", "notify.delay", "notify.each", "notify.hosts.*.delay", "limit",
 )  # fmt: skip
 _RATES = ("network.hosts.*.rate", "network.links.*.rate")
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import time
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, as_completed
 from dataclasses import dataclass, field, replace
@@ -183,8 +184,8 @@ def _run(job: Job, store: Store, display: Display, *, workers: int | None, pool:
                     batch.missing, workers=workers, pool=pool, store=store, progress=False, needs=needs, done=count_run,
                     wall_limit_s=batch.shown_by.wall_limit_s,
                 )  # fmt: skip
-    except RdcnlabError as error:
-        problem = str(error)
+    except Exception as error:  # noqa: BLE001  (see `_reason`)
+        problem = _reason(error)
     return Reproduced(job.name, runs=count, wall_s=time.monotonic() - begin, error=problem)
 
 
@@ -206,9 +207,14 @@ def _joined(future: Future[Reproduced], runs_result: Reproduced) -> Reproduced:
     """Return the result of a notebook together with that of its runs."""
     try:
         notebook_result = future.result()
-    except RdcnlabError as error:
-        return Reproduced(runs_result.name, runs_result.runs, runs_result.wall_s, error=str(error))
+    except Exception as error:  # noqa: BLE001  (see `_reason`)
+        return Reproduced(runs_result.name, runs_result.runs, runs_result.wall_s, error=_reason(error))
     return replace(notebook_result, runs=runs_result.runs, wall_s=runs_result.wall_s)
+
+
+def _reason(error: Exception) -> str:
+    """Return an error in words. Also a fault in an item's code must not cost the results of the other items."""
+    return str(error) if isinstance(error, RdcnlabError) else "".join(traceback.format_exception(error)).strip()
 
 
 def _pictures(executed: Any, target: Path) -> tuple[Path, ...]:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from rdcnlab import papers
 from rdcnlab.app.executors import executor
 from rdcnlab.app.site import entry
-from rdcnlab.fields.errors import RunError
+from rdcnlab.fields.errors import RdcnlabError, RunError
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.store import Store
 from rdcnlab.system import limits
@@ -67,8 +67,8 @@ def collect(
             progress.set_description(name, refresh=False)
             try:
                 entries[name] = future.result()
-            except RunError as error:
-                failed.append(f"{name}: {error}")
+            except Exception as error:  # noqa: BLE001  (a fault of one item must not cost the entries of the others)
+                failed.append(f"{name}: {error if isinstance(error, RdcnlabError) else repr(error)}")
             progress.update()
     if failed:
         raise RunError("; ".join(failed))

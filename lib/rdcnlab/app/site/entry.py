@@ -114,8 +114,8 @@ def stamp(kind: type[Item], store: Store) -> str:
     If all of this is unchanged, neither the figures nor the notebook would change.
     """
     paper = claims.paper(kind.paper)
-    parts: list[str] = [code(kind.paper), paper.item(kind.id).model_dump_json()]
-    parts += [column.model_dump_json() for column in paper.columns]
+    # all claims of the paper: an item may read those of another one
+    parts: list[str] = [code(kind.paper), paper.model_dump_json()]
     parts.append(_digest([notebooks.path(kind), places.tree() / "requirements.lock"]))
     for column in kind.columns():
         item, runs = best(kind, store, column.id)

@@ -52,4 +52,7 @@ class Fig9(Periodic):
     def causes(self) -> list[Cause]:
         """Return an experiment with the difference of the two paths of Sec. IV-C."""
         wider = self.with_parameters(rtts_ms=(170,), periods_s=(0.6,), extra_ms=50, profile=self.profile)
-        return [Cause("beats-at-0.6", wider), Cause("worst-at-14", Fig11(profile=self.profile).wider())]
+        return [
+            Cause("beats-at-0.6", wider),
+            Cause("worst-at-14", Fig11(profile=self.profile, column=self.column).wider()),
+        ]

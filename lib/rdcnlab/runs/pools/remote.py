@@ -129,14 +129,17 @@ def _key(environment: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
 def _answer_of(task: Mapping[str, Any], settings: Mapping[str, Any]) -> Answer:
     """Return a process's answer to a task; stop the process if the result is no longer wanted."""
     environment = luggage.environment(settings["environment"], settings["scripts"])
-    process = _IDLE.take(environment)
     is_wanted = _task_check()
-    process.give(task)
-    while not process.wait_for_answer(_LOOK_S):
-        if not is_wanted():
-            stop_all([process])
-            raise Unwanted
-    answer = process.answer()
+    process = _IDLE.take(environment)
+    try:
+        process.give(task)
+        while not process.wait_for_answer(_LOOK_S):
+            if not is_wanted():
+                raise Unwanted
+        answer = process.answer()
+    except BaseException:
+        stop_all([process])
+        raise
     if process.ended:
         process.stop()
     else:
