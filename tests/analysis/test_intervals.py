@@ -13,6 +13,7 @@ import pytest
 from rdcnlab.analysis import tables
 from rdcnlab.analysis.intervals import (
     Estimate,
+    bootstrap,
     estimates,
     greatest,
     jackknife,
@@ -83,18 +84,58 @@ def test_a_seed_is_one_observation_however_many_rows_it_has() -> None:
     assert ends(jackknife(frame, lambda of: of["x"].mean())) == pytest.approx(ends(over_seeds([1, 2, 3, 4])))
 
 
-def test_a_rank_correlation_that_no_seed_changes_is_certain_and_another_is_not() -> None:
-    def rank(of: pd.DataFrame) -> float:
-        means = of.groupby("at")["x"].mean()
-        return tables.spearman(means.index, means)
+def rank(of: pd.DataFrame) -> float:
+    means = of.groupby("at")["x"].mean()
+    return tables.spearman(means.index, means)
 
+
+def test_a_rank_correlation_that_no_seed_changes_is_certain_and_another_is_not() -> None:
     frame = pd.DataFrame(
         {"seed": [0, 1, 2] * 3, "at": [1] * 3 + [2] * 3 + [3] * 3, "x": [1, 2, 3, 11, 12, 13, 21, 22, 23]}
     )
-    assert ends(jackknife(frame, rank)) == (1, 1, 1)
+    assert ends(bootstrap(frame, rank)) == (1, 1, 1)
+    # the third seed alone has another order, which none of the three can hide by being left out
     frame["x"] = [1, 2, 30, 11, 12, 13, 21, 22, 23]
-    found = jackknife(frame, rank)
-    assert found.low < found < found.high
+    assert ends(bootstrap(frame, rank)) == (1, -0.5, 1)
+
+
+def test_an_order_that_holds_without_each_seed_may_still_be_open() -> None:
+    """The jackknife of such an order has width zero, although two of five seeds have the other order."""
+    frame = pd.DataFrame({"seed": [*range(5)] * 3, "at": np.repeat([1, 2, 3], 5)})
+    frame["x"] = [5, 5, 5, 5, 5, 9, 9, 9, 4, 4, 20, 20, 20, 20, 20]
+    without = jackknife(frame, rank)
+    assert without.low == without.high
+    found = bootstrap(frame, rank)
+    assert (found, found.low) == (1, 0.5)
+
+
+def test_the_bootstrap_of_two_seeds_is_their_range() -> None:
+    frame = pd.DataFrame({"seed": [0, 1], "x": [1.0, 3.0]})
+    assert ends(bootstrap(frame, lambda of: of["x"].mean())) == (2, 1, 3)
+    assert not bootstrap(frame[:1], lambda of: of["x"].mean()).known
+
+
+def test_the_bootstrap_of_a_mean_of_many_seeds_is_about_students_interval() -> None:
+    x = np.random.default_rng(1).normal(size=20)
+    frame = pd.DataFrame({"seed": range(20), "x": x})
+    found, students = bootstrap(frame, lambda of: of["x"].mean()), over_seeds(x)
+    assert found.high - found.low == pytest.approx(students.high - students.low, rel=0.1)
+    assert ends(bootstrap(frame, lambda of: of["x"].mean())) == ends(found)
+
+
+def test_a_choice_of_seeds_without_a_value_leaves_everything_open() -> None:
+    frame = pd.DataFrame({"seed": [0, 1, 2], "x": [1.0, 2.0, np.nan]})
+    assert ends(bootstrap(frame, lambda of: of["x"].mean())) == (1.5, -math.inf, math.inf)
+    assert ends(jackknife(frame, lambda of: np.nan if len(of) < 3 else 1.0)) == (1, -math.inf, math.inf)
+    assert ends(over_seeds([np.nan, 2.0])) == (2, -math.inf, math.inf)
+
+
+def test_an_unknown_number_makes_the_extreme_unknown_wherever_it_stands() -> None:
+    known, unknown = Estimate(5, 4, 6), Estimate(math.nan)
+    for numbers in ([known, unknown], [unknown, known]):
+        assert math.isnan(least(numbers))
+        assert math.isnan(greatest(numbers).high)
+    assert ends(0 * Estimate(1, -math.inf, math.inf)) == (0, -math.inf, math.inf)
 
 
 def test_estimates_of_means() -> None:
