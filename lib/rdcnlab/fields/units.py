@@ -16,8 +16,6 @@ from typing import Final
 NS_PER_US: Final = 1_000
 NS_PER_MS: Final = 1_000_000
 NS_PER_S: Final = 1_000_000_000
-BITS_PER_BYTE: Final = 8
-MILLIONTHS: Final = 1_000_000
 
 # Ethernet on the wire: header 14 + FCS 4 + preamble 8 + gap 12 (IEEE 802.3).
 WIRE_OVERHEAD: Final = 38

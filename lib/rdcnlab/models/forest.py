@@ -57,11 +57,7 @@ class Forest:
             for value in rows[name]:
                 if value not in variants:
                     raise InputError.of(name, value, ", ".join(variants))
-        for name in _NUMBERS:
-            low, high = self.about["ranges"][name]
-            for number in rows[name]:
-                if not low <= number <= high:
-                    raise InputError.of(name, number, f"from {low:g} to {high:g}, where the forest knows")
+        saved.check_ranges(rows, {name: self.about["ranges"][name] for name in _NUMBERS})
         return pd.DataFrame({fct.TARGET: self.model.predict(rows[list(fct.INPUTS)]), "off_s": self.about["off_s"]})
 
 

@@ -181,10 +181,7 @@ class Predictor:
         InputError
             A setting is outside of the range of the training data.
         """
-        for name, (low, high) in self.about["ranges"].items():
-            off = rows[(rows[name] < low) | (rows[name] > high)]
-            if len(off):
-                raise InputError.of(name, float(off[name].iloc[0]), f"{low:g} to {high:g}, as the runs of the model")
+        saved.check_ranges(rows, self.about["ranges"])
         mean, deviation = self.processes.predict(rows)
         means = outcomes_of(mean, rows.index)
         ends = {"low": mean - self.factors * deviation, "high": mean + self.factors * deviation}

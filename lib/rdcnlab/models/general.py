@@ -307,10 +307,7 @@ class Predictor:
         InputError
             An input is outside of the range of the training data.
         """
-        for name, (low, high) in self.about["ranges"].items():
-            off = rows[(rows[name] < low * 0.999) | (rows[name] > high * 1.001)]
-            if len(off):
-                raise InputError.of(name, float(off[name].iloc[0]), f"from {low:g} to {high:g}, where the model knows")
+        saved.check_ranges(rows, self.about["ranges"], slack=0.001)
         for name in ("migrated", "main"):
             for value in set(rows[name]) - set(VARIANTS):
                 raise InputError.of(name, value, ", ".join(VARIANTS))

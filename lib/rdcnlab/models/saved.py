@@ -22,8 +22,9 @@ from zipfile import ZIP_LZMA
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
-from rdcnlab.fields.errors import RunError
+from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.system import places
 from rdcnlab.system.locks import locked
 
@@ -84,6 +85,31 @@ def alone(recipe: Recipe) -> Iterator[None]:
     folder.mkdir(parents=True, exist_ok=True)
     with locked((folder / recipe.name).with_suffix(".lock")):
         yield
+
+
+def check_ranges(rows: pd.DataFrame, ranges: Mapping[str, tuple[float, float]], slack: float = 0.0) -> None:
+    """Check that all numbers are inside of the ranges of a model's training data.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Inputs; it has a column for each range.
+    ranges : dict of str to (float, float)
+        Smallest and largest value by column; both are included.
+    slack : float
+        Share by which a number may be outside, for numbers that were computed.
+
+    Raises
+    ------
+    InputError
+        A number is outside of its range, or is none.
+    """
+    for name, (low, high) in ranges.items():
+        # not "outside", which is false for NaN
+        inside = (rows[name] >= low * (1 - slack)) & (rows[name] <= high * (1 + slack))
+        if not inside.all():
+            number = float(rows[name][~inside].iloc[0])
+            raise InputError.of(name, number, f"a number from {low:g} to {high:g}, the range of the training data")
 
 
 def list_models(kind: str, item: str) -> list[tuple[Path, dict[str, Any]]]:

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import functools
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, TypeVar
 
 from pydantic import Field, model_validator
 
+from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.quantities import (
     Bytes32,
     Duration,
@@ -25,6 +27,7 @@ from rdcnlab.fields.quantities import (
     Size,
     unique,
 )
+from rdcnlab.fields.units import WIRE_OVERHEAD
 from rdcnlab.scenario.kinds import SwitchKind
 from rdcnlab.scenario.queue import Queue, QueueLimit
 from rdcnlab.scenario.routes import Graph
@@ -181,6 +184,16 @@ class Pool(Frozen):
     size: Bytes32
 
 
+_Named = TypeVar("_Named", Node, Host, Link)
+
+
+def _named(kind: str, things: Sequence[_Named], name: str) -> _Named:
+    for thing in things:
+        if thing.name == name:
+            return thing
+    raise InputError.of(f"network.{kind}", name, f"one of {', '.join(thing.name for thing in things)}")
+
+
 class Network(Frozen):
     """Hosts at one switch, or a graph of several switches with their hosts.
 
@@ -203,7 +216,7 @@ class Network(Frozen):
 
     name: FlowName
     mtu: Mtu = 1500
-    overhead: Overhead = 38
+    overhead: Overhead = WIRE_OVERHEAD
     hosts: Annotated[tuple[Host, ...], Field(min_length=2, max_length=250), Listed]
     links: Annotated[tuple[Link, ...], Field(max_length=1024), Listed] = ()
     pools: Annotated[tuple[Pool, ...], Field(max_length=MOST_POOLS), Listed] = ()
@@ -230,16 +243,16 @@ class Network(Frozen):
         return Graph(tuple(node.name for node in self.switches), ends, loops)
 
     def node(self, name: str) -> Node:
-        """Return the switch of this name."""
-        return next(node for node in self.switches if node.name == name)
+        """Return the switch of this name; an unknown one raises InputError."""
+        return _named("switches", self.switches, name)
 
     def host(self, name: str) -> Host:
-        """Return the host of this name."""
-        return next(host for host in self.hosts if host.name == name)
+        """Return the host of this name; an unknown one raises InputError."""
+        return _named("hosts", self.hosts, name)
 
     def link(self, name: str) -> Link:
-        """Return the link of this name."""
-        return next(link for link in self.links if link.name == name)
+        """Return the link of this name; an unknown one raises InputError."""
+        return _named("links", self.links, name)
 
     def _check_no_graph(self) -> None:
         for host in self.hosts:
@@ -364,7 +377,7 @@ class Network(Frozen):
         """
         ends = [host for host in self.hosts if host.name in (src, dst)]
         cables = sum(host.delay for host in ends)
-        first = next(candidate for candidate in self.links if link in (None, candidate.name))
+        first = self.links[0] if link is None else self.link(link)
         second = [candidate for candidate in self.links if candidate.name == link_back]
         time = sum(8e9 * (there + self.overhead) / rate for rate in [*self._lines(src, dst), first.rate])
         rates = [*self._lines(dst, src), *(candidate.rate for candidate in second)]

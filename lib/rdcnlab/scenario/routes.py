@@ -170,11 +170,6 @@ def choose_by_hash(*key: object) -> Choice:
     return choose
 
 
-def first(switch: str, links: Sequence[str]) -> str:  # noqa: ARG001  (the signature of `Choice`)
-    """Return the link that comes first in the network."""
-    return links[0]
-
-
 def backwards(hops: Sequence[Hop], graph: Graph) -> tuple[Hop, ...]:
     """Return the same way in the other direction."""
     return tuple(Hop(graph.other(hop.link, hop.switch), hop.link) for hop in reversed(hops) if hop.link in graph.links)
