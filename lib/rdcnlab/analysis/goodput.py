@@ -22,8 +22,8 @@ from rdcnlab.runs.frame import Runs
 Average = Literal["flow", "time"]
 _AVERAGES: tuple[Average, ...] = get_args(Average)
 _AVERAGED: dict[Average, str] = {"flow": "mean of rates", "time": "volume over summed time"}
-#: Largest size in MB of a short flow: a few round trips of slow start carry it.
-_SHORT_MB = 4
+#: Largest size in MiB of a short flow: a few round trips of slow start carry it.
+_SHORT_MIB = 4
 
 
 def of_groups(runs: Runs, average: Average = "flow") -> pd.DataFrame:
@@ -103,11 +103,11 @@ def by_volume(runs: Runs) -> Measured:
     """
     flows = tables.goodput(runs.flows)
     flows = flows[flows["group"] == "migrated"]
-    short = f"up to {_SHORT_MB} MB, begun on"
+    short = f"up to {_SHORT_MIB} MiB, begun on"
     begun = [
         tables.targets(runs[run].scenario, flow, [round(start_s * 1e9)])[0]
         for run, flow, start_s in flows[["run", "flow", "start_s"]].itertuples(index=False)
     ]
     kinds = pd.Series([f"{short} {link}" for link in begun], index=flows.index)
-    flows = flows.assign(kind=kinds.mask(flows["size_B"] > _SHORT_MB * 2**20, f"over {_SHORT_MB} MB"))
+    flows = flows.assign(kind=kinds.mask(flows["size_B"] > _SHORT_MIB * 2**20, f"over {_SHORT_MIB} MiB"))
     return Measured(note=tables.list_estimates(means(flows, ["kind", "period_ms"], "gbps"), "", "{}, {:g} ms"))

@@ -66,8 +66,9 @@ def outcomes(runs: Runs) -> pd.DataFrame:
     DataFrame
         ``run``, ``seed``, ``engine``; ``share`` (percent of CUBIC), ``drops`` (packets, in 120 s), ``average_kB``
         and ``longest_kB`` (of the queue); ``share_error``, ``drops_error``, ``average_kB_error``: half the width of the
-        95 % interval over batches; ``used`` (percent of the line's rate); ``start_drops`` (in the warm-up); ``warm_s``,
-        ``length_s``; ``doubt`` (why the run is too short; empty if it is long enough).
+        95 % interval, or half of the drift if that is more (see `steady`); ``used`` (percent of the line's rate);
+        ``start_drops`` (in the warm-up); ``warm_s``, ``length_s``; ``doubt`` (why the run is too short; empty if it is
+        long enough).
     """
     rows = [{"run": number, **outcome(runs, number)} for number in range(len(runs))]
     return pd.DataFrame(rows) if rows else pd.DataFrame(columns=["run", *SETTINGS, *OUTCOMES])

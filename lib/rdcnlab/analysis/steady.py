@@ -15,8 +15,7 @@ is not that of independent observations.
    the error is that range.
 
 Of 400 such series each, 92 to 97 % of the intervals had the mean in them (55 to 175 observations, correlations of 0 to
-0.8; with 0.9, 87 to 94 %). Batch means that pass von Neumann's test, which stood here before, had it in 78 to 95 % (66
-to 84 %).
+0.8; with 0.9, 87 to 94 %).
 """
 
 from __future__ import annotations

@@ -99,8 +99,8 @@ def traces(runs: Runs, length_ms: int = LENGTH_MS, every_ms: int = LENGTH_MS) ->
 
     Raises
     ------
-    ValueError
-        A run has no such table.
+    InputError
+        A run has no rows of that table, or not once a ms.
     """
     parts: list[Floats] = []
     about: list[dict[str, Any]] = []
@@ -135,7 +135,8 @@ def _common_fields(place: int, scenario: Scenario) -> dict[str, Any]:
     """Return the values of `Traces.about` that all traces of a run have in common."""
     probes = scenario.probes
     if probes.tcp == "none" or (probes.tcp == "bin" and probes.bin > NS_PER_MS):
-        raise ValueError(f"{scenario.hash[:12]}: windows and RTTs were not recorded once a ms")
+        value = f"{probes.tcp}, in bins of {probes.bin / NS_PER_MS:g} ms"
+        raise InputError.of("probes.tcp", value, "ack, or bin with probes.bin of at most 1 ms")
     return {
         "run": place,
         "seed": scenario.seed,
