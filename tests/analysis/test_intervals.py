@@ -14,6 +14,7 @@ from rdcnlab.analysis import tables
 from rdcnlab.analysis.intervals import (
     Estimate,
     bootstrap,
+    bootstraps_of_means,
     estimates,
     greatest,
     jackknife,
@@ -107,6 +108,14 @@ def test_an_order_that_holds_without_each_seed_may_still_be_open() -> None:
     assert without.low == without.high
     found = bootstrap(frame, rank)
     assert (found, found.low) == (1, 0.5)
+
+
+@pytest.mark.parametrize("seeds", [3, 8])
+def test_the_bootstrap_of_means_is_that_of_the_frame(seeds: int) -> None:
+    x = np.random.default_rng(2).normal(size=3 * seeds) + np.repeat([0, 0.5, 1], seeds)
+    frame = pd.DataFrame({"seed": [*range(seeds)] * 3, "at": np.repeat([1, 2, 3], seeds), "x": x}).drop(index=1)
+    found = bootstraps_of_means(frame, "at", ["x"], lambda mean: {"": tables.spearman(mean.index, mean["x"])})
+    assert ends(found[""]) == ends(bootstrap(frame, rank))
 
 
 def test_the_bootstrap_of_two_seeds_is_their_range() -> None:

@@ -191,14 +191,19 @@ def _phases(runs: Runs, base_ns: int, names: Sequence[str]) -> dict[str, np.ndar
 def _competing(runs: Runs, base_ns: int) -> pd.DataFrame:
     """Return the throughput without the packets that leave another link while both flows are on one link."""
     counted = runs.throughput
+    where = counted["where"].astype("category")
+    codes, names = where.cat.codes.to_numpy(), where.cat.categories
+    places, bins = counted["run"].to_numpy(), counted["bin"].to_numpy()
+    length = int(bins.max()) + 1 if len(bins) else 0
+    # the begin of a ms decides, as in `phases`
+    begin_ns = np.arange(length, dtype=np.int64) * base_ns // NS_PER_MS * NS_PER_MS
     keep = np.ones(len(counted), bool)
-    places, begin_ns = counted["run"].to_numpy(), counted["bin"].to_numpy() * base_ns // NS_PER_MS * NS_PER_MS
-    where = counted["where"].astype(str).to_numpy()
     for run in np.unique(places):
         rows = np.flatnonzero(places == run)
-        scenario, t_ns = runs[run].scenario, begin_ns[rows]
-        is_shared = tables.together(scenario, *FLOWS, t_ns)
-        keep[rows] = ~is_shared | (where[rows] == tables.targets(scenario, "main", t_ns))
+        scenario = runs[run].scenario
+        is_shared = tables.together(scenario, *FLOWS, begin_ns)[bins[rows]]
+        shared_link = names.get_indexer(pd.Index(tables.targets(scenario, "main", begin_ns)))[bins[rows]]
+        keep[rows] = ~is_shared | (codes[rows] == shared_link)
     return counted[keep]
 
 

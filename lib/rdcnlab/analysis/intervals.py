@@ -23,7 +23,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -34,7 +34,7 @@ from scipy import stats
 #: Confidence level of all intervals.
 LEVEL = 0.95
 #: Number of random choices of seeds, if there are more choices than that.
-DRAWS = 999
+DRAWS = 499
 #: Computes several numbers by name from a frame of observations.
 Statistics = Callable[[pd.DataFrame], Mapping[Any, float] | pd.Series]
 
@@ -261,20 +261,57 @@ def bootstrap(frame: pd.DataFrame, statistic: Callable[[pd.DataFrame], float], b
 
 def bootstraps(frame: pd.DataFrame, statistics: Statistics, by: str = "seed") -> dict[Hashable, Estimate]:
     """Compute several statistics by name, as `bootstrap` does for one."""
-    full_values = dict(statistics(frame).items())
     seeds = frame[by].to_numpy()
     rows = [np.flatnonzero(seeds == seed) for seed in np.unique(seeds)]
-    n = len(rows)
+    return _drawn(len(rows), lambda choice: statistics(frame.iloc[np.concatenate([rows[seed] for seed in choice])]))
+
+
+def bootstraps_of_means(
+    frame: pd.DataFrame, keys: str | list[str], values: list[str], statistics: Statistics, by: str = "seed"
+) -> dict[Hashable, Estimate]:
+    """Compute statistics of means over seeds, as `bootstraps` does, but many times faster.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Observations, with the seed of each in column `by`.
+    keys : str or list of str
+        Columns that define the groups.
+    values : list of str
+        Columns to average.
+    statistics : callable
+        Computes numbers by name from the means: a frame whose index has the groups, and whose columns are `values`.
+    by : str
+        Name of the column with the seeds.
+    """
+    names = [keys] if isinstance(keys, str) else keys
+    grouped = frame.groupby([by, *names], observed=True)[values]
+    sums, counts = grouped.sum().unstack(by, fill_value=0), grouped.count().unstack(by, fill_value=0)
+    shape = (len(sums), len(values), -1)
+    total, number = sums.to_numpy(dtype=float).reshape(shape), counts.to_numpy(dtype=float).reshape(shape)
+
+    def of_choice(choice: Sequence[int]) -> Mapping[Any, float] | pd.Series[Any]:
+        seeds = list(choice)
+        with np.errstate(invalid="ignore"):
+            mean = total[..., seeds].sum(axis=2) / number[..., seeds].sum(axis=2)
+        return statistics(pd.DataFrame(mean, index=sums.index, columns=values))
+
+    return _drawn(total.shape[2], of_choice)
+
+
+def _drawn(
+    n: int, statistics: Callable[[Sequence[int]], Mapping[Any, float] | pd.Series[Any]]
+) -> dict[Hashable, Estimate]:
+    """Compute statistics from all of `n` seeds, and their intervals from choices of seeds."""
+    full_values = dict(statistics(range(n)).items())
     if n < 2:
         return {name: Estimate(value) for name, value in full_values.items()}
     choices, weights = _choices(n)
-    drawn = [
-        dict(statistics(frame.iloc[np.concatenate([rows[seed] for seed in choice])]).items()) for choice in choices
-    ]
+    parts = [dict(statistics(choice).items()) for choice in choices]
     tail = float(stats.norm.cdf(math.sqrt(n / (n - 1)) * stats.t.ppf((1 - LEVEL) / 2, n - 1)))
     results = {}
     for name, value in full_values.items():
-        values = np.array([part.get(name, math.nan) for part in drawn], dtype=float)
+        values = np.array([part.get(name, math.nan) for part in parts], dtype=float)
         low = _percentile(np.nan_to_num(values, nan=-math.inf, posinf=math.inf, neginf=-math.inf), weights, tail)
         high = -_percentile(-np.nan_to_num(values, nan=math.inf, posinf=math.inf, neginf=-math.inf), weights, tail)
         results[name] = Estimate(value, min(low, value), max(high, value))

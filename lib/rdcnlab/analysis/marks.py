@@ -32,19 +32,24 @@ def count(runs: Runs) -> pd.DataFrame:
     return frame.reset_index(names="run")
 
 
-def over_thresholds(rows: pd.DataFrame) -> pd.Series[float]:
-    """Return Spearman's coefficient of marked packets over thresholds, by period; `rows` comes from `counted`."""
-    return _trends(_table(rows, "marked"))
+#: Columns that distinguish the points of figure 7, and the numbers of a point. Functions that take ``mean`` get the
+#: means of these numbers over runs, by point.
+POINT, NUMBERS = ["period_ms", "threshold_kB"], ["marked", "retransmits"]
 
 
-def over_periods(rows: pd.DataFrame) -> pd.Series[float]:
-    """Return Spearman's coefficient of marked packets over periods, by threshold; `rows` comes from `counted`."""
-    return _trends(_table(rows, "marked").T)
+def over_thresholds(mean: pd.DataFrame) -> pd.Series[float]:
+    """Return Spearman's coefficient of marked packets over thresholds, by period."""
+    return _trends(mean["marked"].unstack())
 
 
-def more_at_5(rows: pd.DataFrame) -> pd.Series[float]:
+def over_periods(mean: pd.DataFrame) -> pd.Series[float]:
+    """Return Spearman's coefficient of marked packets over periods, by threshold."""
+    return _trends(mean["marked"].unstack().T)
+
+
+def more_at_5(mean: pd.DataFrame) -> pd.Series[float]:
     """Return by period how many more retransmissions there are at 5 kB than at the best other threshold."""
-    retransmits = _table(rows, "retransmits")
+    retransmits = mean["retransmits"].unstack()
     return retransmits[5] - retransmits.drop(columns=5).min(axis=1)
 
 
@@ -64,13 +69,9 @@ def _trends(table: pd.DataFrame) -> pd.Series[float]:
     return table.apply(lambda row: tables.spearman(row.index, row), axis=1)
 
 
-def against_retransmissions(rows: pd.DataFrame) -> float:
-    """Correlate marks with retransmissions over all thresholds and periods together (Spearman).
-
-    A point is the mean over runs of one threshold and period; `rows` comes from `counted`.
-    """
-    points = rows.groupby(["period_ms", "threshold_kB"])[["marked", "retransmits"]].mean()
-    return tables.spearman(points["marked"], points["retransmits"])
+def against_retransmissions(mean: pd.DataFrame) -> float:
+    """Correlate marks with retransmissions over all thresholds and periods together (Spearman)."""
+    return tables.spearman(mean["marked"], mean["retransmits"])
 
 
 def soon_after_moves(runs: Runs) -> Measured:

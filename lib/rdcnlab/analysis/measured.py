@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from rdcnlab.analysis import tables
-from rdcnlab.analysis.intervals import Estimate, bootstrap, estimates, greatest, least
+from rdcnlab.analysis.intervals import Estimate, bootstraps_of_means, estimates, greatest, least
 
 
 @dataclass(frozen=True)
@@ -97,12 +97,8 @@ def means_of_seeds(frame: pd.DataFrame, by: str, value: str) -> pd.DataFrame:
 
 def trend(frame: pd.DataFrame, x: str, value: str) -> Estimate:
     """Return Spearman's coefficient of the mean of a column over another column; `frame` has a column ``seed``."""
-
-    def coefficient(part: pd.DataFrame) -> float:
-        mean = part.groupby(x)[value].mean()
-        return tables.spearman(mean.index, mean)
-
-    return bootstrap(frame, coefficient).within(-1, 1)
+    means = bootstraps_of_means(frame, x, [value], lambda mean: {"": tables.spearman(mean.index, mean[value])})
+    return means[""].within(-1, 1)
 
 
 def percent_above(stats: pd.DataFrame, higher: str, lower: str) -> Measured:

@@ -109,14 +109,17 @@ def _growth(windows: pd.DataFrame, ended: pd.DataFrame, period_ms: float) -> Est
     curves = late.pivot_table(index=late["t_s"].round(6), columns="seed", values="cwnd_B")
     end = ended[ended["period_ms"] == period_ms].groupby("seed")["main"].mean()
 
+    values, t_s, ends_s = curves.to_numpy(), curves.index.to_numpy(), end[curves.columns].to_numpy()
+
     def ratio(chosen: pd.DataFrame) -> float:
-        seeds = list(chosen["seed"])
-        running = curves[seeds].notna().sum(axis=1) * 2 >= len(seeds)
-        mean = curves[seeds].mean(axis=1)[running]
-        after = mean.index > end[seeds].mean()
+        places = chosen["place"].to_numpy()
+        of_chosen = values[:, places]
+        running = (~np.isnan(of_chosen)).sum(axis=1) * 2 >= len(places)
+        mean = np.nanmean(of_chosen[running], axis=1)
+        after = t_s[running] > ends_s[places].mean()
         return float(mean[after].max() / mean[~after].max()) if after.any() else 0.0
 
-    return bootstrap(pd.DataFrame({"seed": list(curves.columns)}), ratio)
+    return bootstrap(pd.DataFrame({"seed": list(curves.columns), "place": range(len(curves.columns))}), ratio)
 
 
 def falls(runs: Runs, windows: pd.DataFrame) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import competition, figures
-from rdcnlab.analysis.intervals import bootstraps, estimates
+from rdcnlab.analysis.intervals import bootstraps_of_means, estimates
 from rdcnlab.analysis.measured import Measured, means, means_of_seeds
 from rdcnlab.analysis.moves import drops_of_runs, ramp_up_ms
 from rdcnlab.fields.quantities import Listed
@@ -75,7 +75,7 @@ class Fig3(Item):
                 fct.rename(lambda ms: f"{ms:g} ms" if ms else "static", level="period_ms"), "{}, {}"
             ),
             "ramp-up": Measured.by_case(means_of_seeds(ramp_up_ms(runs), "cc", "ms")),
-            "no-effect": Measured.by_case(bootstraps(flows, _spread)),
+            "no-effect": Measured.by_case(bootstraps_of_means(flows, ["cc", "period_ms"], ["fct_s"], _spread)),
             "no-drops": Measured.one(drops_of_runs(runs)["drops"].sum()),
             "rtt-bbr": Measured(
                 {} if bbr is None else {"": bbr if smallest == "bbr" else np.nan}, f"smallest: {smallest}"
@@ -84,7 +84,7 @@ class Fig3(Item):
         }
 
 
-def _spread(flows: pd.DataFrame) -> pd.Series[float]:
+def _spread(mean: pd.DataFrame) -> pd.Series[float]:
     """Return by variant how much the longest mean FCT of a period is above the shortest, in %."""
-    of_periods = flows.groupby(["cc", "period_ms"])["fct_s"].mean().groupby("cc")
+    of_periods = mean["fct_s"].groupby("cc")
     return 100 * (of_periods.max() / of_periods.min() - 1)

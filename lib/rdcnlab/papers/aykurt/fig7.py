@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Annotated, ClassVar
 
 from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import figures, marks, tables
-from rdcnlab.analysis.intervals import bootstrap, bootstraps
+from rdcnlab.analysis.intervals import Estimate, Statistics, bootstraps_of_means
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.papers.aykurt.space import WIDE_BINS, Periods, Volume, grid
@@ -68,17 +69,23 @@ class Fig7(Item):
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure shares of marked packets, retransmissions, and their correlation."""
         rows = tables.with_seeds(marks.count(runs), runs.scenarios)
+
+        def drawn(statistics: Statistics) -> dict[Hashable, Estimate]:
+            return bootstraps_of_means(rows, marks.POINT, marks.NUMBERS, statistics)
+
         measured = {
-            "marks-fall": Measured.by_case(bootstraps(rows, marks.over_thresholds), "{:g} ms"),
-            "marks-rise": Measured.by_case(bootstraps(rows, marks.over_periods), "{:g} kB"),
-            "marks-against-retransmissions": Measured.one(bootstrap(rows, marks.against_retransmissions)),
+            "marks-fall": Measured.by_case(drawn(marks.over_thresholds), "{:g} ms"),
+            "marks-rise": Measured.by_case(drawn(marks.over_periods), "{:g} kB"),
+            "marks-against-retransmissions": Measured.by_case(
+                drawn(lambda mean: {"": marks.against_retransmissions(mean)})
+            ),
             "marks-against-retransmissions was": Measured.by_case(marks.against_by_period(rows), "{:g} ms"),
         }
         if 5 in self.thresholds_kB:
             at_5 = rows[rows["threshold_kB"] == 5]
             measured["marked-at-5"] = Measured.by_case(means(at_5, "period_ms", "marked"), "{:g} ms")
             if len(self.thresholds_kB) > 1:
-                measured["fewest-at-5"] = Measured.by_case(bootstraps(rows, marks.more_at_5), "{:g} ms")
+                measured["fewest-at-5"] = Measured.by_case(drawn(marks.more_at_5), "{:g} ms")
         return measured
 
     def causes(self) -> list[Cause]:
