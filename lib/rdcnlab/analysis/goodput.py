@@ -13,7 +13,7 @@ from typing import Literal, get_args
 import pandas as pd
 
 from rdcnlab.analysis import tables
-from rdcnlab.analysis.intervals import bootstrap
+from rdcnlab.analysis.intervals import bootstraps_of_means
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.runs.frame import Runs
 
@@ -54,25 +54,29 @@ def one_fits(runs: Runs, stated: Mapping[tuple[str, int], float]) -> Measured:
     rates = {average: tables.with_seeds(of_groups(runs, average), runs.scenarios) for average in _AVERAGES}
     throughputs = pd.concat([rows.assign(average=average) for average, rows in rates.items()])
 
-    def deviations(part: pd.DataFrame) -> pd.DataFrame:
-        mean = part.groupby(["average", "group", "period_ms"])["gbps"].mean()
+    def deviations(mean: pd.DataFrame) -> pd.DataFrame:
+        gbps = mean["gbps"]
         rows = {
-            key: {average: 100 * abs(mean[average, *key] / value - 1) for average in _AVERAGES}
+            key: {average: 100 * abs(gbps[average, *key] / value - 1) for average in _AVERAGES}
             for key, value in stated.items()
         }
         return pd.DataFrame(rows).T
 
-    largest = deviations(throughputs).max()
+    keys = ["average", "group", "period_ms"]
+    largest = deviations(throughputs.groupby(keys)[["gbps"]].mean()).max()
     best = min(_AVERAGES, key=lambda average: float(largest[average]))
-    cases = {
-        f"by one average ({_AVERAGED[best]})": bootstrap(throughputs, lambda part: float(deviations(part)[best].max())),
-        "each by some average": bootstrap(throughputs, lambda part: float(deviations(part).min(axis=1).max())),
-    }
+    one, some = f"by one average ({_AVERAGED[best]})", "each by some average"
+
+    def largest_deviations(mean: pd.DataFrame) -> dict[str, float]:
+        of_mean = deviations(mean)
+        return {one: float(of_mean[best].max()), some: float(of_mean.min(axis=1).max())}
+
+    cases = bootstraps_of_means(throughputs, keys, ["gbps"], largest_deviations)
     stats = {average: means(rows, ["group", "period_ms"], "gbps") for average, rows in rates.items()}
     listed = [
         f"{_AVERAGED[average]}: {tables.list_estimates(row, 'Gb/s', '{} at {:g} ms')}" for average, row in stats.items()
     ]
-    return Measured(cases, "; ".join(listed))
+    return Measured.by_case(cases, note="; ".join(listed))
 
 
 def changes(runs: Runs, group: str, average: Average = "flow") -> pd.DataFrame:
