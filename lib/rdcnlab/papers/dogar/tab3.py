@@ -201,7 +201,7 @@ class Tab3(Item):
             never = self.with_parameters(
                 profile=self.profile, variants=("nuftcp",), changes={"transport.nuftcp_quiet": 0}
             )
-            return [Cause("fills", never), Cause("scales", never)]
+            return [Cause(claim, never) for claim in ("by-feedback", "fills", "scales")]
         deep = self.with_parameters(profile=self.profile, buffer_kB=_DEEP_KB)
 
         def kilobytes(runs: Runs) -> Measured:
@@ -211,7 +211,7 @@ class Tab3(Item):
                 means(queues.assign(queue=queues["queue"] * _DEEP_KB / 100), "cc", "queue").loc[["bbr"]]
             )
 
-        return [Cause("proactive", deep), Cause("no-bloat", deep, kilobytes)]
+        return [Cause("proactive", deep), Cause("by-feedback", deep), Cause("no-bloat", deep, kilobytes)]
 
     def table(self, runs: Runs) -> pd.DataFrame:
         """Return the means of all quantities, a column for each variant."""

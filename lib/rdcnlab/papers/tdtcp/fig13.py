@@ -6,12 +6,15 @@ from __future__ import annotations
 import pandas as pd
 
 from rdcnlab.analysis import folded
-from rdcnlab.analysis.intervals import bootstrap, estimates
+from rdcnlab.analysis.intervals import Estimate, bootstrap, estimates
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.papers.item import Cause
 from rdcnlab.papers.tdtcp.graphs import Occupancy, Variants
 from rdcnlab.papers.tdtcp.space import CIRCUIT, STEADY
 from rdcnlab.runs.frame import Runs
+
+#: The second packet day of a week begins here: a day of 180 us and a night of 20 us.
+_SECOND_DAY_US = 200
 
 
 class Fig13(Occupancy):
@@ -22,19 +25,26 @@ class Fig13(Occupancy):
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure CUBIC's queue in packet days and in circuit days, as shares of the limit, and MPTCP's dip."""
         room = float(folded.limit(self.first) or 1)
-        lengths = self.lengths(runs)
         measured = {"mptcp-dip": self.longer(runs, "mptcp", STEADY, (0, 100))}
-        if "cubic" in lengths:
-            into = folded.into_week(lengths["cubic"]["t_us"], self.first)
-            settled = lengths["cubic"][into < STEADY[1]]
+        if "cubic" in self.variants:
             empty = estimates(self.waiting(runs, CIRCUIT))["cubic"]
-            measured["cubic-stable"] = Measured.one(bootstrap(settled, _largest_distance, by="run") / room)
+            measured["cubic-stable"] = Measured.one(self._largest_distance(runs, 0))
             measured["cubic-empty"] = Measured.one(empty / room)
         return measured
 
+    def _largest_distance(self, runs: Runs, begin_us: int) -> Estimate:
+        """Return the largest distance of CUBIC's queue from its mean in packet days, from a time of the week on."""
+        lengths = self.lengths(runs)["cubic"]
+        into = folded.into_week(lengths["t_us"], self.first)
+        chosen = lengths[(into >= begin_us) & (into < STEADY[1])]
+        return bootstrap(chosen, _largest_distance, by="run") / float(folded.limit(self.first) or 1)
+
     def causes(self) -> list[Cause]:
-        """Return the other testbed, on which MPTCP's queue dips."""
-        return [Cause("mptcp-dip", self.as_run)] if self.column == "text" else []
+        """Return the other testbed, on which MPTCP's queue dips, or CUBIC's queue from the second packet day on."""
+        if self.column == "text":
+            return [Cause("mptcp-dip", self.as_run)]
+        later = Cause("cubic-stable", self, lambda runs: Measured.one(self._largest_distance(runs, _SECOND_DAY_US)))
+        return [later]
 
 
 def _largest_distance(lengths: pd.DataFrame) -> float:
