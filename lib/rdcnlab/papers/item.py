@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import abc
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
@@ -244,6 +244,14 @@ class Item(Frozen, abc.ABC):
         stored_runs = lookup(list(dict.fromkeys(self.scenarios())), store, self.parts_of)
         runs = [run for run in stored_runs if run is not None]
         return Runs(runs, self.parts) if len(runs) == len(stored_runs) else None
+
+    def only(self, runs: Runs, scenarios: Iterable[Scenario]) -> Runs:
+        """Return the runs of scenarios that are given without the changes of the column and of the item."""
+        return runs.among(map(self.with_changes, scenarios))
+
+    def place(self, runs: Runs, scenario: Scenario) -> int:
+        """Return the number of the run of a scenario that is given as for `only`."""
+        return runs.place(self.with_changes(scenario))
 
     def rows(self, runs: Runs | None) -> list[dict[str, Any]]:
         """Return the scorecard: one row for each claim. Without runs every verdict is ``not run``."""

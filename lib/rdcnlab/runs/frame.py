@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rdcnlab.fields.errors import RunError
 from rdcnlab.runs import join
 from rdcnlab.runs.once import Kept
 from rdcnlab.runs.parts import WHOLE, Part
@@ -61,6 +62,30 @@ class Runs:
     def part(self, begin: int, end: int) -> Runs:
         """Return the runs from position `begin` up to, but without, `end`; they are numbered from 0 again."""
         return self._at(range(len(self))[begin:end])
+
+    def among(self, scenarios: Iterable[Scenario]) -> Runs:
+        """Return the runs of some scenarios, in the same order; they are numbered from 0 again."""
+        hashes = {scenario.hash for scenario in scenarios}
+        return self.select(lambda scenario: scenario.hash in hashes)
+
+    def place(self, scenario: Scenario) -> int:
+        """Return the number of the run of a scenario.
+
+        Raises
+        ------
+        RunError
+            There is no such run.
+        """
+        try:
+            return self._places_by_hash[scenario.hash]
+        except KeyError:
+            raise RunError(
+                f"no run of the scenario {scenario.hash[:12]} (seed {scenario.seed}) among {self!r}"
+            ) from None
+
+    @cached_property
+    def _places_by_hash(self) -> dict[str, int]:
+        return {run.scenario.hash: place for place, run in enumerate(self._runs)}
 
     def _at(self, positions: Sequence[int]) -> Runs:
         """Return the runs at some positions. They share the kept tables of these runs."""

@@ -238,7 +238,7 @@ class Nights(Item):
         parts = []
         for name in (*MECHANISMS, *_FINER):
             for day in self.days_us:
-                rows = standstills.count(self._runs_of(runs, self._case(name, day)), _MIGRATED)
+                rows = standstills.count(self.only(runs, self._case(name, day)), _MIGRATED)
                 times = ["fct_s", "still_s", "rto_min_us"]
                 rows[times] /= _FASTER if name in _FINER else 1
                 bound = standstills.by_timeouts_s(self._case(_USUAL, day)[0], _MIGRATED)
@@ -247,16 +247,11 @@ class Nights(Item):
 
     def paper_point(self, runs: Runs) -> pd.DataFrame:
         """Return by transport the migrated flow's completion time at the paper's own point."""
-        runs_by_kernel = {name: self._runs_of(runs, self._paper_point(name)) for name in _AT_PAPER_POINT}
+        runs_by_kernel = {name: self.only(runs, self._paper_point(name)) for name in _AT_PAPER_POINT}
         parts = [
             standstills.times(case_runs, _MIGRATED).assign(case=name) for name, case_runs in runs_by_kernel.items()
         ]
         return means(pd.concat(parts), "case", "fct_s").reindex(list(_AT_PAPER_POINT))
-
-    def _runs_of(self, runs: Runs, scenarios: list[Scenario]) -> Runs:
-        """Return the runs of scenarios that are given without the changes of the column and of the item."""
-        hashes = {self.with_changes(scenario).hash for scenario in scenarios}
-        return runs.select(lambda scenario: scenario.hash in hashes)
 
 
 #: How mechanisms are drawn: complete ones in blue, those that lack a step in warm colours.

@@ -122,12 +122,12 @@ class Cost(Item):
         """Return ``ratio`` of each point, with ``seed``, the fields of `Place`, and whether it was ``drawn``."""
         total = rerouting.aggregate(runs, runs[0].scenario.probes.bin)
         mbps = total[total["t_s"] >= _FROM_S].groupby("run")["mbps"].mean()
-        mean_mbps = {run.scenario.hash: float(mbps.get(number, math.nan)) for number, run in enumerate(runs)}
+        mean_mbps = mbps.reindex(range(len(runs)))
         rows = []
         for seed in sorted({run.scenario.seed for run in runs}):
             for number, place in enumerate(self.places(seed)):
                 moved, static = (
-                    mean_mbps[self.with_changes(self.scenario(point, seed)).hash]
+                    mean_mbps[self.place(runs, self.scenario(point, seed))]
                     for point in (place, place._replace(period_s=None))
                 )
                 row = {"rtt_s": place.rtt_ms / 1e3, "extra_s": place.extra_ms / 1e3, "drawn": number >= len(self.grid)}

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import abc
-import functools
 from typing import Annotated, ClassVar, Self
 
 import pandas as pd
@@ -85,10 +84,7 @@ class Grouped(Item):
     def cases(self, runs: Runs) -> dict[int, Runs]:
         """Return the runs of each case."""
         seeds = sorted({run.scenario.seed for run in runs})
-        hashes_by_case = {
-            case: {self.with_changes(self.scenario(case, seed)).hash for seed in seeds} for case in self.values
-        }
-        return {case: runs.select(functools.partial(_is_one_of, hashes)) for case, hashes in hashes_by_case.items()}
+        return {case: self.only(runs, (self.scenario(case, seed) for seed in seeds)) for case in self.values}
 
     def drops(self, runs: Runs) -> pd.DataFrame:
         """Return the falls of the aggregate throughput; see `rerouting.drops_of_cases`."""
@@ -109,7 +105,3 @@ class Grouped(Item):
                 ax.axvline(time, color=figures.REFERENCE, linewidth=0.8, linestyle=":")
             ax.set(xlabel="time [s]", ylabel="aggregate throughput [Mb/s]", ylim=(0, None))
         return figure
-
-
-def _is_one_of(hashes: set[str], scenario: Scenario) -> bool:
-    return scenario.hash in hashes

@@ -150,16 +150,15 @@ class Breaks(Item):
         """
         rates = evenness.evenness(runs, self.settle_ns, MEETINGS).set_index("run")["gbps"]
         surplus = updates.spurious(runs, self.settle_ns).set_index("run")["gbps"]
-        gbps = {run.scenario.hash: float(rates[number] - surplus[number]) for number, run in enumerate(runs)}
-        counts = updates.sent_again(runs, self.settle_ns).set_index("run")["value"]
-        again = {run.scenario.hash: float(counts[number]) for number, run in enumerate(runs)}
+        gbps = rates - surplus
+        again = updates.sent_again(runs, self.settle_ns).set_index("run")["value"]
         rows = []
         for seed in sorted({run.scenario.seed for run in runs}):
             for cc in self.chosen:
-                static = gbps[self.with_changes(self.still(cc, seed)).hash]
+                static = gbps[self.place(runs, self.still(cc, seed))]
                 for interval in self.intervals:
                     for kind in KINDS:
-                        moved = self.with_changes(self.at(cc, interval, kind, seed)).hash
+                        moved = self.place(runs, self.at(cc, interval, kind, seed))
                         row = {"cc": cc, "seed": seed, "kind": kind, "interval_s": interval}
                         value = 100 * gbps[moved] / static if static else math.nan
                         rows.append({**row, "value": value, "again": again[moved] / self.number(interval)})

@@ -71,7 +71,6 @@ class Eq5(Item):
 
         ``window`` and ``longest``, the longest queue of the ends where data enter, are in units of c t.
         """
-        place = {run.scenario.hash: number for number, run in enumerate(runs)}
         data = runs.queues[runs.queues["link"].astype(str).str.endswith("@left")]
         longest = data.groupby("run")["max_B"].max()
         lost = runs.events[runs.events["event"].astype(str).str.startswith("drop")].groupby("run").size()
@@ -80,7 +79,7 @@ class Eq5(Item):
             unit = bounds.capacity(RATE, rtt / 1e6)
             for window in self.windows:
                 for seed in sorted({run.scenario.seed for run in runs}):
-                    run = place[self.with_changes(self.scenario(window, rtt, seed)).hash]
+                    run = self.place(runs, self.scenario(window, rtt, seed))
                     row = {"rtt_us": rtt, "window": window, "seed": seed}
                     rows.append({**row, "longest": longest.get(run, 0) / unit, "drops": float(lost.get(run, 0))})
         return pd.DataFrame(rows)

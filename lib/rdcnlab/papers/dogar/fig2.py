@@ -77,13 +77,13 @@ class Fig2(Experiment):
         """Return the throughput that updates cost, in %: ``cc``, ``seed``, ``interval_s`` and ``value``."""
         rates = updates.throughput(runs, self.width_ns, self.from_ns)
         total = rates.groupby(["run", "interval"])["value"].sum().groupby("run").mean()
-        mean_gbps = {run.scenario.hash: float(total.get(number, math.nan)) for number, run in enumerate(runs)}
+        mean_gbps = total.reindex(range(len(runs)))
         rows = []
         for cc in self.variants:
             for seed in sorted({run.scenario.seed for run in runs}):
-                static = mean_gbps[self.with_changes(self.at_interval(cc, None, seed)).hash]
+                static = mean_gbps[self.place(runs, self.at_interval(cc, None, seed))]
                 for interval in self.intervals_s:
-                    moved = mean_gbps[self.with_changes(self.at_interval(cc, interval, seed)).hash]
+                    moved = mean_gbps[self.place(runs, self.at_interval(cc, interval, seed))]
                     row = {"cc": cc, "seed": seed, "interval_s": interval}
                     rows.append({**row, "value": 100 * (1 - moved / static) if static else math.nan})
         return pd.DataFrame(rows)

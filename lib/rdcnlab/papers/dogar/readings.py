@@ -113,14 +113,13 @@ class Readings(Item):
 
     def quantities(self, runs: Runs) -> pd.DataFrame:
         """Return one row for each setting, variant, buffer and seed, with the keys of `QUANTITIES`."""
-        place = {run.scenario.hash: number for number, run in enumerate(runs)}
         series = {name: count(runs).set_index("run")["value"] for name, (_, _, count) in QUANTITIES.items()}
         rows = []
         for seed in sorted({run.scenario.seed for run in runs}):
             for setting in self.settings:
                 for cc in PAIR:
                     for buffer in BUFFERS:
-                        number = place[self.with_changes(self.at(setting, cc, buffer, seed)).hash]
+                        number = self.place(runs, self.at(setting, cc, buffer, seed))
                         row = {"setting": setting, "cc": cc, "buffer": buffer, "seed": seed}
                         rows.append(row | {name: float(values[number]) for name, values in series.items()})
         return pd.DataFrame(rows)

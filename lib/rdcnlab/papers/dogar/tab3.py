@@ -127,7 +127,6 @@ class Tab3(Item):
     def quantities(self, runs: Runs) -> pd.DataFrame:
         """Return one row for each variant and seed: ``cc``, ``seed`` and the keys of `PANELS`."""
         half = self.length_ns // 2
-        place = {run.scenario.hash: number for number, run in enumerate(runs)}
         lost = updates.lost(runs, half).set_index("run")["value"]
         retransmissions = updates.sent_again(runs, clos.EVERY_NS).set_index("run")["value"]
         second_half, updated = (_described(runs, from_ns) for from_ns in (half, clos.EVERY_NS))
@@ -137,7 +136,7 @@ class Tab3(Item):
             for seed in sorted({run.scenario.seed for run in runs}):
 
                 def number_of(scenario: Scenario) -> int:
-                    return place[self.with_changes(scenario).hash]
+                    return self.place(runs, scenario)
 
                 static, many_flows = number_of(self.still(cc, seed)), number_of(self.still(cc, seed, per_group=MANY))
                 unmarked = number_of(self.still(cc, seed, marks=False)) if cc in _MARKED else static

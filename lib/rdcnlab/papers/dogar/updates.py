@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Iterable
 from typing import Annotated, ClassVar, Self
 
 import pandas as pd
@@ -139,11 +138,6 @@ class Experiment(Item):
     def runs_of(self, runs: Runs, setting: Setting) -> Runs:
         """Return the runs of a setting."""
         return self.only(runs, (self.scenario(cc, setting, seed) for cc in self.variants for seed in self.seed_range))
-
-    def only(self, runs: Runs, scenarios: Iterable[Scenario]) -> Runs:
-        """Return the runs of some scenarios, which are given without the changes of the column and of the item."""
-        hashes = {self.with_changes(scenario).hash for scenario in scenarios}
-        return runs.select(lambda scenario: scenario.hash in hashes)
 
 
 class Distribution(Experiment):

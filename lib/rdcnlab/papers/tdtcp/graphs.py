@@ -94,8 +94,7 @@ class Weeks(Item):
         """Iterate over the cases that have runs."""
         for number, name in enumerate(self.cases):
             pairs = self.pairs[number * self.count : (number + 1) * self.count]
-            hashes = {host_scenario.hash for _, host_scenario in pairs}
-            selected = runs.select(lambda candidate, known_hashes=hashes: candidate.hash in known_hashes)  # type: ignore[misc]
+            selected = runs.among(host_scenario for _, host_scenario in pairs)
             if len(selected):
                 yield Case(name, selected, pairs[0][0])
 
