@@ -119,6 +119,7 @@ class Counted(list[Any]):
 
     flows: pd.DataFrame
     queues: pd.DataFrame
+    throughput: pd.DataFrame
 
 
 def pair(scenario: Scenario, drops_ms: list[int], until_s: float) -> Runs:
@@ -128,6 +129,17 @@ def pair(scenario: Scenario, drops_ms: list[int], until_s: float) -> Runs:
     )
     runs.queues = pd.DataFrame({"run": 0, "bin": drops_ms, "link": "green", "drops": 3})
     return cast(Runs, runs)
+
+
+def test_while_flows_share_a_link_only_this_link_counts(two_flows: Scenario) -> None:
+    """The migrated flow moves onto green at 50 ms. What blue still sends then does not count."""
+    runs = Counted([SimpleNamespace(scenario=two_flows)])
+    rows = [(49, "blue", 100), (51, "blue", 70), (51, "green", 30), (101, "green", 40), (101, "blue", 60)]
+    runs.throughput = pd.DataFrame(
+        [{"run": 0, "bin": at, "where": where, "flow": "migrated", "bytes": count} for at, where, count in rows]
+    )
+    left = competition._competing(cast(Runs, runs), MS)
+    assert left.groupby("bin")["bytes"].sum().to_dict() == {49: 100, 51: 30, 101: 100}
 
 
 def test_meetings_are_whole_slots_on_one_link(two_flows: Scenario) -> None:

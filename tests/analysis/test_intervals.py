@@ -23,7 +23,7 @@ from rdcnlab.analysis.intervals import (
     over_seeds,
     same_sign,
 )
-from rdcnlab.analysis.measured import Measured, means
+from rdcnlab.analysis.measured import Measured, means, trend
 
 
 def ends(number: float) -> tuple[float, ...]:
@@ -97,7 +97,7 @@ def test_a_rank_correlation_that_no_seed_changes_is_certain_and_another_is_not()
     assert ends(bootstrap(frame, rank)) == (1, 1, 1)
     # the third seed alone has another order, which none of the three can hide by being left out
     frame["x"] = [1, 2, 30, 11, 12, 13, 21, 22, 23]
-    assert ends(bootstrap(frame, rank)) == (1, -0.5, 1)
+    assert ends(bootstrap(frame, rank).within(-1, 1)) == (1, -1, 1)
 
 
 def test_an_order_that_holds_without_each_seed_may_still_be_open() -> None:
@@ -107,10 +107,11 @@ def test_an_order_that_holds_without_each_seed_may_still_be_open() -> None:
     without = jackknife(frame, rank)
     assert without.low == without.high
     found = bootstrap(frame, rank)
-    assert (found, found.low) == (1, 0.5)
+    assert found == 1
+    assert found.low <= 0.5
 
 
-@pytest.mark.parametrize("seeds", [3, 8])
+@pytest.mark.parametrize("seeds", [6, 8])
 def test_the_bootstrap_of_means_is_that_of_the_frame(seeds: int) -> None:
     x = np.random.default_rng(2).normal(size=3 * seeds) + np.repeat([0, 0.5, 1], seeds)
     frame = pd.DataFrame({"seed": [*range(seeds)] * 3, "at": np.repeat([1, 2, 3], seeds), "x": x}).drop(index=1)
@@ -118,10 +119,50 @@ def test_the_bootstrap_of_means_is_that_of_the_frame(seeds: int) -> None:
     assert ends(found[""]) == ends(bootstrap(frame, rank))
 
 
-def test_the_bootstrap_of_two_seeds_is_their_range() -> None:
-    frame = pd.DataFrame({"seed": [0, 1], "x": [1.0, 3.0]})
-    assert ends(bootstrap(frame, lambda of: of["x"].mean())) == (2, 1, 3)
-    assert not bootstrap(frame[:1], lambda of: of["x"].mean()).known
+@pytest.mark.parametrize("seeds", [2, 3, 4, 5])
+def test_the_bootstrap_of_few_seeds_is_as_wide_as_students_interval(seeds: int) -> None:
+    """In the mean over 300 samples; without the factors it would have 8, 44, 81 and 100 % of the width."""
+    widths = []
+    for sample in np.random.default_rng(3).normal(size=(300, seeds)):
+        frame = pd.DataFrame({"seed": range(seeds), "x": sample})
+        found, students = bootstrap(frame, lambda of: of["x"].mean()), over_seeds(sample)
+        widths.append((found.high - found.low) / (students.high - students.low))
+    assert np.mean(widths) == pytest.approx(1, abs=0.1)
+
+
+def test_an_order_that_three_seeds_share_is_open_if_their_means_are_close() -> None:
+    frame = pd.DataFrame({"seed": [0, 1, 2] * 3, "at": np.repeat([1, 2, 3], 3)})
+    frame["x"] = [1, 2, 3, 1.1, 2.1, 3.1, 20, 21, 22]
+    found = trend(frame, "at", "x")
+    assert found == 1
+    assert found.low < 0.9
+    frame["x"] = [1.0, 1.1, 1.2, 5, 5.1, 5.2, 20, 20.1, 20.2]
+    assert ends(trend(frame, "at", "x")) == (1, 1, 1)
+
+
+def test_the_largest_of_equal_means_is_not_surely_above_the_smallest() -> None:
+    """Chance makes the largest too large, in the data and again in each draw: percentiles alone would leave 0 out."""
+    random = np.random.default_rng(4)
+    lows = []
+    for _ in range(20):
+        frame = pd.DataFrame({"seed": [*range(6)] * 4, "at": np.repeat([1, 2, 3, 4], 6), "x": random.normal(size=24)})
+        found = bootstraps_of_means(frame, "at", ["x"], lambda mean: {"": float(np.ptp(mean["x"]))})
+        lows.append(found[""].low)
+    assert np.mean(np.array(lows) <= 0) >= 0.9
+
+
+def test_without_rows_or_without_a_value_nothing_is_known() -> None:
+    empty = pd.DataFrame({"seed": [], "at": [], "x": []})
+    constant = pd.DataFrame({"seed": [0, 1] * 3, "at": [1, 1, 2, 2, 3, 3], "x": 5.0})
+    for found in (trend(empty, "at", "x"), trend(constant, "at", "x"), bootstrap(constant, rank)):
+        assert math.isnan(found)
+        assert not found.known
+
+
+def test_one_value_of_several_runs_has_an_interval_of_all_numbers() -> None:
+    stats = means(pd.DataFrame({"case": ["a", "a", "b"], "x": [1.0, np.nan, 2.0]}), "case", "x")
+    assert ends(estimates(stats)["a"]) == (1, -math.inf, math.inf)
+    assert not estimates(stats)["b"].known
 
 
 def test_the_bootstrap_of_a_mean_of_many_seeds_is_about_students_interval() -> None:

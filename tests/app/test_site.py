@@ -259,7 +259,7 @@ def test_sphinx_builds_the_site_without_a_warning(ran: Store, tmp_path: Path) ->
 def test_an_item_whose_library_is_missing_is_not_run_and_says_what_installs_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stored, "installed", lambda extra: False)
+    monkeypatch.setattr(stored, "is_installed", lambda extra: False)
     rows = stored.judge(aykurt.tab3, Store(tmp_path / "runs"))
     assert {row["verdict"] for row in rows} == {"not run"}
     assert {row["remark"] for row in rows} == {"cannot be judged without: make models"}

@@ -43,7 +43,7 @@ def test_intervals_are_not_everything(made: gaussian.Predictor, data: pd.DataFra
 
 
 def test_what_was_not_seen_is_refused(made: gaussian.Predictor, data: pd.DataFrame) -> None:
-    with pytest.raises(InputError, match=r"rate_gbps.*5 to 25, as the runs"):
+    with pytest.raises(InputError, match=r"rate_gbps.*a number from 5 to 25"):
         made.predict(data.iloc[:1].assign(rate_gbps=100.0))
 
 

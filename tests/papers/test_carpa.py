@@ -86,7 +86,7 @@ def test_wrong_parameters_are_refused(
 
 def test_random_points_of_the_rule_are_drawn_from_the_seed() -> None:
     item = carpa.cost(profile="paper")
-    assert item.draw(1) == item.drawn(1)
-    assert item.draw(1) != item.drawn(2)
+    assert item.draw(1) == item.draw(1)
+    assert item.draw(1) != item.draw(2)
     assert len(item.draw(1)) == 20
     assert all(5 <= place.rtt_ms <= 200 and 0.2 <= place.period_s <= 40 for place in item.draw(3))

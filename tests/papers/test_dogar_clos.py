@@ -218,7 +218,7 @@ def test_a_transport_breaks_at_the_longest_interval_below_nine_tenths(
             ]
         )
 
-    monkeypatch.setattr(dogar.breaks, "kept", made)
+    monkeypatch.setattr(dogar.breaks, "kept_throughput", made)
     item = dogar.breaks(seeds=2)
     runs = item.run(store=store, progress=False)
     table = item.table(runs)["consistent", "breaks at"]

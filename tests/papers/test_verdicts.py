@@ -117,7 +117,7 @@ def test_halves_have_every_other_seed(store: Store) -> None:
     seeds = [sorted(run.scenario.seed for run in half) for half in item.halves(runs)]
     assert seeds == [[0, 2, 4], [1, 3]]
     assert item.halves(runs.select(lambda scenario: scenario.seed == 0)) == []
-    # with fewer runs of some scenarios a half would lack cases
+    # only one seed has all scenarios, so a half would lack some
     more = aykurt.fig8a(seeds=2, periods_ms=[50, 10]).run(store=store, progress=False)
     assert len(item.halves(more)) == 2
     assert item.halves(more.part(0, 3)) == []

@@ -76,7 +76,7 @@ def count_satisfied(states: pd.DataFrame, unit: str, note: str = "") -> Measured
     Parameters
     ----------
     states : DataFrame
-        Result of `judged`.
+        Result of `judge`.
     unit : str
         Unit of the values.
     note : str
@@ -111,7 +111,7 @@ def plot(
     Parameters
     ----------
     stats : dict of str to DataFrame
-        Numbers with intervals by the name of the curve, such as ``own``; each as in `judged`. The shading depends on
+        Numbers with intervals by the name of the curve, such as ``own``; each as in `judge`. The shading depends on
         the first.
     bounds, labels : dict of str to object
         Bounds, and label of the vertical axis, by statement; one panel for each statement.

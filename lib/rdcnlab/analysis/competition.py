@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from rdcnlab.analysis import tables
-from rdcnlab.analysis.intervals import Estimate, jackknife, over_seeds
+from rdcnlab.analysis.intervals import Estimate, bootstraps_of_means, jackknife, over_seeds
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.runs.frame import Runs
@@ -76,9 +76,11 @@ def bins_below(rates: pd.DataFrame, period_ms: int) -> Estimate:
 
     The argument `rates` comes from `rates_together`.
     """
-    return jackknife(
-        rates[rates["period_ms"] == period_ms], lambda part: _percent_below(part, "t_s", "rate_bps")
-    ).within(0, 100)
+    rows = rates[rates["period_ms"] == period_ms]
+    found = bootstraps_of_means(
+        rows, ["flow", "t_s"], ["rate_bps"], lambda mean: {"": _percent_below(mean["rate_bps"])}
+    )
+    return found[""].within(0, 100)
 
 
 def cycles_below(runs: Runs, cycle_ms: int) -> Estimate:
@@ -88,17 +90,17 @@ def cycles_below(runs: Runs, cycle_ms: int) -> Estimate:
     cycles = (common["t_s"] * 1000 // cycle_ms).rename("cycle")
     sums = common.groupby([cycles, "flow", "run"], observed=True)["gbps"].agg(["sum", "size"]).reset_index()
     complete_cycles = sums[sums["cycle"] < sums["cycle"].max()]
-    return jackknife(complete_cycles, lambda part: _percent_below(part, "cycle", "sum", "size"), by="run").within(
-        0, 100
-    )
+    found = bootstraps_of_means(
+        complete_cycles, ["flow", "cycle"], ["sum", "size"],
+        lambda mean: {"": _percent_below(mean["sum"] / mean["size"])}, by="run",
+    )  # fmt: skip
+    return found[""].within(0, 100)
 
 
-def _percent_below(rates: pd.DataFrame, instant: str, value: str, weight: str | None = None) -> float:
-    """Return the percentage of instants at which the migrated flow's mean over runs is below the main flow's."""
-    columns = [value] if weight is None else [value, weight]
-    sums = rates.assign(one=1).groupby(["flow", instant], observed=True)[[*columns, "one"]].sum()
-    means = (sums[value] / sums[weight or "one"]).unstack("flow")
-    return 100 * float((means["migrated"] < means["main"]).mean()) if len(means) else float("nan")
+def _percent_below(means: pd.Series[float]) -> float:
+    """Return the percentage of instants at which the migrated flow's mean is below the main flow's."""
+    by_flow = means.unstack("flow")
+    return 100 * float((by_flow["migrated"] < by_flow["main"]).mean()) if len(by_flow) else float("nan")
 
 
 def prolongations(runs: Runs) -> Measured:

@@ -56,7 +56,7 @@ def count(runs: Runs) -> pd.DataFrame:
 
 
 def by_move(runs: Runs) -> pd.DataFrame:
-    """Count for each run as `counted` does, but ``discards`` and ``needless`` for each move.
+    """Count for each run as `count` does, but ``discards`` and ``needless`` for each move.
 
     Further columns are ``queue_ms``, the longest wait in the buffer of a link, and ``timestamps``, whether the flows
     use them.

@@ -54,7 +54,7 @@ def more_at_5(mean: pd.DataFrame) -> pd.Series[float]:
 
 
 def against_by_period(rows: pd.DataFrame) -> pd.Series[float]:
-    """Correlate marks with retransmissions over the thresholds, by period (Spearman); `rows` comes from `counted`."""
+    """Correlate marks with retransmissions over the thresholds, by period (Spearman); `rows` comes from `count`."""
     marked, retransmits = _table(rows, "marked"), _table(rows, "retransmits")
     return marked.apply(lambda row: tables.spearman(row, retransmits.loc[row.name]), axis=1)
 

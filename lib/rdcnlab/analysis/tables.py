@@ -146,13 +146,16 @@ def mean_ci(frame: pd.DataFrame, by: Sequence[str], value: str, level: float = 0
     Returns
     -------
     DataFrame
-        The columns of `by`, then ``mean``, ``low``, ``high`` and ``n``. The interval of a single observation has width
-        zero.
+        The columns of `by`, then ``mean``, ``low``, ``high`` and ``n``, the number of observations. The interval of a
+        single observation has width zero. Missing values (NaN) are left out; if only one of several is left, its
+        interval contains all numbers.
     """
-    grouped = frame.groupby(list(by), sort=True)[value].agg(["mean", "std", "count"]).reset_index()
+    grouped = frame.groupby(list(by), sort=True)[value].agg(["mean", "std", "count", "size"]).reset_index()
     half = np.nan_to_num(half_width(grouped["std"], grouped["count"], level))
+    # one value of several observations says nothing about how much they vary
+    half = np.where((grouped["count"] == 1) & (grouped["size"] > 1), np.inf, half)
     result = grouped[[*by, "mean"]].copy()
-    result["low"], result["high"], result["n"] = grouped["mean"] - half, grouped["mean"] + half, grouped["count"]
+    result["low"], result["high"], result["n"] = grouped["mean"] - half, grouped["mean"] + half, grouped["size"]
     return result
 
 

@@ -127,7 +127,7 @@ def carried_bytes(
 
 
 def bound_gbps(scenario: Scenario, *, name: str | None = None, only: str | None = None) -> float:
-    """Return the mean payload rate in Gb/s of links that are never idle; see `carried`."""
+    """Return the mean payload rate in Gb/s of links that are never idle; see `carried_bytes`."""
     cycle = schedule(scenario, name).cycle
     return float(carried_bytes(scenario, [cycle], name=name, only=only)[0]) * 8 / cycle
 

@@ -88,7 +88,7 @@ def mean_growth(windows: pd.DataFrame, ended: pd.DataFrame) -> dict[float, Estim
     Parameters
     ----------
     windows : DataFrame
-        Windows as `sampled` returns them, with a column ``seed``.
+        Windows as `sample` returns them, with a column ``seed``.
     ended : DataFrame
         Ends of the flows in s, with columns ``period_ms``, ``main`` and ``seed``.
 
@@ -117,6 +117,8 @@ def _growth(windows: pd.DataFrame, ended: pd.DataFrame, period_ms: float) -> Est
         running = (~np.isnan(of_chosen)).sum(axis=1) * 2 >= len(places)
         mean = np.nanmean(of_chosen[running], axis=1)
         after = t_s[running] > ends_s[places].mean()
+        if after.all():  # or nothing is known
+            return float("nan")
         return float(mean[after].max() / mean[~after].max()) if after.any() else 0.0
 
     return bootstrap(pd.DataFrame({"seed": list(curves.columns), "place": range(len(curves.columns))}), ratio)

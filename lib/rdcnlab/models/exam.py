@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 import pandas as pd
 
-from rdcnlab.analysis.intervals import Estimate, jackknife
+from rdcnlab.analysis.intervals import Estimate, bootstrap
 from rdcnlab.models import variant
 from rdcnlab.models.traces import LENGTH_MS, Traces, traces, twins
 from rdcnlab.runs.frame import Runs
@@ -82,7 +82,7 @@ class Exam:
             }
         )
         classes = list(classifier.variants)
-        return jackknife(
+        return bootstrap(
             predictions,
             lambda rows: statistic(
                 pd.crosstab(rows["actual"], rows["predicted"]).reindex(index=classes, columns=classes, fill_value=0)

@@ -178,7 +178,7 @@ def keep(recipe: Recipe, write: Callable[[Path], None], about: Mapping[str, Any]
 
 
 def most_rows(kind: str, item: str) -> Path:
-    """Return the file of the model of a kind with the most rows to train on, the shipped ones first; see `known`."""
+    """Return the file of the model of a kind with the most rows to train on, in the order of `list_models`."""
     return max(list_models(kind, item), key=lambda pair: int(pair[1]["rows"]))[0]
 
 

@@ -42,7 +42,7 @@ def scenario(point: Floats, variants: Sequence[str], two_flows: Callable[[str, s
     Parameters
     ----------
     point : ndarray, shape (8,)
-        A point that `drawn` returns.
+        A point that `draw` returns.
     variants : sequence of str
         Variants of both groups.
     two_flows : callable

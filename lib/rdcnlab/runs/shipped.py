@@ -245,14 +245,15 @@ def ship(parts_by_run: Mapping[Run, Mapping[str, Part]], folder: Path) -> None:
                 "tables": canonical_json(positions),
             }
         )
-    part_folder = folder.with_name(f".{folder.name}.part")
+    part_folder, old_folder = (folder.with_name(f".{folder.name}.{kind}") for kind in ("part", "old"))
+    if old_folder.is_dir() and not folder.is_dir():  # a call was killed between the two renames below
+        old_folder.rename(folder)
     shutil.rmtree(part_folder, ignore_errors=True)  # of an earlier call that was killed
     part_folder.mkdir(parents=True)
     for name in names:
         _write(pa.concat_tables(tables[name], promote_options="default"), part_folder / f"{name}.parquet")
     _write(pa.Table.from_pylist(rows, _RUNS), part_folder / "runs.parquet")
     if folder.is_dir():
-        old_folder = folder.with_name(f".{folder.name}.old")
         shutil.rmtree(old_folder, ignore_errors=True)
         folder.rename(old_folder)
         part_folder.rename(folder)

@@ -249,9 +249,12 @@ class Store:
         (part / "digest.json").write_text(canonical_json(digests(outcome.tables)) + "\n")
         for path in [*part.iterdir(), part]:
             _sync(path)
+        target = self.root / identifier
+        if target.exists() and self.get(identifier) is None:
+            target.rename(directory / "damaged")
         # rename() refuses a target that is not empty: if two processes finish the same run, the first result stays.
         with contextlib.suppress(OSError):
-            part.rename(self.root / identifier)
+            part.rename(target)
             _sync(self.root)
         run = self.get(identifier)
         if run is None:

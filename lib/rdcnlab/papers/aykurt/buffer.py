@@ -63,6 +63,7 @@ class Buffer(Item):
         "tcp": Part(("t_ns", "flow", "cwnd_B"), tick=1000),
         "queues": Part(("bin", "link", "drops")),
     }
+    undivided: ClassVar[str] = "it counts sizes by the widths of intervals"
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 6}
 
     sizes_kB: Sizes = _SIZES_KB  # noqa: N815  (unit)

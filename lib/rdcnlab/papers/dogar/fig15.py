@@ -49,7 +49,3 @@ class Fig15(Counts):
             Cause("nuftcp-none", self.with_parameters(profile=self.profile, readings=(3,))),
             Cause("numbers", self.down()),
         ]
-
-
-def _mean(stats: pd.DataFrame, cc: str) -> float:
-    return Measured.by_case(stats.loc[[cc]]).cases[cc]

@@ -10,7 +10,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
 from rdcnlab.analysis import figures, heat, sharing, tables
-from rdcnlab.analysis.intervals import bootstrap, jackknife
+from rdcnlab.analysis.intervals import Estimate, bootstraps_of_means, jackknife
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.fields.quantities import whole
 from rdcnlab.papers.item import Cause
@@ -76,7 +76,7 @@ class Fig3(Grid):
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure the settings in which packets are dropped, and the effect of early drop."""
         outcomes = self.grid_outcomes(runs)
-        followed = bootstrap(outcomes, lambda rows: _correlation(rows, "share", "drops"))
+        followed = _correlation(outcomes, "share", "drops")
         judged = outcomes.assign(right=(outcomes["drops"] < FEW) == (outcomes["max_kB"] < outcomes["ecn_kB"]))
         stated = outcomes.assign(
             stated=[_stated(*row) for row in outcomes[["ecn_kB", "max_kB"]].itertuples(index=False)]
@@ -88,7 +88,7 @@ class Fig3(Grid):
             "few-below-ecn": Measured.one(
                 100 * jackknife(judged, lambda rows: float(rows["right"].mean())).within(0, 1)
             ),
-            "as-stated": Measured.one(bootstrap(stated, lambda rows: _correlation(rows, "stated", "drops"))),
+            "as-stated": Measured.one(_correlation(stated, "stated", "drops")),
             "red-drops-less": early["drops"],
             "red-lower-average": early["average_kB"],
             "red-same-maximum": early["longest_kB"],
@@ -145,9 +145,11 @@ class Fig3(Grid):
         return figure
 
 
-def _correlation(rows: pd.DataFrame, x: str, y: str) -> float:
-    means_ = rows.groupby(["ecn_kB", "max_kB"])[[x, y]].mean()
-    return tables.spearman(means_[x], means_[y])
+def _correlation(rows: pd.DataFrame, x: str, y: str) -> Estimate:
+    """Return Spearman's coefficient of two quantities over the settings of the grid."""
+    keys = ["ecn_kB", "max_kB"]
+    found = bootstraps_of_means(rows, keys, [x, y], lambda mean: {"": tables.spearman(mean[x], mean[y])})
+    return found[""].within(-1, 1)
 
 
 def _stated(ecn: float, drop: float) -> float:
