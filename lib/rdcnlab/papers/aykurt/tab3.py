@@ -128,7 +128,7 @@ class Tab3(Item):
         }
         if "bbr" in counts.index:
             for claim, confusion in (("bbr-never", plain_counts), ("bbr-never-wide", counts)):
-                measured[claim] = Measured.one(errors(confusion).filter(like="bbr").sum())
+                measured[claim] = Measured.one(_with_bbr(confusion))
         if {"cubic", "reno"} <= set(counts.index):
             for claim, exam, confusion in (
                 ("cubic-as-reno", plain_exam, plain_counts),
@@ -143,7 +143,8 @@ class Tab3(Item):
         """Return an experiment with only the longer periods."""
         settings = {"cc": self.cc, "epochs": self.epochs, "profile": self.profile, "seeds": self.seeds}
         longer = self.with_parameters(beyond=(), periods_ms=(50, 25, 10), **settings)
-        return [Cause(claim, longer) for claim in ("cubic-as-reno", "cubic-as-reno-wide")]
+        by_wide = Cause("bbr-never", self, lambda runs: Measured.one(_with_bbr(self.exam(runs).confusion(self.cc))))
+        return [by_wide, *(Cause(claim, longer) for claim in ("cubic-as-reno", "cubic-as-reno-wide"))]
 
     def models(self, runs: Runs) -> list[Path]:
         """Return the files of the classifiers, which are shipped."""
@@ -162,3 +163,8 @@ def _changes(point: Point) -> dict[str, Any]:
     marks = {"switch.ecn_threshold": "5 kB"} if "dctcp" in (point.cc, point.main_cc) else {}
     # 10 ms more, because the first ACK comes after the start, and the last ms must be complete
     return {"limit": f"{2 * LENGTH_MS + 10} ms", "jitter.phase": f"{2 * (point.period_ms or 0)} ms", **marks}
+
+
+def _with_bbr(confusion: pd.DataFrame) -> float:
+    """Return the number of errors in which BBR is the actual or the predicted variant."""
+    return float(errors(confusion).filter(like="bbr").sum())

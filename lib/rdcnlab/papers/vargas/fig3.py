@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, ClassVar
 
 import pandas as pd
@@ -34,6 +35,8 @@ STATED = (
 )
 #: Sec. 6.3: few drops.
 FEW = 1000
+#: Thresholds are close if the drop threshold is so many times the ECN threshold; the second number is outside.
+CLOSE = (1, 2)
 #: Larger thresholds in kB at which early drop, from half of it on, is compared with drop-tail; by profile.
 _RED = {"quick": (1000, 1800), "paper": (400, 600, 1200, 1800)}
 #: ECN threshold in kB with which they are compared, if the grid has it: it is in the grids of all profiles and columns.
@@ -76,22 +79,30 @@ class Fig3(Grid):
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure the settings in which packets are dropped, and the effect of early drop."""
         outcomes = self.grid_outcomes(runs)
-        followed = _correlation(outcomes, "share", "drops")
         judged = outcomes.assign(right=(outcomes["drops"] < FEW) == (outcomes["max_kB"] < outcomes["ecn_kB"]))
-        stated = outcomes.assign(
-            stated=[_stated(*row) for row in outcomes[["ecn_kB", "max_kB"]].itertuples(index=False)]
-        )
-        stated = stated.dropna(subset=["stated"])
         early = self.against_drop_tail(runs)
         return {
-            "drops-follow-share": Measured.one(followed),
+            "drops-follow-share": Measured.one(_correlation(outcomes, "share", "drops")),
             "few-below-ecn": Measured.one(
                 100 * jackknife(judged, lambda rows: float(rows["right"].mean())).within(0, 1)
             ),
-            "as-stated": Measured.one(_correlation(stated, "stated", "drops")),
+            "as-stated": Measured.one(_correlation(_with_stated(outcomes), "stated", "drops")),
             "red-drops-less": early["drops"],
             "red-lower-average": early["average_kB"],
             "red-same-maximum": early["longest_kB"],
+        }
+
+    def _without_close(self) -> dict[str, Callable[[Runs], Measured]]:
+        """Return by claim its coefficient without the settings whose thresholds are close."""
+
+        def coefficient(runs: Runs, x: str) -> Measured:
+            outcomes = _with_stated(self.grid_outcomes(runs))
+            ratio = outcomes["max_kB"] / outcomes["ecn_kB"]
+            return Measured.one(_correlation(outcomes[(ratio < CLOSE[0]) | (ratio >= CLOSE[1])], x, "drops"))
+
+        return {
+            "drops-follow-share": lambda runs: coefficient(runs, "share"),
+            "as-stated": lambda runs: coefficient(runs, "stated"),
         }
 
     def against_drop_tail(self, runs: Runs) -> dict[str, Measured]:
@@ -108,7 +119,7 @@ class Fig3(Grid):
         }
 
     def causes(self) -> list[Cause]:
-        """Return experiments: the timers of ns-3 (none before 1 s, no loss probe, no RACK), and a narrow early drop."""
+        """Return settings with thresholds apart, ns-3's timers (no probe, no RACK, none before 1 s), a narrow early drop."""
         if self.column != "kernel":
             return []
         timers = {"transport.rto_min_us": 1_000_000, "transport.early_retrans": 0, "transport.recovery": 0}
@@ -117,6 +128,7 @@ class Fig3(Grid):
         )
         narrow = self.with_parameters(profile=self.profile, early_percent=90, ecn_kB=(_RED_ECN,), drop_kB=(600, 1800))
         return [
+            *(Cause(claim, self, look) for claim, look in self._without_close().items()),
             Cause("few-below-ecn", near),
             Cause("red-drops-less", narrow),
             Cause("red-same-maximum", narrow),
@@ -150,6 +162,12 @@ def _correlation(rows: pd.DataFrame, x: str, y: str) -> Estimate:
     keys = ["ecn_kB", "max_kB"]
     found = bootstraps_of_means(rows, keys, [x, y], lambda mean: {"": tables.spearman(mean[x], mean[y])})
     return found[""].within(-1, 1)
+
+
+def _with_stated(outcomes: pd.DataFrame) -> pd.DataFrame:
+    """Add the drops that the paper states, to the settings of its table."""
+    stated = [_stated(*row) for row in outcomes[["ecn_kB", "max_kB"]].itertuples(index=False)]
+    return outcomes.assign(stated=stated).dropna(subset=["stated"])
 
 
 def _stated(ecn: float, drop: float) -> float:
