@@ -119,7 +119,7 @@ class Fig3(Grid):
         }
 
     def causes(self) -> list[Cause]:
-        """Return settings with thresholds apart, ns-3's timers (no probe, no RACK, at least 1 s), a narrow early drop."""
+        """Return settings with thresholds apart, the timers of ns-3 (no probe, no RACK), and a narrow early drop."""
         if self.column != "kernel":
             return []
         timers = {"transport.rto_min_us": 1_000_000, "transport.early_retrans": 0, "transport.recovery": 0}
