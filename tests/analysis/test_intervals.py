@@ -11,19 +11,9 @@ import pandas as pd
 import pytest
 
 from rdcnlab.analysis import tables
-from rdcnlab.analysis.intervals import (
-    Estimate,
-    bootstrap,
-    bootstraps_of_means,
-    estimates,
-    greatest,
-    jackknife,
-    jackknives,
-    least,
-    over_seeds,
-    same_sign,
-)
+from rdcnlab.analysis.intervals import Estimate, estimates, greatest, least, over_seeds, same_sign
 from rdcnlab.analysis.measured import Measured, means, trend
+from rdcnlab.analysis.resampling import bootstrap, bootstraps_of_means, jackknife, jackknives
 
 
 def ends(number: float) -> tuple[float, ...]:

@@ -13,8 +13,9 @@ import numpy as np
 import pandas as pd
 
 from rdcnlab.analysis import tables
-from rdcnlab.analysis.intervals import Estimate, bootstraps_of_means, jackknife, over_seeds
+from rdcnlab.analysis.intervals import Estimate, over_seeds
 from rdcnlab.analysis.measured import Measured, means
+from rdcnlab.analysis.resampling import bootstraps_of_means, jackknife
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.once import for_each_run

@@ -13,8 +13,8 @@ from typing import Literal, get_args
 import pandas as pd
 
 from rdcnlab.analysis import tables
-from rdcnlab.analysis.intervals import bootstraps_of_means
 from rdcnlab.analysis.measured import Measured, means
+from rdcnlab.analysis.resampling import bootstraps_of_means
 from rdcnlab.runs.frame import Runs
 
 #: The weights in a group's mean: ``flow`` weights all flows equally, ``time`` weights all seconds of flows equally

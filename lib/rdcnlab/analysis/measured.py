@@ -15,7 +15,8 @@ from typing import Any
 import pandas as pd
 
 from rdcnlab.analysis import tables
-from rdcnlab.analysis.intervals import Estimate, bootstraps_of_means, estimates, greatest, least
+from rdcnlab.analysis.intervals import Estimate, estimates, greatest, least
+from rdcnlab.analysis.resampling import bootstraps_of_means
 
 
 @dataclass(frozen=True)

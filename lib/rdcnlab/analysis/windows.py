@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from rdcnlab.analysis import tables
-from rdcnlab.analysis.intervals import Estimate, bootstrap
+from rdcnlab.analysis.intervals import Estimate
+from rdcnlab.analysis.resampling import bootstrap
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.once import for_each_run

@@ -10,7 +10,8 @@ from weakref import WeakKeyDictionary
 
 import pandas as pd
 
-from rdcnlab.analysis.intervals import Estimate, bootstrap
+from rdcnlab.analysis.intervals import Estimate
+from rdcnlab.analysis.resampling import bootstrap
 from rdcnlab.models import variant
 from rdcnlab.models.traces import LENGTH_MS, Traces, traces, twins
 from rdcnlab.runs.frame import Runs

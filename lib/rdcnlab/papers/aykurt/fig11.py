@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import competition, curves, tables
-from rdcnlab.analysis.intervals import jackknife
 from rdcnlab.analysis.measured import Measured, difference, means
+from rdcnlab.analysis.resampling import jackknife
 from rdcnlab.fields.quantities import Listed
 from rdcnlab.papers.aykurt.space import NO_ACKS, Periods, Variant, buffers, grid
 from rdcnlab.papers.item import Cause, Item

@@ -11,9 +11,10 @@ from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import competition, figures
-from rdcnlab.analysis.intervals import bootstraps_of_means, estimates
+from rdcnlab.analysis.intervals import estimates
 from rdcnlab.analysis.measured import Measured, means, means_of_seeds
 from rdcnlab.analysis.moves import drops_of_runs, ramp_up_ms
+from rdcnlab.analysis.resampling import bootstraps_of_means
 from rdcnlab.fields.quantities import Listed
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.papers.aykurt.space import COMPARED, Period, Variants, Volume, grid

@@ -9,8 +9,9 @@ from matplotlib.figure import Figure
 
 from rdcnlab.analysis import competition, curves, tables
 from rdcnlab.analysis.competition import moved_every
-from rdcnlab.analysis.intervals import jackknife, over_seeds
+from rdcnlab.analysis.intervals import over_seeds
 from rdcnlab.analysis.measured import Measured, trend
+from rdcnlab.analysis.resampling import jackknife
 from rdcnlab.fields.quantities import Listed
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.papers.aykurt.space import NO_ACKS, Periods, Variant, Volume, buffers, grid

@@ -8,8 +8,9 @@ from typing import ClassVar
 import pandas as pd
 
 from rdcnlab.analysis import competition, tables
-from rdcnlab.analysis.intervals import Estimate, bootstraps_of_means, estimates, same_sign
+from rdcnlab.analysis.intervals import Estimate, estimates, same_sign
 from rdcnlab.analysis.measured import Measured, margins, means
+from rdcnlab.analysis.resampling import bootstraps_of_means
 from rdcnlab.papers.aykurt.fig6a import Fig6a
 from rdcnlab.papers.aykurt.space import Period
 from rdcnlab.papers.item import Cause

@@ -10,8 +10,9 @@ from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import figures, marks, tables
-from rdcnlab.analysis.intervals import Estimate, Statistics, bootstraps_of_means
+from rdcnlab.analysis.intervals import Estimate
 from rdcnlab.analysis.measured import Measured, means
+from rdcnlab.analysis.resampling import Statistics, bootstraps_of_means
 from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.papers.aykurt.space import WIDE_BINS, Periods, Volume, grid
 from rdcnlab.papers.item import Cause, Item

@@ -9,8 +9,9 @@ from matplotlib.figure import Figure
 
 from rdcnlab.analysis import competition, curves, figures, tables
 from rdcnlab.analysis.competition import moved_every
-from rdcnlab.analysis.intervals import estimates, jackknife
+from rdcnlab.analysis.intervals import estimates
 from rdcnlab.analysis.measured import Measured
+from rdcnlab.analysis.resampling import jackknife
 from rdcnlab.fields.quantities import whole
 from rdcnlab.papers.aykurt.space import NO_ACKS, Periods, Variant, Volume, grid
 from rdcnlab.papers.item import Item

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import cost, figures, rerouting
-from rdcnlab.analysis.intervals import jackknife
 from rdcnlab.analysis.measured import Measured, trend
+from rdcnlab.analysis.resampling import jackknife
 from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.papers.carpa.space import Milliseconds, Periods, Rtts, Variant, sharing_flows
 from rdcnlab.papers.carpa.tab1 import RATE

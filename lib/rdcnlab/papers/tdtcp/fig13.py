@@ -6,8 +6,9 @@ from __future__ import annotations
 import pandas as pd
 
 from rdcnlab.analysis import folded
-from rdcnlab.analysis.intervals import Estimate, bootstrap, estimates
+from rdcnlab.analysis.intervals import Estimate, estimates
 from rdcnlab.analysis.measured import Measured
+from rdcnlab.analysis.resampling import bootstrap
 from rdcnlab.papers.item import Cause
 from rdcnlab.papers.tdtcp.graphs import Occupancy, Variants
 from rdcnlab.papers.tdtcp.space import CIRCUIT, STEADY

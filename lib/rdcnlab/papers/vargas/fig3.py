@@ -11,8 +11,9 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
 from rdcnlab.analysis import figures, heat, sharing, tables
-from rdcnlab.analysis.intervals import Estimate, bootstraps_of_means, jackknife
+from rdcnlab.analysis.intervals import Estimate
 from rdcnlab.analysis.measured import Measured, means
+from rdcnlab.analysis.resampling import bootstraps_of_means, jackknife
 from rdcnlab.fields.quantities import whole
 from rdcnlab.papers.item import Cause
 from rdcnlab.papers.vargas.grids import COLUMNS, ROWS, Grid
