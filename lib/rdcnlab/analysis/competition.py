@@ -198,7 +198,7 @@ def _competing(runs: Runs, base_ns: int) -> pd.DataFrame:
     codes, names = where.cat.codes.to_numpy(), where.cat.categories
     places, bins = counted["run"].to_numpy(), counted["bin"].to_numpy()
     length = int(bins.max()) + 1 if len(bins) else 0
-    # the begin of a ms decides, as in `phases`
+    # a bin belongs to the slot in which its ms begins, as in `phases`
     begin_ns = np.arange(length, dtype=np.int64) * base_ns // NS_PER_MS * NS_PER_MS
     keep = np.ones(len(counted), bool)
     for run in np.unique(places):

@@ -85,10 +85,10 @@ def means(frame: pd.DataFrame, by: str | Sequence[str], value: str) -> pd.DataFr
 
 
 def largest(frame: pd.DataFrame, by: str, value: str, template: str = "{}") -> Measured:
-    """Measure the largest value of a run by case: for claims that something never happens, which one run refutes."""
+    """Measure for each case the largest value of all runs, for claims that something never happens."""
     runs = frame.groupby(by, observed=True)[value]
     listed = ", ".join(f"{template.format(case)}: {(of_case > 0).sum()} of {len(of_case)}" for case, of_case in runs)
-    return Measured.by_case(runs.max(), template, f"the largest of a run; it is above 0 in {listed} runs")
+    return Measured.by_case(runs.max(), template, f"the largest of all runs; above 0 in {listed}")
 
 
 def means_of_seeds(frame: pd.DataFrame, by: str, value: str) -> pd.DataFrame:

@@ -118,7 +118,7 @@ def _growth(windows: pd.DataFrame, ended: pd.DataFrame, period_ms: float) -> Est
         running = (~np.isnan(of_chosen)).sum(axis=1) * 2 >= len(places)
         mean = np.nanmean(of_chosen[running], axis=1)
         after = t_s[running] > ends_s[places].mean()
-        if after.all():  # or nothing is known
+        if after.all():  # there is nothing before the end to compare with
             return float("nan")
         return float(mean[after].max() / mean[~after].max()) if after.any() else 0.0
 

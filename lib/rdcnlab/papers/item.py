@@ -246,11 +246,11 @@ class Item(Frozen, abc.ABC):
         return Runs(runs, self.parts) if len(runs) == len(stored_runs) else None
 
     def only(self, runs: Runs, scenarios: Iterable[Scenario]) -> Runs:
-        """Return the runs of scenarios that are given without the changes of the column and of the item."""
+        """Return the runs of some scenarios of `points`, which lack the changes of the column and of the item."""
         return runs.among(map(self.with_changes, scenarios))
 
     def place(self, runs: Runs, scenario: Scenario) -> int:
-        """Return the number of the run of a scenario that is given as for `only`."""
+        """Return the number of the run of a scenario of `points`."""
         return runs.place(self.with_changes(scenario))
 
     def rows(self, runs: Runs | None) -> list[dict[str, Any]]:

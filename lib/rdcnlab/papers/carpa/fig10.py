@@ -39,7 +39,7 @@ class Fig10(Traces):
         reductions = {"rerouted": self.reductions(moved), "not rerouted": self.reductions(static)}
         undone = reordering.undone(moved)
         seeds = {"rerouted": moved.scenarios["seed"], "not rerouted": static.scenarios["seed"]}
-        # a run without a reduction has none of 0 %
+        # in a run without a reduction the deepest one is 0 %
         deepest = {
             name: over_seeds(100 * rows.groupby("seed")["share"].max().reindex(sorted(set(seeds[name])), fill_value=0))
             for name, rows in reductions.items()

@@ -9,13 +9,11 @@ from rdcnlab.analysis import folded
 from rdcnlab.analysis.intervals import Estimate, estimates
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.analysis.resampling import bootstrap
+from rdcnlab.fields.units import NS_PER_US
 from rdcnlab.papers.item import Cause
 from rdcnlab.papers.tdtcp.graphs import Occupancy, Variants
 from rdcnlab.papers.tdtcp.space import CIRCUIT, STEADY
 from rdcnlab.runs.frame import Runs
-
-#: The second packet day of a week begins here: a day of 180 us and a night of 20 us.
-_SECOND_DAY_US = 200
 
 
 class Fig13(Occupancy):
@@ -44,8 +42,9 @@ class Fig13(Occupancy):
         """Return the other testbed, on which MPTCP's queue dips, or CUBIC's queue from the second packet day on."""
         if self.column == "text":
             return [Cause("mptcp-dip", self.as_run)]
-        later = Cause("cubic-stable", self, lambda runs: Measured.one(self._largest_distance(runs, _SECOND_DAY_US)))
-        return [later]
+        day, night, *_ = self.first.network.schedules[0].slots
+        second_us = (day.duration + night.duration) // NS_PER_US
+        return [Cause("cubic-stable", self, lambda runs: Measured.one(self._largest_distance(runs, second_us)))]
 
 
 def _largest_distance(lengths: pd.DataFrame) -> float:
