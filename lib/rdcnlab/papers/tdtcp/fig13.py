@@ -12,7 +12,7 @@ from rdcnlab.analysis.resampling import bootstrap
 from rdcnlab.fields.units import NS_PER_US
 from rdcnlab.papers.item import Cause
 from rdcnlab.papers.tdtcp.graphs import Occupancy, Variants
-from rdcnlab.papers.tdtcp.space import CIRCUIT, STEADY
+from rdcnlab.papers.tdtcp.space import CIRCUIT, DAY, NIGHT, STEADY
 from rdcnlab.runs.frame import Runs
 
 
@@ -42,8 +42,7 @@ class Fig13(Occupancy):
         """Return the other testbed, on which MPTCP's queue dips, or CUBIC's queue from the second packet day on."""
         if self.column == "text":
             return [Cause("mptcp-dip", self.as_run)]
-        day, night, *_ = self.first.network.schedules[0].slots
-        second_us = (day.duration + night.duration) // NS_PER_US
+        second_us = (DAY + NIGHT) // NS_PER_US
         return [Cause("cubic-stable", self, lambda runs: Measured.one(self._largest_distance(runs, second_us)))]
 
 

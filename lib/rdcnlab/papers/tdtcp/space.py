@@ -77,7 +77,7 @@ FOLD, FOLD_FROM = "4.2 ms", "140 ms"
 ENDLESS = "100 GiB"
 
 #: Sec. 5.1: day and night in ns. If all networks are circuits, every night is dark.
-_DAY, _NIGHT = 180 * NS_PER_US, 20 * NS_PER_US
+DAY, NIGHT = 180 * NS_PER_US, 20 * NS_PER_US
 #: Bandwidth [Gb/s] and RTT [us] of the first and the last of several networks, as in the paper. The values of the other
 #: networks lie between them.
 _RATES, _RTTS = (100, 10), (40, 100)
@@ -128,7 +128,7 @@ def several_networks(base: Scenario, count: int) -> dict[str, Any]:
         {"name": name, "between": ends, "rate": rate, "delay": delay_ns(base, rate, rtt)}
         for name, rate, rtt in zip(names, rates, rtts, strict=True)
     ]
-    slots = rotation(names, day=_DAY, night=_NIGHT)
+    slots = rotation(names, day=DAY, night=NIGHT)
     cycle = sum(slot["duration"] for slot in slots)
     weeks_before = -(-DURATION.parse(FOLD_FROM) // cycle)
     return {
