@@ -132,11 +132,11 @@ def plot(
                 style = figures.look(look)
                 if name not in table.index.get_level_values(0):
                     continue
-                rows = table.loc[name].sort_index()
-                error = [rows["mean"] - rows["low"], rows["high"] - rows["mean"]]
+                rows = pd.DataFrame(table.loc[name]).sort_index()
                 ax.errorbar(
-                    rows.index, rows["mean"], yerr=error, label=kind, color=style.color, marker=style.marker,
-                    markersize=3, capsize=2, linewidth=0.9, linestyle="-" if kind == next(iter(stats)) else "none",
+                    rows.index, rows["mean"], yerr=figures.error_lengths(rows), label=kind, color=style.color,
+                    marker=style.marker, markersize=3, capsize=2, linewidth=0.9,
+                    linestyle="-" if kind == next(iter(stats)) else "none",
                 )  # fmt: skip
             for bound in (low, high):
                 if np.isfinite(bound):

@@ -142,6 +142,23 @@ def single(width: float, height: float, *, columns: int | None = None) -> Iterat
         legend(figure, ax, columns=columns)
 
 
+def error_lengths(stats: pd.DataFrame) -> npt.NDArray[np.float64]:
+    """Return the lengths of error bars.
+
+    Parameters
+    ----------
+    stats : DataFrame
+        With columns ``mean``, ``low`` and ``high``.
+
+    Returns
+    -------
+    ndarray of shape (2, rows)
+        Lengths below and above the mean, as ``errorbar`` takes them; 0 where the interval is on one side only.
+    """
+    low, mean, high = (stats[name].to_numpy(float) for name in ("low", "mean", "high"))
+    return np.stack([mean - low, high - mean]).clip(min=0)
+
+
 def bars(
     ax: Axes, stats: Mapping[str, pd.DataFrame], x: str, ticks: Sequence[str], colors: Sequence[str] | None = None
 ) -> None:
@@ -166,7 +183,7 @@ def bars(
     for place, ((label, rows), color) in enumerate(zip(stats.items(), chosen_colors, strict=True)):
         chosen = rows.sort_values(x)
         positions = np.arange(len(chosen)) + (place + 0.5) * width - 0.4
-        error = [chosen["mean"] - chosen["low"].clip(lower=0), chosen["high"] - chosen["mean"]]
+        error = error_lengths(chosen.assign(low=chosen["low"].clip(lower=0)))
         ax.bar(positions, chosen["mean"], width, color=color, yerr=error, label=label, error_kw={"linewidth": 0.8})
     ax.set_xticks(range(len(ticks)), ticks)
     ax.grid(axis="x", visible=False)

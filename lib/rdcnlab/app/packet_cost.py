@@ -10,12 +10,11 @@ from typing import Any
 
 from rdcnlab.engines.kernel import KernelEngine
 from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.flow import ENDLESS
 from rdcnlab.scenario.presets import preset
 
 #: Payload of a packet of 1500 B with time stamps.
 MSS = 1448
-#: A size that no flow reaches before the limit.
-ENDLESS = "1000 GiB"
 #: No records of single packets: they cost time that a long run does not spend.
 PROBES: dict[str, Any] = {"tcp": "none", "bin": "100 ms"}
 

@@ -200,7 +200,7 @@ def _shares(answer: Floats) -> Floats:
 
 def read(path: Path) -> Network | Plain:
     """Read one of the two networks from a file that Keras wrote."""
-    import h5py  # type: ignore[import-untyped]  # comes with Keras
+    import h5py  # comes with Keras
 
     with zipfile.ZipFile(path) as archive:
         layers = json.loads(archive.read("config.json"))["config"]["layers"]

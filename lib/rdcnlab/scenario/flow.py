@@ -35,6 +35,8 @@ _KERNEL_ONLY = ("westwood", "dctcp", "retcp", "nuftcp")
 NEED_ECN = ("dctcp", "nuftcp")
 #: Bytes of the headers of a packet: IPv4 and UDP; IPv4 and TCP with time stamps.
 UDP_HEADERS, TCP_HEADERS = 28, 52
+#: A size that no flow can send before the run ends.
+ENDLESS = "1000 GiB"
 #: What `Flow.cc` allows, in words. `rdcnlab.scenario.consistency` checks whether the scenario has such a name.
 CC_ALLOWED = f"{', '.join(map(repr, VARIANTS[:-1]))} or {VARIANTS[-1]!r}"
 _CC = {

@@ -57,7 +57,7 @@ class Tab2(Item):
                 look = figures.look(group)
                 places = of_group["period_ms"].map({period: place for place, period in enumerate(self.periods_ms)})
                 x = places + (-0.08 if group == "main" else 0.08)
-                error = [of_group["mean"] - of_group["low"], of_group["high"] - of_group["mean"]]
+                error = figures.error_lengths(of_group)
                 ax.errorbar(
                     x, of_group["mean"], yerr=error, color=look.color, marker=look.marker, linestyle="none",
                     label=look.label + "s", capsize=2,

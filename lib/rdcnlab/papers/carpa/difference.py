@@ -167,8 +167,8 @@ class Difference(Item):
             colors = figures.shades(len(self.rtts_ms))
             for ax, (name, period) in zip(axes[0], _STATED.items(), strict=True):
                 for rtt, color in zip(self.rtts_ms, colors, strict=True):
-                    rows = self.stats(runs, rtt).loc[name].sort_index()
-                    error = [rows["mean"] - rows["low"], rows["high"] - rows["mean"]]
+                    rows = pd.DataFrame(self.stats(runs, rtt).loc[name]).sort_index()
+                    error = figures.error_lengths(rows)
                     ax.errorbar(rows.index, rows["mean"], yerr=error, color=color, marker="o", markersize=3,
                                 linewidth=0.9, capsize=2, label=f"RTT {rtt} ms")  # fmt: skip
                 ax.axhspan(*self.bounds[name], color=figures.REFERENCE, alpha=0.15, linewidth=0, label="paper")

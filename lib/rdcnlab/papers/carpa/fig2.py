@@ -10,12 +10,13 @@ from matplotlib.figure import Figure
 
 from rdcnlab.analysis import cubic, figures, recoveries, tables
 from rdcnlab.analysis.measured import Measured, means
-from rdcnlab.papers.carpa.space import ENDLESS, WINDOWS, Milliseconds, Variant, single
+from rdcnlab.papers.carpa.space import WINDOWS, Milliseconds, Variant, single
 from rdcnlab.papers.carpa.tab1 import RATE, Tab1
 from rdcnlab.papers.item import Cause, Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.flow import ENDLESS
 
 _VARIANTS: tuple[Variant, ...] = ("reno", "cubic")
 

@@ -13,12 +13,13 @@ from rdcnlab.analysis import cubic, figures, recoveries, tables
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.analysis.recoveries import Epoch
 from rdcnlab.papers.carpa.fig2 import Fig2
-from rdcnlab.papers.carpa.space import ENDLESS, WINDOWS, single
+from rdcnlab.papers.carpa.space import WINDOWS, single
 from rdcnlab.papers.carpa.tab1 import RATE
 from rdcnlab.papers.item import Cause, Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.flow import ENDLESS
 
 #: Instants in s at which the trace of the paper has losses (Sec. III-A).
 _LOSSES_S = (29.43, 34.0)

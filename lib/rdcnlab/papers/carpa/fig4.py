@@ -10,12 +10,13 @@ from matplotlib.figure import Figure
 
 from rdcnlab.analysis import cubic, figures, phases, tables
 from rdcnlab.analysis.measured import Measured, means
-from rdcnlab.papers.carpa.space import ENDLESS, Milliseconds, single
+from rdcnlab.papers.carpa.space import Milliseconds, single
 from rdcnlab.papers.carpa.tab1 import RATE
 from rdcnlab.papers.item import Cause, Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.flow import ENDLESS
 
 #: A gap between packets that is longer than this, in s, is waiting. The line sends a packet every 0.12 ms; a delayed
 #: ACK releases two packets together.

@@ -12,6 +12,7 @@ from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.fields.units import NS_PER_MS, NS_PER_S
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.draws import draw
+from rdcnlab.scenario.flow import ENDLESS
 from rdcnlab.scenario.presets import preset
 
 Variant = Literal["cubic", "reno", "bbr"]
@@ -30,8 +31,6 @@ STARTS = "30 s"
 EXTRA_MS = 10
 #: Sec. IV-D: volume of the single flow; iperf's G is binary. In the quick profile.
 VOLUME, QUICK_VOLUME = "2 GiB", "250 MB"
-#: A size that no flow can finish before the limit.
-ENDLESS = "1000 GiB"
 #: A single flow that is slower than 5 Mb/s on average is cut off.
 LIMIT = "3600 s"
 #: Windows every 10 ms, for figures that draw them.

@@ -12,11 +12,12 @@ from matplotlib.figure import Figure
 from rdcnlab.analysis import cubic, figures, recoveries, tables
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.fields.units import NS_PER_MS
-from rdcnlab.papers.carpa.space import ENDLESS, WINDOWS, Rtts, single
+from rdcnlab.papers.carpa.space import WINDOWS, Rtts, single
 from rdcnlab.papers.item import Cause, Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.flow import ENDLESS
 
 #: Numbers of the table, by RTT in ms: windows in segments, and times in s.
 STATED_WINDOWS = {10: 87.0, 50: 431.0, 180: 1550.0, 500: 4316.0}

@@ -10,8 +10,8 @@ from pydantic import Field
 
 from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.fields.units import NS_PER_MS
-from rdcnlab.papers.dogar.space import ENDLESS
 from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.flow import ENDLESS
 from rdcnlab.scenario.presets import preset
 
 Variant = Literal["nuftcp", "tdtcp", "dctcp", "cubic", "bbr"]

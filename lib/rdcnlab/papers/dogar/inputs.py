@@ -145,7 +145,7 @@ class Inputs(Experiment):
                 for number, cc in enumerate(self.variants):
                     mean = means(quantities[quantities["cc"] == cc], "change", kind).reindex(names)
                     look, y = figures.look(cc), np.arange(len(names)) + (number - 1) * 0.2
-                    error = [mean["mean"] - mean["low"], mean["high"] - mean["mean"]]
+                    error = figures.error_lengths(mean)
                     ax.errorbar(
                         mean["mean"], y, xerr=error, fmt=look.marker, color=look.color, markersize=4, label=look.label
                     )

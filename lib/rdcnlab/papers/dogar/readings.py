@@ -164,7 +164,7 @@ class Readings(Item):
                     ax.errorbar(
                         mean["mean"],
                         np.arange(len(names)) + (number - 1.5) * 0.18,
-                        xerr=[mean["mean"] - mean["low"], mean["high"] - mean["mean"]],
+                        xerr=figures.error_lengths(mean),
                         fmt=look.marker,
                         color=look.color,
                         markerfacecolor=look.color if buffer == "large" else "none",

@@ -13,7 +13,7 @@ from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.fields.units import NS_PER_MS, NS_PER_S
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.draws import draw
-from rdcnlab.scenario.flow import TCP_HEADERS
+from rdcnlab.scenario.flow import ENDLESS, TCP_HEADERS
 from rdcnlab.scenario.presets import preset
 from rdcnlab.scenario.timetable import DARK
 
@@ -30,8 +30,6 @@ INCONSISTENT_MS = 100
 BRIEF_MS = 0.5
 #: Time before the first update, and within which flows start, both times the scale.
 SETTLE_NS, STARTS_NS = NS_PER_S, NS_PER_S // 50
-#: A size that no flow can finish before the limit.
-ENDLESS = "1000 GiB"
 #: Changes of a route are at instants of a whole microsecond.
 _STEP_NS = 1000
 

@@ -7,7 +7,6 @@ import math
 from collections.abc import Iterable
 from typing import Annotated, Any, ClassVar
 
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from pydantic import Field
@@ -226,7 +225,7 @@ class Tab3(Item):
             axes = figure.subplots(2, 4).ravel()
             for ax, (name, (label, wide)) in zip(axes, PANELS.items(), strict=True):
                 mean = self.stats(quantities, name)
-                error = np.array([mean["mean"] - mean["low"], mean["high"] - mean["mean"]])
+                error = figures.error_lengths(mean)
                 colors = [figures.look(cc).color for cc in self.variants]
                 ax.bar(range(len(mean)), mean["mean"], color=colors, yerr=error, error_kw={"linewidth": 0.8})
                 ax.set_xticks(range(len(mean)), [figures.look(cc).label for cc in self.variants])

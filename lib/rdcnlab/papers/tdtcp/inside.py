@@ -64,7 +64,7 @@ class Inside(Throughput):
             for (kind, label), shift in zip(_KINDS.items(), (-0.12, 0.12), strict=True):
                 appearance = figures.look("tdtcp" if kind == "tdtcp" else "single")
                 stats = goodput.reindex([f"{kind} {name}" for name in self.cc])
-                error = np.abs(stats[["low", "high"]].to_numpy().T - stats["mean"].to_numpy())
+                error = figures.error_lengths(stats)
                 look: dict[str, Any] = {
                     "color": appearance.color,
                     "marker": appearance.marker,

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from itertools import combinations
 from typing import Annotated, Any, ClassVar, Literal
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -162,7 +161,7 @@ class Testbeds(Throughput):
         for variant in self.concerned_variants(name):
             appearance = figures.look(variant)
             stats = goodput.reindex([variant, f"{variant} {name}"])
-            error = np.abs(stats[["low", "high"]].to_numpy().T - stats["mean"].to_numpy())
+            error = figures.error_lengths(stats)
             look: dict[str, Any] = {"color": appearance.color, "marker": appearance.marker, "capsize": 3}
             ax.errorbar([0, 1], stats["mean"], yerr=error, label=appearance.label, **look)
         computed = self.computations(goodput)

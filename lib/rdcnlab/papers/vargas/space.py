@@ -16,6 +16,7 @@ from scipy.stats import qmc
 
 from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.flow import ENDLESS
 from rdcnlab.scenario.network import Red
 from rdcnlab.scenario.presets import preset
 
@@ -33,8 +34,6 @@ DROP_KB = (200, 400, 500, 600, 700, 800, 900, 1000, 1100, 1200, 1400, 1800)
 SENDERS, FLOWS = 10, 10
 #: Bins of a run, and the mean time between snapshots (Sec. 6.2).
 BIN, SNAPSHOTS = "100 ms", "10 ms"
-#: A size that no flow can finish before the limit.
-ENDLESS = "1000 GiB"
 
 #: Wall-clock limit of a run on ns-3 in s: 8 s of 12.5 Gb/s and 50 ms took 1054 s on an idle core, so 16 s of twice the
 #: rate take at least 4200 s.

@@ -131,10 +131,7 @@ class Tuner(Item):
             panels = figure.subplots(1, 4)
             for ax, (name, outcomes) in zip(panels, comparison.groupby("outcome", sort=False), strict=True):
                 for is_close, rows in outcomes.groupby("close"):
-                    bars = [
-                        (rows["predicted"] - rows["low"]).clip(lower=0),
-                        (rows["high"] - rows["predicted"]).clip(lower=0),
-                    ]
+                    bars = figures.error_lengths(rows.rename(columns={"predicted": "mean"}))
                     ax.errorbar(
                         rows["measured"], rows["predicted"], bars, fmt="o", color=color, markersize=3.5, linewidth=0.8,
                         markerfacecolor=color if is_close else "white", clip_on=False,
