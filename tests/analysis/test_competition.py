@@ -9,7 +9,7 @@ from typing import Any, cast
 import pandas as pd
 import pytest
 
-from rdcnlab.analysis import competition, marks, meetings, tables, windows
+from rdcnlab.analysis import competition, marks, meetings, rivals, tables, windows
 from rdcnlab.analysis.intervals import Estimate
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
@@ -28,7 +28,7 @@ def seen(slots: list[list[tuple[float, float]]], runs: int = 1) -> pd.DataFrame:
         for run in range(runs)
         for begin, slot in zip(range(100, 100 + 10 * len(slots), 10), slots, strict=True)
         for ms, rates in enumerate(slot)
-        for flow, rate in zip(competition.FLOWS, rates, strict=True)
+        for flow, rate in zip(rivals.FLOWS, rates, strict=True)
     ]  # fmt: skip
     return pd.DataFrame(rows)
 
@@ -185,4 +185,4 @@ def test_the_migrated_flow_ends_first_in_a_share_of_the_runs_of_each_pair(two_fl
         {"run": [0, 0, 1, 1, 2, 2, 3, 3], "flow": ["main", "migrated"] * 4,
          "fct_s": [2, 1, 1, 2, 1, 3, 1, 1], "end_s": [2, 1, 1, 2, 1, 3, 1, 1]}
     )  # fmt: skip
-    assert competition.ends_first(cast(Runs, runs)).cases == {"cubic, cubic": 25}
+    assert rivals.ends_first(cast(Runs, runs)).cases == {"cubic, cubic": 25}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Competition of a main flow and a migrated flow: the rate of each, while they share a link and while they do not.
 
-The flows have the names ``main`` and ``migrated``.
+`rdcnlab.analysis.rivals` chooses the runs of such flows and has their completion times.
 """
 
 from __future__ import annotations
@@ -16,14 +16,12 @@ from rdcnlab.analysis import tables
 from rdcnlab.analysis.intervals import Estimate, over_seeds
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.analysis.resampling import bootstraps_of_means, jackknife
+from rdcnlab.analysis.rivals import FLOWS, moved_every
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.once import for_each_run
 from rdcnlab.scenario import DARK
 
-FLOWS = ("main", "migrated")
-#: Name of the flow of datagrams that some scenarios add to the main flow.
-BURSTS = "bursts"
 #: States of the two flows according to the timetable, in alphabetical order.
 _PHASES = ("apart", "dark", "shared")
 _APART, _DARK, _SHARED = range(3)
@@ -102,19 +100,6 @@ def _percent_below(means: pd.Series[float]) -> float:
     """Return the percentage of instants at which the migrated flow's mean is below the main flow's."""
     by_flow = means.unstack("flow")
     return 100 * float((by_flow["migrated"] < by_flow["main"]).mean()) if len(by_flow) else float("nan")
-
-
-def prolongations(runs: Runs) -> Measured:
-    """Measure the mean prolongation by period."""
-    return Measured.by_case(means(tables.completion(runs.flows), "period_ms", "prolongation_s"), "{:g} ms", "s")
-
-
-def ends_first(runs: Runs) -> Measured:
-    """Measure the share of runs, in %, in which the migrated flow ends first, by migrated and main variant."""
-    pairs = variants(runs).astype(dict.fromkeys(FLOWS, str))
-    times = tables.completion(runs.flows.assign(period_ms=0)).merge(pairs, on="run")
-    outcomes = times.assign(percent=100.0 * (times["prolongation_s"] < 0))
-    return Measured.by_case(outcomes.groupby(["migrated", "main"])["percent"].mean(), "{}, {}")
 
 
 @for_each_run
@@ -301,28 +286,6 @@ def fairness(samples: pd.DataFrame) -> Estimate:
     return over_seeds(complete_slots.apply(tables.jain, axis=1).groupby("run").mean())
 
 
-def times(cases: Mapping[Any, Runs], name: str) -> pd.DataFrame:
-    """Return the completion times of the two flows, one row for each run of each case.
-
-    Returns
-    -------
-    DataFrame
-        `name` (the case), ``seed``, and the columns of `tables.completion`.
-    """
-    parts = []
-    for case, runs in cases.items():
-        completion = tables.completion(runs.flows[runs.flows["flow"].isin(FLOWS)])
-        seeds = [runs[run].scenario.seed for run in completion["run"]]
-        parts.append(completion.assign(seed=seeds, **{name: case}))
-    return pd.concat(parts, ignore_index=True)
-
-
-def unequal(times: pd.DataFrame) -> float:
-    """Return the difference in % of the flows' mean completion times; `times` comes from `tables.completion`."""
-    mean = times[["main_s", "migrated_s"]].mean()
-    return 100 * abs(float(mean["migrated_s"] / mean["main_s"]) - 1)
-
-
 def regularity(runs: Runs, cycle_ms: int) -> pd.DataFrame:
     """Return for each run the ``correlation`` of the main flow's rate with its rate one cycle later.
 
@@ -346,29 +309,3 @@ def takeover(runs: Runs) -> Measured:
         instants = rates.index[rates["migrated"] >= 9 * rates["main"]]
         times[f"{period} ms"] = float(instants[0]) if len(instants) else float("nan")
     return Measured(times)
-
-
-def moved_every(runs: Runs, period_ms: int) -> Runs:
-    """Return the runs whose migrated flows move once every `period_ms`, dark time included."""
-    cycle = 2 * period_ms * NS_PER_MS
-    return runs.select(
-        lambda scenario: any(
-            tables.role(flow.name) == "migrated" and sum(slot.duration for slot in flow.slots) == cycle
-            for flow in scenario.flows
-        )
-    )
-
-
-def of_variants(runs: Runs, **cc: str) -> Runs:
-    """Return the runs whose flows have these variants, given by the name of the flow: ``migrated="bbr"``."""
-    return runs.select(lambda scenario: cc.items() <= {flow.name: flow.cc for flow in scenario.flows}.items())
-
-
-def variants(runs: Runs) -> pd.DataFrame:
-    """Return the variants of each run's flows: ``run``, ``migrated``, ``main``."""
-    rows = [
-        {"run": place, **{flow.name: flow.cc for flow in run.scenario.flows if flow.name in FLOWS}}
-        for place, run in enumerate(runs)
-    ]
-    # categories, because these values are repeated for every row of a table
-    return pd.DataFrame(rows).astype(dict.fromkeys(FLOWS, "category"))

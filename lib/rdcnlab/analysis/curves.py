@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from rdcnlab.analysis import figures, tables
-from rdcnlab.analysis.competition import BURSTS, FLOWS, mean_curves
+from rdcnlab.analysis.competition import mean_curves
+from rdcnlab.analysis.rivals import BURSTS, FLOWS
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.runs.frame import Runs
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from scipy import stats
 
-from rdcnlab.analysis import competition
+from rdcnlab.analysis import rivals
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.runs.frame import Runs
 
@@ -16,7 +16,7 @@ def later_by_timeouts(runs: Mapping[str, Runs]) -> Measured:
     """Fit a line by case: the time in s by which the main flow takes longer, over its number of additional timeouts."""
     texts = []
     for case, of_case in runs.items():
-        flows = of_case.flows[of_case.flows["flow"].isin(competition.FLOWS)].set_index(["run", "flow"])
+        flows = of_case.flows[of_case.flows["flow"].isin(rivals.FLOWS)].set_index(["run", "flow"])
         delays, extra_timeouts = (
             (by["main"] - by["migrated"]) for by in (flows[c].unstack() for c in ("fct_s", "timeouts"))
         )

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.figure import Figure
 
-from rdcnlab.analysis import competition, curves, figures, tables, timeouts
+from rdcnlab.analysis import competition, curves, figures, rivals, tables, timeouts
 from rdcnlab.analysis.measured import Measured, highest, means
 from rdcnlab.papers.aykurt.space import COMPARED, NO_ACKS, Period, Variants, Volume, grid
 from rdcnlab.papers.item import Cause, Item
@@ -53,8 +53,8 @@ class Fig10(Item):
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure which flow ends last, the time that bursts cost the main flow, and the regularity of its sawtooth."""
         with_bursts = self.runs_by_variant(runs, bursts=True)
-        times = competition.times(with_bursts, "cc")
-        without_bursts = competition.times(self.runs_by_variant(runs, bursts=False), "cc")
+        times = rivals.times(with_bursts, "cc")
+        without_bursts = rivals.times(self.runs_by_variant(runs, bursts=False), "cc")
         delays = means(times.assign(s=times["main_s"] - times["migrated_s"]), "cc", "s")
         # compare each run with the run of the same seed without bursts, which has the same flows
         pairs = times.merge(without_bursts, on=["cc", "seed"], suffixes=("", "_alone"))
@@ -86,7 +86,7 @@ class Fig10(Item):
     def runs_by_variant(self, runs: Runs, *, bursts: bool) -> dict[str, Runs]:
         """Return the runs of each variant, with the bursts or without."""
         chosen = runs.select(lambda scenario: _has_bursts(scenario) == bursts)
-        return {cc: competition.of_variants(chosen, main=cc) for cc in self.cc}
+        return {cc: rivals.of_variants(chosen, main=cc) for cc in self.cc}
 
     def _by_timeouts(self, runs: Runs) -> Measured:
         return timeouts.later_by_timeouts(self.runs_by_variant(runs, bursts=True))
@@ -95,7 +95,7 @@ class Fig10(Item):
         return timeouts.more_timeouts(self.runs_by_variant(runs, bursts=True), self.runs_by_variant(runs, bursts=False))
 
     def _apart_without_bursts(self, runs: Runs) -> Measured:
-        times = competition.times(self.runs_by_variant(runs, bursts=False), "cc")
+        times = rivals.times(self.runs_by_variant(runs, bursts=False), "cc")
         return Measured(note=tables.list_estimates(means(times, "cc", "prolongation_s"), "s"))
 
 

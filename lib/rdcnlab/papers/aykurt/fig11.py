@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from pydantic import Field
 
-from rdcnlab.analysis import competition, curves, tables
+from rdcnlab.analysis import curves, rivals, tables
 from rdcnlab.analysis.measured import Measured, difference, means
 from rdcnlab.analysis.resampling import jackknife
 from rdcnlab.fields.quantities import Listed
@@ -80,7 +80,7 @@ class Fig11(Item):
 
 def _runs_with(runs: Runs, flows: int, period_ms: int) -> Runs:
     """Return the runs with `flows` flows at a period."""
-    return competition.moved_every(runs.select(lambda scenario: len(scenario.flows) == flows), period_ms)
+    return rivals.moved_every(runs.select(lambda scenario: len(scenario.flows) == flows), period_ms)
 
 
 def _ratio(times: pd.DataFrame) -> float:

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from pydantic import Field
 
-from rdcnlab.analysis import competition, curves, figures, tables
+from rdcnlab.analysis import competition, curves, figures, rivals, tables
 from rdcnlab.analysis.measured import Measured, difference, means
 from rdcnlab.fields.quantities import Listed
 from rdcnlab.fields.units import NS_PER_MS
@@ -59,8 +59,8 @@ class Fig13(Item):
 
     def runs_by_variant(self, runs: Runs, period_ms: int) -> dict[str, Runs]:
         """Return the runs of each variant of TCP at one period."""
-        of_period = competition.moved_every(runs, period_ms)
-        return {cc: competition.of_variants(of_period, migrated=cc) for cc in self.cc}
+        of_period = rivals.moved_every(runs, period_ms)
+        return {cc: rivals.of_variants(of_period, migrated=cc) for cc in self.cc}
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the throughput of both flows over time, one line for each run, one panel for each variant of TCP."""
@@ -84,7 +84,7 @@ class Fig13(Item):
         """Measure completion times relative to QUIC's, and the rates while both flows are on one link."""
         loss_based = [cc for cc in self.cc if cc in LOSS_BASED]
         by_variant = self.runs_by_variant(runs, 50)
-        times = competition.times(by_variant, "cc")
+        times = rivals.times(by_variant, "cc")
         ratio = means(times.assign(ratio=times["migrated_s"] / times["main_s"]), "cc", "ratio")
         measured = {"far-behind": Measured.by_case(ratio.loc[loss_based])}
         for late, key in ((False, "{}"), (True, "{} was")):

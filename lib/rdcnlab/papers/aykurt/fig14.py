@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from rdcnlab.analysis import competition
+from rdcnlab.analysis import rivals
 from rdcnlab.analysis.intervals import estimates
 from rdcnlab.analysis.measured import Measured, margins, means
 from rdcnlab.fields.units import NS_PER_MS
@@ -31,7 +31,7 @@ class Fig14(Fig13):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure how completion times change from 50 to 25 ms."""
-        times = [competition.times(self.runs_by_variant(runs, period), "cc") for period in (25, 50)]
+        times = [rivals.times(self.runs_by_variant(runs, period), "cc") for period in (25, 50)]
         at_25, at_50 = (means(rows, "cc", "migrated_s") for rows in times)
         loss_based = [cc for cc in self.cc if cc in LOSS_BASED]
         others = [cc for cc in self.cc if cc not in LOSS_BASED]

@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from pydantic import Field
 
-from rdcnlab.analysis import competition, figures, tables
+from rdcnlab.analysis import figures, rivals, tables
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.quantities import Listed
 from rdcnlab.models import fct, forest, held_out
@@ -85,7 +85,7 @@ class Fig15(Item):
     def causes(self) -> list[Cause]:
         """Return an experiment without modern loss recovery, which weakens dark slots, and the share of first ends."""
         without = self.with_parameters(cc=("reno",), size=self.size, changes={"transport.recovery": 0})
-        ends_first = Cause("always-longer", self, competition.ends_first)
+        ends_first = Cause("always-longer", self, rivals.ends_first)
         return [*(Cause(claim, without) for claim in ("range", "hardest", "important")), ends_first]
 
     def search_results(self, runs: Runs, *, workers: int | None = None) -> pd.DataFrame:

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 from matplotlib.figure import Figure
 
-from rdcnlab.analysis import competition, curves, tables
-from rdcnlab.analysis.competition import moved_every
+from rdcnlab.analysis import competition, curves, rivals, tables
 from rdcnlab.analysis.intervals import over_seeds
 from rdcnlab.analysis.measured import Measured, trend
 from rdcnlab.analysis.resampling import jackknife
+from rdcnlab.analysis.rivals import moved_every
 from rdcnlab.fields.quantities import Listed
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.papers.aykurt.space import NO_ACKS, Periods, Variant, Volume, buffers, grid
@@ -78,7 +78,7 @@ class Fig4(Item):
         if 50 in self.periods_ms:
             samples = competition.phases(moved_every(drawn, 50))
             shared = competition.shared_rates(samples)
-            measured["equal-at-50"] = Measured.one(jackknife(pairs[pairs["period_ms"] == 50], competition.unequal))
+            measured["equal-at-50"] = Measured.one(jackknife(pairs[pairs["period_ms"] == 50], rivals.unequal))
             measured["saw-tooth-peak"] = Measured.by_case(competition.peaks(samples))
             measured["saw-tooth-valley"] = Measured.by_case(shared)
             measured["fair-at-50"] = Measured.one(competition.fairness(samples))
@@ -99,7 +99,7 @@ class Fig4(Item):
     def causes(self) -> list[Cause]:
         """Return an experiment with a smaller buffer, with which BBR's migrated flow is slower."""
         small = self.with_parameters(cc="bbr", others=(), periods_ms=(50, 10, 1), changes=buffers("250 kB"))
-        return [Cause("other-variants", small, competition.prolongations)]
+        return [Cause("other-variants", small, rivals.prolongations)]
 
     def _draws(self, scenario: Scenario) -> bool:
         """Return whether a scenario has the drawn variant."""

@@ -9,7 +9,7 @@ from typing import ClassVar
 import pandas as pd
 from matplotlib.figure import Figure
 
-from rdcnlab.analysis import competition, figures, tables, windows
+from rdcnlab.analysis import figures, rivals, tables, windows
 from rdcnlab.analysis.intervals import estimates, over_seeds
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.fields.units import NS_PER_MS
@@ -54,7 +54,7 @@ class Fig5(Item):
             figure, axes = figures.panels(1, len(self.periods_ms), width=2.8)
             for ax, period in zip(axes[0], self.periods_ms, strict=True):
                 figures.band(ax, stats[stats["flow"] == "single"], "t_s", "single", scale=1e-3)
-                for flow in competition.FLOWS:
+                for flow in rivals.FLOWS:
                     chosen = stats[(stats["period_ms"] == period) & (stats["flow"] == flow)]
                     figures.band(ax, chosen, "t_s", flow, scale=1e-3)
                 figures.reference(ax, self.stated("largest-window"), "paper: single flow")

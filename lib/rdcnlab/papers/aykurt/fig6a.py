@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import pandas as pd
 from matplotlib.figure import Figure
 
-from rdcnlab.analysis import competition, curves, figures, tables
+from rdcnlab.analysis import competition, curves, figures, rivals, tables
 from rdcnlab.analysis.intervals import estimates
 from rdcnlab.analysis.measured import Measured, highest, means
 from rdcnlab.papers.aykurt.space import COMPARED, NO_ACKS, Period, Variant, Variants, Volume, buffers, grid
@@ -77,13 +77,13 @@ class Fig6a(Item):
         cases = {}
         for main in self.mains:
             title = f"{figures.look(self.cc).label} migrated, {figures.look(main).label} main"
-            of_pair = competition.of_variants(runs, migrated=self.cc, main=main)
-            cases[title] = (competition.moved_every(of_pair, self.period_ms), curves.bin_ms(self.period_ms))
+            of_pair = rivals.of_variants(runs, migrated=self.cc, main=main)
+            cases[title] = (rivals.moved_every(of_pair, self.period_ms), curves.bin_ms(self.period_ms))
         return curves.plot(cases)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure the share of each flow, and the rate that BBR keeps."""
-        samples = competition.phases(runs).merge(competition.variants(runs), on="run")
+        samples = competition.phases(runs).merge(rivals.variants(runs), on="run")
         common = samples[samples["both_run"]]
         rates = common.pivot_table(index=["migrated", "main", "run"], columns="flow", values="gbps")
         rates = rates.rename(columns={"main": "of_main", "migrated": "of_migrated"})

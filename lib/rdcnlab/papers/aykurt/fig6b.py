@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import pandas as pd
 
-from rdcnlab.analysis import competition, tables
+from rdcnlab.analysis import rivals, tables
 from rdcnlab.analysis.intervals import Estimate, estimates, same_sign
 from rdcnlab.analysis.measured import Measured, margins, means
 from rdcnlab.analysis.resampling import bootstraps_of_means
@@ -31,7 +31,7 @@ class Fig6b(Fig6a):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Compare the differences of completion times between the periods."""
-        fct = runs.flows.merge(competition.variants(runs), on="run")
+        fct = runs.flows.merge(rivals.variants(runs), on="run")
         fct = fct[fct["migrated"] == self.cc]
         fct = fct.astype({"main": str}).pivot_table(
             index=["period_ms", "main", "run"], columns="flow", values="fct_s", observed=True

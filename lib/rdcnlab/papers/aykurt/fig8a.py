@@ -7,11 +7,11 @@ from typing import Annotated, ClassVar
 
 from matplotlib.figure import Figure
 
-from rdcnlab.analysis import competition, curves, figures, tables
-from rdcnlab.analysis.competition import moved_every
+from rdcnlab.analysis import competition, curves, figures, rivals, tables
 from rdcnlab.analysis.intervals import estimates
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.analysis.resampling import jackknife
+from rdcnlab.analysis.rivals import moved_every
 from rdcnlab.fields.quantities import whole
 from rdcnlab.papers.aykurt.space import NO_ACKS, Periods, Variant, Volume, grid
 from rdcnlab.papers.item import Item
@@ -66,5 +66,5 @@ class Fig8a(Item):
                 {case: tables.jain(competition.shared_rates(rows)["mean"]) for case, rows in samples.items()}
             ),
             "full-rate": Measured({f"{case}, {flow}": rate for case, rates in full.items() for flow, rate in rates}),
-            "equal": Measured({case: jackknife(rows, competition.unequal) for case, rows in times.items()}),
+            "equal": Measured({case: jackknife(rows, rivals.unequal) for case, rows in times.items()}),
         }

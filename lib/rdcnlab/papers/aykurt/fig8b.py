@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rdcnlab.analysis import competition
-from rdcnlab.analysis.competition import moved_every
 from rdcnlab.analysis.measured import Measured
+from rdcnlab.analysis.rivals import moved_every
 from rdcnlab.papers.aykurt.fig8a import Fig8a
 from rdcnlab.papers.aykurt.space import Variant
 from rdcnlab.papers.item import Cause

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from matplotlib.figure import Figure
 from pydantic import Field
 
-from rdcnlab.analysis import competition, curves
+from rdcnlab.analysis import competition, curves, rivals
 from rdcnlab.analysis.measured import Measured, margins, means, trend
 from rdcnlab.fields.quantities import Listed
 from rdcnlab.papers.aykurt.space import Downtime, Variant, Volume, grid
@@ -66,7 +66,7 @@ class Fig9(Item):
         # only these runs record events; without them, as in the half of the seeds without seed 0, there is no number
         recorded = {ms: period_runs.select(lambda scenario: scenario.seed == 0) for ms, period_runs in dark.items()}
         events = {ms: period_runs.events["event"] for ms, period_runs in recorded.items() if len(period_runs)}
-        times, bright = (competition.times(cases, "of_ms") for cases in (dark, self._by_period(runs, dark=False)))
+        times, bright = (rivals.times(cases, "of_ms") for cases in (dark, self._by_period(runs, dark=False)))
         gains = margins(means(bright, "of_ms", "main_s"), means(times, "of_ms", "main_s"), self.periods_ms, "{} ms")
         measured = {
             "drops": Measured({f"{ms} ms": float((kinds == "drop_dark").sum()) for ms, kinds in events.items()}),
@@ -84,7 +84,7 @@ class Fig9(Item):
     def _by_period(self, runs: Runs, *, dark: bool) -> dict[Cycle, Runs]:
         """Return the runs of each period, with downtime or without."""
         chosen = runs.select(lambda scenario: _is_dark(scenario) == dark)
-        return {period: competition.moved_every(chosen, period) for period in self.periods_ms}
+        return {period: rivals.moved_every(chosen, period) for period in self.periods_ms}
 
 
 def _is_dark(scenario: Scenario) -> bool:

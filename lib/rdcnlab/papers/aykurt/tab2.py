@@ -8,7 +8,7 @@ from itertools import product
 import pandas as pd
 from matplotlib.figure import Figure
 
-from rdcnlab.analysis import competition, figures, goodput, tables
+from rdcnlab.analysis import figures, goodput, rivals, tables
 from rdcnlab.analysis.goodput import Average
 from rdcnlab.analysis.intervals import estimates
 from rdcnlab.analysis.measured import Measured, means, trend
@@ -112,7 +112,7 @@ def _scenario(cc: Variant, period: int, seed: int) -> Scenario:
     groups = {flow["name"]: {**flow, "initiator": "dst"} for flow in base.to_dict()["flows"]}
     flows = [
         {**groups[group], "name": f"{group}-{number + 1}", "size": volume * 2**20, "start": number * EVERY}
-        for group in competition.FLOWS
+        for group in rivals.FLOWS
         for number, volume in enumerate(volumes(seed, group))
     ]
     return base.with_(flows=flows)

@@ -9,6 +9,7 @@ from rdcnlab.papers.lazy import Package
 
 if TYPE_CHECKING:
     from rdcnlab.papers.vargas.dataset import Dataset as dataset
+    from rdcnlab.papers.vargas.engines import Engines as engines
     from rdcnlab.papers.vargas.fig2 import Fig2 as fig2
     from rdcnlab.papers.vargas.fig3 import Fig3 as fig3
     from rdcnlab.papers.vargas.tab2 import Tab2 as tab2
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ITEMS",
     "dataset",
+    "engines",
     "fig2",
     "fig3",
     "tab2",
@@ -27,6 +29,7 @@ __all__ = [
 ITEMS = (
     "fig2",
     "fig3",
+    "engines",
     "dataset",
     "tab2",
     "tuner",
