@@ -11,7 +11,7 @@ import pytest
 
 from rdcnlab.analysis.sharing import OUTCOMES, SETTINGS
 from rdcnlab.fields.errors import InputError
-from rdcnlab.models import gaussian, tuner
+from rdcnlab.models import active, gaussian, tuner
 from rdcnlab.papers import claims
 from tests.models.test_buffers import rows
 
@@ -69,7 +69,7 @@ def test_factors_are_of_rows_that_the_kernels_have_not_seen(
     found = gaussian.factors(rows)
     assert seen == [8] * 5
     # of n errors the factor is the one of rank (n + 1) 0.9
-    assert found == pytest.approx(np.full(len(OUTCOMES), 37.0))
+    assert found.loc[gaussian.ALL].to_numpy() == pytest.approx(np.full(len(OUTCOMES), 37.0))
 
 
 def test_a_condition_with_many_rows_does_not_decide_the_intervals_of_others(
@@ -88,9 +88,27 @@ def test_a_condition_with_many_rows_does_not_decide_the_intervals_of_others(
             return gaussian.targets(tests) + off, np.ones_like(off)
 
     monkeypatch.setattr(gaussian, "processes", Known)
-    assert gaussian.factors(rows) == pytest.approx(np.full(len(OUTCOMES), 3.0))
-    # a single row counts a twentieth of a condition
-    assert gaussian.factors(rows.iloc[:101]) == pytest.approx(np.ones(len(OUTCOMES)))
+    found = gaussian.factors(rows)
+    assert found["share"].to_dict() == {gaussian.ALL: 3.0, "5 Gb/s, 25 ms": 1.0, "25 Gb/s, 25 ms": 3.0}
+    # a single row counts a twentieth of a condition, and has no factors of its own
+    assert gaussian.factors(rows.iloc[:101])["share"].to_dict() == {gaussian.ALL: 1.0, "5 Gb/s, 25 ms": 1.0}
+
+
+def _factors(**by_condition: float) -> pd.DataFrame:
+    return pd.DataFrame(dict.fromkeys(OUTCOMES, by_condition))
+
+
+def test_a_setting_has_the_factors_of_its_condition(made: gaussian.Predictor, data: pd.DataFrame) -> None:
+    """Between the conditions it has those of rows between them. Rare conditions have those of all."""
+    table = _factors(all=1.0, between=2.0, **{"12.5 Gb/s, 50 ms": 3.0})
+    model = gaussian.Predictor(made.processes, table, {**made.about, "conditions": [[12.5, 50.0], [5.0, 25.0]]})
+    alike = gaussian.Predictor(made.processes, _factors(all=1.0), made.about)
+    rows = pd.concat([data.iloc[:1]] * 3, ignore_index=True).assign(
+        rate_gbps=[12.5, 5.0, 8.0], rtt_ms=[50.0, 25.0, 40.0]
+    )
+    assert model.doubt(rows) / alike.doubt(rows) == pytest.approx([3, 1, 2])
+    without = gaussian.Predictor(made.processes, table.drop(index="between"), model.about)
+    assert without.doubt(rows) / alike.doubt(rows) == pytest.approx([3, 1, 1])
 
 
 def test_kernels_are_optimised_on_rows_of_all_conditions(monkeypatch: pytest.MonkeyPatch, data: pd.DataFrame) -> None:
@@ -129,13 +147,13 @@ def test_a_saved_model_grows_with_its_rows_and_not_with_their_square(
     monkeypatch.setenv("RDCNLAB_MODELS", str(tmp_path))
     monkeypatch.setattr(gaussian, "predictor", lambda rows: quick)
     fitted = gaussian.processes(data, gaussian.processes(data.iloc[:20]).kernels)
-    quick = gaussian.Predictor(fitted, np.ones(len(OUTCOMES)), gaussian._provenance(data))
+    quick = gaussian.Predictor(fitted, _factors(all=1.0), gaussian.provenance(data))
     assert gaussian.train(data).stat().st_size < 20_000
 
 
 def test_suggested_runs_are_doubtful_and_no_neighbours(made: gaussian.Predictor, data: pd.DataFrame) -> None:
     pool = data.iloc[70:].reset_index(drop=True)
-    chosen = gaussian.suggest(made, pool, 3)
+    chosen = active.suggest(made, pool, 3)
     assert len(chosen) == len(set(chosen.index)) == 3
     doubts = made.doubt(pool)
     assert made.doubt(chosen)[0] == pytest.approx(doubts.max())
@@ -226,7 +244,7 @@ def test_objectives_are_drawn_from_a_seed(made: gaussian.Predictor) -> None:
 
 
 def test_learning_ends_where_all_was_run(data: pd.DataFrame) -> None:
-    curves = {active: gaussian.learning(data, active=active, begin=20, step=10, most=40) for active in (False, True)}
+    curves = {doubt: active.learning(data, active=doubt, begin=20, step=10, most=40) for doubt in (False, True)}
     for curve in curves.values():
         assert curve["runs"].tolist() == [20, 30, 40]
         assert np.isfinite(curve["r2"]).all()

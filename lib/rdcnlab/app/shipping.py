@@ -73,7 +73,8 @@ def _shown(items: list[Item]) -> Iterator[tuple[Item, Item, str]]:
         column = f" in column {item.column}" if len(items) > 1 else ""
         yield item, item, column
         for cause in item.causes():
-            yield item, cause.shown_by, f"{column}, why {cause.claim}"
+            if cause.shown_by is not item:  # otherwise it only looks at the runs of the item
+                yield item, cause.shown_by, f"{column}, why {cause.claim}"
 
 
 def _next_batch(folder: Path) -> Path:

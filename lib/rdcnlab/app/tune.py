@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.colors import Normalize
 
 from rdcnlab.analysis import figures, heat, sharing
-from rdcnlab.models import gaussian, tuner
+from rdcnlab.models import active, gaussian, tuner
 from rdcnlab.models.gaussian import Predictor
 from rdcnlab.models.tuner import Objective, Proposal
 from rdcnlab.papers.vargas.space import scenario, setting_of
@@ -127,7 +127,7 @@ def _suggested(predictor: Predictor, objective: Objective, proposal: Proposal) -
     if not proposal.unsure and tuner.has_condition(predictor, objective):
         return settings.iloc[:0]
     cost = objective.cost(predictor.predict(settings))
-    return gaussian.suggest(predictor, settings.loc[cost.nsmallest(_NEAR).index], _SUGGESTED)
+    return active.suggest(predictor, settings.loc[cost.nsmallest(_NEAR).index], _SUGGESTED)
 
 
 def maps(predictor: Predictor, objective: Objective) -> figures.Drawing:

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from rdcnlab.analysis.sharing import OUTCOMES, SETTINGS
-from rdcnlab.models import buffers, gaussian, saved
+from rdcnlab.models import active, buffers, gaussian, saved
 from rdcnlab.system.progress import bar
 
 #: Version number of the models that are tested (`buffers.candidates`, `gaussian.predictor`) and of the form of the
-#: records; a change of any of them must increase it.
+#: records; a change of any of them must increase it, if the settings of the record do not tell it.
 _FORM = 4
 _LIBRARIES = ("scikit-learn", "numpy")
 #: Learning curves: random beginnings, runs at the beginning, runs of each step and at the end, and the R2 to reach.
@@ -83,19 +83,20 @@ def _names(exam: Exam) -> tuple[str, ...]:
 
 def coverage(rows: pd.DataFrame) -> Path:
     """Return the record of `gaussian.coverage`: for each row and outcome, whether it is in its interval."""
-    return _kept("sharing-coverage", {}, [rows], lambda: gaussian.coverage(rows).reset_index(drop=True))
+    settings = {"factors": "by condition"}
+    return _kept("sharing-coverage", settings, [rows], lambda: gaussian.coverage(rows).reset_index(drop=True))
 
 
 def learning(rows: pd.DataFrame) -> Path:
-    """Return the record of `gaussian.learning` for `SEEDS` random beginnings, with columns ``seed`` and ``active``."""
+    """Return the record of `active.learning` for `SEEDS` random beginnings, with columns ``seed`` and ``active``."""
 
     def make() -> pd.DataFrame:
         parts = [
-            gaussian.learning(rows, active=active, begin=BEGIN, step=STEP, most=MOST, seed=seed).assign(
-                seed=seed, active=active
+            active.learning(rows, active=by_doubt, begin=BEGIN, step=STEP, most=MOST, seed=seed).assign(
+                seed=seed, active=by_doubt
             )
             for seed in range(SEEDS)
-            for active in (False, True)
+            for by_doubt in (False, True)
         ]
         return pd.concat(parts, ignore_index=True)
 

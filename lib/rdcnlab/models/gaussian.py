@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gaussian processes for the outcomes of a shared buffer, with calibrated intervals, and a choice of further runs.
+"""Gaussian processes for the outcomes of a shared buffer, with calibrated intervals.
 
 There is one process for each outcome, over the features of `rdcnlab.models.physics`. It corrects what the fluid model
 says of this outcome; drops are logarithms. A process states how uncertain it is, but not with the right scale. So its
 standard deviations are multiplied by a factor. With this factor the share `CONFIDENCE` of the held-out rows is in
 their intervals (normalised conformal prediction; Papadopoulos et al. 2008). A new setting of the same kind is then in
-its interval with about this probability, even if the process is a poor model.
+its interval with about this probability, even if the process is a poor model. Each condition, a pair of rate and RTT,
+has factors of its own if it has enough rows (Mondrian conformal prediction; Vovk et al. 2003).
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
-from sklearn.metrics import r2_score
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
@@ -45,8 +45,10 @@ OPTIMISED = 300
 LEAST_ROWS = 20
 #: A pair of rate and RTT with at least so many rows is a condition of the data; rows of rarer ones lie between these.
 LEAST_OF_CONDITION = 5
+#: Names of the rows between the conditions, and of all rows.
+BETWEEN, ALL = "between", "all"
 #: Version number of the model and of the form of its file; a change of either must increase it.
-_KIND, _FORM = "buffers", 8
+_KIND, _FORM = "buffers", 9
 
 
 def targets(rows: pd.DataFrame) -> Floats:
@@ -106,11 +108,15 @@ class Processes:
 
 
 def groups(rows: pd.DataFrame) -> pd.Series[str]:
-    """Return the condition of each row, its rate and RTT in words; those of rare conditions are ``between``."""
-    pair = [rows["rate_gbps"].round(3), rows["rtt_ms"].round(3)]
-    names = pair[0].map("{:g} Gb/s, ".format) + pair[1].map("{:g} ms".format)
-    sizes = rows.groupby(pair)["rate_gbps"].transform("size")
-    return names.where(sizes >= LEAST_OF_CONDITION, "between")
+    """Return the condition of each row in words; those of rare conditions are `BETWEEN`."""
+    names = conditions(rows)
+    return names.where(names.map(names.value_counts()) >= LEAST_OF_CONDITION, BETWEEN)
+
+
+def conditions(rows: pd.DataFrame) -> pd.Series[str]:
+    """Return the rate and the RTT of each row in words, such as ``5 Gb/s, 25 ms``."""
+    rates, rtts = rows["rate_gbps"].round(3), rows["rtt_ms"].round(3)
+    return rates.map("{:g} Gb/s, ".format) + rtts.map("{:g} ms".format)
 
 
 def evenly(rows: pd.DataFrame, count: int) -> pd.DataFrame:
@@ -157,14 +163,15 @@ class Predictor:
     ----------
     processes : Processes
         The processes.
-    factors : ndarray, shape (4,)
-        Factors that multiply the standard deviations, in the order of `OUTCOMES`.
+    factors : DataFrame
+        Factors that multiply the standard deviations: a row for each condition with enough rows, for `BETWEEN`, and
+        one for `ALL`; the columns are `OUTCOMES`.
     about : dict
         Provenance; it has the ``ranges`` of the training data.
     """
 
     processes: Processes
-    factors: Floats
+    factors: pd.DataFrame
     about: Mapping[str, Any]
 
     @property
@@ -184,7 +191,8 @@ class Predictor:
         saved.check_ranges(rows, self.about["ranges"])
         mean, deviation = self.processes.predict(rows)
         means = outcomes_of(mean, rows.index)
-        ends = {"low": mean - self.factors * deviation, "high": mean + self.factors * deviation}
+        half = self._factors_of(rows) * deviation
+        ends = {"low": mean - half, "high": mean + half}
         parts = [outcomes_of(values, rows.index).add_suffix(f" {name}") for name, values in ends.items()]
         return pd.concat([means, *parts], axis=1)
 
@@ -195,26 +203,47 @@ class Predictor:
         """
         _, deviation = self.processes.predict(rows)
         spread = np.array(self.about["spread"])
-        doubts: Floats = (self.factors * deviation / spread).mean(axis=1)
+        doubts: Floats = (self._factors_of(rows) * deviation / spread).mean(axis=1)
         return doubts
 
+    def _factors_of(self, rows: pd.DataFrame) -> Floats:
+        """Return the factors of each row, shape (n, 4)."""
+        names = conditions(rows)
+        # a condition of the training data with too few rows for factors of its own is not between conditions
+        rest = ALL if BETWEEN not in self.factors.index else BETWEEN
+        known = {f"{rate:g} Gb/s, {rtt:g} ms" for rate, rtt in self.about["conditions"]}
+        chosen = [name if name in self.factors.index else ALL if name in known else rest for name in names]
+        return self.factors.loc[chosen].to_numpy(float)
 
-def factors(rows: pd.DataFrame) -> Floats:
-    """Return for each outcome the factor with which intervals of held-out rows contain `CONFIDENCE` of them.
 
-    Kernels are optimised without the held-out rows, too: with kernels of all rows, factors are too small. All of
-    `groups` count the same, but those with fewer than `LEAST_ROWS` rows less: a condition with many rows would
-    otherwise decide the intervals of the others. A new row has the largest of the weights.
+def factors(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the factors with which intervals of held-out rows contain `CONFIDENCE` of them, by condition and outcome.
+
+    Kernels are optimised without the held-out rows, too: with kernels of all rows, factors are too small. A condition
+    has factors of its own if it has `LEAST_ROWS` rows. Those of `ALL` are for the others: there all of `groups` count
+    the same, but those with fewer than `LEAST_ROWS` rows less. A condition with many rows would otherwise decide.
     """
     ratios = np.empty((len(rows), len(OUTCOMES)))
     for train, test in KFold(FOLDS, shuffle=True, random_state=0).split(rows):
         mean, deviation = processes(rows.iloc[train]).predict(rows.iloc[test])
         ratios[test] = np.abs(targets(rows.iloc[test]) - mean) / deviation
     names = groups(rows)
-    weights = 1.0 / names.map(names.value_counts()).clip(lower=LEAST_ROWS).to_numpy(float)
+    sizes = names.value_counts()
+    table = {ALL: _quantiles(ratios, 1.0 / names.map(sizes).clip(lower=LEAST_ROWS).to_numpy(float))}
+    for name in sorted(sizes[sizes >= LEAST_ROWS].index):
+        here = (names == name).to_numpy()
+        table[name] = _quantiles(ratios[here], np.ones(here.sum()))
+    return pd.DataFrame.from_dict(table, orient="index", columns=[*OUTCOMES])
+
+
+def _quantiles(ratios: Floats, weights: Floats) -> Floats:
+    """Return for each outcome the ratio that `CONFIDENCE` of new rows do not exceed.
+
+    A new row has the largest of the weights.
+    """
     order = np.argsort(ratios, axis=0, kind="stable")
     needed = CONFIDENCE * (weights.sum() + weights.max()) * (1 - 1e-12)
-    ranks = np.minimum((np.cumsum(weights[order], axis=0) < needed).sum(axis=0), len(rows) - 1)
+    ranks = np.minimum((np.cumsum(weights[order], axis=0) < needed).sum(axis=0), len(ratios) - 1)
     quantiles: Floats = np.take_along_axis(np.sort(ratios, axis=0), ranks[None, :], axis=0)[0]
     return quantiles
 
@@ -223,10 +252,11 @@ def predictor(rows: pd.DataFrame, about: Mapping[str, Any] | None = None) -> Pre
     """Train a predictor on settings and outcomes."""
     if len(rows) < LEAST_ROWS:
         raise InputError.of("rows", len(rows), f"at least {LEAST_ROWS} runs, to train on")
-    return Predictor(processes(rows), factors(rows), {**_provenance(rows), **(about or {})})
+    return Predictor(processes(rows), factors(rows), {**provenance(rows), **(about or {})})
 
 
-def _provenance(rows: pd.DataFrame) -> dict[str, Any]:
+def provenance(rows: pd.DataFrame) -> dict[str, Any]:
+    """Return what a predictor's `about` has of its training data: ranges, spread, conditions, and lengths of runs."""
     ranges = {name: [float(rows[name].min()), float(rows[name].max())] for name in SETTINGS}
     spread = targets(rows).std(axis=0)
     usual = rows[groups(rows) != "between"]
@@ -267,8 +297,8 @@ def train(rows: pd.DataFrame) -> Path:
             return path
         model = predictor(rows)
         # with its kernels a process is trained in a moment, and the matrices of trained ones take megabytes
-        parts = {"kernels": model.processes.kernels, "rows": _content(rows), "factors": model.factors}
-        return saved.keep_sklearn(recipe, parts, model.about)
+        parts = {"kernels": model.processes.kernels, "rows": _content(rows), "factors": model.factors.to_numpy(float)}
+        return saved.keep_sklearn(recipe, parts, {**model.about, "factors_of": [*model.factors.index]})
 
 
 @lru_cache(maxsize=4)
@@ -276,7 +306,9 @@ def load(path: Path) -> Predictor:
     """Read a saved predictor."""
     parts = saved.read_sklearn(path)
     rows = pd.DataFrame(parts["rows"], columns=[*SETTINGS, *OUTCOMES])
-    return Predictor(processes(rows, parts["kernels"]), parts["factors"], saved.provenance(path))
+    about = saved.provenance(path)
+    table = pd.DataFrame(parts["factors"], about["factors_of"], [*OUTCOMES])
+    return Predictor(processes(rows, parts["kernels"]), table, about)
 
 
 def best() -> Predictor:
@@ -287,67 +319,3 @@ def best() -> Predictor:
 def _content(rows: pd.DataFrame) -> Floats:
     content: Floats = rows[[*SETTINGS, *OUTCOMES]].to_numpy(float)
     return content
-
-
-def suggest(model: Predictor, pool: pd.DataFrame, count: int) -> pd.DataFrame:
-    """Choose settings of a pool to run, one after another: always the one whose prediction is the most uncertain.
-
-    After each choice the processes are trained with this setting too, as if its run had the predicted outcome. This
-    changes their deviations only. So the chosen settings are not neighbours.
-
-    Parameters
-    ----------
-    model : Predictor
-        The present predictor.
-    pool : DataFrame
-        Settings that could be run.
-    count : int
-        Number of settings to choose.
-    """
-    training, candidates, chosen = model.processes.rows, pool, []
-    current = model
-    for _ in range(min(count, len(pool))):
-        label = candidates.index[int(np.argmax(current.doubt(candidates)))]
-        setting = candidates.loc[[label]]
-        chosen.append(label)
-        candidates = candidates.drop(index=label)
-        mean, _ = current.processes.predict(setting)
-        training = pd.concat(
-            [training, pd.concat([setting[list(SETTINGS)], outcomes_of(mean, setting.index)], axis=1)],
-            ignore_index=True,
-        )
-        current = Predictor(processes(training, model.processes.kernels), model.factors, model.about)
-    return pool.loc[chosen]
-
-
-def learning(
-    rows: pd.DataFrame, *, active: bool, begin: int = 20, step: int = 5, most: int = 80, seed: int = 0
-) -> pd.DataFrame:
-    """Compute R2 for increasing numbers of runs, which are chosen by uncertainty (`active`) or at random.
-
-    A third of the rows is used only for the score. Both kinds of choice begin with the same random rows.
-
-    Returns
-    -------
-    DataFrame
-        ``runs`` and ``r2``, the mean over outcomes.
-    """
-    order = np.random.default_rng(seed).permutation(len(rows))
-    tests = rows.iloc[order[: len(rows) // 3]]
-    pool = rows.iloc[order[len(rows) // 3 :]]
-    training, candidates = pool.iloc[:begin], pool.iloc[begin:]
-    scores = []
-    while True:
-        fitted = processes(training)
-        mean, _ = fitted.predict(tests)
-        predicted = outcomes_of(mean, tests.index)
-        r2 = np.mean([r2_score(tests[name], predicted[name]) for name in OUTCOMES])
-        scores.append({"runs": len(training), "r2": float(r2)})
-        if len(training) + step > min(most, len(pool)):
-            return pd.DataFrame(scores)
-        if active:
-            model = Predictor(fitted, np.ones(len(OUTCOMES)), _provenance(training))
-            additions = candidates.loc[suggest(model, candidates, step).index]
-        else:
-            additions = candidates.iloc[:step]
-        training, candidates = pd.concat([training, additions]), candidates.drop(index=additions.index)

@@ -320,14 +320,18 @@ class Item(Frozen, abc.ABC):
             name: iter((*claim.causes(self.column), *claim.candidates(self.column)))
             for name, claim in claims_by_id.items()
         }
+        found: list[tuple[Item, Runs | None]] = []  # several causes may look at the same runs, which take long to read
         for cause in self.explanation():
             claim = claims_by_id[cause.claim]
             sentence = next(words[claim.id])
-            if makes_runs:
-                runs = cause.shown_by.run(workers=workers, cluster=cluster, store=store, progress=progress)
-            elif (stored := cause.shown_by.stored_runs(store)) is not None:
-                runs = stored
-            else:
+            if not any(item == cause.shown_by for item, _ in found):
+                if makes_runs:
+                    options: dict[str, Any] = {"workers": workers, "cluster": cluster, "progress": progress}
+                    found.append((cause.shown_by, cause.shown_by.run(store=store, **options)))
+                else:
+                    found.append((cause.shown_by, cause.shown_by.stored_runs(store)))
+            runs = next(runs for item, runs in found if item == cause.shown_by)
+            if runs is None:
                 row = {
                     "claim": claim.id,
                     "because": sentence,

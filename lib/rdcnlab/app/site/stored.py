@@ -98,5 +98,9 @@ def _judged(root: Path, name: str) -> list[dict[str, Any]]:
 
 def explaining_runs(item: Item, store: Store) -> list[Runs] | None:
     """Return the runs of the experiments of all causes if all are stored, otherwise None."""
-    experiments = [cause.shown_by.stored_runs(store) for cause in item.explanation()]
-    return None if any(runs is None for runs in experiments) else [runs for runs in experiments if runs is not None]
+    experiments: list[Item] = []  # several causes may look at the same runs
+    for cause in item.explanation():
+        if cause.shown_by not in experiments:
+            experiments.append(cause.shown_by)
+    stored = [experiment.stored_runs(store) for experiment in experiments]
+    return None if any(runs is None for runs in stored) else [runs for runs in stored if runs is not None]

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Annotated, Any, ClassVar
 
 import pandas as pd
@@ -14,7 +14,7 @@ from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.errors import RunError
 from rdcnlab.fields.quantities import whole
 from rdcnlab.models import gaussian, tuner
-from rdcnlab.papers.item import Item
+from rdcnlab.papers.item import Cause, Item
 from rdcnlab.papers.vargas.dataset import WORDS, Dataset
 from rdcnlab.papers.vargas.space import NS3_LIMIT_S, Length, scenario, setting_of
 from rdcnlab.runs.frame import Runs
@@ -108,19 +108,23 @@ class Tuner(Item):
         if not len(runs):
             return {}
         comparison = self.compare(runs)
-        measured = {}
-        for name in ("within", "close"):
-            holds = comparison.groupby("objective")[name].all()
-            note = (
-                f"{int(holds.sum())} of {len(holds)} in all four outcomes, "
-                f"{int(comparison[name].sum())} of {len(comparison)} outcomes"
-            )
-            measured[name] = Measured.one(100 * float(holds.mean()), note)
+        measured = {name: _all_outcomes(comparison, name) for name in ("within", "close")}
         short = comparison.groupby("objective")["doubt"].first().ne("").sum()
         note = (
             f"{len(comparison)} outcomes, of {comparison['unsure'].sum()} the model was unsure; {short} runs too short"
         )
         return {**measured, "inside": Measured.one(100 * float(comparison["inside"].mean()), note)}
+
+    def causes(self) -> list[Cause]:
+        """Return a look at the outcomes without drops, which are the hardest to predict."""
+
+        def without_drops(runs: Runs, name: str) -> Measured:
+            comparison = self.compare(runs)
+            return _all_outcomes(comparison[comparison["outcome"] != "drops"], name)
+
+        if self.column != "kernel":
+            return []
+        return [Cause(name, self, partial(without_drops, name=name)) for name in ("within", "close")]
 
     def plot(self, runs: Runs) -> Figure:
         """Draw measured over predicted outcomes with their intervals; open marks are not close to the prediction."""
@@ -145,6 +149,16 @@ class Tuner(Item):
                 ax.set(title=WORDS[str(name)], xlabel="measured", ylabel="predicted", xlim=(0, most), ylim=(0, most))
                 ax.set_aspect("equal")
         return figure
+
+
+def _all_outcomes(comparison: pd.DataFrame, name: str) -> Measured:
+    """Measure the share of proposals for which a column of `Tuner.compare` is true in all outcomes."""
+    holds = comparison.groupby("objective")[name].all()
+    return Measured.one(
+        100 * float(holds.mean()),
+        f"{int(holds.sum())} of {len(holds)} in all {comparison['outcome'].nunique()} outcomes, "
+        f"{int(comparison[name].sum())} of {len(comparison)} outcomes",
+    )
 
 
 @lru_cache(maxsize=4)
