@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from rdcnlab.analysis.sharing import OUTCOMES
-from rdcnlab.models import buffers_records, gaussian
+from rdcnlab.models import active, buffers_records, gaussian
 from tests.models.test_buffers import rows
 
 
@@ -40,8 +40,8 @@ def test_active_choice_saves_runs_where_it_reaches_the_level_earlier() -> None:
     """Seed 0: 25 over 30 runs. Seed 1: active needs more than all 30, which counts as 35, over 25. Seed 2: unknown."""
     curves = pd.DataFrame(
         [
-            {"seed": seed, "active": active, "runs": runs, "r2": r2}
-            for seed, active, scores in (
+            {"seed": seed, "active": by_doubt, "runs": runs, "r2": r2}
+            for seed, by_doubt, scores in (
                 (0, True, (0.5, 0.95, 0.8)), (0, False, (0.5, 0.85, 0.9)),
                 (1, True, (0.5, 0.6, 0.7)), (1, False, (0.5, 0.9, 0.95)),
                 (2, True, (0.5, 0.6, 0.7)), (2, False, (0.5, 0.6, 0.7)),
@@ -56,7 +56,7 @@ def test_curves_are_those_of_both_kinds_of_choice_from_the_same_beginnings(monke
     def learning(asked: pd.DataFrame, *, active: bool, seed: int, most: int, **_: int) -> pd.DataFrame:
         return pd.DataFrame({"runs": [20, most], "r2": [seed / 10, seed / 10 + 0.1 * active]})
 
-    monkeypatch.setattr(gaussian, "learning", learning)
+    monkeypatch.setattr(active, "learning", learning)
     found = buffers_records.read(buffers_records.learning(rows(24)))
     assert found.groupby(["seed", "active"]).ngroups == 2 * buffers_records.SEEDS
     assert buffers_records.SEEDS >= 5

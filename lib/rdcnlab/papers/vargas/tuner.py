@@ -119,6 +119,8 @@ class Tuner(Item):
         """Return a look at the outcomes without drops, which are the hardest to predict."""
 
         def without_drops(runs: Runs, name: str) -> Measured:
+            if not len(runs):
+                return Measured()
             comparison = self.compare(runs)
             return _all_outcomes(comparison[comparison["outcome"] != "drops"], name)
 
