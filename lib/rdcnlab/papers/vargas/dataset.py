@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, ClassVar
 
 import pandas as pd
@@ -12,7 +13,8 @@ from rdcnlab.analysis import figures, sharing
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.quantities import whole
 from rdcnlab.models import fluid, gaussian
-from rdcnlab.papers.item import Item
+from rdcnlab.models.physics import physics
+from rdcnlab.papers.item import Cause, Item
 from rdcnlab.papers.vargas.space import (
     NS3_LIMIT_S,
     RATES_GBPS,
@@ -33,6 +35,8 @@ _COUNTS = {"quick": (0, gaussian.LEAST_ROWS, 0), "paper": (600, 400, 70)}
 SINGLE = (5.0, 25)
 #: Settings of the paper's study.
 STUDY = 10_000
+#: Lengths of CUBIC's epochs that divide the runs, in s.
+EPOCHS_S = (4.0, 7.0)
 #: What the outcomes of `rdcnlab.analysis.sharing` are called in figures.
 WORDS = {
     "share": "share of CUBIC [%]", "drops": "drops in 120 s", "average_kB": "average queue [kB]",
@@ -108,6 +112,10 @@ class Dataset(Item):
             else Measured.one(hours, f"from {len(runs)} runs"),
         }
 
+    def causes(self) -> list[Cause]:
+        """Return a look at the runs by the length of CUBIC's epochs."""
+        return [Cause("long-enough", self, _by_epoch)] if self.column == "kernel" else []
+
     def plot(self, runs: Runs) -> Figure:
         """Draw each outcome over that in balance, see `rdcnlab.models.fluid`, by line rate."""
         outcomes = sharing.outcomes(runs)
@@ -136,6 +144,16 @@ class Dataset(Item):
             panels[0].set(ylabel="measured")
             figures.legend(figure, panels[0])
         return figure
+
+
+def _by_epoch(runs: Runs) -> Measured:
+    """Measure the share of runs that were long enough, by the length of an epoch of CUBIC in balance (`EPOCHS_S`)."""
+    outcomes = sharing.outcomes(runs)
+    epochs = pd.cut(physics(outcomes)["epoch"], [0, *EPOCHS_S, math.inf])
+    percent = 100.0 * outcomes["doubt"].eq("").groupby(epochs, observed=True).mean()
+    names = [f"up to {EPOCHS_S[0]:g} s", f"to {EPOCHS_S[1]:g} s", "longer"]
+    by_name = dict(zip(epochs.cat.categories, names, strict=True))
+    return Measured.by_case({by_name[epoch]: share for epoch, share in percent.items()})
 
 
 def of_table(rows: pd.DataFrame) -> pd.Series[bool]:
