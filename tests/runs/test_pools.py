@@ -58,6 +58,19 @@ def test_the_lease_of_a_process_that_is_killed_is_free(other_names: None) -> Non
     free.close()  # type: ignore[attr-defined]
 
 
+def test_pools_have_different_cores_as_far_as_there_are_enough() -> None:
+    """Two campaigns of one worker each, on a machine of three cores, do not wait for one core."""
+    cores = [90_000, 90_001, 90_002]  # numbers that no other pool of this machine has
+    with lease.choose_cores(cores, 1) as first, lease.choose_cores(cores, 1) as second:
+        assert [first, second] == [[90_000], [90_001]]
+        with lease.choose_cores(cores, 2) as shared:
+            assert shared == [90_000, 90_002]
+    with lease.choose_cores(cores, 5) as many:
+        assert many == [*cores, 90_000, 90_001]
+    with lease.choose_cores(cores, 0) as none:
+        assert none == []
+
+
 def test_a_lease_pins_and_the_affinity_comes_back(other_names: None) -> None:
     mine = os.sched_getaffinity(0)
     with lease.lease_core() as core:

@@ -208,7 +208,7 @@ def prepare(scenarios: Sequence[Scenario], *, progress: bool) -> None:
 def _pool(cluster: Any, workers: int | None, store: Store, wall_limit_s: float) -> Iterator[Pool]:
     """Yield the workers of this machine, or those of a cluster."""
     if cluster is None:
-        yield LocalPool(_cores(workers), store, wall_limit_s=wall_limit_s)
+        yield LocalPool(limits.cores(), store, wall_limit_s=wall_limit_s, workers=_checked(workers))
         return
     if workers is not None:
         raise InputError.of("workers", workers, "none together with a cluster, which has its own workers")
@@ -219,9 +219,7 @@ def _pool(cluster: Any, workers: int | None, store: Store, wall_limit_s: float) 
         yield pool
 
 
-def _cores(workers: int | None) -> list[int]:
-    available = limits.cores()
-    count = len(available) if workers is None else workers
-    if count < 1:
-        raise InputError.of("workers", count, "a whole number of at least 1")
-    return [available[index % len(available)] for index in range(count)]
+def _checked(workers: int | None) -> int | None:
+    if workers is not None and workers < 1:
+        raise InputError.of("workers", workers, "a whole number of at least 1")
+    return workers

@@ -8,6 +8,7 @@ import selectors
 from collections.abc import Iterator, Sequence
 
 from rdcnlab.runs.pools import Done, Stopped
+from rdcnlab.runs.pools.lease import choose_cores
 from rdcnlab.runs.pools.process import Process, stop_all
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
@@ -19,15 +20,18 @@ class LocalPool:
     Parameters
     ----------
     cores : sequence of int
-        One worker is pinned to each core.
+        Cores that may be used. Each worker is pinned to one, as far as possible to one that no other pool has.
     store : Store
         Where results are stored.
     wall_limit_s : float
         Wall-clock limit of one run in seconds.
+    workers : int, optional
+        Number of workers; by default there are as many as cores.
     """
 
-    def __init__(self, cores: Sequence[int], store: Store, *, wall_limit_s: float) -> None:
+    def __init__(self, cores: Sequence[int], store: Store, *, wall_limit_s: float, workers: int | None = None) -> None:
         self.cores, self.store, self.wall_limit_s = tuple(cores), store, wall_limit_s
+        self.workers = len(self.cores) if workers is None else workers
         self._stop = os.eventfd(0, os.EFD_CLOEXEC)
 
     def __del__(self) -> None:
@@ -45,9 +49,13 @@ class LocalPool:
         Stopped
             `stop` was called. Runs in progress were ended; finished runs are stored.
         """
+        with choose_cores(self.cores, min(self.workers, len(scenarios))) as cores:
+            yield from self._run_on(cores, scenarios)
+
+    def _run_on(self, cores: Sequence[int], scenarios: Sequence[Scenario]) -> Iterator[Done]:
         pending = list(enumerate(scenarios))[::-1]
         busy: dict[Process, int] = {}
-        idle = [Process(self.store.root, core) for core in self.cores[: len(pending)]]
+        idle = [Process(self.store.root, core) for core in cores]
         with selectors.DefaultSelector() as selector:
             selector.register(self._stop, selectors.EVENT_READ)
             for worker in idle:
