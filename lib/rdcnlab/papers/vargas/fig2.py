@@ -40,12 +40,16 @@ class Fig2(Grid):
         }
 
     def causes(self) -> list[Cause]:
-        """Return experiments: one flow of each sender, and packets as small as the default of ns-3."""
+        """Return experiments: one flow of each sender, and ns-3."""
         if self.column != "kernel":
             return []
         few = self.with_parameters(profile=self.profile, flows=1, ecn_kB=(25, 75, 150, 400), drop_kB=(600,), seeds=1)
-        small = self.with_parameters(profile=self.profile, mtu=588, ecn_kB=(25,), drop_kB=(1800,))
-        return [Cause("dctcp-by-lower-ecn", few), Cause("dctcp-by-higher-ecn", few), Cause("cubic-dominates", small)]
+        simulated = self.with_parameters(profile=self.profile, column="ns3", ecn_kB=(25,), drop_kB=(1800,), seeds=1)
+        return [
+            Cause("dctcp-by-lower-ecn", few),
+            Cause("dctcp-by-higher-ecn", few),
+            Cause("cubic-dominates", simulated),
+        ]
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the share as a heat map, and DCTCP's share over the ECN threshold for some drop thresholds.
