@@ -14,7 +14,8 @@ from typing import Any
 from rdcnlab.engines import Outcome
 from rdcnlab.engines.kernel import KernelEngine, cores
 from rdcnlab.engines.ns3 import Ns3Engine
-from rdcnlab.papers.vargas.space import NS3_LIMIT_S, Setting, scenario
+from rdcnlab.papers.vargas.space import Setting, scenario
+from rdcnlab.runs.campaign import NS3_LIMIT_S
 from rdcnlab.scenario import Scenario
 
 #: The setting: drop-tail in the middle of figure 2.

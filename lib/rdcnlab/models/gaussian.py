@@ -208,20 +208,19 @@ class Predictor:
 
     def _factors_of(self, rows: pd.DataFrame) -> Floats:
         """Return the factors of each row, shape (n, 4)."""
-        names = conditions(rows)
         # a condition of the training data with too few rows for factors of its own is not between conditions
-        rest = ALL if BETWEEN not in self.factors.index else BETWEEN
-        known = {f"{rate:g} Gb/s, {rtt:g} ms" for rate, rtt in self.about["conditions"]}
-        chosen = [name if name in self.factors.index else ALL if name in known else rest for name in names]
-        return self.factors.loc[chosen].to_numpy(float)
+        known = {*conditions(pd.DataFrame(self.about["conditions"], columns=["rate_gbps", "rtt_ms"]))}
+        rest = BETWEEN if BETWEEN in self.factors.index else ALL
+        names = [name if name in self.factors.index else ALL if name in known else rest for name in conditions(rows)]
+        return self.factors.loc[names].to_numpy(float)
 
 
 def factors(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the factors with which intervals of held-out rows contain `CONFIDENCE` of them, by condition and outcome.
 
     Kernels are optimised without the held-out rows, too: with kernels of all rows, factors are too small. A condition
-    has factors of its own if it has `LEAST_ROWS` rows. Those of `ALL` are for the others: there all of `groups` count
-    the same, but those with fewer than `LEAST_ROWS` rows less. A condition with many rows would otherwise decide.
+    with `LEAST_ROWS` rows has factors of its own. The others have those of `ALL`, to which each of `groups` contributes
+    the same weight, or less if it has fewer than `LEAST_ROWS` rows: a condition with many rows would otherwise decide.
     """
     ratios = np.empty((len(rows), len(OUTCOMES)))
     for train, test in KFold(FOLDS, shuffle=True, random_state=0).split(rows):

@@ -13,10 +13,9 @@ from rdcnlab.analysis import figures, sharing
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.quantities import whole
 from rdcnlab.models import fluid, gaussian
-from rdcnlab.models.physics import physics
+from rdcnlab.models.physics import SLOW_S, physics
 from rdcnlab.papers.item import Cause, Item
 from rdcnlab.papers.vargas.space import (
-    NS3_LIMIT_S,
     RATES_GBPS,
     RTTS_MS,
     Length,
@@ -36,7 +35,7 @@ SINGLE = (5.0, 25)
 #: Settings of the paper's study.
 STUDY = 10_000
 #: Lengths of CUBIC's epochs that divide the runs, in s.
-EPOCHS_S = (4.0, 7.0)
+EPOCHS_S = (4.0, SLOW_S)
 #: What the outcomes of `rdcnlab.analysis.sharing` are called in figures.
 WORDS = {
     "share": "share of CUBIC [%]", "drops": "drops in 120 s", "average_kB": "average queue [kB]",
@@ -67,11 +66,6 @@ class Dataset(Item):
     single: Annotated[int, whole(0, 100_000)] | None = None
     between: Annotated[int, whole(0, 100_000)] | None = None
     length_s: Length | None = None
-
-    @property
-    def wall_limit_s(self) -> float:
-        """Wall-clock limit of one run in seconds: ns-3 takes long."""
-        return NS3_LIMIT_S if self.column == "ns3" else super().wall_limit_s
 
     @property
     def settings(self) -> list[Setting]:

@@ -11,13 +11,10 @@ from rdcnlab.analysis import figures, heat
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.models import fluid
 from rdcnlab.papers.item import Cause
-from rdcnlab.papers.vargas.grids import ROWS, Grid
+from rdcnlab.papers.vargas.grids import LEAST, ROWS, Grid
 from rdcnlab.papers.vargas.space import SENDERS, Setting
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario.queue import ETHERNET_HEADER
-
-#: A share that differs by less along a row or a column, in percentage points, is the same.
-_LEAST = 2.0
 
 
 class Fig2(Grid):
@@ -27,10 +24,10 @@ class Fig2(Grid):
         """Measure how shares depend on thresholds, and the smallest and the largest share."""
         outcomes = self.grid_outcomes(runs)
         outcomes = outcomes.assign(dctcp=100 - outcomes["share"])
-        over_ecn = heat.along(outcomes, "max_kB", "ecn_kB", "dctcp", least=_LEAST)
-        over_drop = heat.along(outcomes, "ecn_kB", "max_kB", "share", least=_LEAST)
+        over_ecn = heat.along(outcomes, "max_kB", "ecn_kB", "dctcp", least=LEAST)
+        over_drop = heat.along(outcomes, "ecn_kB", "max_kB", "share", least=LEAST)
         shares = means(outcomes, ["ecn_kB", "max_kB"], "share")
-        remark = "where the share differs by 2 points"
+        remark = f"where the share differs by {LEAST:g} points"
         return {
             "dctcp-by-lower-ecn": Measured.by_case(over_ecn, "drop {:g} kB", remark),
             "dctcp-by-higher-ecn": Measured.by_case(over_ecn, "drop {:g} kB", remark),

@@ -14,7 +14,6 @@ from rdcnlab.papers.vargas.space import (
     DROP_KB,
     ECN_KB,
     FLOWS,
-    NS3_LIMIT_S,
     Length,
     Rate,
     Rtt,
@@ -35,6 +34,8 @@ FEW = (25, 75, 150, 400, 800), (200, 400, 600, 700, 900, 1000, 1200, 1800)
 #: Rate in Gb/s and RTT in ms by profile. The paper has 50 ms and does not say the rate: the lowest of Table 1, because
 #: ns-3 needs more than an hour for a run at 12.5 Gb/s.
 _CONDITIONS = {"quick": (5.0, 25), "paper": (5.0, 50)}
+#: A share that differs by less along a row or a column, in percentage points, is the same.
+LEAST = 2.0
 ROWS, COLUMNS = "ECN threshold [kB]", "drop threshold [kB]"
 
 
@@ -68,11 +69,6 @@ class Grid(Item):
     length_s: Length | None = None
     mtu: Annotated[int, whole(576, 9000)] = 1500
     flows: Annotated[int, whole(1, 50)] = FLOWS
-
-    @property
-    def wall_limit_s(self) -> float:
-        """Wall-clock limit of one run in seconds: ns-3 takes long."""
-        return NS3_LIMIT_S if self.column == "ns3" else super().wall_limit_s
 
     @property
     def count(self) -> int:

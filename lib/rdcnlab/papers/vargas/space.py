@@ -35,10 +35,6 @@ SENDERS, FLOWS = 10, 10
 #: Bins of a run, and the mean time between snapshots (Sec. 6.2).
 BIN, SNAPSHOTS = "100 ms", "10 ms"
 
-#: Wall-clock limit of a run on ns-3 in s: 8 s of 12.5 Gb/s and 50 ms took 1054 s on an idle core, so 16 s of twice the
-#: rate take at least 4200 s.
-NS3_LIMIT_S = 14_400.0
-
 Kilobytes = Annotated[int, whole(0, BUFFER_KB)]
 Thresholds = Annotated[tuple[Kilobytes, ...], Field(min_length=1), Listed]
 #: Length of a run in the quick profile in s.

@@ -16,7 +16,7 @@ from rdcnlab.fields.quantities import whole
 from rdcnlab.models import gaussian, tuner
 from rdcnlab.papers.item import Cause, Item
 from rdcnlab.papers.vargas.dataset import WORDS, Dataset
-from rdcnlab.papers.vargas.space import NS3_LIMIT_S, Length, scenario, setting_of
+from rdcnlab.papers.vargas.space import Length, scenario, setting_of
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import GROUPS, Part
 from rdcnlab.scenario import Scenario
@@ -46,11 +46,6 @@ class Tuner(Item):
 
     objectives: Annotated[int, whole(1, 1000)] | None = None
     length_s: Length | None = None
-
-    @property
-    def wall_limit_s(self) -> float:
-        """Wall-clock limit of one run in seconds: ns-3 takes long."""
-        return NS3_LIMIT_S if self.column == "ns3" else super().wall_limit_s
 
     @property
     def proposals(self) -> list[tuner.Proposal]:
