@@ -15,8 +15,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from rdcnlab.analysis.tables import RECEIVER, SENDER, targets
+from rdcnlab.analysis.timetables import targets
 from rdcnlab.engines import SCHEMAS, Outcome, Progress, RunError
+from rdcnlab.runs.parts import RECEIVER, SENDER
 from rdcnlab.scenario import BYPASS, DARK, Scenario
 
 FAILS, DIES, CRASHES, SLEEPS, ORPHANED = 1001, 1002, 1003, 1004, 1005

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from rdcnlab.analysis import film, tables
+from rdcnlab.analysis import film, timetables
 from rdcnlab.fields.errors import InputError
 from rdcnlab.runs.campaign import campaign
 from rdcnlab.runs.store import Run, Store
@@ -33,7 +33,7 @@ def test_a_film_has_whole_cycles_and_the_links_of_the_timetable(run: Run) -> Non
     step = shown.t_s[0]
     assert shown.t_s[-1] == pytest.approx(film.CYCLES * 0.020)
     middle = ((shown.t_s - step / 2) * 1e9).astype(int)
-    assert list(shown.place["migrated"]) == list(tables.targets(run.scenario, "migrated", middle))
+    assert list(shown.place["migrated"]) == list(timetables.targets(run.scenario, "migrated", middle))
     assert set(shown.place["migrated"]) == {"green", "blue"}
     assert set(shown.place["main"]) == {"green"}
 

@@ -14,31 +14,6 @@ from rdcnlab.analysis import competition, tables
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 
-MS = 1_000_000
-
-
-def test_rates_are_dense_and_count_every_byte() -> None:
-    counted = pd.DataFrame(
-        {
-            "run": 0,
-            "bin": [0, 3, 3, 5, 5],
-            "where": ["green", "green", "blue", "receiver", "green"],
-            "flow": ["a", "a", "a", "a", "b"],
-            "bytes": [1000, 500, 500, 700, 250],
-        }
-    )
-    rates = tables.rates(counted, MS, 2 * MS)
-    assert list(rates[rates["flow"] == "a"]["rate_bps"]) == [4e6, 4e6, 0]
-    assert list(rates[rates["flow"] == "b"]["rate_bps"]) == [0, 0, 1e6]
-    both = tables.rates(pd.concat([counted, counted[:1].assign(run=1)]), MS, 2 * MS)
-    assert list(both[both["run"] == 1]["rate_bps"]) == [4e6, 0, 0]
-    assert list(rates[rates["flow"] == "b"]["t_s"]) == [0, 0.002, 0.004]
-    received = tables.rates(counted, MS, MS, receiver=True)
-    assert received["rate_bps"].sum() * 1e-3 / 8 == pytest.approx(700)
-    assert tables.rates(counted.iloc[:0], MS, MS).empty
-    with pytest.raises(ValueError, match="cannot be made"):
-        tables.rates(counted, 2 * MS, 3 * MS)
-
 
 def test_interval_of_students_t() -> None:
     frame = pd.DataFrame({"g": ["a"] * 3 + ["b"], "x": [1.0, 2.0, 3.0, 7.0]})
@@ -66,36 +41,10 @@ def test_cdf() -> None:
     assert list(frame["share"]) == [0.25, 0.5, 0.75, 1]
 
 
-def test_targets_follow_the_timetable(two_flows: Scenario) -> None:
-    times = np.array([0, 49, 50, 99, 100, 150]) * MS
-    assert list(tables.targets(two_flows, "migrated", times)) == ["blue", "blue", "green", "green", "blue", "green"]
-    assert set(tables.targets(two_flows, "main", times)) == {"green"}
-    assert list(tables.together(two_flows, "main", "migrated", times)) == [False, False, True, True, False, True]
-    late = two_flows.with_(**{"flows.migrated.phase": "10 ms"})
-    assert list(tables.targets(late, "migrated", times)) == ["blue", "blue", "blue", "green", "green", "blue"]
-    night = two_flows.with_(
-        **{"flows.migrated.path": [["1 ms", "blue"], ["1 ms", "dark"]], "flows.main.path": "bypass"}
-    )
-    assert list(tables.targets(night, "migrated", [0, MS, 2 * MS])) == ["blue", "dark", "blue"]
-    assert not tables.together(night, "main", "migrated", times).any()
-
-
 def test_overlap() -> None:
     first = pd.DataFrame({"low": [0, 0, 5.0], "high": [1, 2, 6.0]})
     second = pd.DataFrame({"low": [2, 2, 0.0], "high": [3, 3, 9.0]})
     assert list(tables.overlap(first, second)) == [False, True, True]
-
-
-def test_falls_and_cycles_and_sampling() -> None:
-    t, values = np.arange(6.0), np.array([10, 20, 14, 14.0, 13.9, 30])
-    assert list(tables.falls(t, values, 0.1)) == [2]
-    assert tables.falls(t[:1], values[:1], 0.1).size == 0
-    teeth = tables.cycles(t, values, 3)
-    assert list(teeth["peak"]) == [20, 30]
-    assert list(teeth["valley"]) == [10, 13.9]
-    sampled = tables.at(np.array([1.0, 2.0]), np.array([5.0, 6.0]), np.array([0.5, 1.0, 1.9, 3.0]))
-    assert np.isnan(sampled[0])
-    assert list(sampled[1:]) == [5, 5, 6]
 
 
 def test_completion() -> None:
@@ -142,11 +91,3 @@ def test_curves_do_not_depend_on_the_bins_that_were_counted_in(two_flows: Scenar
     curve = competition.mean_curves(cast(Runs, runs), 5_000_000)
     assert curve["t_s"].tolist() == [0, 0.005, 0.01, 0.015]
     assert curve["mean"].tolist() == [10e9] * 4
-
-
-def test_autocorrelation_finds_a_period_and_refuses_what_is_too_short() -> None:
-    saw = np.tile(np.arange(20.0), 5)
-    assert tables.autocorrelation(saw, 20) == pytest.approx(1)
-    assert tables.autocorrelation(saw, 10) < 0
-    assert np.isnan(tables.autocorrelation(saw[:22], 20))
-    assert np.isnan(tables.autocorrelation(np.ones(50), 5))

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from rdcnlab.analysis import bounds
-from rdcnlab.analysis.tables import together
+from rdcnlab.analysis.timetables import together
 from rdcnlab.papers import dogar
 from rdcnlab.papers.dogar import space
 from rdcnlab.papers.dogar.space import GROUPS, LARGE, SMALL, Inputs, Setting

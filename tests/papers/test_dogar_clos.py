@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from rdcnlab.analysis import evenness, updates
-from rdcnlab.analysis.tables import targets, together
+from rdcnlab.analysis.timetables import targets, together
 from rdcnlab.engines.kernel import plan as kernel_plan
 from rdcnlab.engines.ns3 import check as ns3_check
 from rdcnlab.fields.errors import InputError

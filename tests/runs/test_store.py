@@ -36,6 +36,7 @@ def test_what_is_put_is_found(store: Store, two_flows: Scenario) -> None:
     assert run.scenario == two_flows
     assert run.tables["flows"].equals(tables(two_flows)["flows"])
     assert run.digests == digests(run.tables)
+    assert repr(run) == f"<run {run.id[:12]}: aykurt, 2 flows, seed 0>"
     assert run.provenance == {"identity": "e1", "note": "x"}
     assert store.find(two_flows, "e2") is None
     assert store.find(two_flows.with_(seed=5), "e1") is None

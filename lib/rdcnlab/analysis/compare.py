@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from rdcnlab.analysis import figures, tables
+from rdcnlab.analysis import binned, figures
 from rdcnlab.analysis.competition import counted_bin
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.runs.campaign import campaign
@@ -96,7 +96,7 @@ class Comparison:
             ):
                 ax = axes[row, column]
                 runs = Runs([self._run(name, kind)])
-                rates = tables.rates(runs.throughput, counted_bin(runs), bin_ms * NS_PER_MS)
+                rates = binned.rates(runs.throughput, counted_bin(runs), bin_ms * NS_PER_MS)
                 for flow, of_flow in rates.groupby("flow", sort=False):
                     look = figures.look(str(flow))
                     ax.step(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rdcnlab.analysis import tables
+from rdcnlab.analysis import binned, sampled, tables, timetables
 from rdcnlab.analysis.intervals import Estimate, over_seeds
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.analysis.resampling import bootstraps_of_means, jackknife
@@ -39,7 +39,7 @@ def counted_bin(runs: Runs) -> int:
 
 def mean_curves(runs: Runs, bin_ns: int, column: str = "flow") -> pd.DataFrame:
     """Average the rate over runs, with `tables.mean_ci`, by period, flow (or another column, `column`) and time."""
-    rates = tables.with_fields(tables.rates(runs.throughput, counted_bin(runs), bin_ns), runs.scenarios)
+    rates = tables.with_fields(binned.rates(runs.throughput, counted_bin(runs), bin_ns), runs.scenarios)
     return tables.mean_ci(rates.fillna({"period_ms": 0}), ["period_ms", column, "t_s"], "rate_bps")
 
 
@@ -51,7 +51,7 @@ def rates_together(runs: Runs, bin_ns: int) -> pd.DataFrame:
     DataFrame
         ``seed``, ``period_ms``, ``flow``, ``t_s``, ``rate_bps``.
     """
-    rates = tables.with_fields(tables.rates(runs.throughput, counted_bin(runs), bin_ns), runs.scenarios)
+    rates = tables.with_fields(binned.rates(runs.throughput, counted_bin(runs), bin_ns), runs.scenarios)
     until = rates["period_ms"].map(tables.completion(runs.flows).groupby("period_ms")["both_s"].min())
     return rates.loc[rates["t_s"] + bin_ns / 1e9 <= until, ["seed", "period_ms", "flow", "t_s", "rate_bps"]]
 
@@ -134,7 +134,7 @@ def phases(runs: Runs) -> pd.DataFrame:
 
 def _phases(runs: Runs, base_ns: int, names: Sequence[str]) -> dict[str, np.ndarray[Any, Any]]:
     """Return the columns of `phases`, with numbers instead of the names of flows and phases."""
-    bins = tables.dense(_competing(runs, base_ns), base_ns, NS_PER_MS)
+    bins = binned.dense(_competing(runs, base_ns), base_ns, NS_PER_MS)
     # a flow that did not finish runs until the limit
     limits = runs.flows["run"].map(lambda run: runs[run].scenario.limit / 1e9)
     ended = runs.flows.assign(end_s=runs.flows["end_s"].fillna(limits))
@@ -151,8 +151,8 @@ def _phases(runs: Runs, base_ns: int, names: Sequence[str]) -> dict[str, np.ndar
         # there is one move in each period; the dark part is the end of the period
         period = max(sum(slot.duration for slot in slots) // 2, 1)
         day = slots[0].duration if slots else 0
-        dark = tables.targets(scenario, "migrated", t_ns) == DARK
-        shared = tables.together(scenario, *FLOWS, t_ns)
+        dark = timetables.targets(scenario, "migrated", t_ns) == DARK
+        shared = timetables.together(scenario, *FLOWS, t_ns)
         phase[rows] = np.where(dark, _DARK, np.where(shared, _SHARED, _APART))
         since_ms[rows] = t_ns % period // NS_PER_MS
         late[rows] = ~dark & (t_ns % period >= day * 4 // 5)
@@ -189,8 +189,8 @@ def _competing(runs: Runs, base_ns: int) -> pd.DataFrame:
     for run in np.unique(places):
         rows = np.flatnonzero(places == run)
         scenario = runs[run].scenario
-        is_shared = tables.together(scenario, *FLOWS, begin_ns)[bins[rows]]
-        shared_link = names.get_indexer(pd.Index(tables.targets(scenario, "main", begin_ns)))[bins[rows]]
+        is_shared = timetables.together(scenario, *FLOWS, begin_ns)[bins[rows]]
+        shared_link = names.get_indexer(pd.Index(timetables.targets(scenario, "main", begin_ns)))[bins[rows]]
         keep[rows] = ~is_shared | (codes[rows] == shared_link)
     return counted[keep]
 
@@ -293,7 +293,7 @@ def regularity(runs: Runs, cycle_ms: int) -> pd.DataFrame:
     """
     samples = phases(runs)
     main = samples[(samples["flow"] == "main") & samples["both_run"]]
-    of_runs = [tables.autocorrelation(part["gbps"], cycle_ms) for _, part in tables.groups(main, ["run"])]
+    of_runs = [sampled.autocorrelation(part["gbps"], cycle_ms) for _, part in tables.groups(main, ["run"])]
     return pd.DataFrame({"correlation": of_runs})
 
 

@@ -19,7 +19,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
 
-from rdcnlab.analysis import figures, tables
+from rdcnlab.analysis import binned, figures, sampled, tables, timetables
 from rdcnlab.fields.errors import InputError
 from rdcnlab.runs.store import Run
 from rdcnlab.scenario import DARK
@@ -77,18 +77,20 @@ def scenes(run: Run) -> Scenes:
     count = min(FRAMES, int(_end_ns(run) // step))
     ends = step * np.arange(1, count + 1, dtype=np.int64)
     # just before the end, so that the slot is that of the step
-    place = {flow: tables.targets(scenario, flow, ends - 1) for flow in flows}
+    place = {flow: timetables.targets(scenario, flow, ends - 1) for flow in flows}
     links = [name for name in dict.fromkeys(np.concatenate(list(place.values())).tolist()) if name != DARK]
     if len(links) > MOST_LINKS:
         raise InputError.of("links", ", ".join(links), f"flows that use at most {MOST_LINKS} links in a film")
     throughput = run.table("throughput").to_pandas().assign(run=0)
-    rates = tables.rates(throughput, scenario.probes.bin, step, receiver=True)
+    rates = binned.rates(throughput, scenario.probes.bin, step, receiver=True)
     rate = {flow: _padded(count, rates.loc[rates["flow"] == flow, "rate_bps"]) for flow in flows}
     tcp = run.table("tcp").to_pandas()
     window = {}
     for flow in flows:
         of_flow = tcp[tcp["flow"] == flow]
-        window[flow] = tables.at(of_flow["t_ns"].to_numpy(float), of_flow["cwnd_B"].to_numpy(float), ends.astype(float))
+        window[flow] = sampled.at(
+            of_flow["t_ns"].to_numpy(float), of_flow["cwnd_B"].to_numpy(float), ends.astype(float)
+        )
     return Scenes(ends / 1e9, place, rate, window, {link: _queue(run, link, step, count) for link in links})
 
 

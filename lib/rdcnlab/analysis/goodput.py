@@ -12,7 +12,7 @@ from typing import Literal, get_args
 
 import pandas as pd
 
-from rdcnlab.analysis import tables
+from rdcnlab.analysis import tables, timetables
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.analysis.resampling import bootstraps_of_means
 from rdcnlab.runs.frame import Runs
@@ -109,7 +109,7 @@ def by_volume(runs: Runs) -> Measured:
     flows = flows[flows["group"] == "migrated"]
     short = f"up to {_SHORT_MIB} MiB, begun on"
     begun = [
-        tables.targets(runs[run].scenario, flow, [round(start_s * 1e9)])[0]
+        timetables.targets(runs[run].scenario, flow, [round(start_s * 1e9)])[0]
         for run, flow, start_s in flows[["run", "flow", "start_s"]].itertuples(index=False)
     ]
     kinds = pd.Series([f"{short} {link}" for link in begun], index=flows.index)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from rdcnlab.analysis import tables, windows
+from rdcnlab.analysis import timetables, windows
 from rdcnlab.runs.frame import Runs
 
 
@@ -23,8 +23,8 @@ def meetings(runs: Runs) -> pd.DataFrame:
         lengths = [slot.duration for slot in slots] * (int(until_ns // sum(slot.duration for slot in slots)) + 1)
         edges = phase + np.cumsum([0, *lengths], dtype=np.int64)
         begins, ends = edges[:-1], edges[1:]
-        chosen = tables.together(scenario, "main", "migrated", begins) & (ends <= until_ns)
-        links = tables.targets(scenario, "main", begins[chosen])
+        chosen = timetables.together(scenario, "main", "migrated", begins) & (ends <= until_ns)
+        links = timetables.targets(scenario, "main", begins[chosen])
         parts.append(pd.DataFrame({"run": run, "link": links, "begin_ns": begins[chosen], "end_ns": ends[chosen]}))
     return pd.concat(parts, ignore_index=True)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from rdcnlab.analysis import tables
+from rdcnlab.analysis import binned
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.once import for_each_run
@@ -21,7 +21,7 @@ def ramp_up_ms(runs: Runs) -> pd.DataFrame:
 
     It is the time from the start of the flow to the end of the first bin in which it has 95 % of the link's rate.
     """
-    rates = tables.rates(runs.throughput, NS_PER_MS, NS_PER_MS)
+    rates = binned.rates(runs.throughput, NS_PER_MS, NS_PER_MS)
     line_rate = runs[0].scenario.network.links[0].rate
     first = rates[rates["rate_bps"] >= 0.95 * line_rate].groupby("run")["t_s"].min()
     flows = runs.flows.set_index("run")

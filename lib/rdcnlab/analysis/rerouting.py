@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rdcnlab.analysis import tables
+from rdcnlab.analysis import binned, tables
 from rdcnlab.analysis.intervals import Estimate, estimates
 from rdcnlab.analysis.measured import means
 from rdcnlab.fields.units import NS_PER_S
@@ -25,7 +25,7 @@ RECOVERED, SMOOTH_S = 0.95, 2.0
 def aggregate(runs: Runs, bin_ns: int) -> pd.DataFrame:
     """Add up the rates of all flows on all counted links: ``run``, ``t_s`` (start of the bin), ``mbps``."""
     base_ns = runs[0].scenario.probes.bin
-    rates = tables.rates(runs.throughput, base_ns, bin_ns)
+    rates = binned.rates(runs.throughput, base_ns, bin_ns)
     total = rates.groupby(["run", "t_s"])["rate_bps"].sum() / 1e6
     return total.rename("mbps").reset_index()
 

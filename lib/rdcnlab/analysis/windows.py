@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from rdcnlab.analysis import tables
+from rdcnlab.analysis import sampled, tables, timetables
 from rdcnlab.analysis.intervals import Estimate
 from rdcnlab.analysis.resampling import bootstrap
 from rdcnlab.fields.units import NS_PER_MS
@@ -25,7 +25,7 @@ NOTICE_NS = 5 * NS_PER_MS
 @for_each_run
 def sample(runs: Runs, bin_ns: int = NS_PER_MS) -> pd.DataFrame:
     """Sample all windows on one grid: ``run``, ``period_ms``, ``flow``, ``t_s``, ``cwnd_B``."""
-    windows = tables.sample(runs.tcp, "cwnd_B", bin_ns)
+    windows = sampled.sample(runs.tcp, "cwnd_B", bin_ns)
     of_run = windows["run"].to_numpy()
     is_single = np.array([len(run.scenario.flows) == 1 for run in runs])
     windows["flow"] = windows["flow"].mask(is_single[of_run], "single")
@@ -51,7 +51,7 @@ def largest_of_runs(windows: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for (run,), of_run in tables.groups(windows[windows["flow"] == "single"], ["run"]):
-        fallen = tables.falls(of_run["t_s"].to_numpy(), of_run["cwnd_B"].to_numpy(), _FALL)
+        fallen = sampled.falls(of_run["t_s"].to_numpy(), of_run["cwnd_B"].to_numpy(), _FALL)
         before = of_run[of_run["t_s"] < fallen[0]] if fallen.size else of_run
         rows.append({"run": run, "cwnd_B": float(before["cwnd_B"].max())})
     return pd.DataFrame(rows, columns=["run", "cwnd_B"])
@@ -62,7 +62,7 @@ def teeth(inside: pd.DataFrame) -> pd.DataFrame:
     parts = []
     for (run, flow, period), of_flow in tables.groups(inside, ["run", "flow", "period_ms"]):
         cycle = 2 * period / 1000
-        cycles = tables.cycles(of_flow["t_s"].to_numpy() + 1e-9, of_flow["cwnd_B"].to_numpy(), cycle).iloc[1:-1]
+        cycles = sampled.cycles(of_flow["t_s"].to_numpy() + 1e-9, of_flow["cwnd_B"].to_numpy(), cycle).iloc[1:-1]
         parts.append(cycles.assign(run=run, flow=flow, period_ms=period, height=cycles["peak"] - cycles["valley"]))
     return pd.concat(parts, ignore_index=True)
 
@@ -132,11 +132,11 @@ def falls(runs: Runs, windows: pd.DataFrame) -> pd.DataFrame:
     """
     parts = []
     for (run, flow), of_flow in tables.groups(windows, ["run", "flow"]):
-        fallen = tables.falls(of_flow["t_s"].to_numpy(), of_flow["cwnd_B"].to_numpy(), _FALL)
+        fallen = sampled.falls(of_flow["t_s"].to_numpy(), of_flow["cwnd_B"].to_numpy(), _FALL)
         t_ns = np.rint(fallen * 1e9).astype(np.int64)
         scenario = runs[run].scenario
-        following = tables.together(scenario, "main", "migrated", t_ns)
-        following |= tables.together(scenario, "main", "migrated", t_ns - NOTICE_NS)
+        following = timetables.together(scenario, "main", "migrated", t_ns)
+        following |= timetables.together(scenario, "main", "migrated", t_ns - NOTICE_NS)
         parts.append(pd.DataFrame({"run": run, "flow": flow, "t_ns": t_ns, "following": following}))
     return pd.concat(parts, ignore_index=True)
 

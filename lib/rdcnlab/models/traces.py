@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 from numpy.lib.stride_tricks import sliding_window_view
 
-from rdcnlab.analysis import tables
+from rdcnlab.analysis import sampled
 from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.runs.frame import Runs, period_ms
@@ -228,5 +228,5 @@ def series(acks: pd.DataFrame) -> Floats:
     t_ns, *values = (acks[name].to_numpy() for name in ("t_ns", *COLUMNS))
     since = (t_ns - t_ns[0]).astype(float)
     ends = np.arange(1, since[-1] // NS_PER_MS + 2) * NS_PER_MS - 1
-    cwnd, rtt = (tables.at(since, of_acks.astype(float), ends) for of_acks in values)
+    cwnd, rtt = (sampled.at(since, of_acks.astype(float), ends) for of_acks in values)
     return np.stack([cwnd / 1000, rtt], axis=1).astype(np.float32)

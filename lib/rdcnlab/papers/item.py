@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import abc
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
@@ -16,6 +15,7 @@ from pydantic import BeforeValidator, Field, ValidationError, field_validator
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.quantities import Frozen, whole
 from rdcnlab.papers import claims, verdicts
+from rdcnlab.papers.causes import Cause, explain
 from rdcnlab.papers.expectation import Expectation
 from rdcnlab.runs.campaign import NS3_LIMIT_S, WALL_LIMIT_S, campaign, lookup
 from rdcnlab.runs.frame import Runs
@@ -29,26 +29,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Profile = Literal["quick", "paper"]
-
-
-@dataclass(frozen=True)
-class Cause:
-    """An experiment that shows why a claim does not hold here. The claim's field ``because`` explains it in words.
-
-    Parameters
-    ----------
-    claim : str
-        Id of the claim. The causes of a claim have the same order as the sentences of its ``because``, and after them
-        those of its ``tried``: an experiment may also show that something is not the cause.
-    shown_by : Item
-        The item, changed so that the cause is removed or added; `Item.with_parameters` makes such an item.
-    look : callable, optional
-        The measurement to make on the runs of `shown_by`. By default it is the measurement of the claim itself.
-    """
-
-    claim: str
-    shown_by: Item
-    look: Callable[[Runs], Measured] | None = None
 
 
 class Item(Frozen, abc.ABC):
@@ -315,44 +295,11 @@ class Item(Frozen, abc.ABC):
             As for `run`.
         """
         makes_runs = self.profile == "paper" if run is None else run
-        rows = []
-        claims_by_id = {claim.id: claim for claim in self.claims.claims}
-        words = {
-            name: iter((*claim.causes(self.column), *claim.candidates(self.column)))
-            for name, claim in claims_by_id.items()
-        }
-        found: list[tuple[Item, Runs | None]] = []  # several causes may look at the same runs, which take long to read
-        for cause in self.explanation():
-            claim = claims_by_id[cause.claim]
-            sentence = next(words[claim.id])
-            if not any(item == cause.shown_by for item, _ in found):
-                if makes_runs:
-                    options: dict[str, Any] = {"workers": workers, "cluster": cluster, "progress": progress}
-                    found.append((cause.shown_by, cause.shown_by.run(store=store, **options)))
-                else:
-                    found.append((cause.shown_by, cause.shown_by.stored_runs(store)))
-            runs = next(runs for item, runs in found if item == cause.shown_by)
-            if runs is None:
-                row = {
-                    "claim": claim.id,
-                    "because": sentence,
-                    "there": "runs are missing; item.explain(run=True) makes them",
-                }
-                rows.append({**row, "verdict there": str(verdicts.Verdict.NOT_RUN)})
-                continue
-            measurement = cause.shown_by.measure(runs)[claim.id] if cause.look is None else cause.look(runs)
-            verdict = str(verdicts.judge(claim, measurement).verdict) if cause.look is None else ""
-            if sentence in claim.candidates(self.column):
-                sentence = verdicts.candidate(sentence, verdict)
-            rows.append(
-                {
-                    "claim": claim.id,
-                    "because": sentence,
-                    "there": measurement.text(claim.unit if cause.look is None else ""),
-                    "verdict there": verdict,
-                }
-            )
-        return pd.DataFrame(rows, columns=["claim", "because", "there", "verdict there"]).set_index("claim")
+        options: dict[str, Any] = {"workers": workers, "cluster": cluster, "progress": progress}
+        return explain(
+            self,
+            lambda experiment: experiment.run(store=store, **options) if makes_runs else experiment.stored_runs(store),
+        )
 
     def provenance(self, runs: Runs) -> str:
         """Describe in one line where the runs come from."""

@@ -41,7 +41,7 @@ from rdcnlab.system import places
 from rdcnlab.system.locks import locked
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """The result of running a scenario.
 
@@ -67,6 +67,10 @@ class Run:
 
     def __hash__(self) -> int:
         return hash(self.id)
+
+    def __repr__(self) -> str:
+        network, flows = self.scenario.network.name, len(self.scenario.flows)
+        return f"<run {self.id[:12]}: {network}, {flows} flow{'s' * (flows != 1)}, seed {self.scenario.seed}>"
 
     @property
     def shipped(self) -> bool:

@@ -6,9 +6,11 @@ from rdcnlab.scenario.model import Scenario, canonical_json, hash_of
 from rdcnlab.scenario.mptcp import Mptcp
 from rdcnlab.scenario.network import BYPASS, DARK, ECMP, SAME, Host, Link, Network, Node, Pool, Queue, Red
 from rdcnlab.scenario.presets import preset, presets
+from rdcnlab.scenario.probes import Probes
 from rdcnlab.scenario.quic import Quic
-from rdcnlab.scenario.settings import EngineSettings, Jitter, Notify, Probes, Switch, Transport
+from rdcnlab.scenario.settings import EngineSettings, Jitter, Notify, Switch
 from rdcnlab.scenario.timetable import Schedule, Slot
+from rdcnlab.scenario.transport import Transport
 
 __all__ = [
     "BYPASS",

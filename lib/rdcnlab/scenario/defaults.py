@@ -11,8 +11,8 @@ from rdcnlab.scenario.fabrics import FABRICS, fabric
 from rdcnlab.scenario.network import Network
 from rdcnlab.scenario.presets import Preset, preset, presets
 from rdcnlab.scenario.ranges import expand, expanded_network
-from rdcnlab.scenario.settings import Transport
 from rdcnlab.scenario.timetable import BYPASS, ECMP
+from rdcnlab.scenario.transport import Transport
 
 
 def with_defaults(data: dict[str, Any], *, text: bool) -> dict[str, Any]:

@@ -24,9 +24,11 @@ from rdcnlab.scenario.mptcp import Mptcp
 from rdcnlab.scenario.network import Link, Network, Red
 from rdcnlab.scenario.notified import Notification, notifications
 from rdcnlab.scenario.presets import preset, presets
+from rdcnlab.scenario.probes import Probes
 from rdcnlab.scenario.quic import Quic
-from rdcnlab.scenario.settings import EngineSettings, Jitter, Notify, Probes, Switch, Transport
+from rdcnlab.scenario.settings import EngineSettings, Jitter, Notify, Switch
 from rdcnlab.scenario.timetable import Schedule, Slot
+from rdcnlab.scenario.transport import Transport
 from rdcnlab.scenario.user_file import DIRECTORY
 
 MOST_SEED = 2**32 - 1

@@ -8,7 +8,6 @@ import signal
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
@@ -18,6 +17,7 @@ import yaml
 from rdcnlab import __version__
 from rdcnlab.app.cli import completion
 from rdcnlab.app.cli import kernel as cli_kernel
+from rdcnlab.app.cli import predict as cli_predict
 from rdcnlab.app.cli import tune as cli_tune
 from rdcnlab.app.cli.tools import Cluster, Json, Output, parse_seeds, show
 from rdcnlab.fields.errors import InputError, RdcnlabError
@@ -34,8 +34,7 @@ app = typer.Typer(
 )
 app.add_typer(cli_kernel.app, name="kernel")
 app.add_typer(cli_tune.app, name="tune")
-predict_app = typer.Typer(help="Ask the trained models.", no_args_is_help=True)
-app.add_typer(predict_app, name="predict")
+app.add_typer(cli_predict.app, name="predict")
 
 Workers = Annotated[int | None, typer.Option(min=1, help="Worker processes; one on each core by default.")]
 Names = Annotated[
@@ -219,59 +218,6 @@ def score(
         if selection:
             show(scorecard.card(selection), as_json, title)
     typer.echo("\n".join(scorecard.summary(rows)))
-
-
-@predict_app.command("variant")
-def predict_variant(
-    trace: Annotated[Path, typer.Argument(help="A table (.parquet or .csv) with t_ns, cwnd_B, srtt_us[, flow].")],
-    as_json: Json = False,
-) -> None:
-    """Classify the variant of TCP of flows, from their window and RTT at each ACK."""
-    import pandas as pd
-
-    from rdcnlab.models import variant
-
-    readers: dict[str, Callable[[Path], pd.DataFrame]] = {".parquet": pd.read_parquet, ".csv": pd.read_csv}
-    if trace.suffix not in readers:
-        raise InputError.of("TRACE", trace.name, "a file that ends in .parquet or .csv")
-    try:
-        acks = readers[trace.suffix](trace)
-    except (OSError, ValueError) as error:
-        raise InputError.of("TRACE", trace, f"a readable table ({error})") from None
-    show(json.loads(variant.classify(acks).to_json(orient="records")), as_json)
-
-
-@predict_app.command("prolongation")
-def predict_prolongation(
-    scenario: Annotated[Path, typer.Argument(help="A YAML file; flows are called main... and migrated...")],
-    as_json: Json = False,
-) -> None:
-    """Predict the time of a scenario's migrated flows divided by that of its main flows, without running it."""
-    import pandas as pd
-
-    from rdcnlab.models import general
-
-    inputs = general.inputs(Scenario.load(scenario))
-    (row,) = json.loads(general.best().predict(pd.DataFrame([inputs])).to_json(orient="records"))
-    show([{**inputs, **row}], as_json)
-
-
-@predict_app.command("seconds")
-def predict_seconds(
-    migrated: Annotated[str, typer.Option(help="Variant of the flow that is moved.")],
-    main: Annotated[str, typer.Option(help="Variant of the flow that stays.")],
-    day: Annotated[float, typer.Option(help="Time for which a circuit is up [ms].")],
-    night: Annotated[float, typer.Option(help="Dark time before the next circuit [ms].")] = 0,
-    as_json: Json = False,
-) -> None:
-    """Predict how much longer a migrated flow of 2 GiB takes than the main one, on the testbed of Aykurt et al."""
-    import pandas as pd
-
-    from rdcnlab.models import forest
-
-    inputs = {"migrated": migrated, "main": main, "day_ms": day, "night_ms": night}
-    (row,) = json.loads(forest.best().predict(pd.DataFrame([inputs])).to_json(orient="records"))
-    show([{**inputs, **row}], as_json)
 
 
 @app.command()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pandas as pd
 from matplotlib.axes import Axes
 
-from rdcnlab.analysis import tables
+from rdcnlab.analysis import binned, tables
 from rdcnlab.analysis.figures import Drawing, Look, look, style
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Flow
@@ -121,7 +121,7 @@ def _looks(runs: Runs) -> dict[str, Look]:
 
 def _rates(runs: Runs) -> pd.DataFrame:
     width = runs[0].scenario.probes.bin
-    return tables.rates(runs.throughput, width, width, receiver=True)
+    return binned.rates(runs.throughput, width, width, receiver=True)
 
 
 def _rtts(runs: Runs) -> pd.DataFrame:

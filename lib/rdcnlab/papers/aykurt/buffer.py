@@ -20,7 +20,8 @@ from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.papers import claims
 from rdcnlab.papers.aykurt.space import Volume, buffers, grid, shared_buffer
-from rdcnlab.papers.item import Cause, Item
+from rdcnlab.papers.causes import Cause
+from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario

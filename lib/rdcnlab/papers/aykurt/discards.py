@@ -14,7 +14,8 @@ from rdcnlab.analysis.intervals import Estimate, estimates
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.papers.aykurt.space import NO_ACKS, Periods, Variant, buffers, grid
-from rdcnlab.papers.item import Cause, Item
+from rdcnlab.papers.causes import Cause
+from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario

@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 from rdcnlab.analysis import competition, curves, figures, rivals, tables, timeouts
 from rdcnlab.analysis.measured import Measured, highest, means
 from rdcnlab.papers.aykurt.space import COMPARED, NO_ACKS, Period, Variants, Volume, grid
-from rdcnlab.papers.item import Cause, Item
+from rdcnlab.papers.causes import Cause
+from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 

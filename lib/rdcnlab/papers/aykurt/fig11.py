@@ -15,7 +15,8 @@ from rdcnlab.analysis.measured import Measured, difference, means
 from rdcnlab.analysis.resampling import jackknife
 from rdcnlab.fields.quantities import Listed
 from rdcnlab.papers.aykurt.space import NO_ACKS, Periods, Variant, buffers, grid
-from rdcnlab.papers.item import Cause, Item
+from rdcnlab.papers.causes import Cause
+from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 

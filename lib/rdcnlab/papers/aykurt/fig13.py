@@ -10,12 +10,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from pydantic import Field
 
-from rdcnlab.analysis import competition, curves, figures, rivals, tables
+from rdcnlab.analysis import binned, competition, curves, figures, rivals, tables
 from rdcnlab.analysis.measured import Measured, difference, means
 from rdcnlab.fields.quantities import Listed
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.papers.aykurt.space import NO_ACKS, Period, Volume, delays, grid
-from rdcnlab.papers.item import Cause, Item
+from rdcnlab.papers.causes import Cause
+from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 
@@ -70,7 +71,7 @@ class Fig13(Item):
         }
 
         def draw_panel(ax: Axes, title: str) -> None:
-            rates = tables.rates(cases[title].throughput, NS_PER_MS, 5 * NS_PER_MS)
+            rates = binned.rates(cases[title].throughput, NS_PER_MS, 5 * NS_PER_MS)
             for (flow, run), of_run in tables.groups(rates, ["flow", "run"]):
                 label = _LABEL[flow] if run == 0 else None
                 color = figures.look(flow).color

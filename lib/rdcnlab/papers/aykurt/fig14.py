@@ -11,7 +11,7 @@ from rdcnlab.analysis.measured import Measured, margins, means
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.papers.aykurt.fig13 import FAR, LOSS_BASED, Fig13
 from rdcnlab.papers.aykurt.space import Period
-from rdcnlab.papers.item import Cause
+from rdcnlab.papers.causes import Cause
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 

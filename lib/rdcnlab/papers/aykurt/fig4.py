@@ -15,7 +15,8 @@ from rdcnlab.analysis.rivals import moved_every
 from rdcnlab.fields.quantities import Listed
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.papers.aykurt.space import NO_ACKS, Periods, Variant, Volume, buffers, grid
-from rdcnlab.papers.item import Cause, Item
+from rdcnlab.papers.causes import Cause
+from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 

@@ -14,7 +14,8 @@ from rdcnlab.analysis.intervals import estimates, over_seeds
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.papers.aykurt.space import Periods, Variant, Volume, grid
-from rdcnlab.papers.item import Cause, Item
+from rdcnlab.papers.causes import Cause
+from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario

@@ -14,7 +14,8 @@ from rdcnlab.analysis import competition, curves, figures, rivals, tables
 from rdcnlab.analysis.intervals import estimates
 from rdcnlab.analysis.measured import Measured, highest, means
 from rdcnlab.papers.aykurt.space import COMPARED, NO_ACKS, Period, Variant, Variants, Volume, buffers, grid
-from rdcnlab.papers.item import Cause, Item
+from rdcnlab.papers.causes import Cause
+from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 

@@ -13,7 +13,7 @@ from rdcnlab.analysis.measured import Measured, margins, means
 from rdcnlab.analysis.resampling import bootstraps_of_means
 from rdcnlab.papers.aykurt.fig6a import Fig6a
 from rdcnlab.papers.aykurt.space import Period
-from rdcnlab.papers.item import Cause
+from rdcnlab.papers.causes import Cause
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 

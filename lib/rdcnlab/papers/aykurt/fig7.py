@@ -15,7 +15,8 @@ from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.analysis.resampling import Statistics, bootstraps_of_means
 from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.papers.aykurt.space import WIDE_BINS, Periods, Volume, grid
-from rdcnlab.papers.item import Cause, Item
+from rdcnlab.papers.causes import Cause
+from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import LINKS, Part
 from rdcnlab.scenario import Scenario

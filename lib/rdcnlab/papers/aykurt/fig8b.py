@@ -10,7 +10,7 @@ from rdcnlab.analysis.measured import Measured
 from rdcnlab.analysis.rivals import moved_every
 from rdcnlab.papers.aykurt.fig8a import Fig8a
 from rdcnlab.papers.aykurt.space import Variant
-from rdcnlab.papers.item import Cause
+from rdcnlab.papers.causes import Cause
 from rdcnlab.runs.frame import Runs
 
 

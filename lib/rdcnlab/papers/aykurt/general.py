@@ -13,7 +13,8 @@ from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.quantities import whole
 from rdcnlab.models import general, space
 from rdcnlab.papers.aykurt.space import WIDE_BINS, Point, Variants
-from rdcnlab.papers.item import Cause, Item
+from rdcnlab.papers.causes import Cause
+from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 

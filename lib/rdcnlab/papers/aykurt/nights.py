@@ -16,7 +16,8 @@ from rdcnlab.analysis.intervals import estimates
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.papers.aykurt.space import NO_ACKS, Volume, grid
-from rdcnlab.papers.item import Cause, Item
+from rdcnlab.papers.causes import Cause
+from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import CARRIED, Part
 from rdcnlab.scenario import Scenario

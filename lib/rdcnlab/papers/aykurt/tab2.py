@@ -14,7 +14,8 @@ from rdcnlab.analysis.intervals import estimates
 from rdcnlab.analysis.measured import Measured, means, trend
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.papers.aykurt.space import WIDE_BINS, Periods, Point, Variant
-from rdcnlab.papers.item import Cause, Item
+from rdcnlab.papers.causes import Cause
+from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario, draws
 

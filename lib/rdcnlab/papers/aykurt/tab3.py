@@ -18,7 +18,8 @@ from rdcnlab.models import variant
 from rdcnlab.models.exam import Exam, errors, most_common
 from rdcnlab.models.traces import LENGTH_MS
 from rdcnlab.papers.aykurt.space import COMPARED, Periods, Point, Variant, grid
-from rdcnlab.papers.item import Cause, Item
+from rdcnlab.papers.causes import Cause
+from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario

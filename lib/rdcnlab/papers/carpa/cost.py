@@ -16,7 +16,8 @@ from rdcnlab.analysis.resampling import jackknife
 from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.papers.carpa.space import Milliseconds, Periods, Rtts, Variant, sharing_flows
 from rdcnlab.papers.carpa.tab1 import RATE
-from rdcnlab.papers.item import Cause, Item
+from rdcnlab.papers.causes import Cause
+from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.draws import draw

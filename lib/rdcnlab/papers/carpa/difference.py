@@ -23,7 +23,8 @@ from rdcnlab.fields.quantities import Listed
 from rdcnlab.papers import claims
 from rdcnlab.papers.carpa.fig9 import Fig9
 from rdcnlab.papers.carpa.space import EXTRA_MS, QUICK_VOLUME, VOLUME, Milliseconds, Rtts, single
-from rdcnlab.papers.item import Cause, Item
+from rdcnlab.papers.causes import Cause
+from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 

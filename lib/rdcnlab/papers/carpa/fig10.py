@@ -10,7 +10,7 @@ from rdcnlab.analysis.intervals import over_seeds
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.papers.carpa.curves import Traces
 from rdcnlab.papers.carpa.space import Periods, Rtts
-from rdcnlab.papers.item import Cause
+from rdcnlab.papers.causes import Cause
 from rdcnlab.runs.frame import Runs
 
 #: Reductions before this time, in s after the flow's start, belong to slow start.

@@ -10,7 +10,7 @@ from rdcnlab.analysis.intervals import over_seeds
 from rdcnlab.analysis.measured import Measured, lowest, means
 from rdcnlab.papers.carpa.curves import Traces
 from rdcnlab.papers.carpa.space import Periods, Rtts
-from rdcnlab.papers.item import Cause
+from rdcnlab.papers.causes import Cause
 from rdcnlab.runs.frame import Runs
 
 #: The part of a flow's time that counts as settled.

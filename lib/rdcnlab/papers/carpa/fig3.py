@@ -15,7 +15,8 @@ from rdcnlab.analysis.recoveries import Epoch
 from rdcnlab.papers.carpa.fig2 import Fig2
 from rdcnlab.papers.carpa.space import WINDOWS, single
 from rdcnlab.papers.carpa.tab1 import RATE
-from rdcnlab.papers.item import Cause, Item
+from rdcnlab.papers.causes import Cause
+from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario

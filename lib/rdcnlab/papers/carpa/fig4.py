@@ -12,7 +12,8 @@ from rdcnlab.analysis import cubic, figures, phases, tables
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.papers.carpa.space import Milliseconds, single
 from rdcnlab.papers.carpa.tab1 import RATE
-from rdcnlab.papers.item import Cause, Item
+from rdcnlab.papers.causes import Cause
+from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario

@@ -13,7 +13,7 @@ from rdcnlab.analysis.measured import Measured, distance_above, trend
 from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.papers.carpa.groups import Grouped
 from rdcnlab.papers.carpa.space import LONG, SHORT, Milliseconds
-from rdcnlab.papers.item import Cause
+from rdcnlab.papers.causes import Cause
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 

@@ -10,7 +10,7 @@ from rdcnlab.analysis.measured import Measured, trend
 from rdcnlab.papers.carpa.periods import Periodic
 from rdcnlab.papers.carpa.space import Rtts
 from rdcnlab.papers.carpa.tab1 import RATE
-from rdcnlab.papers.item import Cause
+from rdcnlab.papers.causes import Cause
 from rdcnlab.runs.frame import Runs
 
 #: Periods in s from which all are beyond the recovery time of Table I at the low RTTs.

@@ -7,7 +7,7 @@ from rdcnlab.analysis.measured import Measured, lowest, means
 from rdcnlab.papers.carpa.fig11 import Fig11
 from rdcnlab.papers.carpa.periods import Periodic
 from rdcnlab.papers.carpa.space import Milliseconds, Rtts
-from rdcnlab.papers.item import Cause
+from rdcnlab.papers.causes import Cause
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 

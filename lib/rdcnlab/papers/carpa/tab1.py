@@ -13,7 +13,8 @@ from rdcnlab.analysis import cubic, figures, recoveries, tables
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.papers.carpa.space import WINDOWS, Rtts, single
-from rdcnlab.papers.item import Cause, Item
+from rdcnlab.papers.causes import Cause
+from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from rdcnlab.analysis import updates
 from rdcnlab.analysis.measured import Measured
+from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.dogar.space import LARGE, Setting
 from rdcnlab.papers.dogar.updates import Retransmissions
-from rdcnlab.papers.item import Cause
 from rdcnlab.runs.frame import Runs
 
 

@@ -9,8 +9,8 @@ import pandas as pd
 
 from rdcnlab.analysis import updates
 from rdcnlab.analysis.measured import Measured, difference, largest
+from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.dogar.simulation import Counts
-from rdcnlab.papers.item import Cause
 from rdcnlab.runs.frame import Runs
 
 

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from rdcnlab.analysis import evenness
 from rdcnlab.analysis.measured import Measured, ahead, means_of_seeds
+from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.dogar import clos
 from rdcnlab.papers.dogar.simulation import BEGINNING, Curve
-from rdcnlab.papers.item import Cause
 from rdcnlab.runs.frame import Runs
 
 

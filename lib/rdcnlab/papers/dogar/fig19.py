@@ -8,9 +8,9 @@ from typing import ClassVar
 import pandas as pd
 
 from rdcnlab.analysis.measured import Measured, difference
+from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.dogar import clos
 from rdcnlab.papers.dogar.simulation import Curve
-from rdcnlab.papers.item import Cause
 from rdcnlab.runs.frame import Runs
 
 

@@ -13,9 +13,9 @@ from pydantic import Field
 from rdcnlab.analysis import figures, tables, updates
 from rdcnlab.analysis.measured import Measured, means, trend
 from rdcnlab.fields.quantities import Listed
+from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.dogar import space
 from rdcnlab.papers.dogar.updates import Experiment
-from rdcnlab.papers.item import Cause
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 

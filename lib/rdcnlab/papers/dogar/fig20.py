@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.dogar.simulation import Steadier
-from rdcnlab.papers.item import Cause
 
 
 class Fig20(Steadier):

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from rdcnlab.analysis import updates
 from rdcnlab.analysis.measured import Measured
+from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.dogar.updates import Retransmissions
-from rdcnlab.papers.item import Cause
 from rdcnlab.runs.frame import Runs
 
 

@@ -14,10 +14,10 @@ from matplotlib.figure import Figure
 from rdcnlab.analysis import figures, updates
 from rdcnlab.analysis.intervals import over_seeds
 from rdcnlab.analysis.measured import Measured, means
+from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.dogar import space
 from rdcnlab.papers.dogar.space import LARGE, Setting
 from rdcnlab.papers.dogar.updates import Experiment
-from rdcnlab.papers.item import Cause
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 

@@ -16,12 +16,13 @@ from rdcnlab.analysis.intervals import estimates
 from rdcnlab.analysis.measured import Measured, largest, means
 from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.fields.units import NS_PER_MS
+from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.dogar import clos
 from rdcnlab.papers.dogar.clos import Inputs
 from rdcnlab.papers.dogar.fig15 import Fig15
 from rdcnlab.papers.dogar.fig16 import Fig16
 from rdcnlab.papers.dogar.simulation import BUFFERS, COUNTS, PAIR
-from rdcnlab.papers.item import Cause, Item
+from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario

@@ -15,9 +15,10 @@ from rdcnlab.analysis import evenness, figures, updates
 from rdcnlab.analysis.measured import Measured, difference, largest, means
 from rdcnlab.fields.quantities import whole
 from rdcnlab.fields.units import NS_PER_S
+from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.dogar import clos
 from rdcnlab.papers.dogar.clos import LARGE, MEETINGS, Variants
-from rdcnlab.papers.item import Cause, Item
+from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import LINKS, Part
 from rdcnlab.scenario import Scenario

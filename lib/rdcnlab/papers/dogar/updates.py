@@ -15,9 +15,10 @@ from rdcnlab.analysis.intervals import estimates
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.fields.units import NS_PER_S
+from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.dogar import space
 from rdcnlab.papers.dogar.space import Inputs, Setting, Variants
-from rdcnlab.papers.item import Cause, Item
+from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario

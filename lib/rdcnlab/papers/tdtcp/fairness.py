@@ -13,7 +13,7 @@ from rdcnlab.analysis import figures, folded, weeks
 from rdcnlab.analysis.intervals import estimates, over_seeds
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.fields.quantities import Listed, whole
-from rdcnlab.papers.item import Cause
+from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.tdtcp.graphs import FEWER, Throughput, Variants
 from rdcnlab.papers.tdtcp.space import PACED, parameter
 from rdcnlab.runs.frame import Runs

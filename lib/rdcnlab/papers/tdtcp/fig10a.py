@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from rdcnlab.analysis import figures, folded
 from rdcnlab.analysis.measured import Measured
-from rdcnlab.papers.item import Cause
+from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.tdtcp.graphs import Variants, Weeks
 from rdcnlab.papers.tdtcp.space import PACED
 from rdcnlab.runs.frame import Runs

@@ -13,7 +13,7 @@ from rdcnlab.analysis import figures, folded
 from rdcnlab.analysis.intervals import Estimate
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.analysis.resampling import bootstrap
-from rdcnlab.papers.item import Cause
+from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.tdtcp.fig10a import Fig10a
 from rdcnlab.runs.frame import Runs
 

@@ -10,7 +10,7 @@ from rdcnlab.analysis.intervals import Estimate, estimates
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.analysis.resampling import bootstrap
 from rdcnlab.fields.units import NS_PER_US
-from rdcnlab.papers.item import Cause
+from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.tdtcp.graphs import Occupancy, Variants
 from rdcnlab.papers.tdtcp.space import CIRCUIT, DAY, NIGHT, STEADY
 from rdcnlab.runs.frame import Runs

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from rdcnlab.analysis import folded
 from rdcnlab.analysis.measured import Measured, ahead
-from rdcnlab.papers.item import Cause
+from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.tdtcp.graphs import Throughput, Variants
 from rdcnlab.papers.tdtcp.space import parameter
 from rdcnlab.runs.frame import Runs

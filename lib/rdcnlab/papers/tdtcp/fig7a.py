@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from rdcnlab.analysis.measured import Measured, percent_above
-from rdcnlab.papers.item import Cause
+from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.tdtcp.graphs import Throughput
 from rdcnlab.runs.frame import Runs
 

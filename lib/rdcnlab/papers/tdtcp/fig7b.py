@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from rdcnlab.analysis.measured import Measured, lowest
-from rdcnlab.papers.item import Cause
+from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.tdtcp.graphs import Occupancy
 from rdcnlab.papers.tdtcp.space import AFTER, AHEAD, BEFORE, CIRCUIT_END, LATER, PACED, STEADY, parameter
 from rdcnlab.runs.frame import Runs

@@ -13,7 +13,7 @@ from rdcnlab.analysis import figures, folded, weeks
 from rdcnlab.analysis.intervals import estimates
 from rdcnlab.analysis.measured import Measured, lowest, percent_above
 from rdcnlab.fields.quantities import Listed, whole
-from rdcnlab.papers.item import Cause
+from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.tdtcp.graphs import Throughput
 from rdcnlab.papers.tdtcp.space import LATE, Difference
 from rdcnlab.runs.frame import Runs

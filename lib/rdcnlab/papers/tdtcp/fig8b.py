@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rdcnlab.analysis.measured import Measured, lowest
-from rdcnlab.papers.item import Cause
+from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.tdtcp.graphs import Occupancy
 from rdcnlab.papers.tdtcp.space import LATE, Difference
 from rdcnlab.runs.frame import Runs

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from rdcnlab.analysis import weeks
 from rdcnlab.analysis.measured import Measured, lowest, percent_above
-from rdcnlab.papers.item import Cause
+from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.tdtcp.graphs import FEWER, Throughput
 from rdcnlab.papers.tdtcp.space import ISOLATED, Difference
 from rdcnlab.runs.frame import Runs

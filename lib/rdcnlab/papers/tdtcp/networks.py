@@ -12,7 +12,7 @@ from pydantic import Field
 from rdcnlab.analysis import figures, tables, weeks
 from rdcnlab.analysis.measured import Measured, margins
 from rdcnlab.fields.quantities import Listed
-from rdcnlab.papers.item import Cause
+from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.tdtcp.graphs import FEWER, Throughput, Variants
 from rdcnlab.papers.tdtcp.space import PACED, several_networks
 from rdcnlab.runs.frame import Runs

@@ -19,7 +19,7 @@ from rdcnlab.analysis import figures, one_window, tables
 from rdcnlab.analysis.intervals import Estimate, estimates
 from rdcnlab.analysis.measured import Measured, difference
 from rdcnlab.fields.quantities import Listed
-from rdcnlab.papers.item import Cause
+from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.tdtcp.graphs import FEWER, Throughput
 from rdcnlab.papers.tdtcp.space import Parameter, parameter, scenario
 from rdcnlab.runs.frame import Runs

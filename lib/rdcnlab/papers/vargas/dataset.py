@@ -14,7 +14,8 @@ from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.quantities import whole
 from rdcnlab.models import fluid, gaussian
 from rdcnlab.models.physics import SLOW_S, physics
-from rdcnlab.papers.item import Cause, Item
+from rdcnlab.papers.causes import Cause
+from rdcnlab.papers.item import Item
 from rdcnlab.papers.vargas.space import (
     RATES_GBPS,
     RTTS_MS,

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from rdcnlab.analysis import figures, tables
 from rdcnlab.analysis.measured import Measured
+from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.vargas.grids import FEW, LEAST, ROWS, Grid
 from rdcnlab.runs.campaign import NS3_LIMIT_S
 from rdcnlab.runs.frame import Runs
@@ -19,6 +20,11 @@ from rdcnlab.scenario import Scenario
 #: Engines, and what figures call them.
 ENGINES = {"kernel": "Linux", "ns3": "ns-3"}
 _QUICK = (25, 150, 600), (200, 600)
+#: What 100 flows of DCTCP have in flight at least in Linux, two packets each, in kB. They keep no lower threshold.
+_LEAST_KB = 300
+#: An experiment at 1 Gb/s and 25 ms, where a run on ns-3 takes two minutes: its thresholds are below this least of 100
+#: flows, and above that of 10.
+_FLOOR = {"rate_gbps": 1.0, "rtt_ms": 25, "ecn_kB": (75, 150, 250), "drop_kB": (600,), "seeds": 1}
 #: Fewer drops are drawn as so many: the axis is logarithmic.
 _LEAST_DROPS = 100.0
 
@@ -75,6 +81,23 @@ class Engines(Grid):
             "same-shares": Measured.one(float(difference.median()), f"largest {difference.max():.0f}"),
             "same-order-of-drops": Measured.one(tables.spearman(drops["kernel"], drops["ns3"])),
         }
+
+    def causes(self) -> list[Cause]:
+        """Return the settings whose ECN threshold DCTCP can keep, and an experiment with 10 and 100 flows of it."""
+        return [
+            Cause("same-shares", self, self._above_least),
+            *(
+                Cause("same-shares", self.with_parameters(profile=self.profile, flows=flows, **_FLOOR))
+                for flows in (1, 10)
+            ),
+        ]
+
+    def _above_least(self, runs: Runs) -> Measured:
+        """Measure how alike shares are with ECN thresholds that DCTCP can keep in Linux."""
+        share = self.compare(runs, "share")
+        share = share[share.index.get_level_values("ecn_kB") >= _LEAST_KB]
+        difference = (share["kernel"] - share["ns3"]).abs()
+        return Measured.one(float(difference.median()), f"{len(share)} settings, largest {difference.max():.0f}")
 
     def plot(self, runs: Runs) -> Figure:
         """Draw shares and drops of the engines against each other, and DCTCP's share over the ECN threshold on both."""

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from rdcnlab.analysis import figures, heat
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.models import fluid
-from rdcnlab.papers.item import Cause
+from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.vargas.grids import LEAST, ROWS, Grid
 from rdcnlab.papers.vargas.space import SENDERS, Setting
 from rdcnlab.runs.frame import Runs

@@ -15,7 +15,7 @@ from rdcnlab.analysis.intervals import Estimate
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.analysis.resampling import bootstraps_of_means, jackknife
 from rdcnlab.fields.quantities import whole
-from rdcnlab.papers.item import Cause
+from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.vargas.grids import COLUMNS, ROWS, Grid
 from rdcnlab.papers.vargas.space import DROP_KB, ECN_KB, Setting
 from rdcnlab.runs.frame import Runs

@@ -17,7 +17,7 @@ from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.quantities import whole
 from rdcnlab.models import buffers, buffers_records, gaussian
 from rdcnlab.models.buffers_records import Exam
-from rdcnlab.papers.item import Cause
+from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.vargas.dataset import Dataset, is_single, of_table
 from rdcnlab.papers.vargas.space import first_settings, setting_of
 from rdcnlab.runs.frame import Runs

@@ -14,7 +14,8 @@ from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.errors import RunError
 from rdcnlab.fields.quantities import whole
 from rdcnlab.models import gaussian, tuner
-from rdcnlab.papers.item import Cause, Item
+from rdcnlab.papers.causes import Cause
+from rdcnlab.papers.item import Item
 from rdcnlab.papers.vargas.dataset import WORDS, Dataset
 from rdcnlab.papers.vargas.space import Length, scenario, setting_of
 from rdcnlab.runs.frame import Runs
