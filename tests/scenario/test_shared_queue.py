@@ -11,7 +11,7 @@ from rdcnlab.engines.ns3 import check
 from rdcnlab.fields.errors import InputError
 from rdcnlab.papers.vargas import space
 from rdcnlab.scenario import Scenario
-from rdcnlab.scenario.network import Red
+from rdcnlab.scenario.elements import Red
 from rdcnlab.scenario.presets import preset
 
 MS = 1_000_000

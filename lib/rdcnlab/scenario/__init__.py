@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scenarios, the input of a run: frozen, validated, with units and a canonical hash."""
 
+from rdcnlab.scenario.elements import Host, Link, Node, Pool, Red
 from rdcnlab.scenario.flow import VARIANTS, Flow
 from rdcnlab.scenario.model import Scenario, canonical_json, hash_of
 from rdcnlab.scenario.mptcp import Mptcp
-from rdcnlab.scenario.network import BYPASS, DARK, ECMP, SAME, Host, Link, Network, Node, Pool, Queue, Red
+from rdcnlab.scenario.network import Network
 from rdcnlab.scenario.presets import preset, presets
 from rdcnlab.scenario.probes import Probes
+from rdcnlab.scenario.queue import Queue
 from rdcnlab.scenario.quic import Quic
 from rdcnlab.scenario.settings import EngineSettings, Jitter, Notify, Switch
-from rdcnlab.scenario.timetable import Schedule, Slot
+from rdcnlab.scenario.timetable import BYPASS, DARK, ECMP, SAME, Schedule, Slot
 from rdcnlab.scenario.transport import Transport
 
 __all__ = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The network of a scenario: switches, the hosts at them, and the links inside or between switches."""
+"""The network of a scenario: its elements together, and whether they fit."""
 
 from __future__ import annotations
 
@@ -10,179 +10,14 @@ from typing import Annotated, TypeVar
 from pydantic import Field, model_validator
 
 from rdcnlab.fields.errors import InputError
-from rdcnlab.fields.quantities import (
-    Bytes32,
-    Duration,
-    FlowName,
-    Frozen,
-    HostName,
-    Later,
-    LinkName,
-    Listed,
-    Misfit,
-    Mtu,
-    Overhead,
-    Rate,
-    Share,
-    Size,
-    unique,
-)
+from rdcnlab.fields.quantities import FlowName, Frozen, Later, Listed, Misfit, Mtu, Overhead, unique
 from rdcnlab.fields.units import WIRE_OVERHEAD
-from rdcnlab.scenario.kinds import SwitchKind
-from rdcnlab.scenario.queue import Queue, QueueLimit
+from rdcnlab.scenario.elements import Host, Link, Node, Pool
 from rdcnlab.scenario.routes import Graph
-from rdcnlab.scenario.timetable import BYPASS, DARK, ECMP, RESERVED, SAME, Schedule
-
-__all__ = ["BYPASS", "DARK", "ECMP", "RESERVED", "SAME", "Host", "Link", "Network", "Node", "Pool", "Queue", "Red"]
+from rdcnlab.scenario.timetable import DARK, ECMP, RESERVED, SAME, Schedule
 
 #: Number of shared buffers that a switch can have, as the kernel's ``OCS_POOL_MAX``.
 MOST_POOLS = 64
-
-
-class Node(Frozen):
-    """A switch of a network with several switches.
-
-    Parameters
-    ----------
-    name : str
-        Name that hosts, links and paths use.
-    kind : {'ocs', 'bmv2', 'ovs', 'linux'} or None
-        Kind of the switch; None: the value of `Switch.kind`. Switches of several kinds can be joined.
-    late : int
-        Delay in ns between an instant of the timetable and the moment when the change takes effect at this switch.
-    jitter : int
-        Largest additional random delay of a change in ns, drawn uniformly for each instant; less than the shortest
-        slot. Changes of several flows at the same instant are one update with one delay.
-    optical : bool
-        Whether the switch passes light on. It does not send packets anew, so its ends of links have no rate and no
-        queue. It loses packets that arrive in a dark slot, and packets of no flow. A flow without a timetable that
-        takes it always passes.
-    guard : int
-        ns at the start of a dark slot during which an optical switch still passes packets, because they were sent
-        before.
-    """
-
-    name: LinkName
-    kind: SwitchKind | None = None
-    late: Duration = 0
-    jitter: Duration = 0
-    optical: bool = False
-    guard: Duration = 0
-
-    @model_validator(mode="after")
-    def _guards_light(self) -> Node:
-        if self.guard and not self.optical:
-            raise Misfit("guard", self.guard, "0, because the switch is not optical")
-        return self
-
-
-class Host(Frozen):
-    """A host and the cable to its switch.
-
-    Parameters
-    ----------
-    name : str
-        Lower-case letters and digits, at most 8, because it becomes part of an interface name.
-    rate : int
-        Line rate in bit/s, in both directions; it includes `Network.overhead`.
-    delay : int
-        Propagation delay in ns, one way.
-    queue : Queue
-        Limit of the host's own egress queue.
-    nic_buffer : int
-        Bytes that the network card takes from the host and keeps until the line is free. The host's kernel counts them
-        as sent, so TCP small queues do not include them.
-    at : str or None
-        The host's switch; None if the network has one switch only.
-    """
-
-    name: HostName
-    rate: Rate
-    delay: Duration = 0
-    queue: QueueLimit = Queue(packets=1000)
-    nic_buffer: Size = 0
-    at: Annotated[LinkName | None, Later] = None
-
-
-class Red(Frozen):
-    """Random early drop of packets that are not ECN-capable.
-
-    Parameters
-    ----------
-    min, max : int
-        Queue length in bytes at which dropping begins, and at which every packet is dropped. If both are equal, the
-        queue is drop-tail with this length.
-    probability : int
-        Drop probability just below `max`, in millionths; text form ``10 %``.
-    """
-
-    min: Size
-    max: Size
-    probability: Share
-
-    @model_validator(mode="after")
-    def _ordered(self) -> Red:
-        if not self.max:
-            raise Misfit("max", self.max, "more than 0 B; without red nothing is dropped early")
-        if self.min > self.max:
-            raise Misfit("min", self.min, f"at most max ({self.max})")
-        return self
-
-
-class Link(Frozen):
-    """A link with its queue: inside the one switch of the network, or between two switches.
-
-    Parameters
-    ----------
-    name : str
-        Name that timetables use. ``dark`` and ``bypass`` are reserved; with several switches ``ecmp`` and ``same`` are
-        too.
-    between : tuple of str or None
-        The two switches that the link joins. The link is then duplex: each end has a line and a queue with the values
-        below.
-    at : str or None
-        With several switches, for a link that joins no two switches: the switch that contains it. Such a link is the
-        last of a way, so the receiver must be at this switch.
-    rate : int
-        bit/s on the wire, including `Network.overhead`.
-    delay : int
-        Propagation delay in ns.
-    buffer : int or None
-        Limit of the link's own queue in bytes, or None with a `pool`. If both are None, only schedules with a queue may
-        use the link.
-    pool : str or None
-        Name of the shared buffer that the link's queue uses.
-    ecn_threshold : int or None
-        Queue length in bytes above which an arriving ECN-capable packet is marked.
-    red : Red or None
-        Random early drop of packets that are not ECN-capable; None: no random early drop.
-    """
-
-    name: LinkName
-    rate: Rate
-    delay: Duration = 0
-    buffer: Bytes32 | None = None
-    pool: LinkName | None = None
-    ecn_threshold: Size | None = None
-    red: Red | None = None
-    between: Annotated[tuple[LinkName, LinkName] | None, Listed, Later] = None
-    at: Annotated[LinkName | None, Later] = None
-
-    @model_validator(mode="after")
-    def _one_buffer(self) -> Link:
-        if self.name in RESERVED:
-            raise Misfit("name", self.name, f"a name other than {' and '.join(RESERVED)}")
-        if self.buffer is not None and self.pool is not None:
-            raise ValueError("either buffer or pool")
-        return self
-
-
-class Pool(Frozen):
-    """A buffer that several links share; `size` is in bytes."""
-
-    name: LinkName
-    size: Bytes32
-
 
 _Named = TypeVar("_Named", Node, Host, Link)
 

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from rdcnlab.analysis import figures, tables
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.papers.causes import Cause
-from rdcnlab.papers.vargas.grids import FEW, LEAST, ROWS, Grid
+from rdcnlab.papers.vargas.grids import APART, FEW, FLOOR_KB, LEAST, ROWS, Grid
 from rdcnlab.runs.campaign import NS3_LIMIT_S
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
@@ -20,11 +20,6 @@ from rdcnlab.scenario import Scenario
 #: Engines, and what figures call them.
 ENGINES = {"kernel": "Linux", "ns3": "ns-3"}
 _QUICK = (25, 150, 600), (200, 600)
-#: What 100 flows of DCTCP have in flight at least in Linux, two packets each, in kB. They keep no lower threshold.
-_LEAST_KB = 300
-#: An experiment at 1 Gb/s and 25 ms, where a run on ns-3 takes two minutes: its thresholds are below this least of 100
-#: flows, and above that of 10.
-_FLOOR = {"rate_gbps": 1.0, "rtt_ms": 25, "ecn_kB": (75, 150, 250), "drop_kB": (600,), "seeds": 1}
 #: Fewer drops are drawn as so many: the axis is logarithmic.
 _LEAST_DROPS = 100.0
 
@@ -87,7 +82,7 @@ class Engines(Grid):
         return [
             Cause("same-shares", self, self._above_least),
             *(
-                Cause("same-shares", self.with_parameters(profile=self.profile, flows=flows, **_FLOOR))
+                Cause("same-shares", self.with_parameters(profile=self.profile, flows=flows, **APART))
                 for flows in (1, 10)
             ),
         ]
@@ -95,7 +90,7 @@ class Engines(Grid):
     def _above_least(self, runs: Runs) -> Measured:
         """Measure how alike shares are with ECN thresholds that DCTCP can keep in Linux."""
         share = self.compare(runs, "share")
-        share = share[share.index.get_level_values("ecn_kB") >= _LEAST_KB]
+        share = share[share.index.get_level_values("ecn_kB") >= FLOOR_KB]
         difference = (share["kernel"] - share["ns3"]).abs()
         return Measured.one(float(difference.median()), f"{len(share)} settings, largest {difference.max():.0f}")
 

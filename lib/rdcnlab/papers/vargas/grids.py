@@ -36,6 +36,11 @@ FEW = (25, 75, 150, 400, 800), (200, 400, 600, 700, 900, 1000, 1200, 1800)
 _CONDITIONS = {"quick": (5.0, 25), "paper": (5.0, 50)}
 #: A share that differs by less along a row or a column, in percentage points, is the same.
 LEAST = 2.0
+#: What 100 flows of DCTCP have in flight at least in Linux, two packets each, in kB. They keep no lower threshold.
+FLOOR_KB = 300
+#: An experiment at 1 Gb/s and 25 ms, where a run on ns-3 takes two minutes: its thresholds are below this least of 100
+#: flows, and above that of 10.
+APART: dict[str, Any] = {"rate_gbps": 1.0, "rtt_ms": 25, "ecn_kB": (75, 150, 250), "drop_kB": (600,), "seeds": 1}
 ROWS, COLUMNS = "ECN threshold [kB]", "drop threshold [kB]"
 
 

@@ -16,8 +16,8 @@ from scipy.stats import qmc
 
 from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.elements import Red
 from rdcnlab.scenario.flow import ENDLESS
-from rdcnlab.scenario.network import Red
 from rdcnlab.scenario.presets import preset
 
 #: Table 1: rates of the line in Gb/s, RTTs of CUBIC in ms, and the buffer in kB.

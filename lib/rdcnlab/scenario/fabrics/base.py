@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from rdcnlab.fields.quantities import Bytes32, Duration, Frozen, Misfit, Mtu, Overhead, Rate, Size
-from rdcnlab.scenario.network import Red
+from rdcnlab.scenario.elements import Red
 
 #: Largest number of hosts of a network.
 MOST_HOSTS = 250
