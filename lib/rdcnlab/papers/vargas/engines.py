@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from rdcnlab.analysis import figures, tables
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.papers.causes import Cause
-from rdcnlab.papers.vargas.grids import APART, FEW, FLOOR_KB, LEAST, ROWS, Grid
+from rdcnlab.papers.vargas.grids import FEW, FLOOR_KB, LEAST, ROWS, SLOW, Grid
 from rdcnlab.runs.campaign import NS3_LIMIT_S
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
@@ -20,6 +20,8 @@ from rdcnlab.scenario import Scenario
 #: Engines, and what figures call them.
 ENGINES = {"kernel": "Linux", "ns3": "ns-3"}
 _QUICK = (25, 150, 600), (200, 600)
+#: ECN thresholds in kB of an experiment with fewer flows, all below `FLOOR_KB`.
+_LOW = (75, 150, 250)
 #: Fewer drops are drawn as so many: the axis is logarithmic.
 _LEAST_DROPS = 100.0
 
@@ -56,8 +58,7 @@ class Engines(Grid):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure how alike the engines are, and the direction of DCTCP's share on each."""
-        share, drops = self.compare(runs, "share"), self.compare(runs, "drops")
-        difference = (share["kernel"] - share["ns3"]).abs()
+        share = self.compare(runs, "share")
         by_ecn = share.unstack("max_kB")
         # from the lowest ECN threshold to the highest one, CUBIC loses what DCTCP wins
         won = by_ecn.iloc[0] - by_ecn.iloc[-1]
@@ -72,27 +73,32 @@ class Engines(Grid):
                 },
                 note=f"where the share differs by {LEAST:g} points",
             ),
-            "same-order": Measured.one(tables.spearman(share["kernel"], share["ns3"]), f"{len(share)} settings"),
-            "same-shares": Measured.one(float(difference.median()), f"largest {difference.max():.0f}"),
-            "same-order-of-drops": Measured.one(tables.spearman(drops["kernel"], drops["ns3"])),
+            **self._agreement(runs),
+        }
+
+    def _agreement(self, runs: Runs, least_kB: float = 0) -> dict[str, Measured]:  # noqa: N803  (unit)
+        """Measure how alike the engines are in settings with at least this ECN threshold."""
+        share, drops = (
+            self.compare(runs, value).loc[lambda table: table.index.get_level_values("ecn_kB") >= least_kB]
+            for value in ("share", "drops")
+        )
+        difference = (share["kernel"] - share["ns3"]).abs()
+        settings = f"{len(share)} settings"
+        return {
+            "same-order": Measured.one(tables.spearman(share["kernel"], share["ns3"]), settings),
+            "same-shares": Measured.one(float(difference.median()), f"{settings}, largest {difference.max():.0f}"),
+            "same-order-of-drops": Measured.one(tables.spearman(drops["kernel"], drops["ns3"]), settings),
         }
 
     def causes(self) -> list[Cause]:
-        """Return the settings whose ECN threshold DCTCP can keep, and an experiment with 10 and 100 flows of it."""
+        """Return the settings above the least that DCTCP has in flight, and an experiment with a tenth of its flows."""
+        experiment = {"profile": self.profile, "ecn_kB": _LOW, **SLOW}
         return [
-            Cause("same-shares", self, self._above_least),
-            *(
-                Cause("same-shares", self.with_parameters(profile=self.profile, flows=flows, **APART))
-                for flows in (1, 10)
-            ),
+            Cause("same-order", self, lambda runs: self._agreement(runs, FLOOR_KB)["same-order"]),
+            Cause("same-shares", self, lambda runs: self._agreement(runs, FLOOR_KB)["same-shares"]),
+            *(Cause("same-shares", self.with_parameters(flows=flows, **experiment)) for flows in (1, 10)),
+            Cause("same-order-of-drops", self, lambda runs: self._agreement(runs, FLOOR_KB)["same-order-of-drops"]),
         ]
-
-    def _above_least(self, runs: Runs) -> Measured:
-        """Measure how alike shares are with ECN thresholds that DCTCP can keep in Linux."""
-        share = self.compare(runs, "share")
-        share = share[share.index.get_level_values("ecn_kB") >= FLOOR_KB]
-        difference = (share["kernel"] - share["ns3"]).abs()
-        return Measured.one(float(difference.median()), f"{len(share)} settings, largest {difference.max():.0f}")
 
     def plot(self, runs: Runs) -> Figure:
         """Draw shares and drops of the engines against each other, and DCTCP's share over the ECN threshold on both."""

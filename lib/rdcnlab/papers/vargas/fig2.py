@@ -11,10 +11,17 @@ from rdcnlab.analysis import figures, heat
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.models import fluid
 from rdcnlab.papers.causes import Cause
-from rdcnlab.papers.vargas.grids import LEAST, ROWS, Grid
+from rdcnlab.papers.vargas.grids import LEAST, ROWS, SLOW, Grid
 from rdcnlab.papers.vargas.space import SENDERS, Setting
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario.queue import ETHERNET_HEADER
+
+#: Packets in bytes with segments of 536 B, the default of ns-3.
+_NS3_MTU = 588
+#: ECN thresholds in kB far below, below and above a drop threshold of 600 kB.
+_FAR_APART = (25, 400, 1000)
+#: Share of CUBIC in percent above which it dominates completely.
+COMPLETE = 95
 
 
 class Fig2(Grid):
@@ -37,9 +44,13 @@ class Fig2(Grid):
         }
 
     def causes(self) -> list[Cause]:
-        """Return experiments: one flow of each sender, and ns-3."""
-        if self.column != "kernel":
-            return []
+        """Return experiments: one flow of each sender, and ns-3; for ns-3 the segments that it has by default."""
+        if self.column == "ns3":
+            small = self.with_parameters(profile=self.profile, mtu=_NS3_MTU, ecn_kB=_FAR_APART, **SLOW)
+            return [
+                Cause("dctcp-by-lower-ecn", small),
+                Cause("cubic-by-higher-drop", self, self._without_domination),
+            ]
         few = self.with_parameters(profile=self.profile, flows=1, ecn_kB=(25, 75, 150, 400), drop_kB=(600,), seeds=1)
         simulated = self.with_parameters(profile=self.profile, column="ns3", ecn_kB=(25,), drop_kB=(1800,), seeds=1)
         return [
@@ -47,6 +58,12 @@ class Fig2(Grid):
             Cause("dctcp-by-higher-ecn", few),
             Cause("cubic-dominates", simulated),
         ]
+
+    def _without_domination(self, runs: Runs) -> Measured:
+        """Measure how CUBIC's share depends on drop thresholds without the settings that it dominates completely."""
+        outcomes = self.grid_outcomes(runs)
+        over_drop = heat.along(outcomes[outcomes["share"] <= COMPLETE], "ecn_kB", "max_kB", "share", least=LEAST)
+        return Measured.by_case(over_drop, "ECN {:g} kB")
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the share as a heat map, and DCTCP's share over the ECN threshold for some drop thresholds.
@@ -69,7 +86,7 @@ class Fig2(Grid):
             if self.column == "kernel":
                 right.plot([], [], ":", color=figures.REFERENCE, linewidth=1, label="fluid model")
             right.set(xlabel=ROWS, ylabel="share of DCTCP [%]", ylim=(0, 102), title="by drop threshold")
-            right.legend(fontsize=7, loc="upper left", bbox_to_anchor=(0, 0.95))
+            figures.legend(figure, right)
         return figure
 
     def _fluid(self, drop_kB: int) -> tuple[pd.Series[float], pd.Series[float]]:  # noqa: N803  (unit)

@@ -121,15 +121,16 @@ class Fig3(Grid):
 
     def causes(self) -> list[Cause]:
         """Return settings with thresholds apart, the timers of ns-3 (no probe, no RACK), and a narrow early drop."""
-        if self.column != "kernel":
-            return []
+        narrow = self.with_parameters(profile=self.profile, early_percent=90, ecn_kB=(_RED_ECN,), drop_kB=(600, 1800))
+        close = [Cause(claim, self, look) for claim, look in self._without_close().items()]
+        if self.column == "ns3":
+            return [*close, Cause("red-drops-less", narrow), Cause("red-same-maximum", narrow)]
         timers = {"transport.rto_min_us": 1_000_000, "transport.early_retrans": 0, "transport.recovery": 0}
         near = self.with_parameters(
             profile=self.profile, changes=timers, ecn_kB=(600, 800, 1000), drop_kB=(500, 700, 900), seeds=1
         )
-        narrow = self.with_parameters(profile=self.profile, early_percent=90, ecn_kB=(_RED_ECN,), drop_kB=(600, 1800))
         return [
-            *(Cause(claim, self, look) for claim, look in self._without_close().items()),
+            *close,
             Cause("few-below-ecn", near),
             Cause("red-drops-less", narrow),
             Cause("red-same-maximum", narrow),

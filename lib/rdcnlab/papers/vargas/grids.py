@@ -36,11 +36,10 @@ FEW = (25, 75, 150, 400, 800), (200, 400, 600, 700, 900, 1000, 1200, 1800)
 _CONDITIONS = {"quick": (5.0, 25), "paper": (5.0, 50)}
 #: A share that differs by less along a row or a column, in percentage points, is the same.
 LEAST = 2.0
-#: What 100 flows of DCTCP have in flight at least in Linux, two packets each, in kB. They keep no lower threshold.
+#: What 100 flows of DCTCP have in flight at least in Linux, two packets each, in kB.
 FLOOR_KB = 300
-#: An experiment at 1 Gb/s and 25 ms, where a run on ns-3 takes two minutes: its thresholds are below this least of 100
-#: flows, and above that of 10.
-APART: dict[str, Any] = {"rate_gbps": 1.0, "rtt_ms": 25, "ecn_kB": (75, 150, 250), "drop_kB": (600,), "seeds": 1}
+#: A condition in which a run on ns-3 takes a minute or two, for experiments.
+SLOW: dict[str, Any] = {"rate_gbps": 1.0, "rtt_ms": 25, "drop_kB": (600,), "seeds": 1}
 ROWS, COLUMNS = "ECN threshold [kB]", "drop threshold [kB]"
 
 
@@ -79,6 +78,11 @@ class Grid(Item):
     def count(self) -> int:
         """Number of runs of each setting: one on ns-3, where a run takes long, if `seeds` is not given."""
         return 1 if self.seeds is None and self.column == "ns3" else super().count
+
+    @property
+    def count_for_causes(self) -> int:
+        """Number of runs of each setting of a cause's experiment: one on ns-3."""
+        return 1 if self.column == "ns3" else super().count_for_causes
 
     @property
     def condition(self) -> tuple[float, int]:
@@ -120,4 +124,4 @@ class Grid(Item):
     def where(self) -> str:
         """Return the conditions in words."""
         rate, rtt = self.condition
-        return f"{rate:g} Gb/s, RTT of CUBIC {rtt} ms"
+        return f"{rate:g} Gb/s, RTT of CUBIC {rtt} ms{', ns-3' if self.column == 'ns3' else ''}"
