@@ -42,6 +42,13 @@ def test_dctcp_keeps_its_least_windows_and_cubic_has_the_rest() -> None:
     assert balance["share"].iloc[0] == pytest.approx(100 * (1 - 227.1 / (31.25 + queue)), abs=0.1)
 
 
+def test_a_delayed_ack_makes_the_least_window_of_ns3_small() -> None:
+    """100 segments of 1514 B in 40 ms and a queue of 1.2 ms are 0.6 % of 5 Gb/s."""
+    rows = settings(space.Setting(25, 800, 800, 5.0, 5.0, 50))
+    left = 100 - fluid.balance(rows, least=fluid.NS3)["share"].iloc[0]
+    assert left == pytest.approx(100 * 151.4 / (625 * 41.2), rel=0.01)
+
+
 def test_below_the_ecn_threshold_cubic_has_nothing() -> None:
     balance = fluid.balance(settings(space.Setting(800, 400, 400, 5.0, 5.0, 50)))
     assert balance["share"].iloc[0] < 0.1

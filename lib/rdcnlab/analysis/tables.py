@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compute tables from tables: groups, means with intervals, fairness, distributions, completion times.
+"""Compute tables from tables: groups, means with intervals, goodput, fairness, completion times, rank correlation.
 
 All functions are pure. Data frames are tidy: each row is one observation. Each docstring names the columns.
 """
@@ -15,8 +15,6 @@ import pandas as pd
 from scipy import stats
 
 from rdcnlab.analysis.intervals import half_width
-
-Floats = npt.NDArray[np.float64]
 
 
 def role(flow: str) -> str:

@@ -8,8 +8,6 @@ import numpy.typing as npt
 
 from rdcnlab.scenario import Scenario
 
-Floats = npt.NDArray[np.float64]
-
 
 def targets(scenario: Scenario, flow: str, t_ns: npt.ArrayLike) -> npt.NDArray[np.str_]:
     """Return the link that a flow's timetable selects at given instants.

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from rdcnlab.analysis import tables
 from rdcnlab.scenario import Scenario, Schedule
 from rdcnlab.scenario.flow import TCP_HEADERS
 from rdcnlab.scenario.queue import ETHERNET_HEADER
@@ -95,7 +94,7 @@ def sequence(folded: pd.DataFrame, *, share: float = 1.0) -> pd.DataFrame:
 
 def carried_bytes(
     scenario: Scenario, t_ns: npt.ArrayLike, *, name: str | None = None, only: str | None = None
-) -> tables.Floats:
+) -> npt.NDArray[np.float64]:
     """Return the payload in bytes that links carry from the begin of the schedule on, if they are never idle.
 
     Parameters
@@ -122,7 +121,7 @@ def carried_bytes(
     knots, levels = np.concatenate(([0.0], ends)), np.concatenate(([0.0], bits))
     frame = scenario.network.mtu + scenario.network.overhead
     share = (scenario.network.mtu - TCP_HEADERS) / frame
-    result: tables.Floats = (weeks * bits[-1] + np.interp(into, knots, levels)) * share / 8e9
+    result: npt.NDArray[np.float64] = (weeks * bits[-1] + np.interp(into, knots, levels)) * share / 8e9
     return result
 
 

@@ -2,7 +2,7 @@
 """The tables that every engine returns: tidy, one observation per row, with units in the column names.
 
 Times count from the start of the scenario. Bin ``k`` covers ``[k, k + 1) * probes.bin``. Bins without observations have
-no row in ``throughput``; see `rdcnlab.analysis.tables` for the dense form. With ``probes.fold`` bins are counted modulo
+no row in ``throughput``; see `rdcnlab.analysis.binned` for the dense form. With ``probes.fold`` bins are counted modulo
 this span: bytes, packets, drops and marks are sums over all spans, ``mean_B`` is the mean over all spans.
 
 ``flows``, one row per flow

@@ -6,8 +6,8 @@ things holds:
 
 - *CUBIC is held by its losses.* DCTCP keeps the queue a little above the ECN threshold. CUBIC has the rate that its
   response function gives for the losses there.
-- *DCTCP is held by its least window.* All its packets are marked, and each flow has `LEAST_SEGMENTS` under way, which
-  leaves room on the line. CUBIC takes it: the queue grows until CUBIC's losses balance.
+- *DCTCP is held by its least window.* All its packets are marked, and each flow has its `Least` under way, which leaves
+  room on the line. CUBIC takes it: the queue grows until CUBIC's losses balance.
 
 Sources: the response of CUBIC is that of RFC 9438 (Sec. 5.1), and that of Reno where it is larger (Sec. 4.3), with the
 timeouts of Padhye et al. (1998). The queue of DCTCP is that of Alizadeh et al. (2010), Sec. 3.3: at most the threshold
@@ -19,6 +19,7 @@ The theory is one of windows that are larger than the least. Here it is used for
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +44,17 @@ LEAST_SHARE = 5e-4
 _STEPS, _LONGEST = 45, 2.4e6
 
 
+class Least(NamedTuple):
+    """What a flow of DCTCP has under way if all packets are marked: segments, and the delay of their ACK in s."""
+
+    segments: float
+    wait_s: float
+
+
+#: Linux; and ns-3, where a window falls to one segment, and its ACK waits 40 ms for a second one.
+LINUX, NS3 = Least(LEAST_SEGMENTS, 0.0), Least(1.0, 0.04)
+
+
 def window(loss: Floats, rtt_s: Floats) -> Floats:
     """Return the segments of a flow of CUBIC that arrive in an RTT in s, on average, for a loss rate above 0."""
     without = np.maximum(np.sqrt(1.5 / loss), 1.054 * (rtt_s / loss) ** 0.75)
@@ -62,7 +74,7 @@ def loss_for(windows: Floats, rtt_s: Floats) -> Floats:
     return losses
 
 
-def balance(rows: pd.DataFrame, *, flows: int = FLOWS, segment: float = SEGMENT) -> pd.DataFrame:
+def balance(rows: pd.DataFrame, *, flows: int = FLOWS, segment: float = SEGMENT, least: Least = LINUX) -> pd.DataFrame:
     """Compute the outcomes of settings in balance.
 
     Parameters
@@ -73,6 +85,8 @@ def balance(rows: pd.DataFrame, *, flows: int = FLOWS, segment: float = SEGMENT)
         Number of flows of DCTCP, and of CUBIC.
     segment : float
         Bytes of a segment on the line.
+    least : Least
+        Least window of a flow of DCTCP.
 
     Returns
     -------
@@ -108,7 +122,7 @@ def balance(rows: pd.DataFrame, *, flows: int = FLOWS, segment: float = SEGMENT)
         return limited
 
     def least_dctcp(queue: Floats) -> Floats:
-        return flows * LEAST_SEGMENTS * segment / (NEAR_S + queue / capacity)
+        return flows * least.segments * segment / (NEAR_S + queue / capacity + least.wait_s)
 
     # a swing of more than two segments a flow would take the mean below the threshold, which DCTCP is not marked below
     marked = ecn + np.maximum(flows * segment - swing / 2, 0)

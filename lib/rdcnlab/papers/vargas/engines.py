@@ -3,24 +3,29 @@
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from rdcnlab.analysis import figures, tables
 from rdcnlab.analysis.measured import Measured
+from rdcnlab.models import fluid
 from rdcnlab.papers.causes import Cause
-from rdcnlab.papers.vargas.grids import FEW, FLOOR_KB, LEAST, ROWS, SLOW, Grid
+from rdcnlab.papers.vargas.grids import AT_1_GBPS, CLOSE, FEW, LEAST, ROWS, Grid
+from rdcnlab.papers.vargas.space import SENDERS, Setting
 from rdcnlab.runs.campaign import NS3_LIMIT_S
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.queue import ETHERNET_HEADER
 
 #: Engines, and what figures call them.
 ENGINES = {"kernel": "Linux", "ns3": "ns-3"}
 _QUICK = (25, 150, 600), (200, 600)
-#: ECN thresholds in kB of an experiment with fewer flows, all below `FLOOR_KB`.
+#: ECN thresholds in kB of an experiment with fewer flows: below 300 kB, two packets of each of 100 flows of DCTCP.
 _LOW = (75, 150, 250)
 #: Fewer drops are drawn as so many: the axis is logarithmic.
 _LEAST_DROPS = 100.0
@@ -76,10 +81,10 @@ class Engines(Grid):
             **self._agreement(runs),
         }
 
-    def _agreement(self, runs: Runs, least_kB: float = 0) -> dict[str, Measured]:  # noqa: N803  (unit)
-        """Measure how alike the engines are in settings with at least this ECN threshold."""
+    def _agreement(self, runs: Runs, below: float = math.inf) -> dict[str, Measured]:
+        """Measure how alike the engines are in settings whose drop threshold is below so many ECN thresholds."""
         share, drops = (
-            self.compare(runs, value).loc[lambda table: table.index.get_level_values("ecn_kB") >= least_kB]
+            self.compare(runs, value).query("max_kB < @below * ecn_kB", local_dict={"below": below})
             for value in ("share", "drops")
         )
         difference = (share["kernel"] - share["ns3"]).abs()
@@ -91,14 +96,28 @@ class Engines(Grid):
         }
 
     def causes(self) -> list[Cause]:
-        """Return the settings above the least that DCTCP has in flight, and an experiment with a tenth of its flows."""
-        experiment = {"profile": self.profile, "ecn_kB": _LOW, **SLOW}
+        """Return settings with close thresholds, the fluid model with each engine's least window, and fewer flows."""
+        experiment = {"profile": self.profile, "ecn_kB": _LOW, **AT_1_GBPS}
         return [
-            Cause("same-order", self, lambda runs: self._agreement(runs, FLOOR_KB)["same-order"]),
-            Cause("same-shares", self, lambda runs: self._agreement(runs, FLOOR_KB)["same-shares"]),
+            Cause("same-order", self, lambda runs: self._agreement(runs, CLOSE[1])["same-order"]),
+            Cause("same-shares", self, self._from_fluid),
             *(Cause("same-shares", self.with_parameters(flows=flows, **experiment)) for flows in (1, 10)),
-            Cause("same-order-of-drops", self, lambda runs: self._agreement(runs, FLOOR_KB)["same-order-of-drops"]),
+            Cause("same-order-of-drops", self, lambda runs: self._agreement(runs, CLOSE[1])["same-order-of-drops"]),
         ]
+
+    def _from_fluid(self, runs: Runs) -> Measured:
+        """Measure the median difference of each engine's shares from the fluid model, with each least window."""
+        share = self.compare(runs, "share")
+        settings = [Setting(int(ecn), int(drop), int(drop), 5.0, *self.condition) for ecn, drop in share.index]
+        differences = {}
+        for name, least in (("Linux", fluid.LINUX), ("ns-3", fluid.NS3)):
+            balance = fluid.balance(
+                pd.DataFrame(settings), flows=SENDERS * self.flows, segment=self.mtu + ETHERNET_HEADER, least=least
+            )
+            for kind, label in ENGINES.items():
+                difference = np.abs(balance["share"].to_numpy() - share[kind].to_numpy())
+                differences[f"{label}, least of {name}"] = float(np.median(difference))
+        return Measured.by_case(differences)
 
     def plot(self, runs: Runs) -> Figure:
         """Draw shares and drops of the engines against each other, and DCTCP's share over the ECN threshold on both."""

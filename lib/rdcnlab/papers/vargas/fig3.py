@@ -16,7 +16,7 @@ from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.analysis.resampling import bootstraps_of_means, jackknife
 from rdcnlab.fields.quantities import whole
 from rdcnlab.papers.causes import Cause
-from rdcnlab.papers.vargas.grids import COLUMNS, ROWS, Grid
+from rdcnlab.papers.vargas.grids import CLOSE, COLUMNS, ROWS, Grid
 from rdcnlab.papers.vargas.space import DROP_KB, ECN_KB, Setting
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
@@ -36,8 +36,6 @@ STATED = (
 )
 #: Sec. 6.3: few drops.
 FEW = 1000
-#: Thresholds are close if the drop threshold is so many times the ECN threshold; the second number is outside.
-CLOSE = (1, 2)
 #: Larger thresholds in kB at which early drop, from half of it on, is compared with drop-tail; by profile.
 _RED = {"quick": (1000, 1800), "paper": (400, 600, 1200, 1800)}
 #: ECN threshold in kB with which they are compared, if the grid has it: it is in the grids of all profiles and columns.

@@ -36,10 +36,10 @@ FEW = (25, 75, 150, 400, 800), (200, 400, 600, 700, 900, 1000, 1200, 1800)
 _CONDITIONS = {"quick": (5.0, 25), "paper": (5.0, 50)}
 #: A share that differs by less along a row or a column, in percentage points, is the same.
 LEAST = 2.0
-#: What 100 flows of DCTCP have in flight at least in Linux, two packets each, in kB.
-FLOOR_KB = 300
-#: A condition in which a run on ns-3 takes a minute or two, for experiments.
-SLOW: dict[str, Any] = {"rate_gbps": 1.0, "rtt_ms": 25, "drop_kB": (600,), "seeds": 1}
+#: Thresholds are close if the drop threshold is so many times the ECN threshold; the second number is outside.
+CLOSE = (1, 2)
+#: A condition in which a run on ns-3 takes half a minute, with packets of 588 B five, for experiments.
+AT_1_GBPS: dict[str, Any] = {"rate_gbps": 1.0, "rtt_ms": 25, "drop_kB": (600,), "seeds": 1}
 ROWS, COLUMNS = "ECN threshold [kB]", "drop threshold [kB]"
 
 
