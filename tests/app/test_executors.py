@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import time
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -21,24 +22,41 @@ def _task(folder: Path) -> None:
     time.sleep(_TASK_S)
 
 
-def _interrupted(folder: Path) -> None:
+def _interrupted(folder: Path, interrupt: bool = True) -> None:
     with executor(2) as pool:
         for _ in range(6):
             pool.submit(_task, folder)
         while len(list(folder.iterdir())) < 2:
             time.sleep(0.1)
-        raise KeyboardInterrupt
+        if interrupt:
+            raise KeyboardInterrupt
+
+
+def _left(folder: Path) -> bool:
+    """Return whether processes of tasks are alive after the time in which they end."""
+    pids = [int(path.name) for path in folder.iterdir()]
+    end = time.monotonic() + _ENDS_S
+    while any(map(alive, pids)) and time.monotonic() < end:
+        time.sleep(0.1)
+    return any(map(alive, pids))
 
 
 def test_an_interruption_ends_tasks_that_are_running(tmp_path: Path) -> None:
     """A process takes a task beforehand, which must not keep it alive."""
     with pytest.raises(KeyboardInterrupt):
         _interrupted(tmp_path)
-    pids = [int(path.name) for path in tmp_path.iterdir()]
-    end = time.monotonic() + _ENDS_S
-    while any(map(alive, pids)) and time.monotonic() < end:
+    assert not _left(tmp_path)
+
+
+def test_a_killed_parent_ends_its_processes(tmp_path: Path) -> None:
+    """Nobody is left to end them."""
+    parent = get_context("spawn").Process(target=_interrupted, args=(tmp_path, False))
+    parent.start()
+    while len(list(tmp_path.iterdir())) < 2:
         time.sleep(0.1)
-    assert not any(map(alive, pids))
+    parent.kill()
+    parent.join()
+    assert not _left(tmp_path)
 
 
 def test_tasks_are_finished_otherwise() -> None:

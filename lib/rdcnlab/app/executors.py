@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes that execute notebooks; an interruption ends them at once, also in the middle of a notebook."""
+"""Processes that execute notebooks; an interruption or the end of the first process ends them in the middle, too."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 
 #: Seconds that a notebook has to end its kernel. A kernel whose process was killed ends by itself.
 _PATIENCE_S = 5.0
@@ -23,7 +25,7 @@ def executor(count: int) -> Iterator[ProcessPoolExecutor]:
     count : int
         Number of processes.
     """
-    pool = ProcessPoolExecutor(count, get_context("spawn"), initializer=_leave_ctrl_c)
+    pool = ProcessPoolExecutor(count, get_context("spawn"), initializer=_begin)
     try:
         yield pool
     except BaseException:
@@ -45,7 +47,18 @@ def _stop(pool: ProcessPoolExecutor) -> None:
             process.kill()
 
 
-def _leave_ctrl_c() -> None:
-    """Let only the first process handle Ctrl-C, which a terminal sends to all; it ends the others."""
+def _begin() -> None:
+    """Leave Ctrl-C, which a terminal sends to all, to the first process; when it ends, this one does, too."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """End this process when its parent was killed: it would wait for tasks for ever, because it holds its own queue."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(_PATIENCE_S)
+        os._exit(1)
