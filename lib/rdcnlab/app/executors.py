@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes that execute notebooks; an interruption or the end of the first process ends them in the middle, too."""
+"""Processes that execute notebooks. They end at once when they are interrupted, or when their parent has ended."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _stop(pool: ProcessPoolExecutor) -> None:
 
 
 def _begin() -> None:
-    """Leave Ctrl-C, which a terminal sends to all, to the first process; when it ends, this one does, too."""
+    """Ignore Ctrl-C, which a terminal sends to all and the parent handles; end when the parent has ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     threading.Thread(target=_end_with_parent, daemon=True).start()

@@ -51,7 +51,7 @@ class Least(NamedTuple):
     wait_s: float
 
 
-#: Linux; and ns-3, where a window falls to one segment, and its ACK waits 40 ms for a second one.
+#: Linux; and ns-3, where a window falls to one segment: its ACK waits 40 ms (Linux: TCP_DELACK_MIN) for a second one.
 LINUX, NS3 = Least(LEAST_SEGMENTS, 0.0), Least(1.0, 0.04)
 
 

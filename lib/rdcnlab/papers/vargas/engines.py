@@ -16,11 +16,9 @@ from rdcnlab.analysis.measured import Measured
 from rdcnlab.models import fluid
 from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.vargas.grids import AT_1_GBPS, CLOSE, FEW, LEAST, ROWS, Grid
-from rdcnlab.papers.vargas.space import SENDERS, Setting
 from rdcnlab.runs.campaign import NS3_LIMIT_S
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
-from rdcnlab.scenario.queue import ETHERNET_HEADER
 
 #: Engines, and what figures call them.
 ENGINES = {"kernel": "Linux", "ns3": "ns-3"}
@@ -108,14 +106,12 @@ class Engines(Grid):
     def _from_fluid(self, runs: Runs) -> Measured:
         """Measure the median difference of each engine's shares from the fluid model, with each least window."""
         share = self.compare(runs, "share")
-        settings = [Setting(int(ecn), int(drop), int(drop), 5.0, *self.condition) for ecn, drop in share.index]
+        thresholds = [(int(ecn), int(drop)) for ecn, drop in share.index]
         differences = {}
         for name, least in (("Linux", fluid.LINUX), ("ns-3", fluid.NS3)):
-            balance = fluid.balance(
-                pd.DataFrame(settings), flows=SENDERS * self.flows, segment=self.mtu + ETHERNET_HEADER, least=least
-            )
+            of_model = self.balance(thresholds, least=least)["share"].to_numpy()
             for kind, label in ENGINES.items():
-                difference = np.abs(balance["share"].to_numpy() - share[kind].to_numpy())
+                difference = np.abs(of_model - share[kind].to_numpy())
                 differences[f"{label}, least of {name}"] = float(np.median(difference))
         return Measured.by_case(differences)
 

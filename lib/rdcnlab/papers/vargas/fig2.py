@@ -9,19 +9,14 @@ from matplotlib.figure import Figure
 
 from rdcnlab.analysis import figures, heat, tables
 from rdcnlab.analysis.measured import Measured, means
-from rdcnlab.models import fluid
 from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.vargas.grids import AT_1_GBPS, LEAST, ROWS, Grid
-from rdcnlab.papers.vargas.space import SENDERS, Setting
 from rdcnlab.runs.frame import Runs
-from rdcnlab.scenario.queue import ETHERNET_HEADER
 
 #: Packets in bytes with segments of 536 B, the default of ns-3.
 _NS3_MTU = 588
 #: ECN thresholds in kB far below, below and above a drop threshold of 600 kB.
 _FAR_APART = (25, 400, 1000)
-#: Share of CUBIC in percent above which it dominates completely.
-COMPLETE = 95
 
 
 class Fig2(Grid):
@@ -61,8 +56,9 @@ class Fig2(Grid):
 
     def _among_dominated(self, runs: Runs) -> Measured:
         """Measure how much CUBIC's share differs, by ECN threshold, among the settings that it dominates completely."""
-        outcomes = self.grid_outcomes(runs)
-        shares = outcomes[outcomes["share"] > COMPLETE].groupby("ecn_kB")["share"]
+        outcomes, claim = self.grid_outcomes(runs), self.expected("cubic-dominates")
+        is_dominated = outcomes["share"] > (claim.above if claim and claim.above is not None else 100)
+        shares = outcomes[is_dominated].groupby("ecn_kB")["share"]
         return Measured.by_case(tables.cases(shares.max() - shares.min(), "ECN {:g} kB"))
 
     def plot(self, runs: Runs) -> Figure:
@@ -93,9 +89,8 @@ class Fig2(Grid):
         """Return ECN thresholds in kB, and DCTCP's share in percent by the fluid model."""
         ecn, _ = self.thresholds
         thresholds = range(min(ecn), max(ecn) + 1, 5)
-        rows = pd.DataFrame([Setting(one, drop_kB, drop_kB, 5.0, *self.condition) for one in thresholds])
-        balance = fluid.balance(rows, flows=SENDERS * self.flows, segment=self.mtu + ETHERNET_HEADER)
-        return rows["ecn_kB"], 100 - balance["share"]
+        balance = self.balance((one, drop_kB) for one in thresholds)
+        return pd.Series(thresholds, dtype=float), 100 - balance["share"]
 
 
 def _extreme(shares: pd.DataFrame, *, lowest: bool) -> Measured:

@@ -17,7 +17,7 @@ from rdcnlab.analysis.resampling import bootstraps_of_means, jackknife
 from rdcnlab.fields.quantities import whole
 from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.vargas.grids import CLOSE, COLUMNS, ROWS, Grid
-from rdcnlab.papers.vargas.space import DROP_KB, ECN_KB, Setting
+from rdcnlab.papers.vargas.space import DROP_KB, ECN_KB, PROBABILITY, Setting
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 
@@ -67,7 +67,7 @@ class Fig3(Grid):
         middle = _RED_ECN if _RED_ECN in ecn else ecn[len(ecn) // 2 - 1]
         compared = [threshold for threshold in _RED[self.profile] if threshold in drop]
         return [
-            Setting(middle, threshold * self.early_percent // 100, threshold, 5.0, *self.condition)
+            Setting(middle, threshold * self.early_percent // 100, threshold, PROBABILITY, *self.condition)
             for threshold in compared
         ]
 

@@ -3,17 +3,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any, ClassVar
 
 import pandas as pd
 
 from rdcnlab.analysis import sharing
 from rdcnlab.fields.quantities import whole
+from rdcnlab.models import fluid
 from rdcnlab.papers.item import Item
 from rdcnlab.papers.vargas.space import (
     DROP_KB,
     ECN_KB,
     FLOWS,
+    PROBABILITY,
+    SENDERS,
     Length,
     Rate,
     Rtt,
@@ -26,6 +30,7 @@ from rdcnlab.papers.vargas.space import (
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import GROUPS, Part
 from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.queue import ETHERNET_HEADER
 
 #: Thresholds in kB of the quick profile, and on ns-3, where a run takes long: every other row and two of three columns
 #: of the paper's, 40 settings.
@@ -38,7 +43,7 @@ _CONDITIONS = {"quick": (5.0, 25), "paper": (5.0, 50)}
 LEAST = 2.0
 #: Thresholds are close if the drop threshold is so many times the ECN threshold; the second number is outside.
 CLOSE = (1, 2)
-#: A condition in which a run on ns-3 takes half a minute, with packets of 588 B five, for experiments.
+#: For experiments: a condition in which a run on ns-3 takes half a minute (up to five minutes with packets of 588 B).
 AT_1_GBPS: dict[str, Any] = {"rate_gbps": 1.0, "rtt_ms": 25, "drop_kB": (600,), "seeds": 1}
 ROWS, COLUMNS = "ECN threshold [kB]", "drop threshold [kB]"
 
@@ -120,6 +125,12 @@ class Grid(Item):
         """Return the mean of an outcome over seeds, by ECN threshold (rows) and drop threshold (columns)."""
         means = self.grid_outcomes(runs).groupby(["ecn_kB", "max_kB"])[value].mean().unstack()
         return means.rename_axis(index=ROWS, columns=COLUMNS).rename(index=int, columns=int)
+
+    def balance(self, thresholds: Iterable[tuple[int, int]], *, least: fluid.Least = fluid.LINUX) -> pd.DataFrame:
+        """Return the outcomes of ECN and drop thresholds (kB) by the fluid model, in the item's condition."""
+        settings = [Setting(ecn, drop, drop, PROBABILITY, *self.condition) for ecn, drop in thresholds]
+        segment = self.mtu + ETHERNET_HEADER
+        return fluid.balance(pd.DataFrame(settings), flows=SENDERS * self.flows, segment=segment, least=least)
 
     def where(self) -> str:
         """Return the conditions in words."""

@@ -27,6 +27,8 @@ RATES_GBPS, RTTS_MS, BUFFER_KB = (5.0, 12.5, 25.0), (25, 50, 100), 1800
 ECN_STEP_KB, ECN_MOST_KB, RED_STEP_KB = 20, 400, 100
 #: Drop probabilities in percent. Table 1 has 5 % only; Sec. 6.1 proposes others as future work.
 PROBABILITIES = (2.0, 5.0, 10.0)
+#: That of Table 1.
+PROBABILITY = 5.0
 #: Figures 2 and 3, in kB.
 ECN_KB = (25, 50, 75, 100, 150, 250, 400, 600, 800, 1000)
 DROP_KB = (200, 400, 500, 600, 700, 800, 900, 1000, 1100, 1200, 1400, 1800)
@@ -55,7 +57,7 @@ class Setting(NamedTuple):
     ecn_kB: int  # noqa: N815  (unit)
     min_kB: int  # noqa: N815
     max_kB: int  # noqa: N815
-    probability: float = 5.0
+    probability: float = PROBABILITY
     rate_gbps: float = 12.5
     rtt_ms: float = 50
 
@@ -139,7 +141,7 @@ def grid(
     rate_gbps: float, rtt_ms: int, ecn: tuple[int, ...] = ECN_KB, drop: tuple[int, ...] = DROP_KB
 ) -> list[Setting]:
     """Return the settings of figures 2 and 3: drop-tail, row by row."""
-    return [Setting(threshold, limit, limit, 5.0, rate_gbps, rtt_ms) for threshold in ecn for limit in drop]
+    return [Setting(threshold, limit, limit, PROBABILITY, rate_gbps, rtt_ms) for threshold in ecn for limit in drop]
 
 
 def first_settings(count: int, condition: tuple[float, int] | None = None, *, between: bool = False) -> list[Setting]:
