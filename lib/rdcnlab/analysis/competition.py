@@ -77,7 +77,7 @@ def bins_below(rates: pd.DataFrame, period_ms: int) -> Estimate:
     """
     rows = rates[rates["period_ms"] == period_ms]
     found = bootstraps_of_means(
-        rows, ["flow", "t_s"], ["rate_bps"], lambda mean: {"": _percent_below(mean["rate_bps"])}
+        rows, ["flow", "t_s"], ["rate_bps"], lambda mean: _percent_below(mean["rate_bps"])
     )
     return found[""].within(0, 100)
 
@@ -91,15 +91,19 @@ def cycles_below(runs: Runs, cycle_ms: int) -> Estimate:
     complete_cycles = sums[sums["cycle"] < sums["cycle"].max()]
     found = bootstraps_of_means(
         complete_cycles, ["flow", "cycle"], ["sum", "size"],
-        lambda mean: {"": _percent_below(mean["sum"] / mean["size"])}, by="run",
+        lambda mean: _percent_below(mean["sum"] / mean["size"]), by="run",
     )  # fmt: skip
     return found[""].within(0, 100)
 
 
-def _percent_below(means: pd.Series[float]) -> float:
-    """Return the percentage of instants at which the migrated flow's mean is below the main flow's."""
-    by_flow = means.unstack("flow")
-    return 100 * float((by_flow["migrated"] < by_flow["main"]).mean()) if len(by_flow) else float("nan")
+def _percent_below(means: pd.DataFrame) -> dict[str, pd.Series[float]]:
+    """Return the percentage of instants at which the migrated flow's mean is below the main flow's.
+
+    The columns of `means` are pairs of a flow and an instant; an instant without a mean is left out.
+    """
+    main, migrated = means["main"].align(means["migrated"], axis=1)
+    instants = (main.notna() | migrated.notna()).sum(axis=1)
+    return {"": 100 * (migrated < main).sum(axis=1) / instants.where(instants > 0)}
 
 
 @for_each_run

@@ -10,11 +10,12 @@ import itertools
 from collections.abc import Mapping
 from typing import Literal, get_args
 
+import numpy as np
 import pandas as pd
 
 from rdcnlab.analysis import tables, timetables
 from rdcnlab.analysis.measured import Measured, means
-from rdcnlab.analysis.resampling import bootstraps_of_means
+from rdcnlab.analysis.resampling import Floats, Means, bootstraps_of_means
 from rdcnlab.runs.frame import Runs
 
 #: The weights in a group's mean: ``flow`` weights all flows equally, ``time`` weights all seconds of flows equally
@@ -54,22 +55,19 @@ def one_fits(runs: Runs, stated: Mapping[tuple[str, int], float]) -> Measured:
     rates = {average: tables.with_seeds(of_groups(runs, average), runs.scenarios) for average in _AVERAGES}
     throughputs = pd.concat([rows.assign(average=average) for average, rows in rates.items()])
 
-    def deviations(mean: pd.DataFrame) -> pd.DataFrame:
-        gbps = mean["gbps"]
-        rows = {
-            key: {average: 100 * abs(gbps[average, *key] / value - 1) for average in _AVERAGES}
-            for key, value in stated.items()
-        }
-        return pd.DataFrame(rows).T
+    def deviations(gbps: pd.DataFrame) -> Floats:
+        """Return an array by average, stated mean and draw."""
+        rows = [[100 * abs(gbps[average, *key] / mean - 1) for key, mean in stated.items()] for average in _AVERAGES]
+        return np.array(rows)
 
     keys = ["average", "group", "period_ms"]
-    largest = deviations(throughputs.groupby(keys)[["gbps"]].mean()).max()
-    best = min(_AVERAGES, key=lambda average: float(largest[average]))
-    one, some = f"by one average ({_AVERAGED[best]})", "each by some average"
+    largest = deviations(throughputs.groupby(keys)[["gbps"]].mean().T).max(axis=(1, 2))
+    best = int(largest.argmin())
+    one, some = f"by one average ({_AVERAGED[_AVERAGES[best]]})", "each by some average"
 
-    def largest_deviations(mean: pd.DataFrame) -> dict[str, float]:
-        of_mean = deviations(mean)
-        return {one: float(of_mean[best].max()), some: float(of_mean.min(axis=1).max())}
+    def largest_deviations(mean: Means) -> dict[str, Floats]:
+        of_averages = deviations(mean["gbps"])
+        return {one: of_averages[best].max(axis=0), some: of_averages.min(axis=0).max(axis=0)}
 
     cases = bootstraps_of_means(throughputs, keys, ["gbps"], largest_deviations)
     stats = {average: means(rows, ["group", "period_ms"], "gbps") for average, rows in rates.items()}

@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
+import numpy.typing as npt
 import pandas as pd
 
 from rdcnlab.analysis import tables
 from rdcnlab.analysis.measured import Measured, means
+from rdcnlab.analysis.resampling import Floats, Means
 from rdcnlab.runs.frame import Runs
 
 #: Time in ms for which the queue that a move causes still exists.
@@ -37,20 +41,20 @@ def count(runs: Runs) -> pd.DataFrame:
 POINT, NUMBERS = ["period_ms", "threshold_kB"], ["marked", "retransmits"]
 
 
-def over_thresholds(mean: pd.DataFrame) -> pd.Series[float]:
+def over_thresholds(mean: Means) -> dict[Hashable, Floats]:
     """Return Spearman's coefficient of marked packets over thresholds, by period."""
-    return _trends(mean["marked"].unstack())
+    return _trends(mean["marked"], "period_ms")
 
 
-def over_periods(mean: pd.DataFrame) -> pd.Series[float]:
+def over_periods(mean: Means) -> dict[Hashable, Floats]:
     """Return Spearman's coefficient of marked packets over periods, by threshold."""
-    return _trends(mean["marked"].unstack().T)
+    return _trends(mean["marked"], "threshold_kB")
 
 
-def more_at_5(mean: pd.DataFrame) -> pd.Series[float]:
+def more_at_5(mean: Means) -> dict[Hashable, npt.ArrayLike]:
     """Return by period how many more retransmissions there are at 5 kB than at the best other threshold."""
-    retransmits = mean["retransmits"].unstack()
-    return retransmits[5] - retransmits.drop(columns=5).min(axis=1)
+    of_periods = _by(mean["retransmits"], "period_ms")
+    return {period: rows[5] - rows.drop(columns=5).min(axis=1) for period, rows in of_periods.items()}
 
 
 def against_by_period(rows: pd.DataFrame) -> pd.Series[float]:
@@ -64,14 +68,19 @@ def _table(rows: pd.DataFrame, column: str) -> pd.DataFrame:
     return rows.groupby(["period_ms", "threshold_kB"])[column].mean().unstack()
 
 
-def _trends(table: pd.DataFrame) -> pd.Series[float]:
-    """Return Spearman's coefficient of each row over the columns."""
-    return table.apply(lambda row: tables.spearman(row.index, row), axis=1)
+def _by(mean: pd.DataFrame, level: str) -> dict[Hashable, pd.DataFrame]:
+    """Return for each value of one level of the points the means over the other level."""
+    return {value: mean.xs(value, axis=1, level=level) for value in mean.columns.unique(level)}
 
 
-def against_retransmissions(mean: pd.DataFrame) -> float:
+def _trends(mean: pd.DataFrame, by: str) -> dict[Hashable, Floats]:
+    """Return Spearman's coefficient of the means over the other level of the points."""
+    return {value: tables.spearmans(rows.columns, rows) for value, rows in _by(mean, by).items()}
+
+
+def against_retransmissions(mean: Means) -> dict[Hashable, Floats]:
     """Correlate marks with retransmissions over all thresholds and periods together (Spearman)."""
-    return tables.spearman(mean["marked"], mean["retransmits"])
+    return {"": tables.spearmans(mean["marked"], mean["retransmits"])}
 
 
 def soon_after_moves(runs: Runs) -> Measured:

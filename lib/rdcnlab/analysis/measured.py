@@ -98,7 +98,7 @@ def means_of_seeds(frame: pd.DataFrame, by: str, value: str) -> pd.DataFrame:
 
 def trend(frame: pd.DataFrame, x: str, value: str) -> Estimate:
     """Return Spearman's coefficient of the mean of a column over another column; `frame` has a column ``seed``."""
-    means = bootstraps_of_means(frame, x, [value], lambda mean: {"": tables.spearman(mean.index, mean[value])})
+    means = bootstraps_of_means(frame, x, [value], lambda mean: {"": tables.spearmans(mean[value].columns, mean[value])})
     return means[""].within(-1, 1)
 
 

@@ -17,10 +17,10 @@ Fewer than `FEW` seeds do not show how much they vary. `bootstraps_of_means` the
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
-from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,12 @@ FEW = 5
 _WIDER = {2: 12.7, 3: 2.25, 4: 1.23}
 #: Computes several numbers by name from a frame of observations.
 Statistics = Callable[[pd.DataFrame], Mapping[Any, float] | pd.Series]
+#: Means by the name of the averaged column: a frame with one row for each draw and one column for each group. A group
+#: without observations in a draw is missing there (NaN).
+Means = Mapping[str, pd.DataFrame]
+#: Computes several numbers by name from means: for each name one number for each draw.
+StatisticsOfMeans = Callable[[Means], Mapping[Any, npt.ArrayLike] | pd.DataFrame]
+Floats = npt.NDArray[np.float64]
 
 
 def jackknife(frame: pd.DataFrame, statistic: Callable[[pd.DataFrame], float], by: str = "seed") -> Estimate:
@@ -96,15 +102,19 @@ def bootstraps(frame: pd.DataFrame, statistics: Statistics, by: str = "seed") ->
     n = len(rows)
     if n < 2:
         return {name: Estimate(value) for name, value in full_values.items()}
-    choices, weights = _choices(n)
-    parts = [statistics(frame.iloc[np.concatenate([rows[seed] for seed in choice])]) for choice in choices]
-    return _intervals(full_values, parts, weights, _tail(n), _WIDER.get(n, 1.0))
+    times, weights = _choices(n)
+    parts = [
+        statistics(frame.iloc[np.concatenate([rows[seed] for seed in np.repeat(np.arange(n), of_choice)])])
+        for of_choice in times
+    ]
+    drawn = {name: [part.get(name, math.nan) for part in parts] for name in full_values}
+    return _intervals(full_values, drawn, weights, _tail(n), _WIDER.get(n, 1.0))
 
 
 def bootstraps_of_means(
-    frame: pd.DataFrame, keys: str | list[str], values: list[str], statistics: Statistics, by: str = "seed"
+    frame: pd.DataFrame, keys: str | list[str], values: list[str], statistics: StatisticsOfMeans, by: str = "seed"
 ) -> dict[Hashable, Estimate]:
-    """Compute statistics of means over seeds, as `bootstraps` does, but many times faster.
+    """Compute statistics of means over seeds, as `bootstraps` does, but for all draws at once.
 
     Parameters
     ----------
@@ -115,7 +125,8 @@ def bootstraps_of_means(
     values : list of str
         Columns to average.
     statistics : callable
-        Computes numbers by name from the means: a frame whose index has the groups, and whose columns are `values`.
+        Computes numbers by name from the means of all draws: by the name of each of `values` a frame, whose rows are
+        draws and whose columns are groups. It is called once more with the means of all observations as a single row.
     by : str
         Name of the column with the seeds.
 
@@ -124,27 +135,58 @@ def bootstraps_of_means(
     dict of Estimate
         By name. With fewer than `FEW` seeds each mean is drawn from its own Student's t, as if seeds were not paired.
     """
-    full_values = dict(statistics(frame.groupby(keys, observed=True)[values].mean()).items())
-    if frame[by].nunique() < 2:
+    full = frame.groupby(keys, observed=True)[values].mean()
+    full_values = {name: float(value) for name, (value,) in _arrays(statistics, full.index, full.to_numpy().T[:, None], values).items()}
+    n = frame[by].nunique()
+    if n < 2:
         return {name: Estimate(value) for name, value in full_values.items()}
     grouped = frame.groupby([by, *([keys] if isinstance(keys, str) else keys)], observed=True)[values]
     sums, counts = grouped.sum().unstack(by, fill_value=0), grouped.count().unstack(by, fill_value=0)
-    n = frame[by].nunique()
     shape = (len(sums), len(values), n)
-    total, number = sums.to_numpy(dtype=float).reshape(shape), counts.to_numpy(dtype=float).reshape(shape)
+    total, number = (table.to_numpy(dtype=float).reshape(shape).transpose(1, 0, 2) for table in (sums, counts))
     if n < FEW:
         means, weights, tail = _means_from_t(total, number), np.full(DRAWS, 1 / DRAWS), (1 - LEVEL) / 2
     else:
-        choices, weights = _choices(n)
+        times, weights = _choices(n)
         tail = _tail(n)
         with np.errstate(invalid="ignore"):
-            means = [total[..., seeds].sum(axis=2) / number[..., seeds].sum(axis=2) for seeds in map(list, choices)]
-    parts = [statistics(pd.DataFrame(mean, index=sums.index, columns=values).dropna(how="all")) for mean in means]
-    return _intervals(full_values, parts, weights, tail)
+            means = _sums(times, total) / _sums(times, number)
+    return _intervals(full_values, _arrays(statistics, sums.index, means, values), weights, tail)
 
 
-def _means_from_t(total: npt.NDArray[np.float64], number: npt.NDArray[np.float64]) -> list[npt.NDArray[np.float64]]:
-    """Draw each mean from Student's t around it; anything is possible if only one seed has it."""
+def _arrays(statistics: StatisticsOfMeans, groups: pd.Index, means: Floats, values: list[str]) -> dict[Hashable, Floats]:
+    """Return the statistics of means, an array of shape (values, draws, groups)."""
+    frames = {value: pd.DataFrame(mean, columns=groups) for value, mean in zip(values, means, strict=True)}
+    return {name: np.asarray(numbers, dtype=float) for name, numbers in statistics(frames).items()}
+
+
+def _sums(times: npt.NDArray[np.int64], of_seeds: Floats) -> Floats:
+    """Add up the numbers of the drawn seeds.
+
+    Parameters
+    ----------
+    times : ndarray of int, shape (draws, seeds)
+        How often each seed is drawn.
+    of_seeds : ndarray, shape (values, groups, seeds)
+        A number of each seed.
+
+    Returns
+    -------
+    ndarray, shape (values, draws, groups)
+        The sums. No matrix product: how that rounds depends on the machine and on the place in the matrix, and equal
+        groups must have equal sums.
+    """
+    sums = np.zeros((of_seeds.shape[0], len(times), of_seeds.shape[1]))
+    for of_seed, numbers in zip(times.T, np.moveaxis(of_seeds, 2, 0), strict=True):
+        sums += of_seed[None, :, None] * numbers[:, None, :]
+    return sums
+
+
+def _means_from_t(total: Floats, number: Floats) -> Floats:
+    """Draw each mean from Student's t around it; anything is possible if only one seed has it.
+
+    Arguments have the shape (values, groups, seeds), the result (values, draws, groups).
+    """
     random = np.random.default_rng(0)
     present = number > 0
     seeds = present.sum(axis=2)
@@ -152,9 +194,11 @@ def _means_from_t(total: npt.NDArray[np.float64], number: npt.NDArray[np.float64
     center = of_seeds.sum(axis=2) / np.maximum(seeds, 1)
     squares = (np.where(present, of_seeds - center[..., None], 0) ** 2).sum(axis=2)
     scale = np.sqrt(squares / np.maximum(seeds - 1, 1) / np.maximum(seeds, 1))
-    drawn = center + scale * random.standard_t(np.maximum(seeds - 1, 1), size=(DRAWS, *center.shape))
-    anything = np.where(random.random((DRAWS, *center.shape)) < 0.5, -math.inf, math.inf)
-    return [*np.where(seeds < 2, anything, drawn)]
+    # groups before values, which is the order in which numbers are drawn
+    shape = (DRAWS, *center.T.shape)
+    drawn = center.T + scale.T * random.standard_t(np.maximum(seeds.T - 1, 1), size=shape)
+    anything = np.where(random.random(shape) < 0.5, -math.inf, math.inf)
+    return np.where(seeds.T < 2, anything, drawn).transpose(2, 0, 1)
 
 
 def _tail(n: int) -> float:
@@ -164,18 +208,18 @@ def _tail(n: int) -> float:
 
 def _intervals(
     full_values: Mapping[Hashable, float],
-    parts: Sequence[Mapping[Any, float] | pd.Series[Any]],
-    weights: npt.NDArray[np.float64],
+    drawn: Mapping[Hashable, npt.ArrayLike],
+    weights: Floats,
     tail: float,
     wider: float = 1.0,
 ) -> dict[Hashable, Estimate]:
-    """Return statistics with the intervals that follow from their values in parts of the data."""
+    """Return statistics with the intervals that follow from their values in all draws."""
     results = {}
     for name, value in full_values.items():
         if math.isnan(value):
             results[name] = Estimate(value)
             continue
-        values = np.array([part.get(name, math.nan) for part in parts], dtype=float)
+        values = np.asarray(drawn.get(name, np.full(len(weights), math.nan)), dtype=float)
         first = _percentile(np.nan_to_num(values, nan=-math.inf, posinf=math.inf, neginf=-math.inf), weights, tail)
         last = -_percentile(-np.nan_to_num(values, nan=math.inf, posinf=math.inf, neginf=-math.inf), weights, tail)
         # the percentiles and the reversed ones: as far on each side as on the other
@@ -184,17 +228,19 @@ def _intervals(
     return results
 
 
-def _choices(n: int) -> tuple[list[tuple[int, ...]], npt.NDArray[np.float64]]:
-    """Return choices of `n` of `n` seeds with replacement, and the probability of each."""
+@functools.cache
+def _choices(n: int) -> tuple[npt.NDArray[np.int64], Floats]:
+    """Return how often each of `n` seeds occurs in choices of `n` with replacement, and each choice's probability."""
     if math.comb(2 * n - 1, n) <= DRAWS:
         choices = list(itertools.combinations_with_replacement(range(n), n))
-        orders = [math.factorial(n) / math.prod(map(math.factorial, Counter(choice).values())) for choice in choices]
-        return choices, np.array(orders) / n**n
+        times = np.array([[choice.count(seed) for seed in range(n)] for choice in choices])
+        orders = [math.factorial(n) / math.prod(map(math.factorial, of_choice)) for of_choice in times.tolist()]
+        return times, np.array(orders) / n**n
     draws = np.random.default_rng(0).integers(n, size=(DRAWS, n))
-    return [tuple(draw) for draw in draws.tolist()], np.full(DRAWS, 1 / DRAWS)
+    return (draws[:, :, None] == np.arange(n)).sum(axis=1), np.full(DRAWS, 1 / DRAWS)
 
 
-def _percentile(values: npt.NDArray[np.float64], weights: npt.NDArray[np.float64], tail: float) -> float:
+def _percentile(values: Floats, weights: Floats, tail: float) -> float:
     """Return the smallest value that has at least the probability `tail` together with all smaller ones."""
     order = np.argsort(values, kind="stable")
     place = int(np.searchsorted(np.cumsum(weights[order]), tail * (1 - 1e-9)))

@@ -12,7 +12,6 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import stats
 
 from rdcnlab.analysis.intervals import half_width
 
@@ -151,8 +150,31 @@ def completion(flows: pd.DataFrame) -> pd.DataFrame:
 
 def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
     """Return Spearman's rank correlation; NaN for fewer than three points, or if one side is constant."""
-    a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
-    if a.size < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
-        return float("nan")
+    return float(spearmans(x, y)[0])
+
+
+def spearmans(x: npt.ArrayLike, y: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Return Spearman's rank correlation of each row of `x` with the same row of `y`.
+
+    Parameters
+    ----------
+    x, y : array_like, shape (n, m) or (m,)
+        The points of each row; one row may belong to all rows of the other argument. Points that lack a coordinate
+        (NaN) are left out.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        NaN for fewer than three points, or if one side is constant.
+    """
+    a, b = np.broadcast_arrays(np.atleast_2d(np.asarray(x, dtype=float)), np.atleast_2d(np.asarray(y, dtype=float)))
+    is_missing = np.isnan(a) | np.isnan(b)
+    ranks_a, ranks_b = (pd.DataFrame(np.where(is_missing, np.nan, side)).rank(axis=1).to_numpy() for side in (a, b))
+    points = (~is_missing).sum(axis=1)
+    # ranks have the mean (n + 1) / 2
+    ranks_a, ranks_b = (np.nan_to_num(ranks - (points[:, None] + 1) / 2) for ranks in (ranks_a, ranks_b))
+    product = np.sqrt((ranks_a**2).sum(axis=1) * (ranks_b**2).sum(axis=1))
+    correlation = np.full(len(points), np.nan)
+    np.divide((ranks_a * ranks_b).sum(axis=1), product, out=correlation, where=(points > 2) & (product > 0))
     # rounded, so that a complete order is exactly 1
-    return round(float(np.corrcoef(stats.rankdata(a), stats.rankdata(b))[0, 1]), 12)
+    return np.round(correlation, 12)

@@ -14,7 +14,7 @@ from rdcnlab.analysis import competition, figures
 from rdcnlab.analysis.intervals import estimates
 from rdcnlab.analysis.measured import Measured, means, means_of_seeds
 from rdcnlab.analysis.moves import drops_of_runs, ramp_up_ms
-from rdcnlab.analysis.resampling import bootstraps_of_means
+from rdcnlab.analysis.resampling import Means, bootstraps_of_means
 from rdcnlab.fields.quantities import Listed
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.papers.aykurt.space import COMPARED, Period, Variants, Volume, grid
@@ -85,7 +85,7 @@ class Fig3(Item):
         }
 
 
-def _spread(mean: pd.DataFrame) -> pd.Series[float]:
+def _spread(mean: Means) -> pd.DataFrame:
     """Return by variant how much the longest mean FCT of a period is above the shortest, in %."""
-    of_periods = mean["fct_s"].groupby("cc")
-    return 100 * (of_periods.max() / of_periods.min() - 1)
+    of_periods = mean["fct_s"].T.groupby("cc")
+    return 100 * (of_periods.max() / of_periods.min() - 1).T

@@ -10,7 +10,7 @@ import pandas as pd
 from rdcnlab.analysis import rivals, tables
 from rdcnlab.analysis.intervals import Estimate, estimates, same_sign
 from rdcnlab.analysis.measured import Measured, margins, means
-from rdcnlab.analysis.resampling import bootstraps_of_means
+from rdcnlab.analysis.resampling import Floats, Means, bootstraps_of_means
 from rdcnlab.papers.aykurt.fig6a import Fig6a
 from rdcnlab.papers.aykurt.space import Period
 from rdcnlab.papers.causes import Cause
@@ -60,9 +60,9 @@ class Fig6b(Fig6a):
         return []
 
 
-def _order(mean: pd.DataFrame) -> dict[str, float]:
-    by_period = mean["behind_s"].unstack("main")
-    return {"": tables.spearman(by_period.loc[50], by_period.loc[10])}
+def _order(mean: Means) -> dict[str, Floats]:
+    at_50, at_10 = mean["behind_s"][50].align(mean["behind_s"][10], axis=1)
+    return {"": tables.spearmans(at_50, at_10)}
 
 
 def _low(number: float) -> float:

@@ -12,7 +12,7 @@ from pydantic import Field
 from rdcnlab.analysis import figures, marks, tables
 from rdcnlab.analysis.intervals import Estimate
 from rdcnlab.analysis.measured import Measured, means
-from rdcnlab.analysis.resampling import Statistics, bootstraps_of_means
+from rdcnlab.analysis.resampling import StatisticsOfMeans, bootstraps_of_means
 from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.papers.aykurt.space import WIDE_BINS, Periods, Volume, grid
 from rdcnlab.papers.causes import Cause
@@ -72,15 +72,13 @@ class Fig7(Item):
         """Measure shares of marked packets, retransmissions, and their correlation."""
         rows = tables.with_seeds(marks.count(runs), runs.scenarios)
 
-        def drawn(statistics: Statistics) -> dict[Hashable, Estimate]:
+        def drawn(statistics: StatisticsOfMeans) -> dict[Hashable, Estimate]:
             return bootstraps_of_means(rows, marks.POINT, marks.NUMBERS, statistics)
 
         measured = {
             "marks-fall": Measured.by_case(drawn(marks.over_thresholds), "{:g} ms"),
             "marks-rise": Measured.by_case(drawn(marks.over_periods), "{:g} kB"),
-            "marks-against-retransmissions": Measured.by_case(
-                drawn(lambda mean: {"": marks.against_retransmissions(mean)})
-            ),
+            "marks-against-retransmissions": Measured.by_case(drawn(marks.against_retransmissions)),
             "marks-against-retransmissions was": Measured.by_case(marks.against_by_period(rows), "{:g} ms"),
         }
         if 5 in self.thresholds_kB:

@@ -160,7 +160,7 @@ class Fig3(Grid):
 def _correlation(rows: pd.DataFrame, x: str, y: str) -> Estimate:
     """Return Spearman's coefficient of two quantities over the settings of the grid."""
     keys = ["ecn_kB", "max_kB"]
-    found = bootstraps_of_means(rows, keys, [x, y], lambda mean: {"": tables.spearman(mean[x], mean[y])})
+    found = bootstraps_of_means(rows, keys, [x, y], lambda mean: {"": tables.spearmans(mean[x], mean[y])})
     return found[""].within(-1, 1)
 
 
