@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The benchmark of scoring measures a separate process; the shapes of long runs fit small machines."""
+"""The benchmark measures all that it names, in parts; the shapes of long runs fit small machines."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+
 import pytest
 
-from rdcnlab.app import bench_engines
+from rdcnlab.app import bench, bench_engines
 from rdcnlab.app.bench import scoring
+from rdcnlab.app.bench_rounds import Row, Say, row
+from rdcnlab.app.cli import main
 from rdcnlab.app.packet_cost import shapes
 from rdcnlab.engines.kernel.plan import compile_plan
 from rdcnlab.engines.ns3 import check as ns3_check
@@ -22,6 +27,29 @@ def test_what_a_score_takes_is_measured() -> None:
     # MiB: Python with pandas needs more than 50, and a machine for tests has less than 10 GB
     assert 50 < peak["value"] < 10_000
     assert wall["goal"] is None
+
+
+def test_an_interrupted_benchmark_shows_what_it_measured(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def first(say: Say) -> Iterator[Row]:
+        say("something")
+        yield row("first", [2.0, 1.0, 4.0], "s")
+
+    def second(_say: Say) -> Iterator[Row]:
+        yield row("second", [1.0], "s")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(bench, "PARTS", {"first": first, "second": second})
+    monkeypatch.setattr("sys.argv", ["rdcnlab", "bench", "--json"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 130
+    seen = capsys.readouterr()
+    first_row, second_row = json.loads(seen.out)
+    assert [first_row[name] for name in ("value", "minimum", "maximum", "rounds")] == [2, 1, 4, 3]
+    assert second_row["measure"] == "second"
+    assert "1/2" in seen.err  # the bar's parts
 
 
 def test_a_score_that_fails_is_not_measured() -> None:
@@ -50,11 +78,13 @@ def test_both_engines_run_the_setting_that_they_are_compared_on(kind: str) -> No
 
 
 def test_the_comparison_has_the_ratio_and_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    costs = {"kernel": (40.0, 300.0), "ns3": (800.0, 2000.0)}
-    monkeypatch.setattr(bench_engines, "_apart", lambda asked, core: costs[asked.engine.kind])
+    costs = {"kernel": [(50.0, 310.0), (40.0, 300.0)], "ns3": [(800.0, 2000.0)]}
+    monkeypatch.setattr(bench_engines, "_apart", lambda asked, core: costs[asked.engine.kind].pop())
     rows = {row["measure"]: row for row in bench_engines.compare(2)}
-    assert rows["ns3 over kernel, wall clock"]["value"] == 20
-    assert rows["ns3 over kernel, wall clock"]["holds"]
-    assert rows["kernel: 12.5 Gb/s, 50 ms, 2 s: memory"]["value"] == 300
-    costs["kernel"] = (80.0, 1100.0)
+    ratio = rows["ns3 over kernel, wall clock"]
+    # the kernel before and after ns-3
+    assert (ratio["minimum"], ratio["maximum"], ratio["rounds"], ratio["holds"]) == (16, 20, 2, True)
+    memory = rows["kernel: 12.5 Gb/s, 50 ms, 2 s: memory"]
+    assert (memory["value"], memory["holds"]) == (305, True)
+    costs |= {"kernel": [(80.0, 1100.0)] * 2, "ns3": [(800.0, 2000.0)]}
     assert [row["holds"] for row in bench_engines.compare(2) if row["goal"]] == [False, False]

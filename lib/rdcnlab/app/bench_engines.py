@@ -9,8 +9,8 @@ import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from typing import Any
 
+from rdcnlab.app.bench_rounds import Load, Row, Say, row, silent
 from rdcnlab.engines import Outcome
 from rdcnlab.engines.kernel import KernelEngine, cores
 from rdcnlab.engines.ns3 import Ns3Engine
@@ -22,28 +22,41 @@ from rdcnlab.scenario import Scenario
 SETTING = Setting(ecn_kB=150, min_kB=800, max_kB=800, rate_gbps=12.5, rtt_ms=50)
 
 
-def compare(length_s: int) -> Iterator[dict[str, Any]]:
-    """Yield what one run of the setting costs on each engine, and the ratio; rows are as in `rdcnlab.app.bench`.
+def compare(length_s: int, say: Say = silent) -> Iterator[Row]:
+    """Yield what a run of the setting costs on each engine, and the ratio; rows are as in `rdcnlab.app.bench`.
 
-    Times are wall-clock times of a whole run on the same core, set-up included. There is one round, because ns-3 takes
-    two minutes and more for a virtual second.
+    Times are wall-clock times of a whole run on the same core, set-up included. ns-3 runs once, because it takes two
+    minutes and more for a virtual second. The kernel runs before and after it, so the ratio has two values.
 
     Parameters
     ----------
     length_s : int
         Length of the run in s of virtual time. `rdcnlab.papers.vargas.space.seconds` has that of the study.
+    say : callable
+        Called with what happens now.
     """
-    from rdcnlab.app.bench import row
-
     asked, core = scenario(SETTING, length_s=length_s), cores()[-1]
-    kernel_s, kernel_mb = _apart(asked, core)
-    what = f"12.5 Gb/s, 50 ms, {length_s} s"
-    yield row(f"kernel: {what}: wall clock", kernel_s, "s")
-    yield row(f"kernel: {what}: memory", kernel_mb, "MB", at_most=1000)
+    load = Load()
+    say("kernel, before ns-3")
+    before_s, before_mb = _apart(asked, core)
+    say("ns-3")
     ns3_s, ns3_mb = _apart(asked.with_(**{"engine.kind": "ns3"}), core)
-    yield row(f"ns3: {what}: wall clock", ns3_s, "s")
-    yield row(f"ns3: {what}: memory", ns3_mb, "MB")
-    yield row("ns3 over kernel, wall clock", ns3_s / kernel_s, "", at_least=15)
+    say("kernel, after ns-3")
+    after_s, after_mb = _apart(asked, core)
+    other = load.other()
+    what = f"12.5 Gb/s, 50 ms, {length_s} s"
+    yield row(f"kernel: {what}: wall clock", [before_s, after_s], "s", other=other)
+    yield row(f"kernel: {what}: memory", [before_mb, after_mb], "MB", at_most=1000, other=other)
+    yield row(f"ns3: {what}: wall clock", [ns3_s], "s", other=other)
+    yield row(f"ns3: {what}: memory", [ns3_mb], "MB", other=other)
+    yield row(
+        "ns3 over kernel, wall clock",
+        [ns3_s / before_s, ns3_s / after_s],
+        "",
+        at_least=15,
+        ratio=True,
+        other=other,
+    )
 
 
 def _apart(asked: Scenario, core: int) -> tuple[float, float]:

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import tempfile
 import time
 import uuid
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
+from rdcnlab.app.bench_rounds import Load, Row, Say, missing, row, silent, take
 from rdcnlab.app.explore.choice import Choice
 from rdcnlab.app.explore.curves import Shown, image_of
 from rdcnlab.app.explore.job import Job
@@ -24,12 +27,32 @@ from rdcnlab.runs.store import Store
 _EXAMPLE = "tcp_gentle.c"
 
 
-def waits() -> Iterator[tuple[str, float, float]]:
-    """Yield what is waited for, the time in s, and the most that it shall be in s."""
-    yield "explorer: from the click to the first curve, nothing stored", first_curve(), 10.0
-    # the first file of a user's own needs a tree of the kernel, which takes as long as the kernel itself, and stays
-    own_algorithm(patches.root() / "examples" / _EXAMPLE, progress=False)
-    yield "own algorithm: build it in the kernel's tree, race it on three networks, draw, nothing stored", race(), 300.0
+def first_curves(say: Say) -> Iterator[Row]:
+    """Yield how long a reader of the explorer waits."""
+    rounds = take({"first curve": first_curve}, say=say, what="explorer")
+    yield rounds.row(
+        "explorer: from the click to the first curve, nothing stored", lambda t: t["first curve"], "s", at_most=10.0
+    )
+
+
+def races(say: Say) -> Iterator[Row]:
+    """Yield how long the author of a congestion control waits.
+
+    Half of the race is run, one seed instead of two. The time of a whole race is computed from it.
+    """
+    name = "own algorithm: build in the kernel's tree, race on three networks, figure, nothing stored"
+    if not _has_tree():
+        reason = 'the kernel\'s tree does not exist; own_algorithm("tcp_gentle.c") makes it, in minutes'
+        yield missing(name, reason, "s")
+        return
+    load = Load()
+    say("own algorithm: build")
+    times = race(say)
+    other = load.other()
+    yield row("own algorithm: build in the kernel's tree", [times.build_s], "s", other=other)
+    yield row(f"own algorithm: {times.runs} runs of its race, half of them all", [times.runs_s], "s", other=other)
+    whole_s = times.build_s + 2 * times.runs_s + times.figure_s
+    yield row(f"{name}; computed from half the race", [whole_s], "s", at_most=300.0, other=other)
 
 
 def first_curve(choice: Choice | None = None) -> float:
@@ -50,27 +73,59 @@ def first_curve(choice: Choice | None = None) -> float:
     with tempfile.TemporaryDirectory() as name:
         start_s = time.monotonic()
         job = Job((choice or Choice()).scenarios(), _empty(Path(name)), cores(), changed)
-        job.start()
-        job.join()
+        try:
+            job.start()
+            job.join()
+        finally:
+            if not job.ended:  # interrupted
+                job.stop()
+                job.join()
         if job.state != "done":
             raise RunError(job.note)
     return times[0]
 
 
-def race() -> float:
-    """Return the time in s that a new congestion control takes: its build, all runs on every core, and the figure."""
+@dataclass(frozen=True)
+class Race:
+    """The seconds of the parts of a race with one seed, and the number of its runs."""
+
+    build_s: float
+    runs_s: float
+    figure_s: float
+    runs: int
+
+
+def race(say: Say = silent) -> Race:
+    """Return the times that a new congestion control takes: its build, runs on every core, and the figure."""
     with tempfile.TemporaryDirectory() as name:
         file = Path(name) / _EXAMPLE
         text = (patches.root() / "examples" / _EXAMPLE).read_text()
         # a file that was never seen, so that there is no build of it
         file.write_text(f"{text}/* {uuid.uuid4()} */\n")
-        start_s = time.monotonic()
+        times = [time.monotonic()]
         mine = own_algorithm(file, progress=False)
+        times.append(time.monotonic())
         try:
-            mine.race(store=_empty(Path(name)), progress=False).plot()
-            return time.monotonic() - start_s
+            say("own algorithm: race")
+            raced = mine.race(seeds=1, store=_empty(Path(name)), progress=False)
+            times.append(time.monotonic())
+            raced.plot()
+            times.append(time.monotonic())
         finally:
             _forget(build.find(algorithm=mine.algorithm))
+    build_s, runs_s, figure_s = (after - before for before, after in itertools.pairwise(times))
+    return Race(build_s, runs_s, figure_s, len(raced.runs))
+
+
+def _has_tree() -> bool:
+    """Return whether there is a tree of the kernel, which the first file of a user's own needs minutes for.
+
+    The example must have been built in it: the tree of an interrupted build is not compiled.
+    """
+    tree = build.cache_root() / f"{build.identity()[:16]}.tree"
+    file = patches.root() / "examples" / _EXAMPLE
+    own = Choice(algorithm=str(file)).scenario().engine.algorithm
+    return tree.is_dir() and build.find(algorithm=own) is not None
 
 
 def _empty(folder: Path) -> Store:

@@ -49,7 +49,7 @@ def shapes() -> dict[str, Scenario]:
             for k, (name, way) in enumerate(ways.items(), 1)
             for n in range(1, 5)
         ],
-        "limit": "600 ms",
+        "limit": "300 ms",
         "probes": PROBES,
     }
     queue = {
@@ -57,7 +57,7 @@ def shapes() -> dict[str, Scenario]:
         "flows": [
             {"name": f"f{n}", "src": f"s{1 + n % 2}", "dst": f"r{1 + n % 2}", "size": ENDLESS} for n in range(200)
         ],
-        "limit": "600 ms",
+        "limit": "300 ms",
         "jitter": {"start": "10 ms"},
         "probes": PROBES,
     }
