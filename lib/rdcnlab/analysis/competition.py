@@ -76,9 +76,7 @@ def bins_below(rates: pd.DataFrame, period_ms: int) -> Estimate:
     The argument `rates` comes from `rates_together`.
     """
     rows = rates[rates["period_ms"] == period_ms]
-    found = bootstraps_of_means(
-        rows, ["flow", "t_s"], ["rate_bps"], lambda mean: _percent_below(mean["rate_bps"])
-    )
+    found = bootstraps_of_means(rows, ["flow", "t_s"], ["rate_bps"], lambda mean: _percent_below(mean["rate_bps"]))
     return found[""].within(0, 100)
 
 

@@ -17,7 +17,6 @@ import matplotlib as mpl
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-import seaborn as sns
 from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -76,12 +75,16 @@ def looks(names: Iterable[str]) -> dict[str, Look]:
 
 def shades(count: int) -> list[str]:
     """Return colours for an ordered series, such as periods, from light to dark; the order also shows in grey."""
+    import seaborn as sns  # loads the statistics of SciPy, for a second; judging claims needs neither
+
     return list(sns.color_palette("crest", count).as_hex())
 
 
 @contextlib.contextmanager
 def style() -> Iterator[None]:
     """Apply the common style inside the block."""
+    import seaborn as sns  # loads the statistics of SciPy, for a second; judging claims needs neither
+
     settings: dict[Any, Any] = {
         **sns.axes_style("ticks"),
         **sns.plotting_context("paper"),
@@ -200,6 +203,8 @@ def confusion(ax: Axes, counts: pd.DataFrame) -> None:
         Number of samples of each class (rows) that were classified as each class (columns). Index and columns are keys
         of `LOOKS`.
     """
+    import seaborn as sns  # loads the statistics of SciPy, for a second; judging claims needs neither
+
     shares = counts.div(counts.sum(axis=1).clip(lower=1), axis=0)
     labels = [look(name).label for name in counts.columns]
     sns.heatmap(

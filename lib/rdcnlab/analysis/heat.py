@@ -7,10 +7,8 @@ import math
 from collections.abc import Callable
 
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
-from seaborn.utils import relative_luminance
 
 from rdcnlab.analysis.intervals import Estimate
 from rdcnlab.analysis.measured import trend
@@ -40,6 +38,8 @@ def draw(
     map_ : str
         Name of the colour map.
     """
+    import seaborn as sns  # see `rdcnlab.analysis.figures.style`
+
     annotations = table.map(lambda value: "" if math.isnan(value) else text(value))
     sns.heatmap(
         table, ax=ax, norm=norm, cmap=map_, annot=annotations, fmt="", annot_kws={"size": 6}, linewidths=0.3,
@@ -53,6 +53,8 @@ def draw(
 
 def _contrast(ax: Axes, columns: int) -> None:
     """Give each number the colour, light or dark, that contrasts more with its cell (WCAG's relative luminance)."""
+    from seaborn.utils import relative_luminance
+
     colors = ax.collections[0].get_facecolor()
     for number in ax.texts:
         x, y = number.get_position()

@@ -21,7 +21,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import stats
+from scipy import special
 
 #: Confidence level of all intervals.
 LEVEL = 0.95
@@ -168,7 +168,7 @@ def half_width(deviation: npt.ArrayLike, count: npt.ArrayLike, level: float = LE
         Confidence level.
     """
     n = np.asarray(count, dtype=float)
-    t = stats.t.ppf((1 + level) / 2, np.maximum(n - 1, 1))
+    t = special.stdtrit(np.maximum(n - 1, 1), (1 + level) / 2)
     half: npt.NDArray[np.float64] = np.where(n > 1, t * np.asarray(deviation) / np.sqrt(np.maximum(n, 1)), np.nan)
     return half
 

@@ -16,7 +16,7 @@ import pandas as pd
 
 from rdcnlab.analysis import tables
 from rdcnlab.analysis.intervals import Estimate, estimates, greatest, least
-from rdcnlab.analysis.resampling import bootstraps_of_means
+from rdcnlab.analysis.resampling import Floats, Means, bootstraps_of_means
 
 
 @dataclass(frozen=True)
@@ -98,8 +98,11 @@ def means_of_seeds(frame: pd.DataFrame, by: str, value: str) -> pd.DataFrame:
 
 def trend(frame: pd.DataFrame, x: str, value: str) -> Estimate:
     """Return Spearman's coefficient of the mean of a column over another column; `frame` has a column ``seed``."""
-    means = bootstraps_of_means(frame, x, [value], lambda mean: {"": tables.spearmans(mean[value].columns, mean[value])})
-    return means[""].within(-1, 1)
+
+    def correlation(mean: Means) -> dict[Hashable, Floats]:
+        return {"": tables.spearmans(mean[value].columns, mean[value])}
+
+    return bootstraps_of_means(frame, x, [value], correlation)[""].within(-1, 1)
 
 
 def percent_above(stats: pd.DataFrame, higher: str, lower: str) -> Measured:

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import stats
+from scipy import special
 
 from rdcnlab.analysis.intervals import LEVEL, Estimate, half_width
 
@@ -136,7 +136,10 @@ def bootstraps_of_means(
         By name. With fewer than `FEW` seeds each mean is drawn from its own Student's t, as if seeds were not paired.
     """
     full = frame.groupby(keys, observed=True)[values].mean()
-    full_values = {name: float(value) for name, (value,) in _arrays(statistics, full.index, full.to_numpy().T[:, None], values).items()}
+    full_values = {
+        name: float(value)
+        for name, (value,) in _arrays(statistics, full.index, full.to_numpy().T[:, None], values).items()
+    }
     n = frame[by].nunique()
     if n < 2:
         return {name: Estimate(value) for name, value in full_values.items()}
@@ -154,7 +157,9 @@ def bootstraps_of_means(
     return _intervals(full_values, _arrays(statistics, sums.index, means, values), weights, tail)
 
 
-def _arrays(statistics: StatisticsOfMeans, groups: pd.Index, means: Floats, values: list[str]) -> dict[Hashable, Floats]:
+def _arrays(
+    statistics: StatisticsOfMeans, groups: pd.Index, means: Floats, values: list[str]
+) -> dict[Hashable, Floats]:
     """Return the statistics of means, an array of shape (values, draws, groups)."""
     frames = {value: pd.DataFrame(mean, columns=groups) for value, mean in zip(values, means, strict=True)}
     return {name: np.asarray(numbers, dtype=float) for name, numbers in statistics(frames).items()}
@@ -203,7 +208,7 @@ def _means_from_t(total: Floats, number: Floats) -> Floats:
 
 def _tail(n: int) -> float:
     """Return the probability beyond each percentile of the choices of `n` seeds (Hesterberg 2015, Sec. 4.2)."""
-    return float(stats.norm.cdf(math.sqrt(n / (n - 1)) * stats.t.ppf((1 - LEVEL) / 2, n - 1)))
+    return float(special.ndtr(math.sqrt(n / (n - 1)) * special.stdtrit(n - 1, (1 - LEVEL) / 2)))
 
 
 def _intervals(

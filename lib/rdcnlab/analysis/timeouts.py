@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from scipy import stats
-
 from rdcnlab.analysis import rivals
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.runs.frame import Runs
@@ -14,6 +12,8 @@ from rdcnlab.runs.frame import Runs
 
 def later_by_timeouts(runs: Mapping[str, Runs]) -> Measured:
     """Fit a line by case: the time in s by which the main flow takes longer, over its number of additional timeouts."""
+    from scipy import stats  # its import takes a second, and this is its only use
+
     texts = []
     for case, of_case in runs.items():
         flows = of_case.flows[of_case.flows["flow"].isin(rivals.FLOWS)].set_index(["run", "flow"])

@@ -21,7 +21,7 @@ from rdcnlab.runs.campaign import NS3_LIMIT_S, WALL_LIMIT_S, campaign, lookup
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import CARRIED, WHOLE, WINDOWS, Part
 from rdcnlab.runs.store import Store
-from rdcnlab.scenario import Scenario
+from rdcnlab.scenario import Scenario, change_all
 from rdcnlab.scenario.check import input_error
 from rdcnlab.system.extras import require
 
@@ -112,11 +112,16 @@ class Item(Frozen, abc.ABC):
 
     def scenarios(self) -> list[Scenario]:
         """Return all scenarios that must be run, with the changes of the column and the item's `changes` applied."""
-        return [self.with_changes(scenario) for scenario in self.points()]
+        return change_all(self.points(), self.all_changes)
 
     def with_changes(self, scenario: Scenario) -> Scenario:
         """Return a scenario as it is run: with the changes of the column and the item's `changes`."""
-        return scenario.with_(**{**self.testbed.changes, **self.changes})
+        return scenario.with_(**self.all_changes)
+
+    @property
+    def all_changes(self) -> dict[str, Any]:
+        """The changes of the column, and the item's `changes`."""
+        return {**self.testbed.changes, **self.changes}
 
     @abc.abstractmethod
     def plot(self, runs: Runs) -> Figure:
@@ -168,7 +173,7 @@ class Item(Frozen, abc.ABC):
     @property
     def wall_limit_s(self) -> float:
         """Wall-clock limit of one run in seconds: ns-3 takes long. An item may override this."""
-        is_simulated = {**self.testbed.changes, **self.changes}.get("engine.kind") == "ns3"
+        is_simulated = self.all_changes.get("engine.kind") == "ns3"
         return NS3_LIMIT_S if is_simulated else WALL_LIMIT_S
 
     @property
@@ -228,7 +233,7 @@ class Item(Frozen, abc.ABC):
 
     def only(self, runs: Runs, scenarios: Iterable[Scenario]) -> Runs:
         """Return the runs of some scenarios of `points`, which lack the changes of the column and of the item."""
-        return runs.among(map(self.with_changes, scenarios))
+        return runs.among(change_all(scenarios, self.all_changes))
 
     def place(self, runs: Runs, scenario: Scenario) -> int:
         """Return the number of the run of a scenario of `points`."""

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from rdcnlab.fields.errors import RunError
 from rdcnlab.runs import join
@@ -134,6 +135,13 @@ class Runs:
     def events(self) -> pd.DataFrame:
         """Slots, losses, timeouts."""
         return self._table("events")
+
+    def event_times(self, *names: str) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return the run and the time in ns of each event with one of these names, sorted by run.
+
+        This takes a small part of the time and memory of the table `events`.
+        """
+        return join.event_times(self._runs, self._parts.get("events", WHOLE), names)
 
     @cached_property
     def _fields(self) -> list[dict[str, Any]]:

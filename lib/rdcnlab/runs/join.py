@@ -7,7 +7,7 @@ are adjacent in a shipped file are read together, and a repeated name takes one 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,39 +44,81 @@ def read_part(runs: Sequence[Run], name: str, part: Part) -> tuple[pa.Table, Pla
         run in `runs`.
     """
     tables, places = [], []
-    for first, table, counts in _pieces(runs, name, part):
-        mask = part.rows(table)
-        place = np.repeat(np.arange(first, first + len(counts)), counts)
-        places.append(place if mask is None else place[mask])
-        tables.append(_encoded(part.of(table)))
+    for table, place in _pieces(runs, name, part):
+        tables.append(_encoded(table))
+        places.append(place)
     # a single table needs no concatenation, and so no copy of its rows
     rows = tables[0] if len(tables) == 1 else pa.concat_tables(tables).unify_dictionaries()
     return rows.combine_chunks(), np.concatenate(places)
 
 
-def _pieces(runs: Sequence[Run], name: str, part: Part) -> Iterator[tuple[int, pa.Table, list[int]]]:
-    """Yield the rows of the runs. Rows that are adjacent in a shipped file are yielded together.
+def event_times(runs: Sequence[Run], part: Part, names: Collection[str]) -> tuple[Places, Places]:
+    """Read the times of some events, without a data frame: there are millions of rows, and a count needs no more.
 
-    Each item is the position of the first run, the rows, and the number of rows of each run.
+    Parameters
+    ----------
+    runs : sequence of Run
+        The runs.
+    part : Part
+        A part of the table ``events`` with the columns ``t_ns`` and ``event``.
+    names : collection of str
+        Names of events.
+
+    Returns
+    -------
+    ndarray of int, ndarray of int
+        For each event the position of its run in `runs`, in rising order, and its time in ns.
     """
+    places, times = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+    for table, place in _pieces(runs, "events", part):
+        is_chosen = _is_one_of(_encoded(table.select(["event"]))["event"], names)
+        places.append(place[is_chosen])
+        times.append(table["t_ns"].to_numpy()[is_chosen])
+    return np.concatenate(places), np.concatenate(times)
+
+
+def _is_one_of(column: pa.ChunkedArray, names: Collection[str]) -> npt.NDArray[np.bool_]:
+    """Return a mask of the rows of a dictionary-encoded column that have one of some names."""
+    masks = [np.empty(0, dtype=bool)]
+    for chunk in column.chunks:
+        is_name = np.array([name in names for name in chunk.dictionary.to_pylist()], dtype=bool)
+        masks.append(is_name[chunk.indices.to_numpy()])
+    return np.concatenate(masks)
+
+
+def _pieces(runs: Sequence[Run], name: str, part: Part) -> Iterator[tuple[pa.Table, Places]]:
+    """Yield rows of the part, and the position of each row's run. Adjacent rows of a shipped file are read together."""
     first, counts = 0, [0]
     span: Copy | None = None
     for place, run in enumerate(runs):
-        # rows that are sorted or added up must not be mixed with those of another run
-        copy = run.source.holding(name, part) if isinstance(run.source, Row) and part.rowwise else None
+        copy = run.source.holding(name, part) if isinstance(run.source, Row) else None
+        # rows that have yet to be sorted or added up must not be mixed with those of another run
+        if copy is not None and not part.rowwise and copy.part != part:
+            copy = None
         if copy is not None and span is not None and copy.follows(span):
-            span, counts = span.join(copy), [*counts, copy.count]
+            span = span.join(copy)
+            counts.append(copy.count)
             continue
         if span is not None:
-            yield first, span.read(), counts
+            yield _piece(span, part, first, counts)
         first, span = place, copy
         if copy is not None:
             counts = [copy.count]
         else:
             table = run.table(name, part)
-            yield place, table, [len(table)]
+            yield table, np.full(len(table), place)
     if span is not None:
-        yield first, span.read(), counts
+        yield _piece(span, part, first, counts)
+
+
+def _piece(span: Copy, part: Part, first: int, counts: Sequence[int]) -> tuple[pa.Table, Places]:
+    """Return the part of the rows of adjacent runs, with the position of each row's run."""
+    table = span.read()
+    places = np.repeat(np.arange(first, first + len(counts)), counts)
+    if span.part == part:
+        return table, places
+    mask = part.rows(table)
+    return part.of(table), places if mask is None else places[mask]
 
 
 def _encoded(table: pa.Table) -> pa.Table:

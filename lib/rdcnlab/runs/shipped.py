@@ -74,19 +74,29 @@ class Copy:
 
 @dataclass(frozen=True)
 class Row:
-    """One shipped run: its provenance, and the positions of the parts of its tables."""
+    """One shipped run: the positions of the parts of its tables. Other data are read when they are used."""
 
     id: str
     hash: str
-    scenario: str
-    provenance: Mapping[str, Any]
-    digests: Mapping[str, str]
+    entry: _Entry
     copies: Mapping[str, tuple[Copy, ...]]
+
+    @functools.cached_property
+    def provenance(self) -> Mapping[str, Any]:
+        """How the run was made."""
+        provenance: dict[str, Any] = json.loads(self.entry.text("provenance"))
+        return provenance
+
+    @functools.cached_property
+    def digests(self) -> Mapping[str, str]:
+        """The sha256 of each whole table's content."""
+        digests: dict[str, str] = json.loads(self.entry.text("digests"))
+        return digests
 
     @property
     def data(self) -> dict[str, Any]:
         """The scenario as plain data."""
-        data: dict[str, Any] = json.loads(self.scenario)
+        data: dict[str, Any] = json.loads(self.entry.text("scenario"))
         return data
 
     def copy(self, name: str, part: Part = WHOLE) -> Copy | None:
@@ -138,40 +148,44 @@ class Shipped:
 
     def __iter__(self) -> Iterator[Row]:
         """Iterate over the shipped runs, each once, in the order of papers and items."""
-        for scenario_hash in self._places:
+        for scenario_hash in self._entries:
             row = self.row(scenario_hash)
             assert row is not None
             yield row
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._entries)
 
     def row(self, scenario_hash: str) -> Row | None:
         """Return the run of a scenario by its hash, or None. If results differ, return the one of the first item."""
-        entries = [_Entry(folder, place) for folder, place in self._places.get(scenario_hash, ())]
+        entries = self._entries.get(scenario_hash, ())
         if not entries:
             return None
-        digests = json.loads(entries[0]["digests"])
+        first = entries[0]
         copies: dict[str, list[Copy]] = defaultdict(list)
         for entry in entries:
-            if json.loads(entry["digests"]) == digests:
-                for name, position in json.loads(entry["tables"]).items():
-                    file = entry.folder / f"{name}.parquet"
-                    copies[name].append(Copy(file, Part.from_data(position["part"]), *position["rows"]))
-        first = entries[0]
-        provenance = json.loads(first["provenance"])
-        copies_by_name = {name: tuple(positions) for name, positions in copies.items()}
-        return Row(first["run"], scenario_hash, first["scenario"], provenance, digests, copies_by_name)
+            # digests are canonical JSON: equal text is equal content
+            if entry is first or entry.text("digests") == first.text("digests"):
+                for name, part, begin, count in _positions(entry.text("tables")):
+                    copies[name].append(Copy(entry.folder / f"{name}.parquet", part, begin, count))
+        return Row(first.text("run"), scenario_hash, first, {name: tuple(found) for name, found in copies.items()})
 
     @functools.cached_property
-    def _places(self) -> dict[str, list[tuple[Path, int]]]:
-        """Folder and row of each run, by the hash of its scenario. Other data are read only when a run is used."""
-        by_hash: dict[str, list[tuple[Path, int]]] = defaultdict(list)
+    def _entries(self) -> dict[str, list[_Entry]]:
+        """The rows of each run, by the hash of its scenario. Other data are read only when a run is used."""
+        by_hash: dict[str, list[_Entry]] = defaultdict(list)
         # a hidden folder is one that another process is just writing
         for path in sorted(self.root.glob("[!.]*/[!.]*/runs.parquet")):
+            folder = path.parent
             for place, scenario_hash in enumerate(pq.read_table(path, columns=["hash"])["hash"].to_pylist()):
-                by_hash[scenario_hash].append((path.parent, place))
+                by_hash[scenario_hash].append(_Entry(folder, place))
         return dict(by_hash)
+
+
+@functools.lru_cache(maxsize=1)
+def installed(root: Path) -> Shipped:
+    """Return the shipped runs below a directory; reading which there are takes a third of a second, once a process."""
+    return Shipped(root)
 
 
 @dataclass(frozen=True)
@@ -181,13 +195,30 @@ class _Entry:
     folder: Path
     place: int
 
-    def __getitem__(self, name: str) -> str:
-        return str(_runs(self.folder)[name][self.place].as_py())
+    def text(self, name: str) -> str:
+        """Return the text of a column."""
+        return _column(self.folder, name)[self.place]
 
 
-@functools.lru_cache(maxsize=4)
-def _runs(folder: Path) -> pa.Table:
-    return pq.read_table(folder / "runs.parquet", schema=_RUNS)
+# few, because the scenarios of a large item take 20 MB
+@functools.lru_cache(maxsize=16)
+def _column(folder: Path, name: str) -> list[str]:
+    column: list[str] = pq.read_table(folder / "runs.parquet", columns=[name])[name].to_pylist()
+    return column
+
+
+@functools.lru_cache(maxsize=4096)
+def _positions(text: str) -> tuple[tuple[str, Part, int, int], ...]:
+    """Return the name, part, first row and number of rows of each table of a run."""
+    return tuple(
+        (name, _part(canonical_json(position["part"])), *position["rows"])
+        for name, position in json.loads(text).items()
+    )
+
+
+@functools.lru_cache(maxsize=256)
+def _part(text: str) -> Part:
+    return Part.from_data(json.loads(text))
 
 
 @functools.lru_cache(maxsize=64)
@@ -211,7 +242,7 @@ def _group(path: Path, group: int) -> pa.Table:
 
 def forget() -> None:
     """Empty the caches, so that files are read again."""
-    for cached in (_runs, _file, _ends, _group):
+    for cached in (installed, _column, _file, _ends, _group):
         cached.cache_clear()
 
 

@@ -35,7 +35,7 @@ from rdcnlab.engines import SCHEMAS, Outcome
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.runs.digest import digests
 from rdcnlab.runs.parts import WHOLE, Part
-from rdcnlab.runs.shipped import Row, Shipped
+from rdcnlab.runs.shipped import Row, Shipped, installed
 from rdcnlab.scenario import Scenario, canonical_json, hash_of
 from rdcnlab.system import places
 from rdcnlab.system.locks import locked
@@ -136,7 +136,7 @@ class Store:
 
     def __init__(self, root: str | Path | None = None, *, shipped: Shipped | None = None) -> None:
         self.root = Path(root) if root is not None else places.store()
-        self.shipped = Shipped() if shipped is None else shipped
+        self.shipped = installed(places.results()) if shipped is None else shipped
         #: by the name of a run's directory; a run is never changed
         self._hashes: dict[str, str] = {}
 

@@ -3,7 +3,7 @@
 
 from rdcnlab.scenario.elements import Host, Link, Node, Pool, Red
 from rdcnlab.scenario.flow import VARIANTS, Flow
-from rdcnlab.scenario.model import Scenario, canonical_json, hash_of
+from rdcnlab.scenario.model import Scenario, canonical_json, change_all, hash_of
 from rdcnlab.scenario.mptcp import Mptcp
 from rdcnlab.scenario.network import Network
 from rdcnlab.scenario.presets import preset, presets
@@ -40,6 +40,7 @@ __all__ = [
     "Switch",
     "Transport",
     "canonical_json",
+    "change_all",
     "hash_of",
     "preset",
     "presets",

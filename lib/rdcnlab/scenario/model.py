@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+from collections.abc import Iterable, Mapping
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Self
 
@@ -263,7 +264,8 @@ class Scenario(Frozen):
         changed = Link.model_validate({**dict(self.network.link(link)), "ecn_threshold": ecn_threshold, "red": red})
         links = tuple(changed if item.name == link else item for item in self.network.links)
         copy = self.model_copy(update={"network": self.network.model_copy(update={"links": links})})
-        copy.__dict__.pop("hash", None)
+        for kept in ("hash", "_family"):
+            copy.__dict__.pop(kept, None)
         copy.__dict__["canonical"] = {**self.canonical, "network": copy.network.model_dump(mode="json")}
         return copy
 
@@ -275,7 +277,9 @@ class Scenario(Frozen):
         """
         if not 0 <= seed <= MOST_SEED:
             return self.from_dict({**self.to_dict(), "seed": seed})  # raises the error that names the field
+        family = self._family  # the copy shares it
         copy = self.model_copy(update={"seed": seed})
+        assert copy._family is family
         copy.__dict__.pop("hash", None)
         copy.__dict__["canonical"] = {**self.canonical, "seed": seed}
         return copy
@@ -284,6 +288,11 @@ class Scenario(Frozen):
     def _depends_on_seed(self) -> bool:
         """Whether the scenario may be invalid with another seed, which decides ways or slots between switches."""
         return bool(self.network.switches) and forwarding.depend_on_seed(self)
+
+    @functools.cached_property
+    def _family(self) -> dict[str, Any]:
+        """What was computed for this scenario or for one that shares all its parts except the seed."""
+        return {}
 
     @functools.cached_property
     def canonical(self) -> dict[str, Any]:
@@ -323,16 +332,48 @@ class Scenario(Frozen):
     @functools.cached_property
     def hash(self) -> str:
         """SHA-256 of the canonical JSON in hexadecimal; labels of networks and paths of programs do not count."""
-        return hash_of(self.canonical)
+        if "hashed text" not in self._family:
+            # the text before and after the seed, which scenarios of many seeds share
+            self._family["hashed text"] = _hashed_text({**self.canonical, "seed": _NO_SEED}).split(f'"seed":{_NO_SEED}')
+        before, after = self._family["hashed text"]
+        return hashlib.sha256(f'{before}"seed":{self.seed}{after}'.encode()).hexdigest()
+
+
+#: Stands in text for a seed, which is never negative.
+_NO_SEED = -1
+
+
+def change_all(scenarios: Iterable[Scenario], changes: Mapping[str, Any]) -> list[Scenario]:
+    """Return scenarios in which some fields are changed, as `Scenario.with_` does for one.
+
+    Scenarios that share all parts except the seed are changed together: items have up to a hundred seeds of each.
+    """
+    originals = list(scenarios)
+    if not changes:
+        return originals
+    changed: dict[int, Scenario] = {}
+    results = []
+    for original in originals:
+        alike = changed.get(id(original._family))
+        if alike is None:
+            alike = changed[id(original._family)] = original.with_(**changes)
+        is_alike = "seed" not in changes and not (original._depends_on_seed or alike._depends_on_seed)
+        results.append(alike.with_(seed=original.seed) if is_alike else original.with_(**changes))
+    return results
 
 
 def hash_of(canonical: dict[str, Any]) -> str:
     """Return the hash of a scenario from its canonical data, as `Scenario.to_dict` returns it; nothing is checked."""
+    return hashlib.sha256(_hashed_text(canonical).encode()).hexdigest()
+
+
+def _hashed_text(canonical: dict[str, Any]) -> str:
+    """Return the canonical JSON of what decides the hash."""
     data = {**canonical, "network": _without(canonical["network"], "name")}
     for field, part in (("switch", "program"), ("switch", "controller"), ("engine", "algorithm")):
         if canonical[field].get(part) is not None:
             data[field] = {**data[field], part: _without(data[field][part], "path")}
-    return hashlib.sha256(canonical_json(data).encode()).hexdigest()
+    return canonical_json(data)
 
 
 def _without(data: dict[str, Any], name: str) -> dict[str, Any]:
