@@ -53,3 +53,28 @@ def test_only_the_build_of_the_benchmark_is_removed(tmp_path: Path) -> None:
     bench_use._forget(build.Kernel("0" * 64, tmp_path / "0123456789abcdef", tmp_path))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["fedcba9876543210", "fedcba9876543210.lock"]
     bench_use._forget(None)
+
+
+def test_a_race_without_the_kernels_tree_says_what_makes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tree alone takes half of the time that the benchmark may take."""
+    monkeypatch.setattr(bench_use, "_has_tree", lambda: False)
+    (row,) = bench_use.races(bench_use.silent)
+    assert row["value"] is None
+    assert 'own_algorithm("tcp_gentle.c") makes it' in row["measure"]
+
+
+def test_the_time_of_a_whole_race_is_computed_from_a_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """40 s for the build, 15 of 54 runs in 30 s, 2 s for the figure: 40 + 30 x 54 / 15 + 2 = 150."""
+    monkeypatch.setattr(bench_use, "_has_tree", lambda: True)
+    monkeypatch.setattr(bench_use, "race", lambda say: bench_use.Race(40.0, 30.0, 2.0, 15))
+    built, part, whole = bench_use.races(bench_use.silent)
+    assert (built["value"], part["value"], whole["value"]) == (40, 30, 150)
+    assert part["measure"] == "own algorithm: 15 of the 54 runs of its race"
+    assert whole["holds"]
+
+
+@pytest.mark.usefixtures("fake_engine")
+def test_the_race_has_the_runs_that_it_is_computed_from() -> None:
+    times = bench_use.race()
+    assert times.runs == 15
+    assert min(times.build_s, times.runs_s, times.figure_s) > 0

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rdcnlab.app.bench_packets import two_flows
-from rdcnlab.app.bench_rounds import Row, Say, missing, take
+from rdcnlab.app.bench_rounds import Row, Say, missing, row, take, without
 from rdcnlab.engines.kernel import cores
 from rdcnlab.runs.campaign import campaign
 from rdcnlab.runs.frame import Runs
@@ -23,65 +23,82 @@ from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
 from rdcnlab.system import extras
 
-#: Runs of a campaign on one and on two workers. Several, so that the start of the pool is a small part.
-_RUNS = 6
+#: Runs of a campaign on one and on two workers.
+_RUNS = 4
 #: Payload of each flow of such a run: traffic takes about as long as set-up.
 _SIZE = "512 MiB"
 #: Plain arithmetic, about half a second: what two cores of this machine can give at all.
 _LOOP = "n = 0\nfor k in range(10_000_000): n += k"
+#: Rows of both pools.
+_START = "a run in the local pool, without its guest's time"
+_CLUSTER_START = "a run in a new local cluster of Dask, without its guest's time"
+_ARITHMETIC = "two cores over one, plain arithmetic: what this machine gives"
+_SPEEDUP = "two workers over one, without the start of the pool"
+_CLUSTER_SPEEDUP = "two workers of a cluster over one, without its start"
 
 
-def scaling(say: Say) -> Iterator[Row]:
-    """Yield the speed-up by a second worker of the local pool, and by a second core for plain arithmetic."""
+def local(say: Say) -> Iterator[Row]:
+    """Yield the start of the local pool, its speed-up by a second worker, and that of plain arithmetic.
+
+    The start counts as that of both sides of the speed-up, because few runs are made here. In a long campaign it does
+    not matter.
+    """
+    empty, full = two_flows("1 B"), _full()
+    measured: dict[str, Callable[[], float]] = {"start": partial(start, empty)}
+    if len(cores()) > 1:
+        measured |= {
+            "arithmetic on one core": partial(_arithmetic, cores()[:1]),
+            "arithmetic on two cores": partial(_arithmetic, cores()[:2]),
+            "one worker": lambda: seconds(full, workers=1)[0],
+            "two workers": lambda: seconds(full, workers=2)[0],
+        }
+    rounds = take(measured, say=say, what="local pool")
+    yield rounds.row(_START, lambda t: t["start"], "s", at_most=2.0)
     if len(cores()) < 2:
-        yield missing("two cores over one, plain arithmetic: what this machine gives", "there is only one core")
-        yield missing("two workers over one", "there is only one core")
+        yield missing(_ARITHMETIC, "there is only one core")
+        yield missing(_SPEEDUP, "there is only one core")
         return
-    scenarios = [two_flows(_SIZE).with_(seed=seed) for seed in range(_RUNS)]
-    measured: dict[str, Callable[[], float]] = {
-        "arithmetic on one core": partial(_arithmetic, cores()[:1]),
-        "arithmetic on two cores": partial(_arithmetic, cores()[:2]),
-        "one worker": lambda: seconds(scenarios, workers=1)[0],
-        "two workers": lambda: seconds(scenarios, workers=2)[0],
-    }
-    rounds = take(measured, say=say, what="two workers")
     yield rounds.row(
-        "two cores over one, plain arithmetic: what this machine gives",
-        lambda t: 2 * t["arithmetic on one core"] / t["arithmetic on two cores"],
-        "",
-        ratio=True,
+        _ARITHMETIC, lambda t: 2 * t["arithmetic on one core"] / t["arithmetic on two cores"], "", ratio=True
     )
-    yield rounds.row("two workers over one", lambda t: t["one worker"] / t["two workers"], "", at_least=1.7, ratio=True)
-
-
-def pools(say: Say) -> Iterator[Row]:
-    """Yield the time that pools take to start, and the speed-up by a second worker of a cluster."""
-    empty, installed = two_flows("1 B"), extras.is_installed("cluster")
-    measured: dict[str, Callable[[], float]] = {"local": partial(start, empty, cluster=False)}
-    if installed:
-        measured["cluster"] = partial(start, empty, cluster=True)
-    rounds = take(measured, say=say, what="start of a pool")
-    yield rounds.row("a run in the local pool, without its guest's time", lambda t: t["local"], "s", at_most=2.0)
-    if not installed:
-        yield missing("a run in a new local cluster of Dask, without its guest's time", "Dask is not installed", "s")
-        yield missing("two workers of a cluster over one", "Dask is not installed")
-        return
-    yield rounds.row("a run in a new local cluster of Dask, without its guest's time", lambda t: t["cluster"], "s")
-    if len(cores()) < 2:
-        yield missing("two workers of a cluster over one", "there is only one core")
-        return
-    # the first run of each worker does not count, so it has no traffic
-    full = [two_flows(_SIZE).with_(seed=seed) for seed in range(_RUNS - 2)]
-    asked = {count: [empty.with_(seed=seed) for seed in range(count)] + full for count in (1, 2)}
-    works = {"one worker": partial(work, asked[1], 1), "two workers": partial(work, asked[2], 2)}
-    rounds = take(works, say=say, what="two workers of a cluster")
     yield rounds.row(
-        "two workers of a cluster over one",
-        lambda t: t["one worker"] / t["two workers"],
+        _SPEEDUP,
+        lambda t: without(t["one worker"], t["start"]) / without(t["two workers"], t["start"]),
         "",
         at_least=1.7,
         ratio=True,
     )
+
+
+def cluster(say: Say) -> Iterator[Row]:
+    """Yield the start of a cluster of Dask on this machine, and its speed-up by a second worker."""
+    if not extras.is_installed("cluster"):
+        yield missing(_CLUSTER_START, "Dask is not installed", "s")
+        yield missing(_CLUSTER_SPEEDUP, "Dask is not installed")
+        return
+    empty, starts = two_flows("1 B"), []
+
+    def worked(workers: int) -> float:
+        # the first run of each worker does not count, so it has no traffic
+        first = [empty.with_(seed=seed) for seed in range(workers)]
+        start_s, work_s = work(first + _full(), workers)
+        if workers == 1:
+            starts.append(start_s)
+        return work_s
+
+    measured = {"one worker": partial(worked, 1)}
+    if len(cores()) > 1:
+        measured["two workers"] = partial(worked, 2)
+    rounds = take(measured, say=say, what="cluster")
+    yield row(_CLUSTER_START, starts, "s", other=max(rounds.others))
+    if len(cores()) < 2:
+        yield missing(_CLUSTER_SPEEDUP, "there is only one core")
+        return
+    yield rounds.row(_CLUSTER_SPEEDUP, lambda t: t["one worker"] / t["two workers"], "", at_least=1.7, ratio=True)
+
+
+def _full() -> list[Scenario]:
+    return [two_flows(_SIZE).with_(seed=seed) for seed in range(_RUNS)]
 
 
 @contextlib.contextmanager
@@ -102,24 +119,27 @@ def seconds(scenarios: list[Scenario], **options: Any) -> tuple[float, Runs]:
         return time.monotonic() - start_s, runs
 
 
-def start(scenario: Scenario, *, cluster: bool) -> float:
-    """Return the time in s of one run in the local pool, or in a new local cluster, without its guest's time."""
+def start(scenario: Scenario) -> float:
+    """Return the time in s of one run in the local pool, without its guest's time."""
+    campaign_s, runs = seconds([scenario], workers=1)
+    return campaign_s - float(runs[0].provenance["wall_s"])
+
+
+def work(scenarios: list[Scenario], workers: int) -> tuple[float, float]:
+    """Run scenarios on a new cluster.
+
+    Returns
+    -------
+    float
+        Time in s of the start: of the cluster and of the first run of each worker, without the time of the guests.
+    float
+        Time in s of the other runs.
+    """
     start_s = time.monotonic()
-    if cluster:
-        with start_cluster(1) as dask_cluster:
-            ready = time.monotonic() - start_s
-            campaign_s, runs = seconds([scenario], cluster=dask_cluster)
-    else:
-        ready = time.monotonic() - start_s
-        campaign_s, runs = seconds([scenario], workers=1)
-    return ready + campaign_s - float(runs[0].provenance["wall_s"])
-
-
-def work(scenarios: list[Scenario], workers: int) -> float:
-    """Return the time in s of runs on a cluster whose workers have already made one run each; these do not count."""
     with start_cluster(workers) as dask_cluster:
-        seconds(scenarios[:workers], cluster=dask_cluster)
-        return seconds(scenarios[workers:], cluster=dask_cluster)[0]
+        _, first = seconds(scenarios[:workers], cluster=dask_cluster)
+        start_s = time.monotonic() - start_s - max(float(run.provenance["wall_s"]) for run in first)
+        return start_s, seconds(scenarios[workers:], cluster=dask_cluster)[0]
 
 
 def _arithmetic(numbers: Sequence[int]) -> float:

@@ -159,7 +159,7 @@ def row(
         "unit": unit,
         "goal": goal,
         "holds": held.pop() if len(held) == 1 else None,
-        "other_work_percent": round(100 * other, 1) if values else None,
+        "other_percent": round(100 * other, 1) if values else None,
         "warning": warning or None,
     }
 
@@ -178,7 +178,7 @@ def _warnings(
     if len(known) < len(values):
         words.append(f"{len(values) - len(known)} of {len(values)} rounds gave no value: set-up took longer than all")
     if values and other > OTHER_SHARE:
-        effect = "can turn this ratio round" if ratio else "makes it worse"
+        effect = "can turn this ratio round" if ratio else "costs time"
         words.append(f"other work had {100 * other:.0f} % of the cores, which {effect}")
     return words
 
