@@ -13,9 +13,8 @@ from matplotlib.colors import Normalize
 from rdcnlab.analysis.intervals import Estimate
 from rdcnlab.analysis.measured import trend
 
-#: Colour of dark numbers, and its relative luminance.
+#: Colour of dark numbers.
 _DARK_COLOR = "0.15"
-_DARK = relative_luminance(_DARK_COLOR)
 
 
 def draw(
@@ -55,11 +54,11 @@ def _contrast(ax: Axes, columns: int) -> None:
     """Give each number the colour, light or dark, that contrasts more with its cell (WCAG's relative luminance)."""
     from seaborn.utils import relative_luminance
 
-    colors = ax.collections[0].get_facecolor()
+    colors, dark = ax.collections[0].get_facecolor(), relative_luminance(_DARK_COLOR)
     for number in ax.texts:
         x, y = number.get_position()
         cell = relative_luminance(colors[int(y) * columns + int(x)])
-        number.set_color("white" if 1.05 / (cell + 0.05) > (cell + 0.05) / (_DARK + 0.05) else _DARK_COLOR)
+        number.set_color("white" if 1.05 / (cell + 0.05) > (cell + 0.05) / (dark + 0.05) else _DARK_COLOR)
 
 
 def along(frame: pd.DataFrame, group: str, column: str, value: str, *, least: float) -> dict[float, Estimate]:
