@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -10,28 +12,34 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from matplotlib.colors import Normalize
 from seaborn.utils import relative_luminance
 
 from rdcnlab.analysis import heat, sharing
 from rdcnlab.papers.vargas import space
-from rdcnlab.runs.parts import GROUPS, Part
+from rdcnlab.runs.frame import Runs
+from rdcnlab.runs.parts import GROUPS, WHOLE, Part
 from rdcnlab.scenario import Scenario
 
 
-class Tables:
-    """Stands in for `Runs`: one run with tables written by hand, read through a part."""
+@dataclass(frozen=True)
+class Written:
+    """Stands in for a local run: its tables were written by hand."""
 
-    def __init__(self, scenario: Scenario, tables: dict[str, pa.Table], part: Part | None = None) -> None:
-        self.scenario, self.tables, self.part = scenario, tables, part
+    scenario: Scenario
+    tables: dict[str, pa.Table]
+    source: Path = Path()
 
-    def __getitem__(self, place: int) -> Any:
-        return self
+    def table(self, name: str, part: Part) -> pa.Table:
+        return part.of(self.tables[name])
 
-    def frame(self, run: Any, name: str) -> pd.DataFrame:
-        table = self.tables[name]
-        return (self.part.of(table) if self.part is not None and name == "throughput" else table).to_pandas()
+
+def outcome(scenario: Scenario, tables: dict[str, pa.Table]) -> dict[str, Any]:
+    """Return the row of a run with these tables."""
+    (row,) = sharing.outcomes(Runs([Written(scenario, tables)])).to_dict("records")  # type: ignore[list-item]
+    return {str(name): value for name, value in row.items()}
 
 
 def written(
@@ -54,11 +62,12 @@ def written(
     return {"throughput": pa.Table.from_pylist(rows), "queues": pa.Table.from_pylist(queues)}
 
 
-@pytest.mark.parametrize("part", [None, GROUPS])
-def test_outcomes_are_those_after_the_warm_up(part: Part | None) -> None:
+@pytest.mark.parametrize("part", [WHOLE, GROUPS])
+def test_outcomes_are_those_after_the_warm_up(part: Part) -> None:
     """40 drops a second for 119 s, and 100 in the first second: 4860."""
     scenario = space.scenario(space.Setting(100, 800, 800, 5.0, 12.5, 50), length_s=8)
-    found = sharing.outcome(Tables(scenario, written(scenario, 0.6, 4, start_drops=10), part), 0)  # type: ignore[arg-type]
+    tables = written(scenario, 0.6, 4, start_drops=10)
+    found = outcome(scenario, {**tables, "throughput": part.of(tables["throughput"])})
     assert found["share"] == pytest.approx(60, abs=0.1)
     assert 1.0 <= found["warm_s"] < 2.0
     assert found["drops"] == pytest.approx(100 + 40 * 119)
@@ -81,9 +90,9 @@ def test_the_drops_of_slow_start_are_not_a_rate() -> None:
     settled = written(scenario, 0.6, 0)
     bins = settled["throughput"].to_pandas()
     bins["bytes"] = bins.groupby("flow")["bytes"].transform("last")
-    tables = with_drops({**settled, "throughput": pa.Table.from_pandas(bins)}, drops)
-    queues = tables["queues"].to_pandas().assign(mean_B=5e5)
-    found = sharing.outcome(Tables(scenario, {**tables, "queues": pa.Table.from_pandas(queues)}), 0)  # type: ignore[arg-type]
+    tables = with_drops({**settled, "throughput": pa.Table.from_pandas(bins, settled["throughput"].schema)}, drops)
+    queues = pa.Table.from_pandas(tables["queues"].to_pandas().assign(mean_B=5e5), tables["queues"].schema)
+    found = outcome(scenario, {**tables, "queues": queues})
     assert found["warm_s"] == pytest.approx(1.3)
     assert found["drops"] == pytest.approx(8000 + 20 * (120 - 1.3))
     assert found["doubt"] == ""
@@ -94,7 +103,7 @@ def test_the_drops_of_starved_flows_are_no_warm_up() -> None:
     scenario = space.scenario(space.Setting(1000, 200, 200), length_s=8)
     drops = np.array([0] * 20 + [1000] * 8 + [0] * 52)
     tables = with_drops(written(scenario, 0.0, 0), drops)
-    found = sharing.outcome(Tables(scenario, tables), 0)  # type: ignore[arg-type]
+    found = outcome(scenario, tables)
     assert 1.0 <= found["warm_s"] < 2.0
     assert found["drops"] == pytest.approx(8000)
 
@@ -103,7 +112,7 @@ def test_flows_with_a_small_share_that_go_on_losing_are_not_starved() -> None:
     """50 drops in each bin of 100 ms are five a second of each of 100 flows; no timer that has doubled is as quick."""
     scenario = space.scenario(space.Setting(340, 300, 400), length_s=8)
     tables = with_drops(written(scenario, 0.003, 0), np.array([0] * 5 + [50] * 75))
-    found = sharing.outcome(Tables(scenario, tables), 0)  # type: ignore[arg-type]
+    found = outcome(scenario, tables)
     assert found["drops"] == pytest.approx(500 * (120 - 0.5))
     assert found["doubt"] == ""
 
@@ -122,8 +131,22 @@ def test_starved_flows_wait_twice_as_long_each_time() -> None:
 
 def test_a_run_that_is_too_short_says_so() -> None:
     scenario = space.scenario(space.Setting(100, 800, 800), length_s=2)
-    found = sharing.outcome(Tables(scenario, written(scenario, 0.6, 4, warm=12)), 0)  # type: ignore[arg-type]
+    found = outcome(scenario, written(scenario, 0.6, 4, warm=12))
     assert "warming up" in str(found["doubt"])
+
+
+def test_runs_of_different_lengths_and_missing_bins_are_kept_apart() -> None:
+    """A bin without rows carried and queued nothing; bins after the end of a run are not counted."""
+    scenarios = [space.scenario(space.Setting(100, 800, 800), length_s=length) for length in (2, 3)]
+    runs = [Written(scenario, written(scenario, 0.5, drops)) for scenario, drops in zip(scenarios, (4, 9), strict=True)]
+    lacking = {name: table.filter(pc.not_equal(table["bin"], 12)) for name, table in runs[0].tables.items()}
+    late = pa.Table.from_pylist([{"bin": 20, "link": "shared", "mean_B": 1.0, "max_B": 1, "drops": 1, "marks": 0}])
+    lacking["queues"] = pa.concat_tables([lacking["queues"], late])
+    first, second = sharing.series(Runs([Written(scenarios[0], lacking), runs[1]]))  # type: ignore[list-item]
+    assert (len(first.share), len(second.share)) == (20, 30)
+    assert [values[12] for values in (first.share, first.carried, first.average_kB, first.drops)] == [0, 0, 0, 0]
+    assert first.share[13] == pytest.approx(50, abs=1)
+    assert (first.drops.sum(), second.drops.sum()) == (9 * 4, 20 * 9)
 
 
 def test_groups_are_what_their_flows_are_together() -> None:

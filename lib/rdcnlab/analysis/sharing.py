@@ -8,16 +8,20 @@ where it ends and whether the run was long enough.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from rdcnlab.analysis.steady import steady, warm_up
+from rdcnlab.runs import join
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.once import for_each_run
+from rdcnlab.runs.parts import GROUPS, WHOLE, Part
 from rdcnlab.scenario import Scenario
+
+Floats = npt.NDArray[np.float64]
 
 #: The link whose queue is shared, and the groups of flows: the beginning of their names.
 LINK, CUBIC, DCTCP = "shared", "c", "d"
@@ -57,6 +61,32 @@ def setting(scenario: Scenario) -> dict[str, float]:
     }
 
 
+@dataclass(frozen=True)
+class Bins:
+    """A run in bins of time, as arrays with one value for each bin.
+
+    Parameters
+    ----------
+    width_s : float
+        Length of a bin in s.
+    share : ndarray
+        Share of CUBIC in percent of the bytes; 0 where nothing was carried.
+    carried : ndarray
+        Bytes that the link carried.
+    average_kB, longest_kB : ndarray
+        Average and maximum length of the queue.
+    drops : ndarray
+        Packets that the queue dropped.
+    """
+
+    width_s: float
+    share: Floats
+    carried: Floats
+    average_kB: Floats  # noqa: N815  (unit)
+    longest_kB: Floats  # noqa: N815
+    drops: Floats
+
+
 @for_each_run
 def outcomes(runs: Runs) -> pd.DataFrame:
     """Return one row for each run: `SETTINGS`, `OUTCOMES`, their errors, and whether the run was long enough.
@@ -70,7 +100,10 @@ def outcomes(runs: Runs) -> pd.DataFrame:
         ``start_drops`` (in the warm-up); ``warm_s``, ``length_s``; ``doubt`` (why the run is too short; empty if it is
         long enough).
     """
-    rows = [{"run": number, **outcome(runs, number)} for number in range(len(runs))]
+    rows = [
+        {"run": number, **outcome(run.scenario, bins)}
+        for number, (run, bins) in enumerate(zip(runs, series(runs), strict=True))
+    ]
     return pd.DataFrame(rows) if rows else pd.DataFrame(columns=["run", *SETTINGS, *OUTCOMES])
 
 
@@ -84,31 +117,27 @@ def by_setting(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.groupby(list(SETTINGS), sort=False)[[*OUTCOMES, "length_s"]].mean().reset_index()
 
 
-def outcome(runs: Runs, number: int) -> dict[str, object]:
+def outcome(scenario: Scenario, bins: Bins) -> dict[str, object]:
     """Return the row of one run; see `outcomes`."""
-    run = runs[number]
-    scenario = run.scenario
-    bins = series(runs, number)
-    width_s = scenario.probes.bin / 1e9
+    width_s, count = bins.width_s, len(bins.share)
     # the quantity that is steady last decides; no flow starts after the earliest bin
     earliest = int(np.ceil(scenario.jitter.start / scenario.probes.bin))
-    start = max(earliest, *(warm_up(bins[name].iloc[earliest:]) + earliest for name in ("share", "average_kB")))
+    start = max(earliest, *(warm_up(values[earliest:]) + earliest for values in (bins.share, bins.average_kB)))
     # the burst of drops of slow start can last longer than the share needs; drops of starved flows have no steady rate
-    if bins["share"].iloc[start:].mean() >= STARVED:
-        start = max(start, warm_up(bins["drops"].iloc[earliest:]) + earliest)
-    share = steady(bins["share"], SHARE_ERROR, start=start)
-    mean = steady(bins["average_kB"], MEAN_ERROR_KB, start=start)
-    start_drops, warm_s = float(bins["drops"].iloc[:start].sum()), start * width_s
+    if bins.share[start:].mean() >= STARVED:
+        start = max(start, warm_up(bins.drops[earliest:]) + earliest)
+    share = steady(bins.share, SHARE_ERROR, start=start)
+    mean = steady(bins.average_kB, MEAN_ERROR_KB, start=start)
+    start_drops, warm_s = float(bins.drops[:start].sum()), start * width_s
     left_s = PAPER_S - warm_s
-    drops = start_drops + bins["drops"].iloc[start:].mean() / width_s * left_s
-    rate = steady(bins["drops"] / width_s, max(FEW_DROPS, DROPS_ERROR * drops) / left_s, start=start)
+    drops = start_drops + float(bins.drops[start:].mean()) / width_s * left_s
+    rate = steady(bins.drops / width_s, max(FEW_DROPS, DROPS_ERROR * drops) / left_s, start=start)
     drops_error = rate.error * left_s
-    flows = sum(flow.name.startswith(CUBIC) for flow in scenario.flows)
-    if share.mean < STARVED and bins["drops"].iloc[len(bins) // 2 :].mean() / width_s < flows * _MOST_BY_TIMERS:
-        drops, drops_error = starved_drops(bins["drops"].to_numpy(float), width_s)
+    if share.mean < STARVED and float(bins.drops[count // 2 :].mean()) / width_s < _most_by_timers(scenario):
+        drops, drops_error = starved_drops(bins.drops, width_s)
         wide = drops_error > max(FEW_DROPS, DROPS_ERROR * drops)
         rate = replace(rate, doubt=f"error of {drops_error:.3g} in {PAPER_S} s" if wide else "")
-    doubts = ["still warming up"] if start >= earliest + (len(bins) - earliest) // 2 else []
+    doubts = ["still warming up"] if start >= earliest + (count - earliest) // 2 else []
     doubts += [
         f"{name}: {estimate.doubt}"
         for name, estimate in (("share", share), ("length", mean), ("drops", rate))
@@ -122,16 +151,21 @@ def outcome(runs: Runs, number: int) -> dict[str, object]:
         "share": share.mean,
         "drops": drops,
         "average_kB": mean.mean,
-        "longest_kB": float(bins["longest_kB"].iloc[start:].max()),
+        "longest_kB": float(bins.longest_kB[start:].max()),
         "share_error": share.error,
         "drops_error": drops_error,
         "average_kB_error": mean.error,
-        "used": 100 * float(bins["bytes"].iloc[start:].mean()) / capacity,
+        "used": 100 * float(bins.carried[start:].mean()) / capacity,
         "start_drops": start_drops,
         "warm_s": warm_s,
-        "length_s": len(bins) * width_s,
+        "length_s": count * width_s,
         "doubt": "; ".join(doubts),
     }
+
+
+def _most_by_timers(scenario: Scenario) -> float:
+    """Return the losses a second of all flows of CUBIC below which it may be timers that send what is lost."""
+    return sum(flow.name.startswith(CUBIC) for flow in scenario.flows) * _MOST_BY_TIMERS
 
 
 def starved_drops(drops: npt.NDArray[np.float64], width_s: float) -> tuple[float, float]:
@@ -146,26 +180,37 @@ def starved_drops(drops: npt.NDArray[np.float64], width_s: float) -> tuple[float
     return float(drops.sum()) + last * doublings, abs(last - before) * doublings
 
 
-def series(runs: Runs, number: int) -> pd.DataFrame:
-    """Return a run in bins: ``share`` in percent, ``bytes``, ``average_kB``, ``longest_kB``, ``drops``, ``marks``."""
-    run = runs[number]
-    count = run.scenario.limit // run.scenario.probes.bin
-    carried = runs.frame(run, "throughput")
-    carried = carried[(carried["where"] == LINK) & (carried["bin"] < count)]
-    # groups, or flows where they have not been added up
-    group = carried["flow"].astype(str).str[:1]
-    by_group = carried.groupby(["bin", group])["bytes"].sum().unstack(fill_value=0)
-    by_group = by_group.reindex(index=range(count), columns=[CUBIC, DCTCP], fill_value=0)
-    total = by_group.sum(axis=1)
-    queue = runs.frame(run, "queues")
-    queue = queue[queue["link"] == LINK].set_index("bin").drop(columns="link").reindex(range(count), fill_value=0)
-    return pd.DataFrame(
-        {
-            "share": (100 * by_group[CUBIC] / total.where(total > 0)).fillna(0.0),
-            "bytes": total,
-            "average_kB": queue["mean_B"] / 1e3,
-            "longest_kB": queue["max_B"] / 1e3,
-            "drops": queue["drops"],
-            "marks": queue["marks"],
-        }
-    )
+def series(runs: Runs) -> list[Bins]:
+    """Return each run in bins. The tables of all runs are read and added up together: there may be a thousand runs."""
+    if not len(runs):
+        return []
+    widths = [run.scenario.probes.bin for run in runs]
+    counts = np.array([run.scenario.limit // width for run, width in zip(runs, widths, strict=True)], dtype=np.int64)
+    ends = counts.cumsum()
+    carried, cells = _at_link(runs, "throughput", GROUPS, "where", counts)
+    flows, size = carried["flow"].array, carried["bytes"].to_numpy()
+    members = [flows.categories.str.startswith(group)[flows.codes] for group in (CUBIC, DCTCP)]
+    cubic, dctcp = (np.bincount(cells[member], size[member], minlength=ends[-1]) for member in members)
+    total = cubic + dctcp
+    share = np.divide(100 * cubic, total, out=np.zeros(len(total)), where=total > 0)
+    queue, cells = _at_link(runs, "queues", WHOLE, "link", counts)
+    average, longest, drops = np.zeros((3, len(total)))
+    for values, column in ((average, "mean_B"), (longest, "max_B"), (drops, "drops")):
+        values[cells] = queue[column]
+    by_run = (np.split(values, ends[:-1]) for values in (share, total, average / 1e3, longest / 1e3, drops))
+    return [Bins(width / 1e9, *values) for width, *values in zip(widths, *by_run, strict=True)]
+
+
+def _at_link(
+    runs: Runs, name: str, part: Part, column: str, counts: npt.NDArray[np.int64]
+) -> tuple[pd.DataFrame, npt.NDArray[np.int64]]:
+    """Return the rows of a table at the shared link, and the position of each row's bin among the bins of all runs.
+
+    Bins are left out if they are not among the first `counts` of their run.
+    """
+    table, places = join.read_part([*runs], name, part)
+    frame = join.frame(table, categories=True)
+    bins = frame["bin"].to_numpy()
+    is_counted = (frame[column] == LINK).to_numpy() & (bins < counts[places])
+    first = counts.cumsum() - counts
+    return frame[is_counted], (first[places] + bins)[is_counted]
