@@ -23,7 +23,7 @@ class Made:
     def __init__(self, bytes_of: dict[str, list[int]], where: str = RECEIVER) -> None:
         length = len(next(iter(bytes_of.values())))
         self.scenario = clos.updates("dctcp", seed=0, count=1).with_(limit=length * 10**6)
-        self.id, self.shipped, self.provenance = "made", False, {}
+        self.id, self.shipped, self.provenance, self.source = "made", False, {}, None
         rows = [
             {"bin": number, "where": where, "flow": flow, "bytes": of, "packets": 1}
             for flow, values in bytes_of.items()

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pytest
 
@@ -29,9 +31,16 @@ class Given(Runs):
     def __getattribute__(self, name: str) -> object:
         if name in ("events", "throughput", "tcp", "queues"):
             return self.given[name]
-        if name == "scenarios":
-            return pd.DataFrame([{"run": 0, "seed": 5, "cc": "dctcp"}])
         return super().__getattribute__(name)
+
+    def rows(self, name: str) -> pd.DataFrame:
+        table = self.given[name]
+        return table.astype({column: "category" for column in ("where", "flow", "link") if column in table})
+
+    def event_times(self, *names: str) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        events = self.given["events"]
+        times = events.loc[events["event"].isin(names), "t_ns"].to_numpy()
+        return np.zeros(len(times), dtype=np.int64), times
 
 
 def test_retransmissions_count_from_update_to_update() -> None:

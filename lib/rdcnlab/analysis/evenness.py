@@ -7,8 +7,9 @@ zero.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -66,18 +67,33 @@ def curves(runs: Runs, number: int, ends: Collection[str] = ()) -> Curves:
         Ends of links, such as ``uplink@leaf``, of which every packet passes one. If given, bytes are counted there, and
         headers are taken off; otherwise payload is counted at the receiver.
     """
-    run = runs[number]
-    scenario, width = run.scenario, run.scenario.probes.bin
+    return _curves(runs[number].scenario, runs.part(number, number + 1).rows("throughput"), ends)
+
+
+def _curves_of_runs(runs: Runs, ends: Collection[str] = ()) -> Iterator[Curves]:
+    """Yield the rates of each run; see `curves`."""
+    table = runs.rows("throughput")
+    begins = np.searchsorted(table["run"].to_numpy(), np.arange(len(runs) + 1))
+    for run, (begin, end) in zip(runs, pairwise(begins), strict=True):
+        yield _curves(run.scenario, table[begin:end], ends)
+
+
+def _curves(scenario: Scenario, rows: pd.DataFrame, ends: Collection[str]) -> Curves:
+    """Return the rates of a run with some rows of the table ``throughput``."""
+    width = scenario.probes.bin
     count = scenario.limit // width
-    table = runs.frame(run, "throughput")
-    table = table[table["where"].isin(list(ends) or [RECEIVER]) & (table["bin"] < count)]
     share = payload_share(scenario) if ends else 1.0
     names = tuple(flow.name for flow in scenario.flows)
-    rates = [
-        np.bincount(rows["bin"].to_numpy(np.int64), weights=rows["bytes"].to_numpy(float), minlength=count) * 8 / width
-        for rows in (table[table["flow"] == name] for name in names)
-    ]
-    return Curves(names, np.arange(count) * width / 1e6, np.array(rates) * share)
+    where, flows = rows["where"].cat, rows["flow"].cat
+    # the last element belongs to code -1: a row without a place or a flow
+    is_counted = np.append(where.categories.isin(list(ends) or [RECEIVER]), False)[where.codes]
+    flow = np.append(pd.Index(names).get_indexer(flows.categories), -1)[flows.codes]
+    bins = rows["bin"].to_numpy(dtype=np.int64)
+    chosen = is_counted & (flow >= 0) & (bins < count)
+    sums = np.bincount(
+        flow[chosen] * count + bins[chosen], rows["bytes"].to_numpy(dtype=float)[chosen], minlength=len(names) * count
+    )
+    return Curves(names, np.arange(count) * width / 1e6, sums.reshape(len(names), count) * 8 / width * share)
 
 
 def line_gbps(scenario: Scenario) -> float:
@@ -108,8 +124,8 @@ def evenness(runs: Runs, from_ns: int, ends: tuple[str, ...] = ()) -> pd.DataFra
         time in which the slowest flow carries less than `ALIKE` of the fastest; ``gbps``: of all flows together.
     """
     rows = []
-    for number, run in enumerate(runs):
-        run_curves = curves(runs, number, ends).since(from_ns)
+    for number, (run, all_curves) in enumerate(zip(runs, _curves_of_runs(runs, ends), strict=True)):
+        run_curves = all_curves.since(from_ns)
         identity = {"run": number, "seed": run.scenario.seed, "cc": str(run.scenario.flows[0].cc)}
         if not run_curves.t_ms.size:
             rows.append(identity | dict.fromkeys(QUANTITIES, float("nan")))
@@ -144,8 +160,8 @@ def lowest(runs: Runs, from_ns: int, before_ns: int) -> pd.DataFrame:
         Instants from which and before which bins count.
     """
     rows = []
-    for number, run in enumerate(runs):
-        run_curves = curves(runs, number).since(from_ns, before_ns)
+    for number, (run, all_curves) in enumerate(zip(runs, _curves_of_runs(runs), strict=True)):
+        run_curves = all_curves.since(from_ns, before_ns)
         line = line_gbps(run.scenario)
         identity = {"run": number, "seed": run.scenario.seed, "cc": str(run.scenario.flows[0].cc)}
         rows += [

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 
 from rdcnlab.runs.frame import Runs
@@ -22,11 +23,17 @@ _PREFIX = "counter "
 
 def counters(runs: Runs, selection: Sequence[str] = SHOWN) -> pd.DataFrame:
     """Return the sum of each counter over the hosts of each run; the index is the run, the columns are the counters."""
-    events = runs.events
-    names = events["event"].astype(str)
-    chosen = events[names.str.startswith(_PREFIX)].assign(name=names.str.removeprefix(_PREFIX))
-    table = chosen.pivot_table(index="run", columns="name", values="value", aggfunc="sum", observed=True)
-    return table.reindex(index=range(len(runs)), columns=list(selection)).fillna(0).astype(int)
+    events = runs.rows("events")
+    names = events["event"].cat.categories.str.removeprefix(_PREFIX)
+    is_counter = events["event"].cat.categories.str.startswith(_PREFIX)
+    # the last element belongs to code -1: a row without a name
+    counter = np.append(np.where(is_counter, pd.Index(selection).get_indexer(names), -1), -1)
+    number = counter[events["event"].cat.codes]
+    chosen = number >= 0
+    cells = events["run"].to_numpy()[chosen] * len(selection) + number[chosen]
+    sums = np.bincount(cells, events["value"].to_numpy(dtype=float)[chosen], minlength=len(runs) * len(selection))
+    table = sums.astype(int).reshape(len(runs), len(selection))
+    return pd.DataFrame(table, index=pd.RangeIndex(len(runs), name="run"), columns=pd.Index(selection, name="name"))
 
 
 def undone(runs: Runs) -> pd.DataFrame:

@@ -12,12 +12,13 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from rdcnlab.analysis import reordering, tables
 from rdcnlab.analysis.intervals import Estimate, estimates
 from rdcnlab.analysis.measured import difference, means
-from rdcnlab.runs.frame import Runs
+from rdcnlab.runs.frame import Runs, variants
 from rdcnlab.runs.once import for_each_run
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.flow import TCP_HEADERS
@@ -43,17 +44,15 @@ def retransmissions(runs: Runs, width_ns: int, from_ns: int) -> pd.DataFrame:
     from_ns : int
         Start of the first interval. Intervals that do not end before the limit are left out.
     """
-    events = runs.events
-    retransmitted = events[events["event"] == "retransmit"]
-    number = (retransmitted["t_ns"].to_numpy() - from_ns) // width_ns
+    places, times = runs.event_times("retransmit")
+    number = (times - from_ns) // width_ns
+    begins = np.searchsorted(places, np.arange(len(runs) + 1))
     parts = []
-    for place, run in enumerate(runs):
+    for run, (begin, end) in zip(runs, pairwise(begins), strict=True):
         count = (run.scenario.limit - from_ns) // width_ns
-        of_run = number[(retransmitted["run"] == place).to_numpy()]
-        inside = of_run[(of_run >= 0) & (of_run < count)]
-        counts = np.bincount(inside, minlength=count).astype(float)
-        parts.append(pd.DataFrame({"run": place, "interval": range(count), "value": counts}))
-    return _labelled(pd.concat(parts, ignore_index=True), runs)
+        of_run = number[begin:end]
+        parts.append(np.bincount(of_run[(of_run >= 0) & (of_run < count)], minlength=count).astype(float))
+    return _labelled(_intervals(parts), runs)
 
 
 @for_each_run
@@ -63,26 +62,38 @@ def throughput(runs: Runs, width_ns: int, from_ns: int) -> pd.DataFrame:
     Bytes are counted at the ends of links where data enter; a link's bytes contain headers, which are taken off.
     Parameters are those of `retransmissions`; bins are whole parts of an interval.
     """
-    parts = []
-    for place, run in enumerate(runs):
-        scenario, rows = run.scenario, runs.throughput
-        of_run = rows[(rows["run"] == place) & rows["where"].isin(ends_of_data(scenario))]
+    table = runs.rows("throughput")
+    bins, sizes = table["bin"].to_numpy(dtype=np.int64), table["bytes"].to_numpy(dtype=float)
+    (places, ends), (flows, names) = (_codes(table[column]) for column in ("where", "flow"))
+    begins = np.searchsorted(table["run"].to_numpy(), np.arange(len(runs) + 1))
+    parts, of_flows = [], list[str]()
+    for run, (begin, end) in zip(runs, pairwise(begins), strict=True):
+        scenario = run.scenario
         count = (scenario.limit - from_ns) // width_ns
-        number = (of_run["bin"].to_numpy(dtype=np.int64) * scenario.probes.bin - from_ns) // width_ns
-        inside = (number >= 0) & (number < count)
-        for flow in scenario.flows:
-            chosen = inside & (of_run["flow"] == flow.name).to_numpy()
-            weights = of_run["bytes"].to_numpy(dtype=float)[chosen]
-            carried = np.bincount(number[chosen], weights=weights, minlength=count)
-            gbps = carried * payload_share(scenario) * 8 / width_ns
-            parts.append(pd.DataFrame({"run": place, "flow": flow.name, "interval": range(count), "value": gbps}))
-    return _labelled(pd.concat(parts, ignore_index=True), runs)
+        flow_names = [flow.name for flow in scenario.flows]
+        # the last element belongs to code -1: a row without a place or a flow
+        is_entry = np.append(ends.isin(ends_of_data(scenario)), False)[places[begin:end]]
+        flow = np.append(pd.Index(flow_names).get_indexer(names), -1)[flows[begin:end]]
+        number = (bins[begin:end] * scenario.probes.bin - from_ns) // width_ns
+        chosen = is_entry & (flow >= 0) & (number >= 0) & (number < count)
+        carried = np.bincount(
+            flow[chosen] * count + number[chosen], sizes[begin:end][chosen], minlength=len(flow_names) * count
+        )
+        gbps = carried * payload_share(scenario) * 8 / width_ns
+        parts.append(gbps.reshape(len(flow_names), count))
+        of_flows += flow_names
+    rates = _intervals([rates for of_run in parts for rates in of_run])
+    runs_of_flows = np.repeat(np.arange(len(runs)), [len(of_run) for of_run in parts])
+    number = rates["run"].to_numpy()
+    rates = rates.assign(run=runs_of_flows[number], flow=pd.Index(of_flows, dtype="str")[number])
+    return _labelled(rates[["run", "flow", "interval", "value"]], runs)
 
 
 @for_each_run
 def windows(runs: Runs, from_ns: int) -> pd.DataFrame:
     """Return the congestion window of each flow in kB, at the last ACK of each bin from an instant on."""
-    tcp = runs.tcp[runs.tcp["t_ns"] >= from_ns]
+    tcp = runs.rows("tcp")
+    tcp = tcp[tcp["t_ns"] >= from_ns]
     kb = tcp["cwnd_B"].to_numpy(dtype=float) / 1000
     return _labelled(pd.DataFrame({"run": tcp["run"].astype(int), "flow": tcp["flow"], "value": kb}), runs)
 
@@ -100,7 +111,7 @@ def drops(runs: Runs, from_ns: int, intervals: int, width_ns: int) -> pd.DataFra
     intervals, width_ns : int
         Number and width of the intervals that the count is scaled to.
     """
-    counts = _lost(runs, from_ns)
+    counts = _counted(runs, _QUEUE_LOSSES, from_ns)
     spans = np.array([(run.scenario.limit - from_ns) / width_ns for run in runs])
     return counts.assign(value=counts["value"] * intervals / spans)
 
@@ -108,14 +119,13 @@ def drops(runs: Runs, from_ns: int, intervals: int, width_ns: int) -> pd.DataFra
 @for_each_run
 def lost(runs: Runs, from_ns: int = 0) -> pd.DataFrame:
     """Count the packets that queues lose in each run, from an instant on."""
-    return _lost(runs, from_ns)
+    return _counted(runs, _QUEUE_LOSSES, from_ns)
 
 
 @for_each_run
 def sent_again(runs: Runs, from_ns: int = 0) -> pd.DataFrame:
     """Count the segments that all flows together send again in each run, from an instant on."""
-    events = runs.events
-    return _by_run(events[(events["event"] == "retransmit") & (events["t_ns"] >= from_ns)].groupby("run").size(), runs)
+    return _counted(runs, ("retransmit",), from_ns)
 
 
 @for_each_run
@@ -135,26 +145,30 @@ def spurious(runs: Runs, from_ns: int = 0) -> pd.DataFrame:
 @for_each_run
 def came_ahead(runs: Runs) -> pd.DataFrame:
     """Count the segments that arrive while an earlier one is missing, in each run; needs ``probes.counters``."""
-    return _by_run(reordering.counters(runs, (_AHEAD,))[_AHEAD], runs)
+    return _by_run(reordering.counters(runs, (_AHEAD,))[_AHEAD].to_numpy(), runs)
 
 
 @for_each_run
 def duplicates(runs: Runs) -> pd.DataFrame:
     """Count the ACKs that reach senders and acknowledge nothing new, in each run; needs ``probes.acks``."""
-    events = runs.events
-    return _by_run(events[events["event"] == "duplicates"].groupby("run")["value"].sum(), runs)
+    events = runs.rows("events")
+    chosen = events[events["event"] == "duplicates"]
+    return _by_run(np.bincount(chosen["run"], chosen["value"], minlength=len(runs)), runs)
 
 
 @for_each_run
 def mean_queue(runs: Runs, link: str, from_ns: int) -> pd.DataFrame:
     """Return the mean length of a link's queue in B in each run, from an instant on; bins without a row count as 0."""
-    bins = [(from_ns // run.scenario.probes.bin, run.scenario.limit // run.scenario.probes.bin) for run in runs]
-    queues = runs.queues[runs.queues["link"] == link]
-    parts = [
-        queues.loc[(queues["run"] == number) & queues["bin"].between(first, last - 1), "mean_B"].sum() / (last - first)
-        for number, (first, last) in enumerate(bins)
-    ]
-    return _by_run(pd.Series(parts), runs)
+    queues = runs.rows("queues")
+    queues = queues[queues["link"] == link]
+    bins, lengths = queues["bin"].to_numpy(), queues["mean_B"].to_numpy()
+    begins = np.searchsorted(queues["run"].to_numpy(), np.arange(len(runs) + 1))
+    means_B = []  # noqa: N806  (unit)
+    for run, (begin, end) in zip(runs, pairwise(begins), strict=True):
+        first, last = (time // run.scenario.probes.bin for time in (from_ns, run.scenario.limit))
+        of_run = bins[begin:end]
+        means_B.append(lengths[begin:end][(of_run >= first) & (of_run < last)].sum() / (last - first))
+    return _by_run(np.array(means_B), runs)
 
 
 def payload_share(scenario: Scenario) -> float:
@@ -226,17 +240,32 @@ def change_of_means(samples: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame
     return (100 * (first / second - 1).abs()).rename("value").dropna().reset_index()
 
 
-def _lost(runs: Runs, from_ns: int) -> pd.DataFrame:
-    events = runs.events
-    return _by_run(
-        events[events["event"].isin(_QUEUE_LOSSES) & (events["t_ns"] >= from_ns)].groupby("run").size(), runs
+def _counted(runs: Runs, names: Sequence[str], from_ns: int) -> pd.DataFrame:
+    """Count the events with some names in each run, from an instant on."""
+    places, times = runs.event_times(*names)
+    return _by_run(np.bincount(places[times >= from_ns], minlength=len(runs)), runs)
+
+
+def _by_run(values: npt.NDArray[Any], runs: Runs) -> pd.DataFrame:
+    """Return the value of each run, with seed and variant."""
+    return _labelled(pd.DataFrame({"run": range(len(runs)), "value": values.astype(float)}), runs)
+
+
+def _intervals(series: Sequence[npt.NDArray[np.float64]]) -> pd.DataFrame:
+    """Return the values of some series of intervals: ``run`` (number of the series), ``interval``, ``value``."""
+    lengths = [len(values) for values in series]
+    return pd.DataFrame(
+        {
+            "run": np.repeat(np.arange(len(series)), lengths),
+            "interval": np.concatenate([np.arange(length) for length in lengths]),
+            "value": np.concatenate(series),
+        }
     )
 
 
-def _by_run(counts: pd.Series[Any], runs: Runs) -> pd.DataFrame:
-    """Return the count of each run, or 0 if the run has no count, with seed and variant."""
-    values = counts.reindex(range(len(runs)), fill_value=0).to_numpy(dtype=float)
-    return _labelled(pd.DataFrame({"run": range(len(runs)), "value": values}), runs)
+def _codes(column: pd.Series[Any]) -> tuple[npt.NDArray[Any], pd.Index[str]]:
+    """Return the codes of a column of categories, -1 where it is empty, and the categories."""
+    return column.cat.codes.to_numpy(), column.cat.categories
 
 
 def _by_share(points: pd.DataFrame) -> pd.DataFrame:
@@ -257,5 +286,7 @@ def spread(points: pd.DataFrame) -> dict[Hashable, Estimate]:
 
 def _labelled(frame: pd.DataFrame, runs: Runs) -> pd.DataFrame:
     """Add the seed and the congestion control of each row's run."""
-    settings = runs.scenarios.set_index("run")[["seed", "cc"]]
-    return frame.assign(seed=frame["run"].map(settings["seed"]), cc=frame["run"].map(settings["cc"].astype(str)))
+    places = frame["run"].to_numpy()
+    seeds = np.array([run.scenario.seed for run in runs], dtype=np.int64)
+    names = pd.array([variants(run.scenario) for run in runs], dtype="str")
+    return frame.assign(seed=seeds[places], cc=names.take(places))

@@ -143,6 +143,11 @@ class Runs:
         """
         return join.event_times(self._runs, self._parts.get("events", WHOLE), names)
 
+    def rows(self, name: str) -> pd.DataFrame:
+        """Return a table with the column ``run``, and without settings: they take longer than the table itself."""
+        table, places = join.read_part(self._runs, name, self._parts.get(name, WHOLE))
+        return join.frame(table, categories=True).assign(run=places)
+
     @cached_property
     def _fields(self) -> list[dict[str, Any]]:
         return varying([run.scenario for run in self._runs])

@@ -103,6 +103,13 @@ def sharing_flows(
     rtt_ms: float, extra_ms: float, period_s: float | None, flows: int, cc: Variant, *, seed: int, seconds: int
 ) -> Scenario:
     """Return flows of one group that share its line for some seconds, moved together or not at all."""
+    return _sharing_flows(rtt_ms, extra_ms, period_s, flows, cc, seconds).with_(seed=seed)
+
+
+@functools.lru_cache(maxsize=512)
+def _sharing_flows(
+    rtt_ms: float, extra_ms: float, period_s: float | None, flows: int, cc: Variant, seconds: int
+) -> Scenario:
     path: Any = SHORT if period_s is None else timetable(period_s)
     flow = {"src": "s1", "dst": "r1", "size": ENDLESS, "cc": cc, "path": path, "back": "same"}
     return Scenario.from_dict(
@@ -112,7 +119,6 @@ def sharing_flows(
             "limit": seconds * NS_PER_S,
             "jitter": {"start": "10 s"},
             "probes": {"tcp": "none", "bin": "1 s", "count": ["access1"]},
-            "seed": seed,
             **preset("carpa").scenario,
         }
     )
@@ -149,9 +155,16 @@ def moving_groups(
     **changes
         Changes as in `Scenario.with_`, with ``__`` in place of dots.
     """
+    scenario = _moving_groups(extra_ms, per_group, seed, groups, settle_s, every_s)
+    return scenario.with_(**changes) if changes else scenario
+
+
+# few, because each takes a tenth of a second and up to a megabyte
+@functools.lru_cache(maxsize=64)
+def _moving_groups(extra_ms: int, per_group: int, seed: int, groups: int, settle_s: int, every_s: int) -> Scenario:
     flow = {"size": ENDLESS, "path": timetable(every_s), "phase": (settle_s - every_s) * NS_PER_S, "back": "same"}
     numbers = [(group, flow) for group in range(1, groups + 1) for flow in range(1, per_group + 1)]
-    scenario = Scenario.from_dict(
+    return Scenario.from_dict(
         {
             "network": network(rtts(groups, seed), extra_ms),
             "flows": [{"name": f"g{g}-{n}", "src": f"s{g}", "dst": f"r{g}", **flow} for g, n in numbers],
@@ -162,4 +175,3 @@ def moving_groups(
             **preset("carpa").scenario,
         }
     )
-    return scenario.with_(**changes) if changes else scenario

@@ -138,9 +138,10 @@ def still(
     """
     ways = ((1,), (1,)) if together else ((1,), (2,))
     chosen = inputs if marks else inputs._replace(mark_kB=None)
-    return _scenario(variant, seed, ways, 0, buffer_kB, chosen, length_ns, 0).with_(**{"jitter.start": STARTS_NS})
+    return _scenario(variant, seed, ways, 0, buffer_kB, chosen, length_ns, 0, STARTS_NS)
 
 
+@functools.lru_cache(maxsize=1024)
 def count_packets(scenario: Scenario, **changes: Any) -> Scenario:
     """Return a scenario whose packets are only counted, on the links of `SHARED`, because it is long.
 
@@ -160,6 +161,7 @@ def _scenario(
     inputs: Inputs,
     every_ns: int,
     first_ns: int,
+    starts_ns: int = 0,
 ) -> Scenario:
     is_notified = variant == "tdtcp"
     net = network(buffer_kB, inputs.mark_kB, inputs.late_us)
@@ -183,6 +185,7 @@ def _scenario(
         "probes": {"tcp": "bin", "bin": "1 ms", "acks": True, "counters": True},
         "transport": _transport(variant, inputs),
         "limit": first_ns + max(count, 1) * every_ns,
+        "jitter": {"start": starts_ns},
         "seed": seed,
     }
     if is_notified:

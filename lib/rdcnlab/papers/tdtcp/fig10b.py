@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
@@ -70,4 +71,9 @@ class Fig10b(Fig10a):
 
 def _p90(counts: pd.DataFrame) -> Estimate:
     """Return the 90th percentile of the counts of days, with its interval over runs."""
-    return bootstrap(counts, lambda days: float(days["count"].quantile(0.9)), by="run")
+    of_runs = [days["count"].to_numpy() for _, days in counts.groupby("run")]
+
+    def p90(chosen: pd.DataFrame) -> float:
+        return float(np.percentile(np.concatenate([of_runs[place] for place in chosen["place"]]), 90))
+
+    return bootstrap(pd.DataFrame({"seed": range(len(of_runs)), "place": range(len(of_runs))}), p90)
