@@ -41,12 +41,6 @@ def test_cdf() -> None:
     assert list(frame["share"]) == [0.25, 0.5, 0.75, 1]
 
 
-def test_overlap() -> None:
-    first = pd.DataFrame({"low": [0, 0, 5.0], "high": [1, 2, 6.0]})
-    second = pd.DataFrame({"low": [2, 2, 0.0], "high": [3, 3, 9.0]})
-    assert list(tables.overlap(first, second)) == [False, True, True]
-
-
 def test_completion() -> None:
     flows = pd.DataFrame(
         {

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from rdcnlab.analysis import binned, sampled, tables, timetables
-from rdcnlab.analysis.intervals import Estimate, over_seeds
+from rdcnlab.analysis.intervals import Estimate, half_width, over_seeds
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.analysis.resampling import bootstraps_of_means, jackknife
 from rdcnlab.analysis.rivals import FLOWS, moved_every
@@ -61,13 +61,25 @@ def bins_apart(rates: pd.DataFrame, period_ms: int) -> Estimate:
 
     The argument `rates` comes from `rates_together`.
     """
+    rows = rates[rates["period_ms"] == period_ms]
+    rows = rows.assign(again=rows.groupby(["flow", "t_s", "seed"], observed=True).cumcount())
+    # a row for each instant, a column for each run
+    main, migrated = (
+        rows[rows["flow"] == flow].pivot(index="t_s", columns=["seed", "again"], values="rate_bps") for flow in FLOWS
+    )
+    seeds = main.columns.get_level_values("seed").to_frame(index=False)
 
-    def share(part: pd.DataFrame) -> float:
-        stats = tables.mean_ci(part, ["flow", "t_s"], "rate_bps")
-        main, migrated = (stats[stats["flow"] == flow] for flow in FLOWS)
-        return 100 * float(1 - tables.overlap(main, migrated).mean()) if len(main) else float("nan")
+    def share(chosen: pd.DataFrame) -> float:
+        ends = []
+        for flow in (main.to_numpy(), migrated.to_numpy()):
+            of_chosen = flow[:, chosen.index]
+            mean, count = of_chosen.mean(axis=1), len(chosen)
+            half = half_width(of_chosen.std(axis=1, ddof=1), count) if count > 1 else 0.0
+            ends.append((mean - half, mean + half))
+        (low, high), (other_low, other_high) = ends
+        return 100 * float(1 - ((low <= other_high) & (other_low <= high)).mean()) if len(low) else float("nan")
 
-    return jackknife(rates[rates["period_ms"] == period_ms], share).within(0, 100)
+    return jackknife(seeds, share).within(0, 100)
 
 
 def bins_below(rates: pd.DataFrame, period_ms: int) -> Estimate:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from rdcnlab.analysis import timetables, windows
+from rdcnlab.analysis import tables, timetables, windows
 from rdcnlab.runs.frame import Runs
 
 
@@ -48,11 +48,11 @@ def with_falls(runs: Runs, falls: pd.DataFrame) -> pd.DataFrame:
 
 def _shares(meetings: pd.DataFrame, observations: pd.DataFrame, after_ns: int) -> pd.DataFrame:
     """Return by run the share of meetings, in %, with an observation, on the meeting's link if it has a link."""
-    of_runs = dict(list(observations.groupby("run")))
-    hit = []
-    for run, link, begin, end in meetings.itertuples(index=False):
-        of_run = of_runs.get(run, observations[:0])
-        on_link = of_run["link"].to_numpy() == link if "link" in of_run else True
-        t_ns = of_run["t_ns"].to_numpy()
-        hit.append(bool(np.any(on_link & (t_ns >= begin) & (t_ns < end + after_ns))))
-    return (100 * pd.Series(hit, dtype=float).groupby(meetings["run"]).mean()).rename("percent").reset_index()
+    keys = ["run", "link"] if "link" in observations else ["run"]
+    times = {key: np.sort(rows["t_ns"].to_numpy()) for key, rows in tables.groups(observations, keys)}
+    hit = pd.Series(0.0, index=meetings.index)
+    for key, of_key in tables.groups(meetings, keys):
+        begins, ends = of_key["begin_ns"].to_numpy(), of_key["end_ns"].to_numpy() + after_ns
+        first, last = (np.searchsorted(times.get(key, np.empty(0)), edges) for edges in (begins, ends))
+        hit[of_key.index] = (last > first).astype(float)
+    return (100 * hit.groupby(meetings["run"]).mean()).rename("percent").reset_index()

@@ -111,6 +111,24 @@ def bootstraps(frame: pd.DataFrame, statistics: Statistics, by: str = "seed") ->
     return _intervals(full_values, drawn, weights, _tail(n), _WIDER.get(n, 1.0))
 
 
+def bootstrap_by_weight(n: int, statistic: Callable[[Floats], npt.ArrayLike]) -> Estimate:
+    """Compute a statistic that jumps, as `bootstrap` does, for all draws at once.
+
+    Parameters
+    ----------
+    n : int
+        Number of seeds.
+    statistic : callable
+        Computes one number for each draw from an array of shape (draws, n): how often each seed counts.
+    """
+    value = float(np.asarray(statistic(np.ones((1, n))))[0])
+    if n < 2:
+        return Estimate(value)
+    times, weights = _choices(n)
+    drawn = statistic(times.astype(float))
+    return _intervals({"": value}, {"": drawn}, weights, _tail(n), _WIDER.get(n, 1.0))[""]
+
+
 def bootstraps_of_means(
     frame: pd.DataFrame, keys: str | list[str], values: list[str], statistics: StatisticsOfMeans, by: str = "seed"
 ) -> dict[Hashable, Estimate]:

@@ -28,27 +28,35 @@ def falls(t: Floats, values: Floats, share: float) -> Floats:
     return fallen
 
 
-def cycles(t: Floats, values: Floats, cycle: float) -> pd.DataFrame:
-    """Return the highest and lowest value of each whole cycle of a series.
+def cycles(t: Floats, values: Floats, cycle: npt.ArrayLike, series: npt.ArrayLike = 0) -> pd.DataFrame:
+    """Return the highest and lowest value of each cycle of one or several series.
 
     Parameters
     ----------
     t, values : ndarray, shape (n,)
         Samples.
-    cycle : float
+    cycle : float or ndarray, shape (n,)
         Length of a cycle, in the unit of `t`.
+    series : int or ndarray of int, shape (n,)
+        Number of the series of each sample.
 
     Returns
     -------
     DataFrame
-        ``cycle`` (from 0), ``peak``, ``valley``, ``samples``.
+        ``series``, ``cycle`` (from 0), ``peak``, ``valley``, ``samples``, in the order of series and cycles.
     """
+    if not len(t):
+        return pd.DataFrame({name: [] for name in ("series", "cycle", "peak", "valley", "samples")})
     number = np.floor_divide(t, cycle).astype(np.int64)
-    order = np.argsort(number, kind="stable")
-    numbers, begins, samples = np.unique(number[order], return_index=True, return_counts=True)
+    of_series = np.broadcast_to(np.asarray(series, dtype=np.int64), number.shape)
+    order = np.lexsort((number, of_series))
+    number, of_series = number[order], of_series[order]
+    begins = np.flatnonzero((np.diff(number, prepend=number[0] - 1) != 0) | (np.diff(of_series, prepend=-1) != 0))
     # fmax and fmin leave out missing values
     peak, valley = (extreme.reduceat(np.asarray(values)[order], begins) for extreme in (np.fmax, np.fmin))
-    return pd.DataFrame({"cycle": numbers, "peak": peak, "valley": valley, "samples": samples})
+    samples = np.diff(begins, append=len(order))
+    columns = {"series": of_series[begins], "cycle": number[begins], "peak": peak, "valley": valley}
+    return pd.DataFrame({**columns, "samples": samples})
 
 
 def at(t: Floats, values: Floats, grid: Floats) -> Floats:

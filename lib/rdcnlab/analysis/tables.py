@@ -101,12 +101,6 @@ def cdf(values: npt.ArrayLike) -> pd.DataFrame:
     return pd.DataFrame({"value": x, "share": np.arange(1, x.size + 1) / max(x.size, 1)})
 
 
-def overlap(first: pd.DataFrame, second: pd.DataFrame) -> npt.NDArray[np.bool_]:
-    """Return for each row whether the intervals ``low`` to ``high`` of two frames of equal length overlap."""
-    a, b = first.reset_index(drop=True), second.reset_index(drop=True)
-    return np.asarray((a["low"] <= b["high"]) & (b["low"] <= a["high"]))
-
-
 def with_fields(frame: pd.DataFrame, scenarios: pd.DataFrame) -> pd.DataFrame:
     """Add to each row the fields of the scenario of its ``run`` (``seed``, ``cc``, ``period_ms``...)."""
     places = pd.Index(scenarios["run"]).get_indexer(pd.Index(frame["run"]))

@@ -11,7 +11,7 @@ import pandas as pd
 
 from rdcnlab.analysis import sampled, tables, timetables
 from rdcnlab.analysis.intervals import Estimate
-from rdcnlab.analysis.resampling import bootstrap
+from rdcnlab.analysis.resampling import Floats, bootstrap_by_weight
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.once import for_each_run
@@ -59,12 +59,15 @@ def largest_of_runs(windows: pd.DataFrame) -> pd.DataFrame:
 
 def teeth(inside: pd.DataFrame) -> pd.DataFrame:
     """Return ``peak`` and ``height`` of each flow's window in every whole cycle (two periods) except the first."""
-    parts = []
-    for (run, flow, period), of_flow in tables.groups(inside, ["run", "flow", "period_ms"]):
-        cycle = 2 * period / 1000
-        cycles = sampled.cycles(of_flow["t_s"].to_numpy() + 1e-9, of_flow["cwnd_B"].to_numpy(), cycle).iloc[1:-1]
-        parts.append(cycles.assign(run=run, flow=flow, period_ms=period, height=cycles["peak"] - cycles["valley"]))
-    return pd.concat(parts, ignore_index=True)
+    of_flow = inside.groupby(["run", "flow", "period_ms"], observed=True).ngroup().to_numpy()
+    cycle_s = 2 * inside["period_ms"].to_numpy() / 1000
+    teeth = sampled.cycles(inside["t_s"].to_numpy() + 1e-9, inside["cwnd_B"].to_numpy(), cycle_s, of_flow)
+    first = np.unique(of_flow, return_index=True)[1]
+    labels = inside[["run", "flow", "period_ms"]].iloc[first[teeth["series"]]].reset_index(drop=True)
+    # the first and the last cycle of a flow are not whole
+    other = np.diff(teeth["series"], prepend=-1, append=-1) != 0
+    is_whole = ~(other[:-1] | other[1:])
+    return teeth.assign(**labels, height=teeth["peak"] - teeth["valley"])[is_whole].reset_index(drop=True)
 
 
 def growth(windows: pd.DataFrame, runs: Runs) -> pd.Series[float]:
@@ -112,17 +115,18 @@ def _growth(windows: pd.DataFrame, ended: pd.DataFrame, period_ms: float) -> Est
 
     values, t_s, ends_s = curves.to_numpy(), curves.index.to_numpy(), end[curves.columns].to_numpy()
 
-    def ratio(chosen: pd.DataFrame) -> float:
-        places = chosen["place"].to_numpy()
-        of_chosen = values[:, places]
-        running = (~np.isnan(of_chosen)).sum(axis=1) * 2 >= len(places)
-        mean = np.nanmean(of_chosen[running], axis=1)
-        after = t_s[running] > ends_s[places].mean()
-        if after.all():  # there is nothing before the end to compare with
-            return float("nan")
-        return float(mean[after].max() / mean[~after].max()) if after.any() else 0.0
+    is_running = (~np.isnan(values)).astype(float)
 
-    return bootstrap(pd.DataFrame({"seed": list(curves.columns), "place": range(len(curves.columns))}), ratio)
+    def ratio(weights: Floats) -> Floats:
+        count = is_running @ weights.T
+        with np.errstate(invalid="ignore"):
+            mean = np.where(count * 2 >= len(ends_s), np.nan_to_num(values) @ weights.T / count, -np.inf)
+        is_after = t_s[:, None] > weights @ ends_s / len(ends_s)
+        after, before = (np.where(chosen, mean, -np.inf).max(axis=0) for chosen in (is_after, ~is_after))
+        # without an instant before the end there is nothing to compare with
+        return np.where(np.isinf(before), np.nan, np.where(np.isinf(after), 0.0, after / before))
+
+    return bootstrap_by_weight(len(ends_s), ratio)
 
 
 def falls(runs: Runs, windows: pd.DataFrame) -> pd.DataFrame:

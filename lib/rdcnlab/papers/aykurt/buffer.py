@@ -101,7 +101,8 @@ class Buffer(Item):
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Count the sizes at which statements hold, and compare a shared buffer with own buffers."""
-        stats = self.stats(runs, shared=False)
+        own = self.numbers(runs, shared=False)
+        stats = means(own, ["name", "kB"], "value")
         states = calibration.judge(stats, self.bounds)
         window = tables.list_estimates(stats.loc[["alone"]].droplevel("name"), "kB", "in {:g} kB")
         return {
@@ -109,20 +110,23 @@ class Buffer(Item):
                 states[[*_WINDOWS, _LOSS]], "kB", f"the window of a single flow is {window}"
             ),
             "satisfied-by-windows": calibration.count_satisfied(states[list(_WINDOWS)], "kB"),
-            "shared-alike": Measured.by_case(self._differences(runs), "{}, {:g} kB"),
+            "shared-alike": self._differences(own, self.numbers(runs, shared=True)),
         }
 
     def causes(self) -> list[Cause]:
         """Return the comparison of a shared buffer with own buffers."""
-        return [Cause("satisfied", self, lambda runs: Measured.by_case(self._differences(runs), "{}, {:g} kB"))]
 
-    def _differences(self, runs: Runs) -> pd.DataFrame:
+        def differences(runs: Runs) -> Measured:
+            return self._differences(*(self.numbers(runs, shared=shared) for shared in (False, True)))
+
+        return [Cause("satisfied", self, differences)]
+
+    def _differences(self, own: pd.DataFrame, shared: pd.DataFrame) -> Measured:
         """Compare the peaks in a shared buffer with those in an own one of the same size, seed by seed."""
-        key = ["name", "kB", "seed"]
-        own, shared = (self.numbers(runs, shared=shared) for shared in (False, True))
-        pairs = own.merge(shared, on=key, suffixes=("", "_shared"))
+        pairs = own.merge(shared, on=["name", "kB", "seed"], suffixes=("", "_shared"))
         pairs = pairs[pairs["name"].str.startswith("peaks")]
-        return means(pairs.assign(apart=(pairs["value"] - pairs["value_shared"]).abs()), ["name", "kB"], "apart")
+        apart = pairs.assign(apart=(pairs["value"] - pairs["value_shared"]).abs())
+        return Measured.by_case(means(apart, ["name", "kB"], "apart"), "{}, {:g} kB")
 
     def _seeds(self, size_kB: int) -> int:  # noqa: N803  (unit)
         is_close = self.profile == "paper" and self.seeds is None and size_kB in _CLOSE_KB

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import pandas as pd
-
 from rdcnlab.analysis import rivals, tables
 from rdcnlab.analysis.intervals import Estimate, estimates, same_sign
 from rdcnlab.analysis.measured import Measured, margins, means
