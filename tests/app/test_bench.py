@@ -52,6 +52,22 @@ def test_an_interrupted_benchmark_shows_what_it_measured(
     assert "1/2" in seen.err  # the bar's parts
 
 
+def test_a_part_that_fails_does_not_end_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    def bad(_say: Say) -> Iterator[Row]:
+        yield row("begun", [1.0], "s")
+        raise RunError("no memory")
+
+    def good(_say: Say) -> Iterator[Row]:
+        yield row("good", [1.0], "s")
+
+    monkeypatch.setattr(bench, "PARTS", {"bad": bad, "good": good})
+    rows = bench.measure(shown=False)
+    measures = [next(rows)["measure"] for _ in range(3)]
+    with pytest.raises(RunError, match="parts of the benchmark failed: bad"):
+        next(rows)
+    assert measures == ["begun", "bad: not measured, it failed: no memory", "good"]
+
+
 def test_a_score_that_fails_is_not_measured() -> None:
     with pytest.raises(RunError, match="ended with 2"):
         list(scoring(["nobody"]))

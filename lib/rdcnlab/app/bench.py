@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 from rdcnlab.app import bench_cluster, bench_packets, bench_use
-from rdcnlab.app.bench_rounds import Load, Row, Say, row, silent
+from rdcnlab.app.bench_rounds import Load, Row, Say, missing, row, silent
 from rdcnlab.fields.errors import RunError
 from rdcnlab.system import progress
 
@@ -48,13 +48,25 @@ def measure(*, shown: bool = True) -> Iterator[Row]:
     ----------
     shown : bool
         Whether to show a progress bar.
+
+    Raises
+    ------
+    RunError
+        A part failed. Its row says so, and the parts after it are measured before.
     """
+    failed = []
     with contextlib.closing(progress.bar(len(PARTS), "part", shown=shown)) as bar:
-        for part in PARTS.values():
+        for name, part in PARTS.items():
             # in a log, only the end of a part makes a line
             say: Say = (lambda words: bar.set_postfix_str(words)) if sys.stderr.isatty() else silent
-            yield from part(say)
+            try:
+                yield from part(say)
+            except RunError as error:
+                failed.append(name)
+                yield missing(name, f"it failed: {error}")
             bar.update()
+    if failed:
+        raise RunError(f"parts of the benchmark failed: {', '.join(failed)}")
 
 
 def scoring(names: Sequence[str] = ()) -> Iterator[Row]:

@@ -122,7 +122,7 @@ def seconds(scenarios: list[Scenario], **options: Any) -> tuple[float, Runs]:
 def start(scenario: Scenario) -> float:
     """Return the time in s of one run in the local pool, without its guest's time."""
     campaign_s, runs = seconds([scenario], workers=1)
-    return campaign_s - float(runs[0].provenance["wall_s"])
+    return campaign_s - _guest_s(runs)
 
 
 def work(scenarios: list[Scenario], workers: int) -> tuple[float, float]:
@@ -138,8 +138,13 @@ def work(scenarios: list[Scenario], workers: int) -> tuple[float, float]:
     start_s = time.monotonic()
     with start_cluster(workers) as dask_cluster:
         _, first = seconds(scenarios[:workers], cluster=dask_cluster)
-        start_s = time.monotonic() - start_s - max(float(run.provenance["wall_s"]) for run in first)
+        start_s = time.monotonic() - start_s - _guest_s(first)
         return start_s, seconds(scenarios[workers:], cluster=dask_cluster)[0]
+
+
+def _guest_s(runs: Runs) -> float:
+    """Return the time in s of the longest run's guest; the engine of tests has none."""
+    return max(float(run.provenance.get("wall_s", 0.0)) for run in runs)
 
 
 def _arithmetic(numbers: Sequence[int]) -> float:
