@@ -42,6 +42,13 @@ def test_intervals_are_not_everything(made: gaussian.Predictor, data: pd.DataFra
     assert width.median() < 30
 
 
+def test_outcomes_without_intervals_are_those_with_them(made: gaussian.Predictor, data: pd.DataFrame) -> None:
+    known, names = data.iloc[:70], ["drops", "share"]
+    assert len(known) > gaussian._BLOCK
+    found = made.expect(known, names)
+    pd.testing.assert_frame_equal(found, made.predict(known)[names], rtol=1e-9)
+
+
 def test_what_was_not_seen_is_refused(made: gaussian.Predictor, data: pd.DataFrame) -> None:
     with pytest.raises(InputError, match=r"rate_gbps.*a number from 5 to 25"):
         made.predict(data.iloc[:1].assign(rate_gbps=100.0))

@@ -27,8 +27,15 @@ SLOW_S, SLOW_SHARE = 7.0, 1.0
 FEATURES = ("ecn", "high", "room", "room_low", "width", "slope", "rate", "rtt", "share", "queue", "drops", "epoch")
 
 
-def physics(rows: pd.DataFrame) -> pd.DataFrame:
+def physics(rows: pd.DataFrame, fluid: pd.DataFrame | None = None) -> pd.DataFrame:
     """Compute physical features from the settings.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Settings: the columns `rdcnlab.analysis.sharing.SETTINGS`.
+    fluid : DataFrame, optional
+        Their outcomes in balance, if they are computed already.
 
     Returns
     -------
@@ -51,7 +58,7 @@ def physics(rows: pd.DataFrame) -> pd.DataFrame:
     ecn, low, high = (rows[name].to_numpy(float) for name in ("ecn_kB", "min_kB", "max_kB"))
     chance = rows["probability"].to_numpy(float) / 100
     product_kB = rate * 1e9 * NEAR_S / 8e3  # noqa: N806  (unit)
-    fluid = balance(rows)
+    fluid = balance(rows) if fluid is None else fluid
     flow = fluid["share"].to_numpy() / 100 * rate * 1e9 / (8 * SEGMENT * FLOWS)
     window = flow * (rtt * 1e-3 + fluid["average_kB"].to_numpy() * 8e-6 / rate)
     features = {

@@ -28,6 +28,8 @@ from rdcnlab.models.physics import BUFFER_KB, SLOW_S, SLOW_SHARE, physics
 ECN_STEP_KB, RED_STEP_KB = 20, 50
 #: Many drops in 120 s: the scale of their part of the cost.
 MANY_DROPS = 1e5
+#: Outcomes that the cost depends on.
+COSTLY = ("share", "average_kB", "drops")
 #: A prediction is close if it differs from the measured value by at most this share of it, or the smallest error that a
 #: run need have, whichever is larger. A model is unsure if a side of its interval is wider than this.
 CLOSE = 0.1
@@ -172,11 +174,10 @@ def propose(model: Predictor, objective: Objective) -> Proposal:
         smallest = max(model.about["ranges"][name][0] for name in ("ecn_kB", "max_kB"))
         allowed = f"at least {smallest:g} kB, the smallest thresholds that the model knows"
         raise InputError.of("buffer_kB", objective.buffer_kB, allowed)
-    outcomes = model.predict(settings)
-    cost = objective.cost(outcomes)
+    cost = objective.cost(model.expect(settings, COSTLY))
     # rounded, so that the last digits of another machine's arithmetic do not decide between equal costs
     best = int(cost.to_numpy().round(6).argmin())
-    predicted: pd.Series[float] = outcomes.iloc[best]
+    predicted: pd.Series[float] = model.predict(settings.iloc[[best]]).iloc[0]
     unsure = tuple(
         name
         for name in OUTCOMES
