@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pandas as pd
 import pytest
 
@@ -21,24 +23,29 @@ class Given(Runs):
     def __getitem__(self, place: int) -> Given:  # type: ignore[override]
         return self
 
+    def __iter__(self) -> Iterator[Given]:  # type: ignore[override]
+        return iter([self])
+
+    def __len__(self) -> int:
+        return 1
+
     @property
     def scenario(self) -> object:
         return self.asked
 
-    @property
-    def throughput(self) -> pd.DataFrame:  # type: ignore[override]
+    def rows(self, name: str) -> pd.DataFrame:
         rows = [
             {"run": 0, "bin": second * 10, "where": where, "flow": flow, "bytes": rate * 1e6 / 8 / 2}
             for second, rate in enumerate(self.mbps)
             for flow, where in (("g1-1", "short@left"), ("g2-1", "long@left"))
         ]
-        return pd.DataFrame(rows)
+        return pd.DataFrame(rows).astype({"where": "category", "flow": "category"})
 
 
 def test_a_fall_is_the_mean_after_a_move_below_the_mean_before() -> None:
     # moves at 60, 90 and 120 s; the limit is 150 s
     rates = [200.0] * 60 + [100.0] * 5 + [200.0] * 25 + [190.0] * 30 + [200.0] * 30
-    found = rerouting.drops(Given(rates), 10**9)
+    found = rerouting.drops.__wrapped__(Given(rates), 10**9)
     assert list(found["to"]) == ["long", "short", "long"]
     assert list(found["percent"]) == pytest.approx([50, 5, 100 * (1 - 200 / 190)])
     # the mean of two seconds is 190 from the sixth on; 190 of 200 is just recovered; and it never fell

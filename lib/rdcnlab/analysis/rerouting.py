@@ -4,16 +4,20 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from rdcnlab.analysis import binned, tables
+from rdcnlab.analysis import binned
 from rdcnlab.analysis.intervals import Estimate, estimates
 from rdcnlab.analysis.measured import means
 from rdcnlab.fields.units import NS_PER_S
 from rdcnlab.runs.frame import Runs
+from rdcnlab.runs.once import for_each_run
+from rdcnlab.runs.parts import RECEIVER, SENDER
 from rdcnlab.scenario import Scenario
 
 #: Span in s before a move, whose mean rate is the reference; and the span after it, whose mean rate is compared.
@@ -43,6 +47,7 @@ def moves(scenario: Scenario) -> Iterator[tuple[float, str]]:
         yield t_ns / NS_PER_S, links[number % len(links)]
 
 
+@for_each_run
 def drops(runs: Runs, bin_ns: int = NS_PER_S // 10) -> pd.DataFrame:
     """Measure the fall of the aggregate throughput at each move.
 
@@ -55,10 +60,8 @@ def drops(runs: Runs, bin_ns: int = NS_PER_S // 10) -> pd.DataFrame:
         the time until that move: the flows need at least as long.
     """
     rows = []
-    total = aggregate(runs, bin_ns)
-    for (run,), of_run in tables.groups(total, ["run"]):
-        scenario = runs[run].scenario
-        t_s, mbps = of_run["t_s"].to_numpy(dtype=float), of_run["mbps"].to_numpy(dtype=float)
+    for run, mbps in enumerate(_totals(runs, bin_ns)):
+        scenario, t_s = runs[run].scenario, np.arange(len(mbps)) * (bin_ns / NS_PER_S)
         moments = [*moves(scenario)]
         ends = [*(time for time, _ in moments[1:]), scenario.limit / NS_PER_S]
         for (time, link), end in zip(moments, ends, strict=True):
@@ -70,6 +73,20 @@ def drops(runs: Runs, bin_ns: int = NS_PER_S // 10) -> pd.DataFrame:
             seconds = end - time if np.isnan(recovered) else recovered
             rows.append({**row, "percent": 100 * (1 - after / before), "recovered_s": seconds})
     return pd.DataFrame(rows)
+
+
+def _totals(runs: Runs, bin_ns: int) -> Iterator[npt.NDArray[np.float64]]:
+    """Yield for each run the rate in Mb/s of all flows on all counted links, in every bin until the limit."""
+    table = runs.rows("throughput")
+    links = ~table["where"].cat.categories.isin([RECEIVER, SENDER])
+    is_counted = np.append(links, False)[table["where"].cat.codes]
+    bins, sizes = table["bin"].to_numpy(), table["bytes"].to_numpy(dtype=float)
+    begins = np.searchsorted(table["run"].to_numpy(), np.arange(len(runs) + 1))
+    for run, (begin, end) in zip(runs, pairwise(begins), strict=True):
+        chosen = is_counted[begin:end]
+        numbers = bins[begin:end][chosen] // (bin_ns // run.scenario.probes.bin)
+        total = np.bincount(numbers, sizes[begin:end][chosen], minlength=run.scenario.limit // bin_ns)
+        yield (total * (8e9 / bin_ns) / 1e6).astype(np.float64, copy=False)
 
 
 def _recovery(mbps: np.ndarray[Any, np.dtype[np.float64]], bin_s: float, level: float) -> float:
@@ -102,14 +119,23 @@ def throughput(cases: Mapping[Any, Runs], column: str) -> pd.DataFrame:
 
     A flow that did not finish counts with the bytes that it delivered until the limit.
     """
-    parts = []
-    for case, runs in cases.items():
-        flows = runs.flows
-        limits = flows["run"].map(lambda run, case_runs=runs: case_runs[run].scenario.limit / NS_PER_S)
-        seconds = flows["fct_s"].fillna(limits - flows["start_s"])
-        mbps = 8e-6 * flows["received_B"] / seconds
-        parts.append(pd.DataFrame({column: case, "seed": flows["seed"], "mbps": mbps}))
+    parts = [rates_of_flows(runs).drop(columns="run").assign(**{column: case}) for case, runs in cases.items()]
     return pd.concat(parts, ignore_index=True)
+
+
+@for_each_run
+def rates_of_flows(runs: Runs) -> pd.DataFrame:
+    """Return the mean throughput of each flow of each run, as `throughput` does: ``run``, ``seed``, ``mbps``."""
+    flows = runs.rows("flows")
+    limits_s, seeds = (
+        np.array(values)[flows["run"]]
+        for values in (
+            [run.scenario.limit / NS_PER_S for run in runs],
+            [run.scenario.seed for run in runs],
+        )
+    )
+    seconds = flows["fct_s"].fillna(limits_s - flows["start_s"])
+    return pd.DataFrame({"run": flows["run"], "seed": seeds, "mbps": 8e-6 * flows["received_B"] / seconds})
 
 
 def ratios(throughputs: pd.DataFrame, baseline: pd.DataFrame, column: str) -> dict[Hashable, Estimate]:

@@ -98,6 +98,7 @@ class Difference(Item):
 
     def throughput(self, runs: Runs, rtt_ms: int, period_s: float | None) -> pd.DataFrame:
         """Return the throughput (``mbps``) at an RTT and a period by difference (``extra_ms``) and ``seed``."""
+        rerouting.rates_of_flows(runs)  # of all runs at once; those of a case are selected from them
         runs_by_extra = {
             extra: runs.select(_case(rtt_ms, period_s, extra)) for extra in {*self.differences, *self.tested, EXTRA_MS}
         }
@@ -202,8 +203,15 @@ class Difference(Item):
 def _case(rtt_ms: int, period_s: float | None, extra_ms: int) -> Callable[[Scenario], bool]:
     """Return whether a scenario has an RTT, a period and a difference."""
     reference = single(rtt_ms, period_s, seed=0, extra_ms=extra_ms)
+    slots = reference.flows[0].slots
+    delays = [link.delay for link in reference.network.links]
 
     def matches(scenario: Scenario) -> bool:
-        return scenario.network == reference.network and scenario.flows[0].slots == reference.flows[0].slots
+        # delays first, because networks that differ are compared for long
+        return (
+            [link.delay for link in scenario.network.links] == delays
+            and scenario.flows[0].slots == slots
+            and scenario.network == reference.network
+        )
 
     return matches

@@ -81,6 +81,7 @@ class Periodic(Item):
 
     def throughput(self, runs: Runs, rtt_ms: int) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Return the throughput by period, and that without rerouting; see `rerouting.throughput`."""
+        rerouting.rates_of_flows(runs)  # of all runs at once; those of a case are selected from them
         moved = {period: period_runs for period, period_runs in self.moved(runs, rtt_ms).items() if len(period_runs)}
         return rerouting.throughput(moved, "period_s"), rerouting.throughput(
             {0.0: self.still(runs, rtt_ms)}, "period_s"

@@ -108,21 +108,23 @@ class Breaks(Item):
     def at(self, cc: clos.Variant, interval_s: float, kind: str, seed: int) -> Scenario:
         """Return the scenario of a variant, an interval and a kind of updates."""
         interval_ns = round(interval_s * NS_PER_S)
-        return _counted(
-            clos.updates(
-                cc,
-                seed=seed,
-                count=self.number(interval_s),
-                inputs=clos.Inputs(late_us=self.late_us(interval_s, kind), mark_kB=self.mark_kB),
-                every_ns=interval_ns,
-                first_ns=self.settle_ns,
-            )
+        # flows start within a millisecond, so that seeds differ without updates, too
+        return clos.updates(
+            cc,
+            seed=seed,
+            count=self.number(interval_s),
+            inputs=clos.Inputs(late_us=self.late_us(interval_s, kind), mark_kB=self.mark_kB),
+            every_ns=interval_ns,
+            first_ns=self.settle_ns,
+            starts_ns=clos.STARTS_NS,
+            counted_ns=NS_PER_MS,
         )
 
     def still(self, cc: clos.Variant, seed: int) -> Scenario:
         """Return the scenario without updates."""
         inputs = clos.Inputs(mark_kB=self.mark_kB)
-        return _counted(clos.still(cc, seed=seed, length_ns=self.settle_ns + self.span_ns, inputs=inputs))
+        length_ns = self.settle_ns + self.span_ns
+        return clos.still(cc, seed=seed, length_ns=length_ns, inputs=inputs, counted_ns=NS_PER_MS)
 
     def left_over(self, interval_s: float, kind: str) -> float:
         """Return the share of the throughput that is left if an idle line is lost throughput, because nothing waits.
@@ -268,8 +270,3 @@ def place(stats: pd.DataFrame) -> str:
 
 def _listed(intervals_s: pd.Index[float]) -> str:
     return ", ".join(f"{1000 * interval:g}" for interval in intervals_s)
-
-
-def _counted(scenario: Scenario) -> Scenario:
-    # flows start within a millisecond, so that seeds differ without updates, too
-    return clos.count_packets(scenario, jitter__start=clos.STARTS_NS)

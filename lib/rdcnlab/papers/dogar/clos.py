@@ -92,6 +92,8 @@ def updates(
     inputs: Inputs = Inputs(),  # noqa: B008  (immutable)
     every_ns: int = EVERY_NS,
     first_ns: int = EVERY_NS,
+    starts_ns: int = 0,
+    counted_ns: int | None = None,
 ) -> Scenario:
     """Return flows of both groups under updates.
 
@@ -109,8 +111,14 @@ def updates(
         Inputs that the paper does not give.
     every_ns, first_ns : int
         Time between updates, and instant of the first.
+    starts_ns : int
+        Time within which flows start.
+    counted_ns : int or None
+        Width of the bins of a long run, whose packets are only counted, on the links of `SHARED`. None: bins of 1 ms,
+        and packets, windows and ACKs are recorded.
     """
-    return _scenario(variant, seed, PATTERNS[inputs.pattern], count, buffer_kB, inputs, every_ns, first_ns)
+    pattern = PATTERNS[inputs.pattern]
+    return _scenario(variant, seed, pattern, count, buffer_kB, inputs, every_ns, first_ns, starts_ns, counted_ns)
 
 
 def still(
@@ -122,6 +130,7 @@ def still(
     marks: bool = True,
     buffer_kB: int = LARGE,  # noqa: N803  (unit)
     inputs: Inputs = Inputs(),  # noqa: B008  (immutable)
+    counted_ns: int | None = None,
 ) -> Scenario:
     """Return flows whose ways never change. They start within a millisecond: nothing else depends on the seed.
 
@@ -133,22 +142,12 @@ def still(
         Whether both groups take spine 1; otherwise each has a spine of its own.
     marks : bool
         Whether queues mark packets.
-    variant, seed, buffer_kB, inputs
+    variant, seed, buffer_kB, inputs, counted_ns
         As in `updates`.
     """
     ways = ((1,), (1,)) if together else ((1,), (2,))
     chosen = inputs if marks else inputs._replace(mark_kB=None)
-    return _scenario(variant, seed, ways, 0, buffer_kB, chosen, length_ns, 0, STARTS_NS)
-
-
-@functools.lru_cache(maxsize=1024)
-def count_packets(scenario: Scenario, **changes: Any) -> Scenario:
-    """Return a scenario whose packets are only counted, on the links of `SHARED`, because it is long.
-
-    Changes are as in `Scenario.with_`, with ``__`` in place of dots.
-    """
-    fields = {"count": list(SHARED), "tcp": "none", "acks": False, "counters": False}
-    return scenario.with_(**{f"probes__{name}": value for name, value in fields.items()}, **changes)
+    return _scenario(variant, seed, ways, 0, buffer_kB, chosen, length_ns, 0, STARTS_NS, counted_ns)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -161,7 +160,8 @@ def _scenario(
     inputs: Inputs,
     every_ns: int,
     first_ns: int,
-    starts_ns: int = 0,
+    starts_ns: int,
+    counted_ns: int | None,
 ) -> Scenario:
     is_notified = variant == "tdtcp"
     net = network(buffer_kB, inputs.mark_kB, inputs.late_us)
@@ -182,7 +182,9 @@ def _scenario(
     data: dict[str, Any] = {
         "network": net,
         "flows": flows,
-        "probes": {"tcp": "bin", "bin": "1 ms", "acks": True, "counters": True},
+        "probes": {"tcp": "bin", "bin": NS_PER_MS, "acks": True, "counters": True}
+        if counted_ns is None
+        else {"tcp": "none", "bin": counted_ns, "count": list(SHARED)},
         "transport": _transport(variant, inputs),
         "limit": first_ns + max(count, 1) * every_ns,
         "jitter": {"start": starts_ns},

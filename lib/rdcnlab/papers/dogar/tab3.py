@@ -14,7 +14,7 @@ from pydantic import Field
 from rdcnlab.analysis import evenness, figures, updates
 from rdcnlab.analysis.measured import Measured, difference, largest, means
 from rdcnlab.fields.quantities import whole
-from rdcnlab.fields.units import NS_PER_S
+from rdcnlab.fields.units import NS_PER_MS, NS_PER_S
 from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.dogar import clos
 from rdcnlab.papers.dogar.clos import LARGE, MEETINGS, Variants
@@ -36,8 +36,8 @@ _LENGTHS, _COUNTS = {"quick": 0.3, "paper": 2.0}, {"quick": 4, "paper": clos.UPD
 _NS3_QUICK_S = 0.1
 #: A buffer in kB: two windows of twice the line's capacity times the RTT (625 kB), and as much for other segments.
 _DEEP_KB = 4000
-#: Width in ms of the bins of rates: longer than a round trip with a full buffer, which is 1.3 ms.
-_BIN_MS = 10
+#: Width of the bins of rates: longer than a round trip with a full buffer, which is 1.3 ms.
+_BIN_NS = 10 * NS_PER_MS
 #: Panels: quantity, label of the axis, and whether that is logarithmic.
 PANELS = {
     "queue": ("mean queue\n[% of the buffer]", False),
@@ -97,17 +97,19 @@ class Tab3(Item):
         """Return flows that share a line."""
         inputs = clos.Inputs(per_group=per_group, mark_kB=self.mark_kB)
         settings: dict[str, Any] = {"length_ns": self.length_ns, "buffer_kB": self.buffer_kB, "inputs": inputs}
-        return _counted(clos.still(cc, seed=seed, together=True, marks=marks, **settings))
+        return clos.still(cc, seed=seed, together=True, marks=marks, counted_ns=_BIN_NS, **settings)
 
     def apart(self, cc: clos.Variant, seed: int) -> Scenario:
         """Return flows that have a line each, for as long as the run with updates."""
         inputs, length = clos.Inputs(mark_kB=self.mark_kB), clos.EVERY_NS * (self.number + 1)
-        return _counted(clos.still(cc, seed=seed, length_ns=length, buffer_kB=self.buffer_kB, inputs=inputs))
+        settings: dict[str, Any] = {"length_ns": length, "buffer_kB": self.buffer_kB, "inputs": inputs}
+        return clos.still(cc, seed=seed, counted_ns=_BIN_NS, **settings)
 
     def move_flows(self, cc: clos.Variant, seed: int) -> Scenario:
         """Return the flows of `apart` under inconsistent updates."""
         inputs = clos.Inputs(mark_kB=self.mark_kB)
-        return _counted(clos.updates(cc, seed=seed, count=self.number, buffer_kB=self.buffer_kB, inputs=inputs))
+        settings: dict[str, Any] = {"count": self.number, "buffer_kB": self.buffer_kB, "inputs": inputs}
+        return clos.updates(cc, seed=seed, counted_ns=_BIN_NS, **settings)
 
     def points(self) -> list[Scenario]:
         """Return all conditions, variants and seeds."""
@@ -237,10 +239,6 @@ class Tab3(Item):
                 ax.set(xlim=(-0.6, len(mean) - 0.4), ylim=(0, (1.6 if wide else 1.08) * top if top > 0 else 1))
                 ax.grid(axis="x", visible=False)
         return figure
-
-
-def _counted(scenario: Scenario) -> Scenario:
-    return clos.count_packets(scenario, probes__bin=f"{_BIN_MS} ms")
 
 
 def _pairs(stats: pd.DataFrame) -> dict[str, float]:
