@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from rdcnlab.analysis import figures, folded
 from rdcnlab.analysis.intervals import Estimate
 from rdcnlab.analysis.measured import Measured
-from rdcnlab.analysis.resampling import bootstrap
+from rdcnlab.analysis.resampling import Floats, bootstrap_by_weight
 from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.tdtcp.fig10a import Fig10a
 from rdcnlab.runs.frame import Runs
@@ -71,9 +71,13 @@ class Fig10b(Fig10a):
 
 def _p90(counts: pd.DataFrame) -> Estimate:
     """Return the 90th percentile of the counts of days, with its interval over runs."""
-    of_runs = [days["count"].to_numpy() for _, days in counts.groupby("run")]
+    # all runs have the same days
+    of_runs = np.stack([days["count"].to_numpy() for _, days in counts.groupby("run")])
+    places = np.arange(len(of_runs))
 
-    def p90(chosen: pd.DataFrame) -> float:
-        return float(np.percentile(np.concatenate([of_runs[place] for place in chosen["place"]]), 90))
+    def p90(times: Floats) -> Floats:
+        chosen = np.repeat(np.tile(places, len(times)), times.astype(int).ravel()).reshape(times.shape)
+        drawn: Floats = np.percentile(of_runs[chosen].reshape(len(times), -1), 90, axis=1)
+        return drawn
 
-    return bootstrap(pd.DataFrame({"seed": range(len(of_runs)), "place": range(len(of_runs))}), p90)
+    return bootstrap_by_weight(len(of_runs), p90)

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import pandas as pd
+import numpy as np
 
 from rdcnlab.analysis import folded
 from rdcnlab.analysis.intervals import Estimate, estimates
 from rdcnlab.analysis.measured import Measured
-from rdcnlab.analysis.resampling import bootstrap
+from rdcnlab.analysis.resampling import Floats, bootstrap_by_weight
 from rdcnlab.fields.units import NS_PER_US
 from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.tdtcp.graphs import Occupancy, Variants
@@ -36,7 +36,17 @@ class Fig13(Occupancy):
         lengths = self.lengths(runs)["cubic"]
         into = folded.into_week(lengths["t_us"], self.first)
         chosen = lengths[(into >= begin_us) & (into < STEADY[1])]
-        return bootstrap(chosen, _largest_distance, by="run") / float(folded.limit(self.first) or 1)
+        of_runs = chosen.pivot(index="run", columns="t_us", values="mean").to_numpy()
+
+        def largest_distance(times: Floats) -> Floats:
+            """Return the largest distance of the queue, as a mean over the drawn runs, from its mean over time."""
+            # no matrix product, so that equal runs have equal means
+            total = sum(weight[:, None] * curve for weight, curve in zip(times.T, of_runs, strict=True))
+            curves = np.asarray(total) / len(of_runs)
+            distances: Floats = np.abs(curves - curves.mean(axis=1, keepdims=True)).max(axis=1)
+            return distances
+
+        return bootstrap_by_weight(len(of_runs), largest_distance) / float(folded.limit(self.first) or 1)
 
     def causes(self) -> list[Cause]:
         """Return the other testbed, on which MPTCP's queue dips, or CUBIC's queue from the second packet day on."""
@@ -44,9 +54,3 @@ class Fig13(Occupancy):
             return [Cause("mptcp-dip", self.as_run)]
         second_us = (DAY + NIGHT) // NS_PER_US
         return [Cause("cubic-stable", self, lambda runs: Measured.one(self._largest_distance(runs, second_us)))]
-
-
-def _largest_distance(lengths: pd.DataFrame) -> float:
-    """Return the largest distance in packets of a queue, as a mean over runs, from its mean over time."""
-    curve = lengths.groupby("t_us")["mean"].mean()
-    return float((curve - curve.mean()).abs().max())
