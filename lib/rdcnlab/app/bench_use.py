@@ -77,7 +77,9 @@ def first_curve(choice: Choice | None = None) -> float:
 
     with tempfile.TemporaryDirectory() as name:
         start_s = time.monotonic()
-        job = Job((choice or Choice()).scenarios(), _empty(Path(name)), cores(), changed)
+        # one run for each core: more would begin after the first curve
+        asked = choice or Choice(runs=len(cores()))
+        job = Job(asked.scenarios(), _empty(Path(name)), cores(), changed)
         try:
             job.start()
             job.join()
