@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
 
 from rdcnlab.analysis.sharing import OUTCOMES, SETTINGS
-from rdcnlab.models import buffers
+from rdcnlab.models import buffers, buffers_records
 from rdcnlab.papers.vargas import space
 
 
@@ -114,5 +114,5 @@ def test_predictions_are_possible() -> None:
 
 def test_the_spread_is_that_of_single_splits() -> None:
     scores = pd.DataFrame({"r2": np.linspace(0.8, 1.0, 41)})
-    found = buffers.spread(scores, "r2")
+    found = buffers_records.spread(scores, "r2")
     assert (round(float(found), 3), round(found.low, 3), round(found.high, 3)) == (0.9, 0.805, 0.995)

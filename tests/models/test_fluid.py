@@ -10,6 +10,7 @@ from sklearn.linear_model import LinearRegression, RidgeCV
 
 from rdcnlab.analysis import sharing
 from rdcnlab.models import fluid, physics
+from rdcnlab.models.corrected import Corrected
 from rdcnlab.papers import vargas
 from rdcnlab.papers.vargas import space
 
@@ -101,7 +102,7 @@ def test_a_correction_is_what_differs() -> None:
     """Outcomes that are those in balance and 3 more need one number to be learned."""
     rows = settings(*space.first_settings(40))
     values = fluid.balance(rows)[["share", "average_kB"]].to_numpy() + 3
-    model = physics.Corrected(LinearRegression(), ("share", "average_kB")).fit(rows.iloc[:5], values[:5])
+    model = Corrected(LinearRegression(), ("share", "average_kB")).fit(rows.iloc[:5], values[:5])
     assert model.predict(rows) == pytest.approx(values)
 
 
@@ -109,7 +110,7 @@ def test_a_correction_is_what_differs() -> None:
 def test_a_correction_of_one_outcome_is_a_column(core: LinearRegression | RidgeCV) -> None:
     rows = settings(*space.first_settings(12))
     values = fluid.balance(rows)[["share"]].to_numpy() + 3
-    assert physics.Corrected(core, ("share",)).fit(rows, values).predict(rows).shape == (12, 1)
+    assert Corrected(core, ("share",)).fit(rows, values).predict(rows).shape == (12, 1)
 
 
 def test_features_are_finite_and_have_their_names() -> None:

@@ -28,6 +28,9 @@ LINK, CUBIC, DCTCP = "shared", "c", "d"
 #: Columns that describe a setting, and columns that are measured.
 SETTINGS = ("rate_gbps", "rtt_ms", "ecn_kB", "min_kB", "max_kB", "probability")
 OUTCOMES = ("share", "drops", "average_kB", "longest_kB")
+#: Outcomes without drops, and the occupancies of the queue.
+NO_DROPS = tuple(name for name in OUTCOMES if name != "drops")
+OCCUPANCIES = ("average_kB", "longest_kB")
 #: Drops are those of a run of this length in s, as in the paper (Sec. 6.2).
 PAPER_S = 120
 #: Largest errors of a run that is long enough: percentage points of the share, kB of the average length, and drops in

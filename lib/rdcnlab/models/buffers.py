@@ -29,17 +29,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, StandardScaler
 from threadpoolctl import threadpool_limits
 
-from rdcnlab.analysis.intervals import Estimate
-from rdcnlab.analysis.sharing import OUTCOMES, SETTINGS
+from rdcnlab.analysis.sharing import OCCUPANCIES, OUTCOMES, SETTINGS
 from rdcnlab.models import gaussian
-from rdcnlab.models.physics import Corrected, Fluid, limit
+from rdcnlab.models.corrected import Corrected, Fluid
+from rdcnlab.models.physics import limit
 
 #: Kinds of models: Table 2's two, a fluid model that is not trained, those that correct it, and the alternative with
 #: TensorFlow.
 Kind = Literal["shallow", "deep", "fluid", "better", "keras"]
-#: Outcomes without drops, which Table 2 leaves out in two of its rows, and the occupancies.
-NO_DROPS = tuple(name for name in OUTCOMES if name != "drops")
-OCCUPANCIES = ("average_kB", "longest_kB")
 #: Folds inside of the training rows.
 _FOLDS = 5
 
@@ -171,13 +168,3 @@ def examine(
 def predictions(model: Any, rows: pd.DataFrame, outcomes: Sequence[str] = OUTCOMES) -> pd.DataFrame:
     """Return the predicted outcomes of settings, limited to possible values."""
     return limit(pd.DataFrame(model.predict(rows[list(SETTINGS)]), rows.index, list(outcomes)))
-
-
-def spread(scores: pd.DataFrame, column: str) -> Estimate:
-    """Return the mean of a score over splits; its interval contains 95 % of the single splits.
-
-    Splits share rows, so an interval of their mean would claim too much. A reader has one split, as the paper has.
-    """
-    values = scores[column].to_numpy(float)
-    low, high = np.quantile(values, [0.025, 0.975])
-    return Estimate(float(values.mean()), float(low), float(high))

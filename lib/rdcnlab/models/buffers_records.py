@@ -9,13 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
+from rdcnlab.analysis.intervals import Estimate
 from rdcnlab.analysis.sharing import OUTCOMES, SETTINGS
-from rdcnlab.models import active, buffers, gaussian, saved
+from rdcnlab.models import gaussian, saved
 from rdcnlab.system.progress import bar
+
+if TYPE_CHECKING:
+    from rdcnlab.models import buffers
 
 #: Version number of the models that are tested (`buffers.candidates`, `gaussian.predictor`) and of the form of the
 #: records; a change of any of them must increase it, if the settings of the record do not tell it.
@@ -68,6 +73,8 @@ def scores(rows: Mapping[str, pd.DataFrame], exams: Mapping[str, Exam], repeats:
 
 def _exam(rows: Mapping[str, pd.DataFrame], exam: Exam, repeats: int) -> Path:
     def make() -> pd.DataFrame:
+        from rdcnlab.models import buffers  # scikit-learn takes seconds to import, and a record needs none
+
         scored = rows[exam.scored] if exam.scored else None
         return buffers.examine(
             exam.kind, rows[exam.rows], exam.train, outcomes=exam.outcomes, repeats=repeats, scored=scored
@@ -91,6 +98,8 @@ def learning(rows: pd.DataFrame) -> Path:
     """Return the record of `active.learning` for `SEEDS` random beginnings, with columns ``seed`` and ``active``."""
 
     def make() -> pd.DataFrame:
+        from rdcnlab.models import active
+
         parts = [
             active.learning(rows, active=by_doubt, begin=BEGIN, step=STEP, most=MOST, seed=seed).assign(
                 seed=seed, active=by_doubt
@@ -116,6 +125,16 @@ def saving(curves: pd.DataFrame) -> pd.Series[float]:
     runs = runs[runs.index.isin(reached.index.get_level_values("seed"))].reindex(runs.index)
     ratio: pd.Series[float] = runs[True] / runs[False]
     return ratio
+
+
+def spread(scores: pd.DataFrame, column: str) -> Estimate:
+    """Return the mean of a score over splits; its interval contains 95 % of the single splits.
+
+    Splits share rows, so an interval of their mean would claim too much. A reader has one split, as the paper has.
+    """
+    values = scores[column].to_numpy(float)
+    low, high = np.quantile(values, [0.025, 0.975])
+    return Estimate(float(values.mean()), float(low), float(high))
 
 
 def read(path: Path) -> pd.DataFrame:

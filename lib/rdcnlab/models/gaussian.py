@@ -16,16 +16,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
-from sklearn.model_selection import KFold
-from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from rdcnlab.analysis.sharing import OUTCOMES, SETTINGS
@@ -33,6 +28,10 @@ from rdcnlab.fields.errors import InputError
 from rdcnlab.models import saved
 from rdcnlab.models.fluid import balance
 from rdcnlab.models.physics import FEATURES, limit, physics
+
+# scikit-learn is imported where processes are trained: the import takes seconds, and most figures need none
+if TYPE_CHECKING:
+    from sklearn.preprocessing import StandardScaler
 
 Floats = npt.NDArray[np.float64]
 #: Probability that an interval contains the outcome.
@@ -73,6 +72,8 @@ def kernel() -> Any:
 
     No length is below a standard deviation of its feature: with few rows shorter ones fit their noise.
     """
+    from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
+
     lengths = Matern(np.full(len(FEATURES), 3.0), (1.0, 100.0), nu=1.5)
     return ConstantKernel(1.0, (1e-2, 1e3)) * lengths + WhiteKernel(1e-2, (1e-5, 1.0))
 
@@ -155,6 +156,10 @@ def processes(rows: pd.DataFrame, kernels: Sequence[Any] | None = None) -> Proce
     kernels : sequence of Kernel, optional
         Kernels to use, one for each outcome. Without them they are optimised, on `OPTIMISED` rows at most.
     """
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.preprocessing import StandardScaler
+
     if kernels is None and len(rows) > OPTIMISED:
         kernels = processes(evenly(rows, OPTIMISED)).kernels
     fluid = balance(rows)
@@ -251,6 +256,8 @@ def factors(rows: pd.DataFrame) -> pd.DataFrame:
     with `LEAST_ROWS` rows has factors of its own. The others have those of `ALL`, to which each of `groups` contributes
     the same weight, or less if it has fewer than `LEAST_ROWS` rows: a condition with many rows would otherwise decide.
     """
+    from sklearn.model_selection import KFold
+
     ratios = np.empty((len(rows), len(OUTCOMES)))
     for train, test in KFold(FOLDS, shuffle=True, random_state=0).split(rows):
         mean, deviation = processes(rows.iloc[train]).predict(rows.iloc[test])
@@ -303,6 +310,8 @@ def provenance(rows: pd.DataFrame) -> dict[str, Any]:
 
 def coverage(rows: pd.DataFrame, splits: int = 5) -> pd.DataFrame:
     """Return for each row and outcome whether it is in the interval of a predictor that has not seen the row."""
+    from sklearn.model_selection import KFold
+
     inside = []
     for train, test in KFold(splits, shuffle=True, random_state=1).split(rows):
         model = predictor(rows.iloc[train])

@@ -184,6 +184,7 @@ def most_rows(kind: str, item: str) -> Path:
 
 def keep_sklearn(recipe: Recipe, model: Any, about: Mapping[str, Any]) -> Path:
     """Write estimators of scikit-learn, or a dict of them, into the user's cache; see `keep`."""
+    import_skops()
     from skops.io import dump
 
     return keep(recipe, lambda place: dump(model, place, compression=ZIP_LZMA), about, _SKLEARN)
@@ -191,10 +192,27 @@ def keep_sklearn(recipe: Recipe, model: Any, about: Mapping[str, Any]) -> Path:
 
 def read_sklearn(path: Path) -> Any:
     """Read a file of `keep_sklearn`. Only classes of scikit-learn and numpy are created, and no other code is run."""
+    import_skops()
     from skops.io import get_untrusted_types, load
 
     trusted = [name for name in get_untrusted_types(file=path) if name.split(".")[0] in ("sklearn", "numpy")]
     return load(path, trusted=trusted)
+
+
+def import_skops() -> None:
+    """Import `skops.io` without all of scikit-learn.
+
+    It imports every module of scikit-learn, which takes seconds, to list the estimators that it trusts unasked. Here
+    `read_sklearn` says what is trusted.
+    """
+    import sklearn.utils
+
+    listing = sklearn.utils.all_estimators
+    sklearn.utils.all_estimators = list
+    try:
+        import skops.io  # noqa: F401  (imported for later imports)
+    finally:
+        sklearn.utils.all_estimators = listing
 
 
 def ship(paths: Iterable[Path]) -> None:

@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import pandas as pd
-from matplotlib.figure import Figure
 
 from rdcnlab.analysis import figures, sharing
 from rdcnlab.analysis.measured import Measured
@@ -28,6 +27,9 @@ from rdcnlab.papers.vargas.space import (
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import GROUPS, Part
 from rdcnlab.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Settings under several conditions, under a single one (the cheapest), and between the conditions, by profile. The
 #: quick profile has as many as a model of the tuner needs.

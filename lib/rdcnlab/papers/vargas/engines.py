@@ -4,12 +4,10 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from rdcnlab.analysis import figures, tables
 from rdcnlab.analysis.measured import Measured
@@ -19,6 +17,10 @@ from rdcnlab.papers.vargas.grids import AT_1_GBPS, CLOSE, FEW, LEAST, ROWS, Grid
 from rdcnlab.runs.campaign import NS3_LIMIT_S
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 #: Engines, and what figures call them.
 ENGINES = {"kernel": "Linux", "ns3": "ns-3"}

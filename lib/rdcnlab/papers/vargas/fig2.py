@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pandas as pd
-from matplotlib.colors import Normalize
-from matplotlib.figure import Figure
 
 from rdcnlab.analysis import figures, heat, tables
 from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.vargas.grids import AT_1_GBPS, LEAST, ROWS, Grid
 from rdcnlab.runs.frame import Runs
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Packets in bytes with segments of 536 B, the default of ns-3.
 _NS3_MTU = 588
@@ -66,6 +69,8 @@ class Fig2(Grid):
 
         Dotted is what the fluid model says. None of its numbers is from these runs.
         """
+        from matplotlib.colors import Normalize
+
         share = self.table(runs, "share")
         with figures.style():
             figure = figures.Drawing(figsize=(9.2, 3.6), layout="constrained")

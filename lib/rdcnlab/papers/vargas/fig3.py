@@ -4,11 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import pandas as pd
-from matplotlib.colors import LogNorm
-from matplotlib.figure import Figure
 
 from rdcnlab.analysis import figures, heat, sharing, tables
 from rdcnlab.analysis.intervals import Estimate
@@ -20,6 +18,9 @@ from rdcnlab.papers.vargas.grids import CLOSE, COLUMNS, ROWS, Grid
 from rdcnlab.papers.vargas.space import DROP_KB, ECN_KB, PROBABILITY, Setting
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Figure 3 of the paper: packets dropped in 120 s, a row for each ECN threshold.
 STATED = (
@@ -136,6 +137,8 @@ class Fig3(Grid):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw our drops beside the paper's."""
+        from matplotlib.colors import LogNorm
+
         measured = self.table(runs, "drops")
         with figures.style():
             figure = figures.Drawing(figsize=(11.5, 3.6), layout="constrained")

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from pydantic import Field
-from scipy.stats import qmc
 
 from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.scenario import Scenario
@@ -159,6 +158,8 @@ def first_settings(count: int, condition: tuple[float, int] | None = None, *, be
     between : bool
         Draw rates and RTTs between those of Table 1, uniform in their logarithms, in 0.01 Gb/s and 0.1 ms.
     """
+    from scipy.stats import qmc  # the import takes a second
+
     settings: dict[Setting, None] = {}
     sequence = qmc.Sobol(d=7, scramble=False)
     while len(settings) < count:

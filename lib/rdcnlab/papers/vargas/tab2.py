@@ -6,21 +6,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import pandas as pd
-from matplotlib.figure import Figure
 
 from rdcnlab.analysis import figures, sharing
 from rdcnlab.analysis.intervals import Estimate, over_seeds
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.quantities import whole
-from rdcnlab.models import buffers, buffers_records, gaussian
+from rdcnlab.models import buffers_records, gaussian
 from rdcnlab.models.buffers_records import Exam
 from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.vargas.dataset import Dataset, is_single, of_table
 from rdcnlab.papers.vargas.space import first_settings, setting_of
 from rdcnlab.runs.frame import Runs
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Settings by profile, as in `Dataset`: those of the quick profile take minutes.
 _LEAST_TRAIN, _SPLITS = 4, {"quick": 5, "paper": 20}
@@ -43,32 +45,32 @@ _LEAST_SCORED = 20
 #: Rows of Table 2 by case.
 ROWS = {
     "shallow-single": Exam("shallow", "single", OF_ONE, sharing.OUTCOMES),
-    "shallow-several-no-drops": Exam("shallow", "several", FIVE, buffers.NO_DROPS),
+    "shallow-several-no-drops": Exam("shallow", "several", FIVE, sharing.NO_DROPS),
     "deep-single": Exam("deep", "single", OF_ONE, sharing.OUTCOMES),
     "deep-several": Exam("deep", "several", FIVE, sharing.OUTCOMES),
-    "deep-several-no-drops": Exam("deep", "several", FIVE, buffers.NO_DROPS),
+    "deep-several-no-drops": Exam("deep", "several", FIVE, sharing.NO_DROPS),
 }
 #: Beyond the table. Sec. 7.2.4 says of shallow models under one condition what they do for share and occupancy only.
 MORE = {
-    "shallow-single-no-drops": Exam("shallow", "single", OF_ONE, buffers.NO_DROPS),
+    "shallow-single-no-drops": Exam("shallow", "single", OF_ONE, sharing.NO_DROPS),
     "fluid-single": Exam("fluid", "single", OF_ONE, sharing.OUTCOMES),
-    "fluid-single-no-drops": Exam("fluid", "single", OF_ONE, buffers.NO_DROPS),
+    "fluid-single-no-drops": Exam("fluid", "single", OF_ONE, sharing.NO_DROPS),
     "fluid-several": Exam("fluid", "several", FIVE, sharing.OUTCOMES),
-    "fluid-several-no-drops": Exam("fluid", "several", FIVE, buffers.NO_DROPS),
+    "fluid-several-no-drops": Exam("fluid", "several", FIVE, sharing.NO_DROPS),
     "better-single": Exam("better", "single", OF_ONE, sharing.OUTCOMES),
     "better-several": Exam("better", "several", FIVE, sharing.OUTCOMES, "later"),
-    "better-several-no-drops": Exam("better", "several", FIVE, buffers.NO_DROPS, "later"),
+    "better-several-no-drops": Exam("better", "several", FIVE, sharing.NO_DROPS, "later"),
     "deep-several-as-many": Exam("deep", "several", AS_MANY, sharing.OUTCOMES),
-    "deep-several-no-drops-as-many": Exam("deep", "several", AS_MANY, buffers.NO_DROPS),
+    "deep-several-no-drops-as-many": Exam("deep", "several", AS_MANY, sharing.NO_DROPS),
     "better-several-as-many": Exam("better", "several", AS_MANY, sharing.OUTCOMES, "later"),
-    "better-several-no-drops-as-many": Exam("better", "several", AS_MANY, buffers.NO_DROPS, "later"),
+    "better-several-no-drops-as-many": Exam("better", "several", AS_MANY, sharing.NO_DROPS, "later"),
 }
 #: Why rows of the table differ: if 1 % means all settings of the paper.
 READINGS = {
     "shallow-single-of-all": Exam("shallow", "single", OF_ALL, sharing.OUTCOMES),
     "deep-single-of-all": Exam("deep", "single", OF_ALL, sharing.OUTCOMES),
 }
-_ERRORS = [f"{kind} {name}" for kind in ("mae", "rmse") for name in buffers.OCCUPANCIES]
+_ERRORS = [f"{kind} {name}" for kind in ("mae", "rmse") for name in sharing.OCCUPANCIES]
 KERAS = {"keras-several": Exam("keras", "several", FIVE, sharing.OUTCOMES)}
 
 
@@ -154,7 +156,7 @@ class Tab2(Dataset):
         for case, part in scores.groupby(scores["case"].astype(str), sort=False):
             trained_on = "no" if case.startswith("fluid") else int(part["train"].iloc[0])
             note = f"{trained_on} settings for training; {', '.join(part['model'].unique())}"
-            measured[f"r2-{case}"] = Measured.one(buffers.spread(part, "r2"), note)
+            measured[f"r2-{case}"] = Measured.one(buffers_records.spread(part, "r2"), note)
             if case in GOALS:
                 measured[f"goal-{case}"] = measured[f"r2-{case}"]
         for suffix in ("", "-as-many"):
@@ -253,7 +255,7 @@ class Tab2(Dataset):
 def _spreads(scores: pd.DataFrame, case: str, columns: list[str]) -> Measured:
     """Measure some scores of a row of the table; nothing if it has none."""
     part = scores[scores["case"] == case]
-    return Measured({name: buffers.spread(part, name) for name in columns} if len(part) else {})
+    return Measured({name: buffers_records.spread(part, name) for name in columns} if len(part) else {})
 
 
 def _words(case: str) -> str:

@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 from functools import lru_cache, partial
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import pandas as pd
-from matplotlib.figure import Figure
 
 from rdcnlab.analysis import figures, sharing
 from rdcnlab.analysis.measured import Measured
@@ -21,6 +20,9 @@ from rdcnlab.papers.vargas.space import Length, scenario, setting_of
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import GROUPS, Part
 from rdcnlab.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _COUNTS = {"quick": 3, "paper": 20}
 
