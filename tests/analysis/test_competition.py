@@ -109,9 +109,10 @@ def test_marks_and_retransmissions_are_correlated_over_all_points() -> None:
     )  # fmt: skip
     assert marks.against_by_period(rows).tolist() == pytest.approx([1, 1])
     # ranks 1 to 6 against 4, 5, 6, 1, 2, 3: 1 - 6 * 54 / 210
-    mean = rows.groupby(marks.POINT)[marks.NUMBERS].mean()
-    assert marks.against_retransmissions(mean) == pytest.approx(1 - 324 / 210)
-    assert marks.more_at_5(mean).to_dict() == {1: -1, 50: -1}
+    of_points = rows.groupby(marks.POINT)[marks.NUMBERS].mean()
+    mean = {name: of_points[[name]].T for name in marks.NUMBERS}
+    assert marks.against_retransmissions(mean)[""] == pytest.approx(1 - 324 / 210)
+    assert {period: list(more) for period, more in marks.more_at_5(mean).items()} == {1: [-1], 50: [-1]}
 
 
 class Counted(list[Any]):

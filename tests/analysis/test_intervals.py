@@ -13,7 +13,7 @@ import pytest
 from rdcnlab.analysis import tables
 from rdcnlab.analysis.intervals import Estimate, estimates, greatest, least, over_seeds, same_sign
 from rdcnlab.analysis.measured import Measured, means, trend
-from rdcnlab.analysis.resampling import bootstrap, bootstraps_of_means, jackknife, jackknives
+from rdcnlab.analysis.resampling import bootstrap, bootstrap_by_weight, bootstraps_of_means, jackknife, jackknives
 
 
 def ends(number: float) -> tuple[float, ...]:
@@ -105,8 +105,25 @@ def test_an_order_that_holds_without_each_seed_may_still_be_open() -> None:
 def test_the_bootstrap_of_means_is_that_of_the_frame(seeds: int) -> None:
     x = np.random.default_rng(2).normal(size=3 * seeds) + np.repeat([0, 0.5, 1], seeds)
     frame = pd.DataFrame({"seed": [*range(seeds)] * 3, "at": np.repeat([1, 2, 3], seeds), "x": x}).drop(index=1)
-    found = bootstraps_of_means(frame, "at", ["x"], lambda mean: {"": tables.spearman(mean.index, mean["x"])})
+    found = bootstraps_of_means(frame, "at", ["x"], lambda mean: {"": tables.spearmans(mean["x"].columns, mean["x"])})
     assert ends(found[""]) == ends(bootstrap(frame, rank))
+
+
+def test_equal_groups_have_equal_means_in_every_draw() -> None:
+    """A matrix product may round them differently, and ranks would tell them apart."""
+    x = np.random.default_rng(5).normal(size=11)
+    frame = pd.DataFrame({"seed": [*range(11)] * 40, "at": np.repeat(np.arange(40), 11), "x": np.tile(x, 40)})
+    found = bootstraps_of_means(frame, "at", ["x"], lambda mean: {"": np.ptp(mean["x"].to_numpy(), axis=1)})
+    assert ends(found[""]) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("seeds", [2, 3, 7, 12])
+def test_a_statistic_of_weights_is_that_of_the_frame(seeds: int) -> None:
+    x = np.random.default_rng(6).normal(size=seeds)
+    frame = pd.DataFrame({"seed": range(seeds), "x": x})
+    expected = bootstrap(frame, lambda of: of["x"].mean())
+    found = bootstrap_by_weight(seeds, lambda weights: weights @ x / seeds)
+    assert ends(found) == pytest.approx(ends(expected))
 
 
 @pytest.mark.parametrize("seeds", [2, 3, 4, 5])
@@ -136,7 +153,7 @@ def test_the_largest_of_equal_means_is_not_surely_above_the_smallest() -> None:
     lows = []
     for _ in range(20):
         frame = pd.DataFrame({"seed": [*range(6)] * 4, "at": np.repeat([1, 2, 3, 4], 6), "x": random.normal(size=24)})
-        found = bootstraps_of_means(frame, "at", ["x"], lambda mean: {"": float(np.ptp(mean["x"]))})
+        found = bootstraps_of_means(frame, "at", ["x"], lambda mean: {"": np.ptp(mean["x"].to_numpy(), axis=1)})
         lows.append(found[""].low)
     assert np.mean(np.array(lows) <= 0) >= 0.9
 

@@ -7,6 +7,7 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -58,6 +59,20 @@ def test_completion() -> None:
 def test_spearman() -> None:
     assert tables.spearman([1, 2, 3], [9, 4, 1]) == pytest.approx(-1)
     assert np.isnan(tables.spearman([1, 2], [1, 2]))
+    assert np.isnan(tables.spearman([1, 2, 3], [5, 5, 5]))
+
+
+def test_spearman_of_many_rows_is_that_of_each() -> None:
+    """Ties have their mean rank; a point that lacks a coordinate is left out."""
+    random = np.random.default_rng(7)
+    x, y = random.integers(5, size=(50, 8)).astype(float), random.integers(5, size=(50, 8)).astype(float)
+    expected = [stats.spearmanr(*row).statistic for row in zip(x, y, strict=True)]
+    assert tables.spearmans(x, y) == pytest.approx(np.array(expected), nan_ok=True)
+    x[:, 3] = np.nan
+    assert tables.spearmans(x, y) == pytest.approx(
+        tables.spearmans(np.delete(x, 3, 1), np.delete(y, 3, 1)), nan_ok=True
+    )
+    assert tables.spearmans(np.arange(8), y) == pytest.approx(tables.spearmans(np.tile(np.arange(8), (50, 1)), y))
 
 
 def test_cases_names_by_index() -> None:
