@@ -7,9 +7,9 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from rdcnlab.analysis import competition, tables
 from rdcnlab.runs.frame import Runs
