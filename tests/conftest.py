@@ -2,19 +2,25 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from rdcnlab.app.index import nothing_local
+from rdcnlab.app.site import stored
+from rdcnlab.papers.item import Item
 from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
 from rdcnlab.system import places
+from rdcnlab.system.locks import locked
 
 # A shell starts a background job with Ctrl-C ignored, and its child processes inherit that. Tests send Ctrl-C to them.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -41,6 +47,11 @@ def pytest_configure() -> None:
     if worker:
         cores = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, {cores[int(worker.removeprefix("gw")) % len(cores)]})
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run quick tests first, so that a failure is seen early."""
+    items.sort(key=lambda item: [item.get_closest_marker(name) is not None for name in ("slow", "guest", "ns3")])
 
 
 def alive(pid: int) -> bool:
@@ -80,6 +91,28 @@ def two_flows() -> Scenario:
 def store(tmp_path: Path) -> Store:
     """An empty store without shipped results."""
     return Store(tmp_path / "runs", shipped=Shipped(tmp_path / "none"))
+
+
+Judged = Callable[[type[Item]], list[dict[str, Any]]]
+
+
+@pytest.fixture(scope="session")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
+    """Judge an item's claims from the shipped runs, once for all tests and workers."""
+    session = tmp_path_factory.getbasetemp()
+    directory = (session.parent if "PYTEST_XDIST_WORKER" in os.environ else session) / "judged"
+    directory.mkdir(exist_ok=True)
+
+    def rows(kind: type[Item]) -> list[dict[str, Any]]:
+        path = directory / f"{kind.paper}-{kind.id}.json"
+        with locked(path.with_suffix(".lock")):
+            if not path.exists():
+                with nothing_local() as store:
+                    path.write_text(json.dumps(stored.judge(kind, store)))
+        of_item: list[dict[str, Any]] = json.loads(path.read_text())
+        return of_item
+
+    return rows
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from rdcnlab.papers import PAPERS, aykurt, claims, select
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.store import Store
 from rdcnlab.system import extras, places
+from tests.conftest import Judged
 
 STALE = "a list of figures is stale; this writes it: tools/index"
 
@@ -29,8 +31,30 @@ def test_the_lists_of_figures_are_what_the_figures_say() -> None:
 
 
 @pytest.mark.slow
-def test_the_tables_of_the_documents_are_what_the_figures_and_the_shipped_runs_say() -> None:
-    lists = index.generate_files()
+@pytest.mark.parametrize("kind", select(), ids=lambda kind: f"{kind.paper}-{kind.id}")
+def test_every_verdict_and_every_number_is_what_it_was(kind: type[Item], judged: Judged) -> None:
+    """Numbers may differ by a unit of their last digit: another processor may round another way."""
+    name = f"{kind.paper}/{kind.id}/"
+    before = json.loads((places.tree() / index.SCORES).read_text())
+    before = {claim: numbers for claim, numbers in before.items() if claim.startswith(name)}
+    now = json.loads(index.numbers(judged(kind)))
+    assert now.keys() == before.keys(), STALE
+    for claim, (verdict, measured) in now.items():
+        words, numbers = _split(measured)
+        words_before, numbers_before = _split(before[claim][1])
+        assert (verdict, words) == (before[claim][0], words_before), f"{claim}: {STALE}"
+        assert numbers == pytest.approx(numbers_before, rel=0.002, abs=1e-9), f"{claim}: {STALE}"
+
+
+def _split(measured: str) -> tuple[list[str], list[float]]:
+    """Return the words and the numbers of a measurement."""
+    parts = re.split(r"(?<![\w.])(-?\d+(?:\.\d+)?(?:e[-+]?\d+)?)(?![\w.]*\w)", measured)
+    return parts[::2], [float(number) for number in parts[1::2]]
+
+
+@pytest.mark.slow
+def test_the_tables_of_the_documents_are_what_the_figures_and_the_shipped_runs_say(judged: Judged) -> None:
+    lists = index.generate_files(judge=lambda kinds, _store: [row for kind in kinds for row in judged(kind)])
     for name in index.SCORED:
         assert (places.tree() / name).read_text() == lists[places.tree() / name], STALE
 

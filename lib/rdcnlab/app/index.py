@@ -13,7 +13,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,19 +35,27 @@ _FIGURES = "<!-- figures: written by tools/index -->", "<!-- end of figures -->"
 _SCORE = "<!-- score: written by tools/index -->", "<!-- end of score -->"
 #: Documents that tell numbers of runs and verdicts.
 SCORED = ("README.md", "docs/figures.md", "docs/artifact-appendix.md")
+#: The verdicts, and the numbers behind them.
+SCORES = "tests/scores.json"
 #: The cell of the index notebook that lists the figures.
 _CELL = "index-figures"
 _ROMAN = {"1": "I", "2": "II", "3": "III", "4": "IV", "5": "V"}
 
 
-def generate_files(*, scored: bool = True) -> dict[Path, str]:
+#: Judges the claims of items from their stored runs.
+Judge = Callable[[Sequence[type[Item]], Store], list[dict[str, Any]]]
+
+
+def generate_files(*, scored: bool = True, judge: Judge = judge_all) -> dict[Path, str]:
     """Return the correct text of every generated file.
 
     Parameters
     ----------
     scored : bool
-        Include the documents that tell numbers of runs and verdicts (`SCORED`). They take minutes, because all runs are
+        Include the files that tell numbers of runs and verdicts (`SCORED`). They take a minute, because all runs are
         counted and all claims are judged.
+    judge : callable
+        Judges the claims.
 
     Raises
     ------
@@ -66,27 +74,40 @@ def generate_files(*, scored: bool = True) -> dict[Path, str]:
     texts[notebook] = _with_cell(notebook.read_text(encoding="utf-8"), "\n".join(map(links, paper_claims)))
     texts |= reference.generate_pages()
     if scored:
-        texts |= _scored(papers.select())
+        texts |= _scored(papers.select(), judge)
     return texts
 
 
-def _scored(kinds: list[type[Item]]) -> dict[Path, str]:
+def _scored(kinds: list[type[Item]], judge: Judge) -> dict[Path, str]:
     wall_s = {row.hash: float(row.provenance["wall_s"]) for row in Shipped()}
-    with _nothing_local() as store:
-        rows = judge_all(kinds, store)
+    with nothing_local() as store:
+        rows = judge(kinds, store)
         places_and_texts = (
             (_PAPERS, overview(kinds, rows, wall_s)),
             (_FIGURES, table(kinds, wall_s)),
             (_SCORE, score(kinds, rows, wall_s)),
         )
-    return {
+    texts = {
         places.tree() / name: _between(places.tree() / name, marks, text)
         for name, (marks, text) in zip(SCORED, places_and_texts, strict=True)
     }
+    return {**texts, places.tree() / SCORES: numbers(rows)}
+
+
+def numbers(rows: Iterable[dict[str, Any]]) -> str:
+    """Return the verdict on each claim and the numbers behind it as JSON, a line for each claim.
+
+    A change of a number that was not meant shows itself in this file.
+    """
+    lines = []
+    for row in rows:
+        claim = "/".join(row[name] for name in ("paper", "item", "column", "claim"))
+        lines.append(f"{json.dumps(claim)}: {json.dumps([row['verdict'], row['measured']])}")
+    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 @contextlib.contextmanager
-def _nothing_local() -> Iterator[Store]:
+def nothing_local() -> Iterator[Store]:
     """Hide the runs and models of this machine, also from other processes, and yield an empty store."""
     before = os.environ.get("RDCNLAB_MODELS")
     with tempfile.TemporaryDirectory() as directory:
