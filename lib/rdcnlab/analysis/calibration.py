@@ -8,14 +8,16 @@ whole interval lies outside. Otherwise it is *open*: more seeds are needed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 from rdcnlab.analysis import figures
 from rdcnlab.analysis.measured import Measured
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 State = Literal["holds", "open", "fails"]
 #: Lower and upper bound; both are included.
@@ -125,7 +127,7 @@ def plot(
     states = together(judge(next(iter(stats.values())), bounds)[list(chosen)])
     spans = [interval(states), interval(states.replace("open", "holds"))]
     with figures.style():
-        figure = figures.Drawing(figsize=(2.7 * len(bounds), 2.6), layout="constrained")
+        figure = figures.drawing(2.7 * len(bounds), 2.6)
         axes = figure.subplots(1, len(bounds), sharex=True, squeeze=False)[0]
         for ax, (name, (low, high)) in zip(axes, bounds.items(), strict=True):
             for (kind, table), look in zip(stats.items(), ("main", "migrated"), strict=False):

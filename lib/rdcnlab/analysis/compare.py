@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 from rdcnlab.analysis import binned, figures
 from rdcnlab.analysis.competition import counted_bin
@@ -18,6 +17,9 @@ from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import WHOLE
 from rdcnlab.runs.store import Run
 from rdcnlab.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: The tables that are compared.
 _READ = dict.fromkeys(("flows", "events", "throughput"), WHOLE)

@@ -111,7 +111,8 @@ def _percent_below(means: pd.DataFrame) -> dict[str, pd.Series[float]]:
 
     The columns of `means` are pairs of a flow and an instant; an instant without a mean is left out.
     """
-    main, migrated = means["main"].align(means["migrated"], axis=1)
+    main, migrated = (pd.DataFrame(means[flow]) for flow in FLOWS)
+    main, migrated = main.align(migrated, axis=1)
     instants = (main.notna() | migrated.notna()).sum(axis=1)
     return {"": 100 * (migrated < main).sum(axis=1) / instants.where(instants > 0)}
 

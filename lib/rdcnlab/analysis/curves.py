@@ -5,15 +5,17 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING
 
 from rdcnlab.analysis import figures, tables
 from rdcnlab.analysis.competition import mean_curves
 from rdcnlab.analysis.rivals import BURSTS, FLOWS
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.runs.frame import Runs
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 def bin_ms(period_ms: int) -> int:

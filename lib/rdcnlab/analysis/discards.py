@@ -6,12 +6,16 @@ The runs need `rdcnlab.scenario.Probes.discards`.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pandas as pd
-from matplotlib.figure import Figure
 
 from rdcnlab.analysis import figures, tables
 from rdcnlab.analysis.measured import means
 from rdcnlab.runs.frame import Runs
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Rows of the figure: the column, and the label of its axis.
 _ROWS = {
@@ -84,7 +88,7 @@ def plot(counts: pd.DataFrame, between_ms: tuple[float, float]) -> Figure:
     """
     periods = sorted(counts["period_ms"].unique(), reverse=True)
     with figures.style():
-        figure = figures.Drawing(figsize=(3.4 * len(periods), 6.2), layout="constrained")
+        figure = figures.drawing(3.4 * len(periods), 6.2)
         axes = figure.subplots(len(_ROWS), len(periods), sharex=True, sharey="row", squeeze=False)
         for column, period in enumerate(periods):
             of_period = counts[counts["period_ms"] == period]

@@ -10,11 +10,10 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
@@ -23,6 +22,9 @@ from rdcnlab.analysis import binned, figures, sampled, tables, timetables
 from rdcnlab.fields.errors import InputError
 from rdcnlab.runs.store import Run
 from rdcnlab.scenario import DARK
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Floats = npt.NDArray[np.float64]
 

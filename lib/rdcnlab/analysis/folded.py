@@ -8,11 +8,10 @@ run in network time. `rdcnlab.analysis.weeks` has the computations for a single 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 from rdcnlab.analysis import figures, tables, weeks
 from rdcnlab.analysis.intervals import Estimate, over_seeds
@@ -23,6 +22,9 @@ from rdcnlab.runs.once import for_each_run
 from rdcnlab.runs.parts import SENDER
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.flow import TCP_HEADERS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class Case(NamedTuple):

@@ -5,13 +5,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.colors import Normalize
 
 from rdcnlab.analysis.intervals import Estimate
 from rdcnlab.analysis.measured import trend
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Normalize
 
 #: Colour of dark numbers.
 _DARK_COLOR = "0.15"

@@ -70,7 +70,7 @@ def _table(rows: pd.DataFrame, column: str) -> pd.DataFrame:
 
 def _by(mean: pd.DataFrame, level: str) -> dict[Hashable, pd.DataFrame]:
     """Return for each value of one level of the points the means over the other level."""
-    return {value: mean.xs(value, axis=1, level=level) for value in mean.columns.unique(level)}
+    return {value: pd.DataFrame(mean.xs(value, axis=1, level=level)) for value in mean.columns.unique(level)}
 
 
 def _trends(mean: pd.DataFrame, by: str) -> dict[Hashable, Floats]:

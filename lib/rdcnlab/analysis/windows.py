@@ -67,7 +67,8 @@ def teeth(inside: pd.DataFrame) -> pd.DataFrame:
     # the first and the last cycle of a flow are not whole
     other = np.diff(teeth["series"], prepend=-1, append=-1) != 0
     is_whole = ~(other[:-1] | other[1:])
-    return teeth.assign(**labels, height=teeth["peak"] - teeth["valley"])[is_whole].reset_index(drop=True)
+    whole: pd.DataFrame = teeth.assign(**labels, height=teeth["peak"] - teeth["valley"])[is_whole]
+    return whole.reset_index(drop=True)
 
 
 def growth(windows: pd.DataFrame, runs: Runs) -> pd.Series[float]:

@@ -11,7 +11,8 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.axes import Axes
 
-from rdcnlab.analysis.figures import REFERENCE, Drawing, Look, look, style
+from rdcnlab.analysis.drawing import Drawing
+from rdcnlab.analysis.figures import REFERENCE, Look, drawing, look, style
 from rdcnlab.app.explore.choice import Choice
 from rdcnlab.app.explore.places import MOVES, STILL, WEEK
 from rdcnlab.engines.kernel.build import patches
@@ -173,7 +174,7 @@ class Race:
         """
         rows = self.table().reset_index()
         with style():
-            figure = Drawing(figsize=(7.4, 4.8), layout="constrained")
+            figure = drawing(7.4, 4.8)
             axes = figure.subplots(2, len(NETWORKS), height_ratios=(3, 2))
             for column, network in enumerate(NETWORKS):
                 here, runs = (frame[frame["network"] == network] for frame in (rows, self.measurements))

@@ -10,6 +10,7 @@ import pandas as pd
 from matplotlib.colors import Normalize
 
 from rdcnlab.analysis import figures, heat, sharing
+from rdcnlab.analysis.drawing import Drawing
 from rdcnlab.models import active, gaussian, tuner
 from rdcnlab.models.gaussian import Predictor
 from rdcnlab.models.tuner import Objective, Proposal
@@ -130,7 +131,7 @@ def _suggested(predictor: Predictor, objective: Objective, proposal: Proposal) -
     return active.suggest(predictor, settings.loc[cost.nsmallest(_NEAR).index], _SUGGESTED)
 
 
-def maps(predictor: Predictor, objective: Objective) -> figures.Drawing:
+def maps(predictor: Predictor, objective: Objective) -> Drawing:
     """Draw predicted share of CUBIC, its uncertainty, and the cost, over both thresholds of drop-tail queues."""
     settings = objective.settings(predictor)
     tail = settings[settings["min_kB"] == settings["max_kB"]]
@@ -142,7 +143,7 @@ def maps(predictor: Predictor, objective: Objective) -> figures.Drawing:
         (objective.cost(predicted), "cost", "viridis_r", (0.0, 1.0)),
     )
     with figures.style():
-        figure = figures.Drawing(figsize=(12.0, 3.4), layout="constrained")
+        figure = figures.drawing(12.0, 3.4)
         for ax, (values, title, colors, (low, high)) in zip(figure.subplots(1, 3), parts, strict=True):
             table = tail.assign(value=values).pivot(index="ecn_kB", columns="max_kB", values="value")
             table = table.rename_axis(index="ECN threshold [kB]", columns="drop threshold [kB]").rename(

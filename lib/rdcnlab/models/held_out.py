@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
 from rdcnlab.analysis import figures
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.models import fct, forest
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _AT = ["day_ms", "night_ms"]
 

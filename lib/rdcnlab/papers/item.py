@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import abc
-import functools
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -238,14 +237,7 @@ class Item(Frozen, abc.ABC):
 
     def place(self, runs: Runs, scenario: Scenario) -> int:
         """Return the number of the run of a scenario of `points`."""
-        if scenario.hash not in self._changed:
-            self._changed[scenario.hash] = self.with_changes(scenario)
-        return runs.place(self._changed[scenario.hash])
-
-    @functools.cached_property
-    def _changed(self) -> dict[str, Scenario]:
-        """Scenarios with the changes of the column and of the item, by the hash without them."""
-        return {}
+        return runs.place(self.with_changes(scenario))
 
     def rows(self, runs: Runs | None) -> list[dict[str, Any]]:
         """Return the scorecard: one row for each claim. Without runs every verdict is ``not run``."""

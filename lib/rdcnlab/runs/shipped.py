@@ -81,17 +81,15 @@ class Row:
     entry: _Entry
     copies: Mapping[str, tuple[Copy, ...]]
 
-    @functools.cached_property
+    @property
     def provenance(self) -> Mapping[str, Any]:
         """How the run was made."""
-        provenance: dict[str, Any] = json.loads(self.entry.text("provenance"))
-        return provenance
+        return _Parsed(self.entry.text("provenance"))
 
-    @functools.cached_property
+    @property
     def digests(self) -> Mapping[str, str]:
         """The sha256 of each whole table's content."""
-        digests: dict[str, str] = json.loads(self.entry.text("digests"))
-        return digests
+        return _Parsed(self.entry.text("digests"))
 
     @property
     def data(self) -> dict[str, Any]:
@@ -186,6 +184,30 @@ class Shipped:
 def installed(root: Path) -> Shipped:
     """Return the shipped runs below a directory; reading which there are takes a third of a second, once a process."""
     return Shipped(root)
+
+
+class _Parsed(Mapping[str, Any]):
+    """Data of JSON text, which is parsed when they are read: of most runs nobody reads them."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @functools.cached_property
+    def _data(self) -> dict[str, Any]:
+        data: dict[str, Any] = json.loads(self._text)
+        return data
+
+    def __getitem__(self, name: str) -> Any:
+        return self._data[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._data)
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def __repr__(self) -> str:
+        return repr(self._data)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import marshal
 from collections.abc import Iterable, Mapping
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Self
@@ -214,8 +215,14 @@ class Scenario(Frozen):
         """
         if not isinstance(data, dict):
             raise InputError.of("scenario", data, f"a mapping with the fields {', '.join(cls.model_fields)}")
+        key = _key(data, text)
+        if key is not None and key in _KEPT:
+            return _KEPT[key]  # type: ignore[return-value]
         try:
-            return cls.model_validate(with_defaults(data, text=text), context={TEXT: text, DIRECTORY: directory})
+            made = cls.model_validate(with_defaults(data, text=text), context={TEXT: text, DIRECTORY: directory})
+            if key is not None and not made._has_files:
+                _keep(key, made)
+            return made
         except ValidationError as error:
             raise input_error(error, cls) from None
         except RecursionError:
@@ -239,7 +246,7 @@ class Scenario(Frozen):
             return self
         if changes.keys() == {"seed"} and type(changes["seed"]) is int and not self._depends_on_seed:
             return self._with_seed(changes["seed"])
-        data: dict[str, Any] = self.model_dump(mode="json", context={EVERY: True})
+        data: dict[str, Any] = json.loads(self._every_field)
         kernel = next((changes[name] for name in ("transport.like", "transport__like") if name in changes), ...)
         if kernel is None or kernel in older.KERNELS:
             # first, so that settings among the changes replace those of the older kernel
@@ -295,6 +302,17 @@ class Scenario(Frozen):
         return {}
 
     @functools.cached_property
+    def _every_field(self) -> str:
+        """The scenario as JSON, also fields with their default; a copy of its data is read from it."""
+        return json.dumps(self.model_dump(mode="json", context={EVERY: True}))
+
+    @property
+    def _has_files(self) -> bool:
+        """Whether files of the user's own belong to the scenario."""
+        switch = self.switch
+        return not (switch.program is None and switch.controller is None and self.engine.algorithm is None)
+
+    @functools.cached_property
     def canonical(self) -> dict[str, Any]:
         """The result of `to_dict`, computed once; callers must not change it."""
         return self.to_dict()
@@ -337,6 +355,26 @@ class Scenario(Frozen):
             self._family["hashed text"] = _hashed_text({**self.canonical, "seed": _NO_SEED}).split(f'"seed":{_NO_SEED}')
         before, after = self._family["hashed text"]
         return hashlib.sha256(f'{before}"seed":{self.seed}{after}'.encode()).hexdigest()
+
+
+#: Scenarios by the plain data that they were made from, the oldest first. Items make the same scenarios several times:
+#: in each column, for all runs, and for each half of them; and to check one takes milliseconds.
+_KEPT: dict[bytes, Scenario] = {}
+_MOST_KEPT = 256
+
+
+def _key(data: dict[str, Any], text: bool) -> bytes | None:
+    """Return a text that tells data apart; None if not all of it is plain."""
+    try:
+        return marshal.dumps((data, text), 2)
+    except ValueError:
+        return None
+
+
+def _keep(key: bytes, scenario: Scenario) -> None:
+    if len(_KEPT) >= _MOST_KEPT:
+        del _KEPT[next(iter(_KEPT))]
+    _KEPT[key] = scenario
 
 
 #: Stands in text for a seed, which is never negative.

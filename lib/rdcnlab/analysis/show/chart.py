@@ -5,14 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from matplotlib.artist import Artist
-from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
-from rdcnlab.analysis.figures import Drawing
+from rdcnlab.analysis.drawing import Drawing
 from rdcnlab.analysis.show.bars import PROGRAM, Bar, Panel, Row, unit_of
 from rdcnlab.analysis.show.paint import (
     FAINT,
@@ -28,6 +26,10 @@ from rdcnlab.analysis.show.paint import (
     width,
 )
 from rdcnlab.scenario import DARK
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
 
 #: Inches: the column of labels, the margin at the right, a bar, the space between rows, a strip below a bar.
 LABELS, RIGHT = 1.95, 0.22

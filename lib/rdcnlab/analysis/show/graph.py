@@ -6,8 +6,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
-
-from matplotlib.axes import Axes
+from typing import TYPE_CHECKING
 
 from rdcnlab.analysis.show import rows as captions
 from rdcnlab.analysis.show.layout import CAPTIONS, Layout, Place, Symbol
@@ -16,6 +15,9 @@ from rdcnlab.analysis.show.paint import INK, NAME, PALE, SMALL, box, fitting, li
 from rdcnlab.analysis.show.ways import Shown
 from rdcnlab.fields.units import DURATION, RATE
 from rdcnlab.scenario import Host, Link, Network
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Largest number of links that are drawn between the same two switches, and of link ends with a drawn queue.
 _MOST_PARALLEL, _MOST_QUEUES = 6, 48

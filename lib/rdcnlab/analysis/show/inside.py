@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-
-from matplotlib.axes import Axes
+from typing import TYPE_CHECKING
 
 from rdcnlab.analysis.show import rows as captions
 from rdcnlab.analysis.show.graph import hosts as draw_hosts
@@ -16,6 +15,9 @@ from rdcnlab.analysis.show.paint import INK, NAME, SMALL, WIDTH, box, line, queu
 from rdcnlab.analysis.show.ways import SWITCH, Shown, Way, ways_of
 from rdcnlab.fields.units import DURATION, RATE, SIZE
 from rdcnlab.scenario import BYPASS, DARK, Host, Link, Node, Schedule
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _DIGITS = "0123456789"
 #: Largest number of lanes, and of schedules, that are drawn. The table below a picture has all.

@@ -5,18 +5,21 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
 from matplotlib.patches import FancyBboxPatch, Rectangle
-from matplotlib.text import Text
 from matplotlib.textpath import text_to_path
 
-from rdcnlab.analysis.figures import REFERENCE, Drawing, shades
+from rdcnlab.analysis.drawing import Drawing
+from rdcnlab.analysis.figures import REFERENCE, shades
 from rdcnlab.scenario import BYPASS, DARK
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.text import Text
 
 #: Width of a picture in inches: the width of a notebook's column, and of a page without its margins.
 WIDTH = 7.4

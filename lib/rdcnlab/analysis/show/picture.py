@@ -5,16 +5,19 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from matplotlib.axes import Axes
-
-from rdcnlab.analysis.figures import Drawing, style
+from rdcnlab.analysis.drawing import Drawing
+from rdcnlab.analysis.figures import style
 from rdcnlab.analysis.show import chart, graph, inside, rows
 from rdcnlab.analysis.show.bars import Panel
 from rdcnlab.analysis.show.layout import Layout, layout
 from rdcnlab.analysis.show.paint import REFERENCE, SMALL, WIDTH, colors_of, line, sheet, wrap, write
 from rdcnlab.analysis.show.spans import panels
 from rdcnlab.analysis.show.ways import Shown
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Heights in inches: of the title, of a line of the table, and of the space between parts.
 _TITLE, _LINE, _APART = 0.34, 0.155, 0.16

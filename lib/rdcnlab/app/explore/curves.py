@@ -10,7 +10,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from rdcnlab.analysis import binned, tables
-from rdcnlab.analysis.figures import Drawing, Look, look, style
+from rdcnlab.analysis.drawing import Drawing
+from rdcnlab.analysis.figures import Look, drawing, look, style
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Flow
 
@@ -56,7 +57,7 @@ def curves(*shown: Shown | Runs) -> Drawing:
     # earlier runs may be longer by far; then the rest of them would make the new ones a line
     end_ms = every[0].runs[0].scenario.limit / 1e6
     with style():
-        figure = Drawing(figsize=(7.4, 5.2), layout="constrained")
+        figure = drawing(7.4, 5.2)
         rate, rtt, queue = figure.subplots(3, 1, sharex=True, height_ratios=(3, 2, 2))
         for one, dashes in zip(every, _LINES, strict=False):
             drawn = _Lines(dashes, end_ms, band=one is every[0])

@@ -8,10 +8,9 @@ onto the shared link, and by the largest window of a single flow. The receive wi
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import pandas as pd
-from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import calibration, meetings, tables, windows
@@ -25,6 +24,9 @@ from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Sizes in kB. A link's own buffer has all of them. A shared buffer has a few, to show that the result is the same.
 _SIZES_KB = (700, 1000, 1500, 2000, 2250, 2500, 2750, 3000, 3500, 4000, 4500, 5000, 6000, 7000, 10_000)

@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import pandas as pd
-from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import discards, tables
@@ -19,6 +18,9 @@ from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: A receiver accepts a timestamp that is one tick old (TCP_PAWS_WINDOW of Linux). A timestamp that is two ticks of 1 ms
 #: old was sent more than 1 ms before, so a shorter queue causes no discard. After more than 2 ms it is two ticks old.

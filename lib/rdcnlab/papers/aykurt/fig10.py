@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pandas as pd
-from matplotlib.figure import Figure
 
 from rdcnlab.analysis import competition, curves, figures, rivals, tables, timeouts
 from rdcnlab.analysis.measured import Measured, highest, means
@@ -13,6 +14,9 @@ from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class Fig10(Item):

@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import binned, competition, curves, figures, rivals, tables
@@ -19,6 +17,10 @@ from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Mover = Literal["cubic", "bbr", "reno", "westwood"]
 Movers = Annotated[tuple[Mover, ...], Field(min_length=1), Listed]

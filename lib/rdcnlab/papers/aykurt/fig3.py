@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import competition, figures
@@ -21,6 +20,9 @@ from rdcnlab.papers.aykurt.space import COMPARED, Period, Variants, Volume, grid
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class Fig3(Item):

@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING, Annotated, Any
 
 from rdcnlab.analysis import competition, curves, rivals, tables
 from rdcnlab.analysis.intervals import over_seeds
@@ -19,6 +17,9 @@ from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Width of the drawn bins by period, if it is not 5 ms.
 _DRAWN_MS = {25: 50, 10: 20, 5: 20, 1: 20}

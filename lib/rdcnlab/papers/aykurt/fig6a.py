@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import math
 from itertools import permutations
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pandas as pd
-from matplotlib.figure import Figure
 
 from rdcnlab.analysis import competition, curves, figures, rivals, tables
 from rdcnlab.analysis.intervals import estimates
@@ -18,6 +17,9 @@ from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _PAIR = "{} migrated, {} main"
 #: Ruled out as causes that keep BBR at half the rate when it is alone: the buffer; the sender's own queue, as in Linux

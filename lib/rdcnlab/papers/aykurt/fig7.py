@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import figures, marks, tables
@@ -20,6 +19,9 @@ from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import LINKS, Part
 from rdcnlab.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Thresholds = Annotated[tuple[Annotated[int, whole(1, 10_000)], ...], Field(min_length=1), Listed]
 
@@ -55,7 +57,7 @@ class Fig7(Item):
         """Draw bars by threshold, one colour for each period: marked packets, and retransmissions."""
         rows = marks.count(runs)
         with figures.style():
-            figure = figures.Drawing(figsize=(8.4, 2.8), layout="constrained")
+            figure = figures.drawing(8.4, 2.8)
             marked, resent = figure.subplots(1, 2)
             for ax, column in ((marked, "marked"), (resent, "retransmits")):
                 stats = tables.mean_ci(rows, ["period_ms", "threshold_kB"], column)

@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
-
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from rdcnlab.analysis import competition, curves, figures, rivals, tables
 from rdcnlab.analysis.intervals import estimates
@@ -17,6 +15,9 @@ from rdcnlab.papers.aykurt.space import NO_ACKS, Periods, Variant, Volume, grid
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class Fig8a(Item):

@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import competition, curves, rivals
@@ -15,6 +14,9 @@ from rdcnlab.papers.aykurt.space import Downtime, Variant, Volume, grid
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import DARK, Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Cycle = Literal[100, 50, 20, 10]
 #: Downtime of each period.

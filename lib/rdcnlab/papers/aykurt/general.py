@@ -4,9 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, ClassVar
-
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from rdcnlab.analysis import figures
 from rdcnlab.analysis.measured import Measured
@@ -17,6 +15,9 @@ from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Number of scenarios by profile. A power of 2 fills the space evenly.
 _SCENARIOS = {"quick": 64, "paper": 1024}
@@ -58,7 +59,7 @@ class General(Item):
         predicted = 2 ** general.held_out(rows, general.candidates()[name])
         lost = general.ablation(rows, name)[::-1]
         with figures.style():
-            figure = figures.Drawing(figsize=(8.0, 3.4), layout="constrained")
+            figure = figures.drawing(8.0, 3.4)
             left, right = figure.subplots(1, 2, width_ratios=(3, 2))
             for variant in self.cc:
                 mask = (rows["migrated"] == variant).to_numpy()

@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import figures, standstills
@@ -22,6 +20,10 @@ from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import CARRIED, Part
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.dilation import dilate
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _USUAL = "Linux 6.12"
 #: Changes of the transport, one mechanism at a time. A lost window is found in two steps: a probe draws a selective
@@ -113,7 +115,7 @@ class Nights(Item):
         """Draw the completion time over the day, the switch's count against TCP's, and the paper's own point."""
         counts = self.count_standstills(runs)
         with figures.style():
-            figure = figures.Drawing(figsize=(10.2, 3.6), layout="constrained")
+            figure = figures.drawing(10.2, 3.6)
             over_day, books, point_axes = figure.subplots(1, 3, width_ratios=(1.3, 1, 1))
             for name, style in _LOOKS.items():
                 rows = counts[counts["mechanism"] == name]

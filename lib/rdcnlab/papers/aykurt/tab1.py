@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 import re
-from typing import Any, ClassVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 import pandas as pd
-from matplotlib.figure import Figure
 
 from rdcnlab.analysis import figures, tables
 from rdcnlab.analysis.measured import Measured
@@ -16,6 +15,9 @@ from rdcnlab.papers.aykurt.space import Period, Point, Variant, Volume
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: The table's axes and values.
 AXES: dict[str, tuple[Any, ...]] = {
@@ -52,7 +54,7 @@ class Tab1(Item):
         """Draw the table, with a mark for every value that ran."""
         ran = self._ran(runs)
         with figures.style():
-            figure = figures.Drawing(figsize=(9, 2.4), layout="constrained")
+            figure = figures.drawing(9, 2.4)
             ax = figure.subplots()
             ax.set_axis_off()
             for line, (axis, values) in enumerate(AXES.items()):

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import TYPE_CHECKING
 
 import pandas as pd
-from matplotlib.figure import Figure
 
 from rdcnlab.analysis import figures, goodput, rivals, tables
 from rdcnlab.analysis.goodput import Average
@@ -18,6 +18,9 @@ from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario, draws
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Possible volumes of a flow, and the total volume of a group, in binary MB.
 VOLUMES_MB = tuple(2**n for n in range(9))

@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 from pydantic import Field, model_validator
 
 from rdcnlab.analysis import figures
@@ -23,6 +22,9 @@ from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Number of test traces, as in the paper's table.
 _TESTS = 430
@@ -94,7 +96,7 @@ class Tab3(Item):
         matrices += [self.exam(runs).confusion(names) for names in self.sets]
         expected = self.expected("accuracy")
         with figures.style():
-            figure = figures.Drawing(figsize=(3.8 * len(matrices), 3.2), layout="constrained")
+            figure = figures.drawing(3.8 * len(matrices), 3.2)
             for ax, counts in zip(np.atleast_1d(figure.subplots(1, len(matrices))), matrices, strict=True):
                 figures.confusion(ax, counts)
                 network = "plain network" if counts is matrices[0] else "better network"

@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
 
 import pandas as pd
-from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import cost, figures, rerouting
@@ -21,6 +20,9 @@ from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.draws import draw
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Length of a run by profile, and the time from which throughput counts, in s.
 _SECONDS, _FROM_S = {"quick": 60, "paper": 100}, 30

@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rdcnlab.analysis import figures
 from rdcnlab.papers.carpa.periods import Periodic
@@ -13,6 +11,9 @@ from rdcnlab.papers.carpa.space import WINDOWS
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class Traces(Periodic):

@@ -8,11 +8,9 @@ restricts both. The statements of figures 9 and 11 are not used to find them, so
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import calibration, figures, rerouting
@@ -27,6 +25,10 @@ from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Extras = Annotated[tuple[Milliseconds, ...], Field(min_length=1), Listed]
 

@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 from rdcnlab.analysis import cubic, figures, recoveries, tables
 from rdcnlab.analysis.measured import Measured, means
@@ -21,6 +20,9 @@ from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.flow import ENDLESS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Instants in s at which the trace of the paper has losses (Sec. III-A).
 _LOSSES_S = (29.43, 34.0)

@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import pandas as pd
-from matplotlib.figure import Figure
 
 from rdcnlab.analysis import cubic, figures, phases, tables
 from rdcnlab.analysis.measured import Measured, means
@@ -18,6 +17,9 @@ from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.flow import ENDLESS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: A gap between packets that is longer than this, in s, is waiting. The line sends a packet every 0.12 ms; a delayed
 #: ACK releases two packets together.

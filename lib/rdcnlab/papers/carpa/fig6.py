@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import rerouting
@@ -16,6 +15,9 @@ from rdcnlab.papers.carpa.space import LONG, SHORT, Milliseconds
 from rdcnlab.papers.causes import Cause
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class Fig6(Grouped):

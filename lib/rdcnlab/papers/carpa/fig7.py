@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import rerouting
@@ -16,6 +15,9 @@ from rdcnlab.papers.carpa.space import LONG, SHORT, Milliseconds
 from rdcnlab.papers.causes import Cause
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Number of groups of the experiments, and their numbers of flows, by profile.
 _GROUPS = {"quick": 2, "paper": 5}

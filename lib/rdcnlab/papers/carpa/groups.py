@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import abc
-from typing import Annotated, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
 import pandas as pd
 from pydantic import model_validator
@@ -17,6 +17,9 @@ from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import GROUPS, Part
 from rdcnlab.scenario import Scenario
+
+if TYPE_CHECKING:
+    from rdcnlab.analysis.drawing import Drawing
 
 #: Number of groups, time before the first move and time between moves in s, by profile. The paper has 20 groups, and
 #: moves them every 200 s from 400 s on. docs/decisions/carpa.md says why runs are shorter here.
@@ -90,7 +93,7 @@ class Grouped(Item):
         """Return the falls of the aggregate throughput; see `rerouting.drops_of_cases`."""
         return rerouting.drops_of_cases(self.cases(runs), self.case_column)
 
-    def curves(self, runs: Runs) -> figures.Drawing:
+    def curves(self, runs: Runs) -> Drawing:
         """Draw the mean aggregate throughput of each case over time, from shortly before the first move."""
         _, settle_s, every_s = self.sizes
         with figures.single(7.2, 3.2) as (figure, ax):

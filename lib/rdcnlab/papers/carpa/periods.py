@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pandas as pd
-from matplotlib.figure import Figure
 
 from rdcnlab.analysis import figures, rerouting
 from rdcnlab.analysis.intervals import Estimate
@@ -16,6 +15,9 @@ from rdcnlab.papers.carpa.space import EXTRA_MS, QUICK_VOLUME, VOLUME, Milliseco
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Periods in s by profile: from 0.1 to 15 s, with those that the text names.
 _PERIODS = {

@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 from math import nan
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import pandas as pd
-from matplotlib.figure import Figure
 
 from rdcnlab.analysis import cubic, figures, recoveries, tables
 from rdcnlab.analysis.measured import Measured, means
@@ -19,6 +18,9 @@ from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.flow import ENDLESS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Numbers of the table, by RTT in ms: windows in segments, and times in s.
 STATED_WINDOWS = {10: 87.0, 50: 431.0, 180: 1550.0, 500: 4316.0}

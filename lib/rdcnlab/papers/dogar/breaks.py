@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import evenness, figures, updates
@@ -22,6 +21,9 @@ from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import LINKS, Part
 from rdcnlab.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Intervals in s between updates, by profile; in the column of ns-3, where a packet takes ten times as long, shorter
 #: ones.

@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import pandas as pd
-from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import figures, updates
@@ -16,6 +15,9 @@ from rdcnlab.papers.dogar import space
 from rdcnlab.papers.dogar.updates import Experiment
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Number of failures in a run, by profile.
 _COUNTS = {"quick": 2, "paper": 3}

@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import pandas as pd
-from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import figures, tables, updates
@@ -18,6 +17,9 @@ from rdcnlab.papers.dogar import space
 from rdcnlab.papers.dogar.updates import Experiment
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Statements of the text: the loss is larger than this, in %, by the interval between updates in s.
 STATED = {10.0: 2.0, 5.0: 5.0, 3.0: 10.0, 1.0: 30.0}

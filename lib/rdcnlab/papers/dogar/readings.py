@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 from pydantic import Field, field_validator
 
 from rdcnlab.analysis import evenness, figures, updates
@@ -26,6 +25,9 @@ from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: The paper's own losses of DCTCP, and its packets out of order, by buffer.
 STATED, _STATED_AHEAD = Fig15.stated_numbers["dctcp"], Fig16.stated_numbers["dctcp"]

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
 import pandas as pd
-from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import evenness, figures
@@ -21,6 +20,9 @@ from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Number of updates by profile.
 COUNTS = {"quick": 4, "paper": clos.UPDATES}

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import pandas as pd
-from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import evenness, figures, updates
@@ -22,6 +21,9 @@ from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import LINKS, Part
 from rdcnlab.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 VARIANTS: tuple[clos.Variant, ...] = ("bbr", "cubic", "dctcp", "nuftcp")
 #: All but CUBIC, of which the table says other things.
@@ -224,7 +226,7 @@ class Tab3(Item):
         """Draw each quantity by variant."""
         quantities = self.quantities(runs)
         with figures.style():
-            figure = figures.Drawing(figsize=(10.4, 4.4), layout="constrained")
+            figure = figures.drawing(10.4, 4.4)
             axes = figure.subplots(2, 4).ravel()
             for ax, (name, (label, wide)) in zip(axes, PANELS.items(), strict=True):
                 mean = self.stats(quantities, name)

@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 import abc
-from typing import Annotated, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
 import pandas as pd
-from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import figures, updates
@@ -22,6 +21,9 @@ from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: The points of distributions that the text names (Sec. 2.2 and 2.3), as shares.
 SHARES = (0.2, 0.8, 1.0)

@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import pandas as pd
-from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import figures, folded, weeks
@@ -18,6 +17,9 @@ from rdcnlab.papers.tdtcp.graphs import FEWER, Throughput, Variants
 from rdcnlab.papers.tdtcp.space import PACED, parameter
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _FLOWS = 16
 Counts = Annotated[tuple[Annotated[int, whole(0, _FLOWS)], ...], Field(min_length=1), Listed]

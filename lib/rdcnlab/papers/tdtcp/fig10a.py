@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from rdcnlab.analysis import figures, folded
 from rdcnlab.analysis.measured import Measured
@@ -16,6 +14,10 @@ from rdcnlab.papers.tdtcp.graphs import Variants, Weeks
 from rdcnlab.papers.tdtcp.space import PACED
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 #: Events that a day must not have to be quiet: reordering, and retransmission.
 _DISTURBING = ("duplicates", "retransmit")

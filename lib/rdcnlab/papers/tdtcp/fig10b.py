@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
 from rdcnlab.analysis import figures, folded
 from rdcnlab.analysis.intervals import Estimate
@@ -17,6 +16,9 @@ from rdcnlab.analysis.resampling import Floats, bootstrap_by_weight
 from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.tdtcp.fig10a import Fig10a
 from rdcnlab.runs.frame import Runs
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class Fig10b(Fig10a):

@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import figures, tables
@@ -14,6 +13,9 @@ from rdcnlab.fields.quantities import Listed
 from rdcnlab.papers.tdtcp.graphs import Throughput, Variants
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Delays are inputs, because computation takes no time on hosts and switches here. For its three optimisations the
 #: paper gives only ratios (a prepared packet; flows look up the network instead of being notified one by one; a

@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import pandas as pd
-from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import figures, folded, weeks
@@ -19,6 +18,9 @@ from rdcnlab.papers.tdtcp.space import LATE, Difference
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.rtts import with_rtts
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _SWEPT = "retcpdyn"
 #: RTT of the other cases in us, that of the packet network.

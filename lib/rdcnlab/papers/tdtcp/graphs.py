@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import pandas as pd
-from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import figures, folded
@@ -22,6 +21,9 @@ from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import ACKNOWLEDGED, Part
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.dilation import dilate
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Variants = Annotated[tuple[Variant, ...], Field(min_length=1), Listed]
 Duration = Literal["300 ms", "500 ms", "1 s", "2 s"]

@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import figures, tables, weeks
@@ -16,6 +15,9 @@ from rdcnlab.fields.quantities import Listed
 from rdcnlab.papers.tdtcp.graphs import FEWER, Throughput, Variants
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _KINDS = {"tdtcp": "inside TDTCP", "plain": "without"}
 Inner = Annotated[tuple[Literal["cubic", "reno", "dctcp", "bbr"], ...], Field(min_length=1), Listed]

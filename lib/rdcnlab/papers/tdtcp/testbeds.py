@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from itertools import combinations
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from pydantic import Field
 
 from rdcnlab.analysis import figures, one_window, tables
@@ -24,6 +22,10 @@ from rdcnlab.papers.tdtcp.graphs import FEWER, Throughput
 from rdcnlab.papers.tdtcp.space import Parameter, parameter, scenario
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 #: One parameter of the artefact's testbed, or all of them together with its older kernels.
 Shown = Literal[Parameter, "all"]

@@ -120,7 +120,7 @@ class Dataset(Item):
         balance = fluid.balance(outcomes)
         tail = outcomes["min_kB"] == outcomes["max_kB"]
         with figures.style():
-            figure = figures.Drawing(figsize=(9.6, 3.1), layout="constrained")
+            figure = figures.drawing(9.6, 3.1)
             panels = figure.subplots(1, 4)
             for ax, name in zip(panels, sharing.OUTCOMES, strict=True):
                 for rate, color in zip(RATES_GBPS, figures.shades(len(RATES_GBPS)), strict=True):

@@ -123,7 +123,7 @@ class Engines(Grid):
         thresholds = sorted(share.index.unique("max_kB"))
         colors = dict(zip(thresholds, figures.shades(len(thresholds)), strict=True))
         with figures.style():
-            figure = figures.Drawing(figsize=(10.4, 3.4), layout="constrained")
+            figure = figures.drawing(10.4, 3.4)
             left, middle, right = figure.subplots(1, 3)
             for drop, color in colors.items():
                 of_column = 100 - share.xs(drop, level="max_kB")

@@ -73,7 +73,7 @@ class Fig2(Grid):
 
         share = self.table(runs, "share")
         with figures.style():
-            figure = figures.Drawing(figsize=(9.2, 3.6), layout="constrained")
+            figure = figures.drawing(9.2, 3.6)
             left, right = figure.subplots(1, 2, width_ratios=(5, 3))
             heat.draw(
                 left, share, Normalize(0, 100), title=self.where(), label="share of CUBIC [%]", text="{:.0f}".format,

@@ -141,7 +141,7 @@ class Fig3(Grid):
 
         measured = self.table(runs, "drops")
         with figures.style():
-            figure = figures.Drawing(figsize=(11.5, 3.6), layout="constrained")
+            figure = figures.drawing(11.5, 3.6)
             left, right = figure.subplots(1, 2)
             norm = LogNorm(100, 1e5)
             for ax, table, title in (

@@ -131,7 +131,7 @@ class Tuner(Item):
         comparison = self.compare(runs)
         color = figures.look("cubic").color
         with figures.style():
-            figure = figures.Drawing(figsize=(9.6, 2.8), layout="constrained")
+            figure = figures.drawing(9.6, 2.8)
             panels = figure.subplots(1, 4)
             for ax, (name, outcomes) in zip(panels, comparison.groupby("outcome", sort=False), strict=True):
                 for is_close, rows in outcomes.groupby("close"):
