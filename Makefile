@@ -40,9 +40,10 @@ ns3: ## Install the simulator ns-3, which only engine: ns3 needs
 demo: kernel ## Run and reproduce figure 4 of aykurt, quick profile (1.5 minutes after the set-up)
 	RDCNLAB_RESULTS=none $(BIN)/rdcnlab reproduce aykurt/fig4 --profile quick
 
-# Each worker has a core and a guest at a time; then what needs several cores runs alone.
+# Each worker has a core and a guest at a time, and takes few tests at once, because quick ones come first; then what
+# needs several cores runs alone.
 test: setup ## Run all tests
-	$(BIN)/python -m pytest --numprocesses logical --dist worksteal --durations 20 -m "not alone"
+	$(BIN)/python -m pytest --numprocesses logical --dist load --maxschedchunk 4 --durations 20 -m "not alone"
 	$(BIN)/python -m pytest -m alone
 
 soak: ## Random cases on a kernel that checks itself (half an hour; SEEDS=0-99)
