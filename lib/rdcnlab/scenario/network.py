@@ -29,6 +29,14 @@ def _named(kind: str, things: Sequence[_Named], name: str) -> _Named:
     raise InputError.of(f"network.{kind}", name, f"one of {', '.join(thing.name for thing in things)}")
 
 
+@functools.lru_cache(maxsize=64)
+def _graph(
+    switches: tuple[str, ...], links: tuple[tuple[str, tuple[str, str]], ...], loops: tuple[tuple[str, str], ...]
+) -> Graph:
+    """Return the graph of a network; equal networks share it, with the ways that were found in it."""
+    return Graph(switches, dict(links), dict(loops))
+
+
 class Network(Frozen):
     """Hosts at one switch, or a graph of several switches with their hosts.
 
@@ -73,9 +81,9 @@ class Network(Frozen):
     @functools.cached_property
     def graph(self) -> Graph:
         """Switches and links as a graph; empty if the network has one switch only."""
-        ends = {link.name: link.between for link in self.links if link.between is not None}
-        loops = {link.name: link.at for link in self.links if link.at is not None}
-        return Graph(tuple(node.name for node in self.switches), ends, loops)
+        ends = tuple((link.name, link.between) for link in self.links if link.between is not None)
+        loops = tuple((link.name, link.at) for link in self.links if link.at is not None)
+        return _graph(tuple(node.name for node in self.switches), ends, loops)
 
     def node(self, name: str) -> Node:
         """Return the switch of this name; an unknown one raises InputError."""

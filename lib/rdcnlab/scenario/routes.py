@@ -53,6 +53,8 @@ class Graph:
                 self._from[left].append((name, right))
                 self._from[right].append((name, left))
         self._distances: dict[str, dict[str, int]] = {}
+        # ways on which nothing had to be chosen
+        self._ways: dict[tuple[str, str, tuple[str, ...]], tuple[Hop, ...]] = {}
 
     def distance(self, first: str, last: str) -> int | None:
         """Return the number of links between two switches; None if no way exists."""
@@ -91,6 +93,22 @@ class Graph:
         NoWay
             A given name does not exist, cannot be reached, or makes the way pass a switch twice.
         """
+        key = (first, last, tuple(via))
+        if key not in self._ways:
+            chosen = []
+
+            def watched(switch: str, links: Sequence[str]) -> str:
+                chosen.append(choose(switch, links))
+                return chosen[-1]
+
+            way = self._way(first, last, via, watched)
+            if chosen:  # another flow may choose another way
+                return way
+            self._ways[key] = way
+        return self._ways[key]
+
+    def _way(self, first: str, last: str, via: Sequence[str], choose: Choice) -> tuple[Hop, ...]:
+        """Find the way; see `way`."""
         hops: list[Hop] = []
         at = first
         loop: list[Hop] = []
