@@ -8,6 +8,7 @@ import pandas as pd
 from rdcnlab.analysis import tables
 from rdcnlab.fields.units import NS_PER_S
 from rdcnlab.runs.frame import Runs
+from rdcnlab.runs.once import for_each_run
 from rdcnlab.runs.parts import RECEIVER, SENDER
 from rdcnlab.scenario import DARK, Scenario
 from rdcnlab.scenario.flow import TCP_HEADERS
@@ -33,7 +34,13 @@ def count(runs: Runs, flow: str) -> pd.DataFrame:
         bin each; ``timeouts``; ``fct_s``, the completion time, or the limit of a run in which the flow did not finish;
         ``rto_min_us``, the smallest timeout.
     """
-    carried = runs.throughput
+    return tables.with_fields(_count(runs, flow), runs.scenarios)
+
+
+@for_each_run
+def _count(runs: Runs, flow: str) -> pd.DataFrame:
+    """Count as `count` does, without the fields of the scenarios."""
+    carried = runs.rows("throughput")
     carried = carried[(carried["flow"] == flow) & ~carried["where"].isin([RECEIVER, SENDER])]
     bins = carried[["run", "bin"]].drop_duplicates().sort_values(["run", "bin"])
     width_s = pd.Series([run.scenario.probes.bin / NS_PER_S for run in runs])
@@ -41,9 +48,7 @@ def count(runs: Runs, flow: str) -> pd.DataFrame:
     gaps = bins.assign(gap_s=gap_s)[gap_s > SHORTEST_S].groupby("run")["gap_s"]
     counts = pd.DataFrame({"standstills": gaps.size(), "still_s": gaps.sum()}).reindex(range(len(runs)), fill_value=0)
     counts["rto_min_us"] = [run.scenario.transport.rto_min_us for run in runs]
-    return tables.with_fields(counts.rename_axis("run").reset_index(), runs.scenarios).merge(
-        times(runs, flow), on="run"
-    )
+    return counts.rename_axis("run").reset_index().merge(times(runs, flow), on="run")
 
 
 def times(runs: Runs, flow: str) -> pd.DataFrame:

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import permutations
 from weakref import WeakKeyDictionary
 
+import numpy as np
 import pandas as pd
 
 from rdcnlab.analysis.intervals import Estimate
-from rdcnlab.analysis.resampling import bootstrap
+from rdcnlab.analysis.resampling import Floats, bootstrap_by_weight
 from rdcnlab.models import variant
 from rdcnlab.models.traces import LENGTH_MS, Traces, traces, twins
 from rdcnlab.runs.frame import Runs
@@ -65,30 +67,48 @@ class Exam:
 
         It counts the test traces that are drawn at random, or with ``drawn=False`` all of them.
         """
-        training, tests = self.data(names)
-        return self.train(training).confusion(tests if drawn else self._tests(names))
+        classes, predictions = self._predictions(tuple(names or self.variants), drawn=drawn)
+        return _confusion(predictions["actual"], predictions["predicted"], classes)
+
+    def _predictions(self, names: tuple[str, ...], *, drawn: bool) -> tuple[list[str], pd.DataFrame]:
+        """Return all classes, and of each test trace its ``seed`` and the classes ``actual`` and ``predicted``."""
+        if (names, drawn) not in self._predicted:
+            training, tests = self.data(names)
+            chosen = tests if drawn else self._tests(names)
+            classifier = self.train(training)
+            self._predicted[names, drawn] = (
+                list(classifier.variants),
+                pd.DataFrame(
+                    {
+                        "actual": chosen.about["variant"].to_numpy(dtype=str),
+                        "predicted": classifier.predict(chosen.samples).to_numpy(),
+                        "seed": chosen.about["seed"].to_numpy(),
+                    }
+                ),
+            )
+        return self._predicted[names, drawn]
+
+    @cached_property
+    def _predicted(self) -> dict[tuple[tuple[str, ...], bool], tuple[list[str], pd.DataFrame]]:
+        """Predictions that were made: several claims use them."""
+        return {}
 
     def estimate(
         self, statistic: Callable[[pd.DataFrame], float], names: Sequence[str] | None = None, *, drawn: bool = True
     ) -> Estimate:
         """Return a number that is computed from the confusion matrix, with its interval over the seeds of the tests."""
-        training, tests = self.data(names)
-        chosen = tests if drawn else self._tests(names)
-        classifier = self.train(training)
-        predictions = pd.DataFrame(
-            {
-                "actual": chosen.about["variant"].to_numpy(dtype=str),
-                "predicted": classifier.predict(chosen.samples).to_numpy(),
-                "seed": chosen.about["seed"].to_numpy(),
-            }
-        )
-        classes = list(classifier.variants)
-        return bootstrap(
-            predictions,
-            lambda rows: statistic(
-                pd.crosstab(rows["actual"], rows["predicted"]).reindex(index=classes, columns=classes, fill_value=0)
-            ),
-        )
+        classes, predictions = self._predictions(tuple(names or self.variants), drawn=drawn)
+        of_seeds = [
+            _confusion(rows["actual"], rows["predicted"], classes).to_numpy()
+            for _, rows in predictions.groupby("seed", sort=True)
+        ]
+        counts = np.array(of_seeds).reshape(-1, len(classes), len(classes))
+
+        def of_draws(weights: Floats) -> list[float]:
+            matrices = np.tensordot(weights, counts, axes=1).astype(np.int64)  # sums of counts: exact
+            return [statistic(pd.DataFrame(matrix, index=classes, columns=classes)) for matrix in matrices]
+
+        return bootstrap_by_weight(len(counts), of_draws)
 
     def by_length(self, lengths_ms: tuple[int, ...] = (50, 100, 200, 350, 500)) -> pd.DataFrame:
         """Return the accuracy [%] of classifiers that get only the begin of each trace: ``length_ms``, ``accuracy``."""
@@ -138,6 +158,13 @@ class Exam:
         """Return all test traces of some variants, which are not used for training."""
         selection = _without_overlap(_traces(self.runs).among(names or self.variants))
         return selection.where((selection.about["seed"] >= self.first_test).to_numpy())
+
+
+def _confusion(actual: pd.Series[str], predicted: pd.Series[str], classes: list[str]) -> pd.DataFrame:
+    """Return the confusion matrix: actual classes (rows) and predicted ones (columns)."""
+    counts = pd.crosstab(actual.to_numpy(), predicted.to_numpy())
+    counts = counts.reindex(index=classes, columns=classes, fill_value=0)
+    return counts.rename_axis(index="actual", columns="predicted")
 
 
 def errors(counts: pd.DataFrame) -> pd.Series[float]:
