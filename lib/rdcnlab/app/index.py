@@ -43,7 +43,7 @@ _ROMAN = {"1": "I", "2": "II", "3": "III", "4": "IV", "5": "V"}
 
 
 #: Judges the claims of items from their stored runs.
-Judge = Callable[[Sequence[type[Item]], Store], list[dict[str, Any]]]
+Judge = Callable[[Sequence[str], Store], list[dict[str, Any]]]
 
 
 def generate_files(*, scored: bool = True, judge: Judge = judge_all) -> dict[Path, str]:
@@ -81,7 +81,7 @@ def generate_files(*, scored: bool = True, judge: Judge = judge_all) -> dict[Pat
 def _scored(kinds: list[type[Item]], judge: Judge) -> dict[Path, str]:
     wall_s = {row.hash: float(row.provenance["wall_s"]) for row in Shipped()}
     with nothing_local() as store:
-        rows = judge(kinds, store)
+        rows = judge(papers.full_names(), store)
         places_and_texts = (
             (_PAPERS, overview(kinds, rows, wall_s)),
             (_FIGURES, table(kinds, wall_s)),

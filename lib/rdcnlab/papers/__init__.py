@@ -43,6 +43,11 @@ def select(names: Sequence[str] = ()) -> list[type[Item]]:
     InputError
         There is no such paper or item.
     """
+    return [getattr(paper(name.partition("/")[0]), name.partition("/")[2]) for name in full_names(names)]
+
+
+def full_names(names: Sequence[str] = ()) -> list[str]:
+    """Return the full names of the items that `select` returns, such as ``aykurt/fig4``, and import none of them."""
     chosen: dict[tuple[str, str], None] = {}
     for name in names or PAPERS:
         paper_name, _, item = name.partition("/")
@@ -50,4 +55,4 @@ def select(names: Sequence[str] = ()) -> list[type[Item]]:
         if item and item not in identifiers:
             raise InputError.of("item", name, ", ".join(f"{paper_name}/{identifier}" for identifier in identifiers))
         chosen.update(dict.fromkeys((paper_name, identifier) for identifier in ([item] if item else identifiers)))
-    return [getattr(paper(paper_name), item) for paper_name, item in chosen]
+    return ["/".join(name) for name in chosen]

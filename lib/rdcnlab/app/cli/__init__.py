@@ -205,9 +205,9 @@ def score(
     """Judge every claim in every column, from the stored runs of the largest profile that is complete."""
     from rdcnlab.app import scorecard
     from rdcnlab.app.site import stored
-    from rdcnlab.papers import select
+    from rdcnlab.papers import full_names
 
-    rows = stored.judge_all(select(names or []), Store())
+    rows = stored.judge_all(full_names(names or []), Store())
     if restated:
         show(scorecard.restated_claims(rows), as_json)
         return

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -61,14 +61,14 @@ def judge(kind: type[Item], store: Store) -> list[dict[str, Any]]:
 
 
 def judge_all(
-    kinds: Iterable[type[Item]], store: Store, *, workers: int | None = None, progress: bool = True
+    names: Sequence[str], store: Store, *, workers: int | None = None, progress: bool = True
 ) -> list[dict[str, Any]]:
     """Return the scorecards of items in all their columns, in the order of the items.
 
     Parameters
     ----------
-    kinds : iterable of type of Item
-        The items.
+    names : sequence of str
+        The items, such as ``aykurt/fig4``. Only the process that judges an item imports it.
     store : Store
         Where runs are looked up. Nothing is run.
     workers : int, optional
@@ -76,8 +76,6 @@ def judge_all(
     progress : bool
         Whether to show a progress bar.
     """
-    # a class of an item cannot be sent to a process, because its module is imported on use
-    names = [f"{kind.paper}/{kind.id}" for kind in kinds]
     count = min(len(names), workers or len(limits.cores()))
     judge = partial(_judged, store.root)
     with bar(len(names), "item", shown=progress and len(names) > _FEW) as shown:
