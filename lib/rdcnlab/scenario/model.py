@@ -6,7 +6,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-import marshal
 from collections.abc import Iterable, Mapping
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Self
@@ -215,14 +214,8 @@ class Scenario(Frozen):
         """
         if not isinstance(data, dict):
             raise InputError.of("scenario", data, f"a mapping with the fields {', '.join(cls.model_fields)}")
-        key = _key(data, text)
-        if key is not None and key in _KEPT:
-            return _KEPT[key]  # type: ignore[return-value]
         try:
-            made = cls.model_validate(with_defaults(data, text=text), context={TEXT: text, DIRECTORY: directory})
-            if key is not None and not made._has_files:
-                _keep(key, made)
-            return made
+            return cls.model_validate(with_defaults(data, text=text), context={TEXT: text, DIRECTORY: directory})
         except ValidationError as error:
             raise input_error(error, cls) from None
         except RecursionError:
@@ -253,7 +246,13 @@ class Scenario(Frozen):
             data["transport"] = like(self.transport, self.network, kernel)
         for name, value in changes.items():
             edit.apply(data, name, _as_data(name, value))
-        return self.from_dict(data)
+        key = json.dumps(data)
+        made: Self | None = _KEPT.get(key)  # type: ignore[assignment]
+        if made is None:
+            made = self.from_dict(data)
+            if not made._has_files:
+                _keep(key, made)
+        return made
 
     def with_thresholds(self, link: str, ecn_threshold: int | None, red: Red | None) -> Self:
         """Return the scenario with other thresholds of a link; the copy shares all other parts.
@@ -357,21 +356,13 @@ class Scenario(Frozen):
         return hashlib.sha256(f'{before}"seed":{self.seed}{after}'.encode()).hexdigest()
 
 
-#: Scenarios by the plain data that they were made from, the oldest first. Items make the same scenarios several times:
-#: in each column, for all runs, and for each half of them; and to check one takes milliseconds.
-_KEPT: dict[bytes, Scenario] = {}
+#: Scenarios that `Scenario.with_` made, by the JSON that they were made from, the oldest first. Items make the same
+#: scenarios several times: in each column, for all runs, for each half of them; and to check one takes milliseconds.
+_KEPT: dict[str, Scenario] = {}
 _MOST_KEPT = 256
 
 
-def _key(data: dict[str, Any], text: bool) -> bytes | None:
-    """Return a text that tells data apart; None if not all of it is plain."""
-    try:
-        return marshal.dumps((data, text), 2)
-    except ValueError:
-        return None
-
-
-def _keep(key: bytes, scenario: Scenario) -> None:
+def _keep(key: str, scenario: Scenario) -> None:
     if len(_KEPT) >= _MOST_KEPT:
         del _KEPT[next(iter(_KEPT))]
     _KEPT[key] = scenario
