@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rdcnlab.engines.kernel.build import patches
 from rdcnlab.fields.errors import InputError
-from rdcnlab.scenario import VARIANTS, Scenario, preset, presets, quic
+from rdcnlab.scenario import VARIANTS, Scenario, change_all, preset, presets, quic
 from tests.conftest import TWO_FLOWS
 
 BASE = Scenario.from_dict(TWO_FLOWS)
@@ -285,3 +286,34 @@ def test_another_seed_shares_the_rest_and_is_what_plain_data_give() -> None:
     for wrong in (-1, 2**32, True):
         with pytest.raises(InputError, match="seed"):
             BASE.with_(seed=wrong)
+
+
+def test_what_is_kept_of_a_scenario_is_not_that_of_another(two_flows: Scenario) -> None:
+    """A copy with another seed, or with other thresholds, shares parts; what depends on all fields is its own."""
+    changed = two_flows.with_(limit="30 s")  # everything that a scenario keeps is computed now
+    seeded = two_flows.with_(seed=5)
+    assert seeded.with_(limit="30 s") == changed.with_(seed=5)
+    assert seeded.with_(limit="30 s").seed == 5
+    assert Scenario.from_dict(seeded.to_dict()).hash == seeded.hash
+    link = two_flows.network.links[0].name
+    marking = two_flows.with_thresholds(link, 5000, None)
+    assert marking.with_(limit="30 s").network.link(link).ecn_threshold == 5000
+    assert Scenario.from_dict(marking.to_dict()).hash == marking.hash
+    assert marking.with_(seed=5) == seeded.with_thresholds(link, 5000, None)
+
+
+def test_scenarios_are_changed_together_as_each_by_itself(two_flows: Scenario) -> None:
+    originals = [two_flows.with_(seed=seed) for seed in range(3)] + [two_flows.with_(cc="bbr")]
+    for changes in ({}, {"limit": "30 s"}, {"seed": 7}, {"period": "10 ms", "transport.sack": False}):
+        assert change_all(originals, changes) == [scenario.with_(**changes) for scenario in originals]
+
+
+def test_a_file_of_the_users_own_is_read_again(tmp_path: Path, two_flows: Scenario) -> None:
+    """Equal changes name a file that is not the same any more."""
+    file = tmp_path / "tcp_mine.c"
+    example = (patches.root() / "examples" / "tcp_gentle.c").read_text()
+    hashes = set()
+    for factor in ("3", "2"):
+        file.write_text(example.replace("PAUSE_FACTOR\t3", f"PAUSE_FACTOR\t{factor}"))
+        hashes.add(two_flows.with_(**{"engine.algorithm": str(file)}).hash)
+    assert len(hashes) == 2

@@ -270,7 +270,7 @@ class Scenario(Frozen):
         changed = Link.model_validate({**dict(self.network.link(link)), "ecn_threshold": ecn_threshold, "red": red})
         links = tuple(changed if item.name == link else item for item in self.network.links)
         copy = self.model_copy(update={"network": self.network.model_copy(update={"links": links})})
-        for kept in ("hash", "_family"):
+        for kept in ("hash", "_every_field", "_family"):
             copy.__dict__.pop(kept, None)
         copy.__dict__["canonical"] = {**self.canonical, "network": copy.network.model_dump(mode="json")}
         return copy
@@ -286,7 +286,8 @@ class Scenario(Frozen):
         family = self._family  # the copy shares it
         copy = self.model_copy(update={"seed": seed})
         assert copy._family is family
-        copy.__dict__.pop("hash", None)
+        for kept in ("hash", "_every_field"):
+            copy.__dict__.pop(kept, None)
         copy.__dict__["canonical"] = {**self.canonical, "seed": seed}
         return copy
 
