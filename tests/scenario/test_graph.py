@@ -11,6 +11,7 @@ import pytest
 
 from rdcnlab.engines import get_engine
 from rdcnlab.engines.kernel.plan import compile_plan
+from rdcnlab.engines.kernel.wiring.graph import default_line, wire
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.fabrics.rotor import matchings
@@ -205,6 +206,81 @@ def test_a_link_that_nothing_queues_for_is_refused_where_a_flow_takes_it() -> No
     bare = {**WRITTEN, "links": [{"name": "l", "between": ["a", "b"], "rate": "1 Gb/s"}]}
     with pytest.raises(InputError, match=r"network\.links\.l\.buffer: None .* because flow f takes it from a"):
         Scenario.from_dict({"network": bare, "flows": [flow("f", "h1", "h2")]})
+
+
+def triangle(*flows: dict[str, Any], **direct: Any) -> Scenario:
+    """Three switches: one link of 250 ms from a to c, and two of 24 ms by way of b."""
+    line = {"rate": "1 Gb/s", "buffer": "1 MB"}
+    links = [
+        {"name": "direct", "between": ["a", "c"], "delay": "250 ms", **line, **direct},
+        {"name": "ab", "between": ["a", "b"], "delay": "24 ms", **line},
+        {"name": "bc", "between": ["b", "c"], "delay": "24 ms", **line},
+    ]
+    hosts = [{"name": f"h{n}", "at": at, "rate": "1 Gb/s"} for n, at in ((1, "a"), (2, "c"))]
+    network = {"name": "n", "switches": [{"name": name} for name in "abc"], "hosts": hosts, "links": links}
+    return Scenario.from_dict({"network": network, "flows": list(flows) or [flow("f", "h1", "h2")]})
+
+
+@pytest.mark.parametrize(("weight", "links"), [(1, ["direct"]), (3, ["ab", "bc"]), (1_000_000, ["ab", "bc"])])
+def test_the_shortest_way_has_the_smallest_sum_of_weights(weight: int, links: list[str]) -> None:
+    scenario = triangle(weight=weight)
+    [way] = route_of(scenario, scenario.flows[0]).ways
+    assert way is not None
+    assert [hop.link for hop in way] == links
+    [back] = route_of(scenario, scenario.flows[0], back=True).ways
+    assert back is not None
+    assert [hop.link for hop in back] == links[::-1]
+
+
+def test_ways_of_equal_sums_are_equally_short() -> None:
+    flows = [flow(f"f{n}", "h1", "h2") for n in range(40)]
+    scenario = triangle(*flows, weight=2)
+    assert scenario.network.graph.choices("a", "c") == ["direct", "ab"]
+    ways = [route_of(scenario, each).ways[0] for each in scenario.flows]
+    assert {len(way or ()) for way in ways} == {1, 2}
+
+
+def test_a_way_that_names_a_link_takes_it_whatever_it_weighs_and_the_rest_is_the_smallest_sum() -> None:
+    named = triangle(flow("f", "h1", "h2", path="direct"), weight=1000)
+    assert route_of(named, named.flows[0]).ways == ((Hop("a", "direct"),),)
+    # to b there are two ways: the link of weight 9, and two links of weight 1; the second would pass c twice
+    with pytest.raises(InputError, match="passes c twice"):
+        triangle(flow("f", "h1", "h2", path="bc")).with_(**{"network.links.ab.weight": 9})
+    rest = triangle(flow("f", "h1", "h2", path="bc"), weight=9).with_(**{"network.links.ab.weight": 9})
+    assert route_of(rest, rest.flows[0]).ways == ((Hop("a", "ab"), Hop("b", "bc")),)
+
+
+def test_weights_count_as_settings_of_the_network_and_not_where_they_are_one() -> None:
+    assert triangle(weight=1).hash == triangle().hash
+    assert "weight" not in triangle().json()
+    assert triangle(weight=2).hash != triangle().hash
+    # equal networks share a graph, but not with other weights
+    assert triangle(weight=2).network.graph is triangle(weight=2).network.graph
+    assert triangle(weight=2).network.graph is not triangle().network.graph
+
+
+@pytest.mark.parametrize("weight", [0, 1_000_001, 1.5, "2", True])
+def test_a_weight_is_a_positive_whole_number(weight: Any) -> None:
+    with pytest.raises(InputError, match=r"network\.links\[0\]\.weight"):
+        triangle(weight=weight)
+
+
+def test_packets_of_no_flow_follow_the_weights_in_the_plan_of_each_kind_of_switch() -> None:
+    for weight, ports in ((1, ["direct", "direct"]), (3, ["ab", "bc"])):
+        wiring = wire(triangle(weight=weight))
+        ways = [default_line(triangle(weight=weight), wiring, *ends).link.name for ends in ((0, "c"), (2, "a"))]
+        assert ways == ports
+
+
+def test_a_link_that_joins_no_two_switches_has_no_weight() -> None:
+    flows = [{"name": "f", "src": "s1", "dst": "r1", "size": "1 MB", "path": "green"}]
+    with pytest.raises(InputError, match=r"links\.green\.weight: 2 is not allowed; allowed: 1, in a network without"):
+        Scenario.from_dict({"network": "aykurt", "flows": flows}).with_(**{"network.links.green.weight": 2})
+    loop = {"name": "loop", "at": "b", "rate": "1 Gb/s", "buffer": "1 MB", "weight": 2}
+    with pytest.raises(InputError, match=r"links\.loop\.weight: 2 .* 1, for a link inside a switch"):
+        Scenario.from_dict(
+            {"network": {**WRITTEN, "links": [*WRITTEN["links"], loop]}, "flows": [flow("f", "h1", "h2")]}
+        )
 
 
 @pytest.mark.parametrize("count", [2, 5, 8, 9])

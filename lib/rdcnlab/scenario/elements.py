@@ -19,6 +19,7 @@ from rdcnlab.fields.quantities import (
     Rate,
     Share,
     Size,
+    whole,
 )
 from rdcnlab.scenario.kinds import SwitchKind
 from rdcnlab.scenario.queue import Queue, QueueLimit
@@ -142,6 +143,10 @@ class Link(Frozen):
         Queue length in bytes above which an arriving ECN-capable packet is marked.
     red : Red or None
         Random early drop of packets that are not ECN-capable; None: no random early drop.
+    weight : int
+        For a link between two switches. The shortest way is the way whose links have the smallest sum of weights, and
+        ways of equal sums are equally short. Delay and rate do not count: without weights, one link of 250 ms is
+        shorter than two of 24 ms each; if that one weighs 3, the two are shorter.
     """
 
     name: LinkName
@@ -153,6 +158,7 @@ class Link(Frozen):
     red: Red | None = None
     between: Annotated[tuple[LinkName, LinkName] | None, Listed, Later] = None
     at: Annotated[LinkName | None, Later] = None
+    weight: Annotated[int, whole(1, 1_000_000), Later] = 1
 
     @model_validator(mode="after")
     def _one_buffer(self) -> Link:

@@ -31,10 +31,13 @@ def _named(kind: str, things: Sequence[_Named], name: str) -> _Named:
 
 @functools.lru_cache(maxsize=64)
 def _graph(
-    switches: tuple[str, ...], links: tuple[tuple[str, tuple[str, str]], ...], loops: tuple[tuple[str, str], ...]
+    switches: tuple[str, ...],
+    links: tuple[tuple[str, tuple[str, str]], ...],
+    loops: tuple[tuple[str, str], ...],
+    weights: tuple[tuple[str, int], ...],
 ) -> Graph:
     """Return the graph of a network; equal networks share it, with the ways that were found in it."""
-    return Graph(switches, dict(links), dict(loops))
+    return Graph(switches, dict(links), dict(loops), dict(weights))
 
 
 class Network(Frozen):
@@ -83,7 +86,8 @@ class Network(Frozen):
         """Switches and links as a graph; empty if the network has one switch only."""
         ends = tuple((link.name, link.between) for link in self.links if link.between is not None)
         loops = tuple((link.name, link.at) for link in self.links if link.at is not None)
-        return _graph(tuple(node.name for node in self.switches), ends, loops)
+        weights = tuple((link.name, link.weight) for link in self.links if link.between is not None)
+        return _graph(tuple(node.name for node in self.switches), ends, loops, weights)
 
     def node(self, name: str) -> Node:
         """Return the switch of this name; an unknown one raises InputError."""
@@ -106,6 +110,8 @@ class Network(Frozen):
                 if getattr(link, field) is not None:
                     allowed = "nothing, in a network without switches"
                     raise Misfit(f"links.{link.name}.{field}", getattr(link, field), allowed)
+            if link.weight != 1:
+                raise Misfit(f"links.{link.name}.weight", link.weight, "1, in a network without switches")
         for schedule in self.schedules:
             if schedule.pair is not None:
                 raise Misfit(f"schedules.{schedule.name}.pair", schedule.pair, "nothing, in a network without switches")
@@ -130,6 +136,8 @@ class Network(Frozen):
                 if link.at not in names or link.between is not None or self.node(link.at).optical:
                     allowed_at = f"{allowed} that is not optical, or two of them as between"
                     raise Misfit(f"links.{link.name}.at", link.at, allowed_at)
+                if link.weight != 1:
+                    raise Misfit(f"links.{link.name}.weight", link.weight, "1, for a link inside a switch")
                 continue
             if link.between is None or len(set(link.between)) < 2:
                 raise Misfit(f"links.{link.name}.between", link.between, f"two of the switches {', '.join(names)}")

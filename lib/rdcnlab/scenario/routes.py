@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ways through a network of several switches, and the next link of each way at each switch.
 
-A way is a sequence of hops. The functions of this module have no side effects: they take graph and paths, and return
-the next link at each switch. Engines apply the result.
+A way is a sequence of hops. The shortest way is the one whose links have the smallest sum of weights; a link without a
+weight weighs 1. The functions of this module have no side effects: they take graph and paths, and return the next link
+at each switch. Engines apply the result.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections import deque
+import heapq
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -39,14 +40,23 @@ class Graph:
         The two ends of each link by its name, in the order of the network.
     loops : mapping of str to str
         The switch of each link that begins and ends at the same switch, by the link's name.
+    weights : mapping of str to int
+        Weight of each of the `links` by its name, at least 1. A link that is missing here weighs 1.
     """
 
     def __init__(
-        self, switches: Sequence[str], links: Mapping[str, tuple[str, str]], loops: Mapping[str, str] | None = None
+        self,
+        switches: Sequence[str],
+        links: Mapping[str, tuple[str, str]],
+        loops: Mapping[str, str] | None = None,
+        weights: Mapping[str, int] | None = None,
     ) -> None:
         self.switches = tuple(switches)
         self.links = dict(links)
         self.loops = dict(loops or {})
+        self.weights = dict.fromkeys(links, 1) | dict(weights or {})
+        # more than any way that passes no switch twice
+        self._unreachable = sum(self.weights.values()) + 1
         self._from: dict[str, list[tuple[str, str]]] = {name: [] for name in switches}
         for name, (left, right) in links.items():
             if left in self._from and right in self._from:
@@ -57,7 +67,7 @@ class Graph:
         self._ways: dict[tuple[str, str, tuple[str, ...]], tuple[Hop, ...]] = {}
 
     def distance(self, first: str, last: str) -> int | None:
-        """Return the number of links between two switches; None if no way exists."""
+        """Return the sum of weights of the shortest way between two switches; None if no way exists."""
         return self._to(last).get(first)
 
     def other(self, link: str, switch: str) -> str:
@@ -71,7 +81,7 @@ class Graph:
         return [
             link
             for link, neighbour in self._from[at]
-            if distances.get(neighbour, len(self.switches)) + 1 == distances[at]
+            if distances.get(neighbour, self._unreachable) + self.weights[link] == distances[at]
         ]
 
     def way(self, first: str, last: str, via: Sequence[str], choose: Choice) -> tuple[Hop, ...]:
@@ -142,16 +152,16 @@ class Graph:
         return min(directions, key=lambda ends: self._cost(at, ends[0]) + self._length(ends[1], via[1:], last))
 
     def _length(self, at: str, via: Sequence[str], last: str) -> int:
-        """Return the number of links of the shortest way from `at` to `last` that passes all of `via`."""
+        """Return the sum of weights of the shortest way from `at` to `last` that passes all of `via`."""
         if via and via[0] in self.links:
             near, far = self._direction(at, via, last)
-            return self._cost(at, near) + 1 + self._length(far, via[1:], last)
+            return self._cost(at, near) + self.weights[via[0]] + self._length(far, via[1:], last)
         following = via[0] if via and via[0] in self._from else last
         return self._cost(at, following) + (self._length(following, via[1:], last) if via else 0)
 
     def _cost(self, first: str, last: str) -> int:
         distance = self.distance(first, last)
-        return len(self.switches) if distance is None else distance
+        return self._unreachable if distance is None else distance
 
     def _shortest(self, at: str, last: str, choose: Choice) -> list[Hop]:
         if self.distance(at, last) is None:
@@ -167,13 +177,17 @@ class Graph:
     def _to(self, last: str) -> dict[str, int]:
         """Return the distance to a switch from each switch that can reach it."""
         if last not in self._distances:
-            distances, queue = {last: 0}, deque([last])
+            # Dijkstra's algorithm
+            distances: dict[str, int] = {}
+            queue = [(0, last)]
             while queue:
-                at = queue.popleft()
-                for _, neighbour in self._from.get(at, []):
+                distance, at = heapq.heappop(queue)
+                if at in distances:
+                    continue
+                distances[at] = distance
+                for link, neighbour in self._from.get(at, []):
                     if neighbour not in distances:
-                        distances[neighbour] = distances[at] + 1
-                        queue.append(neighbour)
+                        heapq.heappush(queue, (distance + self.weights[link], neighbour))
             self._distances[last] = distances
         return self._distances[last]
 

@@ -11,6 +11,7 @@ from typing import Literal
 from rdcnlab.analysis.show.names import group_by
 from rdcnlab.analysis.show.rows import alike_hosts
 from rdcnlab.scenario import Host, Network
+from rdcnlab.scenario.routes import Graph
 
 #: Largest number of switches that one layer shows. If there are more, the first ones and the last one are drawn.
 MOST_IN_LAYER = 10
@@ -121,11 +122,13 @@ def _chain(network: Network) -> list[str]:
 
 
 def _layers(network: Network) -> list[list[str]]:
-    """Return the switches in layers, by their distance from the switches that have hosts."""
+    """Return the switches in layers, by the number of links to the nearest switch that has hosts."""
     homes = [node.name for node in network.switches if _hosts_at(network, node.name)]
+    # a picture counts links, whatever they weigh
+    links = Graph(network.graph.switches, network.graph.links)
     layers: dict[int, list[str]] = {}
     for node in network.switches:
-        distances = [network.graph.distance(node.name, home) for home in homes]
+        distances = [links.distance(node.name, home) for home in homes]
         reachable = [distance for distance in distances if distance is not None]
         layers.setdefault(min(reachable, default=0), []).append(node.name)
     return [layers[level] for level in sorted(layers)]
