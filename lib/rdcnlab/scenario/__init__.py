@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scenarios, the input of a run: frozen, validated, with units and a canonical hash."""
 
-from rdcnlab.scenario.elements import Host, Link, Node, Pool, Red
+from rdcnlab.scenario.elements import Host, Link, Node, Pool, Port, Red
 from rdcnlab.scenario.flow import VARIANTS, Flow
 from rdcnlab.scenario.model import Scenario, canonical_json, change_all, hash_of
 from rdcnlab.scenario.mptcp import Mptcp
@@ -30,6 +30,7 @@ __all__ = [
     "Node",
     "Notify",
     "Pool",
+    "Port",
     "Probes",
     "Queue",
     "Quic",

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import model_validator
 
@@ -22,7 +22,7 @@ from rdcnlab.fields.quantities import (
     whole,
 )
 from rdcnlab.scenario.kinds import SwitchKind
-from rdcnlab.scenario.queue import Queue, QueueLimit
+from rdcnlab.scenario.queue import PortLimit, Queue, QueueLimit
 from rdcnlab.scenario.timetable import RESERVED
 
 
@@ -63,34 +63,6 @@ class Node(Frozen):
         return self
 
 
-class Host(Frozen):
-    """A host and the cable to its switch.
-
-    Parameters
-    ----------
-    name : str
-        Lower-case letters and digits, at most 8, because it becomes part of an interface name.
-    rate : int
-        Line rate in bit/s, in both directions; it includes `Network.overhead`.
-    delay : int
-        Propagation delay in ns, one way.
-    queue : Queue
-        Limit of the host's own egress queue.
-    nic_buffer : int
-        Bytes that the network card takes from the host and keeps until the line is free. The host's kernel counts them
-        as sent, so TCP small queues do not include them.
-    at : str or None
-        The host's switch; None if the network has one switch only.
-    """
-
-    name: HostName
-    rate: Rate
-    delay: Duration = 0
-    queue: QueueLimit = Queue(packets=1000)
-    nic_buffer: Size = 0
-    at: Annotated[LinkName | None, Later] = None
-
-
 class Red(Frozen):
     """Random early drop of packets that are not ECN-capable.
 
@@ -114,6 +86,67 @@ class Red(Frozen):
         if self.min > self.max:
             raise Misfit("min", self.min, f"at most max ({self.max})")
         return self
+
+
+class Port(Frozen):
+    """The queue of a switch's port to a host: packets wait here for the host's line.
+
+    Parameters
+    ----------
+    buffer : Queue or None
+        Limit of the queue; the default is that of a device in Linux. ``unlimited`` must be written out, and is None.
+    pool : str or None
+        Name of a shared buffer that the queue uses, too. With a pool, `buffer` is ``unlimited`` by default.
+    ecn_threshold : int or None
+        Queue length in bytes above which an arriving ECN-capable packet is marked. `Switch.ecn_threshold` is about
+        links, and does not replace it.
+    red : Red or None
+        Random early drop of packets that are not ECN-capable; None: no random early drop.
+    """
+
+    buffer: PortLimit = Queue(packets=1000)
+    pool: LinkName | None = None
+    ecn_threshold: Size | None = None
+    red: Red | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _limited_by_pool(cls, data: Any) -> Any:
+        if isinstance(data, dict) and data.get("pool") is not None:
+            return {"buffer": None, **data}
+        return data
+
+
+class Host(Frozen):
+    """A host and the cable to its switch.
+
+    Parameters
+    ----------
+    name : str
+        Lower-case letters and digits, at most 8, because it becomes part of an interface name.
+    rate : int
+        Line rate in bit/s, in both directions; it includes `Network.overhead`.
+    delay : int
+        Propagation delay in ns, one way.
+    queue : Queue
+        Limit of the host's own egress queue.
+    nic_buffer : int
+        Bytes that the network card takes from the host and keeps until the line is free. The host's kernel counts them
+        as sent, so TCP small queues do not include them.
+    at : str or None
+        The host's switch; None if the network has one switch only.
+    port : Port
+        The queue at the other end of the cable: that of the switch's port to the host. If anything is stated about it,
+        the table ``queues`` lists it as ``HOST@SWITCH``; `Probes.ports` lists all ports.
+    """
+
+    name: HostName
+    rate: Rate
+    delay: Duration = 0
+    queue: QueueLimit = Queue(packets=1000)
+    nic_buffer: Size = 0
+    at: Annotated[LinkName | None, Later] = None
+    port: Annotated[Port, Later] = Port()
 
 
 class Link(Frozen):

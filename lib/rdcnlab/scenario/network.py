@@ -172,13 +172,11 @@ class Network(Frozen):
 
     def _check_pools(self) -> None:
         pools = [pool.name for pool in self.pools]
-        for link in self.links:
-            if link.pool is not None and link.pool not in pools:
-                raise Misfit(
-                    f"links.{link.name}.pool",
-                    link.pool,
-                    f"one of the pools {', '.join(pools)}" if pools else "none",
-                )
+        chosen = {f"links.{link.name}.pool": link.pool for link in self.links}
+        chosen |= {f"hosts.{host.name}.port.pool": host.port.pool for host in self.hosts}
+        for field, pool in chosen.items():
+            if pool is not None and pool not in pools:
+                raise Misfit(field, pool, f"one of the pools {', '.join(pools)}" if pools else "none")
 
     def _check_schedules(self) -> None:
         links = [link.name for link in self.links]

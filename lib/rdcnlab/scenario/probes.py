@@ -42,6 +42,9 @@ class Probes(Frozen):
         Whether to record the kernel's counters of TCP at each host at the end (TcpExt in ``/proc/net/netstat``), as
         events such as ``counter TCPDSACKUndo``. They count, for example, the reordering that the kernel detected and
         the window reductions that it undid.
+    ports : bool
+        Whether the table ``queues`` lists the ports of switches to all hosts. Otherwise it lists those about which
+        `Host.port` states anything.
     fold : int or None
         Span in ns. If given, the bins of throughput and queues are counted modulo this span. The count covers all whole
         spans from `fold_from` to the limit. This keeps tables small for behaviour that repeats every few hundred
@@ -59,6 +62,7 @@ class Probes(Frozen):
     capture: Annotated[tuple[HostName, ...], Listed, Later] = ()
     count: Annotated[tuple[LinkName, ...], Listed, Later] = ()
     snapshots: Annotated[Bin | None, Later] = None
+    ports: Annotated[bool, Later] = False
     fold: Annotated[Bin | None, Later] = None
     fold_from: Annotated[Duration, Later] = 0
 

@@ -16,6 +16,10 @@ from rdcnlab.fields.units import SIZE
 ETHERNET_HEADER = 14
 
 
+#: Text of a limit that does not exist.
+UNLIMITED = "unlimited"
+
+
 class Queue(Frozen):
     """Limit of a queue, or a threshold of a queue; text form ``2 MB`` or ``1000 packets``.
 
@@ -65,3 +69,15 @@ def _write_queue(queue: Queue | None, info: SerializationInfo) -> str | dict[str
 
 QueueLimit = Annotated[Queue, BeforeValidator(_read_queue), PlainSerializer(_write_queue)]
 MaybeQueueLimit = Annotated[Queue | None, BeforeValidator(_read_queue), PlainSerializer(_write_queue)]
+
+
+def _read_limit(value: Any) -> Any:
+    return None if isinstance(value, str) and value.strip() == UNLIMITED else _read_queue(value)
+
+
+def _write_limit(queue: Queue | None, info: SerializationInfo) -> str | dict[str, int | None] | None:
+    return UNLIMITED if queue is None and (info.context or {}).get(TEXT) else _write_queue(queue, info)
+
+
+#: A limit of a queue, or ``unlimited``, which is None in code.
+PortLimit = Annotated[Queue | None, BeforeValidator(_read_limit), PlainSerializer(_write_limit)]

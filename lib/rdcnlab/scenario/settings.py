@@ -40,7 +40,7 @@ class Switch(Frozen):
         ``linux`` is a Linux bridge with queues of ``tc``; it has no links inside, so all flows take the path
         ``bypass``.
     ecn_threshold : int or None
-        ECN marking threshold in bytes. If given, it replaces the threshold of every link.
+        ECN marking threshold in bytes. If given, it replaces the threshold of every link, but not of ports to hosts.
     dark : {'drop', 'hold'}
         What happens to packets that arrive in a dark slot.
     program : P4Program or None

@@ -116,7 +116,8 @@ def _table(shown: Shown) -> list[tuple[dict[str, list[str]], range]]:
     for row in rows.links(shown):
         entries.append({"": _titled(row["links"], row["between"]), **_cells(row)})
     for row in rows.hosts(shown):
-        entries.append({"": _titled(row["hosts"], f"at {row['at']}"), **_cells(row)})
+        queues = {"queue": f"{row['queue']}; at the switch {row['port']}"}
+        entries.append({"": _titled(row["hosts"], f"at {row['at']}"), **_cells(row), **queues})
     for row in rows.schedules(shown):
         name = f"{'schedules' if ',' in row['schedules'] or '[' in row['schedules'] else 'schedule'} {row['schedules']}"
         entries.append({"": name, "queue": f"{row['queue']}; {row['dark']} in the dark"})

@@ -9,7 +9,7 @@ from pathlib import Path
 from rdcnlab.analysis.show.names import compress, group_by, readable
 from rdcnlab.analysis.show.ways import SWITCH, Shown, Way, ways_of
 from rdcnlab.fields.units import DURATION, RATE, SHARE, SIZE
-from rdcnlab.scenario import BYPASS, DARK, Flow, Host, Link, Network, Node, Queue, Scenario, Schedule
+from rdcnlab.scenario import BYPASS, DARK, Flow, Host, Link, Network, Node, Port, Queue, Red, Scenario, Schedule
 
 Row = dict[str, str]
 
@@ -101,19 +101,32 @@ def _queue_of(scenario: Scenario, link: Link) -> str:
         return "none; waits in schedules"
     # a threshold of the switch replaces the thresholds of links
     threshold = link.ecn_threshold if scenario.switch.ecn_threshold is None else scenario.switch.ecn_threshold
-    if threshold is not None:
-        words.append(f"marks above {readable(SIZE, threshold)}")
-    if (red := link.red) is not None and red.min == red.max:
+    return ", ".join(words + _marks_and_drops(threshold, link.red))
+
+
+def _queue_of_port(scenario: Scenario, port: Port) -> str:
+    """Return the queue of a switch's port to a host in words."""
+    words = ["unlimited" if port.buffer is None else length(port.buffer)]
+    if port.pool is not None:
+        size = next(pool.size for pool in scenario.network.pools if pool.name == port.pool)
+        words = words if port.buffer is not None else []
+        words.append(f"shares {readable(SIZE, size)} ({port.pool})")
+    return ", ".join(words + _marks_and_drops(port.ecn_threshold, port.red))
+
+
+def _marks_and_drops(threshold: int | None, red: Red | None) -> list[str]:
+    words = [] if threshold is None else [f"marks above {readable(SIZE, threshold)}"]
+    if red is not None and red.min == red.max:
         words.append(
             f"drops {'packets without ECN' if threshold is None else 'others'} above {readable(SIZE, red.max)}"
         )
     elif red is not None:
         words.append(f"RED {readable(SIZE, red.min)} to {readable(SIZE, red.max)}, {readable(SHARE, red.probability)}")
-    return ", ".join(words)
+    return words
 
 
 def hosts(shown: Shown) -> list[Row]:
-    """Return rows of hosts: ``hosts``, ``at``, ``rate``, ``delay`` and ``queue``."""
+    """Return rows of hosts: ``hosts``, ``at``, ``rate``, ``delay``, ``queue``, and the switch's ``port`` to the host."""
     return [
         {
             "hosts": compress(host.name for host in alike),
@@ -122,6 +135,7 @@ def hosts(shown: Shown) -> list[Row]:
             "delay": readable(DURATION, alike[0].delay),
             "queue": length(alike[0].queue)
             + (f", card {readable(SIZE, alike[0].nic_buffer)}" if alike[0].nic_buffer else ""),
+            "port": _queue_of_port(shown.scenario, alike[0].port),
         }
         for alike in alike_hosts(shown.scenario.network.hosts)
     ]

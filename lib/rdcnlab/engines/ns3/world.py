@@ -22,8 +22,8 @@ from typing import Any
 PR_SET_PDEATHSIG = 1
 #: What stands for "none" in our models' interface.
 NONE = -1
-#: Bit in the number of a class's queue, as ``QUEUE_OF_CLASS`` in ``models/queue.h``.
-QUEUE_OF_CLASS = 1 << 16
+#: Bits in the numbers of the queues of classes and of ports, as in ``models/queue.h``.
+QUEUE_OF_CLASS, QUEUE_OF_PORT = 1 << 16, 1 << 17
 #: Settings of TCP, in the order of ``lab_transport``.
 SETTINGS = (
     *("segment", "receive", "send", "least", "reordering", "sack", "timestamps", "scaling"),
@@ -132,6 +132,8 @@ def _switch(lab: Lab, place: int, switch: dict[str, Any], ports: dict[str, int],
         if "port" in link:
             lab.call("end", place, link["id"], ports[link["port"]])
         queue(lab, place, link["id"], link["queue"])
+    for port in switch["ports"]:
+        queue(lab, place, QUEUE_OF_PORT | ports[f"sw-{port['host']}"], port["egress"]["queue"])
     for mac, port in switch["fdb"]:
         lab.call("address", place, number(macs[mac]), ports[port])
     for each in switch["classes"]:

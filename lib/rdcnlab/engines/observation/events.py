@@ -61,7 +61,8 @@ def table(scenario: Scenario, view: View, records: Records) -> pd.DataFrame:
             {
                 "t_ns": dropped["time"],
                 "event": pd.Series(dropped["reason"]).map(DROPS),
-                "link": _places(view, dropped),
+                # what is not inside the network is the port to the receiver
+                "link": _places(view, dropped).combine_first(pd.Series(view.to_receiver(dropped))),
                 "flow": view.names(scenario, dropped),
                 "value": dropped["len"].astype(np.int64),
             }

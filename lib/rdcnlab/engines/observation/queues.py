@@ -34,6 +34,13 @@ def table(scenario: Scenario, view: View, records: Records) -> pd.DataFrame:
             "marks": _of_class(records.marked, number, view),
         }
         parts.append(_counted(here, counts, width).assign(link=name))
+    for name in view.listed:
+        here = _standing(_at_port(records.left, name, view), width)
+        counts = {
+            "drops": _at_port(records.dropped, name, view),
+            "marks": _at_port(records.marked, name, view),
+        }
+        parts.append(_counted(here, counts, width).assign(link=name))
     if not parts:
         return pd.DataFrame({name: [] for name in SCHEMAS["queues"].names})
     frame = pd.concat(parts, ignore_index=True)
@@ -68,6 +75,12 @@ def _of_line(records: NDArray[Any], line: int, view: View) -> NDArray[Any]:
     if view.queued:
         chosen &= ~np.isin(records["class"], list(view.queued))
     here: NDArray[Any] = records[chosen]
+    return here
+
+
+def _at_port(records: NDArray[Any], name: str, view: View) -> NDArray[Any]:
+    """Return the records of data packets at the port to a receiver."""
+    here: NDArray[Any] = records[view.to_receiver(records) == name]
     return here
 
 

@@ -46,6 +46,10 @@ class View:
         Names of the schedules that have a queue for data, by ``class``.
     first_port : int
         The ``dport`` of the first flow; the other flows have the following numbers.
+    receivers : sequence of str
+        The name of the line to the receiver, for each flow.
+    listed : sequence of str
+        Those of them whose queues the table ``queues`` lists.
     """
 
     lines: Mapping[int, str]
@@ -56,6 +60,8 @@ class View:
     classes: Mapping[int, str]
     queued: Mapping[int, str]
     first_port: int
+    receivers: Sequence[str]
+    listed: Sequence[str]
 
     @property
     def targets(self) -> dict[int, str]:
@@ -66,6 +72,13 @@ class View:
         """Return the number of each record's flow."""
         number: NDArray[np.int64] = packets["dport"].astype(np.int64) - self.first_port
         return number
+
+    def to_receiver(self, packets: NDArray[Any]) -> NDArray[Any]:
+        """Return the name of the line to the receiver for each record; None for a line inside the network."""
+        at_port = (packets["link"] >= self.ports) & (packets["link"] < self.bypass)
+        flow = np.where(at_port, self.flow(packets), -1)
+        found: NDArray[Any] = np.array([*self.receivers, None], dtype=object)[flow]
+        return found
 
     def names(self, scenario: Scenario, packets: NDArray[Any]) -> NDArray[Any]:
         """Return the name of each record's flow."""

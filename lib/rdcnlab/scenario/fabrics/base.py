@@ -38,32 +38,36 @@ class Fabric(Frozen):
         """Return the network as plain data, without its name."""
         raise NotImplementedError
 
+    def port(self) -> dict[str, Any]:
+        """Return the field ``port`` of every host, as plain data; nothing leaves the defaults of `Port`."""
+        return {}
+
     def network(self, switches: list[Any], hosts: list[tuple[str, str]], links: list[Any]) -> dict[str, Any]:
         """Return a network as plain data, whose hosts are given by name and switch."""
-        cables = [{"name": name, "at": at, "rate": self.host_rate, "delay": self.host_delay} for name, at in hosts]
+        line = {"rate": self.host_rate, "delay": self.host_delay, **self.port()}
+        cables = [{"name": name, "at": at, **line} for name, at in hosts]
         sizes = {"mtu": self.mtu, "overhead": self.overhead}
         return {**sizes, "switches": switches, "hosts": cables, "links": links}
 
 
 class Queued(Fabric):
-    """A fabric with queues at its links; its fields are those of `Link` and apply to all links."""
+    """A fabric with queues at its links; its fields are those of `Link` and apply to all links and ports to hosts."""
 
     buffer: Bytes32 = 1_000_000
     ecn_threshold: Size | None = None
     red: Red | None = None
 
+    def port(self) -> dict[str, Any]:
+        """Return the queue of the port to a host; see `Fabric.port`."""
+        return {"port": {**self._queue(), "buffer": {"bytes": self.buffer}}}
+
     def link(self, name: str, first: str, second: str) -> dict[str, Any]:
         """Return a link between two switches as plain data."""
+        return {"name": name, "between": [first, second], "rate": self.rate, "delay": self.delay, **self._queue()}
+
+    def _queue(self) -> dict[str, Any]:
         red = None if self.red is None else self.red.model_dump()
-        return {
-            "name": name,
-            "between": [first, second],
-            "rate": self.rate,
-            "delay": self.delay,
-            "buffer": self.buffer,
-            "ecn_threshold": self.ecn_threshold,
-            "red": red,
-        }
+        return {"buffer": self.buffer, "ecn_threshold": self.ecn_threshold, "red": red}
 
 
 def place_hosts(switches: list[str], count: int) -> list[tuple[str, str]]:

@@ -44,6 +44,8 @@ class Rotor(Fabric):
         Propagation delay of these links in ns.
     packet_buffer : int
         Bytes that may wait at the packet switch for one rack.
+    host_buffer : int
+        Bytes that may wait in a rack for the line of one of its hosts.
     """
 
     mtu: Mtu = 9000
@@ -57,6 +59,7 @@ class Rotor(Fabric):
     packet_rate: Rate | None = None
     packet_delay: Duration = 20_000
     packet_buffer: Bytes32 = 1_000_000
+    host_buffer: Bytes32 = 1_000_000
 
     @model_validator(mode="after")
     def _turns(self) -> Rotor:
@@ -72,6 +75,10 @@ class Rotor(Fabric):
     @property
     def _guard(self) -> int:
         return -(-(self.mtu + self.overhead) * 8 * 10**9 // self.rate) + 1
+
+    def port(self) -> dict[str, Any]:
+        """Return the queue of the port to a host; see `Fabric.port`."""
+        return {"port": {"buffer": {"bytes": self.host_buffer}}}
 
     def data(self) -> dict[str, Any]:
         """Return the network; see `Fabric`."""

@@ -19,7 +19,7 @@ from rdcnlab.engines.kernel.wiring.numbers import FIRST_PORT, LAST_LINK, PORT_LI
 from rdcnlab.engines.observation import Records, View, throughput
 from rdcnlab.engines.observation.view import SNAPSHOTS, STANDING
 from rdcnlab.fields.errors import RunError
-from rdcnlab.scenario import BYPASS, DARK, Scenario
+from rdcnlab.scenario import BYPASS, DARK, Port, Scenario
 
 SECOND = 1e9
 
@@ -83,7 +83,17 @@ def view(scenario: Scenario) -> View:
         classes=wiring.names,
         queued={number: schedule.name for number, schedule in wiring.queued.items()},
         first_port=FIRST_PORT,
+        receivers=[wiring.ports_to_hosts[flow.dst] for flow in scenario.flows],
+        listed=[wiring.ports_to_hosts[host] for host in _listed(scenario)],
     )
+
+
+def _listed(scenario: Scenario) -> list[str]:
+    """Return the receivers whose ports the table ``queues`` lists."""
+    if scenario.probes.count:
+        return []  # their packets are not recorded
+    stated = {host.name for host in scenario.network.hosts if scenario.probes.ports or host.port != Port()}
+    return [name for name in dict.fromkeys(flow.dst for flow in scenario.flows) if name in stated]
 
 
 def _flows(scenario: Scenario, directory: Path) -> pd.DataFrame:

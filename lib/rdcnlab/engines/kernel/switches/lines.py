@@ -8,7 +8,7 @@ from typing import Any
 
 from rdcnlab.engines.kernel.wiring import Line, Station
 from rdcnlab.engines.kernel.wiring.numbers import PORT_LINK
-from rdcnlab.scenario import Link, Scenario
+from rdcnlab.scenario import Link, Port, Scenario
 from rdcnlab.scenario.queue import ETHERNET_HEADER
 
 #: The kernel events of lines, and of switches of the kind ``ocs``.
@@ -30,23 +30,39 @@ def port(scenario: Scenario, station: Station) -> dict[str, Any]:
         "host": host.name,
         "mac": station.mac,
         "ingress": {"rate": host.rate if host.nic_buffer else 0, "delay": host.delay, "overhead": more},
-        "egress": {"rate": host.rate, "delay": host.delay, "overhead": more},
+        "egress": {
+            "rate": host.rate,
+            "delay": host.delay,
+            "overhead": more,
+            "queue": port_queue(host.port, pools(scenario)),
+        },
     }
+
+
+def port_queue(port: Port, pools: Mapping[str, int]) -> dict[str, int]:
+    """Return the queue of a port to a host; `pools` has the pools' numbers."""
+    limit = port.buffer
+    words: dict[str, int] = {}
+    if limit is not None:
+        words = {"limit_packets": limit.packets} if limit.packets is not None else {"limit_bytes": limit.bytes or 0}
+    return words | _behaviour(port, port.ecn_threshold, pools)
 
 
 def queue(link: Link, threshold: int | None, pools: Mapping[str, int]) -> dict[str, int]:
     """Return a link's queue; `threshold` replaces the link's own, and `pools` has the pools' numbers."""
+    words = {} if link.buffer is None else {"limit_bytes": link.buffer}
+    return words | _behaviour(link, link.ecn_threshold if threshold is None else threshold, pools)
+
+
+def _behaviour(given: Link | Port, threshold: int | None, pools: Mapping[str, int]) -> dict[str, int]:
     words: dict[str, int] = {}
-    if link.buffer is not None:
-        words["limit_bytes"] = link.buffer
-    if link.pool is not None:
-        words["pool"] = pools[link.pool]
-    ecn = link.ecn_threshold if threshold is None else threshold
-    if ecn is not None:
-        words["ecn"] = ecn
-    if link.red is not None:
+    if given.pool is not None:
+        words["pool"] = pools[given.pool]
+    if threshold is not None:
+        words["ecn"] = threshold
+    if given.red is not None:
         # the kernel counts the probability in units of 1e-9
-        words |= {"red_min": link.red.min, "red_max": link.red.max, "red_prob": link.red.probability * 1000}
+        words |= {"red_min": given.red.min, "red_max": given.red.max, "red_prob": given.red.probability * 1000}
     return words
 
 

@@ -11,7 +11,7 @@ from rdcnlab.engines.kernel.switches.forwarding import Entry, Match
 from rdcnlab.engines.kernel.switches.kind import Kind
 from rdcnlab.engines.kernel.wiring import Wiring
 from rdcnlab.fields.errors import InputError
-from rdcnlab.scenario import BYPASS, Scenario
+from rdcnlab.scenario import BYPASS, Host, Scenario
 
 
 class Linux(Kind):
@@ -56,11 +56,19 @@ def _alone(scenario: Scenario, wiring: Wiring) -> dict[str, Any]:
             "rate": host.rate,
             "delay_ns": 2 * host.delay,
             "overhead": lines.overhead(scenario),
-            "queue_packets": host.queue.packets or max(1, (host.queue.bytes or 0) // network.mtu),
+            "queue_packets": _packets(host, network.mtu),
         }
         for host in network.hosts
     ]
     return {"kind": "linux", "name": wiring.switches[0], "ports": ports}
+
+
+def _packets(host: Host, mtu: int) -> int:
+    """Return the limit of the port to a host in packets, because ``tc`` keeps the queue and the delay in one place."""
+    limit = host.port.buffer
+    if limit is None:
+        return 2**31 - 1
+    return limit.packets or max(1, (limit.bytes or 0) // mtu)
 
 
 def _hop(scenario: Scenario, wiring: Wiring, switch: int) -> dict[str, Any]:

@@ -122,6 +122,11 @@ class Wiring:
         return {line.number: line.name for line in self.lines}
 
     @functools.cached_property
+    def ports_to_hosts(self) -> dict[str, str]:
+        """Names of the lines from switches to hosts, by host."""
+        return {station.name: f"{station.name}@{self.switches[station.switch]}" for station in self.stations.values()}
+
+    @functools.cached_property
     def targets(self) -> dict[int, str]:
         """Names of all targets that a slot can have, by number."""
         return {**self.places, **{number: name for name, number in TARGET.items()}}

@@ -80,15 +80,24 @@ lab_link(int64_t place, int64_t number, int64_t rate, int64_t delay, int64_t ove
     });
 }
 
-/** Set the queue of a link (`number` below 65536) or of a class (65536 + its number). */
+/** Return the queue that a number means. */
+static Queue&
+QueueAt(int64_t place, int64_t number)
+{
+    if (number & QUEUE_OF_PORT)
+        return At(place).Egress(number & ~int64_t(QUEUE_OF_PORT)).queue;
+    if (number & QUEUE_OF_CLASS)
+        return TrafficAt(place, number & ~int64_t(QUEUE_OF_CLASS)).queue;
+    return LinkAt(place, number).queue;
+}
+
+/** Set the queue of a link (`number` below 65536), of a class (65536 + its number), or of a port to a host. */
 int64_t
 lab_queue(int64_t place, int64_t number, int64_t bytes, int64_t packets, int64_t ecn, int64_t least, int64_t most,
           int64_t probability, int64_t pool)
 {
     return Guarded([&]() -> int64_t {
-        const bool own = number & QUEUE_OF_CLASS;
-        Queue& queue = own ? TrafficAt(place, number & ~int64_t(QUEUE_OF_CLASS)).queue : LinkAt(place, number).queue;
-        QueueSettings& s = queue.settings;
+        QueueSettings& s = QueueAt(place, number).settings;
         s.limitBytes = bytes;
         s.limitPackets = packets;
         s.ecn = ecn < 0 ? ECN_OFF : ecn;

@@ -48,6 +48,9 @@ constexpr uint32_t ECN_OFF = 0xffffffff;
 /** Bit in the number of a class's queue that distinguishes it from a link's. */
 constexpr uint32_t QUEUE_OF_CLASS = 1 << 16;
 
+/** Bit in the number of a port's queue, towards its host. */
+constexpr uint32_t QUEUE_OF_PORT = 1 << 17;
+
 /** A buffer that several queues share. */
 struct Pool
 {
