@@ -28,6 +28,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: The cores that the tests may use together.
 CORES = os.sched_getaffinity(0)
+#: Tests that take more than two seconds; ``tools/slow`` writes the list.
+SLOW = frozenset((Path(__file__).parent / "slow.txt").read_text().split())
 
 
 @contextlib.contextmanager
@@ -50,7 +52,10 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run quick tests first, so that a failure is seen early."""
+    """Mark the tests that were measured to be slow, and run quick ones first, so that a failure is seen early."""
+    for item in items:
+        if item.nodeid.partition("[")[0] in SLOW:
+            item.add_marker("slow")
     items.sort(key=lambda item: [item.get_closest_marker(name) is not None for name in ("slow", "guest", "ns3")])
 
 
