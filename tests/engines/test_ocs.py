@@ -22,7 +22,20 @@ CASES = places.tree() / "tests" / "queue_cases.json"
 
 @pytest.mark.parametrize(
     "name",
-    ["links", "fabric", "timetable", "queues", "cases", "notify", "retcp", "version", "netlink", "life", "charge"],
+    [
+        "links",
+        "steps",
+        "fabric",
+        "timetable",
+        "queues",
+        "cases",
+        "notify",
+        "retcp",
+        "version",
+        "netlink",
+        "life",
+        "charge",
+    ],
 )
 def test_in_the_guest(run_guest: RunGuest, two_hosts: Scenario, name: str) -> None:
     line = (

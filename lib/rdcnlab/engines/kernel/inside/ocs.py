@@ -28,10 +28,16 @@ NO_CLASS = 0xFFFF
 WRITE, RAISE = 1, 2
 """``versions`` of a class at the first switch of a way, and at those behind it."""
 
+NO_STEPS: Mapping[str, object] = {"count": 0}
+"""``steps`` of a link: none any more; ``rate`` is in force again."""
+
 _LINK_SET, _POOL_SET, _PORT_SET, _CLASS_SET, _RULE_ADD, _RULE_FLUSH, _FDB_SET, _START, _GET = range(1, 10)
 _LINK_DEL, _CLASS_DEL, _RULE_DEL = range(10, 13)
 _ACK_TLVS, _CAPPED = 0x200, 0x100
 _BATCH = 64  # requests a send: their acknowledgements fit in the default receive buffer
+_BATCH_BYTES = 100_000  # a send: they fit in the default send buffer
+_CHUNK = 48_000  # bytes of steps a request, a multiple of 16; an attribute has less than 64 KiB
+_REPEAT, _HOLD, _TRACE = range(3)
 
 
 def slot(duration: int, target: int, **more: int) -> dict[str, int]:
@@ -47,6 +53,46 @@ def slot(duration: int, target: int, **more: int) -> dict[str, int]:
         ``tdn``, ``voq_bytes``, ``voq_packets``, ``voq_ecn``.
     """
     return {"duration": duration, "target": target, **more}
+
+
+def rates(steps: Iterable[tuple[int, int]], *, hold: bool = False) -> dict[str, object]:
+    """Return the ``steps`` of a link whose rate changes.
+
+    Parameters
+    ----------
+    steps : iterable of (int, int)
+        Duration in ns, at least 1, and rate in bit/s; in a step of rate 0 the link is down. At most 1 048 576 steps and
+        1e15 ns in all. The first step begins at the epoch of `Ocs.start`, and is in force before it.
+    hold : bool
+        Whether the last rate holds for ever; otherwise the steps repeat.
+    """
+    flat = [number for step in steps for number in step]
+    data = struct.pack(f"={len(flat)}Q", *flat)
+    return {"form": _HOLD if hold else _REPEAT, "count": len(flat) // 2, "data": data}
+
+
+def trace(instants: Iterable[int], *, size: int = 1504) -> dict[str, object]:
+    """Return the ``steps`` of a link that sends at given instants, as mahimahi's ``mm-link``.
+
+    Parameters
+    ----------
+    instants : iterable of int
+        ns after the epoch of `Ocs.start`, in order, at most 1 048 576; they repeat after the last one. Nothing is sent
+        before the epoch.
+    size : int
+        Bytes that may leave at each instant. A frame counts with its IP packet and 4 bytes.
+    """
+    flat = list(instants)
+    return {"form": _TRACE, "count": len(flat), "bytes": size, "data": struct.pack(f"={len(flat)}Q", *flat)}
+
+
+def _chunks(steps: Mapping[str, object]) -> Iterator[dict[str, object]]:
+    """Yield the steps of a link in parts that fit in a request."""
+    data, size = steps.get("data", b""), 8 if steps.get("form") == _TRACE else 16
+    assert isinstance(data, bytes)
+    for at in range(0, len(data) or 1, _CHUNK):
+        begin = {"first": at // size} if at else steps
+        yield {**begin, "data": data[at : at + _CHUNK] or None}
 
 
 def _mac(where: str, text: str) -> bytes:
@@ -151,6 +197,7 @@ class Ocs:
         overhead: int | None = None,
         queue: Mapping[str, int] | None = None,
         port: str | None = None,
+        steps: Mapping[str, object] | None = None,
     ) -> None:
         """Create or change an internal link.
 
@@ -170,9 +217,13 @@ class Ocs:
         port : str, optional
             Device of the port at the end of the link, for all frames whatever their destination. Empty, the default of
             a new link: the link ends inside the switch.
+        steps : mapping, optional
+            What `rates` or `trace` returns, which is in force instead of ``rate``; or `NO_STEPS`.
         """
         out = socket.if_nametoindex(port) if port else None if port is None else 0
         self._set(_LINK_SET, "link", id=id, rate=rate, delay=delay, overhead=overhead, queue=queue, port=out)
+        for chunk in _chunks(steps) if steps else ():
+            self._set(_LINK_SET, "link", id=id, steps=chunk)
 
     def link_del(self, id: int) -> None:  # noqa: A002
         """Remove an internal link and the frames on it; refused while it is the target of a slot."""
@@ -217,7 +268,12 @@ class Ocs:
             told["prefix"], told["prefix_len"] = _prefix("port.notify.prefix", str(told["prefix"]))
         index = socket.if_nametoindex(ifname)
         floods = None if flood is None else int(flood)
-        self._set(_PORT_SET, "port", ifindex=index, link=link, ingress=ingress, notify=told, flood=floods)
+        ends = {"link": dict(link), "ingress": dict(ingress or {})}
+        steps = {name: values.pop("steps", None) for name, values in ends.items()}
+        self._set(_PORT_SET, "port", ifindex=index, notify=told, flood=floods, **ends)
+        for name, table in steps.items():
+            for chunk in _chunks(table) if isinstance(table, Mapping) else ():
+                self._set(_PORT_SET, "port", ifindex=index, **{name: {"steps": chunk}})
 
     def pool_set(self, id: int, bytes: int) -> None:  # noqa: A002  (names of the kernel)
         """Create or change the shared buffer ``id``, of ``bytes`` bytes; 0 means unlimited."""
@@ -315,6 +371,32 @@ class Ocs:
                 out.setdefault(value["id"], []).extend(value["slots"])
         return out
 
+    def steps(self) -> dict[tuple[object, str], list[int] | list[tuple[int, int]]]:
+        """Return the steps of links: (duration, rate), or instants.
+
+        The key of an internal link is its id and ``link``, that of a link of a port is the port's name and ``link`` or
+        ``ingress``.
+        """
+        forms: dict[tuple[object, str], int] = {}
+        data: dict[tuple[object, str], list[bytes]] = {}
+        for name, value in self._dump(steps=True):
+            if name not in ("link", "port"):
+                continue
+            owner = value["id"] if name == "link" else _port(value["ifindex"])
+            ends = {"link": value} if name == "link" else {end: value.get(end, {}) for end in ("link", "ingress")}
+            for end, link in ends.items():
+                found = link.get("steps", {})
+                if "form" in found:
+                    forms[owner, end] = found["form"]
+                if "data" in found:
+                    data.setdefault((owner, end), []).append(found["data"])
+        whole = {key: b"".join(parts) for key, parts in data.items()}
+        flat = {key: struct.unpack(f"={len(text) // 8}Q", text) for key, text in whole.items()}
+        return {
+            key: list(found) if forms[key] == _TRACE else list(zip(found[::2], found[1::2], strict=True))
+            for key, found in flat.items()
+        }
+
     def rules(self) -> list[dict[str, object]]:
         """Return the rules in the order in which the kernel tries them, each as arguments of `rule_add`."""
         out = []
@@ -332,15 +414,16 @@ class Ocs:
         """Return the port of each MAC address."""
         return {value["mac"]: _port(value["port"]) for name, value in self._dump() if name == "fdb"}
 
-    def _dump(self) -> Iterator[tuple[str, dict[str, Any]]]:
+    def _dump(self, **asked: object) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield name and values of each object of the switch."""
         self.commit()
-        message = self._message(self._family, _GET, 0x300, encode("message", {"ifindex": self.ifindex}, "get"))
+        body = encode("message", {"ifindex": self.ifindex, **asked}, "get")
+        message = self._message(self._family, _GET, 0x300, body)
         self._sock.send(message)
         for data in self._replies({self._seq: ("get", message)}):
             for name, value in decode("message", data[4:]).items():
                 if isinstance(value, dict):
-                    if name == "link":
+                    if name == "link" and "port" in value:
                         value["port"] = _port(value["port"])
                     yield name, value
 
@@ -348,8 +431,14 @@ class Ocs:
         """Send the collected requests; raise the error of the first request that failed."""
         pending, self._pending = list(self._pending.items()), {}
         failed: Exception | None = None
-        for first in range(0, len(pending), _BATCH):
-            batch = dict(pending[first : first + _BATCH])
+        while pending:
+            batch, size = dict(pending[:1]), 0
+            for seq, (what, message) in pending[:_BATCH]:
+                size += len(message)
+                if size > _BATCH_BYTES:
+                    break
+                batch[seq] = (what, message)
+            pending = pending[len(batch) :]
             self._sock.send(b"".join(message for _, message in batch.values()))
             try:
                 list(self._replies(batch))

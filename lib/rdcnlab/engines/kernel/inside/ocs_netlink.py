@@ -16,10 +16,11 @@ Spec = Mapping[str, tuple[int, str]]
 SPEC: Mapping[str, Spec] = {
     "message": {"ifindex": (1, "u32"), "link": (2, "link"), "pool": (3, "pool"), "port": (4, "port"),
                 "class": (5, "class"), "rule": (6, "rule"), "fdb": (7, "fdb"), "epoch": (8, "uint"),
-                "seed": (9, "uint")},
+                "seed": (9, "uint"), "steps": (10, "flag")},
     "link": {"id": (1, "u16"), "rate": (2, "uint"), "overhead": (3, "u32"), "delay": (4, "uint"),
              "queue": (5, "queue"), "tx_packets": (6, "uint"), "tx_bytes": (7, "uint"), "port": (8, "u32"),
-             "drops": (9, "uint")},
+             "drops": (9, "uint"), "steps": (10, "steps")},
+    "steps": {"form": (1, "u8"), "count": (2, "u32"), "first": (3, "u32"), "bytes": (4, "u32"), "data": (5, "binary")},
     "queue": {"limit_bytes": (1, "u32"), "limit_packets": (2, "u32"), "ecn": (3, "u32"),
               "red_min": (4, "u32"), "red_max": (5, "u32"), "red_prob": (6, "u32"), "pool": (7, "u32"),
               **{name: (8 + i, "uint") for i, name in enumerate(_QUEUE_STATS.split())}},
@@ -47,6 +48,7 @@ SPEC: Mapping[str, Spec] = {
 """Attribute sets: name -> (number, type); a type that is no scalar names a set."""
 
 _SCALAR = {"u8": "B", "u16": "=H", "u32": "=I", "be16": ">H"}
+_INTEGER = {*_SCALAR, "uint", "sint"}
 _NESTED = 0x8000
 
 
@@ -104,9 +106,11 @@ def encode(spec: str, values: Mapping[str, object], path: str) -> bytes:
             if len(inner) > 0xFFFB:
                 raise ValueError(f"{where}: {len(value)} entries do not fit in one attribute")
             out += attr(number | _NESTED, inner)
-        elif isinstance(value, bytes) and kind == "raw":
+        elif isinstance(value, bytes) and kind in ("raw", "binary"):
             out += attr(number, value)
-        elif isinstance(value, int) and kind not in SPEC and kind != "raw":
+        elif kind == "flag" and value is True:
+            out += attr(number, b"")
+        elif isinstance(value, int) and kind in _INTEGER:
             out += attr(number, _scalar(where, kind, value))
         else:
             raise ValueError(f"{where}: {value!r} is no {kind}")
@@ -136,6 +140,8 @@ def decode(spec: str, data: bytes) -> dict[str, object]:
             out[name] = [decode("slot", slot) for _, _, slot in walk(payload, 0, len(payload))]
         elif kind in SPEC:
             out[name] = decode(kind, payload)
+        elif kind == "binary":
+            out[name] = payload
         elif kind == "raw":
             out[name] = payload.hex(":") if len(payload) == 6 else ".".join(map(str, payload))
         else:
