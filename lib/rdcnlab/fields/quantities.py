@@ -159,6 +159,47 @@ def text(pattern: str, allowed: str) -> AfterValidator:
     return _Checked(check, {"description": allowed, ALLOWED: allowed})
 
 
+def name(most: int, others: str, words: str, more: str) -> AfterValidator:
+    """Return the validator of a name: a letter, and then letters, digits and some other characters.
+
+    Parameters
+    ----------
+    most : int
+        Largest number of characters.
+    others : str
+        Characters that are allowed in addition to letters and digits.
+    words : str
+        The same in words.
+    more : str
+        What else is allowed, for messages.
+    """
+    compiled = re.compile(_name_pattern(most, others))
+
+    def check(value: str) -> str:
+        if compiled.fullmatch(value):
+            return value
+        raise ValueError(f"{allowed}; this one {_fault_of_name(value, most, others)}")
+
+    allowed = f"a letter (A-Z, a-z) followed by at most {most - 1} {words}{more}"
+    return _Checked(check, {"description": allowed, ALLOWED: allowed})
+
+
+def _name_pattern(most: int, others: str) -> str:
+    return f"[A-Za-z][A-Za-z0-9{re.escape(others)}]{{0,{most - 1}}}"
+
+
+def _fault_of_name(value: str, most: int, others: str) -> str:
+    """Return in words why text is not a name."""
+    if not value:
+        return "is empty"
+    wrong = next((sign for sign in value if not re.fullmatch(f"[A-Za-z0-9{re.escape(others)}]", sign)), None)
+    if wrong is not None:
+        return f"contains {wrong!r}"
+    if not value[0].isalpha():
+        return f"begins with {value[0]!r}"
+    return f"has {len(value)} characters, and {most} is the most"
+
+
 class Misfit(ValueError):
     """A value that is not compatible with another value.
 
@@ -212,26 +253,14 @@ Share = Annotated[int, *quantity(SHARE, 0, 1_000_000)]
 Listed = BeforeValidator(_listed)
 
 _RANGE = "; a range such as {}[1-6] names several"
-HostName = Annotated[
-    str,
-    text(
-        "[a-z][a-z0-9]{0,7}",
-        "a lower-case letter followed by at most 7 lower-case letters or digits" + _RANGE.format("h"),
-    ),
-]
-LinkName = Annotated[
-    str,
-    text(
-        "[a-z][a-z0-9_-]{0,15}",
-        "a lower-case letter followed by at most 15 lower-case letters, digits, _ or -" + _RANGE.format("link"),
-    ),
-]
+HostName = Annotated[str, name(15, "_", "letters, digits or _", _RANGE.format("h"))]
+LinkName = Annotated[str, name(16, "_-", "letters, digits, _ or -", _RANGE.format("link"))]
 #: A link, a schedule or, in a network of several switches, the links and switches that a way passes.
 WayName = Annotated[
     str,
     text(
-        r"[a-z][a-z0-9_-]{0,15}(\+[a-z][a-z0-9_-]{0,15}){0,7}",
-        "a lower-case letter followed by at most 15 lower-case letters, digits, _ or -; several such with + between",
+        rf"{_name_pattern(16, '_-')}(\+{_name_pattern(16, '_-')}){{0,7}}",
+        "a letter (A-Z, a-z) followed by at most 15 letters, digits, _ or -; several such with + between",
     ),
 ]
 FlowName = Annotated[

@@ -123,7 +123,8 @@ class Host(Frozen):
     Parameters
     ----------
     name : str
-        Lower-case letters and digits, at most 8, because it becomes part of an interface name.
+        Also the name of the host's files. The host's interface is ``NAME-eth0``, or the host's number instead of a name
+        of more than 10 characters: ``3-eth0`` at the third host.
     rate : int
         Line rate in bit/s, in both directions; it includes `Network.overhead`.
     delay : int
@@ -155,8 +156,8 @@ class Link(Frozen):
     Parameters
     ----------
     name : str
-        Name that timetables use. ``dark`` and ``bypass`` are reserved; with several switches ``ecmp`` and ``same`` are
-        too.
+        Name that timetables use. ``dark`` and ``bypass`` are reserved in any spelling, also as ``Dark``; with several
+        switches ``ecmp`` and ``same`` are too.
     between : tuple of str or None
         The two switches that the link joins. The link is then duplex: each end has a line and a queue with the values
         below.
@@ -195,7 +196,7 @@ class Link(Frozen):
 
     @model_validator(mode="after")
     def _one_buffer(self) -> Link:
-        if self.name in RESERVED:
+        if self.name.lower() in RESERVED:
             raise Misfit("name", self.name, f"a name other than {' and '.join(RESERVED)}")
         if self.buffer is not None and self.pool is not None:
             raise ValueError("either buffer or pool")

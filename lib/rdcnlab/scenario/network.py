@@ -118,10 +118,10 @@ class Network(Frozen):
 
     def _check_graph(self) -> None:
         names = [node.name for node in self.switches]
-        used_names = {*RESERVED, ECMP, SAME}
+        reserved, used_names = {*RESERVED, ECMP, SAME}, set[str]()
         for field in ("switches", "links", "schedules"):
             for item in getattr(self, field):
-                if item.name in used_names:
+                if item.name in used_names or item.name.lower() in reserved:
                     allowed = "a name that no other switch, link or schedule has, and that is not reserved"
                     raise Misfit(f"{field}.{item.name}.name", item.name, allowed)
                 used_names.add(item.name)

@@ -156,7 +156,7 @@ class Schedule(Frozen):
 
     @model_validator(mode="after")
     def _consistent(self) -> Schedule:
-        if self.name in RESERVED:
+        if self.name.lower() in RESERVED:
             raise Misfit("name", self.name, f"a name other than {' and '.join(RESERVED)}")
         targets = {slot.link for slot in self.slots}
         if targets == {DARK}:

@@ -55,8 +55,12 @@ def compile_plan(scenario: Scenario) -> dict[str, Any]:
         "acks": scenario.probes.tcp != "none",
         "transport": _transport(scenario),
         "hosts": [
-            {"name": host.name, "ip": wiring.stations[host.name].ip, **_line(host, network.mtu, network.overhead)}
-            for host in network.hosts
+            {
+                "name": station.label,
+                "ip": station.ip,
+                **_line(network.hosts[station.number], network.mtu, network.overhead),
+            }
+            for station in wiring.stations.values()
         ],
         "macs": {station.mac: station.ip for station in wiring.stations.values()},
         "switches": [OCS.device(scenario, wiring, number) for number in range(len(wiring.switches))],

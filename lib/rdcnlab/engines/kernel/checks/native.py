@@ -72,7 +72,7 @@ def _namespaces(hosts: list[dict[str, object]]) -> Iterator[dict[str, int]]:
         for host in hosts:
             name, mtu = str(host["name"]), str(host["mtu"])
             host_namespace = ["nsenter", "-t", str(pids[name]), "-n"]
-            port = f"sw-{name}"
+            port = f"sw-{host.get('label', name)}"
             _call(*switch, "ip", "link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", str(pids[name]))
             _call(*switch, "ip", "link", "set", port, "master", "br0", "mtu", mtu, "gso_max_segs", "1", "up")
             _call(*host_namespace, "ip", "link", "set", "eth0", "mtu", mtu, "gso_max_segs", "1", "up")

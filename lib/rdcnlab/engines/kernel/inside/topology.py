@@ -56,8 +56,8 @@ class Testbed:
         for spec in plan["hosts"]:
             name = spec["name"]
             host = self.net.addHost(name, ip=f"{spec['ip']}/{spec['prefix']}", mac=spec["mac"])
-            ends = {"intfName1": f"{name}-eth0", "intfName2": f"sw-{name}"}
-            self.net.addLink(host, self.switches[home[name]], **ends)
+            ends = {"intfName1": f"{label(spec)}-eth0", "intfName2": f"sw-{label(spec)}"}
+            self.net.addLink(host, self.switches[home[label(spec)]], **ends)
             self.hosts[name] = host
 
     def start(self) -> None:
@@ -79,8 +79,8 @@ class Testbed:
         """Return the commands that make the cables of hosts, and those between switches."""
         lines = ["link set lo up"]
         for spec in self.plan["hosts"]:
-            name, mtu = spec["name"], spec["mtu"]
-            inside = f"{name}-eth0 netns {self.pid(name)} address {spec['mac']} mtu {mtu} gso_max_segs 1"
+            name, mtu = label(spec), spec["mtu"]
+            inside = f"{name}-eth0 netns {self.pid(spec['name'])} address {spec['mac']} mtu {mtu} gso_max_segs 1"
             lines.append(f"link add sw-{name} mtu {mtu} gso_max_segs 1 type veth peer name {inside}")
             lines.append(f"link set sw-{name} up")
         mtu = self.plan["hosts"][0]["mtu"]
@@ -104,9 +104,14 @@ class Testbed:
         return int(self.hosts[host].pid)
 
 
+def label(spec: dict[str, Any]) -> str:
+    """Return the part of interfaces' names that tells hosts apart: the host's name, unless that is too long."""
+    return str(spec.get("label", spec["name"]))
+
+
 def configure(host: Machine, spec: dict[str, Any], plan: dict[str, Any]) -> None:
     """Set up a host: its line, its neighbours (ARP is static) and its TCP settings."""
-    interface = f"{spec['name']}-eth0"
+    interface = f"{label(spec)}-eth0"
     others = [
         f"neigh replace {address} lladdr {other['mac']} dev {interface} nud permanent"
         for other in plan["hosts"]

@@ -61,7 +61,7 @@ def compile_plan(scenario: Scenario, *, here: bool = True) -> dict[str, Any]:
             for flow, start in starts
         ],
         "files": {quic.files(wiring.ports[flow.name]): flow.size for flow in scenario.flows if flow.protocol == "quic"},
-        "captures": captures(scenario),
+        "captures": captures(scenario, wiring),
         "counters": scenario.probes.counters,
         "memory_kB": quic.memory_kB(scenario) + captures_kB(scenario),
         # for tests: pairs of host and shell line to run before the flows, and after they have ended

@@ -50,6 +50,7 @@ def host(scenario: Scenario, station: Station) -> dict[str, Any]:
     given = scenario.network.hosts[station.number]
     return {
         "name": given.name,
+        **({} if station.label == given.name else {"label": station.label}),
         "ip": station.ip,
         "prefix": 8,
         "more": mptcp.addresses(scenario, given.name, station.ip),

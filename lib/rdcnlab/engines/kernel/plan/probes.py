@@ -86,16 +86,21 @@ def probes(scenario: Scenario, wiring: Wiring, switches: Switches) -> list[dict[
     ]
 
 
-def captures(scenario: Scenario) -> list[dict[str, Any]]:
+def captures(scenario: Scenario, wiring: Wiring) -> list[dict[str, Any]]:
     """Return the captures at hosts, with room for as many packets as the flows can cause there."""
-    packets = _packets(scenario) * 5 // 2 + 20_000  # data, half of it again, and an ACK for each
-    shared = {"packets": packets, "epoch_ns": START_NS, "date_ns": DATE_NS}
-    return [{"host": host, "interface": f"{host}-eth0", **shared} for host in scenario.probes.capture]
+    shared = {"packets": _captured(scenario), "epoch_ns": START_NS, "date_ns": DATE_NS}
+    labels = {host: wiring.stations[host].label for host in scenario.probes.capture}
+    return [{"host": host, "interface": f"{label}-eth0", **shared} for host, label in labels.items()]
 
 
 def captures_kB(scenario: Scenario) -> int:  # noqa: N802  (unit)
     """Return the memory of the captures in kB: each packet has a frame of 256 B."""
-    return sum(capture["packets"] * 256 // 1000 for capture in captures(scenario))
+    return len(scenario.probes.capture) * (_captured(scenario) * 256 // 1000)
+
+
+def _captured(scenario: Scenario) -> int:
+    """Return the packets of one capture: data, half of it again, and an ACK for each."""
+    return _packets(scenario) * 5 // 2 + 20_000
 
 
 def _counted(scenario: Scenario, wiring: Wiring) -> str:

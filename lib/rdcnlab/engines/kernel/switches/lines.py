@@ -27,7 +27,7 @@ def port(scenario: Scenario, station: Station) -> dict[str, Any]:
     """Return a host's two lines at its switch; the line from the host has a rate only if the card has a buffer."""
     host, more = scenario.network.hosts[station.number], overhead(scenario)
     return {
-        "host": host.name,
+        "host": station.label,
         "mac": station.mac,
         "ingress": {"rate": host.rate if host.nic_buffer else 0, "delay": host.delay, "overhead": more},
         "egress": {

@@ -51,7 +51,7 @@ def _alone(scenario: Scenario, wiring: Wiring) -> dict[str, Any]:
     network = scenario.network
     ports = [
         {
-            "host": host.name,
+            "host": wiring.stations[host.name].label,
             "mac": wiring.stations[host.name].mac,
             "rate": host.rate,
             "delay_ns": 2 * host.delay,

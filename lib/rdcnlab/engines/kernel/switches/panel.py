@@ -28,7 +28,7 @@ from rdcnlab.scenario import BYPASS, DARK, Scenario
 
 def host_port(station: Station) -> str:
     """Return the port of a host at its switch, behind the panel."""
-    return f"p-{station.name}"
+    return f"p-{station.label}"
 
 
 def line_port(line: int) -> str:

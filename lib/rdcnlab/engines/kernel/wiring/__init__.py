@@ -20,10 +20,16 @@ from rdcnlab.scenario import BYPASS, Flow, Link, Scenario, Schedule
 
 __all__ = ["Line", "Station", "Trunk", "Wiring", "wire"]
 
+#: Characters of a host's name in names of interfaces. Linux allows 15 characters there, of which ``-eth0`` takes 5.
+MOST_LABEL = 10
+
 
 @dataclass(frozen=True)
 class Station:
-    """A host with its number, addresses and switch."""
+    """A host with its number, addresses and switch.
+
+    ``label`` is the part of interfaces' names that tells hosts apart.
+    """
 
     name: str
     number: int
@@ -32,9 +38,14 @@ class Station:
     switch: int
 
     @property
+    def label(self) -> str:
+        """The host's name, or its number (from 1) if the name is too long; no host has a number as its name."""
+        return self.name if len(self.name) <= MOST_LABEL else str(self.number + 1)
+
+    @property
     def interface(self) -> str:
         """Name of the host's port at the switch."""
-        return f"sw-{self.name}"
+        return f"sw-{self.label}"
 
 
 @dataclass(frozen=True)

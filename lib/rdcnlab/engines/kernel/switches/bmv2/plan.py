@@ -101,7 +101,7 @@ def switch(scenario: Scenario, wiring: Wiring) -> dict[str, Any]:
         "memory_kB": PROCESSES_KB + (len(links) + 1) * captured * CAPTURE // 1000,
         "control": scenario.switch.control,
         "interfaces": [
-            *((f"p-{host.name}", number) for number, host in enumerate(network.hosts, 1)),
+            *((f"p-{station.label}", number) for number, station in enumerate(stations, 1)),
             *((f"l{n}{side}", FIRST_LINK + 2 * n + k) for n in range(len(links)) for k, side in enumerate("ab")),
             ("cpu", CPU),
             ("dark", DARK_PORT),
@@ -225,7 +225,8 @@ def _entries(
     """Return commands that fill the tables of ``p4/ocs.p4``, and registers to set when the switch's clock is known."""
     managed = scenario.switch.control == "control-plane"
     lines = ["mc_mgrp_create 1", f"mc_node_create 0 {CPU}", "mc_node_associate 1 0"]
-    lines += [f"table_add OcsIngress.deliver.macs to_port {side['mac']} => {numbers[side['host']]}" for side in sides]
+    for host, side in zip(scenario.network.hosts, sides, strict=True):
+        lines.append(f"table_add OcsIngress.deliver.macs to_port {side['mac']} => {numbers[host.name]}")
     begins = []
     for place, (flow, entry) in enumerate(zip(scenario.flows, classes, strict=True)):
         number, source = entry["id"], numbers[flow.src]

@@ -53,7 +53,7 @@ def notifications(scenario: Scenario, wiring: Wiring, switch: int) -> list[dict[
             allowed = f"hosts at the switch where {schedule.name} chooses links, or with a schedule there as back"
             raise InputError.of("notify", host, allowed)
         words = {
-            "host": host,
+            "host": wiring.stations[host].label,
             "class": wiring.shared[switch, schedule.name],
             "dst": wiring.stations[host].ip,
             "delay": notify.delay_of(host) + late,
