@@ -25,6 +25,7 @@ CASES = places.tree() / "tests" / "queue_cases.json"
     [
         "links",
         "steps",
+        "faults",
         "fabric",
         "timetable",
         "queues",

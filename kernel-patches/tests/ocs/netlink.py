@@ -68,7 +68,7 @@ def case_refusals_name_attribute_and_range() -> str:
                 "link_set: link.queue.red_prob: integer out of range (allowed 0..1000000000)",
                 "link_set: link.queue.red_min: RED_MIN 9 is above RED_MAX 8",
                 "link_set: link.queue.pool: POOL 5 does not exist",
-                "link_set: link.queue.bytes: Unknown attribute type",
+                "link_set: link.queue.bytes: Unsupported attribute",
                 "port_set: port.link.id: A link of a port has no ID",
                 "port_set: port.link.port: PORT is for internal links; this one has its end already",
                 "port_set: port.flood: integer out of range (allowed 0..1)",

@@ -94,6 +94,75 @@ def case_red() -> str:
         return f"{by_chance} by chance, {expected:.1f} +- {sigma:.1f} expected"
 
 
+def case_mark_with_a_probability() -> str:
+    """ECT packets: never up to min, with the probability of the ramp up to max, always above; others never."""
+    with Net(2) as net:
+        queue = {"mark_min": 100 * L, "mark_max": 300 * L, "mark_prob": 2 * 10**8}
+        net.ocs.link_set(0, rate=10**3, queue=queue)
+        net.ocs.class_set(0, [slot(0, 0)])
+        net.ocs.rule_add(0, in_if="p0")
+        with Trace("ocs_mark", "ocs_enqueue") as rows:
+            burst(net.udp(0, tos=ECT), 1, 400, L)
+        # one frame is in service, so the n-th of the others finds n frames; an event is about the queue before it
+        found = [r["qlen"] // L for r in rows if r["event"] == "ocs_mark"]
+        equal([n for n in found if n <= 100], [], "marks at or below mark_min")
+        equal([n for n in found if n > 300], list(range(301, 399)), "marks above mark_max")
+        chances = [0.2 * (n - 100) / 200 for n in range(101, 301)]
+        sigma = sum(p * (1 - p) for p in chances) ** 0.5
+        by_chance = len([n for n in found if n <= 300])
+        if abs(by_chance - sum(chances)) > 4 * sigma:
+            raise AssertionError(f"{by_chance} marks by chance, expected {sum(chances):.1f} +- {sigma:.1f}")
+        equal(net.ocs.stats()["links"][0]["queue"]["marks"], len(found), "counter")
+        with Trace("ocs_mark", "ocs_drop") as rows:
+            burst(net.udp(0), 1, 50, L)
+        equal(rows, [], "what happens to packets that are not ECT")
+        return f"{by_chance} by chance, {sum(chances):.1f} +- {sigma:.1f} expected"
+
+
+def case_mark_draws_are_their_own() -> str:
+    """What RED drops is the same whether or not packets are marked by chance between; marks repeat with the start."""
+    seen = []
+    for ect in (0, 1):
+        with Net(3) as net:
+            red = {"red_min": 0, "red_max": 400 * L, "red_prob": 5 * 10**8}
+            mark = {"mark_min": 0, "mark_max": 400 * L, "mark_prob": 5 * 10**8}
+            net.ocs.link_set(0, rate=10**3, queue={**red, **mark})
+            net.ocs.class_set(0, [slot(0, 0)])
+            net.ocs.rule_add(0, in_if="p0")
+            net.ocs.start(time.monotonic_ns(), 3)
+            burst(net.udp(0), 2, 100, L)
+            time.sleep(0.1)
+            if ect:
+                net.ocs.link_set(0, queue={"limit_packets": 1})
+                burst(net.udp(0, tos=ECT), 2, 50, L)  # found full: not even looked at
+                net.ocs.link_set(0, queue={"limit_packets": 0})
+            with Trace("ocs_drop", "ocs_enqueue") as rows:
+                burst(net.udp(0), 2, 100, L)
+            seen.append([r["event"] for r in rows])
+    equal(seen[1], seen[0], "fates")
+    return ""
+
+
+def case_marking_by_chance_excludes_the_threshold() -> str:
+    """Both at once are refused; max 0 turns it off with all that belongs to it; half a setting is refused."""
+    with Net(2) as net:
+        net.ocs.link_set(0, queue={"mark_min": 5, "mark_max": 9, "mark_prob": 1})
+        queue = net.ocs.stats()["links"][0]["queue"]
+        equal([queue[name] for name in ("mark_min", "mark_max", "mark_prob")], [5, 9, 1], "settings")
+        equal(refused(net.ocs.link_set, 0, queue={"ecn": 7}),
+              "link_set: link.queue.ecn: MARK_MAX 9 and the threshold ECN 7 exclude each other", "refusal")  # fmt: skip
+        net.ocs.link_set(0, queue={"mark_max": 0, "ecn": 7})
+        equal("mark_max" in net.ocs.stats()["links"][0]["queue"], False, "off")
+        for wrong, said in (
+            ({"mark_max": 9}, "mark_max: MARK_MAX 9 and the threshold ECN 7 exclude each other"),
+            ({"mark_min": 9}, "mark_min: MARK_MIN 9 is above MARK_MAX 0"),
+            ({"mark_prob": 7}, "mark_prob: MARK_PROB 7 without MARK_MAX, so it is off"),
+        ):
+            equal(refused(net.ocs.link_set, 0, queue=wrong), f"link_set: link.queue.{said}", "refusal")
+        net.ocs.link_set(0, queue={"mark_max": 9, "ecn": NONE})
+        return ""
+
+
 def fates(net: Net, seed: int, beside: int) -> list[tuple[int, int]]:
     """Send 400 frames into link 0 and `beside` as many into link 1; return what happened on link 0, and when."""
     net.ocs.start(time.monotonic_ns(), seed)

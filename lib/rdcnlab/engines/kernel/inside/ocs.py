@@ -198,6 +198,8 @@ class Ocs:
         queue: Mapping[str, int] | None = None,
         port: str | None = None,
         steps: Mapping[str, object] | None = None,
+        seed: int | None = None,
+        faults: Mapping[str, int] | None = None,
     ) -> None:
         """Create or change an internal link.
 
@@ -213,15 +215,25 @@ class Ocs:
             Bytes of a frame on the line in addition to its Ethernet header and payload; 24 by default.
         queue : mapping, optional
             ``limit_bytes``, ``limit_packets`` (0: no limit), ``ecn`` (bytes, `NONE`: never mark), ``red_min``,
-            ``red_max`` (bytes, 0: no random drops), ``red_prob`` (1e-9), ``pool`` (`NONE`: no pool).
+            ``red_max`` (bytes, 0: no random drops), ``red_prob`` (1e-9), ``pool`` (`NONE`: no pool), ``mark_min``,
+            ``mark_max`` (bytes, 0: ECT packets are marked by the threshold ``ecn``), ``mark_prob`` (1e-9).
         port : str, optional
             Device of the port at the end of the link, for all frames whatever their destination. Empty, the default of
             a new link: the link ends inside the switch.
         steps : mapping, optional
             What `rates` or `trace` returns, which is in force instead of ``rate``; or `NO_STEPS`.
+        seed : int, optional
+            64 bits that the random draws of ``faults`` depend on, together with the number of the frame since
+            `Ocs.start`; 0 by default.
+        faults : mapping, optional
+            Probabilities in 1e-9: ``loss`` of each frame; ``good_bad`` and ``bad_good`` of a change of the state behind
+            each frame, and in these states ``loss_good`` and ``loss_bad`` (Gilbert-Elliott); ``corrupt``: one bit
+            behind the Ethernet header is flipped; ``duplicate``. ``jitter``: 0 to so many ns are added to the delay,
+            all equally likely. ``reorder``: whether frames then overtake others, 0 or 1.
         """
         out = socket.if_nametoindex(port) if port else None if port is None else 0
-        self._set(_LINK_SET, "link", id=id, rate=rate, delay=delay, overhead=overhead, queue=queue, port=out)
+        self._set(_LINK_SET, "link", id=id, rate=rate, delay=delay, overhead=overhead, queue=queue, port=out,
+                  seed=seed, faults=faults)  # fmt: skip
         for chunk in _chunks(steps) if steps else ():
             self._set(_LINK_SET, "link", id=id, steps=chunk)
 
