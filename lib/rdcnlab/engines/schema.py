@@ -15,7 +15,8 @@ this span: bytes, packets, drops and marks are sums over all spans, ``mean_B`` i
     ``where`` is a link of the network or ``receiver``. A link counts bytes on the wire (overhead included) at the end
     of serialisation. ``receiver`` counts TCP payload, retransmissions included, when it leaves for the receiver.
 ``queues``, one row for each bin and link
-    ``link`` is a link, or a schedule with a queue of its own, or the queue of one of its subflows, such as ``pair.1``.
+    ``link`` is a link, or a schedule with a queue of its own, or the queue of one of its subflows, such as ``pair.1``,
+    or the port to a host that receives data, such as ``h11@leaf2`` (`Host.port`, `Probes.ports`).
     Bytes that wait in this queue (without overhead): time average and maximum. Drops and ECN marks are in packets.
 ``tcp``, one row per ACK, or the last ACK of each bin
     With ``mptcp`` the values are those of the subflow that received the ACK. ``cwnd`` and ``ssthresh`` are in segments,
@@ -26,8 +27,8 @@ this span: bytes, packets, drops and marks are sums over all spans, ``mean_B`` i
     confirms that it has handled the message. Columns are those of ``slot``, which is then the instant at which a packet
     took the new link for the first time.
     ``drop_tail``, ``drop_pool``, ``drop_red``, ``drop_dark``, ``drop_port``, ``drop_mtu``, ``drop_wire``: a packet is
-    lost (``link`` is the link, the schedule if its queue did not accept the packet, or ``dark``; ``value`` is its
-    bytes).
+    lost (``link`` is the link, the port to the host, the schedule if its queue did not accept the packet, or
+    ``dark``; ``value`` is its bytes).
     ``retransmit``: a flow sends a segment again; ``value`` is 1.
     ``discard``, with ``probes.discards`` only: a receiver discards a segment with an old timestamp (PAWS); ``flow`` is
     null, because the kernel does not say whose it is, and ``value`` is 1.

@@ -126,7 +126,7 @@ def _marks_and_drops(threshold: int | None, red: Red | None) -> list[str]:
 
 
 def hosts(shown: Shown) -> list[Row]:
-    """Return rows of hosts: ``hosts``, ``at``, ``rate``, ``delay``, ``queue``, and the switch's ``port`` to the host."""
+    """Return rows of hosts: ``hosts``, ``at``, ``rate``, ``delay``, their own ``queue``, and the switch's ``port``."""
     return [
         {
             "hosts": compress(host.name for host in alike),
