@@ -64,16 +64,8 @@ def too_fast(port: dict[str, Any]) -> Scenario:
                 "links": [{"name": "unused", "rate": "10 Gb/s", "buffer": "1 MB"}],
             },
             "flows": [
-                {
-                    "name": "one",
-                    "src": "s",
-                    "dst": "r",
-                    "size": "1 kB",
-                    "cc": "cubic",
-                    "start": "80 ms",
-                    "path": "bypass",
-                },
-                {"name": "many", "src": "s", "dst": "r", **datagrams, "path": "bypass"},
+                {"name": "one", "size": "1 kB", "cc": "cubic", "start": "80 ms", **way},
+                {"name": "many", **datagrams, **way},
             ],
             "probes": {"ports": True},
         },
