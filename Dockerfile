@@ -42,7 +42,8 @@ COPY --chown=${NB_UID} . .
 RUN pip install --no-deps --no-build-isolation -e . && chown -R ${NB_UID} ${HOME}
 
 USER ${NB_USER}
-RUN rdcnlab kernel build
+# without the kernel's tree (500 MB), which only C files of a user's own need: the first one makes it again
+RUN rdcnlab kernel build && rm -r "${HOME}"/.cache/rdcnlab/kernels/*.tree
 
 EXPOSE 8888
 # executes its arguments, as Binder asks

@@ -57,7 +57,7 @@ def test_only_the_build_of_the_benchmark_is_removed(tmp_path: Path) -> None:
 
 def test_a_race_without_the_kernels_tree_says_what_makes_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tree alone takes half of the time that the benchmark may take."""
-    monkeypatch.setattr(bench_use, "_has_tree", lambda: False)
+    monkeypatch.setattr(bench_use.build, "has_tree", lambda: False)
     (row,) = bench_use.races(bench_use.silent)
     assert row["value"] is None
     assert 'own_algorithm("tcp_gentle.c") makes it' in row["measure"]
@@ -65,7 +65,7 @@ def test_a_race_without_the_kernels_tree_says_what_makes_it(monkeypatch: pytest.
 
 def test_the_time_of_a_whole_race_is_computed_from_a_part(monkeypatch: pytest.MonkeyPatch) -> None:
     """40 s for the build, 15 of 54 runs in 30 s, 2 s for the figure: 40 + 30 x 54 / 15 + 2 = 150."""
-    monkeypatch.setattr(bench_use, "_has_tree", lambda: True)
+    monkeypatch.setattr(bench_use.build, "has_tree", lambda: True)
     monkeypatch.setattr(bench_use, "race", lambda say: bench_use.Race(40.0, 30.0, 2.0, 15))
     built, part, whole = bench_use.races(bench_use.silent)
     assert (built["value"], part["value"], whole["value"]) == (40, 30, 150)

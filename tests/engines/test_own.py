@@ -10,7 +10,7 @@ import pytest
 
 from rdcnlab.engines import get_engine
 from rdcnlab.engines.kernel import build
-from rdcnlab.engines.kernel.build import own, patches
+from rdcnlab.engines.kernel.build import own, patches, source
 from rdcnlab.engines.kernel.build.tree import Tree
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.runs.campaign import campaign
@@ -54,18 +54,18 @@ def test_a_build_takes_the_errors_of_the_users_file_only() -> None:
 
 
 def test_an_error_in_a_macro_is_reported_where_the_users_file_has_the_macro() -> None:
-    source = "/k/a6a2.tree/source"
+    tree = "/k/a6a2.tree/source"
     log = (
-        f"{source}/net/ipv4/tcp_rdcnlab_own.c: In function 'gentle_register':\n"
-        f"{source}/include/linux/compiler_types.h:543:45: error: call to '__compiletime_assert_690' declared with "
+        f"{tree}/net/ipv4/tcp_rdcnlab_own.c: In function 'gentle_register':\n"
+        f"{tree}/include/linux/compiler_types.h:543:45: error: call to '__compiletime_assert_690' declared with "
         "attribute error: BUILD_BUG_ON failed: sizeof(struct gentle) > ICSK_CA_PRIV_SIZE\n"
-        f"{source}/include/linux/build_bug.h:50:9: note: in expansion of macro 'BUILD_BUG_ON_MSG'\n"
-        f"{source}/net/ipv4/tcp_rdcnlab_own.c:97:9: note: in expansion of macro 'BUILD_BUG_ON'\n"
-        f"{source}/net/ipv4/tcp_rdcnlab_own.c:99:9: note: in expansion of macro 'BUILD_BUG_ON'\n"
+        f"{tree}/include/linux/build_bug.h:50:9: note: in expansion of macro 'BUILD_BUG_ON_MSG'\n"
+        f"{tree}/net/ipv4/tcp_rdcnlab_own.c:97:9: note: in expansion of macro 'BUILD_BUG_ON'\n"
+        f"{tree}/net/ipv4/tcp_rdcnlab_own.c:99:9: note: in expansion of macro 'BUILD_BUG_ON'\n"
     )
     said = "tcp_big.c:97:9: error: BUILD_BUG_ON failed: sizeof(struct gentle) > ICSK_CA_PRIV_SIZE"
     assert own.messages(log, "tcp_big.c") == [said]
-    warned = log.replace(f"{source}/include/linux/build_bug", f"{source}/net/a.c:1:1: warning: w\n{source}/b")
+    warned = log.replace(f"{tree}/include/linux/build_bug", f"{tree}/net/a.c:1:1: warning: w\n{tree}/b")
     assert own.messages(warned, "tcp_big.c") == []  # the note belongs to the warning
 
 
@@ -75,6 +75,8 @@ def test_the_tree_is_prepared_once_and_kept(tmp_path: Path, monkeypatch: pytest.
     def prepare(self: Tree, *_: object) -> None:
         done.append("prepare")
         (self.src / "net/ipv4").mkdir(parents=True)
+        (self.src / "net/ipv4/Makefile").touch()
+        self.prepared.touch()
 
     def compile_(self: Tree, _report: object, targets: tuple[str, ...] = ("linux",)) -> None:
         done.append(targets[0])
@@ -86,13 +88,13 @@ def test_the_tree_is_prepared_once_and_kept(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(Tree, "compile", compile_)
     monkeypatch.setattr(Tree, "pack", lambda self, target, work: target.mkdir())
     monkeypatch.setattr(own, "_release", lambda tree: "Linux 6.12")
-    monkeypatch.setattr(own.source, "find", lambda cache: None)
-    kept = tmp_path / "kept.tree"
+    monkeypatch.setattr(source, "find", lambda cache: None)
+    place = tmp_path / "kept.tree"
 
     def built(file: Path, name: str) -> None:
         algorithm = scenario(file).engine.algorithm
         assert algorithm is not None
-        own.build(algorithm, kept, tmp_path / name, tmp_path, "", [], lambda *_: None)
+        own.build(algorithm, place, tmp_path / name, tmp_path, "", [], lambda *_: None)
 
     built(GENTLE, "one")
     # the user's file comes first, so that its errors appear before the whole kernel is compiled
@@ -106,8 +108,8 @@ def test_the_tree_is_prepared_once_and_kept(tmp_path: Path, monkeypatch: pytest.
     other.write_text("changed")
     assert made.engine.algorithm is not None
     with pytest.raises(InputError, match=r"engine\.algorithm: .*the file the scenario was made with"):
-        own.build(made.engine.algorithm, kept, tmp_path / "two", tmp_path, "", [], lambda *_: None)
-    assert (kept / "source/net/ipv4/Makefile").read_text() == "obj-y += tcp_rdcnlab_own.o\n"
+        own.build(made.engine.algorithm, place, tmp_path / "two", tmp_path, "", [], lambda *_: None)
+    assert (place / "source/net/ipv4/Makefile").read_text() == "obj-y += tcp_rdcnlab_own.o\n"
 
 
 @pytest.mark.guest

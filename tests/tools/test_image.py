@@ -48,3 +48,9 @@ def test_the_last_user_is_not_root_and_has_the_kernel() -> None:
     users = re.findall(r"^USER (.*)$", DOCKERFILE, re.MULTILINE)
     assert users == ["root", "${NB_USER}"]
     assert DOCKERFILE.index("USER ${NB_USER}") < DOCKERFILE.index("RUN rdcnlab kernel build")
+
+
+def test_the_image_is_without_the_kernels_tree() -> None:
+    """It must go in the step that makes it, otherwise a layer of the image has it."""
+    (step,) = re.findall(r"^RUN rdcnlab kernel build (.*)$", DOCKERFILE, re.MULTILINE)
+    assert step == '&& rm -r "${HOME}"/.cache/rdcnlab/kernels/*.tree'

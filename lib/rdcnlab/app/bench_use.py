@@ -46,7 +46,7 @@ def races(say: Say) -> Iterator[Row]:
     computed from the number of its runs.
     """
     name = "own algorithm: build in the kernel's tree, race on three networks, figure, nothing stored"
-    if not _has_tree():
+    if not build.has_tree():
         reason = 'the kernel\'s tree does not exist; own_algorithm("tcp_gentle.c") makes it, in minutes'
         yield missing(name, reason, "s")
         return
@@ -122,17 +122,6 @@ def race(say: Say = silent) -> Race:
             _forget(build.find(algorithm=mine.algorithm))
     build_s, runs_s, figure_s = (after - before for before, after in itertools.pairwise(times))
     return Race(build_s, runs_s, figure_s, len(raced.runs))
-
-
-def _has_tree() -> bool:
-    """Return whether there is a tree of the kernel, which the first file of a user's own needs minutes for.
-
-    The example must have been built in it: the tree of an interrupted build is not compiled.
-    """
-    tree = build.cache_root() / f"{build.identity()[:16]}.tree"
-    file = patches.root() / "examples" / _EXAMPLE
-    own = Choice(algorithm=str(file)).scenario().engine.algorithm
-    return tree.is_dir() and build.find(algorithm=own) is not None
 
 
 def _empty(folder: Path) -> Store:

@@ -10,8 +10,10 @@ from pathlib import Path
 
 
 @contextlib.contextmanager
-def locked(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Hold a file lock; it is released when the process ends, for whatever reason.
+def locked(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[int]:
+    """Hold a file lock, and yield its descriptor; it is released when the process ends, for whatever reason.
+
+    A child that inherits the descriptor holds the lock, too, until it ends.
 
     Parameters
     ----------
@@ -26,4 +28,4 @@ def locked(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[N
         except OSError:
             waiting()
             fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+        yield file.fileno()

@@ -2,7 +2,8 @@
 """Build the kernel: apply ``kernel-patches/`` to the kernel's source and build User-Mode Linux into a cache.
 
 The id of a build is a hash of all its inputs. A build appears in the cache only when it is complete, so an interrupted
-build leaves nothing that looks like a build. Two concurrent builds wait for each other.
+build leaves nothing that looks like a build. What it compiled stays in its tree, and the next build continues there.
+The tree of the kernel for runs is kept for files of the user's own. Two concurrent builds wait for each other.
 """
 
 from __future__ import annotations
@@ -13,12 +14,26 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from rdcnlab.engines.kernel.build import own, patches, source, toolchain
+from rdcnlab.engines.kernel.build import kept, own, patches, source, toolchain
 from rdcnlab.engines.kernel.build.tree import STEPS, Progress, Tree, call
+from rdcnlab.fields.errors import RunError
 from rdcnlab.scenario.own import OwnAlgorithm
 from rdcnlab.system.locks import locked
 
-__all__ = ["HERE", "STEPS", "Kernel", "Progress", "build", "cache_root", "call", "config", "find", "hashed", "identity"]
+__all__ = [
+    "HERE",
+    "STEPS",
+    "Kernel",
+    "Progress",
+    "build",
+    "cache_root",
+    "call",
+    "config",
+    "find",
+    "has_tree",
+    "hashed",
+    "identity",
+]
 
 HERE = Path(__file__).resolve().parents[1]
 TOOLS = HERE / "inside" / "tools"
@@ -120,6 +135,11 @@ def find(
     return Kernel(number, directory, tools) if ready else None
 
 
+def has_tree() -> bool:
+    """Return whether the tree of the kernel for runs exists, so that a user's own file is built in seconds."""
+    return Tree.below(kept.directory(cache_root(), identity()), Path()).is_compiled
+
+
 def _silent(_what: str, _done: int, _total: int) -> None:
     """Ignore the progress of a build."""
 
@@ -171,11 +191,12 @@ def build(
             work.mkdir()
             try:
                 fragment, chosen = config(hz=hz, stock=stock, debug=debug), patches.series(stock=stock)
-                if algorithm is None:
-                    _build(work, target, fragment, chosen, report)
+                place = kept.directory(root, identity(hz=hz, stock=stock, debug=debug))
+                if algorithm is not None:
+                    own.build(algorithm, place, target, work, fragment, chosen, report)
                 else:
-                    kept = root / f"{identity(hz=hz, stock=stock, debug=debug)[:16]}.tree"
-                    own.build(algorithm, kept, target, work, fragment, chosen, report)
+                    with kept.prepared(place, target.with_suffix(".log"), fragment, chosen, report) as tree:
+                        _build(tree, target, work, report, keep=not (stock or debug))
             finally:
                 shutil.rmtree(work, ignore_errors=True)
     with locked(tools.with_suffix(".lock"), lambda: report("another process builds the tools", 0, STEPS)):
@@ -184,11 +205,17 @@ def build(
     return Kernel(number, target, tools)
 
 
-def _build(work: Path, target: Path, fragment: str, chosen: list[Path], report: Progress) -> None:
-    tree = Tree.below(work, target.with_suffix(".log"))
-    tree.prepare(source.find(cache_root()), chosen, fragment, report)
-    tree.compile(report)
+def _build(tree: Tree, target: Path, work: Path, report: Progress, *, keep: bool) -> None:
+    """Build the kernel in its tree, and remove the tree unless it is kept; an interrupted build leaves it."""
+    own.take_out(tree)
+    try:
+        tree.compile(report)
+    except RunError:
+        kept.remove(tree)  # the same inputs fail again
+        raise
     tree.pack(target, work)
+    if not keep:
+        kept.remove(tree)
     report("done", STEPS, STEPS)
 
 

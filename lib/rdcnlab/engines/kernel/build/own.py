@@ -1,34 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
 """Build a kernel with a congestion control of the user's own, one C file.
 
-The tree of the kernel is kept in the cache. So the first such build takes as long as any build, and each later one
-compiles one file and links. The user's file is compiled first: its errors appear after seconds.
+The cache has the tree in which the kernel itself was compiled. So a build compiles one file and links. Without it, the
+first such build takes as long as any build. The user's file is compiled first: its errors appear after seconds.
 """
 
 from __future__ import annotations
 
+import os
 import re
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from rdcnlab.engines.kernel.build import source
+from rdcnlab.engines.kernel.build import kept
 from rdcnlab.engines.kernel.build.tree import STEPS, Progress, Tree
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.scenario.own import OwnAlgorithm
-from rdcnlab.system.locks import locked
 
 #: Changed if the same file would be built in another way; part of a build's identity.
 FORM = "own 1"
 #: Name of the user's file in the tree, one that no file of the kernel has.
 _STEM = "tcp_rdcnlab_own"
+_LINE = f"obj-y += {_STEM}.o\n"
 #: Most messages of the compiler that an error shows.
 _MOST = 8
 
 
 def build(
     algorithm: OwnAlgorithm,
-    kept: Path,
+    place: Path,
     target: Path,
     work: Path,
     fragment: str,
@@ -41,7 +41,7 @@ def build(
     ----------
     algorithm : OwnAlgorithm
         The user's file.
-    kept : Path
+    place : Path
         Directory of the kernel's tree, which is made if it does not exist, and stays.
     target, work : Path
         The directory of the finished build, and one for temporary files.
@@ -60,18 +60,9 @@ def build(
         The kernel's own build failed.
     """
     content = algorithm.content("engine.algorithm")
-    with locked(kept.with_suffix(".tree.lock"), lambda: report("another process uses this kernel's tree", 0, STEPS)):
-        log = target.with_suffix(".log")
-        tree = Tree.below(kept, log)
-        prepared = kept / "prepared"
-        if not prepared.is_file():
-            shutil.rmtree(kept, ignore_errors=True)  # from an interrupted build
-            kept.mkdir()
-            tree.prepare(source.find(kept.parent), chosen, fragment, report)
-            with (tree.src / "net/ipv4/Makefile").open("a") as makefile:
-                makefile.write(f"obj-y += {_STEM}.o\n")
-            prepared.touch()
-        (tree.src / f"net/ipv4/{_STEM}.c").write_bytes(content)
+    log = target.with_suffix(".log")
+    with kept.prepared(place, log, fragment, chosen, report) as tree:
+        add(tree, content)
         log.unlink(missing_ok=True)  # its messages are about another state of the file
         try:
             tree.compile(report, [f"net/ipv4/{_STEM}.o"])
@@ -84,6 +75,29 @@ def build(
             raise InputError.of("engine.algorithm", algorithm.path, words) from None
         tree.pack(target, work)
     report("done", STEPS, STEPS)
+
+
+def add(tree: Tree, content: bytes) -> None:
+    """Add the user's file to a tree, in the place of an earlier one."""
+    (tree.src / f"net/ipv4/{_STEM}.c").write_bytes(content)
+    makefile = tree.src / "net/ipv4/Makefile"
+    text = makefile.read_text()
+    if _LINE not in text:
+        _replace(makefile, text + _LINE)
+
+
+def take_out(tree: Tree) -> None:
+    """Make a tree that of the kernel without a file of the user's."""
+    makefile = tree.src / "net/ipv4/Makefile"
+    text = makefile.read_text()
+    if _LINE in text:
+        _replace(makefile, text.replace(_LINE, ""))
+
+
+def _replace(path: Path, text: str) -> None:
+    part = path.with_name(f"{path.name}.{os.getpid()}")
+    part.write_text(text)
+    part.replace(path)
 
 
 def messages(log: str, path: str) -> list[str]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rdcnlab.engines.kernel.build import releases, source
+from rdcnlab.engines.kernel.build import interruption, releases, source
 from rdcnlab.engines.kernel.build.apply import apply
 from rdcnlab.fields.errors import RunError
 from rdcnlab.system import limits
@@ -42,41 +42,64 @@ class Tree:
         The unpacked source, and where objects and the binary are. Objects name both, so that they cannot be moved.
     log : Path
         File to which all output is appended.
+    lock : int, optional
+        Descriptor of the tree's lock. Tools inherit it, so no other process uses the tree before they have ended.
     """
 
     src: Path
     out: Path
     log: Path
+    lock: int | None = None
 
     @classmethod
-    def below(cls, work: Path, log: Path) -> Tree:
+    def below(cls, work: Path, log: Path, lock: int | None = None) -> Tree:
         """Return the tree in a directory."""
-        return cls(work / "source", work / "out", log)
+        return cls(work / "source", work / "out", log, lock)
 
     @property
     def fragment(self) -> Path:
         """File of the settings that the configuration must have."""
         return self.out.parent / "fragment"
 
+    @property
+    def prepared(self) -> Path:
+        """File that exists if the source is complete, all patches are applied, and the configuration is written."""
+        return self.out.parent / "prepared"
+
+    @property
+    def compiling(self) -> Path:
+        """File that exists while make runs, and after it if make was interrupted or failed."""
+        return self.out.parent / "compiling"
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether the kernel was compiled and linked in this tree."""
+        return self.prepared.is_file() and (self.out / "linux").is_file()
+
     def prepare(self, archive: source.Source, chosen: Sequence[Path], fragment: str, report: Progress) -> None:
-        """Unpack the source, apply patches and configure."""
+        """Unpack the source, apply patches and configure; then mark the tree as prepared."""
         source.fetch(archive, report)
         report(f"unpack {archive}", 0, STEPS)
         self.src.mkdir()
         leave = [f"--exclude=*/{pattern}" for pattern in _LEAVE]
         unpack = ["tar", "xf", str(archive.path), "--strip-components=1", *leave]
-        call(unpack, self.src, self.log, "unpacking the kernel source")
+        self._call(unpack, "unpacking the kernel source")
         apply(chosen, self.src, self.log, lambda name: report(f"patch {name}", 0, STEPS))
         self.out.mkdir()
         self.fragment.write_text(fragment)
         with self._advised():
             self._make(["allnoconfig"], "configuring the kernel")
             _check_config(self.fragment, self.out / ".config")
+        os.sync()  # the mark must not survive a power failure that the files do not survive
+        self.prepared.touch()
 
     def compile(self, report: Progress, targets: Sequence[str] = ("linux",)) -> None:
-        """Compile targets; without a change to the tree since the last time, nothing is compiled."""
+        """Compile targets; without a change to the tree since the last time, nothing is compiled.
+
+        After an interruption, what make may have left half-written is compiled again, and nothing else.
+        """
         report("compile", 0, STEPS)
-        with self._advised():
+        with self._advised(), interruption.marked(self.compiling, self.out, self.prepared):
             self._make([f"-j{len(limits.cores())}", *targets], "compiling the kernel", report)
 
     def pack(self, target: Path, work: Path) -> None:
@@ -92,15 +115,19 @@ class Tree:
         ready = work / "ready"
         ready.mkdir()
         strip = ["strip", "--strip-debug", "-o", str(ready / "linux.part"), str(self.out / "linux")]
-        call(strip, self.src, self.log, "stripping the kernel")
+        self._call(strip, "stripping the kernel")
         (ready / "version").write_text((self.out / "include/config/kernel.release").read_text())
         shutil.copy(self.out / ".config", ready / "config")
         (ready / "linux.part").rename(ready / "linux")
+        os.sync()  # after a power failure a build is complete, or it does not exist
         ready.rename(target)
 
     def _make(self, words: Sequence[str], what: str, report: Progress | None = None) -> None:
         make = ["make", "ARCH=um", f"O={self.out}", f"KCONFIG_ALLCONFIG={self.fragment}"]
-        call([*make, *words], self.src, self.log, what, report)
+        self._call([*make, *words], what, report)
+
+    def _call(self, command: list[str], what: str, report: Progress | None = None) -> None:
+        call(command, self.src, self.log, what, report, self.lock)
 
     @contextlib.contextmanager
     def _advised(self) -> Iterator[None]:
@@ -114,8 +141,14 @@ class Tree:
             raise RunError(f"{error.reason}, with Linux {name}. {releases.advice()}", error.log) from None
 
 
-def call(command: list[str], cwd: Path, log: Path, what: str, report: Progress | None = None) -> None:
-    """Run a command of a build with its output in `log`; raise RunError if it fails."""
+def call(
+    command: list[str], cwd: Path, log: Path, what: str, report: Progress | None = None, lock: int | None = None
+) -> None:
+    """Run a command of a build with its output in `log`; raise RunError if it fails.
+
+    If this process is killed, the command runs on for a while. With `lock`, the descriptor of a lock, the command holds
+    the lock until then.
+    """
     environment = {
         "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
         "HOME": os.environ.get("HOME", "/"),
@@ -134,6 +167,7 @@ def call(command: list[str], cwd: Path, log: Path, what: str, report: Progress |
         process = subprocess.Popen(
             command, cwd=cwd, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
+            pass_fds=() if lock is None else (lock,),
         )  # fmt: skip
         try:
             assert process.stdout is not None
