@@ -52,7 +52,7 @@ def test_values_reach_the_scenario() -> None:
     assert [(slot.duration, slot.link) for slot in scenario.flows[1].slots] == [
         (1_000_000, "dark"), (4_000_000, "blue"), (1_000_000, "dark"), (4_000_000, "green"),
     ]  # fmt: skip
-    assert {link.buffer for link in scenario.network.links} == {300_000}
+    assert {link.buffer and link.buffer.bytes for link in scenario.network.links} == {300_000}
     assert scenario.switch.ecn_threshold == 65_000
     week = replace(usual("tdtcp"), slot_ms=0.36, dark_ms=0.04, buffer_kB=288.0, ecn_kB=90.0).scenario()
     for schedule in week.network.schedules:

@@ -127,6 +127,6 @@ def test_hosts_of_any_name_exchange_data(run_guest: RunGuest, scenario: Scenario
 def test_ns3_knows_hosts_of_any_name() -> None:
     from rdcnlab.engines.ns3.plan import compile_plan as of_ns3
 
-    plan = of_ns3(two_switches("ocs", "ocs", engine={"name": "ns3"}))
+    plan = of_ns3(two_switches("ocs", "ocs", engine={"kind": "ns3"}))
     names = {host["name"] for host in plan["hosts"]}
     assert names == {port["host"] for switch in plan["switches"] for port in switch["ports"]}

@@ -43,7 +43,7 @@ def test_what_is_told_of_a_scenario_is_in_it_and_does_not_tell_seeds_apart() -> 
         assert tuple(known) == general.INPUTS
         assert general.inputs(scenario.with_(seed=9)) == known
         assert known["flows"] == len(scenario.flows)
-        assert known["buffer_kB"] * 1000 == scenario.network.links[1].buffer
+        assert known["buffer_kB"] * 1000 == scenario.network.links[1].buffer_bytes(scenario.network.mtu)
         assert 1 <= known["day_ms"] + known["night_ms"] <= 100
         assert known["night_ms"] <= 0.2 * (known["day_ms"] + known["night_ms"])
 

@@ -43,8 +43,8 @@ def test_the_paper_profile_has_the_papers_values() -> None:
         assert {flow.cc for flow in each.flows} in ({"cubic"}, {"bbr"}, {"dctcp"})
         assert len(each.flows) == 4
         assert each.network.mtu == 1500
-        assert {(link.rate, link.buffer) for link in each.network.links} == {(10**10, 1_000_000)}
-    assert {link.buffer for each in dogar.fig6().points() for link in each.network.links} == {200_000}
+        assert {(link.rate, link.buffer_bytes(1500)) for link in each.network.links} == {(10**10, 1_000_000)}
+    assert {link.buffer_bytes(1500) for each in dogar.fig6().points() for link in each.network.links} == {200_000}
     consistent, inconsistent = dogar.fig7(profile="paper").points()[0], dogar.fig12(profile="paper").points()[0]
     assert inconsistent.flows[-1].slots[0].duration - consistent.flows[-1].slots[0].duration == 100_000_000
 

@@ -27,7 +27,7 @@ MS = 10**6
 def test_the_paper_profile_has_the_papers_values() -> None:
     asked = dogar.fig15(profile="paper").points()
     assert len(asked) == 2 * 2 * 10
-    assert {link.buffer for each in asked for link in each.network.links} == {1_000_000, 500_000}
+    assert {link.buffer_bytes(1500) for each in asked for link in each.network.links} == {1_000_000, 500_000}
     for each in asked:
         assert {link.rate for link in each.network.links} == {10**10}
         assert each.limit == 16 * 25 * MS
@@ -165,7 +165,7 @@ def test_losses_of_both_buffers_are_compared(
     large: int, small: int, verdict: str, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def lost(runs: Any) -> pd.DataFrame:
-        size = runs[0].scenario.network.links[0].buffer
+        size = runs[0].scenario.network.links[0].buffer_bytes(1500)
         return of_variants({"dctcp": large if size == 1_000_000 else small, "nuftcp": 0})
 
     monkeypatch.setattr(updates, "lost", lost)

@@ -73,6 +73,19 @@ def test_the_schema_and_the_loader_refuse_the_same(
         Scenario.from_dict(_with(**changes), text=True)
 
 
+@pytest.mark.parametrize(("buffer", "fits"), [("2 MB", True), ("100 packets", True), ("2 KB", False), ("many", False)])
+def test_the_schema_knows_both_forms_of_a_buffer(
+    schema: jsonschema.protocols.Validator, buffer: str, fits: bool
+) -> None:
+    network = {
+        "name": "n",
+        "hosts": [{"name": name, "rate": "1 Gbps"} for name in "ab"],
+        "links": [{"name": "l", "rate": "10 Mbps", "buffer": buffer}],
+    }
+    flows = [{"name": "f", "src": "a", "dst": "b", "size": "1 MB", "path": "l"}]
+    assert schema.is_valid({"network": network, "flows": flows}) is fits
+
+
 def test_a_scenario_that_is_written_out_fits_the_schema(schema: jsonschema.protocols.Validator) -> None:
     scenario = Scenario.from_dict(TWO_FLOWS).with_(**{"network.links.blue.delay": "5 us", "transport.like": "4.15"})
     schema.validate(yaml.safe_load(scenario.dump()))

@@ -13,7 +13,7 @@ from rdcnlab.engines import get_engine
 from rdcnlab.engines.kernel.plan import compile_plan
 from rdcnlab.engines.kernel.wiring.graph import default_line, wire
 from rdcnlab.fields.errors import InputError
-from rdcnlab.scenario import Scenario
+from rdcnlab.scenario import Queue, Scenario
 from rdcnlab.scenario.fabrics.rotor import matchings
 from rdcnlab.scenario.forwarding import depend_on_seed, route_of, timetable
 from rdcnlab.scenario.routes import Hop
@@ -281,6 +281,19 @@ def test_a_link_that_joins_no_two_switches_has_no_weight() -> None:
         Scenario.from_dict(
             {"network": {**WRITTEN, "links": [*WRITTEN["links"], loop]}, "flows": [flow("f", "h1", "h2")]}
         )
+
+
+def test_a_buffer_in_packets_is_a_limit_in_packets_at_both_ends_of_the_link() -> None:
+    scenario = triangle(buffer="100 packets")
+    lines = {line["id"]: line["queue"] for switch in compile_plan(scenario)["switches"] for line in switch["links"]}
+    assert list(lines.values()).count({"limit_packets": 100}) == 2
+    assert list(lines.values()).count({"limit_bytes": 10**6}) == 4
+
+
+def test_fabrics_have_buffers_in_packets() -> None:
+    scenario = leaf_spine(flow("a", "h1", "h8"), buffer="50 packets")
+    assert {link.buffer for link in scenario.network.links} == {Queue(packets=50)}
+    assert {host.port.buffer for host in scenario.network.hosts} == {Queue(packets=50)}
 
 
 @pytest.mark.parametrize("count", [2, 5, 8, 9])

@@ -6,16 +6,18 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pydantic
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rdcnlab.engines.kernel.build import patches
 from rdcnlab.fields.errors import InputError
-from rdcnlab.scenario import VARIANTS, Scenario, change_all, preset, presets, quic
+from rdcnlab.scenario import VARIANTS, Queue, Scenario, change_all, preset, presets, quic
 from tests.conftest import TWO_FLOWS
 
 BASE = Scenario.from_dict(TWO_FLOWS)
@@ -92,7 +94,7 @@ def test_with_changes_by_name() -> None:
     assert BASE.with_(period=None).flows[1].path == "blue"
     assert BASE.with_(**{"flows.migrated.cc": "bbr"}).flows[1].cc == "bbr"
     assert BASE.with_(switch__ecn_threshold="5 kB").switch.ecn_threshold == 5000
-    assert BASE.with_(**{"network.links.green.buffer": "1 MB"}).network.links[0].buffer == 10**6
+    assert BASE.with_(**{"network.links.green.buffer": "1 MB"}).network.links[0].buffer == Queue(bytes=10**6)
     assert BASE.with_(seed=np.int64(7)).seed == 7
 
 
@@ -240,9 +242,62 @@ def test_aykurt_has_the_rtt_and_buffer_that_it_states() -> None:
     ack_ns = (52 + network.overhead) * 8 // 10
     delays = sum(4 * host.delay for host in network.hosts) // len(network.hosts) + network.links[0].delay
     assert 3 * frame_ns + 2 * ack_ns + delays == pytest.approx(170_000, rel=1e-3)  # see the preset
-    buffer = network.links[0].buffer
-    assert buffer is not None
-    assert buffer + 212_500 == 3_000_000  # Sec. V-B
+    assert network.links[0].buffer_bytes(network.mtu) + 212_500 == 3_000_000  # Sec. V-B
+
+
+def _one_link(buffer: Any, **more: Any) -> dict[str, Any]:
+    hosts = [{"name": name, "rate": "1 Gbps"} for name in ("a", "b")]
+    links = [{"name": "l", "rate": "10Mbps", "delay": "5ms", "buffer": buffer, **more}]
+    flows = [{"name": "f", "src": "a", "dst": "b", "size": "1.5 MB", "path": "l"}]
+    return {"network": {"name": "n", "hosts": hosts, "links": links}, "flows": flows}
+
+
+def test_a_buffer_of_a_link_is_bytes_or_packets() -> None:
+    in_packets, in_bytes = (Scenario.from_dict(_one_link(text), text=True) for text in ("100 packets", "100 kB"))
+    assert in_packets.network.links[0].buffer == Queue(packets=100)
+    assert in_packets.network.links[0].buffer_bytes(1500) == 100 * 1514
+    assert in_bytes.network.links[0].buffer == Queue(bytes=100_000)
+    # bytes are a plain integer, as they were before packets were possible
+    assert in_bytes.to_dict()["network"]["links"][0]["buffer"] == 100_000
+    assert in_packets.to_dict()["network"]["links"][0]["buffer"] == {"bytes": None, "packets": 100}
+    assert in_packets.hash != in_bytes.hash
+    for scenario, text in ((in_packets, "buffer: 100 packets"), (in_bytes, "buffer: 100 kB")):
+        assert text in scenario.dump()
+        assert Scenario.from_dict(yaml.safe_load(scenario.dump()), text=True) == scenario
+        assert Scenario.from_dict(scenario.to_dict()) == scenario
+        assert scenario.with_(seed=3, limit="9 s").network.links[0].buffer == scenario.network.links[0].buffer
+        thresholds = scenario.with_thresholds("l", 5000, None)
+        assert thresholds == scenario.with_(**{"network.links.l.ecn_threshold": 5000})
+    changed = in_bytes.with_(**{"network.links.l.buffer": "100 packets"})
+    assert changed == in_packets
+
+
+@pytest.mark.parametrize(
+    ("buffer", "allowed"),
+    [
+        (100_000, "a size with its unit, such as '2 MB', or a count such as '1000 packets'"),
+        ("0 B", "from 1 B to 4294967295 B such as '2 MB', or a count"),
+        ("5 GB", "from 1 B to 4294967295 B such as '2 MB', or a count"),
+        ("10 KB", "write kB for 1000 B, KiB for 1024 B"),
+        ("many", "a size such as '2 MB' or a count such as '1000 packets'"),
+        (1.5, "a size with its unit"),
+        ([], "bytes, packets"),
+    ],
+)
+def test_a_buffer_that_is_neither_is_refused(buffer: Any, allowed: str) -> None:
+    with pytest.raises(InputError) as error:
+        Scenario.from_dict(_one_link(buffer), text=True)
+    [problem] = error.value.problems
+    assert problem.field == "network.links[0].buffer"
+    assert allowed in problem.allowed
+
+
+def test_units_are_read_as_people_write_them() -> None:
+    scenario = Scenario.from_dict(_one_link("1.5 MB"), text=True)
+    link = scenario.network.links[0]
+    assert (link.rate, link.delay, link.buffer) == (10**7, 5_000_000, Queue(bytes=1_500_000))
+    assert scenario.network.hosts[0].rate == 10**9
+    assert "10 Mb/s" in scenario.dump()
 
 
 def test_fields_that_came_later_do_not_change_hashes(tmp_path: Path) -> None:

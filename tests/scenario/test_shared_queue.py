@@ -53,7 +53,7 @@ def test_settings_become_the_paper_s_queue() -> None:
     setting = space.Setting(ecn_kB=40, min_kB=300, max_kB=900, probability=2.0, rate_gbps=25.0, rtt_ms=100)
     scenario = space.scenario(setting, seed=7)
     link = scenario.network.link("shared")
-    assert (link.rate, link.buffer, link.ecn_threshold) == (25 * 10**9, 1_800_000, 40_000)
+    assert (link.rate, link.buffer_bytes(1500), link.ecn_threshold) == (25 * 10**9, 1_800_000, 40_000)
     assert link.red is not None
     assert (link.red.min, link.red.max, link.red.probability) == (300_000, 900_000, 20_000)
     assert {flow.cc for flow in scenario.flows if flow.src.startswith("n")} == {"dctcp"}

@@ -26,7 +26,7 @@ def test_groups_have_their_rtt_and_a_tenth_of_the_product_as_queue() -> None:
     network = made().network
     assert [link.delay for link in network.links] == [0, 60 * MS, 1_000, 25 * MS + 1_000]
     # 0.1 * 100 Mb/s * 120 ms are 150 kB; at 0 ms ten frames are the least
-    assert [link.buffer for link in network.links[:2]] == [10 * 1514, 150_000]
+    assert [link.buffer_bytes(1500) for link in network.links[:2]] == [10 * 1514, 150_000]
     assert {host.at for host in network.hosts} == {"agg1", "agg2", "right"}
     assert made(one_way=True).network.link("long").delay == 50 * MS + 1_000
 

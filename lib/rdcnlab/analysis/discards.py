@@ -67,11 +67,11 @@ def by_move(runs: Runs) -> pd.DataFrame:
     """
     counts = count(runs)
     scenarios = [run.scenario for run in runs]
-    links = [scenario.network.links[0] for scenario in scenarios]
+    networks = [scenario.network for scenario in scenarios]
     for name in ("discards", "needless"):
         counts[name] = counts[name] / counts["moves"]
     return counts.assign(
-        queue_ms=[8e3 * (link.buffer or 0) / link.rate for link in links],
+        queue_ms=[8e3 * each.links[0].buffer_bytes(each.mtu) / each.links[0].rate for each in networks],
         timestamps=[scenario.transport.timestamps for scenario in scenarios],
     )
 

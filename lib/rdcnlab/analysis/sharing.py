@@ -52,7 +52,7 @@ def setting(scenario: Scenario) -> dict[str, float]:
     link = scenario.network.link(LINK)
     receiver = next(host for host in scenario.network.hosts if host.name == scenario.flows[0].dst)
     delays = [host.delay for host in scenario.network.hosts if host.name.startswith("f")]
-    buffer = link.buffer or 0
+    buffer = link.buffer_bytes(scenario.network.mtu)
     red = link.red
     return {
         "rate_gbps": link.rate / 1e9,

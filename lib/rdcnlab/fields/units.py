@@ -3,13 +3,14 @@
 
 Durations are in nanoseconds, rates in bit/s, sizes in bytes, shares in millionths. All are integers, so that no
 precision is lost between text, scenario, kernel and table. Decimal prefixes are powers of 1000 (kB = 1000 B), binary
-prefixes are powers of 1024 (KiB = 1024 B).
+prefixes are powers of 1024 (KiB = 1024 B). ``KB`` is refused, because it is used for both.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final
 
@@ -37,12 +38,15 @@ class Quantity:
         Other spellings, which `parse` accepts and `format` never writes.
     example : str
         A valid text.
+    refused : dict of str to str
+        Spellings that people use but that could mean two things, and what to write instead.
     """
 
     name: str
     units: dict[str, int]
     aliases: dict[str, str]
     example: str
+    refused: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def pattern(self) -> str:
@@ -71,11 +75,19 @@ class Quantity:
         match = _NUMBER.fullmatch(text.strip())
         unit = "" if match is None else self.aliases.get(match[2], match[2])
         if match is None or unit not in self.units:
-            raise ValueError(f"a {self.name} such as '{self.example}' (units: {', '.join(self.units)})")
+            hint = "" if match is None else self._hint(match[2])
+            raise ValueError(f"a {self.name} such as '{self.example}' (units: {', '.join(self.units)}){hint}")
         value = Fraction(match[1]) * self.units[unit]
         if value.denominator != 1:
             raise ValueError(f"a whole number of {next(iter(self.units))}")
         return int(value)
+
+    def _hint(self, unit: str) -> str:
+        """Return in words why a unit is not one of ours, or the unit that differs from it in case only; or nothing."""
+        if unit in self.refused:
+            return f"; {self.refused[unit]}"
+        same = [known for known in [*self.units, *self.aliases] if known.lower() == unit.lower()]
+        return f"; case counts: write {same[0]} instead of {unit}" if same else ""
 
     def format(self, value: int) -> str:
         """Write a value in the unit that needs the fewest characters; `parse` returns the same value."""
@@ -95,8 +107,19 @@ DURATION: Final = Quantity(
 RATE: Final = Quantity(
     "rate",
     {"b/s": 1, "kb/s": 10**3, "Mb/s": 10**6, "Gb/s": 10**9, "Tb/s": 10**12},
-    {"bit/s": "b/s", "kbit/s": "kb/s", "Mbit/s": "Mb/s", "Gbit/s": "Gb/s", "Tbit/s": "Tb/s"},
+    # prefixes of rates are powers of 1000 everywhere, so a capital K has one meaning here
+    {
+        f"{prefix}{unit}": f"{'k' if prefix == 'K' else prefix}b/s"
+        for prefix in ("", "k", "K", "M", "G", "T")
+        for unit in ("bit/s", "bps", "b/s")
+        if f"{prefix}{unit}" not in ("b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s")
+    },
     "10 Gb/s",
+    {
+        f"{prefix}{unit}": f"B is bytes and rates are in bits: 1 {prefix}{unit} is 8 {prefix.replace('K', 'k')}b/s"
+        for prefix in ("", "k", "K", "M", "G", "T")
+        for unit in ("B/s", "Bps")
+    },
 )
 SIZE: Final = Quantity(
     "size",
@@ -113,5 +136,13 @@ SIZE: Final = Quantity(
     },
     {},
     "2 GiB",
+    {
+        # Some programs mean 1000 bytes by it and others 1024. A guess would be wrong by 2.4 %, and nobody would see it.
+        "KB": "KB is 1000 B to some and 1024 B to others: write kB for 1000 B, KiB for 1024 B",
+        **{
+            f"{prefix}b": f"b stands for bits, and sizes are in bytes, {prefix}B" for prefix in ("", "k", "M", "G", "T")
+        },
+        "Kb": "b stands for bits, and sizes are in bytes: write kB for 1000 B, KiB for 1024 B",
+    },
 )
 SHARE: Final = Quantity("share", {"ppm": 1, "%": 10_000}, {}, "10 %")

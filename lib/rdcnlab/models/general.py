@@ -118,7 +118,7 @@ def inputs(scenario: Scenario) -> dict[str, Any]:
         raise InputError.of("flows", "migrated", f"a timetable with equal days and equal nights ({error})") from None
     return {
         **flow_inputs,
-        "buffer_kB": (scenario.network.links[0].buffer or 0) / 1000,
+        "buffer_kB": scenario.network.links[0].buffer_bytes(scenario.network.mtu) / 1000,
         "rtt_us": rtt_ns(scenario) / NS_PER_US,
         "flows": len(scenario.flows),
     }

@@ -22,7 +22,7 @@ from rdcnlab.fields.quantities import (
     whole,
 )
 from rdcnlab.scenario.kinds import SwitchKind
-from rdcnlab.scenario.queue import PortLimit, Queue, QueueLimit
+from rdcnlab.scenario.queue import MaybeBuffer, PortLimit, Queue, QueueLimit
 from rdcnlab.scenario.timetable import RESERVED
 
 
@@ -168,9 +168,9 @@ class Link(Frozen):
         bit/s on the wire, including `Network.overhead`.
     delay : int
         Propagation delay in ns.
-    buffer : int or None
-        Limit of the link's own queue in bytes, or None with a `pool`. If both are None, only schedules with a queue may
-        use the link.
+    buffer : Queue or None
+        Limit of the link's own queue, in bytes or in packets, or None with a `pool`. If both are None, only schedules
+        with a queue may use the link.
     pool : str or None
         Name of the shared buffer that the link's queue uses.
     ecn_threshold : int or None
@@ -186,7 +186,7 @@ class Link(Frozen):
     name: LinkName
     rate: Rate
     delay: Duration = 0
-    buffer: Bytes32 | None = None
+    buffer: MaybeBuffer = None
     pool: LinkName | None = None
     ecn_threshold: Size | None = None
     red: Red | None = None
@@ -201,6 +201,10 @@ class Link(Frozen):
         if self.buffer is not None and self.pool is not None:
             raise ValueError("either buffer or pool")
         return self
+
+    def buffer_bytes(self, mtu: int) -> int:
+        """Return the limit of the link's own queue in bytes, 0 if it has none; packets count as in `Queue.in_bytes`."""
+        return 0 if self.buffer is None else self.buffer.in_bytes(mtu)
 
 
 class Pool(Frozen):

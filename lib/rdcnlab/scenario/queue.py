@@ -7,9 +7,9 @@ import re
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, PlainSerializer, model_validator
-from pydantic_core.core_schema import SerializationInfo
+from pydantic_core.core_schema import SerializationInfo, ValidationInfo
 
-from rdcnlab.fields.quantities import TEXT, Bytes32, Frozen, whole
+from rdcnlab.fields.quantities import ALLOWED, TEXT, Bytes32, Described, Frozen, whole
 from rdcnlab.fields.units import SIZE
 
 #: Bytes of a frame's Ethernet header, which queues count.
@@ -44,6 +44,7 @@ class Queue(Frozen):
 
 
 _PACKETS = re.compile(r"([0-9]{1,9})[ \t]*packets?")
+_PACKETS_PATTERN = f"^{_PACKETS.pattern}$"
 
 
 def _read_queue(value: Any) -> Any:
@@ -53,8 +54,10 @@ def _read_queue(value: Any) -> Any:
             return {"packets": int(match[1])}
         try:
             SIZE.parse(value)
-        except ValueError:
-            raise ValueError("a size such as '2 MB' or a count such as '1000 packets'") from None
+        except ValueError as error:
+            reason = str(error).partition("; ")[2]
+            allowed = "a size such as '2 MB' or a count such as '1000 packets'"
+            raise ValueError(f"{allowed}; {reason}" if reason else allowed) from None
         return {"bytes": value}
     return value
 
@@ -81,3 +84,49 @@ def _write_limit(queue: Queue | None, info: SerializationInfo) -> str | dict[str
 
 #: A limit of a queue, or ``unlimited``, which is None in code.
 PortLimit = Annotated[Queue | None, BeforeValidator(_read_limit), PlainSerializer(_write_limit)]
+
+
+_MOST_BYTES = 2**32 - 1
+_BUFFER = f"a size from 1 B to {_MOST_BYTES} B such as '2 MB', or a count such as '1000 packets'"
+
+
+def _read_buffer(value: Any, info: ValidationInfo) -> Any:
+    size = SIZE.parse(value) if isinstance(value, str) and _is_size(value) else value
+    if type(size) in (int, float):
+        if (info.context or {}).get(TEXT) and size is value and value != 0:
+            raise ValueError("a size with its unit, such as '2 MB', or a count such as '1000 packets'")
+        if type(size) is int and 1 <= size <= _MOST_BYTES:
+            return Queue.model_construct(bytes=size, packets=None)
+        raise ValueError(_BUFFER)
+    return _read_queue(value)
+
+
+def _is_size(text: str) -> bool:
+    try:
+        SIZE.parse(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _write_buffer(queue: Queue | None, info: SerializationInfo) -> int | str | dict[str, int | None] | None:
+    if queue is None or queue.bytes is None or (info.context or {}).get(TEXT):
+        return _write_queue(queue, info)
+    return queue.bytes
+
+
+_BUFFER_TEXT = {"type": "string", "pattern": f"{SIZE.pattern}|{_PACKETS_PATTERN}", "description": _BUFFER}
+#: Limit of a link's queue. Canonical data has a number of bytes as a plain integer: it was one before counts of packets
+#: were possible, and hashes of scenarios depend on it.
+Buffer = Annotated[
+    Queue,
+    BeforeValidator(_read_buffer),
+    PlainSerializer(_write_buffer),
+    Described({"anyOf": [_BUFFER_TEXT], ALLOWED: _BUFFER}),
+]
+MaybeBuffer = Annotated[
+    Queue | None,
+    BeforeValidator(_read_buffer),
+    PlainSerializer(_write_buffer),
+    Described({"anyOf": [_BUFFER_TEXT, {"type": "null"}], ALLOWED: _BUFFER}),
+]

@@ -140,7 +140,7 @@ def _lane(ax: Axes, link: Link, y: float, color: str, points: float, ways: Seque
     if link.buffer is not None or link.pool is not None:
         queue(ax, begin - 0.12, y, size=0.15)
     if link.buffer is not None:
-        write(ax, begin - 0.24, y, readable(SIZE, link.buffer), 6.5, ha="right")
+        write(ax, begin - 0.24, y, captions.length(link.buffer), 6.5, ha="right")
 
 
 def _arrow(ax: Axes, x: float, y: float, color: str, *, right: bool) -> None:

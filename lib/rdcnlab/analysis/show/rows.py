@@ -88,12 +88,13 @@ def _ends_of(network: Network, alike: list[Link]) -> str:
     if not network.switches:
         return "inside"
     ends = [link.between or ("", "") for link in alike]
-    return " - ".join(compress(column) for column in zip(*ends, strict=True))
+    weight = f", weight {alike[0].weight}" if alike[0].weight != 1 else ""
+    return " - ".join(compress(column) for column in zip(*ends, strict=True)) + weight
 
 
 def _queue_of(scenario: Scenario, link: Link) -> str:
     if link.buffer is not None:
-        words = [readable(SIZE, link.buffer) + (" at each end" if link.between else "")]
+        words = [length(link.buffer) + (" at each end" if link.between else "")]
     elif link.pool is not None:
         size = next(pool.size for pool in scenario.network.pools if pool.name == link.pool)
         words = [f"shares {readable(SIZE, size)} ({link.pool})"]

@@ -98,7 +98,8 @@ class Buffer(Item):
             "alone": "largest window, single [kB]",
         }  # fmt: skip
         stats = {"own buffer": self.stats(runs, shared=False), "shared buffer": self.stats(runs, shared=True)}
-        preset = grid(cc="cubic", flows=2)[0].network.links[0].buffer or 0
+        network = grid(cc="cubic", flows=2)[0].network
+        preset = network.links[0].buffer_bytes(network.mtu)
         return calibration.plot(stats, self.bounds, labels, "buffer [kB]", preset / 1000, chosen=_WINDOWS)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
@@ -166,5 +167,8 @@ class Buffer(Item):
 def _placed(numbers: pd.DataFrame, runs: Runs) -> pd.DataFrame:
     """Add the seed of each row's run, and the size of its links' buffer in kB."""
     networks = [run.scenario.network for run in runs]
-    sizes = [(network.pools[0].size if network.pools else network.links[0].buffer or 0) / 1000 for network in networks]
+    sizes = [
+        (network.pools[0].size if network.pools else network.links[0].buffer_bytes(network.mtu)) / 1000
+        for network in networks
+    ]
     return tables.with_seeds(numbers, runs.scenarios).assign(kB=numbers["run"].map(dict(enumerate(sizes))))

@@ -19,7 +19,7 @@ from rdcnlab.papers.dogar.clos import LARGE, SMALL, Inputs, Pattern, Readings
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
-from rdcnlab.scenario import Scenario
+from rdcnlab.scenario import Queue, Scenario
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -111,7 +111,7 @@ class Simulated(Item):
     def runs_of(self, runs: Runs, buffer: str) -> Runs:
         """Return the runs with a buffer."""
         size = 1000 * BUFFERS[buffer]
-        return runs.select(lambda scenario: scenario.network.links[0].buffer == size)
+        return runs.select(lambda scenario: scenario.network.links[0].buffer == Queue(bytes=size))
 
 
 class Counts(Simulated):

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from rdcnlab.fields.quantities import Bytes32, Duration, Frozen, Misfit, Mtu, Overhead, Rate, Size
+from rdcnlab.fields.quantities import Duration, Frozen, Misfit, Mtu, Overhead, Rate, Size
 from rdcnlab.scenario.elements import Red
+from rdcnlab.scenario.queue import Buffer, Queue
 
 #: Largest number of hosts of a network.
 MOST_HOSTS = 250
@@ -53,13 +54,13 @@ class Fabric(Frozen):
 class Queued(Fabric):
     """A fabric with queues at its links; its fields are those of `Link` and apply to all links and ports to hosts."""
 
-    buffer: Bytes32 = 1_000_000
+    buffer: Buffer = Queue(bytes=1_000_000)
     ecn_threshold: Size | None = None
     red: Red | None = None
 
     def port(self) -> dict[str, Any]:
         """Return the queue of the port to a host; see `Fabric.port`."""
-        return {"port": {**self._queue(), "buffer": {"bytes": self.buffer}}}
+        return {"port": self._queue()}
 
     def link(self, name: str, first: str, second: str) -> dict[str, Any]:
         """Return a link between two switches as plain data."""
@@ -67,7 +68,7 @@ class Queued(Fabric):
 
     def _queue(self) -> dict[str, Any]:
         red = None if self.red is None else self.red.model_dump()
-        return {"buffer": self.buffer, "ecn_threshold": self.ecn_threshold, "red": red}
+        return {"buffer": self.buffer.model_dump(), "ecn_threshold": self.ecn_threshold, "red": red}
 
 
 def place_hosts(switches: list[str], count: int) -> list[tuple[str, str]]:

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 from pydantic import model_validator
 
-from rdcnlab.fields.quantities import Bytes32, Duration, Misfit, Mtu, Rate, SlotDuration, whole
+from rdcnlab.fields.quantities import Duration, Misfit, Mtu, Rate, SlotDuration, whole
 from rdcnlab.scenario.fabrics.base import Fabric, check_hosts, place_hosts
 from rdcnlab.scenario.forwarding import LEAST_SLOT
-from rdcnlab.scenario.queue import MaybeQueueLimit, Queue, QueueLimit
+from rdcnlab.scenario.queue import Buffer, MaybeQueueLimit, Queue, QueueLimit
 from rdcnlab.scenario.timetable import DARK
 
 #: Name of the packet switch, and of its links before the number of the rack.
@@ -42,10 +42,10 @@ class Rotor(Fabric):
         wait for the circuit.
     packet_delay : int
         Propagation delay of these links in ns.
-    packet_buffer : int
-        Bytes that may wait at the packet switch for one rack.
-    host_buffer : int
-        Bytes that may wait in a rack for the line of one of its hosts.
+    packet_buffer : Queue
+        What may wait at the packet switch for one rack.
+    host_buffer : Queue
+        What may wait in a rack for the line of one of its hosts.
     """
 
     mtu: Mtu = 9000
@@ -58,8 +58,8 @@ class Rotor(Fabric):
     ecn_threshold: MaybeQueueLimit = None
     packet_rate: Rate | None = None
     packet_delay: Duration = 20_000
-    packet_buffer: Bytes32 = 1_000_000
-    host_buffer: Bytes32 = 1_000_000
+    packet_buffer: Buffer = Queue(bytes=1_000_000)
+    host_buffer: Buffer = Queue(bytes=1_000_000)
 
     @model_validator(mode="after")
     def _turns(self) -> Rotor:
@@ -78,7 +78,7 @@ class Rotor(Fabric):
 
     def port(self) -> dict[str, Any]:
         """Return the queue of the port to a host; see `Fabric.port`."""
-        return {"port": {"buffer": {"bytes": self.host_buffer}}}
+        return {"port": {"buffer": self.host_buffer.model_dump()}}
 
     def data(self) -> dict[str, Any]:
         """Return the network; see `Fabric`."""
@@ -102,7 +102,7 @@ class Rotor(Fabric):
         return f"up{rack + 1}" if self.uplinks == 1 else f"up{rack + 1}-{rotor + 1}"
 
     def _packet_link(self, rack: int, name: str) -> dict[str, Any]:
-        sizes = {"rate": self.packet_rate, "delay": self.packet_delay, "buffer": self.packet_buffer}
+        sizes = {"rate": self.packet_rate, "delay": self.packet_delay, "buffer": self.packet_buffer.model_dump()}
         return {"name": f"{PACKET}{rack + 1}", "between": [name, PACKET], **sizes}
 
     def _schedules(self, racks: list[str]) -> list[dict[str, Any]]:

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from rdcnlab.fields.quantities import Bytes32, Duration, Listed, Rate, Share
+from rdcnlab.fields.quantities import Duration, Listed, Rate, Share
 from rdcnlab.scenario.fabrics.base import Fabric
-from rdcnlab.scenario.queue import Queue, QueueLimit
+from rdcnlab.scenario.queue import Buffer, Queue, QueueLimit
 
 
 class WideArea(Fabric):
@@ -36,8 +36,8 @@ class WideArea(Fabric):
         ``10 %``.
     least : Queue
         The smallest such queue.
-    buffer : int
-        Queue of the links of the backbone in bytes.
+    buffer : Queue
+        Queue of the links of the backbone.
     """
 
     rtts: Annotated[tuple[Duration, ...], Field(min_length=1, max_length=100), Listed] = (50_000_000,)
@@ -46,7 +46,7 @@ class WideArea(Fabric):
     access_rate: Rate = 100_000_000
     share: Share = 100_000
     least: QueueLimit = Queue(packets=10)
-    buffer: Bytes32 = 10_000_000
+    buffer: Buffer = Queue(bytes=10_000_000)
 
     def data(self) -> dict[str, Any]:
         """Return the network; see `Fabric`."""
@@ -54,7 +54,7 @@ class WideArea(Fabric):
         hosts = [(f"s{n}", f"agg{n}") for n in numbers] + [(f"r{n}", "right") for n in numbers]
         links = [self._access(n, rtt) for n, rtt in zip(numbers, self.rtts, strict=True)]
         extra_delay = self.extra if self.one_way else self.extra // 2
-        backbone = {"between": ["left", "right"], "rate": self.rate, "buffer": self.buffer}
+        backbone = {"between": ["left", "right"], "rate": self.rate, "buffer": self.buffer.model_dump()}
         links.append({"name": "short", **backbone, "delay": self.delay})
         links.append({"name": "long", **backbone, "delay": self.delay + extra_delay})
         names = [f"agg{n}" for n in numbers] + ["left", "right"]

@@ -9,7 +9,7 @@ from typing import Any
 from rdcnlab.engines.kernel.wiring import Line, Station
 from rdcnlab.engines.kernel.wiring.numbers import PORT_LINK
 from rdcnlab.scenario import Link, Port, Scenario
-from rdcnlab.scenario.queue import ETHERNET_HEADER
+from rdcnlab.scenario.queue import ETHERNET_HEADER, Queue
 
 #: The kernel events of lines, and of switches of the kind ``ocs``.
 EVENTS = ("ocs_dequeue", "ocs_drop", "ocs_mark", "ocs_slot", "ocs_enqueue")
@@ -41,17 +41,18 @@ def port(scenario: Scenario, station: Station) -> dict[str, Any]:
 
 def port_queue(port: Port, pools: Mapping[str, int]) -> dict[str, int]:
     """Return the queue of a port to a host; `pools` has the pools' numbers."""
-    limit = port.buffer
-    words: dict[str, int] = {}
-    if limit is not None:
-        words = {"limit_packets": limit.packets} if limit.packets is not None else {"limit_bytes": limit.bytes or 0}
-    return words | _behaviour(port, port.ecn_threshold, pools)
+    return _limit(port.buffer) | _behaviour(port, port.ecn_threshold, pools)
 
 
 def queue(link: Link, threshold: int | None, pools: Mapping[str, int]) -> dict[str, int]:
     """Return a link's queue; `threshold` replaces the link's own, and `pools` has the pools' numbers."""
-    words = {} if link.buffer is None else {"limit_bytes": link.buffer}
-    return words | _behaviour(link, link.ecn_threshold if threshold is None else threshold, pools)
+    return _limit(link.buffer) | _behaviour(link, link.ecn_threshold if threshold is None else threshold, pools)
+
+
+def _limit(limit: Queue | None) -> dict[str, int]:
+    if limit is None:
+        return {}
+    return {"limit_packets": limit.packets} if limit.packets is not None else {"limit_bytes": limit.bytes or 0}
 
 
 def _behaviour(given: Link | Port, threshold: int | None, pools: Mapping[str, int]) -> dict[str, int]:

@@ -270,5 +270,5 @@ def _mark(link: Link, threshold: int | None, mtu: int, overhead: int) -> dict[st
         "overhead": overhead - ETHERNET_HEADER,
         "threshold": 2**32 - 1 if threshold is None else min(2**32 - 1, (threshold // frame + 1) * wire),
     }
-    values["limit"] = min(2**32 - 1, ((link.buffer or 0) // frame + 1) * wire)
+    values["limit"] = min(2**32 - 1, (link.buffer_bytes(mtu) // frame + 1) * wire)
     return values
