@@ -26,6 +26,7 @@ CASES = places.tree() / "tests" / "queue_cases.json"
         "links",
         "steps",
         "faults",
+        "lines",
         "fabric",
         "timetable",
         "queues",

@@ -117,6 +117,11 @@ def _prefix(where: str, text: str) -> tuple[bytes, int]:
         raise ValueError(f"{where}: {text!r} is no IPv4 address or prefix") from None
 
 
+def _index(name: str | None) -> int | None:
+    """Return the number of a device; 0 if the name is empty."""
+    return socket.if_nametoindex(name) if name else None if name is None else 0
+
+
 def _port(index: int) -> str:
     """Return the name of a device; if it is gone, a text with its number; empty for number 0."""
     try:
@@ -200,6 +205,7 @@ class Ocs:
         steps: Mapping[str, object] | None = None,
         seed: int | None = None,
         faults: Mapping[str, int] | None = None,
+        dev: str | None = None,
     ) -> None:
         """Create or change an internal link.
 
@@ -230,10 +236,14 @@ class Ocs:
             each frame, and in these states ``loss_good`` and ``loss_bad`` (Gilbert-Elliott); ``corrupt``: one bit
             behind the Ethernet header is flipped; ``duplicate``. ``jitter``: 0 to so many ns are added to the delay,
             all equally likely. ``reorder``: whether frames then overtake others, 0 or 1.
+        dev : str, optional
+            A device of the kind ``ocs_line``, in whose queueing discipline frames wait instead of in ``queue``; empty:
+            none any more, and what waits in the discipline is lost. The device is brought up. ``ip link add NAME mtu N
+            type ocs_line`` makes it, ``tc qdisc replace dev NAME root ...`` chooses its discipline.
         """
-        out = socket.if_nametoindex(port) if port else None if port is None else 0
+        out = _index(port)
         self._set(_LINK_SET, "link", id=id, rate=rate, delay=delay, overhead=overhead, queue=queue, port=out,
-                  seed=seed, faults=faults)  # fmt: skip
+                  seed=seed, faults=faults, dev=_index(dev))  # fmt: skip
         for chunk in _chunks(steps) if steps else ():
             self._set(_LINK_SET, "link", id=id, steps=chunk)
 
@@ -282,6 +292,9 @@ class Ocs:
         floods = None if flood is None else int(flood)
         ends = {"link": dict(link), "ingress": dict(ingress or {})}
         steps = {name: values.pop("steps", None) for name, values in ends.items()}
+        for values in ends.values():
+            if isinstance(dev := values.get("dev"), str):
+                values["dev"] = _index(dev)
         self._set(_PORT_SET, "port", ifindex=index, notify=told, flood=floods, **ends)
         for name, table in steps.items():
             for chunk in _chunks(table) if isinstance(table, Mapping) else ():
