@@ -22,6 +22,7 @@ from rdcnlab.fields.quantities import (
     whole,
 )
 from rdcnlab.scenario.kinds import SwitchKind
+from rdcnlab.scenario.line import Changing, Faulty, Marking
 from rdcnlab.scenario.queue import MaybeBuffer, PortLimit, Queue, QueueLimit
 from rdcnlab.scenario.timetable import RESERVED
 
@@ -102,12 +103,15 @@ class Port(Frozen):
         links, and does not replace it.
     red : Red or None
         Random early drop of packets that are not ECN-capable; None: no random early drop.
+    marking : Marking or None
+        Marking with a probability, instead of `ecn_threshold`.
     """
 
     buffer: PortLimit = Queue(packets=1000)
     pool: LinkName | None = None
     ecn_threshold: Size | None = None
     red: Red | None = None
+    marking: Annotated[Marking | None, Later] = None
 
     @model_validator(mode="before")
     @classmethod
@@ -117,8 +121,8 @@ class Port(Frozen):
         return data
 
 
-class Host(Frozen):
-    """A host and the cable to its switch.
+class Host(Faulty):
+    """A host and the cable to its switch. Faults (`Faulty`) are those of the cable, in each direction by itself.
 
     Parameters
     ----------
@@ -150,7 +154,7 @@ class Host(Frozen):
     port: Annotated[Port, Later] = Port()
 
 
-class Link(Frozen):
+class Link(Changing):
     """A link with its queue: inside the one switch of the network, or between two switches.
 
     Parameters
@@ -165,7 +169,8 @@ class Link(Frozen):
         With several switches, for a link that joins no two switches: the switch that contains it. Such a link is the
         last of a way, so the receiver must be at this switch.
     rate : int
-        bit/s on the wire, including `Network.overhead`.
+        bit/s on the wire, including `Network.overhead`. In files it may change: ``[[1 s, 2 Mb/s], [1 s, 16 Mb/s]]`` or
+        ``{trace: FILE}``; see `steps` and `opportunities`.
     delay : int
         Propagation delay in ns.
     buffer : Queue or None
@@ -177,6 +182,8 @@ class Link(Frozen):
         Queue length in bytes above which an arriving ECN-capable packet is marked.
     red : Red or None
         Random early drop of packets that are not ECN-capable; None: no random early drop.
+    marking : Marking or None
+        Marking with a probability, instead of `ecn_threshold`.
     weight : int
         For a link between two switches. The shortest way is the way whose links have the smallest sum of weights, and
         ways of equal sums are equally short. Delay and rate do not count: without weights, one link of 250 ms is
@@ -192,6 +199,7 @@ class Link(Frozen):
     red: Red | None = None
     between: Annotated[tuple[LinkName, LinkName] | None, Listed, Later] = None
     at: Annotated[LinkName | None, Later] = None
+    marking: Annotated[Marking | None, Later] = None
     weight: Annotated[int, whole(1, 1_000_000), Later] = 1
 
     @model_validator(mode="after")

@@ -10,6 +10,7 @@ from rdcnlab.analysis.show.names import compress, group_by, readable
 from rdcnlab.analysis.show.ways import SWITCH, Shown, Way, ways_of
 from rdcnlab.fields.units import DURATION, RATE, SHARE, SIZE
 from rdcnlab.scenario import BYPASS, DARK, Flow, Host, Link, Network, Node, Port, Queue, Red, Scenario, Schedule
+from rdcnlab.scenario.line import Faulty, Marking
 
 Row = dict[str, str]
 
@@ -68,12 +69,39 @@ def links(shown: Shown) -> list[Row]:
         {
             "links": compress(link.name for link in alike),
             "between": _ends_of(network, alike),
-            "rate": readable(RATE, alike[0].rate),
-            "delay": readable(DURATION, alike[0].delay),
+            "rate": _rate_of(alike[0]),
+            "delay": readable(DURATION, alike[0].delay) + _faults_of(alike[0]),
             "queue": _queue_of(shown.scenario, alike[0]),
         }
         for alike in alike_links(network)
     ]
+
+
+def _rate_of(link: Link) -> str:
+    """Return the rate of a link in words, also if it changes."""
+    if link.opportunities:
+        span = link.opportunities[-1] * 10**6
+        mean = len(link.opportunities) * link.opportunity * 8 * 10**9 // span
+        return f"trace of {readable(DURATION, span)}, mean {readable(RATE, mean)}"
+    if link.steps:
+        least, most = min(step.rate for step in link.steps), max(step.rate for step in link.steps)
+        span = sum(step.duration for step in link.steps)
+        words = f"{readable(RATE, least)} to {readable(RATE, most)}, {len(link.steps)} steps"
+        return f"{words} in {readable(DURATION, span)}" if link.repeat else f"{words}, once"
+    down = sum(last - first for first, last in link.down)
+    return readable(RATE, link.rate) + (f", down for {readable(DURATION, down)}" if down else "")
+
+
+def _faults_of(line: Faulty) -> str:
+    """Return the faults of a line in words, with a comma before each."""
+    bursts = line.bursts
+    words = {
+        "jitter": readable(DURATION, line.jitter) + (" that reorders" if line.reorder else "") if line.jitter else "",
+        "loss": readable(SHARE, line.loss) if line.loss else "in bursts" if bursts is not None else "",
+        "duplicates": readable(SHARE, line.duplicate) if line.duplicate else "",
+        "corrupts": readable(SHARE, line.corrupt) if line.corrupt else "",
+    }
+    return "".join(f", {name} {word}" for name, word in words.items() if word)
 
 
 def alike_links(network: Network) -> list[list[Link]]:
@@ -102,7 +130,7 @@ def _queue_of(scenario: Scenario, link: Link) -> str:
         return "none; waits in schedules"
     # a threshold of the switch replaces the thresholds of links
     threshold = link.ecn_threshold if scenario.switch.ecn_threshold is None else scenario.switch.ecn_threshold
-    return ", ".join(words + _marks_and_drops(threshold, link.red))
+    return ", ".join(words + _marks_and_drops(threshold, link.red, link.marking))
 
 
 def _queue_of_port(scenario: Scenario, port: Port) -> str:
@@ -112,11 +140,14 @@ def _queue_of_port(scenario: Scenario, port: Port) -> str:
         size = next(pool.size for pool in scenario.network.pools if pool.name == port.pool)
         words = words if port.buffer is not None else []
         words.append(f"shares {readable(SIZE, size)} ({port.pool})")
-    return ", ".join(words + _marks_and_drops(port.ecn_threshold, port.red))
+    return ", ".join(words + _marks_and_drops(port.ecn_threshold, port.red, port.marking))
 
 
-def _marks_and_drops(threshold: int | None, red: Red | None) -> list[str]:
+def _marks_and_drops(threshold: int | None, red: Red | None, marking: Marking | None) -> list[str]:
     words = [] if threshold is None else [f"marks above {readable(SIZE, threshold)}"]
+    if marking is not None:
+        span = f"{readable(SIZE, marking.min)} to {readable(SIZE, marking.max)}"
+        words = [f"marks {span}, {readable(SHARE, marking.probability)}"]
     if red is not None and red.min == red.max:
         words.append(
             f"drops {'packets without ECN' if threshold is None else 'others'} above {readable(SIZE, red.max)}"
@@ -133,7 +164,7 @@ def hosts(shown: Shown) -> list[Row]:
             "hosts": compress(host.name for host in alike),
             "at": compress(host.at or SWITCH for host in alike),
             "rate": readable(RATE, alike[0].rate),
-            "delay": readable(DURATION, alike[0].delay),
+            "delay": readable(DURATION, alike[0].delay) + _faults_of(alike[0]),
             "queue": length(alike[0].queue)
             + (f", card {readable(SIZE, alike[0].nic_buffer)}" if alike[0].nic_buffer else ""),
             "port": _queue_of_port(shown.scenario, alike[0].port),

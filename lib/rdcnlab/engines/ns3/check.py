@@ -8,7 +8,8 @@ from typing import Any
 
 from rdcnlab.engines.kernel.wiring import wire
 from rdcnlab.fields.errors import InputError
-from rdcnlab.scenario import Scenario, Transport
+from rdcnlab.scenario import Network, Scenario, Transport
+from rdcnlab.scenario.line import Faulty
 
 #: Congestion controls by their names in scenarios, and their classes in ns-3.
 VARIANTS = {
@@ -57,6 +58,7 @@ def _refused(scenario: Scenario) -> Iterator[InputError]:
             yield InputError.of(f"network.switches.{node.name}.kind", scenario.kind_at(node.name), "ocs, with ns3")
     if not network.switches and scenario.switch.kind != "ocs":
         yield InputError.of("switch.kind", scenario.switch.kind, "ocs, with ns3")
+    yield from _lines(network)
     for schedule in network.schedules:
         if schedule.echo is not None:
             allowed = "nothing, because ns-3 has no reTCP, which reads it"
@@ -77,6 +79,21 @@ def _refused(scenario: Scenario) -> Iterator[InputError]:
         allowed = "its default, because timers of ns-3 count nanoseconds, not ticks"
         yield InputError.of("engine.hz", scenario.engine.hz, allowed)
     yield from _settings(scenario.transport)
+
+
+def _lines(network: Network) -> Iterator[InputError]:
+    named = {f"network.links.{link.name}": link for link in network.links}
+    ends: dict[str, Faulty] = {**named, **{f"network.hosts.{host.name}": host for host in network.hosts}}
+    for field, end in ends.items():
+        if end.errs:
+            yield InputError.of(field, "loss, jitter, duplicate or corrupt", "a line without faults, with ns3")
+    for field, link in named.items():
+        if link.changes:
+            yield InputError.of(f"{field}.rate", "a rate that changes", "a constant rate, with ns3")
+    marked = {**named, **{f"network.hosts.{host.name}.port": host.port for host in network.hosts}}
+    for field, queue in marked.items():
+        if queue.marking is not None:
+            yield InputError.of(f"{field}.marking", "given", "ecn_threshold, with ns3, which has no marking by chance")
 
 
 def _settings(given: Transport) -> Iterator[InputError]:

@@ -13,17 +13,21 @@ from rdcnlab.engines.observation.view import Records, View
 from rdcnlab.engines.schema import SCHEMAS
 from rdcnlab.scenario import Scenario
 
+#: Reasons of drops that are no queue's, as in the kernel's ``enum ocs_drop``: the line went down, or errs.
+ON_THE_LINE = (7, 8)
+
 
 def table(scenario: Scenario, view: View, records: Records) -> pd.DataFrame:
     """Return the table ``queues`` of `rdcnlab.engines.schema`."""
     width = scenario.probes.bin
     if scenario.probes.count:
         return _of_counts(scenario, view, records)
+    dropped = _at_queues(records.dropped)
     parts = []
     for number, name in view.lines.items():
         here = _standing(_of_line(records.left, number, view), width)
         counts = {
-            "drops": _of_line(records.dropped, number, view),
+            "drops": _of_line(dropped, number, view),
             "marks": _of_line(records.marked, number, view),
         }
         parts.append(_counted(here, counts, width).assign(link=name))
@@ -37,7 +41,7 @@ def table(scenario: Scenario, view: View, records: Records) -> pd.DataFrame:
     for name in view.listed:
         here = _standing(_at_port(records.left, name, view), width)
         counts = {
-            "drops": _at_port(records.dropped, name, view),
+            "drops": _at_port(dropped, name, view),
             "marks": _at_port(records.marked, name, view),
         }
         parts.append(_counted(here, counts, width).assign(link=name))
@@ -51,6 +55,7 @@ def table(scenario: Scenario, view: View, records: Records) -> pd.DataFrame:
 def _of_counts(scenario: Scenario, view: View, records: Records) -> pd.DataFrame:
     """Return the table of the links of `Probes.count`, whose departures and marks were counted in bins."""
     width = scenario.probes.bin
+    dropped = _at_queues(records.dropped)
     parts = []
     for number, name in view.lines.items():
         # both ends of a link between two switches are counted
@@ -58,7 +63,7 @@ def _of_counts(scenario: Scenario, view: View, records: Records) -> pd.DataFrame
             continue
         here = records.standing[records.standing["link"] == number]
         part = pd.DataFrame({"mean_B": here["area"] / width, "max_B": here["most"]}, index=here["bin"].astype(np.int64))
-        lost = _of_line(records.dropped, number, view)["time"] // width
+        lost = _of_line(dropped, number, view)["time"] // width
         marks = records.counted_marks[records.counted_marks["link"] == number]
         counts = {
             "drops": pd.Series(lost).value_counts(),
@@ -68,6 +73,12 @@ def _of_counts(scenario: Scenario, view: View, records: Records) -> pd.DataFrame
     frame = pd.concat(parts, ignore_index=True)
     frame = frame[frame["bin"] >= 0]
     return frame.astype({"max_B": "int64", "drops": "int64", "marks": "int64", "bin": "int64"})
+
+
+def _at_queues(dropped: NDArray[Any]) -> NDArray[Any]:
+    """Return the packets that were lost at queues, without those that were lost on the line behind."""
+    here: NDArray[Any] = dropped[~np.isin(dropped["reason"], ON_THE_LINE)]
+    return here
 
 
 def _of_line(records: NDArray[Any], line: int, view: View) -> NDArray[Any]:

@@ -55,6 +55,7 @@ class Panel:
         self.outside = outside
 
     def _configure(self) -> None:
+        from lines import arguments
         from ocs import Ocs as Client
 
         self.client = Client(self.plan["device"])
@@ -64,9 +65,9 @@ class Panel:
             # only packets with a known destination pass, as others would come back through the switch
             self.client.port_set(port, flood=False)
         for link in self.plan["links"]:
-            self.client.link_set(**link)
+            self.client.link_set(**arguments(link))
         for port in self.plan["ports"]:
-            self.client.port_set(f"sw-{port['host']}", ingress=port["ingress"], **port["egress"])
+            self.client.port_set(f"sw-{port['host']}", ingress=port["ingress"], **arguments(port["egress"]))
         for mac, interface in self.plan["fdb"]:
             self.client.fdb_set(mac, interface)
         for way in self.plan["inward"]:

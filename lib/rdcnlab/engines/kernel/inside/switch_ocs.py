@@ -17,6 +17,7 @@ class Ocs(Box):
 
     def start(self, controllers: list[Any]) -> None:  # noqa: ARG002  (Mininet's signature)
         """Make the device, add its ports and configure it."""
+        from lines import arguments
         from ocs import Ocs as Client
         from topology import batch
 
@@ -32,9 +33,9 @@ class Ocs(Box):
             # between switches, broadcasts could circulate for ever
             self.client.port_set(trunk, flood=False)
         for link in self.plan["links"]:
-            self.client.link_set(**link)
+            self.client.link_set(**arguments(link))
         for port in self.plan["ports"]:
-            self.client.port_set(f"sw-{port['host']}", ingress=port["ingress"], **port["egress"])
+            self.client.port_set(f"sw-{port['host']}", ingress=port["ingress"], **arguments(port["egress"]))
         for mac, interface in self.plan["fdb"]:
             self.client.fdb_set(mac, interface)
         # echoes come last, because the echo of a class refers to another class, which must exist

@@ -212,6 +212,7 @@ def _marks(scenario: Scenario) -> bool:
         scenario.switch.ecn_threshold is not None
         or any(host.port.ecn_threshold is not None or host.port.red is not None for host in scenario.network.hosts)
         or any(link.ecn_threshold is not None or link.red is not None for link in links)
+        or any(end.marking is not None for end in (*links, *(host.port for host in scenario.network.hosts)))
         or any(schedule.ecn_threshold is not None for schedule in schedules)
         or any(slot.ecn_threshold is not None for schedule in schedules for slot in schedule.slots)
     )

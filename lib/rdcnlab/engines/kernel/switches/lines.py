@@ -8,7 +8,10 @@ from typing import Any
 
 from rdcnlab.engines.kernel.wiring import Line, Station
 from rdcnlab.engines.kernel.wiring.numbers import PORT_LINK
+from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Link, Port, Scenario
+from rdcnlab.scenario.draws import draw
+from rdcnlab.scenario.line import Faulty
 from rdcnlab.scenario.queue import ETHERNET_HEADER, Queue
 
 #: The kernel events of lines, and of switches of the kind ``ocs``.
@@ -16,6 +19,10 @@ EVENTS = ("ocs_dequeue", "ocs_drop", "ocs_mark", "ocs_slot", "ocs_enqueue")
 #: Trace filter for lines inside the network and lines to hosts. The line from a host matches neither condition; a port
 #: without a rate, as to another switch, has no events.
 PLACES = f"(link <= 1023 || link >= {PORT_LINK})"
+
+
+#: The kernel counts probabilities in units of 1e-9, a scenario in millionths.
+PER_MILLIONTH = 1000
 
 
 def overhead(scenario: Scenario) -> int:
@@ -26,15 +33,17 @@ def overhead(scenario: Scenario) -> int:
 def port(scenario: Scenario, station: Station) -> dict[str, Any]:
     """Return a host's two lines at its switch; the line from the host has a rate only if the card has a buffer."""
     host, more = scenario.network.hosts[station.number], overhead(scenario)
+    to_host, from_host = (faults(scenario, host, f"{host.name} {way}") for way in ("to", "from"))
     return {
         "host": station.label,
         "mac": station.mac,
-        "ingress": {"rate": host.rate if host.nic_buffer else 0, "delay": host.delay, "overhead": more},
+        "ingress": {"rate": host.rate if host.nic_buffer else 0, "delay": host.delay, "overhead": more, **from_host},
         "egress": {
             "rate": host.rate,
             "delay": host.delay,
             "overhead": more,
             "queue": port_queue(host.port, pools(scenario)),
+            **to_host,
         },
     }
 
@@ -59,11 +68,14 @@ def _behaviour(given: Link | Port, threshold: int | None, pools: Mapping[str, in
     words: dict[str, int] = {}
     if given.pool is not None:
         words["pool"] = pools[given.pool]
-    if threshold is not None:
+    if given.marking is not None:
+        mark = given.marking
+        words |= {"mark_min": mark.min, "mark_max": mark.max, "mark_prob": mark.probability * PER_MILLIONTH}
+    elif threshold is not None:
         words["ecn"] = threshold
     if given.red is not None:
-        # the kernel counts the probability in units of 1e-9
-        words |= {"red_min": given.red.min, "red_max": given.red.max, "red_prob": given.red.probability * 1000}
+        red = given.red
+        words |= {"red_min": red.min, "red_max": red.max, "red_prob": red.probability * PER_MILLIONTH}
     return words
 
 
@@ -82,4 +94,53 @@ def line(scenario: Scenario, which: Line) -> dict[str, Any]:
         "overhead": overhead(scenario),
         "queue": {} if which.optical else queue(link, scenario.switch.ecn_threshold, pools(scenario)),
     }
+    if not which.optical:
+        words |= {**changes(link), **faults(scenario, link, which.name)}
     return words if which.trunk is None else words | {"port": which.trunk}
+
+
+def changes(link: Link) -> dict[str, Any]:
+    """Return the rate of a link over time, for `inside.ocs`; empty if it is constant."""
+    if link.opportunities:
+        instants = [instant * 10**6 for instant in link.opportunities]
+        return {"steps": {"instants": instants, "size": link.opportunity}}
+    if link.steps:
+        return {"steps": {"rates": [[step.duration, step.rate] for step in link.steps], "hold": not link.repeat}}
+    if not link.down:
+        return {}
+    rates, end = [], 0
+    for first, last in link.down:
+        rates += [[first - end, link.rate]] if first > end else []
+        rates.append([last - first, 0])
+        end = last
+    return {"steps": {"rates": [*rates, [10**9, link.rate]], "hold": True}}
+
+
+def faults(scenario: Scenario, given: Faulty, name: str) -> dict[str, Any]:
+    """Return the faults of one end of a line and the seed of its draws; empty if it has none."""
+    if not given.errs:
+        return {}
+    shares = {"loss": given.loss, "duplicate": given.duplicate, "corrupt": given.corrupt}
+    if given.bursts is not None:
+        shares |= given.bursts.model_dump()
+    words = {name: share * PER_MILLIONTH for name, share in shares.items() if share}
+    if given.jitter:
+        words |= {"jitter": given.jitter, "reorder": int(given.reorder)}
+    return {"seed": draw(scenario.seed, f"faults {name}", 2**64 - 1), "faults": words}
+
+
+def check_plain(scenario: Scenario, kind: str) -> None:
+    """Raise InputError if a line changes, errs or marks by chance.
+
+    The only switch of a network has lines of its own if it is of the kind bmv2 or linux. One of several switches of any
+    kind has the kernel's.
+    """
+    network = scenario.network
+    allowed = f"nothing, with {kind} as the only switch; in a network of several switches every kind has it"
+    for place, ends in (("links", network.links), ("hosts", network.hosts)):
+        for end in ends:
+            if end.errs or (isinstance(end, Link) and end.changes):
+                raise InputError.of(f"network.{place}.{end.name}", "a line that changes or errs", allowed)
+            marking = end.marking if isinstance(end, Link) else end.port.marking
+            if marking is not None:
+                raise InputError.of(f"network.{place}.{end.name}.marking", "given", allowed)

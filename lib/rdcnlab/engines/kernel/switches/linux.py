@@ -23,6 +23,7 @@ class Linux(Kind):
     def check(self, scenario: Scenario) -> None:
         """Raise InputError if the scenario asks for something that a bridge cannot do; see `Kind`."""
         super().check(scenario)
+        lines.check_plain(scenario, self.name)
         for number, flow in enumerate(scenario.flows):
             if flow.path != BYPASS:
                 raise InputError.of(f"flows[{number}].path", flow.path, "bypass, with a Linux bridge as switch")

@@ -149,6 +149,7 @@ def check(scenario: Scenario) -> None:
         raise InputError.of("network.links", len(network.links), f"at most {MAX_LINKS} with a P4 switch")
     if settings.dark != "drop":
         raise InputError.of("switch.dark", settings.dark, "drop, with a P4 switch: BMv2 cannot hold a packet back")
+    lines.check_plain(scenario, "bmv2")
     for link in network.links:
         if link.pool is not None:
             raise InputError.of(f"network.links.{link.name}.pool", link.pool, "an own buffer, with a P4 switch")

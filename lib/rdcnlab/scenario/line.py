@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a line does beside a constant rate and delay: rates that change, faults, and marking by chance."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
+
+from rdcnlab.fields.quantities import (
+    Duration,
+    Frozen,
+    Later,
+    Listed,
+    Misfit,
+    Share,
+    Size,
+    SlotDuration,
+    quantity,
+    whole,
+)
+from rdcnlab.fields.units import RATE
+from rdcnlab.scenario.rate_trace import BYTES, read_trace
+from rdcnlab.scenario.user_file import DIRECTORY
+
+#: Steps of a line, and instants of a trace, at most; the scenario contains them.
+MOST_STEPS = 200_000
+
+
+class RateStep(Frozen):
+    """One step of a rate that changes; text form ``[1 s, 2 Mb/s]``.
+
+    Parameters
+    ----------
+    duration : int
+        ns.
+    rate : int
+        bit/s on the wire; 0: the line is down, and a frame under way waits on it.
+    """
+
+    duration: SlotDuration
+    rate: Annotated[int, *quantity(RATE, 0, 10 * 10**12)]
+
+
+def _read_step(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        if len(value) != 2:
+            raise ValueError("a pair such as [1 s, 2 Mb/s]")
+        return {"duration": value[0], "rate": value[1]}
+    return value
+
+
+class GilbertElliott(Frozen):
+    """Losses in bursts: a line is good or bad, and each frame may change that.
+
+    Parameters
+    ----------
+    good_bad, bad_good : int
+        Probability of a change behind each frame, in millionths; text form ``1 %``. The mean burst of bad frames has
+        1 / `bad_good` frames.
+    loss_good, loss_bad : int
+        Probability of a loss while the line is good, and while it is bad.
+    """
+
+    good_bad: Share
+    bad_good: Share
+    loss_good: Share = 0
+    loss_bad: Share = 1_000_000
+
+
+class Marking(Frozen):
+    """Marking with a probability, as DCQCN has it; it replaces the threshold.
+
+    Parameters
+    ----------
+    min, max : int
+        Queue length in bytes up to which no ECN-capable packet is marked, and above which each is.
+    probability : int
+        Probability just below `max`, in millionths; it rises linearly from `min`. Text form ``10 %``.
+    """
+
+    min: Size
+    max: Size
+    probability: Share
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Marking:
+        if not self.max:
+            raise Misfit("max", self.max, "more than 0 B")
+        if self.min > self.max:
+            raise Misfit("min", self.min, f"at most max ({self.max})")
+        return self
+
+
+class Faulty(Frozen):
+    """A line that errs. Every random number belongs to one end of one line: another line does not change it.
+
+    Parameters
+    ----------
+    loss : int
+        Probability that a frame is lost behind its serialisation, in millionths; text form ``1 %``.
+    bursts : GilbertElliott or None
+        Losses in bursts, instead of `loss`.
+    jitter : int
+        Each frame takes up to so many ns more, all equally likely. Frames keep their order unless `reorder` is true.
+    reorder : bool
+        Whether a frame with less jitter overtakes others.
+    duplicate : int
+        Probability that a frame arrives twice, in millionths.
+    corrupt : int
+        Probability that one bit of a frame is wrong, in millionths. A receiver discards it by its checksum.
+    """
+
+    loss: Annotated[Share, Later] = 0
+    bursts: Annotated[GilbertElliott | None, Later] = None
+    jitter: Annotated[Duration, Later] = 0
+    reorder: Annotated[bool, Later] = False
+    duplicate: Annotated[Share, Later] = 0
+    corrupt: Annotated[Share, Later] = 0
+
+    @property
+    def errs(self) -> bool:
+        """Whether the line has any fault."""
+        return bool(self.loss or self.bursts is not None or self.jitter or self.duplicate or self.corrupt)
+
+    @model_validator(mode="after")
+    def _one_kind_of_loss(self) -> Faulty:
+        if self.loss and self.bursts is not None:
+            raise Misfit("bursts", "given", "nothing, because loss is given; one of them says what is lost")
+        if self.reorder and not self.jitter:
+            raise Misfit("reorder", self.reorder, "false without jitter, because nothing can overtake")
+        return self
+
+
+class Changing(Faulty):
+    """A line whose rate changes. A change never lets a frame overtake one under way.
+
+    Parameters
+    ----------
+    steps : tuple of RateStep
+        The rate over time, from the start of the scenario; empty: `rate` is constant. In files ``rate`` may be this
+        list; `rate` is then the largest of them.
+    repeat : bool
+        Whether the steps begin again after the last one; otherwise the last rate stays.
+    opportunities : tuple of int
+        Milliseconds at which `opportunity` bytes may leave, in the format of mahimahi's ``mm-link``. They begin again
+        after the last one. What finds an empty queue is lost. In files: ``rate: {trace: FILE}``.
+    opportunity : int
+        Bytes that may leave at each of these instants; an IP packet counts with 4 bytes more.
+    down : tuple of (int, int)
+        Spans in ns, from and to, in which nothing is sent. A frame under way waits on the line.
+    """
+
+    steps: Annotated[
+        tuple[Annotated[RateStep, BeforeValidator(_read_step)], ...], Field(max_length=MOST_STEPS), Listed, Later
+    ] = ()
+    repeat: Annotated[bool, Later] = True
+    opportunities: Annotated[
+        tuple[Annotated[int, whole(0, 10**8)], ...], Field(max_length=MOST_STEPS), Listed, Later
+    ] = ()
+    opportunity: Annotated[int, whole(64, 65_535), Later] = BYTES
+    down: Annotated[tuple[Annotated[tuple[Duration, Duration], Listed], ...], Listed, Later] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _rate_over_time(cls, data: Any, info: ValidationInfo) -> Any:
+        if not isinstance(data, dict):
+            return data
+        rate = data.get("rate")
+        if isinstance(rate, dict):
+            if set(rate) - {"trace", "repeat"} or not isinstance(rate.get("trace"), str):
+                raise Misfit("rate", rate, "a rate, a list of steps such as [[1 s, 2 Mb/s]], or {trace: FILE}")
+            path = Path((info.context or {}).get(DIRECTORY) or ".") / rate["trace"]
+            found = {**read_trace(path), **({"repeat": rate["repeat"]} if "repeat" in rate else {})}
+            return {**{name: value for name, value in data.items() if name != "rate"}, **found}
+        if isinstance(rate, list | tuple):
+            steps = [_read_step(step) for step in rate]
+            rates = [step.get("rate") for step in steps if isinstance(step, dict)]
+            values = [RATE.parse(value) if isinstance(value, str) else value for value in rates]
+            most = max((value for value in values if isinstance(value, int)), default=0)
+            return {**data, "rate": RATE.format(most) if most else rate, "steps": steps}
+        return data
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Changing:
+        given = [name for name in ("steps", "opportunities", "down") if getattr(self, name)]
+        if len(given) > 1:
+            allowed = f"nothing, because {given[0]} say when frames are sent; a step may have rate 0"
+            raise Misfit(given[1], "given", allowed)
+        if self.steps and not any(step.rate for step in self.steps):
+            raise Misfit("steps", "0 bit/s in all", "at least one step with a rate above 0")
+        instants = list(self.opportunities)
+        if instants != sorted(instants) or (instants and not instants[-1]):
+            raise Misfit("opportunities", "given", "milliseconds in rising order, the last one above 0")
+        end = 0
+        for place, (first, last) in enumerate(self.down):
+            if not end <= first < last:
+                raise Misfit(f"down[{place}]", [first, last], "a span that begins after the one before and ends later")
+            end = last
+        return self
+
+    @property
+    def changes(self) -> bool:
+        """Whether the rate is not constant."""
+        return bool(self.steps or self.opportunities or self.down)
