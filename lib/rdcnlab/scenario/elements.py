@@ -21,6 +21,7 @@ from rdcnlab.fields.quantities import (
     Size,
     whole,
 )
+from rdcnlab.scenario.aqm import Aqm
 from rdcnlab.scenario.kinds import SwitchKind
 from rdcnlab.scenario.line import Changing, Faulty, Marking
 from rdcnlab.scenario.queue import MaybeBuffer, PortLimit, Queue, QueueLimit
@@ -105,6 +106,8 @@ class Port(Frozen):
         Random early drop of packets that are not ECN-capable; None: no random early drop.
     marking : Marking or None
         Marking with a probability, instead of `ecn_threshold`.
+    aqm : Aqm or None
+        A queueing discipline of Linux, instead of everything else about this queue: it has its own limit and marks.
     """
 
     buffer: PortLimit = Queue(packets=1000)
@@ -112,6 +115,7 @@ class Port(Frozen):
     ecn_threshold: Size | None = None
     red: Red | None = None
     marking: Annotated[Marking | None, Later] = None
+    aqm: Annotated[Aqm | None, Later] = None
 
     @model_validator(mode="before")
     @classmethod
@@ -184,6 +188,8 @@ class Link(Changing):
         Random early drop of packets that are not ECN-capable; None: no random early drop.
     marking : Marking or None
         Marking with a probability, instead of `ecn_threshold`.
+    aqm : Aqm or None
+        A queueing discipline of Linux, instead of everything else about this queue: it has its own limit and marks.
     weight : int
         For a link between two switches. The shortest way is the way whose links have the smallest sum of weights, and
         ways of equal sums are equally short. Delay and rate do not count: without weights, one link of 250 ms is
@@ -200,6 +206,7 @@ class Link(Changing):
     between: Annotated[tuple[LinkName, LinkName] | None, Listed, Later] = None
     at: Annotated[LinkName | None, Later] = None
     marking: Annotated[Marking | None, Later] = None
+    aqm: Annotated[Aqm | None, Later] = None
     weight: Annotated[int, whole(1, 1_000_000), Later] = 1
 
     @model_validator(mode="after")

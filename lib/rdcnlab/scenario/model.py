@@ -221,7 +221,7 @@ class Scenario(Frozen):
         except RecursionError:
             raise InputError.of("scenario", data, "data that does not contain itself") from None
 
-    def with_(self, **changes: Any) -> Self:
+    def with_(self, /, **changes: Any) -> Self:
         """Return a scenario in which some fields are changed.
 
         Parameters

@@ -121,6 +121,8 @@ def _ends_of(network: Network, alike: list[Link]) -> str:
 
 
 def _queue_of(scenario: Scenario, link: Link) -> str:
+    if link.aqm is not None:
+        return link.aqm.tc
     if link.buffer is not None:
         words = [length(link.buffer) + (" at each end" if link.between else "")]
     elif link.pool is not None:
@@ -135,6 +137,8 @@ def _queue_of(scenario: Scenario, link: Link) -> str:
 
 def _queue_of_port(scenario: Scenario, port: Port) -> str:
     """Return the queue of a switch's port to a host in words."""
+    if port.aqm is not None:
+        return port.aqm.tc
     words = ["unlimited" if port.buffer is None else length(port.buffer)]
     if port.pool is not None:
         size = next(pool.size for pool in scenario.network.pools if pool.name == port.pool)

@@ -8,7 +8,7 @@ from typing import Any
 
 from rdcnlab.engines.kernel.wiring import wire
 from rdcnlab.fields.errors import InputError
-from rdcnlab.scenario import Network, Scenario, Transport
+from rdcnlab.scenario import Link, Network, Port, Scenario, Transport
 from rdcnlab.scenario.line import Faulty
 
 #: Congestion controls by their names in scenarios, and their classes in ns-3.
@@ -90,8 +90,15 @@ def _lines(network: Network) -> Iterator[InputError]:
     for field, link in named.items():
         if link.changes:
             yield InputError.of(f"{field}.rate", "a rate that changes", "a constant rate, with ns3")
-    marked = {**named, **{f"network.hosts.{host.name}.port": host.port for host in network.hosts}}
-    for field, queue in marked.items():
+    queues: dict[str, Link | Port] = {
+        **named,
+        **{f"network.hosts.{host.name}.port": host.port for host in network.hosts},
+    }
+    for field, queue in queues.items():
+        if queue.aqm is not None:
+            yield InputError.of(
+                f"{field}.aqm", queue.aqm.kind, "none, with ns3, which does not run Linux's disciplines"
+            )
         if queue.marking is not None:
             yield InputError.of(f"{field}.marking", "given", "ecn_threshold, with ns3, which has no marking by chance")
 

@@ -17,7 +17,7 @@ from rdcnlab.scenario import Scenario
 #: Reasons of drops by number, as in the kernel's ``enum ocs_drop``.
 DROPS = {
     0: "drop_tail", 1: "drop_pool", 2: "drop_red", 3: "drop_dark", 4: "drop_port", 5: "drop_mtu", 6: "drop_wire",
-    7: "drop_down", 8: "drop_loss",
+    7: "drop_down", 8: "drop_loss", 9: "drop_aqm",
 }  # fmt: skip
 
 

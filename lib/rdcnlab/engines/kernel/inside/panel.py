@@ -38,6 +38,7 @@ class Panel:
 
     def _lay(self, node: Any, *, checksums: bool) -> None:
         """Make the device and its ports, and the cables to the switch."""
+        from lines import add_disciplines
         from topology import batch, command
 
         device, mtu = self.plan["device"], self.plan["mtu"]
@@ -52,6 +53,7 @@ class Panel:
         if checksums:
             for ours, _ in self.plan["pairs"]:
                 command(node, f"ethtool -K {ours} tx off")
+        add_disciplines(node, [*self.plan["links"], *(port["egress"] for port in self.plan["ports"])])
         self.outside = outside
 
     def _configure(self) -> None:

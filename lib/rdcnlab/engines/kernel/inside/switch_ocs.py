@@ -17,7 +17,7 @@ class Ocs(Box):
 
     def start(self, controllers: list[Any]) -> None:  # noqa: ARG002  (Mininet's signature)
         """Make the device, add its ports and configure it."""
-        from lines import arguments
+        from lines import add_disciplines, arguments
         from ocs import Ocs as Client
         from topology import batch
 
@@ -26,6 +26,7 @@ class Ocs(Box):
         ports = [*(f"sw-{port['host']}" for port in self.plan["ports"]), *trunks]
         ours = [f"link set {port} master {device} up" for port in ports]
         batch(self, "ip", [f"link add {device} type ocs", *ours, f"link set {device} up"])
+        add_disciplines(self, [*self.plan["links"], *(port["egress"] for port in self.plan["ports"])])
         self.client = Client(device)
         for pool in self.plan["pools"]:
             self.client.pool_set(**pool)

@@ -10,7 +10,7 @@ from rdcnlab.engines.kernel.switches.together import Switches
 from rdcnlab.engines.kernel.trace import fields
 from rdcnlab.engines.kernel.wiring import Wiring, graph
 from rdcnlab.engines.kernel.wiring.numbers import DATE_NS, FIRST_PORT, START_NS, TARGET
-from rdcnlab.scenario import BYPASS, DARK, Flow, Scenario
+from rdcnlab.scenario import BYPASS, DARK, Flow, Link, Port, Scenario
 
 #: Trace filter for events in the queue of a class, which a link serves, or no link in the dark.
 IN_CLASS = f"(link <= 1023 || link == {TARGET[DARK]})"
@@ -212,10 +212,15 @@ def _marks(scenario: Scenario) -> bool:
         scenario.switch.ecn_threshold is not None
         or any(host.port.ecn_threshold is not None or host.port.red is not None for host in scenario.network.hosts)
         or any(link.ecn_threshold is not None or link.red is not None for link in links)
-        or any(end.marking is not None for end in (*links, *(host.port for host in scenario.network.hosts)))
+        or any(queue.marking is not None or queue.aqm is not None for queue in _queues(scenario))
         or any(schedule.ecn_threshold is not None for schedule in schedules)
         or any(slot.ecn_threshold is not None for schedule in schedules for slot in schedule.slots)
     )
+
+
+def _queues(scenario: Scenario) -> list[Link | Port]:
+    """Return the settings of all queues of lines."""
+    return [*scenario.network.links, *(host.port for host in scenario.network.hosts)]
 
 
 def _slot_changes(scenario: Scenario, wiring: Wiring) -> int:

@@ -10,6 +10,7 @@ from rdcnlab.engines.kernel.wiring import Line, Station
 from rdcnlab.engines.kernel.wiring.numbers import PORT_LINK
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Link, Port, Scenario
+from rdcnlab.scenario.aqm import Aqm
 from rdcnlab.scenario.draws import draw
 from rdcnlab.scenario.line import Faulty
 from rdcnlab.scenario.queue import ETHERNET_HEADER, Queue
@@ -44,6 +45,7 @@ def port(scenario: Scenario, station: Station) -> dict[str, Any]:
             "overhead": more,
             "queue": port_queue(host.port, pools(scenario)),
             **to_host,
+            **discipline(scenario, host.port.aqm, f"qh{station.number}"),
         },
     }
 
@@ -95,7 +97,8 @@ def line(scenario: Scenario, which: Line) -> dict[str, Any]:
         "queue": {} if which.optical else queue(link, scenario.switch.ecn_threshold, pools(scenario)),
     }
     if not which.optical:
-        words |= {**changes(link), **faults(scenario, link, which.name)}
+        device = f"ql{which.number}"
+        words |= {**changes(link), **faults(scenario, link, which.name), **discipline(scenario, link.aqm, device)}
     return words if which.trunk is None else words | {"port": which.trunk}
 
 
@@ -114,6 +117,11 @@ def changes(link: Link) -> dict[str, Any]:
         rates.append([last - first, 0])
         end = last
     return {"steps": {"rates": [*rates, [10**9, link.rate]], "hold": True}}
+
+
+def discipline(scenario: Scenario, given: Aqm | None, device: str) -> dict[str, Any]:
+    """Return the queueing discipline of one end of a line, and the device that it is at; empty if it has none."""
+    return {} if given is None else {"aqm": {"device": device, "tc": given.tc, "mtu": scenario.network.mtu}}
 
 
 def faults(scenario: Scenario, given: Faulty, name: str) -> dict[str, Any]:
@@ -141,6 +149,7 @@ def check_plain(scenario: Scenario, kind: str) -> None:
         for end in ends:
             if end.errs or (isinstance(end, Link) and end.changes):
                 raise InputError.of(f"network.{place}.{end.name}", "a line that changes or errs", allowed)
-            marking = end.marking if isinstance(end, Link) else end.port.marking
-            if marking is not None:
-                raise InputError.of(f"network.{place}.{end.name}.marking", "given", allowed)
+            queue = end if isinstance(end, Link) else end.port
+            for field in ("marking", "aqm"):
+                if getattr(queue, field) is not None:
+                    raise InputError.of(f"network.{place}.{end.name}.{field}", "given", allowed)
