@@ -131,8 +131,8 @@ def case_drops_of_a_discipline_are_events() -> str:
     choke is left out: in one of three runs 18 frames stayed in it. Its ring counts the holes of dropped frames.
     """
     kinds = ("pfifo limit 5", "codel limit 30", "fq_codel limit 30", "pie limit 40", "sfq limit 20", "cake",
-             "fq limit 10", "prio", "red limit 60000 min 5000 max 15000 avpkt 1000 burst 8 probability 0.5", "fq_pie limit 40", "sfb limit 40", "hhf limit 40",
-             "ets bands 3")  # fmt: skip
+             "fq limit 10", "prio", "red limit 60000 min 5000 max 15000 avpkt 1000 burst 8 probability 0.5",
+             "fq_pie limit 40", "sfb limit 40", "hhf limit 40", "ets bands 3")  # fmt: skip
     for qdisc in kinds:
         with Net(3) as net:
             through(net, rate=10**6, dev=line(qdisc=qdisc))
