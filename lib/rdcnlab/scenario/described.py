@@ -88,6 +88,7 @@ def schema() -> dict[str, Any]:
             definitions["Slot"],
         ],
     }
+    _describe_lines(definitions)
     for name in _AS_TEXT:
         definitions[name] = {"anyOf": [{"type": "string"}, definitions[name]], "description": _first(models[name])}
     transport = definitions["Transport"]["properties"]
@@ -107,6 +108,30 @@ def schema() -> dict[str, Any]:
         "title": "Scenario of rdcnlab",
         **{name: value for name, value in document.items() if name != "title"},
     }
+
+
+def _describe_lines(definitions: dict[str, Any]) -> None:
+    """Add the forms in which files write rates over time, and the options of queueing disciplines."""
+    step, link, aqm = definitions["RateStep"], definitions["Link"], definitions["Aqm"]
+    pair = [step["properties"]["duration"], step["properties"]["rate"]]
+    definitions["RateStep"] = {
+        "description": "How long a rate holds, and the rate: [1 s, 2 Mb/s]",
+        "anyOf": [{"type": "array", "prefixItems": pair, "minItems": 2}, step],
+    }
+    trace = {
+        "type": "object",
+        "properties": {"trace": {"type": "string"}, "repeat": {"type": "boolean"}},
+        "required": ["trace"],
+        "additionalProperties": False,
+    }
+    rate = link["properties"]["rate"]
+    steps = {"type": "array", "items": {"$ref": "#/$defs/RateStep"}}
+    described = {key: value for key, value in rate.items() if key == "description"}
+    constant = {key: value for key, value in rate.items() if key != "description"}
+    link["properties"]["rate"] = {**described, "anyOf": [constant, steps, trace]}
+    aqm["additionalProperties"] = True
+    kinds = aqm["properties"]["kind"]["enum"]
+    definitions["Aqm"] = {"description": aqm["description"], "anyOf": [{"enum": kinds}, aqm]}
 
 
 def parts() -> list[Part]:
