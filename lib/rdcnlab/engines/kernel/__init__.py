@@ -10,14 +10,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from rdcnlab.engines import Outcome
+from rdcnlab.engines import Outcome, Progress
 from rdcnlab.engines.kernel import build, guest, identity, plan
 from rdcnlab.engines.kernel.build import source, toolchain
 from rdcnlab.engines.kernel.guest import watchdog
 from rdcnlab.engines.kernel.observe import captures, observed
 from rdcnlab.engines.kernel.switches.together import switches_of
 from rdcnlab.engines.kernel.traffic import instants, quic
-from rdcnlab.engines.kernel.wiring.numbers import START_NS
+from rdcnlab.engines.network.numbers import START_NS
 from rdcnlab.fields.errors import RunError
 from rdcnlab.scenario import Scenario
 
@@ -44,7 +44,7 @@ class KernelEngine:
         plan.check(scenario)
         return identity.identity(scenario, stock=self.stock)
 
-    def prepare(self, scenario: Scenario, progress: build.Progress | None = None) -> None:
+    def prepare(self, scenario: Scenario, progress: Progress | None = None) -> None:
         """Raise an error if the scenario cannot run, and build the kernel if it is missing."""
         plan.check(scenario)
         toolchain.require(guest_only=True)
@@ -104,7 +104,7 @@ class KernelEngine:
             trace.unlink()  # the file is large, and the tables contain its data
         return Outcome(tables, provenance, captures.files(scenario, directory))
 
-    def _kernel(self, scenario: Scenario, progress: build.Progress | None = None) -> build.Kernel:
+    def _kernel(self, scenario: Scenario, progress: Progress | None = None) -> build.Kernel:
         settings = scenario.engine
         return build.build(hz=settings.hz, stock=self.stock, algorithm=settings.algorithm, progress=progress)
 
