@@ -16,7 +16,7 @@ import pandas as pd
 import pyarrow as pa
 
 from rdcnlab.analysis.timetables import targets
-from rdcnlab.engines import SCHEMAS, Outcome, Progress, RunError
+from rdcnlab.engines import SCHEMAS, Engine, Outcome, Progress, RunError
 from rdcnlab.runs.parts import RECEIVER, SENDER
 from rdcnlab.scenario import BYPASS, DARK, Scenario
 
@@ -25,7 +25,7 @@ FAILS, DIES, CRASHES, SLEEPS, ORPHANED = 1001, 1002, 1003, 1004, 1005
 TAKES, TAKES_S = 2000, 3.0
 
 
-class FakeEngine:
+class FakeEngine(Engine):
     name = "fake"
 
     def identity(self, scenario: Scenario) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rdcnlab.engines.kernel.wiring.numbers import START_NS
+from rdcnlab.engines.network.numbers import START_NS
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.fabrics.rotor import matchings
 from tests.engines.conftest import RunGuest, Seen

@@ -18,7 +18,7 @@ import pytest
 from rdcnlab.engines.kernel import guest, plan
 from rdcnlab.engines.kernel.build import Kernel
 from rdcnlab.engines.kernel.guest import memory, processes, sandbox, watchdog
-from rdcnlab.engines.kernel.wiring.numbers import START_NS
+from rdcnlab.engines.network.numbers import START_NS
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.scenario import Scenario
 from tests.engines.conftest import RunGuest

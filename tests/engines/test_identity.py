@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from rdcnlab.engines import fingerprint
 from rdcnlab.engines.kernel import KernelEngine, identity
 from rdcnlab.engines.kernel.switches.bmv2 import Bmv2
 from rdcnlab.scenario import Scenario
@@ -15,8 +17,8 @@ from rdcnlab.scenario import Scenario
 CODE = 'def f(x):\n    """Say something."""\n    return x + 1  # because\n'
 
 
-def bare(code: str) -> str:
-    return ast.dump(identity._bare(ast.parse(code)))
+def bare(text: str) -> str:
+    return ast.dump(fingerprint.bare(ast.parse(text)))
 
 
 @pytest.mark.parametrize(
@@ -50,11 +52,11 @@ def test_how_a_guest_is_booted_counts(
 def test_how_software_is_found_does_not_count() -> None:
     seen: list[str] = []
 
-    def spy(tree: ast.AST, path: Path) -> list[Path]:
+    def spy(tree: ast.AST, path: Path) -> Iterator[Path]:
         seen.append(str(path))
-        return list(identity._below(tree, path))
+        return fingerprint.imported_engines(tree, path)
 
-    identity._hashed([identity._file(str(Bmv2.reader)), identity._file(identity._READER)], spy)
+    fingerprint.hash_of([fingerprint.file_of(str(Bmv2.reader)), fingerprint.file_of(identity._READER)], spy)
     assert any("bmv2/observe" in path for path in seen)
     assert not [path for path in seen if "/build/" in path or "install" in path or "/guest/" in path]
 
@@ -70,11 +72,11 @@ def test_a_run_is_known_by_its_plan(engine: KernelEngine, two_flows: Scenario) -
 def test_code_is_found_by_its_imports(kind: str) -> None:
     seen: list[Path] = []
 
-    def spy(tree: ast.AST, path: Path) -> list[Path]:
+    def spy(tree: ast.AST, path: Path) -> Iterator[Path]:
         seen.append(path)
-        return list(identity._beside(tree, path))
+        return identity._beside(tree, path)
 
-    identity._hashed([identity._INSIDE / "main.py", identity._INSIDE / f"switch_{kind}.py"], spy)
+    fingerprint.hash_of([identity._INSIDE / "main.py", identity._INSIDE / f"switch_{kind}.py"], spy)
     names = {path.name for path in seen}
     assert {"main.py", "topology.py", "traffic.py", "probes.py", f"switch_{kind}.py"} <= names
     others = {"ocs", "bmv2", "linux"} - {kind}

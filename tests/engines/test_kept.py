@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from rdcnlab.engines.builds import call
 from rdcnlab.engines.kernel import build
 from rdcnlab.engines.kernel.build import interruption, kept, own, patches, toolchain
 from rdcnlab.engines.kernel.build.tree import Tree
@@ -131,9 +132,9 @@ def test_a_command_of_a_build_holds_the_lock_that_it_is_given(tmp_path: Path) ->
     lock = tmp_path / "lock"
     with locked(lock) as number:
         # the descriptor is open in the child
-        build.call(["test", "-e", f"/proc/self/fd/{number}"], tmp_path, tmp_path / "log", "looking", lock=number)
+        call(["test", "-e", f"/proc/self/fd/{number}"], tmp_path, tmp_path / "log", "looking", lock=number)
         with pytest.raises(RunError):
-            build.call(["test", "-e", f"/proc/self/fd/{number}"], tmp_path, tmp_path / "log", "looking")
+            call(["test", "-e", f"/proc/self/fd/{number}"], tmp_path, tmp_path / "log", "looking")
 
 
 def test_a_tree_that_was_not_prepared_to_the_end_is_made_again(cache: Path) -> None:

@@ -18,7 +18,7 @@ import pytest
 
 from rdcnlab.engines.kernel.switches.bmv2 import install as bmv2_install
 from rdcnlab.engines.kernel.switches.ovs import install as ovs_install
-from rdcnlab.engines.kernel.wiring import wire
+from rdcnlab.engines.network import wire
 from rdcnlab.fields.errors import RunError
 from rdcnlab.scenario import Scenario
 from tests.engines.conftest import RunGuest

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from rdcnlab.engines.kernel.switches.bmv2.entries import filled
-from rdcnlab.engines.kernel.wiring import Station
+from rdcnlab.engines.network import Station
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Scenario
 from tests.conftest import TWO_FLOWS

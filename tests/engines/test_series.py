@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from rdcnlab.engines.builds import hashed
 from rdcnlab.engines.kernel import build
 from rdcnlab.engines.kernel.build import apt, deb, patches, releases, source, toolchain
 from rdcnlab.engines.kernel.build.apply import apply, refused_files
@@ -41,7 +42,7 @@ def extracted(archive: Path, target: Path) -> Path:
 @functools.cache
 def tree_of(digest: str) -> Path:
     """Return the directory for the files of an archive or package of this sha256. It also depends on the series."""
-    files = build.hashed(patches.changed_files(patches.series()))
+    files = hashed(patches.changed_files(patches.series()))
     return build.cache_root().parent / "series" / f"{digest[:16]}-{files[:8]}"
 
 

@@ -14,7 +14,7 @@ from scapy.utils import PcapNgReader
 
 from rdcnlab.engines.kernel import KernelEngine, build, guest, plan
 from rdcnlab.engines.kernel.observe import observed
-from rdcnlab.engines.kernel.wiring.numbers import DATE_NS, START_NS
+from rdcnlab.engines.network.numbers import DATE_NS, START_NS
 from rdcnlab.papers.carpa.space import single
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from rdcnlab.engines import Outcome
+from rdcnlab.engines.builds import cache
 from rdcnlab.fields.errors import RunError
 from rdcnlab.runs.campaign import campaign
 from rdcnlab.runs.pools import facts, lease, luggage, parcel
@@ -130,7 +131,7 @@ def test_the_end_of_a_long_log_comes_back(
 
 def test_builds_are_unpacked_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RDCNLAB_CACHE", str(tmp_path / "client"))
-    source = luggage.cache() / "kernels" / "0123456789abcdef"
+    source = cache() / "kernels" / "0123456789abcdef"
     source.mkdir(parents=True)
     (source / "linux").write_bytes(b"\x7fELF" * 1000)
     (source / "linux").chmod(0o755)
@@ -143,7 +144,7 @@ def test_builds_are_unpacked_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     for each in (one, scripts, one):
         luggage.unpack(each)
     assert luggage.lacking(places) == []
-    kernel = luggage.cache() / one.place
+    kernel = cache() / one.place
     assert {path.name for path in kernel.iterdir()} == {"linux", "version"}
     assert os.access(kernel / "linux", os.X_OK)
     assert not os.access(kernel / "version", os.X_OK)

@@ -11,7 +11,7 @@ import pytest
 
 from rdcnlab.engines import get_engine
 from rdcnlab.engines.kernel.plan import compile_plan
-from rdcnlab.engines.kernel.wiring.graph import default_line, wire
+from rdcnlab.engines.network.graph import default_line, wire
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Queue, Scenario
 from rdcnlab.scenario.fabrics.rotor import matchings

@@ -11,11 +11,9 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from rdcnlab.app.bench_rounds import Load, Row, Say, row, silent
-from rdcnlab.engines import Outcome
-from rdcnlab.engines.kernel import KernelEngine, cores
-from rdcnlab.engines.ns3 import Ns3Engine
+from rdcnlab.engines import Outcome, get_engine
+from rdcnlab.engines.kernel import cores
 from rdcnlab.papers.vargas.space import Setting, scenario
-from rdcnlab.runs.campaign import NS3_LIMIT_S
 from rdcnlab.scenario import Scenario
 
 #: The setting: drop-tail in the middle of figure 2.
@@ -66,10 +64,10 @@ def _apart(asked: Scenario, core: int) -> tuple[float, float]:
 
 
 def _run(asked: Scenario, core: int) -> tuple[float, float]:
-    engine = Ns3Engine() if asked.engine.kind == "ns3" else KernelEngine()
+    engine = get_engine(asked)
     engine.prepare(asked)
     with tempfile.TemporaryDirectory() as name:
-        outcome: Outcome = engine.run(asked, Path(name), core=core, wall_limit_s=NS3_LIMIT_S)
+        outcome: Outcome = engine.run(asked, Path(name), core=core, wall_limit_s=engine.wall_limit_s)
     # Linux gives kB
     guest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
     return float(outcome.provenance["wall_s"]), float(outcome.provenance.get("peak_B", guest)) / 1e6

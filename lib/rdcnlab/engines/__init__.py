@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,7 +16,7 @@ from rdcnlab.engines.schema import SCHEMAS
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.scenario import Scenario
 
-__all__ = ["SCHEMAS", "Engine", "Outcome", "Progress", "RunError", "get_engine"]
+__all__ = ["SCHEMAS", "Builds", "Engine", "Outcome", "Progress", "RunError", "get_engine", "wall_limit_s"]
 
 #: Function that an engine calls during preparation, with the current step in words, steps done and steps in total.
 Progress = Callable[[str, int, int], None]
@@ -50,10 +50,40 @@ class Outcome:
                 raise RunError(f"the table '{name}' has the columns\n{table.schema}\ninstead of\n{SCHEMAS[name]}")
 
 
+@dataclass(frozen=True)
+class Builds:
+    """What another machine needs to make the same runs without a source and a compiler.
+
+    Parameters
+    ----------
+    directories : tuple of Path
+        Directories of builds in the cache of this machine.
+    compilers : dict of str to str
+        The answer to ``--version`` of each compiler whose version the identity depends on, by the compiler's name.
+    environment : dict of str to str
+        Environment variables for the processes that use the builds.
+    """
+
+    directories: tuple[Path, ...] = ()
+    compilers: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
 class Engine(Protocol):
-    """An engine runs scenarios. Its instances have no state that can influence a run."""
+    """An engine runs scenarios. Its instances have no state that can influence a run.
+
+    A class that inherits from this one needs `name`, `identity`, `prepare` and `run`.
+
+    Attributes
+    ----------
+    name : str
+        Its name in the provenance of runs.
+    wall_limit_s : float
+        Seconds of wall clock after which a run is stopped, unless the user gives another limit.
+    """
 
     name: str
+    wall_limit_s: float = 1800.0
 
     def identity(self, scenario: Scenario) -> str:
         """Return the hexadecimal identity of all code that would run: sources, patches, configuration, guest code.
@@ -107,6 +137,20 @@ class Engine(Protocol):
         """
         ...
 
+    def facts(self, scenario: Scenario) -> dict[str, str]:  # noqa: ARG002
+        """Return the hashes of builds that the identity depends on, by the names of the builds.
+
+        Raises
+        ------
+        RunError
+            Something that a hash depends on is missing.
+        """
+        return {}
+
+    def builds(self, scenario: Scenario) -> Builds:  # noqa: ARG002
+        """Return what another machine needs to run a scenario; the engine was prepared here."""
+        return Builds()
+
 
 #: Engines by ``engine.kind``: module and class. They are imported on use only, because stored runs can be read without
 #: an engine.
@@ -130,3 +174,9 @@ def get_engine(scenario: Scenario) -> Engine:
     module, _, name = known.partition(":")
     engine: Engine = getattr(importlib.import_module(module), name)()
     return engine
+
+
+def wall_limit_s(scenarios: Iterable[Scenario]) -> float:
+    """Return the longest wall-clock limit that the engines of some scenarios have, in seconds."""
+    examples = {scenario.engine.kind: scenario for scenario in scenarios}
+    return max(get_engine(example).wall_limit_s for example in examples.values())

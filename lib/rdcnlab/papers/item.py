@@ -17,7 +17,7 @@ from rdcnlab.fields.quantities import Frozen, whole
 from rdcnlab.papers import claims, verdicts
 from rdcnlab.papers.causes import Cause, explain
 from rdcnlab.papers.expectation import Expectation
-from rdcnlab.runs.campaign import NS3_LIMIT_S, WALL_LIMIT_S, campaign, lookup
+from rdcnlab.runs.campaign import campaign, lookup
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import CARRIED, WHOLE, WINDOWS, Part
 from rdcnlab.runs.store import Store
@@ -171,12 +171,6 @@ class Item(Frozen, abc.ABC):
         return type(self)(**{"seeds": self.count_for_causes, "column": self.column, **parameters})
 
     @property
-    def wall_limit_s(self) -> float:
-        """Wall-clock limit of one run in seconds: ns-3 takes long. An item may override this."""
-        is_simulated = self.all_changes.get("engine.kind") == "ns3"
-        return NS3_LIMIT_S if is_simulated else WALL_LIMIT_S
-
-    @property
     def count(self) -> int:
         """Number of runs of each scenario."""
         return self.runs_of_profile[self.profile] if self.seeds is None else self.seeds
@@ -221,7 +215,7 @@ class Item(Frozen, abc.ABC):
         for extra in self.extras:  # before runs that may take hours
             require(extra)
         options: dict[str, Any] = {"workers": workers, "cluster": cluster, "store": store, "progress": progress}
-        runs = campaign(self.scenarios(), needs=self.parts_of, wall_limit_s=self.wall_limit_s, **options)
+        runs = campaign(self.scenarios(), needs=self.parts_of, **options)
         return Runs(tuple(runs), self.parts)
 
     def stored_runs(self, store: Store | None = None) -> Runs | None:

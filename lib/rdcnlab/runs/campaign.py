@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass
 from typing import Any
 
+from rdcnlab import engines
 from rdcnlab.engines import get_engine
 from rdcnlab.fields.errors import InputError, RdcnlabError, RunError, shown
 from rdcnlab.runs.frame import Runs
@@ -22,11 +23,6 @@ from rdcnlab.system.progress import bar as progress_bar
 
 #: A function that gives the parts of tables that the run of a scenario must have.
 Needs = Callable[[Scenario], Mapping[str, Part]]
-#: Wall-clock seconds after which a run is stopped and counts as failed.
-WALL_LIMIT_S = 1800.0
-#: The same on ns-3: 8 s of 12.5 Gb/s and 50 ms with 200 flows took 1054 s on an idle core, so 16 s of twice the rate
-#: take at least 4200 s.
-NS3_LIMIT_S = 14_400.0
 
 
 class HintWarning(UserWarning):
@@ -64,7 +60,7 @@ def campaign(
     workers: int | None = None,
     store: Store | None = None,
     progress: bool = True,
-    wall_limit_s: float = WALL_LIMIT_S,
+    wall_limit_s: float | None = None,
     pool: Pool | None = None,
     cluster: Any = None,
     needs: Needs | None = None,
@@ -82,8 +78,8 @@ def campaign(
         Where runs are stored; by default the user's store.
     progress : bool
         Show a progress bar, in the terminal or the notebook.
-    wall_limit_s : float
-        Wall-clock limit of one run in seconds.
+    wall_limit_s : float, optional
+        Seconds of wall clock after which a run is stopped and counts as failed; by default, the limit of its engine.
     pool : Pool, optional
         Workers to use instead of the local ones.
     cluster : str, Path, distributed.Client or distributed.deploy.Cluster, optional
@@ -121,7 +117,8 @@ def campaign(
     if missing:
         with contextlib.ExitStack() as stack:
             if pool is None:
-                pool = stack.enter_context(_pool(cluster, workers, store, wall_limit_s))
+                limit_s = engines.wall_limit_s(missing) if wall_limit_s is None else wall_limit_s
+                pool = stack.enter_context(_pool(cluster, workers, store, limit_s))
             prepare(missing, progress=progress)
             bar = stack.enter_context(
                 progress_bar(len(distinct), "run", initial=len(distinct) - len(missing), shown=progress)

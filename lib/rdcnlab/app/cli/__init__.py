@@ -21,7 +21,7 @@ from rdcnlab.app.cli import predict as cli_predict
 from rdcnlab.app.cli import tune as cli_tune
 from rdcnlab.app.cli.tools import Cluster, Json, Output, parse_seeds, show
 from rdcnlab.fields.errors import InputError, RdcnlabError
-from rdcnlab.runs.campaign import WALL_LIMIT_S, HintWarning, campaign
+from rdcnlab.runs.campaign import HintWarning, campaign
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.kinds import SwitchKind
@@ -92,7 +92,9 @@ def run(
     ] = None,
     workers: Workers = None,
     cluster: Cluster = None,
-    wall_limit: Annotated[float, typer.Option(min=1, help="Seconds after which a run is stopped.")] = WALL_LIMIT_S,
+    wall_limit: Annotated[
+        float | None, typer.Option(min=1, help="Seconds after which a run is stopped; the engine's limit by default.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Run one scenario and print its flows. Profile quick cuts every flow to 64 MiB."""

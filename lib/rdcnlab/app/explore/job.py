@@ -13,7 +13,7 @@ from typing import Literal
 
 from rdcnlab.engines import get_engine
 from rdcnlab.engines.kernel.guest import watchdog
-from rdcnlab.engines.kernel.wiring.numbers import START_NS
+from rdcnlab.engines.network.numbers import START_NS
 from rdcnlab.fields.errors import RdcnlabError
 from rdcnlab.runs.campaign import CampaignError, campaign, lookup
 from rdcnlab.runs.frame import Runs

@@ -18,6 +18,7 @@ from rdcnlab.app import notebooks
 from rdcnlab.app.executors import executor
 from rdcnlab.app.reproduce.display import Display
 from rdcnlab.app.reproduce.plan import Job, plan, work
+from rdcnlab.engines import wall_limit_s
 from rdcnlab.fields.errors import RdcnlabError, RunError
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.campaign import campaign
@@ -182,7 +183,6 @@ def _run(job: Job, store: Store, display: Display, *, workers: int | None, pool:
                 needs = batch.shown_by.parts_of
                 campaign(
                     batch.missing, workers=workers, pool=pool, store=store, progress=False, needs=needs, done=count_run,
-                    wall_limit_s=batch.shown_by.wall_limit_s,
                 )  # fmt: skip
     except Exception as error:  # noqa: BLE001  (see `_reason`)
         problem = _reason(error)
@@ -192,14 +192,14 @@ def _run(job: Job, store: Store, display: Display, *, workers: int | None, pool:
 @contextlib.contextmanager
 def _runs_on(cluster: Any, jobs: Sequence[Job], store: Store) -> Iterator[Pool | None]:
     """Yield the pool of a cluster for all items; None if the campaigns start processes on this machine, or none."""
-    limits_s = [batch.shown_by.wall_limit_s for job in jobs for batch in job.batches if batch.missing]
-    if cluster is None or not limits_s:
+    missing = [scenario for job in jobs for batch in job.batches for scenario in batch.missing]
+    if cluster is None or not missing:
         yield None
         return
     from rdcnlab.runs.pools.cluster import ClusterPool
 
-    # one pool serves all items, so the item with the longest runs decides
-    with contextlib.closing(ClusterPool(cluster, store, wall_limit_s=max(limits_s))) as pool:
+    # one pool serves all items, so the engine with the longest runs decides
+    with contextlib.closing(ClusterPool(cluster, store, wall_limit_s=wall_limit_s(missing))) as pool:
         yield pool
 
 

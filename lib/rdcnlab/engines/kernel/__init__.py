@@ -10,21 +10,24 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from rdcnlab.engines import Outcome
+from rdcnlab.engines import Builds, Engine, Outcome, Progress
 from rdcnlab.engines.kernel import build, guest, identity, plan
 from rdcnlab.engines.kernel.build import source, toolchain
 from rdcnlab.engines.kernel.guest import watchdog
 from rdcnlab.engines.kernel.observe import captures, observed
 from rdcnlab.engines.kernel.switches.together import switches_of
 from rdcnlab.engines.kernel.traffic import instants, quic
-from rdcnlab.engines.kernel.wiring.numbers import START_NS
+from rdcnlab.engines.network.numbers import START_NS
 from rdcnlab.fields.errors import RunError
 from rdcnlab.scenario import Scenario
 
 __all__ = ["KernelEngine"]
 
+#: The address of a source that a machine has no need to fetch. Names below .invalid never exist (RFC 2606, Sec. 2).
+NOWHERE = "https://not-needed.invalid"
 
-class KernelEngine:
+
+class KernelEngine(Engine):
     """An engine that runs scenarios on the patched kernel.
 
     Parameters
@@ -34,6 +37,7 @@ class KernelEngine:
     """
 
     name = "kernel"
+    wall_limit_s = 1800.0
 
     def __init__(self, *, stock: bool = False) -> None:
         self.stock = stock
@@ -44,7 +48,7 @@ class KernelEngine:
         plan.check(scenario)
         return identity.identity(scenario, stock=self.stock)
 
-    def prepare(self, scenario: Scenario, progress: build.Progress | None = None) -> None:
+    def prepare(self, scenario: Scenario, progress: Progress | None = None) -> None:
         """Raise an error if the scenario cannot run, and build the kernel if it is missing."""
         plan.check(scenario)
         toolchain.require(guest_only=True)
@@ -104,7 +108,22 @@ class KernelEngine:
             trace.unlink()  # the file is large, and the tables contain its data
         return Outcome(tables, provenance, captures.files(scenario, directory))
 
-    def _kernel(self, scenario: Scenario, progress: build.Progress | None = None) -> build.Kernel:
+    def facts(self, scenario: Scenario) -> dict[str, str]:
+        """Return the ids of the kernel and of our own programs; see `rdcnlab.engines.Engine`."""
+        settings = scenario.engine
+        kernel = build.identity(hz=settings.hz, stock=self.stock, algorithm=settings.algorithm)
+        return {"kernel": kernel, "guest tools": build.tools_identity()}
+
+    def builds(self, scenario: Scenario) -> Builds:
+        """Return the kernel and our own programs; see `rdcnlab.engines.Engine`.
+
+        The id of a kernel depends on its source, of which only name and checksum travel.
+        """
+        kernel, used = self._kernel(scenario), source.find(build.cache_root())
+        environment = {"KERNEL_SOURCE": f"{NOWHERE}/{used.name}#sha256={used.digest}"}
+        return Builds((kernel.directory, kernel.tools), {"gcc": toolchain.compiler()}, environment)
+
+    def _kernel(self, scenario: Scenario, progress: Progress | None = None) -> build.Kernel:
         settings = scenario.engine
         return build.build(hz=settings.hz, stock=self.stock, algorithm=settings.algorithm, progress=progress)
 

@@ -18,7 +18,8 @@ from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
-from rdcnlab.engines.kernel import build
+from rdcnlab.engines import Progress
+from rdcnlab.engines.builds import cache, call, hashed
 from rdcnlab.fields.errors import RunError
 from rdcnlab.system import extras, limits
 from rdcnlab.system.locks import locked
@@ -100,14 +101,14 @@ def compiler() -> str:
 
 
 def cache_root() -> Path:
-    """Return the directory of builds, beside that of kernels."""
-    return build.cache_root().with_name("ns3")
+    """Return the directory of builds."""
+    return cache() / "ns3"
 
 
 def identity() -> str:
     """Return the hash of everything that a build depends on: our source, options, compiler, version of the wheel."""
     sources = [f"{path.name}\n{path.read_text()}" for path in sorted(MODELS.glob("*.[ch]*"))]
-    return build.hashed([wheel().version, compiler(), " ".join(OPTIONS), *sources])
+    return hashed([wheel().version, compiler(), " ".join(OPTIONS), *sources])
 
 
 def find() -> Models | None:
@@ -117,7 +118,7 @@ def find() -> Models | None:
     return Models(number, library, wheel()) if library.is_file() else None
 
 
-def make(progress: build.Progress | None = None) -> Models:
+def make(progress: Progress | None = None) -> Models:
     """Return the build; make it first if it is missing. It takes about a minute of one core.
 
     Parameters
@@ -149,7 +150,7 @@ def make(progress: build.Progress | None = None) -> Models:
     return Models(number, target / LIBRARY, wheel())
 
 
-def _compile(work: Path, log: Path, progress: build.Progress | None) -> None:
+def _compile(work: Path, log: Path, progress: Progress | None) -> None:
     sources = sorted(MODELS.glob("*.cc"))
     installed_wheel = wheel()
     headers = ["-isystem", str(installed_wheel.directory / "include")]
@@ -157,7 +158,7 @@ def _compile(work: Path, log: Path, progress: build.Progress | None) -> None:
 
     def compile_source(source: Path) -> None:
         line = [COMPILER, *OPTIONS, *headers, "-c", str(source), "-o", f"{source.stem}.o"]
-        build.call(line, work, log, f"compiling {source.name}")
+        call(line, work, log, f"compiling {source.name}")
         done.append(source.name)
         _tell(progress, f"compile {source.name}", len(done))
 
@@ -171,12 +172,12 @@ def _compile(work: Path, log: Path, progress: build.Progress | None) -> None:
     libraries = [f"-l:{path.name}" for path in installed_wheel.libraries]
     objects = [f"{source.stem}.o" for source in sources]
     line = [COMPILER, "-shared", "-o", LIBRARY, *objects, f"-L{installed_wheel.libraries[0].parent}", *libraries]
-    build.call([*line, "-Wl,--no-undefined"], work, log, "linking the models")
+    call([*line, "-Wl,--no-undefined"], work, log, "linking the models")
     for name in objects:
         (work / name).unlink()
     _tell(progress, "done", len(sources))
 
 
-def _tell(progress: build.Progress | None, what: str, done: int) -> None:
+def _tell(progress: Progress | None, what: str, done: int) -> None:
     if progress is not None:
         progress(what, done, len(list(MODELS.glob("*.cc"))))

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from rdcnlab.engines.kernel.wiring import wire
+from rdcnlab.engines.network import wire
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Link, Network, Port, Scenario, Transport
 from rdcnlab.scenario.line import Faulty

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import functools
 
-from rdcnlab.engines.kernel import build as kernel_build
-from rdcnlab.engines.kernel.identity import code_of
+from rdcnlab.engines import fingerprint
+from rdcnlab.engines.builds import hashed
 from rdcnlab.engines.ns3 import build, plan
 from rdcnlab.engines.ns3.process import WORLD
 from rdcnlab.scenario import Scenario, canonical_json
@@ -17,9 +17,9 @@ _READER = "rdcnlab.engines.ns3.observe"
 
 def identity(scenario: Scenario) -> str:
     """Return the hash of everything that the tables of a scenario depend on."""
-    return kernel_build.hashed([build.identity(), canonical_json(plan.compile_plan(scenario)), _code()])
+    return hashed([build.identity(), canonical_json(plan.compile_plan(scenario)), _code()])
 
 
 @functools.cache
 def _code() -> str:
-    return code_of(_READER, WORLD)
+    return fingerprint.hash_of([fingerprint.file_of(_READER), WORLD])

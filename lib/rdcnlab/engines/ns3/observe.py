@@ -13,12 +13,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rdcnlab.engines import observation
-from rdcnlab.engines.kernel.observe.observed import view
-from rdcnlab.engines.kernel.trace.records import counts
-from rdcnlab.engines.kernel.wiring.numbers import START_NS
+from rdcnlab.engines.network.numbers import START_NS
 from rdcnlab.engines.ns3.plan import segment
 from rdcnlab.engines.observation import Records
-from rdcnlab.engines.observation.view import SNAPSHOTS, STANDING
+from rdcnlab.engines.observation.view import SNAPSHOTS, STANDING, counts
 from rdcnlab.fields.errors import RunError
 from rdcnlab.scenario import Scenario
 
@@ -62,7 +60,7 @@ def tables(scenario: Scenario, directory: Path, found: Sequence[dict[str, int]])
         "counters": counters(scenario, found),
     }
     records = Records(**{**seen, "discarded": discarded, **counted})  # type: ignore[arg-type]  # names as in FIELDS
-    return observation.tables(scenario, view(scenario), records, flows(scenario, found))
+    return observation.tables(scenario, records, flows(scenario, found))
 
 
 def counters(scenario: Scenario, found: Sequence[dict[str, int]]) -> dict[str, dict[str, int]]:

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from rdcnlab.engines.kernel.plan.flows import payload
-from rdcnlab.engines.kernel.plan.hosts import HOLD_US, uses_nuftcp
-from rdcnlab.engines.kernel.switches.ocs import KIND as OCS
-from rdcnlab.engines.kernel.traffic import instants
-from rdcnlab.engines.kernel.wiring import Wiring, wire
-from rdcnlab.engines.kernel.wiring.numbers import FIRST_PORT, START_NS
+from rdcnlab.engines.network import Wiring, ocs, wire
+from rdcnlab.engines.network.flows import connect_ns, payload
+from rdcnlab.engines.network.numbers import FIRST_PORT, START_NS
+from rdcnlab.engines.network.versions import HOLD_US, uses_nuftcp
 from rdcnlab.engines.ns3.check import VARIANTS
 from rdcnlab.scenario import Flow, Host, Scenario, Transport
 from rdcnlab.scenario.flow import NEED_ECN, TCP_HEADERS
@@ -63,7 +61,7 @@ def compile_plan(scenario: Scenario) -> dict[str, Any]:
             for station in wiring.stations.values()
         ],
         "macs": {station.mac: station.ip for station in wiring.stations.values()},
-        "switches": [OCS.device(scenario, wiring, number) for number in range(len(wiring.switches))],
+        "switches": [ocs.device(scenario, wiring, number) for number in range(len(wiring.switches))],
         "cables": [{"switches": list(trunk.switches), "ports": list(trunk.ports)} for trunk in wiring.trunks],
         "flows": _flows(scenario, wiring),
         **({"nuftcp": _nuftcp(scenario.transport)} if uses_nuftcp(scenario) else {}),
@@ -119,7 +117,7 @@ def _transport(scenario: Scenario) -> dict[str, int]:
 
 def _flows(scenario: Scenario, wiring: Wiring) -> list[dict[str, Any]]:
     hosts = {host.name: number for number, host in enumerate(scenario.network.hosts)}
-    ahead = instants.connect_ns(scenario)
+    ahead = connect_ns(scenario)
     found = []
     for flow, start in zip(scenario.flows, scenario.start_times(), strict=True):
         one: dict[str, Any] = {

@@ -14,20 +14,19 @@ from rdcnlab.scenario import Scenario
 __all__ = ["Records", "View", "tables"]
 
 
-def tables(scenario: Scenario, view: View, records: Records, flows: pd.DataFrame) -> dict[str, pa.Table]:
+def tables(scenario: Scenario, records: Records, flows: pd.DataFrame) -> dict[str, pa.Table]:
     """Return the tables of a run.
 
     Parameters
     ----------
     scenario : Scenario
         The scenario that was run.
-    view : View
-        The meaning of the numbers in the records.
     records : Records
         The records of the run.
     flows : DataFrame
         The table ``flows``.
     """
+    view = View.of(scenario)
     acked = throughput.acked(scenario, view, records.acks)
     passed = throughput.table(scenario, view, view.ours(scenario, records.left), acked)
     if len(records.counted):

@@ -5,12 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rdcnlab.scenario import BYPASS, DARK, Scenario
+from rdcnlab.engines.network import wire
+from rdcnlab.engines.network.numbers import FIRST_PORT, LAST_LINK, PORT_LINK, TARGET
+from rdcnlab.scenario import BYPASS, DARK, Port, Scenario
 
 #: Counts of packets, as ``inside/tools/tally.c`` writes them.
 COUNTED = np.dtype(
@@ -62,6 +65,23 @@ class View:
     first_port: int
     receivers: Sequence[str]
     listed: Sequence[str]
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> View:
+        """Return how to read the records of a scenario."""
+        wiring = wire(scenario)
+        return cls(
+            lines=wiring.places,
+            last_line=LAST_LINK,
+            ports=PORT_LINK,
+            dark=TARGET[DARK],
+            bypass=TARGET[BYPASS],
+            classes=wiring.names,
+            queued={number: schedule.name for number, schedule in wiring.queued.items()},
+            first_port=FIRST_PORT,
+            receivers=[wiring.ports_to_hosts[flow.dst] for flow in scenario.flows],
+            listed=[wiring.ports_to_hosts[host] for host in _listed(scenario)],
+        )
 
     @property
     def targets(self) -> dict[int, str]:
@@ -149,3 +169,17 @@ class Records:
     captured: NDArray[Any] = field(default_factory=lambda: np.empty(0, CAPTURED))
     counters: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     reports: Sequence[tuple[int, str, str | None, str | None, int]] = ()
+
+
+def counts(directory: Path, name: str, kind: np.dtype[Any] = COUNTED, ending: str = "") -> NDArray[Any]:
+    """Return the counts of an event in a file of ``tools/tally.c``; empty if the event was not counted."""
+    path = directory / f"{name}.tally{ending}"
+    return np.frombuffer(path.read_bytes(), kind) if path.exists() else np.empty(0, kind)
+
+
+def _listed(scenario: Scenario) -> list[str]:
+    """Return the receivers whose ports the table ``queues`` lists."""
+    if scenario.probes.count:
+        return []  # their packets are not recorded
+    stated = {host.name for host in scenario.network.hosts if scenario.probes.ports or host.port != Port()}
+    return [name for name in dict.fromkeys(flow.dst for flow in scenario.flows) if name in stated]

@@ -14,7 +14,6 @@ from rdcnlab.analysis.measured import Measured
 from rdcnlab.models import fluid
 from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.vargas.grids import AT_1_GBPS, CLOSE, FEW, LEAST, ROWS, Grid
-from rdcnlab.runs.campaign import NS3_LIMIT_S
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 
@@ -39,11 +38,6 @@ class Engines(Grid):
 
     undivided: ClassVar[str] = "every setting has one run on each engine"
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 1}
-
-    @property
-    def wall_limit_s(self) -> float:
-        """Wall-clock limit of one run in seconds: ns-3 takes long."""
-        return NS3_LIMIT_S
 
     @property
     def thresholds(self) -> tuple[tuple[int, ...], tuple[int, ...]]:

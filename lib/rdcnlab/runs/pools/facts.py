@@ -8,9 +8,6 @@ import sys
 from collections.abc import Mapping
 
 from rdcnlab.engines import get_engine
-from rdcnlab.engines.kernel import KernelEngine, build
-from rdcnlab.engines.ns3 import Ns3Engine
-from rdcnlab.engines.ns3 import build as ns3_build
 from rdcnlab.fields.errors import InputError, Problem
 from rdcnlab.scenario import Scenario
 
@@ -45,14 +42,8 @@ def facts(scenario: Scenario) -> dict[str, str]:
         Something that the identity depends on is missing.
     """
     engine = get_engine(scenario)
-    values = general()
-    if isinstance(engine, KernelEngine):
-        algorithm = scenario.engine.algorithm
-        values["kernel"] = build.identity(hz=scenario.engine.hz, stock=engine.stock, algorithm=algorithm)[:_DIGITS]
-        values["guest tools"] = build.tools_identity()[:_DIGITS]
-    elif isinstance(engine, Ns3Engine):
-        values["ns-3"] = ns3_build.identity()[:_DIGITS]
-    return {**values, "identity": engine.identity(scenario)[:_DIGITS]}
+    hashes = {**engine.facts(scenario), "identity": engine.identity(scenario)}
+    return general() | {name: value[:_DIGITS] for name, value in hashes.items()}
 
 
 def examine(scenario: Scenario, expected: Facts) -> dict[str, str]:

@@ -2,8 +2,8 @@
 """The builds that a campaign sends to the machines of a cluster: its kernel, tools and models.
 
 A machine that receives a build needs neither the kernel's source nor a compiler. But the identity of a build depends on
-both. So the processes that run scenarios there get the name and checksum of the source through ``KERNEL_SOURCE``, and
-instead of the compiler a script of its name that only answers ``--version``.
+both. So the processes that run scenarios there get the environment that the engine gives them, which describes the
+source, and instead of the compiler a script of its name that only answers ``--version``.
 """
 
 from __future__ import annotations
@@ -20,14 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rdcnlab.engines import get_engine
-from rdcnlab.engines.kernel import KernelEngine, build
-from rdcnlab.engines.kernel.build import source, toolchain
-from rdcnlab.engines.ns3 import Ns3Engine
-from rdcnlab.engines.ns3 import build as ns3_build
+from rdcnlab.engines.builds import cache
 from rdcnlab.scenario import Scenario
-
-#: The address of a source that a machine has no need to fetch. Names below .invalid never exist (RFC 2606, Sec. 2).
-_NOWHERE = "https://not-needed.invalid"
 
 
 @dataclass(frozen=True)
@@ -83,20 +77,10 @@ def pack(scenarios: Iterable[Scenario]) -> Luggage:
     if replaced:
         environment["RDCNLAB_ENGINE"] = replaced
     for scenario in scenarios:
-        engine = get_engine(scenario)
-        if isinstance(engine, KernelEngine):
-            algorithm = scenario.engine.algorithm
-            kernel = build.build(hz=scenario.engine.hz, stock=engine.stock, algorithm=algorithm)
-            directories = [kernel.directory, kernel.tools]
-            compilers["gcc"] = toolchain.compiler()
-            used = source.find(build.cache_root())
-            environment["KERNEL_SOURCE"] = f"{_NOWHERE}/{used.name}#sha256={used.digest}"
-        elif isinstance(engine, Ns3Engine):
-            directories = [ns3_build.make().library.parent]
-            compilers[ns3_build.COMPILER] = ns3_build.compiler()
-        else:
-            directories = []
-        for directory in directories:
+        needed = get_engine(scenario).builds(scenario)
+        compilers.update(needed.compilers)
+        environment.update(needed.environment)
+        for directory in needed.directories:
             place = str(directory.relative_to(cache()))
             if place not in builds:
                 builds[place] = build_of(place, directory)
@@ -104,11 +88,6 @@ def pack(scenarios: Iterable[Scenario]) -> Luggage:
     if compilers:
         builds[scripts.place] = scripts
     return Luggage(builds, scripts.place if compilers else "", environment)
-
-
-def cache() -> Path:
-    """Return the directory of all builds of this machine."""
-    return build.cache_root().parent
 
 
 def lacking(places: Iterable[str]) -> list[str]:

@@ -135,7 +135,7 @@ def _serve(root: Path, core: int | None) -> None:
 def _do(task: dict[str, Any], store: Store, core: int | None) -> dict[str, Any]:
     """Do a task, and return the data of the answer."""
     if "examine" in task:
-        from rdcnlab.runs.pools import facts  # imports all engines, and only a cluster examines
+        from rdcnlab.runs.pools import facts  # only a cluster examines
 
         pairs = zip(task["examine"], task["facts"], strict=True)
         return {"facts": [facts.examine(Scenario.from_dict(data), expected) for data, expected in pairs]}

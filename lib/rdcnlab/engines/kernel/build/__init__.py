@@ -8,32 +8,19 @@ The tree of the kernel for runs is kept for files of the user's own. Two concurr
 
 from __future__ import annotations
 
-import hashlib
-import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from rdcnlab.engines import Progress
+from rdcnlab.engines.builds import cache, call, hashed
 from rdcnlab.engines.kernel.build import kept, own, patches, source, toolchain
-from rdcnlab.engines.kernel.build.tree import STEPS, Progress, Tree, call
+from rdcnlab.engines.kernel.build.tree import STEPS, Tree
 from rdcnlab.fields.errors import RunError
 from rdcnlab.scenario.own import OwnAlgorithm
 from rdcnlab.system.locks import locked
 
-__all__ = [
-    "HERE",
-    "STEPS",
-    "Kernel",
-    "Progress",
-    "build",
-    "cache_root",
-    "call",
-    "config",
-    "find",
-    "has_tree",
-    "hashed",
-    "identity",
-]
+__all__ = ["HERE", "STEPS", "Kernel", "build", "cache_root", "config", "find", "has_tree", "identity"]
 
 HERE = Path(__file__).resolve().parents[1]
 TOOLS = HERE / "inside" / "tools"
@@ -81,11 +68,8 @@ class Kernel:
 
 
 def cache_root() -> Path:
-    """Return the directory of builds, in ``$RDCNLAB_CACHE`` or in the user's cache."""
-    base = os.environ.get("RDCNLAB_CACHE")
-    if base:
-        return Path(base).resolve() / "kernels"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").resolve() / "rdcnlab" / "kernels"
+    """Return the directory of kernels and of our own programs."""
+    return cache() / "kernels"
 
 
 def config(*, hz: int, stock: bool = False, debug: bool = False) -> str:
@@ -114,14 +98,6 @@ def tools_identity() -> str:
     """Return the id of our own programs: the hash of their source and the compiler."""
     sources = [*sorted(TOOLS.glob("*.[ch]")), *sorted(TOOLS.glob("preload/*.c")), LAUNCH]
     return hashed([toolchain.compiler(), *(path.name + "\n" + path.read_text() for path in sources)])
-
-
-def hashed(parts: list[str]) -> str:
-    """Return the hash of a list of texts; their lengths are part of it."""
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(f"{len(part)}\n{part}".encode())
-    return digest.hexdigest()
 
 
 def find(

@@ -8,8 +8,9 @@ import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from rdcnlab.engines import Progress
 from rdcnlab.engines.kernel.build import source
-from rdcnlab.engines.kernel.build.tree import STEPS, Progress, Tree
+from rdcnlab.engines.kernel.build.tree import STEPS, Tree
 from rdcnlab.system.locks import locked
 
 __all__ = ["directory", "prepared", "remove"]

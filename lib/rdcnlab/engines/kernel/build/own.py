@@ -12,8 +12,9 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from rdcnlab.engines import Progress
 from rdcnlab.engines.kernel.build import kept
-from rdcnlab.engines.kernel.build.tree import STEPS, Progress, Tree
+from rdcnlab.engines.kernel.build.tree import STEPS, Tree
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.scenario.own import OwnAlgorithm
 

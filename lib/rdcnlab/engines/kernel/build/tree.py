@@ -6,12 +6,12 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import signal
-import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rdcnlab.engines import Progress
+from rdcnlab.engines.builds import call
 from rdcnlab.engines.kernel.build import interruption, releases, source
 from rdcnlab.engines.kernel.build.apply import apply
 from rdcnlab.fields.errors import RunError
@@ -28,8 +28,6 @@ _LEAVE = (
     "arch/[!ux]*/*.[chS]", "boot/dts/*", "drivers/[!bcmnt]*/*.[ch]", "drivers/m[!i]*/*.[ch]", "drivers/net/*/*.[ch]",
     "sound/*.[ch]", "tools/perf/*", "tools/testing/*", "Documentation/[!n]*/*",
 )  # fmt: skip
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -124,10 +122,18 @@ class Tree:
 
     def _make(self, words: Sequence[str], what: str, report: Progress | None = None) -> None:
         make = ["make", "ARCH=um", f"O={self.out}", f"KCONFIG_ALLCONFIG={self.fragment}"]
-        self._call([*make, *words], what, report)
+        done = 0
 
-    def _call(self, command: list[str], what: str, report: Progress | None = None) -> None:
-        call(command, self.src, self.log, what, report, self.lock)
+        def count(line: str) -> None:
+            nonlocal done
+            if report is not None and line.startswith("  CC"):
+                done += 1
+                report("compile", min(done, STEPS - 1), STEPS)
+
+        self._call([*make, *words], what, count)
+
+    def _call(self, command: list[str], what: str, each_line: Callable[[str], None] | None = None) -> None:
+        call(command, self.src, self.log, what, each_line, self.lock)
 
     @contextlib.contextmanager
     def _advised(self) -> Iterator[None]:
@@ -139,51 +145,6 @@ class Tree:
             if releases.by_name(name) is not None:
                 raise
             raise RunError(f"{error.reason}, with Linux {name}. {releases.advice()}", error.log) from None
-
-
-def call(
-    command: list[str], cwd: Path, log: Path, what: str, report: Progress | None = None, lock: int | None = None
-) -> None:
-    """Run a command of a build with its output in `log`; raise RunError if it fails.
-
-    If this process is killed, the command runs on for a while. With `lock`, the descriptor of a lock, the command holds
-    the lock until then.
-    """
-    environment = {
-        "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
-        "HOME": os.environ.get("HOME", "/"),
-        "LC_ALL": "C",
-        # use all cores to unpack
-        "XZ_OPT": "-T0",
-        # make builds identical on every machine
-        "KBUILD_BUILD_TIMESTAMP": "1970-01-01",
-        "KBUILD_BUILD_USER": "rdcnlab",
-        "KBUILD_BUILD_HOST": "rdcnlab",
-        "KBUILD_BUILD_VERSION": "1",
-        "SOURCE_DATE_EPOCH": "0",
-    }
-    done = 0
-    with log.open("a") as file:
-        process = subprocess.Popen(
-            command, cwd=cwd, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
-            pass_fds=() if lock is None else (lock,),
-        )  # fmt: skip
-        try:
-            assert process.stdout is not None
-            for line in process.stdout:
-                file.write(line)
-                if report is not None and line.startswith("  CC"):
-                    done += 1
-                    report("compile", min(done, STEPS - 1), STEPS)
-            status = process.wait()
-        except BaseException:
-            # make's children share its session, so this ends all of them and no other process
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            raise
-    if status:
-        raise RunError(f"{what} failed with status {status}", log)
 
 
 def _check_config(fragment: Path, result: Path) -> None:

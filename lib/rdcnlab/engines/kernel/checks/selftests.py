@@ -15,6 +15,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from rdcnlab.engines.builds import call, hashed
 from rdcnlab.engines.kernel import build, guest
 from rdcnlab.engines.kernel.build import patches, source, toolchain
 from rdcnlab.engines.kernel.checks import soak
@@ -63,7 +64,7 @@ def prepare() -> Path:
     root = build.cache_root()
     archive = source.find(root)
     listed = (patches.root() / "tests" / "selftests" / "list").read_text()
-    target = root / f"selftests-{build.hashed([archive.digest, toolchain.compiler(), listed])[:16]}"
+    target = root / f"selftests-{hashed([archive.digest, toolchain.compiler(), listed])[:16]}"
     net = Path("tools/testing/selftests/net")
     with locked(target.with_suffix(".lock"), lambda: None):
         if not target.is_dir():
@@ -79,16 +80,16 @@ def prepare() -> Path:
                 "--wildcards",
                 "--no-wildcards-match-slash",
             ]
-            build.call([*unpack, *(f"*/{part}" for part in PARTS)], work, log, "unpacking the selftests")
-            build.call(["make", "ARCH=x86", "headers"], work, log, "making the kernel's headers")
+            call([*unpack, *(f"*/{part}" for part in PARTS)], work, log, "unpacking the selftests")
+            call(["make", "ARCH=x86", "headers"], work, log, "making the kernel's headers")
             headers = f"-isystem {work / 'usr/include'}"
             for name in MADE:
-                build.call(["make", "-C", name, f"KHDR_INCLUDES={headers}"], work / net, log, f"compiling {name}")
+                call(["make", "-C", name, f"KHDR_INCLUDES={headers}"], work / net, log, f"compiling {name}")
             for test in tests():
                 if test.source:
                     line = ["gcc", "-O2", "-w", "-D_GNU_SOURCE=", *headers.split(), "-I..", "-pthread"]
                     line += ["-o", test.source, f"{test.source}.c"]
-                    build.call(line, work / net, log, f"compiling {test.source}")
+                    call(line, work / net, log, f"compiling {test.source}")
             work.rename(target)
     return target / net
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdcnlab.engines.kernel.wiring.numbers import DATE_NS
+from rdcnlab.engines.network.numbers import DATE_NS
 from rdcnlab.engines.observation.view import CAPTURED
 from rdcnlab.fields.errors import RunError
 from rdcnlab.scenario import Scenario

@@ -14,12 +14,11 @@ from rdcnlab.engines.kernel.observe import captures
 from rdcnlab.engines.kernel.switches.together import switches_of
 from rdcnlab.engines.kernel.trace import FIELDS, fields, records
 from rdcnlab.engines.kernel.traffic import instants, quic
-from rdcnlab.engines.kernel.wiring import wire
-from rdcnlab.engines.kernel.wiring.numbers import FIRST_PORT, LAST_LINK, PORT_LINK, START_NS, TARGET
+from rdcnlab.engines.network.numbers import START_NS
 from rdcnlab.engines.observation import Records, View, throughput
-from rdcnlab.engines.observation.view import SNAPSHOTS, STANDING
+from rdcnlab.engines.observation.view import SNAPSHOTS, STANDING, counts
 from rdcnlab.fields.errors import RunError
-from rdcnlab.scenario import BYPASS, DARK, Port, Scenario
+from rdcnlab.scenario import Scenario
 
 SECOND = 1e9
 
@@ -52,16 +51,16 @@ def tables(scenario: Scenario, directory: Path) -> dict[str, pa.Table]:
         again=seen["tcp_retransmit_skb"],
         discarded=seen["kfree_skb"],
         reports=switches_of(scenario).reports(directory),
-        counted=records.counts(directory, "ocs_dequeue"),
-        counted_marks=records.counts(directory, "ocs_mark"),
-        standing=records.counts(directory, "ocs_dequeue", STANDING, ".standing"),
-        snapshots=records.counts(directory, "ocs_dequeue", SNAPSHOTS, ".seen"),
+        counted=counts(directory, "ocs_dequeue"),
+        counted_marks=counts(directory, "ocs_mark"),
+        standing=counts(directory, "ocs_dequeue", STANDING, ".standing"),
+        snapshots=counts(directory, "ocs_dequeue", SNAPSHOTS, ".seen"),
         captured=captures.records(scenario, directory),
         counters=_counters(scenario, directory),
     )
     if quic.flows(scenario) and "ocs_dequeue" in switches_of(scenario).events:
         _check_programs(scenario, flows, counted, directory)
-    return observation.tables(scenario, view(scenario), counted, flows)
+    return observation.tables(scenario, counted, flows)
 
 
 def _counters(scenario: Scenario, directory: Path) -> dict[str, dict[str, int]]:
@@ -69,31 +68,6 @@ def _counters(scenario: Scenario, directory: Path) -> dict[str, dict[str, int]]:
     if scenario.probes.counters:
         found = json.loads((directory / "counters.json").read_text())
     return found
-
-
-def view(scenario: Scenario) -> View:
-    """Return the meaning of the numbers in the kernel's records."""
-    wiring = wire(scenario)
-    return View(
-        lines=wiring.places,
-        last_line=LAST_LINK,
-        ports=PORT_LINK,
-        dark=TARGET[DARK],
-        bypass=TARGET[BYPASS],
-        classes=wiring.names,
-        queued={number: schedule.name for number, schedule in wiring.queued.items()},
-        first_port=FIRST_PORT,
-        receivers=[wiring.ports_to_hosts[flow.dst] for flow in scenario.flows],
-        listed=[wiring.ports_to_hosts[host] for host in _listed(scenario)],
-    )
-
-
-def _listed(scenario: Scenario) -> list[str]:
-    """Return the receivers whose ports the table ``queues`` lists."""
-    if scenario.probes.count:
-        return []  # their packets are not recorded
-    stated = {host.name for host in scenario.network.hosts if scenario.probes.ports or host.port != Port()}
-    return [name for name in dict.fromkeys(flow.dst for flow in scenario.flows) if name in stated]
 
 
 def _flows(scenario: Scenario, directory: Path) -> pd.DataFrame:
@@ -133,7 +107,7 @@ def _flows(scenario: Scenario, directory: Path) -> pd.DataFrame:
 
 def _check_programs(scenario: Scenario, flows: pd.DataFrame, counted: Records, directory: Path) -> None:
     """Raise RunError if a client reports success but received less; some programs end with status 0 on failure."""
-    known = view(scenario)
+    known = View.of(scenario)
     acked = throughput.acked(scenario, known, counted.acks)
     every = throughput.table(scenario, known, known.ours(scenario, counted.left), acked)
     came = every[every["where"] == "receiver"].groupby("flow")["bytes"].sum()

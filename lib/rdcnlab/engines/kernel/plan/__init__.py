@@ -10,8 +10,8 @@ from rdcnlab.engines.kernel.plan.hosts import MEMORY_SYSCTLS, host, parameters, 
 from rdcnlab.engines.kernel.plan.probes import captures, captures_kB, probes
 from rdcnlab.engines.kernel.switches.together import switches_of
 from rdcnlab.engines.kernel.traffic import instants, quic
-from rdcnlab.engines.kernel.wiring import mptcp, wire
-from rdcnlab.engines.kernel.wiring.numbers import START_NS
+from rdcnlab.engines.network import wire
+from rdcnlab.engines.network.numbers import START_NS
 from rdcnlab.scenario import Scenario
 
 
@@ -41,7 +41,7 @@ def compile_plan(scenario: Scenario, *, here: bool = True) -> dict[str, Any]:
     return {
         "hosts": [host(scenario, station) for station in wiring.stations.values()],
         "overhead": scenario.network.overhead,
-        "sysctls": sysctls(scenario) | switches.sysctls() | mptcp.sysctls(scenario),
+        "sysctls": sysctls(scenario) | switches.sysctls(),
         "memory_sysctls": MEMORY_SYSCTLS,
         "parameters": parameters(scenario),
         "switches": switches.devices(here=here),

@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from rdcnlab.engines.kernel.traffic import instants, quic
-from rdcnlab.engines.kernel.wiring import Wiring
+from rdcnlab.engines.kernel.traffic import quic
+from rdcnlab.engines.network import Wiring
+from rdcnlab.engines.network.flows import connect_ns, payload
 from rdcnlab.scenario import Flow, Scenario
-from rdcnlab.scenario.flow import TCP_HEADERS, UDP_HEADERS
-from rdcnlab.scenario.quic import QUIC_MTU
 
 #: Protocols by their names in ``tools/traffic.c``.
 _TOOLS = {"tcp": "tcp", "mptcp": "mptcp", "udp": "udp", "quic": "program"}
@@ -30,12 +29,5 @@ def _words(scenario: Scenario, flow: Flow, address: str, port: int, *, here: boo
         return [str(payload(flow, scenario.network.mtu)), str(flow.burst), str(flow.interval)]
     if flow.protocol == "quic":
         return quic.words(scenario, flow, address, port) if here else []  # the scenario contains the command lines
-    ahead = instants.connect_ns(scenario).get(flow.name)
+    ahead = connect_ns(scenario).get(flow.name)
     return [str(flow.cc), flow.initiator, *([] if ahead is None else [str(ahead)])]
-
-
-def payload(flow: Flow, mtu: int) -> int:
-    """Return the payload of a full packet of a flow in bytes."""
-    if flow.protocol == "quic":
-        return min(mtu, QUIC_MTU) - UDP_HEADERS  # the smallest maximum size, which is usual (RFC 9000, sec. 14)
-    return (flow.packet or mtu) - UDP_HEADERS if flow.protocol == "udp" else mtu - TCP_HEADERS

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from rdcnlab.engines.kernel.wiring import Station, mptcp
+from rdcnlab.engines.network import Station, mptcp
+from rdcnlab.engines.network.versions import HOLD_US, uses_nuftcp
 from rdcnlab.scenario import Scenario
 
 #: Settings that the kernel would derive from the size of memory, in pages of 4 KiB or packets.
@@ -21,8 +22,6 @@ CUBIC_PARAMETERS = {
 }
 #: The same for ``tcp_nuftcp``, with the factor from percent to the module's thousandths.
 NUFTCP_PARAMETERS = {"nuftcp_factor": ("factor", 10), "nuftcp_weight": ("weight", 10), "nuftcp_quiet": ("quiet", 1)}
-#: Microseconds that receivers hold duplicate ACKs with NUFTCP (Dogar et al., Sec. 3.2: "less than 1 ms or 2 ms").
-HOLD_US = 1000
 
 
 def parameters(scenario: Scenario) -> dict[str, str]:
@@ -40,11 +39,6 @@ def parameters(scenario: Scenario) -> dict[str, str]:
     return found
 
 
-def uses_nuftcp(scenario: Scenario) -> bool:
-    """Return whether a flow has NUFTCP: then switches write versions, and receivers hold duplicate ACKs."""
-    return any(flow.cc == "nuftcp" for flow in scenario.flows)
-
-
 def host(scenario: Scenario, station: Station) -> dict[str, Any]:
     """Return the plan of one host, in bit/s and bytes."""
     given = scenario.network.hosts[station.number]
@@ -53,8 +47,8 @@ def host(scenario: Scenario, station: Station) -> dict[str, Any]:
         **({} if station.label == given.name else {"label": station.label}),
         "ip": station.ip,
         "prefix": 8,
-        "more": mptcp.addresses(scenario, given.name, station.ip),
-        "subflows": mptcp.subflows(scenario, given.name),
+        "more": _addresses(scenario, given.name, station.ip),
+        "subflows": _subflows(scenario, given.name),
         "sysctls": _own_sysctls(scenario, given.name),
         "mac": station.mac,
         "mtu": scenario.network.mtu,
@@ -63,6 +57,17 @@ def host(scenario: Scenario, station: Station) -> dict[str, Any]:
         "queue_bytes": given.queue.bytes,
         "queue_packets": given.queue.packets,
     }
+
+
+def _subflows(scenario: Scenario, host: str) -> int:
+    """Return the largest number of subflows of a connection of a host."""
+    return max((scenario.subflows(flow) for flow in scenario.flows if host in (flow.src, flow.dst)), default=1)
+
+
+def _addresses(scenario: Scenario, host: str, ip: str) -> list[str]:
+    """Return the additional addresses of a host, which it announces to its peers; `ip` is its first address."""
+    most = max((scenario.subflows(flow) for flow in scenario.flows if flow.dst == host), default=1)
+    return [mptcp.address(scenario, ip, subflow) for subflow in range(1, most)]
 
 
 def _own_sysctls(scenario: Scenario, host: str) -> dict[str, str]:
@@ -93,4 +98,6 @@ def sysctls(scenario: Scenario) -> dict[str, str]:
         values[f"net.ipv4.tcp_{name}"] = str(int(value) if isinstance(value, bool) else value)
     if uses_nuftcp(scenario):
         values["net.ipv4.ip_default_ttl"] = "15"  # the upper 4 bits are the version, which begins with 0
+    if mptcp.flows(scenario):
+        values["net.mptcp.scheduler"] = scenario.mptcp.scheduler
     return values

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from rdcnlab.engines.kernel.plan.flows import payload
 from rdcnlab.engines.kernel.switches.together import Switches
 from rdcnlab.engines.kernel.trace import fields
-from rdcnlab.engines.kernel.wiring import Wiring, graph
-from rdcnlab.engines.kernel.wiring.numbers import DATE_NS, FIRST_PORT, START_NS, TARGET
+from rdcnlab.engines.network import Wiring, graph
+from rdcnlab.engines.network.flows import payload
+from rdcnlab.engines.network.numbers import DATE_NS, FIRST_PORT, START_NS, TARGET
 from rdcnlab.scenario import BYPASS, DARK, Flow, Link, Port, Scenario
 
 #: Trace filter for events in the queue of a class, which a link serves, or no link in the dark.

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
-from rdcnlab.engines.kernel.wiring import Wiring
+from rdcnlab.engines.network import Wiring
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.scenario import BYPASS, Scenario
 

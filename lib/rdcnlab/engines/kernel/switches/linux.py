@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rdcnlab.engines.kernel.switches import forwarding, lines, panel
-from rdcnlab.engines.kernel.switches.forwarding import Entry, Match
+from rdcnlab.engines.kernel.switches import panel
 from rdcnlab.engines.kernel.switches.kind import Kind
-from rdcnlab.engines.kernel.wiring import Wiring
+from rdcnlab.engines.network import Wiring, forwarding, lines
+from rdcnlab.engines.network.forwarding import Entry, Match
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import BYPASS, Host, Scenario
 

@@ -19,9 +19,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from rdcnlab.engines.kernel.switches import forwarding, lines
-from rdcnlab.engines.kernel.wiring import Line, Station, Wiring
-from rdcnlab.engines.kernel.wiring.numbers import LAST_CLASS, LAST_LINK, TARGET
+from rdcnlab.engines.network import Line, Station, Wiring, forwarding, lines
+from rdcnlab.engines.network.numbers import LAST_CLASS, LAST_LINK, TARGET
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import BYPASS, DARK, Scenario
 

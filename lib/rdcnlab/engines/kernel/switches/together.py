@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from rdcnlab.engines.kernel.switches import kinds_of, lines
+from rdcnlab.engines.kernel.switches import kinds_of
 from rdcnlab.engines.kernel.switches.kind import Kind, Records
 from rdcnlab.engines.kernel.trace import records
-from rdcnlab.engines.kernel.wiring import wire
-from rdcnlab.engines.kernel.wiring.numbers import START_NS
+from rdcnlab.engines.network import lines, wire
+from rdcnlab.engines.network.numbers import START_NS
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.scenario import Scenario
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from rdcnlab.engines.kernel.wiring import mptcp
+from rdcnlab.engines.network import mptcp
 from rdcnlab.scenario import Scenario
 
 #: Recorded fields of each event that the kernel can trace, with the names of its ``format`` file.

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdcnlab.engines.kernel.trace import FIELDS
-from rdcnlab.engines.observation.view import COUNTED
 from rdcnlab.fields.errors import RunError
 
 _FIELD = re.compile(r"\b(?P<name>\w+);\s*offset:\d+;\s*size:(?P<size>[1248]);\s*signed:(?P<signed>[01]);")
@@ -62,12 +61,6 @@ def read(directory: Path, name: str, offset_ns: int, fields: tuple[str, ...]) ->
         out[field] = records[field]
     out["time"] -= offset_ns
     return out
-
-
-def counts(directory: Path, name: str, kind: np.dtype[Any] = COUNTED, ending: str = "") -> NDArray[Any]:
-    """Return the counts of an event in a file of ``tools/tally.c``; empty if the event was not counted."""
-    path = directory / f"{name}.tally{ending}"
-    return np.frombuffer(path.read_bytes(), kind) if path.exists() else np.empty(0, kind)
 
 
 def rows(name: str, found: Sequence[tuple[int, ...]] = ()) -> NDArray[Any]:

@@ -1,23 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Instants before the start of a scenario: listeners are ready, the RNG is seeded, connections are opened ahead."""
+"""Instants before the start of a scenario: listeners are ready, the RNG is seeded."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from rdcnlab.engines.kernel.traffic import quic
-from rdcnlab.engines.kernel.wiring.numbers import AHEAD_EACH_NS, AHEAD_NS, READY_NS, START_NS
+from rdcnlab.engines.network.flows import connect_ns
+from rdcnlab.engines.network.numbers import READY_NS, START_NS
 from rdcnlab.scenario import Scenario
-
-
-def connect_ns(scenario: Scenario) -> dict[str, int]:
-    """Return the instant at which each flow with `Flow.connect` ``ahead`` opens its connection, by the flow's name.
-
-    They open one after the other, in the order of the flows. The last one opens `AHEAD_NS` before the start.
-    """
-    ahead = [flow.name for flow in scenario.flows if flow.connect == "ahead"]
-    last = START_NS - AHEAD_NS
-    return {name: last - AHEAD_EACH_NS * (len(ahead) - 1 - place) for place, name in enumerate(ahead)}
 
 
 def ready_ns(scenario: Scenario) -> int:

@@ -12,7 +12,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from rdcnlab.engines.kernel.wiring.numbers import READY_FOR_PROGRAMS_NS, READY_NS
+from rdcnlab.engines.network.numbers import READY_FOR_PROGRAMS_NS, READY_NS
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.scenario import Flow, Scenario
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from rdcnlab.engines.kernel.switches.bmv2 import hints, hop, install, observe, plan
 from rdcnlab.engines.kernel.switches.kind import Kind, Records
-from rdcnlab.engines.kernel.wiring import Wiring
-from rdcnlab.engines.kernel.wiring.numbers import PORT_LINK
+from rdcnlab.engines.network import Wiring
+from rdcnlab.engines.network.numbers import PORT_LINK
 from rdcnlab.fields.errors import RunError
 from rdcnlab.scenario import Scenario
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from string import Formatter
 
-from rdcnlab.engines.kernel.wiring import Station
+from rdcnlab.engines.network import Station
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import DARK, Scenario
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rdcnlab.engines.kernel.switches import forwarding, panel
+from rdcnlab.engines.kernel.switches import panel
 from rdcnlab.engines.kernel.switches.bmv2.entries import CPU, DARK_PORT, FIRST_LINK
 from rdcnlab.engines.kernel.switches.bmv2.plan import (
     PROCESSES_KB,
@@ -21,10 +21,10 @@ from rdcnlab.engines.kernel.switches.bmv2.plan import (
     regular,
     version_registers,
 )
-from rdcnlab.engines.kernel.switches.forwarding import Entry
-from rdcnlab.engines.kernel.switches.versions import check_countable, versions_of_way
-from rdcnlab.engines.kernel.wiring import Wiring
-from rdcnlab.engines.kernel.wiring.numbers import TARGET
+from rdcnlab.engines.network import Wiring, forwarding
+from rdcnlab.engines.network.forwarding import Entry
+from rdcnlab.engines.network.numbers import TARGET
+from rdcnlab.engines.network.versions import check_countable, versions_of_way
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import BYPASS, DARK, Scenario
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdcnlab.engines.kernel.switches import forwarding, panel
+from rdcnlab.engines.kernel.switches import panel
 from rdcnlab.engines.kernel.switches.bmv2.entries import FIRST_LINK, WAY_DARK, WAY_LINK
 from rdcnlab.engines.kernel.trace import records
-from rdcnlab.engines.kernel.wiring import Wiring
-from rdcnlab.engines.kernel.wiring.numbers import FIRST_PORT, START_NS, TARGET
+from rdcnlab.engines.network import Wiring, forwarding
+from rdcnlab.engines.network.numbers import FIRST_PORT, START_NS, TARGET
 from rdcnlab.scenario import BYPASS, DARK, Scenario
 
 #: Reason "no circuit" in the kernel's ``enum ocs_drop``.

@@ -12,12 +12,11 @@ import math
 from pathlib import Path
 from typing import Any
 
-from rdcnlab.engines.kernel.switches import lines
 from rdcnlab.engines.kernel.switches.bmv2 import install as bmv2_install
 from rdcnlab.engines.kernel.switches.bmv2.entries import CPU, DARK_PORT, FIRST_LINK, filled, port_numbers
-from rdcnlab.engines.kernel.switches.versions import check_countable, versions_of
-from rdcnlab.engines.kernel.wiring import Wiring
-from rdcnlab.engines.kernel.wiring.numbers import FIRST_CLASS, FIRST_PORT
+from rdcnlab.engines.network import Wiring, lines
+from rdcnlab.engines.network.numbers import FIRST_CLASS, FIRST_PORT
+from rdcnlab.engines.network.versions import check_countable, versions_of
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import BYPASS, DARK, Flow, Link, Scenario
 from rdcnlab.scenario.p4 import COMPILED, not_compiled

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rdcnlab.engines.kernel.switches import lines
 from rdcnlab.engines.kernel.switches.kind import Kind
 from rdcnlab.engines.kernel.switches.ovs import install, observe, plan
-from rdcnlab.engines.kernel.wiring import Wiring
+from rdcnlab.engines.network import Wiring, lines
 from rdcnlab.scenario import Scenario
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from rdcnlab.engines.kernel.switches import panel
 from rdcnlab.engines.kernel.switches.ovs import plan
-from rdcnlab.engines.kernel.wiring import Wiring
+from rdcnlab.engines.network import Wiring
 from rdcnlab.scenario import BYPASS, DARK, Scenario
 
 

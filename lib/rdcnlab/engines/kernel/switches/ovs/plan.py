@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rdcnlab.engines.kernel.switches import forwarding, panel
-from rdcnlab.engines.kernel.switches.forwarding import Entry, Match
-from rdcnlab.engines.kernel.wiring import Wiring
-from rdcnlab.engines.kernel.wiring.graph import Way, all_ways
-from rdcnlab.engines.kernel.wiring.numbers import IP_PROTOCOL, LAST_CLASS, TARGET
+from rdcnlab.engines.kernel.switches import panel
+from rdcnlab.engines.network import Wiring, forwarding
+from rdcnlab.engines.network.forwarding import Entry, Match
+from rdcnlab.engines.network.graph import Way, all_ways
+from rdcnlab.engines.network.numbers import IP_PROTOCOL, LAST_CLASS, TARGET
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import BYPASS, DARK, Scenario
 from rdcnlab.scenario.draws import draw

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rdcnlab.engines.kernel.wiring import Line, Station
-from rdcnlab.engines.kernel.wiring.numbers import PORT_LINK
+from rdcnlab.engines.network import Line, Station
+from rdcnlab.engines.network.numbers import PORT_LINK
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Link, Port, Scenario
 from rdcnlab.scenario.aqm import Aqm

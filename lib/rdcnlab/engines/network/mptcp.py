@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Multipath TCP: addresses, the schedules of subflows, and settings of Linux' path manager."""
+"""Multipath TCP: addresses and schedules of subflows."""
 
 from __future__ import annotations
 
-from rdcnlab.engines.kernel.wiring.addresses import of_subflow
+from rdcnlab.engines.network.addresses import of_subflow
 from rdcnlab.scenario import Flow, Scenario, Schedule
 
 
@@ -12,25 +12,9 @@ def flows(scenario: Scenario) -> list[Flow]:
     return [flow for flow in scenario.flows if flow.protocol == "mptcp"]
 
 
-def subflows(scenario: Scenario, host: str) -> int:
-    """Return the largest number of subflows of a connection of a host."""
-    return max((scenario.subflows(flow) for flow in scenario.flows if host in (flow.src, flow.dst)), default=1)
-
-
 def address(scenario: Scenario, ip: str, subflow: int) -> str:
     """Return a host's address for a subflow, from its first address."""
     return of_subflow(ip, subflow, graph=bool(scenario.network.switches))
-
-
-def addresses(scenario: Scenario, host: str, ip: str) -> list[str]:
-    """Return the additional addresses of a host, which it announces to its peers; `ip` is its first address."""
-    most = max((scenario.subflows(flow) for flow in scenario.flows if flow.dst == host), default=1)
-    return [address(scenario, ip, subflow) for subflow in range(1, most)]
-
-
-def sysctls(scenario: Scenario) -> dict[str, str]:
-    """Return the sysctls of every host."""
-    return {"net.mptcp.scheduler": scenario.mptcp.scheduler} if flows(scenario) else {}
 
 
 def way(scenario: Scenario, flow: Flow, subflow: int, *, back: bool = False) -> str:

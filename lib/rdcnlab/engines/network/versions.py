@@ -7,13 +7,20 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
-from rdcnlab.engines.kernel.wiring.graph import Way
+from rdcnlab.engines.network.graph import Way
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Scenario
 
 #: How a class handles versions: it writes none; at the first switch of a way it writes its own; at later switches it
 #: writes its own if that is newer than the packet's.
 NONE, WRITE, RAISE = 0, 1, 2
+#: Microseconds that receivers hold duplicate ACKs with NUFTCP (Dogar et al., Sec. 3.2: "less than 1 ms or 2 ms").
+HOLD_US = 1000
+
+
+def uses_nuftcp(scenario: Scenario) -> bool:
+    """Return whether a flow has NUFTCP: then switches write versions, and receivers hold duplicate ACKs."""
+    return any(flow.cc == "nuftcp" for flow in scenario.flows)
 
 
 def versions_of(scenario: Scenario, flows: Iterable[int], slots: Sequence[Any], *, first: bool) -> int:

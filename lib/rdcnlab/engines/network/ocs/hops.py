@@ -6,12 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from rdcnlab.engines.kernel.switches import forwarding
-from rdcnlab.engines.kernel.switches.ocs.classes import echo_of, own_of, slot_words, version_words
-from rdcnlab.engines.kernel.switches.versions import versions_of_way
-from rdcnlab.engines.kernel.wiring import Wiring
-from rdcnlab.engines.kernel.wiring.graph import Way, all_ways
-from rdcnlab.engines.kernel.wiring.numbers import TARGET
+from rdcnlab.engines.network import Wiring, forwarding
+from rdcnlab.engines.network.graph import Way, all_ways
+from rdcnlab.engines.network.numbers import TARGET
+from rdcnlab.engines.network.ocs.classes import echo_of, own_of, slot_words, version_words
+from rdcnlab.engines.network.versions import versions_of_way
 from rdcnlab.scenario import DARK, Scenario
 from rdcnlab.scenario.routes import Timetable
 

@@ -11,9 +11,9 @@ import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rdcnlab.engines.kernel.wiring import Station, Wiring, mptcp
-from rdcnlab.engines.kernel.wiring.graph import Way, all_ways, default_line
-from rdcnlab.engines.kernel.wiring.numbers import IP_PROTOCOL, TARGET
+from rdcnlab.engines.network import Station, Wiring, mptcp
+from rdcnlab.engines.network.graph import Way, all_ways, default_line
+from rdcnlab.engines.network.numbers import IP_PROTOCOL, TARGET
 from rdcnlab.scenario import BYPASS, DARK, Scenario
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The numbers of all parts of a network with several switches; see `rdcnlab.engines.kernel.wiring`."""
+"""The numbers of all parts of a network with several switches; see `rdcnlab.engines.network`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import functools
 import itertools
 from dataclasses import dataclass
 
-from rdcnlab.engines.kernel.wiring import Line, Trunk, Wiring, mptcp, stations
-from rdcnlab.engines.kernel.wiring.numbers import FIRST_CLASS, FIRST_PORT
+from rdcnlab.engines.network import Line, Trunk, Wiring, mptcp, stations
+from rdcnlab.engines.network.numbers import FIRST_CLASS, FIRST_PORT
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Scenario, Schedule
 from rdcnlab.scenario.forwarding import route_of, route_of_schedule, timetable

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rdcnlab.engines.kernel.switches.versions import versions_of
-from rdcnlab.engines.kernel.wiring import Wiring, mptcp, ways
-from rdcnlab.engines.kernel.wiring.numbers import IP_PROTOCOL, TARGET
+from rdcnlab.engines.network import Wiring, mptcp, ways
+from rdcnlab.engines.network.numbers import IP_PROTOCOL, TARGET
+from rdcnlab.engines.network.versions import versions_of
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import BYPASS, Scenario, Schedule, Slot
 

@@ -1,36 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``ocs``: the time-scheduled circuit switch of our kernel, alone or as one of several."""
+"""The plan of a switch ``ocs``, in the format of our kernel; our models of ns-3 read it, too."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from rdcnlab.engines.kernel.switches import lines
-from rdcnlab.engines.kernel.switches.kind import Kind
-from rdcnlab.engines.kernel.switches.ocs import classes, hops, told
-from rdcnlab.engines.kernel.wiring import Wiring
+from rdcnlab.engines.network import Wiring, lines
+from rdcnlab.engines.network.ocs import classes, hops, notifications
 from rdcnlab.scenario import Scenario
 
 
-class Ocs(Kind):
-    """The circuit switch in the kernel."""
-
-    name = "ocs"
-    schedules = True
-    writes_versions = True
-    events = lines.EVENTS
-    places = lines.PLACES
-
-    def device(self, scenario: Scenario, wiring: Wiring, switch: int) -> dict[str, Any]:
-        """Return the plan of one switch; see `Kind`."""
-        return _device(scenario, wiring, switch)
-
-    def sysctls(self, scenario: Scenario) -> dict[str, str]:
-        """Return the sysctls that hosts need for the switch's time-division networks."""
-        return told.sysctls(scenario)
-
-
-def _device(scenario: Scenario, wiring: Wiring, switch: int) -> dict[str, Any]:
+def device(scenario: Scenario, wiring: Wiring, switch: int) -> dict[str, Any]:
+    """Return the plan of one switch, by its number; in ns, bit/s and bytes."""
     network = scenario.network
     pools = lines.pools(scenario)
     several = bool(network.switches)
@@ -56,10 +37,7 @@ def _device(scenario: Scenario, wiring: Wiring, switch: int) -> dict[str, Any]:
         "fdb": addresses,
         "classes": found,
         "rules": rules,
-        "notify": told.notifications(scenario, wiring, switch),
+        "notify": notifications.notifications(scenario, wiring, switch),
         # seed of random early drop; every queue draws its own random numbers
         "seed": scenario.seed,
     }
-
-
-KIND = Ocs()

@@ -12,9 +12,9 @@ import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from rdcnlab.engines.kernel.wiring import mptcp
-from rdcnlab.engines.kernel.wiring.addresses import address
-from rdcnlab.engines.kernel.wiring.numbers import FIRST_CLASS, FIRST_PORT, LAST_CLASS, LAST_LINK, TARGET
+from rdcnlab.engines.network import mptcp
+from rdcnlab.engines.network.addresses import address
+from rdcnlab.engines.network.numbers import FIRST_CLASS, FIRST_PORT, LAST_CLASS, LAST_LINK, TARGET
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import BYPASS, Flow, Link, Scenario, Schedule
 
@@ -168,7 +168,7 @@ def wire(scenario: Scenario) -> Wiring:
         The network needs more lines or classes than there are numbers.
     """
     if scenario.network.switches:
-        from rdcnlab.engines.kernel.wiring import graph  # imported here, because `graph` imports this module
+        from rdcnlab.engines.network import graph  # imported here, because `graph` imports this module
 
         found = graph.wire(scenario)
     else:

@@ -1,27 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Notifications of time-division networks to hosts, and the settings that hosts need for them."""
+"""Notifications of time-division networks to hosts."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from rdcnlab.engines.kernel.wiring import Wiring
-from rdcnlab.engines.kernel.wiring.addresses import prefix
-from rdcnlab.engines.kernel.wiring.graph import begins
+from rdcnlab.engines.network import Wiring
+from rdcnlab.engines.network.addresses import prefix
+from rdcnlab.engines.network.graph import begins
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Scenario
-
-
-def sysctls(scenario: Scenario) -> dict[str, str]:
-    """Return the sysctls that hosts need before the first notification of a time-division network."""
-    notify = scenario.notify
-    if notify is None:
-        return {}
-    numbers = (slot.tdn for each in scenario.notifications() for slot in each.schedule.slots)
-    values = {"net.ipv4.tdn_count": str(1 + max(numbers, default=0))}
-    if scenario.transport.tdtcp:
-        values["net.ipv4.tcp_tdtcp_push"] = str(int(notify.model == "push"))
-    return values
 
 
 def notifications(scenario: Scenario, wiring: Wiring, switch: int) -> list[dict[str, Any]]:

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The fingerprint of code, as a part of an engine's identity: a hash.
+
+No list of files is kept by hand: the code is found from its first modules by following imports. Changes that do not
+change what Python does, such as in comments, docstrings and line breaks, do not change the hash.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+#: Function that yields the files that a file imports, from its syntax tree and its path.
+Imported = Callable[[ast.AST, Path], Iterator[Path]]
+_ROOT = Path(__file__).resolve().parents[2]
+#: The package whose modules count: engines only, because a plan contains what the scenario says.
+_ENGINES = "rdcnlab.engines"
+
+
+def hash_of(begin: Iterable[Path], imported: Imported | None = None) -> str:
+    """Return the hash of some files and of all files that they import.
+
+    Parameters
+    ----------
+    begin : iterable of Path
+        The first files.
+    imported : callable, optional
+        Yields the files that a file imports, from its syntax tree and its path; by default `imported_engines`.
+    """
+    follow = imported_engines if imported is None else imported
+    code_by_file: dict[Path, str] = {}
+    queue = list(begin)
+    while queue:
+        path = queue.pop()
+        if path in code_by_file:
+            continue
+        tree = ast.parse(path.read_text())
+        queue += follow(tree, path)
+        code_by_file[path] = ast.dump(bare(tree))
+    words = [f"{path.relative_to(_ROOT)}\n{code}" for path, code in sorted(code_by_file.items())]
+    return hashlib.sha256("\n".join(words).encode()).hexdigest()
+
+
+def bare(tree: ast.AST) -> ast.AST:
+    """Remove docstrings, also those of attributes."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            node.body = [line for line in node.body if not _is_text(line)] or [ast.Pass()]
+    return tree
+
+
+def _is_text(line: ast.stmt) -> bool:
+    return isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant) and isinstance(line.value.value, str)
+
+
+def imported_engines(tree: ast.AST, path: Path) -> Iterator[Path]:  # noqa: ARG001  (same signature as every `Imported`)
+    """Yield the modules of the engines that a module imports."""
+    for name, member in imports(tree):
+        for module in (name, f"{name}.{member}"):
+            file = _file(module) if module.startswith(_ENGINES) else None
+            if file is not None:
+                yield file
+
+
+def imports(tree: ast.AST) -> Iterator[tuple[str, str]]:
+    """Yield the module and the imported name of each import; the name is empty if the module itself is imported."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, "") for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            yield from ((node.module, alias.name) for alias in node.names)
+
+
+def file_of(module: str) -> Path:
+    """Return the file of a module of rdcnlab."""
+    found = _file(module)
+    assert found is not None, module
+    return found
+
+
+def _file(module: str) -> Path | None:
+    path = _ROOT / Path(*module.split("."))
+    return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``ocs``: the time-scheduled circuit switch of our kernel, alone or as one of several."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rdcnlab.engines.kernel.switches.kind import Kind
+from rdcnlab.engines.network import Wiring, lines, ocs
+from rdcnlab.scenario import Scenario
+
+
+class Ocs(Kind):
+    """The circuit switch in the kernel."""
+
+    name = "ocs"
+    schedules = True
+    writes_versions = True
+    events = lines.EVENTS
+    places = lines.PLACES
+
+    def device(self, scenario: Scenario, wiring: Wiring, switch: int) -> dict[str, Any]:
+        """Return the plan of one switch; see `Kind`."""
+        return ocs.device(scenario, wiring, switch)
+
+    def sysctls(self, scenario: Scenario) -> dict[str, str]:
+        """Return the sysctls that hosts need before the first notification of a time-division network."""
+        notify = scenario.notify
+        if notify is None:
+            return {}
+        numbers = (slot.tdn for each in scenario.notifications() for slot in each.schedule.slots)
+        values = {"net.ipv4.tdn_count": str(1 + max(numbers, default=0))}
+        if scenario.transport.tdtcp:
+            values["net.ipv4.tcp_tdtcp_push"] = str(int(notify.model == "push"))
+        return values
+
+
+KIND = Ocs()
