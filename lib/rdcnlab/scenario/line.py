@@ -179,7 +179,11 @@ class Changing(Faulty):
             rates = [step.get("rate") for step in steps if isinstance(step, dict)]
             values = [RATE.parse(value) if isinstance(value, str) else value for value in rates]
             most = max((value for value in values if isinstance(value, int)), default=0)
-            return {**data, "rate": RATE.format(most) if most else rate, "steps": steps}
+            if not most:
+                raise Misfit(
+                    "rate", "no step above 0 b/s", "at least one step with a rate above 0, such as [1 s, 2 Mb/s]"
+                )
+            return {**data, "rate": RATE.format(most), "steps": steps}
         return data
 
     @model_validator(mode="after")
@@ -188,8 +192,6 @@ class Changing(Faulty):
         if len(given) > 1:
             allowed = f"nothing, because {given[0]} say when frames are sent; a step may have rate 0"
             raise Misfit(given[1], "given", allowed)
-        if self.steps and not any(step.rate for step in self.steps):
-            raise Misfit("steps", "0 bit/s in all", "at least one step with a rate above 0")
         instants = list(self.opportunities)
         if instants != sorted(instants) or (instants and not instants[-1]):
             raise Misfit("opportunities", "given", "milliseconds in rising order, the last one above 0")
