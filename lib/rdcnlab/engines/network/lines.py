@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rdcnlab.engines.network import Line, Station
+from rdcnlab.engines.network import Line, Network, Station
 from rdcnlab.engines.network.numbers import PORT_LINK
-from rdcnlab.scenario import Link, Port, Scenario
+from rdcnlab.scenario import Link, Port
 from rdcnlab.scenario.queue import ETHERNET_HEADER, Queue
 
 #: The kernel events of lines, and of switches of the kind ``ocs``.
@@ -18,14 +18,14 @@ EVENTS = ("ocs_dequeue", "ocs_drop", "ocs_mark", "ocs_slot", "ocs_enqueue")
 PLACES = f"(link <= 1023 || link >= {PORT_LINK})"
 
 
-def overhead(scenario: Scenario) -> int:
+def overhead(network: Network) -> int:
     """Return the bytes that a frame takes on a line in addition to its Ethernet header and payload."""
-    return scenario.network.overhead - ETHERNET_HEADER
+    return network.scenario.network.overhead - ETHERNET_HEADER
 
 
-def port(scenario: Scenario, station: Station) -> dict[str, Any]:
+def port(network: Network, station: Station) -> dict[str, Any]:
     """Return a host's two lines at its switch; the line from the host has a rate only if the card has a buffer."""
-    host, more = scenario.network.hosts[station.number], overhead(scenario)
+    host, more = network.scenario.network.hosts[station.number], overhead(network)
     return {
         "host": station.label,
         "mac": station.mac,
@@ -34,7 +34,7 @@ def port(scenario: Scenario, station: Station) -> dict[str, Any]:
             "rate": host.rate,
             "delay": host.delay,
             "overhead": more,
-            "queue": port_queue(host.port, pools(scenario)),
+            "queue": port_queue(host.port, network.pools),
         },
     }
 
@@ -67,19 +67,19 @@ def _behaviour(given: Link | Port, threshold: int | None, pools: Mapping[str, in
     return words
 
 
-def pools(scenario: Scenario) -> dict[str, int]:
-    """Return the numbers of the shared buffers by name; every switch has its own copy of each."""
-    return {pool.name: number for number, pool in enumerate(scenario.network.pools)}
-
-
-def line(scenario: Scenario, which: Line) -> dict[str, Any]:
+def line(network: Network, which: Line) -> dict[str, Any]:
     """Return a line inside the network; one that leads to another switch ends at the port of its trunk."""
     link = which.link
     words: dict[str, Any] = {
         "id": which.number,
         "rate": 0 if which.optical else link.rate,
         "delay": link.delay,
-        "overhead": overhead(scenario),
-        "queue": {} if which.optical else queue(link, scenario.switch.ecn_threshold, pools(scenario)),
+        "overhead": overhead(network),
+        "queue": {} if which.optical else queue(link, network.scenario.switch.ecn_threshold, network.pools),
     }
     return words if which.trunk is None else words | {"port": which.trunk}
+
+
+def pools(network: Network) -> list[dict[str, int]]:
+    """Return the shared buffers; every switch has its own copy of each."""
+    return [{"id": network.pools[pool.name], "bytes": pool.size} for pool in network.scenario.network.pools]
