@@ -18,7 +18,7 @@ import pytest
 
 from rdcnlab.engines.kernel.switches.bmv2 import install as bmv2_install
 from rdcnlab.engines.kernel.switches.ovs import install as ovs_install
-from rdcnlab.engines.network import wire
+from rdcnlab.engines.network import compile_network
 from rdcnlab.fields.errors import RunError
 from rdcnlab.scenario import Scenario
 from tests.engines.conftest import RunGuest
@@ -194,7 +194,7 @@ def test_packets_of_no_flow_take_the_shortest_way_through_any_kind(run_guest: Ru
     hosts = [{"name": f"h{name}", "at": name, "rate": "10 Gb/s"} for name in "ab"]
     network = {"name": "line", "switches": switches, "hosts": hosts, "links": links}
     scenario = Scenario.from_dict({"network": network, "flows": [flow("f", "ha", "hb", size="100 kB")]})
-    there = wire(scenario).stations["hb"].ip
+    there = compile_network(scenario).stations["hb"].ip
     seen = run_guest(scenario, commands=[("ha", f"ping -c 1 -W 1 {there} || true")])
     assert "1 received" in seen.answers[0]
     assert set(seen.tables["throughput"]["where"]) == {"l0@a", "l1@middle", "receiver"}

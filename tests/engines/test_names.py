@@ -12,7 +12,7 @@ import pytest
 from rdcnlab.engines.kernel.plan import compile_plan
 from rdcnlab.engines.kernel.switches.bmv2 import install as bmv2_install
 from rdcnlab.engines.kernel.switches.ovs import install as ovs_install
-from rdcnlab.engines.network import wire
+from rdcnlab.engines.network import compile_network
 from rdcnlab.scenario import Scenario
 from tests.engines.conftest import RunGuest
 
@@ -69,7 +69,7 @@ def test_every_interface_has_a_name_that_linux_allows(scenario: Scenario) -> Non
     assert labels == {"Client_1", "2", "h", "4"}
     assert {port["host"] for switch in plan["switches"] for port in switch["ports"]} == labels
     derived = [form.format(label) for label in labels for form in ("{}-eth0", "sw-{}", "p-{}", "p-{}x", "x-{}", "c-{}")]
-    named = [station.interface for station in wire(scenario).stations.values()]
+    named = [station.interface for station in compile_network(scenario).stations.values()]
     written = re.findall(r'"((?:sw|p)-\w+)"', json.dumps(plan))
     for name in [*derived, *named, *written]:
         assert len(name) <= LONGEST_INTERFACE, name

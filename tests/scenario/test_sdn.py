@@ -59,15 +59,19 @@ def test_a_controller_of_ones_own_waits_itself(app: Path, field: str) -> None:
         scenario(app, controller="mine.py", **{field: "1 ms"})
 
 
-SLOTS = [["1 ms", "green"], ["1 ms", "blue"]]
+SLOTS, NIGHTS = ([["1 ms", "green"], ["1 ms", other]] for other in ("blue", "dark"))
 
 
 @pytest.mark.parametrize(
     ("more", "field", "allowed"),
     [
-        ({"dark": "hold"}, "switch.dark", "drop, with ovs, which holds no packets back"),
+        (
+            {"dark": "hold", "path": NIGHTS},
+            "switch.dark",
+            "drop; it begins at sw, which is ovs, and only a switch ocs holds",
+        ),
         ({"jitter": "1 ms", "path": SLOTS}, "switch.jitter", "less than the shortest slot"),
-        ({"controller": "mine.py", "path": SLOTS}, r"flows\[0\].path", "one link: mine.py moves flows"),
+        ({"controller": "mine.py", "path": SLOTS}, r"flows\.main\.path", "one way: mine.py moves flows"),
     ],
 )
 def test_what_ovs_cannot_do_is_refused_by_the_name_of_the_field(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rdcnlab.scenario.draws import draw
+from rdcnlab.scenario.network import ONLY_SWITCH
 from rdcnlab.scenario.routes import Choice, NoWay, Route, Timetable, backwards, choose_by_hash
 from rdcnlab.scenario.timetable import BYPASS, DARK, ECMP, SAME, Path, Schedule
 
@@ -88,13 +89,14 @@ def route_of(scenario: Scenario, flow: Flow, *, back: bool = False, choose: Choi
     if schedule is not None:
         return route_of_schedule(scenario, schedule, ends, choose)
     path = flow.back if back else flow.path
-    if path == SAME:
+    if path == SAME and SAME not in network.graph.loops:
         forward = route_of(scenario, flow, choose=choose)
         ways = tuple(None if way is None else backwards(way, network.graph) for way in forward.ways)
         return Route(*ends, forward.durations, ways, forward.phase)
     number = [member.name for member in scenario.flows].index(flow.name)
     key = (scenario.seed, "ecmp", flow.dst if back else flow.src, flow.src if back else flow.dst, number)
-    return _route(scenario, ends, path, choose or choose_by_hash(*key), scenario.phase(flow))
+    phase = 0 if isinstance(path, str) else scenario.phase(flow)  # what never changes has no phase
+    return _route(scenario, ends, path, choose or choose_by_hash(*key), phase)
 
 
 def route_of_schedule(
@@ -106,7 +108,7 @@ def route_of_schedule(
 
 
 def _ends(scenario: Scenario, flow: Flow, *, back: bool) -> tuple[str, str]:
-    first, last = (scenario.network.host(name).at or "" for name in (flow.src, flow.dst))
+    first, last = (scenario.network.host(name).at or ONLY_SWITCH for name in (flow.src, flow.dst))
     return (last, first) if back else (first, last)
 
 
@@ -116,7 +118,8 @@ def _route(scenario: Scenario, ends: tuple[str, str], path: Path, choose: Choice
     durations = (0,) if isinstance(path, str) else tuple(slot.duration for slot in path)
     ways = []
     for name in targets:
-        via = () if name in (BYPASS, ECMP) else name.split("+")
+        # a network that names no switch may have a link of this name
+        via = () if name in (BYPASS, ECMP) and name not in graph.loops else name.split("+")
         ways.append(None if name == DARK else graph.way(*ends, via, choose))
     return Route(*ends, durations, tuple(ways), phase)
 

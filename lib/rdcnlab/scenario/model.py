@@ -93,14 +93,16 @@ class Scenario(Frozen):
         return 1 if probes.fold is None else (self.limit - probes.fold_from) // probes.fold
 
     def kind_at(self, switch: str) -> SwitchKind:
-        """Return the kind of a switch of a network of several: its own if it has one, otherwise that of `Switch`."""
+        """Return the kind of a switch: its own if it has one, otherwise that of `Switch`."""
         return self.network.node(switch).kind or self.switch.kind
+
+    def kind_field(self, switch: str) -> str:
+        """Return the field that has the kind of a switch."""
+        return "switch.kind" if self.network.node(switch).kind is None else f"network.switches.{switch}.kind"
 
     def schedule(self, flow: Flow, *, back: bool = False) -> Schedule | None:
         """Return the schedule that a flow follows, forward or on its way back; None if it follows no schedule."""
-        if self.network.switches:
-            return forwarding.schedule_of(self, flow, back=back)
-        return self.network.schedule(flow.back if back else flow.path)
+        return forwarding.schedule_of(self, flow, back=back)
 
     def subflows(self, flow: Flow) -> int:
         """Return the number of subflows of a flow; 1 unless its protocol is mptcp."""

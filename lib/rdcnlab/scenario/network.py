@@ -19,6 +19,9 @@ from rdcnlab.scenario.timetable import DARK, ECMP, RESERVED, SAME, Schedule
 #: Number of shared buffers that a switch can have, as the kernel's ``OCS_POOL_MAX``.
 MOST_POOLS = 64
 
+#: Name of the switch of a network that names no switch.
+ONLY_SWITCH = "sw"
+
 _Named = TypeVar("_Named", Node, Host, Link)
 
 
@@ -83,15 +86,20 @@ class Network(Frozen):
 
     @functools.cached_property
     def graph(self) -> Graph:
-        """Switches and links as a graph; empty if the network has one switch only."""
+        """Switches and links as a graph; all links are loops at the switch of a network that names none."""
         ends = tuple((link.name, link.between) for link in self.links if link.between is not None)
-        loops = tuple((link.name, link.at) for link in self.links if link.at is not None)
+        loops = tuple((link.name, link.at or ONLY_SWITCH) for link in self.links if link.between is None)
         weights = tuple((link.name, link.weight) for link in self.links if link.between is not None)
-        return _graph(tuple(node.name for node in self.switches), ends, loops, weights)
+        return _graph(tuple(node.name for node in self.nodes), ends, loops, weights)
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """The switches, also of a network that names none: it has one, `ONLY_SWITCH`."""
+        return self.switches or (Node(name=ONLY_SWITCH),)
 
     def node(self, name: str) -> Node:
         """Return the switch of this name; an unknown one raises InputError."""
-        return _named("switches", self.switches, name)
+        return _named("switches", self.nodes, name)
 
     def host(self, name: str) -> Host:
         """Return the host of this name; an unknown one raises InputError."""

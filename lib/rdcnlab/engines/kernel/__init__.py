@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import sys
@@ -100,8 +99,7 @@ class KernelEngine(Engine):
         late = instants.late(scenario, tables["flows"].column("start_s").to_pylist())
         if late:
             provenance["connected_late"] = late
-        counters = json.loads((directory / "switch.json").read_text())
-        provenance |= switches_of(scenario).provenance(counters, directory)
+        provenance |= switches_of(scenario).provenance(directory)
         if quic.flows(scenario):
             provenance["quic"] = quic.identity(scenario)
         for trace in [*directory.glob("*.trace"), *directory.glob("*.tally*")]:

@@ -1,97 +1,69 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The numbers of all parts of a scenario: hosts, ports, lines, trunks and classes.
+"""The network of a scenario in the form that engines take: graph, lines, queues, ways, and the numbers of all parts.
 
-They are computed once for each scenario. The code that plans a run and the code that reads its results both use them,
-so that no two places count separately. Numbers of lines and classes are unique in the whole network, so a trace record
-does not need the name of its switch.
+It is compiled once for each scenario. The code that plans a run and the code that reads its results both use it, so
+that no two places count separately. Numbers of lines and classes are unique in the whole network, so a trace record
+does not need the name of its switch. A network of one switch is a graph of one switch, whose links are loops at it.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
-from rdcnlab.engines.network import mptcp
-from rdcnlab.engines.network.addresses import address
+from rdcnlab.engines.network.addresses import of_subflow
 from rdcnlab.engines.network.numbers import FIRST_CLASS, FIRST_PORT, LAST_CLASS, LAST_LINK, TARGET
+from rdcnlab.engines.network.parts import Line, Station, Trunk, lines_and_trunks, stations
+from rdcnlab.engines.network.ways import Way, all_ways
 from rdcnlab.fields.errors import InputError
-from rdcnlab.scenario import BYPASS, Flow, Link, Scenario, Schedule
+from rdcnlab.scenario import Scenario, Schedule
 
-__all__ = ["Line", "Station", "Trunk", "Wiring", "wire"]
-
-#: Characters of a host's name in names of interfaces. Linux allows 15 characters there, of which ``-eth0`` takes 5.
-MOST_LABEL = 10
+__all__ = ["Classes", "Line", "Network", "Station", "Trunk", "Way", "compile_network"]
 
 
 @dataclass(frozen=True)
-class Station:
-    """A host with its number, addresses and switch.
-
-    ``label`` is the part of interfaces' names that tells hosts apart.
-    """
-
-    name: str
-    number: int
-    ip: str
-    mac: str
-    switch: int
-
-    @property
-    def label(self) -> str:
-        """The host's name, or its number (from 1) if the name is too long; no host has a number as its name."""
-        return self.name if len(self.name) <= MOST_LABEL else str(self.number + 1)
-
-    @property
-    def interface(self) -> str:
-        """Name of the host's port at the switch."""
-        return f"sw-{self.label}"
-
-
-@dataclass(frozen=True)
-class Line:
-    """A link with its queue, in one direction: a loop at one switch, or one end of a duplex link.
+class Classes:
+    """The classes of traffic, by number.
 
     Parameters
     ----------
-    number : int
-        Id in the kernel and in traces.
-    name : str
-        Name in tables.
-    switch : int
-        Number of the switch where packets enter the line.
-    link : Link
-        The link, with rate, delay and queue.
-    trunk : str or None
-        The port through which packets leave the switch at the end of the line; None: the receiver's port.
-    optical : bool
-        Whether the line is at an optical switch and passes packets on without a rate and a queue.
+    schedules : mapping of int to Schedule
+        Schedules by the number of their class, in ascending order.
+    own : mapping
+        Class of each flow with a timetable of its own. The key is: switch, index of the flow, whether it is the way
+        back.
+    shared : mapping
+        Class of each schedule, by switch and name.
+    queued : mapping of int to Schedule
+        Schedules that have a queue for data, by class.
+    static : mapping
+        Class of the traffic that always takes one line, by the line's number.
+    lost : mapping
+        Class of the packets that an optical switch loses, by switch.
     """
 
-    number: int
-    name: str
-    switch: int
-    link: Link
-    trunk: str | None = None
-    optical: bool = False
+    schedules: Mapping[int, Schedule]
+    own: Mapping[tuple[int, int, bool], int]
+    shared: Mapping[tuple[int, str], int]
+    queued: Mapping[int, Schedule]
+    static: Mapping[int, int]
+    lost: Mapping[int, int]
 
 
-@dataclass(frozen=True)
-class Trunk:
-    """A cable between two switches, by their numbers and ports; rates and delays are in the lines, not here."""
-
-    switches: tuple[int, int]
-    ports: tuple[str, str]
-
-
-@dataclass(frozen=True)
-class Wiring:
-    """The numbers of all parts of a scenario.
+@dataclass(frozen=True, eq=False)
+class Network:
+    """The compiled network of a scenario.
 
     Parameters
     ----------
+    scenario : Scenario
+        The scenario; settings that do not concern the network are taken from it.
     switches : tuple of str
-        Names by number. If the network names no switches, its only switch is ``sw``.
+        Names by number.
+    kinds : tuple of str
+        The kind of each switch, by number.
     stations : mapping of str to Station
         Stations by host name.
     lines : tuple of Line
@@ -100,32 +72,26 @@ class Wiring:
         One trunk for each pair of neighbouring switches; if one of them is not ``ocs``, one for each of their links.
     ports : mapping of str to int
         The TCP or UDP port of a flow, by its name.
-    schedules : mapping of int to Schedule
-        Schedules by the number of their class, in ascending order.
-    own : mapping
-        Class of each flow with a timetable of its own. The key is: switch, index of the flow, whether it is the way
-        back.
-    shared : mapping
-        Class of each schedule, by switch and name.
-    static : mapping
-        With several switches: class of the traffic that always takes one line, by the line's number.
-    lost : mapping
-        Class of the packets that an optical switch loses, by switch.
-    queued : mapping of int to Schedule
-        Schedules that have a queue for data, by class.
+    ways : tuple of Way
+        The ways of all flows, slot by slot.
+    classes : Classes
+        The classes of traffic.
     """
 
+    scenario: Scenario
     switches: tuple[str, ...]
+    kinds: tuple[str, ...]
     stations: Mapping[str, Station]
     lines: tuple[Line, ...]
     trunks: tuple[Trunk, ...]
     ports: Mapping[str, int]
-    schedules: Mapping[int, Schedule]
-    own: Mapping[tuple[int, int, bool], int]
-    shared: Mapping[tuple[int, str], int]
-    queued: Mapping[int, Schedule]
-    static: Mapping[int, int] = field(default_factory=dict)
-    lost: Mapping[int, int] = field(default_factory=dict)
+    ways: tuple[Way, ...]
+    classes: Classes
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the scenario names the network's switches; otherwise it has one."""
+        return bool(self.scenario.network.switches)
 
     @functools.cached_property
     def places(self) -> dict[int, str]:
@@ -146,8 +112,21 @@ class Wiring:
     def names(self) -> dict[int, str]:
         """Names of flows and schedules that have a class, by class; the ways back of flows are not included."""
         flows = list(self.ports)
-        own = {number: flows[place] for (_, place, back), number in self.own.items() if not back}
-        return own | {number: schedule.name for number, schedule in self.schedules.items()}
+        own = {number: flows[place] for (_, place, back), number in self.classes.own.items() if not back}
+        return own | {number: schedule.name for number, schedule in self.classes.schedules.items()}
+
+    @functools.cached_property
+    def pools(self) -> dict[str, int]:
+        """Numbers of the shared buffers by name; every switch has its own copy of each."""
+        return {pool.name: number for number, pool in enumerate(self.scenario.network.pools)}
+
+    @functools.cached_property
+    def begins(self) -> dict[str, str]:
+        """The switch at which each schedule begins that flows follow, by its name.
+
+        There its class has the schedule's queue and knows which network is active.
+        """
+        return {way.schedule.name: way.route.first for way in self.ways if way.schedule is not None}
 
     def line(self, switch: int, link: str) -> Line:
         """Return the line of a link at a switch."""
@@ -157,81 +136,86 @@ class Wiring:
     def _lines(self) -> dict[tuple[int, str], Line]:
         return {(line.switch, line.link.name): line for line in self.lines}
 
+    def subflow_address(self, host: str, subflow: int) -> str:
+        """Return a host's address for a subflow of Multipath TCP."""
+        return of_subflow(self.stations[host].ip, subflow, graph=self.is_named)
+
+    def lines_at(self, switch: int) -> list[Line]:
+        """Return the lines that begin at a switch."""
+        return [line for line in self.lines if line.switch == switch]
+
+    def stations_at(self, switch: int) -> list[Station]:
+        """Return the hosts at a switch."""
+        return [station for station in self.stations.values() if station.switch == switch]
+
+    def reached(self, switch: int) -> Iterator[tuple[Station, Line | None]]:
+        """Yield each host that a switch can reach, with the line that packets of no flow take; None if it is here.
+
+        They take the first of the links that begin a shortest way.
+        """
+        graph, name = self.scenario.network.graph, self.switches[switch]
+        for station in self.stations.values():
+            last = self.switches[station.switch]
+            if station.switch == switch:
+                yield station, None
+            elif graph.distance(name, last) is not None:
+                yield station, self.line(switch, graph.choices(name, last)[0])
+
 
 @functools.lru_cache(maxsize=4)
-def wire(scenario: Scenario) -> Wiring:
-    """Return the numbers of all parts of a scenario.
+def compile_network(scenario: Scenario) -> Network:
+    """Return the network of a scenario in the form that engines take.
 
     Raises
     ------
     InputError
-        The network needs more lines or classes than there are numbers.
+        The network needs more lines or classes than there are numbers, or its flows have no ways.
     """
-    if scenario.network.switches:
-        from rdcnlab.engines.network import graph  # imported here, because `graph` imports this module
-
-        found = graph.wire(scenario)
-    else:
-        found = _one_switch(scenario)
-    most = max([*found.schedules, *found.own.values(), *found.static.values(), *found.lost.values()], default=0)
-    if len(found.lines) > LAST_LINK + 1:
-        raise InputError.of("network.links", f"{len(found.lines)} lines", f"at most {LAST_LINK + 1}, two for a link")
+    names = tuple(node.name for node in scenario.network.nodes)
+    kinds = tuple(scenario.kind_at(name) for name in names)
+    numbers = {name: number for number, name in enumerate(names)}
+    lines, trunks = lines_and_trunks(scenario, numbers)
+    ways = all_ways(scenario)
+    classes = _classes(scenario, numbers, lines, ways)
+    most = max([*classes.schedules, *classes.own.values(), *classes.static.values(), *classes.lost.values()], default=0)
+    if len(lines) > LAST_LINK + 1:
+        raise InputError.of("network.links", f"{len(lines)} lines", f"at most {LAST_LINK + 1}, two for a link")
     if most > LAST_CLASS:
         raise InputError.of("flows", f"{most} classes of traffic", f"at most {LAST_CLASS}; fewer timetables do it")
-    return found
+    ports = {flow.name: FIRST_PORT + place for place, flow in enumerate(scenario.flows)}
+    return Network(scenario, names, kinds, stations(scenario, numbers), lines, trunks, ports, ways, classes)
 
 
-def stations(scenario: Scenario, at: Mapping[str, int]) -> dict[str, Station]:
-    """Return the stations by host name; `at` has the number of each host's switch."""
-    return {
-        host.name: Station(host.name, number, address(number, at[host.name]), _mac(number + 1), at[host.name])
-        for number, host in enumerate(scenario.network.hosts)
-    }
+def _classes(scenario: Scenario, numbers: Mapping[str, int], lines: tuple[Line, ...], ways: tuple[Way, ...]) -> Classes:
+    """Return the numbers of all classes.
 
-
-def _mac(number: int) -> str:
-    return f"02:00:00:00:{number >> 8:02x}:{number & 255:02x}"
-
-
-def _one_switch(scenario: Scenario) -> Wiring:
-    network = scenario.network
-    followed = _followed(scenario)
-    schedules = dict(enumerate(followed, FIRST_CLASS + len(scenario.flows)))
-    names = {schedule.name for schedule in followed}
-    own: dict[tuple[int, int, bool], int] = {}
-    free = FIRST_CLASS + len(scenario.flows) + len(schedules)
-    for place, flow in enumerate(scenario.flows):
-        if not names.issuperset(ways(scenario, flow)):
-            own[0, place, False] = FIRST_CLASS + place
-    for place, flow in enumerate(scenario.flows):
-        if flow.back != BYPASS and not names.issuperset(ways(scenario, flow, back=True)):
-            own[0, place, True] = free
-            free += 1
-    taken = {name for flow in scenario.flows for name in ways(scenario, flow)}
-    return Wiring(
-        switches=("sw",),
-        stations=stations(scenario, dict.fromkeys((host.name for host in network.hosts), 0)),
-        lines=tuple(Line(number, link.name, 0, link) for number, link in enumerate(network.links)),
-        trunks=(),
-        ports={flow.name: FIRST_PORT + place for place, flow in enumerate(scenario.flows)},
-        schedules=schedules,
-        own=own,
-        shared={(0, schedule.name): number for number, schedule in schedules.items()},
-        queued={number: each for number, each in schedules.items() if each.name in taken and each.queues},
-    )
-
-
-def ways(scenario: Scenario, flow: Flow, *, back: bool = False) -> list[str]:
-    """Return the name of the schedule that each subflow of a flow follows.
-
-    If the flow has its own timetable, no schedule has this name.
+    In a network that names no switch, data of flow number n have class n (from 1) if they have one, and a line has a
+    class only for switches that need one to send packets into it.
     """
-    return [mptcp.way(scenario, flow, subflow, back=back) for subflow in range(scenario.subflows(flow))]
-
-
-def _followed(scenario: Scenario) -> list[Schedule]:
-    """Return the schedules that flows follow: first those of data, then those of ways back, then parts for subflows."""
-    there = dict.fromkeys(flow.path for flow in scenario.flows if isinstance(flow.path, str))
-    back = dict.fromkeys(flow.back for flow in scenario.flows if isinstance(flow.back, str))
-    found = [scenario.network.schedule(name) for name in {**there, **back}]
-    return [schedule for schedule in found if schedule is not None] + mptcp.parts(scenario)
+    free = itertools.count(FIRST_CLASS)
+    steps = [(way, name) for way in ways for name in way.steps if way.needs_class(name)]
+    static: dict[int, int] = {}
+    reserved: dict[int, int] = {}
+    if scenario.network.switches:
+        static = {line.number: next(free) for line in lines}
+        # the queues of schedules have consecutive numbers, which trace filters need
+        steps.sort(key=lambda step: not step[0].queues_data(step[1]))
+    else:
+        reserved = {place: next(free) for place in range(len(scenario.flows))}
+    lost = {numbers[node.name]: next(free) for node in scenario.network.nodes if node.optical}
+    schedules: dict[int, Schedule] = {}
+    shared: dict[tuple[int, str], int] = {}
+    own: dict[tuple[int, int, bool], int] = {}
+    queued: dict[int, Schedule] = {}
+    for way, name in steps:
+        if way.schedule is None:
+            place, back = way.flows[0]
+            own[numbers[name], place, back] = reserved[place] if reserved and not back else next(free)
+            continue
+        chosen = next(free)
+        schedules[chosen], shared[numbers[name], way.schedule.name] = way.schedule, chosen
+        if way.queues_data(name):
+            queued[chosen] = way.schedule
+    if not scenario.network.switches and scenario.switch.kind != "ocs":
+        static = {line.number: next(free) for line in lines}
+    return Classes(schedules, own, shared, queued, static, lost)

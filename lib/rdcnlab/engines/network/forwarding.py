@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The behaviour of one of several switches, in terms that all kinds share: matches, lines and times.
+"""The behaviour of a switch in terms that all kinds share: matches, lines and times.
 
 A kind translates an `Entry` into its own form: a rule and a class, entries of a P4 table, filters of ``tc``. Packets of
-no flow follow `addresses`.
+no flow follow `Network.reached`.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rdcnlab.engines.network import Station, Wiring, mptcp
-from rdcnlab.engines.network.graph import Way, all_ways, default_line
+from rdcnlab.engines.network import Network, Station, Way
 from rdcnlab.engines.network.numbers import IP_PROTOCOL, TARGET
-from rdcnlab.scenario import BYPASS, DARK, Scenario
+from rdcnlab.scenario import BYPASS, DARK
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,8 @@ class Match:
         The sender, if it is at this switch: packets must come from it. None: they come from another switch.
     receiver : Station
         The receiver, here or elsewhere.
+    to : str or None
+        The address to which packets go; None if the sender and the port say enough.
     protocol : int
         Protocol number of IP.
     field : {'sport', 'dport'}
@@ -42,6 +44,7 @@ class Match:
     flow: int
     source: Station | None
     receiver: Station
+    to: str | None
     protocol: int
     field: str
     port: int
@@ -66,6 +69,8 @@ class Entry:
         ns of each slot. The slots repeat for ever; a single slot never ends.
     phase : int
         ns after the scenario's start at which the first slot begins. It is in force before, too.
+    places : tuple of int
+        For each slot, the index of the way's slot that it belongs to.
     """
 
     number: int
@@ -74,68 +79,72 @@ class Entry:
     targets: tuple[int, ...]
     durations: tuple[int, ...]
     phase: int
+    places: tuple[int, ...]
 
 
-def entries(scenario: Scenario, wiring: Wiring, switch: int) -> Iterator[Entry]:
-    """Yield the entry of each way for which a switch chooses a target."""
-    name = wiring.switches[switch]
-    for way in all_ways(scenario):
+@functools.lru_cache(maxsize=64)
+def entries(network: Network, switch: int) -> tuple[Entry, ...]:
+    """Return the entry of each way for which a switch chooses a target."""
+    name = network.switches[switch]
+    found = []
+    for way in network.ways:
         if name not in way.steps:
             continue
         step = way.steps[name]
-        targets = tuple(target_of(wiring, switch, target) for target in step.targets)
+        targets = tuple(target_of(network, switch, target) for target in step.targets)
         durations = step.durations
         if not way.needs_class(name):
             targets, durations = targets[:1], (0,)
-        matched = tuple(matches(scenario, wiring, switch, way))
-        yield Entry(class_of(wiring, switch, way), way, matched, targets, durations, step.phase)
+        matched = tuple(matches(network, switch, way))
+        found.append(Entry(class_of(network, switch, way), way, matched, targets, durations, step.phase, step.places))
+    return tuple(found)
 
 
-def matches(scenario: Scenario, wiring: Wiring, switch: int, way: Way) -> Iterator[Match]:
+def matches(network: Network, switch: int, way: Way) -> Iterator[Match]:
     """Yield the packets of a way, as a switch sees them."""
     for place, back in way.flows:
-        flow = scenario.flows[place]
+        flow = network.scenario.flows[place]
         first, last = (flow.dst, flow.src) if back else (flow.src, flow.dst)
-        source = wiring.stations[first]
+        source, receiver = network.stations[first], network.stations[last]
         match = Match(
             flow=place,
             source=source if source.switch == switch else None,
-            receiver=wiring.stations[last],
+            receiver=receiver,
+            to=receiver.ip if network.is_named else None,
             protocol=IP_PROTOCOL[flow.protocol],
             field="sport" if back else "dport",
-            port=wiring.ports[flow.name],
+            port=network.ports[flow.name],
         )
-        if flow.protocol != "mptcp":
+        # a way of a single flow carries all its subflows
+        if flow.protocol != "mptcp" or (way.complete and way.schedule is None):
             yield match
             continue
-        ip = wiring.stations[flow.dst].ip
-        for subflow in range(scenario.subflows(flow)) if way.part is None else (way.part,):
-            yield dataclasses.replace(match, subflow=mptcp.address(scenario, ip, subflow))
+        for subflow in range(network.scenario.subflows(flow)) if way.part is None else (way.part,):
+            yield dataclasses.replace(match, subflow=network.subflow_address(flow.dst, subflow))
 
 
-def class_of(wiring: Wiring, switch: int, way: Way) -> int:
+def class_of(network: Network, switch: int, way: Way) -> int:
     """Return the number of the class of a way at a switch."""
-    name = wiring.switches[switch]
+    name = network.switches[switch]
     if not way.needs_class(name):
         link = way.steps[name].targets[0]
-        return wiring.static[wiring.line(switch, link or "").number]
+        return network.classes.static[network.line(switch, link or "").number]
     if way.schedule is not None:
-        return wiring.shared[switch, way.schedule.name]
+        return network.classes.shared[switch, way.schedule.name]
     place, back = way.flows[0]
-    return wiring.own[switch, place, back]
+    return network.classes.own[switch, place, back]
 
 
-def target_of(wiring: Wiring, switch: int, target: str | None) -> int:
+def target_of(network: Network, switch: int, target: str | None) -> int:
     """Return the number of a target at a switch: a link, "" for the receiver, None for the dark."""
     if not target:
         return TARGET[DARK if target is None else BYPASS]
-    return wiring.line(switch, target).number
+    return network.line(switch, target).number
 
 
-def addresses(scenario: Scenario, wiring: Wiring, switch: int) -> Iterator[tuple[Station, int | None]]:
-    """Yield each host that a switch can reach, with the line of the shortest way to it; None if the host is here."""
-    for station in wiring.stations.values():
-        if station.switch == switch:
-            yield station, None
-        elif scenario.network.graph.distance(wiring.switches[switch], wiring.switches[station.switch]) is not None:
-            yield station, default_line(scenario, wiring, switch, wiring.switches[station.switch]).number
+def field_of(network: Network, entry: Entry) -> str:
+    """Return the field of the scenario that has the timetable of an entry."""
+    if entry.way.schedule is not None:
+        return f"network.schedules.{entry.way.schedule.name}.slots"
+    flow, back = entry.way.flows[0]
+    return f"flows.{network.scenario.flows[flow].name}.{'back' if back else 'path'}"

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rdcnlab.engines.network import Line, Station
+from rdcnlab.engines.network import Line, Network, Station
 from rdcnlab.engines.network.numbers import PORT_LINK
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Link, Port, Scenario
@@ -26,15 +26,15 @@ PLACES = f"(link <= 1023 || link >= {PORT_LINK})"
 PER_MILLIONTH = 1000
 
 
-def overhead(scenario: Scenario) -> int:
+def overhead(network: Network) -> int:
     """Return the bytes that a frame takes on a line in addition to its Ethernet header and payload."""
-    return scenario.network.overhead - ETHERNET_HEADER
+    return network.scenario.network.overhead - ETHERNET_HEADER
 
 
-def port(scenario: Scenario, station: Station) -> dict[str, Any]:
+def port(network: Network, station: Station) -> dict[str, Any]:
     """Return a host's two lines at its switch; the line from the host has a rate only if the card has a buffer."""
-    host, more = scenario.network.hosts[station.number], overhead(scenario)
-    to_host, from_host = (faults(scenario, host, f"{host.name} {way}") for way in ("to", "from"))
+    host, more = network.scenario.network.hosts[station.number], overhead(network)
+    to_host, from_host = (faults(network, host, f"{host.name} {way}") for way in ("to", "from"))
     return {
         "host": station.label,
         "mac": station.mac,
@@ -43,9 +43,9 @@ def port(scenario: Scenario, station: Station) -> dict[str, Any]:
             "rate": host.rate,
             "delay": host.delay,
             "overhead": more,
-            "queue": port_queue(host.port, pools(scenario)),
+            "queue": port_queue(host.port, network.pools),
             **to_host,
-            **discipline(scenario, host.port.aqm, f"qh{station.number}"),
+            **discipline(network, host.port.aqm, f"qh{station.number}"),
         },
     }
 
@@ -81,25 +81,25 @@ def _behaviour(given: Link | Port, threshold: int | None, pools: Mapping[str, in
     return words
 
 
-def pools(scenario: Scenario) -> dict[str, int]:
-    """Return the numbers of the shared buffers by name; every switch has its own copy of each."""
-    return {pool.name: number for number, pool in enumerate(scenario.network.pools)}
-
-
-def line(scenario: Scenario, which: Line) -> dict[str, Any]:
+def line(network: Network, which: Line) -> dict[str, Any]:
     """Return a line inside the network; one that leads to another switch ends at the port of its trunk."""
     link = which.link
     words: dict[str, Any] = {
         "id": which.number,
         "rate": 0 if which.optical else link.rate,
         "delay": link.delay,
-        "overhead": overhead(scenario),
-        "queue": {} if which.optical else queue(link, scenario.switch.ecn_threshold, pools(scenario)),
+        "overhead": overhead(network),
+        "queue": {} if which.optical else queue(link, network.scenario.switch.ecn_threshold, network.pools),
     }
     if not which.optical:
         device = f"ql{which.number}"
-        words |= {**changes(link), **faults(scenario, link, which.name), **discipline(scenario, link.aqm, device)}
+        words |= {**changes(link), **faults(network, link, which.name), **discipline(network, link.aqm, device)}
     return words if which.trunk is None else words | {"port": which.trunk}
+
+
+def pools(network: Network) -> list[dict[str, int]]:
+    """Return the shared buffers; every switch has its own copy of each."""
+    return [{"id": network.pools[pool.name], "bytes": pool.size} for pool in network.scenario.network.pools]
 
 
 def changes(link: Link) -> dict[str, Any]:
@@ -119,12 +119,12 @@ def changes(link: Link) -> dict[str, Any]:
     return {"steps": {"rates": [*rates, [10**9, link.rate]], "hold": True}}
 
 
-def discipline(scenario: Scenario, given: Aqm | None, device: str) -> dict[str, Any]:
+def discipline(network: Network, given: Aqm | None, device: str) -> dict[str, Any]:
     """Return the queueing discipline of one end of a line, and the device that it is at; empty if it has none."""
-    return {} if given is None else {"aqm": {"device": device, "tc": given.tc, "mtu": scenario.network.mtu}}
+    return {} if given is None else {"aqm": {"device": device, "tc": given.tc, "mtu": network.scenario.network.mtu}}
 
 
-def faults(scenario: Scenario, given: Faulty, name: str) -> dict[str, Any]:
+def faults(network: Network, given: Faulty, name: str) -> dict[str, Any]:
     """Return the faults of one end of a line and the seed of its draws; empty if it has none."""
     if not given.errs:
         return {}
@@ -134,7 +134,7 @@ def faults(scenario: Scenario, given: Faulty, name: str) -> dict[str, Any]:
     words = {name: share * PER_MILLIONTH for name, share in shares.items() if share}
     if given.jitter:
         words |= {"jitter": given.jitter, "reorder": int(given.reorder)}
-    return {"seed": draw(scenario.seed, f"faults {name}", 2**64 - 1), "faults": words}
+    return {"seed": draw(network.scenario.seed, f"faults {name}", 2**64 - 1), "faults": words}
 
 
 def check_plain(scenario: Scenario, kind: str) -> None:
@@ -143,9 +143,9 @@ def check_plain(scenario: Scenario, kind: str) -> None:
     The only switch of a network has lines of its own if it is of the kind bmv2 or linux. One of several switches of any
     kind has the kernel's.
     """
-    network = scenario.network
+    given = scenario.network
     allowed = f"nothing, with {kind} as the only switch; in a network of several switches every kind has it"
-    for place, ends in (("links", network.links), ("hosts", network.hosts)):
+    for place, ends in (("links", given.links), ("hosts", given.hosts)):
         for end in ends:
             if end.errs or (isinstance(end, Link) and end.changes):
                 raise InputError.of(f"network.{place}.{end.name}", "a line that changes or errs", allowed)

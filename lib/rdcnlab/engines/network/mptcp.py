@@ -1,40 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Multipath TCP: addresses and schedules of subflows."""
+"""Multipath TCP: the schedules that subflows follow."""
 
 from __future__ import annotations
 
-from rdcnlab.engines.network.addresses import of_subflow
 from rdcnlab.scenario import Flow, Scenario, Schedule
 
 
 def flows(scenario: Scenario) -> list[Flow]:
     """Return the flows with the protocol mptcp."""
     return [flow for flow in scenario.flows if flow.protocol == "mptcp"]
-
-
-def address(scenario: Scenario, ip: str, subflow: int) -> str:
-    """Return a host's address for a subflow, from its first address."""
-    return of_subflow(ip, subflow, graph=bool(scenario.network.switches))
-
-
-def way(scenario: Scenario, flow: Flow, subflow: int, *, back: bool = False) -> str:
-    """Return the name of the schedule that a subflow follows; an isolated subflow follows a part of the flow's."""
-    path = flow.back if back else flow.path
-    name = path if isinstance(path, str) else ""
-    return f"{name}.{subflow}" if _isolated(scenario, flow, back=back) else name
-
-
-def parts(scenario: Scenario) -> list[Schedule]:
-    """Return the parts of schedules that isolated subflows follow."""
-    found: dict[str, Schedule] = {}
-    for flow in flows(scenario):
-        for back in (False, True):
-            whole = scenario.network.schedule(flow.back if back else flow.path)
-            if whole is None or not _isolated(scenario, flow, back=back):
-                continue
-            for part in _parts(scenario, flow, whole, back=back):
-                found.setdefault(part.name, part)
-    return list(found.values())
 
 
 def followed(scenario: Scenario, flow: Flow, schedule: Schedule, *, back: bool) -> tuple[Schedule, ...]:

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
-from rdcnlab.engines.network.graph import Way
+from rdcnlab.engines.network import Network
+from rdcnlab.engines.network.forwarding import Entry
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Scenario
 
@@ -23,32 +23,20 @@ def uses_nuftcp(scenario: Scenario) -> bool:
     return any(flow.cc == "nuftcp" for flow in scenario.flows)
 
 
-def versions_of(scenario: Scenario, flows: Iterable[int], slots: Sequence[Any], *, first: bool) -> int:
-    """Return how a class handles versions: it writes them if its rule changes and one of its flows has NUFTCP.
+def versions_of(network: Network, entry: Entry, switch: int) -> int:
+    """Return how the class of a way handles versions at a switch.
 
-    Parameters
-    ----------
-    scenario : Scenario
-        The scenario.
-    flows : iterable of int
-        Places of the flows that the class carries.
-    slots : sequence
-        Its timetable.
-    first : bool
-        Whether no switch before this one writes versions; then the packet carries no version yet.
+    It writes them if its rule changes there and one of its flows has NUFTCP.
     """
-    if len(slots) < 2 or all(scenario.flows[place].cc != "nuftcp" for place in flows):
+    way = entry.way
+    if len(entry.durations) < 2 or all(network.scenario.flows[flow].cc != "nuftcp" for flow, _ in way.flows):
         return NONE
-    return WRITE if first else RAISE
-
-
-def versions_of_way(scenario: Scenario, way: Way, switch: str, slots: Sequence[Any]) -> int:
-    """Return how the class of a way handles versions at one of several switches; see `versions_of`."""
     # the first whose rule changes, not the first of the way
     changes = [place for place in way.route.switches if place in way.steps and not way.steps[place].static]
-    if switch not in changes:
+    name = network.switches[switch]
+    if name not in changes:
         return NONE
-    return versions_of(scenario, [flow for flow, _ in way.flows], slots, first=changes[0] == switch)
+    return WRITE if changes[0] == name else RAISE
 
 
 def check_countable(field: str, durations: Sequence[int], targets: Sequence[object], dark: object) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from rdcnlab.engines.network import wire
+from rdcnlab.engines.network import compile_network
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Link, Network, Port, Scenario, Transport
 from rdcnlab.scenario.line import Faulty
@@ -48,16 +48,14 @@ def check(scenario: Scenario) -> None:
     problems = [problem for error in _refused(scenario) for problem in error.problems]
     if problems:
         raise InputError(*problems)
-    wire(scenario)
+    compile_network(scenario)
 
 
 def _refused(scenario: Scenario) -> Iterator[InputError]:
     network = scenario.network
-    for node in network.switches:
+    for node in network.nodes:
         if scenario.kind_at(node.name) != "ocs":
-            yield InputError.of(f"network.switches.{node.name}.kind", scenario.kind_at(node.name), "ocs, with ns3")
-    if not network.switches and scenario.switch.kind != "ocs":
-        yield InputError.of("switch.kind", scenario.switch.kind, "ocs, with ns3")
+            yield InputError.of(scenario.kind_field(node.name), scenario.kind_at(node.name), "ocs, with ns3")
     yield from _lines(network)
     for schedule in network.schedules:
         if schedule.echo is not None:

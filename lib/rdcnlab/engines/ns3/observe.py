@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rdcnlab.engines import observation
+from rdcnlab.engines.network import compile_network
 from rdcnlab.engines.network.numbers import START_NS
 from rdcnlab.engines.ns3.plan import segment
 from rdcnlab.engines.observation import Records
@@ -60,7 +61,7 @@ def tables(scenario: Scenario, directory: Path, found: Sequence[dict[str, int]])
         "counters": counters(scenario, found),
     }
     records = Records(**{**seen, "discarded": discarded, **counted})  # type: ignore[arg-type]  # names as in FIELDS
-    return observation.tables(scenario, records, flows(scenario, found))
+    return observation.tables(compile_network(scenario), records, flows(scenario, found))
 
 
 def counters(scenario: Scenario, found: Sequence[dict[str, int]]) -> dict[str, dict[str, int]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rdcnlab.engines.network import Wiring, ocs, wire
+from rdcnlab.engines.network import Network, compile_network, ocs
 from rdcnlab.engines.network.flows import connect_ns, payload
 from rdcnlab.engines.network.numbers import FIRST_PORT, START_NS
 from rdcnlab.engines.network.versions import HOLD_US, uses_nuftcp
@@ -36,17 +36,17 @@ def compile_plan(scenario: Scenario) -> dict[str, Any]:
     dict
         Plain data for JSON; in ns, bit/s and bytes. Times count from the simulator's own start.
     """
-    wiring = wire(scenario)
-    network = scenario.network
+    network = compile_network(scenario)
+    settings = scenario.network
     return {
         "start": START_NS,
         "limit": START_NS + scenario.limit,
         "seed": scenario.seed,
-        "mtu": network.mtu,
+        "mtu": settings.mtu,
         "ports": [FIRST_PORT, FIRST_PORT + len(scenario.flows) - 1],
         "packets": scenario.probes.packets,
         "count": {
-            "links": [line.number for line in wiring.lines if line.link.name in scenario.probes.count],
+            "links": [line.number for line in network.lines if line.link.name in scenario.probes.count],
             "bin": scenario.probes.bin,
             "instants": scenario.snapshots(),
         },
@@ -56,14 +56,14 @@ def compile_plan(scenario: Scenario) -> dict[str, Any]:
             {
                 "name": station.label,
                 "ip": station.ip,
-                **_line(network.hosts[station.number], network.mtu, network.overhead),
+                **_line(settings.hosts[station.number], settings.mtu, settings.overhead),
             }
-            for station in wiring.stations.values()
+            for station in network.stations.values()
         ],
-        "macs": {station.mac: station.ip for station in wiring.stations.values()},
-        "switches": [ocs.device(scenario, wiring, number) for number in range(len(wiring.switches))],
-        "cables": [{"switches": list(trunk.switches), "ports": list(trunk.ports)} for trunk in wiring.trunks],
-        "flows": _flows(scenario, wiring),
+        "macs": {station.mac: station.ip for station in network.stations.values()},
+        "switches": [ocs.device(network, number) for number in range(len(network.switches))],
+        "cables": [{"switches": list(trunk.switches), "ports": list(trunk.ports)} for trunk in network.trunks],
+        "flows": _flows(network),
         **({"nuftcp": _nuftcp(scenario.transport)} if uses_nuftcp(scenario) else {}),
     }
 
@@ -115,7 +115,8 @@ def _transport(scenario: Scenario) -> dict[str, int]:
     }
 
 
-def _flows(scenario: Scenario, wiring: Wiring) -> list[dict[str, Any]]:
+def _flows(network: Network) -> list[dict[str, Any]]:
+    scenario = network.scenario
     hosts = {host.name: number for number, host in enumerate(scenario.network.hosts)}
     ahead = connect_ns(scenario)
     found = []
@@ -124,7 +125,7 @@ def _flows(scenario: Scenario, wiring: Wiring) -> list[dict[str, Any]]:
             "protocol": flow.protocol,
             "source": hosts[flow.src],
             "sink": hosts[flow.dst],
-            "port": wiring.ports[flow.name],
+            "port": network.ports[flow.name],
             "size": flow.size,
             "start": START_NS + start,
         }

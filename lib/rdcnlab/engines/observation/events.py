@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from rdcnlab.engines.observation.throughput import acked
 from rdcnlab.engines.observation.view import Records, View
-from rdcnlab.scenario import Scenario
 
 #: Reasons of drops by number, as in the kernel's ``enum ocs_drop``.
 DROPS = {
@@ -21,10 +20,10 @@ DROPS = {
 }  # fmt: skip
 
 
-def _repeats(scenario: Scenario, acked: NDArray[Any]) -> pd.DataFrame:
+def _repeats(view: View, acked: NDArray[Any]) -> pd.DataFrame:
     """Return the runs of ACKs of each flow that acknowledge nothing new: the time of the first ACK, and the length."""
     parts = []
-    for number, flow in enumerate(scenario.flows):
+    for number, flow in enumerate(view.scenario.flows):
         of = acked[acked["flow"] == number]
         new = of["bytes"] > 0
         begins = np.flatnonzero(~new & np.concatenate(([True], new[:-1]))) if len(of) else np.empty(0, np.int64)
@@ -44,10 +43,10 @@ def _places(view: View, packets: NDArray[Any]) -> pd.Series[Any]:
     return place.where(own.isna() | place.isna(), own)
 
 
-def table(scenario: Scenario, view: View, records: Records) -> pd.DataFrame:
+def table(view: View, records: Records) -> pd.DataFrame:
     """Return the table ``events`` of `rdcnlab.engines.schema`."""
     slots, again = records.slots, records.again
-    dropped = view.ours(scenario, records.dropped)
+    dropped = view.ours(records.dropped)
     parts = [
         pd.DataFrame(
             {
@@ -64,7 +63,7 @@ def table(scenario: Scenario, view: View, records: Records) -> pd.DataFrame:
                 "event": pd.Series(dropped["reason"]).map(DROPS),
                 # what is not inside the network is the port to the receiver
                 "link": _places(view, dropped).combine_first(pd.Series(view.to_receiver(dropped))),
-                "flow": view.names(scenario, dropped),
+                "flow": view.names(dropped),
                 "value": dropped["len"].astype(np.int64),
             }
         ),
@@ -73,35 +72,35 @@ def table(scenario: Scenario, view: View, records: Records) -> pd.DataFrame:
                 "t_ns": again["time"],
                 "event": "retransmit",
                 "link": None,
-                "flow": view.names(scenario, again),
+                "flow": view.names(again),
                 "value": 1,
             }
         ),
         pd.DataFrame({"t_ns": records.discarded["time"], "event": "discard", "link": None, "flow": None, "value": 1}),
         pd.DataFrame(list(records.reports), columns=["t_ns", "event", "link", "flow", "value"]),
     ]
-    if scenario.probes.acks:
-        parts.append(_repeats(scenario, acked(scenario, view, records.acks)))
+    if view.scenario.probes.acks:
+        parts.append(_repeats(view, acked(view, records.acks)))
     if records.counters:
-        parts.append(_counters(scenario, records.counters))
+        parts.append(_counters(view, records.counters))
     if len(records.captured):
-        parts.append(_captured(view, scenario, records.captured))
+        parts.append(_captured(view, records.captured))
     if len(records.snapshots):
         parts.append(_snapshots(view, records.snapshots))
-    if scenario.probes.packets:
+    if view.scenario.probes.packets:
         packets = {"enqueue": records.came, "dequeue": records.left, "mark": records.marked}
-        parts += [_packets(view, scenario, event, found) for event, found in packets.items()]
+        parts += [_packets(view, event, found) for event, found in packets.items()]
     frame = pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
     frame = frame[frame["t_ns"] >= 0]
     return frame.sort_values(["t_ns", "event", "flow", "value"], kind="stable")
 
 
-def _counters(scenario: Scenario, counters: Mapping[str, Mapping[str, int]]) -> pd.DataFrame:
+def _counters(view: View, counters: Mapping[str, Mapping[str, int]]) -> pd.DataFrame:
     """Return one event for each counter of each host, at the limit of the scenario."""
     rows = [(host, name, value) for host, of in counters.items() for name, value in sorted(of.items())]
     return pd.DataFrame(
         {
-            "t_ns": scenario.limit,
+            "t_ns": view.scenario.limit,
             "event": [f"counter {name}" for _, name, _ in rows],
             "link": [host for host, _, _ in rows],
             "flow": None,
@@ -123,9 +122,9 @@ def _snapshots(view: View, found: NDArray[Any]) -> pd.DataFrame:
     )
 
 
-def _captured(view: View, scenario: Scenario, found: NDArray[Any]) -> pd.DataFrame:
+def _captured(view: View, found: NDArray[Any]) -> pd.DataFrame:
     """Return one event for each captured packet of a flow; the port of the flow is that of its receiver."""
-    flows = [flow.name for flow in scenario.flows]
+    flows = [flow.name for flow in view.scenario.flows]
     numbers = np.column_stack([found[port].astype(np.int64) - view.first_port for port in ("dport", "sport")])
     ours = (numbers >= 0) & (numbers < len(flows))
     flow = np.where(ours[:, 0], numbers[:, 0], numbers[:, 1])
@@ -133,7 +132,7 @@ def _captured(view: View, scenario: Scenario, found: NDArray[Any]) -> pd.DataFra
         {
             "t_ns": found["time"],
             "event": np.where(found["leaves"], "capture_out", "capture_in"),
-            "link": np.array(scenario.probes.capture, dtype=object)[found["host"]],
+            "link": np.array(view.scenario.probes.capture, dtype=object)[found["host"]],
             "flow": np.array(flows, dtype=object)[np.clip(flow, 0, len(flows) - 1)],
             "value": found["len"].astype(np.int64),
         }
@@ -142,9 +141,9 @@ def _captured(view: View, scenario: Scenario, found: NDArray[Any]) -> pd.DataFra
     return ours_only
 
 
-def _packets(view: View, scenario: Scenario, event: str, found: NDArray[Any]) -> pd.DataFrame:
+def _packets(view: View, event: str, found: NDArray[Any]) -> pd.DataFrame:
     """Return one event for each packet."""
-    found = view.ours(scenario, found)
+    found = view.ours(found)
     # A packet that is not on a line inside the network is on the line to the receiver.
     place = _places(view, found) if event == "enqueue" else pd.Series(found["link"]).map(dict(view.lines))
     return pd.DataFrame(
@@ -152,7 +151,7 @@ def _packets(view: View, scenario: Scenario, event: str, found: NDArray[Any]) ->
             "t_ns": found["time"],
             "event": event,
             "link": place.fillna("receiver"),
-            "flow": view.names(scenario, found),
+            "flow": view.names(found),
             "value": found["len"].astype(np.int64),
         }
     )

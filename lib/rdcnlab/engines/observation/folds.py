@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from rdcnlab.scenario import Scenario
+from rdcnlab.engines.observation.view import View
 
 #: How folding combines the columns of tables of bins. ``mean`` divides by all spans, also those without a row.
 FOLDS = {
@@ -14,12 +14,12 @@ FOLDS = {
 }
 
 
-def folded(scenario: Scenario, frame: pd.DataFrame, how: dict[str, str]) -> pd.DataFrame:
+def folded(view: View, frame: pd.DataFrame, how: dict[str, str]) -> pd.DataFrame:
     """Return a table with its bins modulo `Probes.fold`; unchanged if the scenario has no fold."""
-    probes = scenario.probes
+    probes = view.scenario.probes
     if probes.fold is None:
         return frame
-    spans = (scenario.limit - probes.fold_from) // probes.fold
+    spans = (view.scenario.limit - probes.fold_from) // probes.fold
     count, first = probes.fold // probes.bin, probes.fold_from // probes.bin
     kept = frame[(frame["bin"] >= first) & (frame["bin"] < first + spans * count)]
     kept = kept.assign(bin=(kept["bin"] - first) % count)

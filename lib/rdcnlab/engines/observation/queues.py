@@ -11,17 +11,16 @@ from numpy.typing import NDArray
 
 from rdcnlab.engines.observation.view import Records, View
 from rdcnlab.engines.schema import SCHEMAS
-from rdcnlab.scenario import Scenario
 
 #: Reasons of drops that are no queue's, as in the kernel's ``enum ocs_drop``: the line went down, or errs.
 ON_THE_LINE = (7, 8)
 
 
-def table(scenario: Scenario, view: View, records: Records) -> pd.DataFrame:
+def table(view: View, records: Records) -> pd.DataFrame:
     """Return the table ``queues`` of `rdcnlab.engines.schema`."""
-    width = scenario.probes.bin
-    if scenario.probes.count:
-        return _of_counts(scenario, view, records)
+    width = view.scenario.probes.bin
+    if view.scenario.probes.count:
+        return _of_counts(view, records)
     dropped = _at_queues(records.dropped)
     parts = []
     for number, name in view.lines.items():
@@ -52,14 +51,14 @@ def table(scenario: Scenario, view: View, records: Records) -> pd.DataFrame:
     return frame.astype({"max_B": "int64", "drops": "int64", "marks": "int64", "bin": "int64"})
 
 
-def _of_counts(scenario: Scenario, view: View, records: Records) -> pd.DataFrame:
+def _of_counts(view: View, records: Records) -> pd.DataFrame:
     """Return the table of the links of `Probes.count`, whose departures and marks were counted in bins."""
-    width = scenario.probes.bin
+    width = view.scenario.probes.bin
     dropped = _at_queues(records.dropped)
     parts = []
     for number, name in view.lines.items():
         # both ends of a link between two switches are counted
-        if name.partition("@")[0] not in scenario.probes.count:
+        if name.partition("@")[0] not in view.scenario.probes.count:
             continue
         here = records.standing[records.standing["link"] == number]
         part = pd.DataFrame({"mean_B": here["area"] / width, "max_B": here["most"]}, index=here["bin"].astype(np.int64))

@@ -10,12 +10,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rdcnlab.engines.observation.view import View
-from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.flow import UDP_HEADERS
 from rdcnlab.scenario.queue import ETHERNET_HEADER
 
 
-def acked(scenario: Scenario, view: View, acks: NDArray[Any]) -> NDArray[Any]:
+def acked(view: View, acks: NDArray[Any]) -> NDArray[Any]:
     """Return the bytes that each ACK newly acknowledges, if requested: ``time``, ``flow`` (number), ``bytes``.
 
     A record has the sequence number that was acknowledged before its ACK. The next record of the flow shows what the
@@ -23,7 +22,7 @@ def acked(scenario: Scenario, view: View, acks: NDArray[Any]) -> NDArray[Any]:
     """
     kind = np.dtype([("time", "<i8"), ("flow", "<i8"), ("bytes", "<i8")])
     parts = [np.empty(0, kind)]
-    for number, of in view.connections(scenario, acks) if scenario.probes.acks else ():
+    for number, of in view.connections(acks) if view.scenario.probes.acks else ():
         part = np.empty(max(len(of) - 1, 0), kind)
         before: NDArray[np.int64] = of["snd_una"].astype(np.int64)
         # sequence numbers have 32 bits
@@ -34,43 +33,43 @@ def acked(scenario: Scenario, view: View, acks: NDArray[Any]) -> NDArray[Any]:
     return found[np.argsort(found["time"], kind="stable")]
 
 
-def counted(scenario: Scenario, view: View, counts: NDArray[Any]) -> pd.DataFrame:
+def counted(view: View, counts: NDArray[Any]) -> pd.DataFrame:
     """Return the table ``throughput`` from counts of packets on lines inside the network; see `Records.counted`."""
-    framing = scenario.network.overhead - ETHERNET_HEADER
+    framing = view.scenario.network.overhead - ETHERNET_HEADER
     frame = pd.DataFrame(
         {
             "bin": counts["bin"].astype(np.int64),
             "where": pd.Series(counts["link"]).map(dict(view.lines)),
-            "flow": view.names(scenario, counts),
+            "flow": view.names(counts),
             "bytes": counts["bytes"].astype(np.int64) + framing * counts["packets"].astype(np.int64),
             "packets": counts["packets"].astype(np.int64),
         }
     )
     # the order of `table`
     places = {name: place for place, name in enumerate(view.lines.values())}
-    flows = {flow.name: number for number, flow in enumerate(scenario.flows)}
+    flows = {flow.name: number for number, flow in enumerate(view.scenario.flows)}
     order = np.lexsort((frame["flow"].map(flows), frame["where"].map(places), frame["bin"]))
     return frame.iloc[order].reset_index(drop=True)
 
 
-def table(scenario: Scenario, view: View, dequeued: NDArray[Any], acked: NDArray[Any]) -> pd.DataFrame:
+def table(view: View, dequeued: NDArray[Any], acked: NDArray[Any]) -> pd.DataFrame:
     """Return the table ``throughput`` of `rdcnlab.engines.schema`, from records of data packets that leave lines."""
     # handshakes of connections that are opened ahead come before the start
     dequeued, acked = dequeued[dequeued["time"] >= 0], acked[acked["time"] >= 0]
     inside = dequeued["link"] < view.ports
-    framed = dequeued["len"].astype(np.int64) + scenario.network.overhead - ETHERNET_HEADER
+    framed = dequeued["len"].astype(np.int64) + view.scenario.network.overhead - ETHERNET_HEADER
     flow = view.flow(dequeued)
     # Headers of Ethernet, IPv4 and TCP with time stamps. A packet that is not longer than a SYN has no payload.
-    tcp = ETHERNET_HEADER + 20 + 20 + (12 if scenario.transport.timestamps else 0)
-    udp = np.array([not one.is_tcp for one in scenario.flows])[flow]
+    tcp = ETHERNET_HEADER + 20 + 20 + (12 if view.scenario.transport.timestamps else 0)
+    udp = np.array([not one.is_tcp for one in view.scenario.flows])[flow]
     payload = dequeued["len"].astype(np.int64) - np.where(udp, ETHERNET_HEADER + UDP_HEADERS, tcp)
     payload[~udp & (dequeued["len"] <= ETHERNET_HEADER + 20 + 60)] = 0
     places = [*view.lines.values(), "receiver", "sender"]
-    flows = [flow.name for flow in scenario.flows]
+    flows = [flow.name for flow in view.scenario.flows]
     place = np.where(inside, dequeued["link"], len(places) - 2).astype(np.int64)
     # One number encodes bin, place and flow, so that a single pass counts all.
-    key = (dequeued["time"] // scenario.probes.bin * len(places) + place) * len(flows) + flow
-    key_acked = (acked["time"] // scenario.probes.bin * len(places) + len(places) - 1) * len(flows) + acked["flow"]
+    key = (dequeued["time"] // view.scenario.probes.bin * len(places) + place) * len(flows) + flow
+    key_acked = (acked["time"] // view.scenario.probes.bin * len(places) + len(places) - 1) * len(flows) + acked["flow"]
     key = np.concatenate([key, key_acked])
     count = np.bincount(key)
     # sums below 2**53 are exact in a float

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdcnlab.engines.network import wire
+from rdcnlab.engines.network import Network
 from rdcnlab.engines.network.numbers import FIRST_PORT, LAST_LINK, PORT_LINK, TARGET
 from rdcnlab.scenario import BYPASS, DARK, Port, Scenario
 
@@ -35,6 +35,8 @@ class View:
 
     Parameters
     ----------
+    scenario : Scenario
+        The scenario that was run.
     lines : mapping of int to str
         Names of the lines inside the network, by the ``link`` of records.
     last_line : int
@@ -55,6 +57,7 @@ class View:
         Those of them whose queues the table ``queues`` lists.
     """
 
+    scenario: Scenario
     lines: Mapping[int, str]
     last_line: int
     ports: int
@@ -67,20 +70,21 @@ class View:
     listed: Sequence[str]
 
     @classmethod
-    def of(cls, scenario: Scenario) -> View:
-        """Return how to read the records of a scenario."""
-        wiring = wire(scenario)
+    def of(cls, network: Network) -> View:
+        """Return how to read the records of a run."""
+        scenario, classes = network.scenario, network.classes
         return cls(
-            lines=wiring.places,
+            scenario=scenario,
+            lines=network.places,
             last_line=LAST_LINK,
             ports=PORT_LINK,
             dark=TARGET[DARK],
             bypass=TARGET[BYPASS],
-            classes=wiring.names,
-            queued={number: schedule.name for number, schedule in wiring.queued.items()},
+            classes=network.names,
+            queued={number: schedule.name for number, schedule in classes.queued.items()},
             first_port=FIRST_PORT,
-            receivers=[wiring.ports_to_hosts[flow.dst] for flow in scenario.flows],
-            listed=[wiring.ports_to_hosts[host] for host in _listed(scenario)],
+            receivers=[network.ports_to_hosts[flow.dst] for flow in scenario.flows],
+            listed=[network.ports_to_hosts[host] for host in _listed(scenario)],
         )
 
     @property
@@ -100,18 +104,18 @@ class View:
         found: NDArray[Any] = np.array([*self.receivers, None], dtype=object)[flow]
         return found
 
-    def names(self, scenario: Scenario, packets: NDArray[Any]) -> NDArray[Any]:
+    def names(self, packets: NDArray[Any]) -> NDArray[Any]:
         """Return the name of each record's flow."""
-        return np.array([flow.name for flow in scenario.flows], dtype=object)[self.flow(packets)]
+        return np.array([flow.name for flow in self.scenario.flows], dtype=object)[self.flow(packets)]
 
-    def ours(self, scenario: Scenario, packets: NDArray[Any]) -> NDArray[Any]:
+    def ours(self, packets: NDArray[Any]) -> NDArray[Any]:
         """Return the records of data packets; records of ACKs are in the input if ACKs share a queue with data."""
-        last = self.first_port + len(scenario.flows)
+        last = self.first_port + len(self.scenario.flows)
         return packets[(packets["dport"] >= self.first_port) & (packets["dport"] < last)]
 
-    def connections(self, scenario: Scenario, acks: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
+    def connections(self, acks: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
         """Yield the ACKs of each connection, or of each subflow, with the number of its flow."""
-        for number, flow in enumerate(scenario.flows):
+        for number, flow in enumerate(self.scenario.flows):
             of = acks[acks["dport"] == self.first_port + number]
             if flow.protocol == "mptcp":
                 for cookie in np.unique(of["sock_cookie"]):

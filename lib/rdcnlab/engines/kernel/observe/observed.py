@@ -14,6 +14,7 @@ from rdcnlab.engines.kernel.observe import captures
 from rdcnlab.engines.kernel.switches.together import switches_of
 from rdcnlab.engines.kernel.trace import FIELDS, fields, records
 from rdcnlab.engines.kernel.traffic import instants, quic
+from rdcnlab.engines.network import Network, compile_network
 from rdcnlab.engines.network.numbers import START_NS
 from rdcnlab.engines.observation import Records, View, throughput
 from rdcnlab.engines.observation.view import SNAPSHOTS, STANDING, counts
@@ -31,6 +32,7 @@ def tables(scenario: Scenario, directory: Path) -> dict[str, pa.Table]:
     RunError
         A flow failed, or a file has unexpected content.
     """
+    network = compile_network(scenario)
     flows = _flows(scenario, directory)
     offset = records.trace_offset(directory, instants.ready_ns(scenario), START_NS)
     seen = {
@@ -59,8 +61,8 @@ def tables(scenario: Scenario, directory: Path) -> dict[str, pa.Table]:
         counters=_counters(scenario, directory),
     )
     if quic.flows(scenario) and "ocs_dequeue" in switches_of(scenario).events:
-        _check_programs(scenario, flows, counted, directory)
-    return observation.tables(scenario, counted, flows)
+        _check_programs(network, flows, counted, directory)
+    return observation.tables(network, counted, flows)
 
 
 def _counters(scenario: Scenario, directory: Path) -> dict[str, dict[str, int]]:
@@ -105,13 +107,13 @@ def _flows(scenario: Scenario, directory: Path) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _check_programs(scenario: Scenario, flows: pd.DataFrame, counted: Records, directory: Path) -> None:
+def _check_programs(network: Network, flows: pd.DataFrame, counted: Records, directory: Path) -> None:
     """Raise RunError if a client reports success but received less; some programs end with status 0 on failure."""
-    known = View.of(scenario)
-    acked = throughput.acked(scenario, known, counted.acks)
-    every = throughput.table(scenario, known, known.ours(scenario, counted.left), acked)
+    known = View.of(network)
+    acked = throughput.acked(known, counted.acks)
+    every = throughput.table(known, known.ours(counted.left), acked)
     came = every[every["where"] == "receiver"].groupby("flow")["bytes"].sum()
-    for flow in quic.flows(scenario):
+    for flow in quic.flows(network.scenario):
         done = bool(flows.set_index("flow").loc[flow.name, "finished"])
         if done and came.get(flow.name, 0) < flow.size:
             words = [f"its client ended after {came.get(flow.name, 0)} of {flow.size} B"]

@@ -10,7 +10,7 @@ from rdcnlab.engines.kernel.plan.hosts import MEMORY_SYSCTLS, host, parameters, 
 from rdcnlab.engines.kernel.plan.probes import captures, captures_kB, probes
 from rdcnlab.engines.kernel.switches.together import switches_of
 from rdcnlab.engines.kernel.traffic import instants, quic
-from rdcnlab.engines.network import wire
+from rdcnlab.engines.network import compile_network
 from rdcnlab.engines.network.numbers import START_NS
 from rdcnlab.scenario import Scenario
 
@@ -36,17 +36,17 @@ def compile_plan(scenario: Scenario, *, here: bool = True) -> dict[str, Any]:
     InputError
         The scenario asks for something that this engine cannot do.
     """
-    switches, wiring = switches_of(scenario), wire(scenario)
+    switches, network = switches_of(scenario), compile_network(scenario)
     starts = zip(scenario.flows, scenario.start_times(), strict=True)
     return {
-        "hosts": [host(scenario, station) for station in wiring.stations.values()],
+        "hosts": [host(network, station) for station in network.stations.values()],
         "overhead": scenario.network.overhead,
         "sysctls": sysctls(scenario) | switches.sysctls(),
         "memory_sysctls": MEMORY_SYSCTLS,
         "parameters": parameters(scenario),
         "switches": switches.devices(here=here),
-        "trunks": [trunk.ports for trunk in wiring.trunks],
-        "probes": probes(scenario, wiring, switches),
+        "trunks": [trunk.ports for trunk in network.trunks],
+        "probes": probes(network, switches),
         "seed": str(scenario.seed),
         "epoch_ns": START_NS,
         "ready_ns": instants.ready_ns(scenario),
@@ -56,14 +56,14 @@ def compile_plan(scenario: Scenario, *, here: bool = True) -> dict[str, Any]:
                 "src": flow.src,
                 "dst": flow.dst,
                 "start_ns": START_NS + start,
-                "line": line(scenario, wiring, flow, here=here),
+                "line": line(network, flow, here=here),
             }
             for flow, start in starts
         ],
-        "files": {quic.files(wiring.ports[flow.name]): flow.size for flow in scenario.flows if flow.protocol == "quic"},
-        "captures": captures(scenario, wiring),
+        "files": {quic.files(network.ports[flow.name]): flow.size for flow in quic.flows(scenario)},
+        "captures": captures(network),
         "counters": scenario.probes.counters,
-        "memory_kB": quic.memory_kB(scenario) + captures_kB(scenario),
+        "memory_kB": quic.memory_kB(scenario) + captures_kB(network),
         # for tests: pairs of host and shell line to run before the flows, and after they have ended
         "before": [],
         "commands": [],
@@ -74,4 +74,4 @@ def check(scenario: Scenario) -> None:
     """Raise InputError if the scenario asks for something that this engine cannot do."""
     switches_of(scenario).check()
     quic.check(scenario)
-    wire(scenario)
+    compile_network(scenario)

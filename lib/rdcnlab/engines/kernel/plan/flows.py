@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from rdcnlab.engines.kernel.traffic import quic
-from rdcnlab.engines.network import Wiring
+from rdcnlab.engines.network import Network
 from rdcnlab.engines.network.flows import connect_ns, payload
 from rdcnlab.scenario import Flow, Scenario
 
@@ -12,14 +12,14 @@ from rdcnlab.scenario import Flow, Scenario
 _TOOLS = {"tcp": "tcp", "mptcp": "mptcp", "udp": "udp", "quic": "program"}
 
 
-def line(scenario: Scenario, wiring: Wiring, flow: Flow, *, here: bool) -> str:
+def line(network: Network, flow: Flow, *, here: bool) -> str:
     """Return a flow's line for ``tools/traffic.c``.
 
     The guest replaces ``@src`` and ``@dst`` by process ids and ``@start`` by the start time.
     """
-    port, sender = wiring.ports[flow.name], wiring.stations[flow.src].ip
-    ends = ["@src", "@dst", sender, wiring.stations[flow.dst].ip, port]
-    words = _words(scenario, flow, sender, port, here=here)
+    port, sender = network.ports[flow.name], network.stations[flow.src].ip
+    ends = ["@src", "@dst", sender, network.stations[flow.dst].ip, port]
+    words = _words(network.scenario, flow, sender, port, here=here)
     return " ".join(map(str, [_TOOLS[flow.protocol], flow.name, *ends, flow.size, "@start", *words]))
 
 

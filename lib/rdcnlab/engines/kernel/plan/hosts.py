@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rdcnlab.engines.network import Station, mptcp
+from rdcnlab.engines.network import Network, Station, mptcp
 from rdcnlab.engines.network.versions import HOLD_US, uses_nuftcp
 from rdcnlab.scenario import Scenario
 
@@ -39,15 +39,16 @@ def parameters(scenario: Scenario) -> dict[str, str]:
     return found
 
 
-def host(scenario: Scenario, station: Station) -> dict[str, Any]:
+def host(network: Network, station: Station) -> dict[str, Any]:
     """Return the plan of one host, in bit/s and bytes."""
+    scenario = network.scenario
     given = scenario.network.hosts[station.number]
     return {
         "name": given.name,
         **({} if station.label == given.name else {"label": station.label}),
         "ip": station.ip,
         "prefix": 8,
-        "more": _addresses(scenario, given.name, station.ip),
+        "more": _addresses(network, given.name),
         "subflows": _subflows(scenario, given.name),
         "sysctls": _own_sysctls(scenario, given.name),
         "mac": station.mac,
@@ -64,10 +65,11 @@ def _subflows(scenario: Scenario, host: str) -> int:
     return max((scenario.subflows(flow) for flow in scenario.flows if host in (flow.src, flow.dst)), default=1)
 
 
-def _addresses(scenario: Scenario, host: str, ip: str) -> list[str]:
-    """Return the additional addresses of a host, which it announces to its peers; `ip` is its first address."""
+def _addresses(network: Network, host: str) -> list[str]:
+    """Return the additional addresses of a host, which it announces to its peers."""
+    scenario = network.scenario
     most = max((scenario.subflows(flow) for flow in scenario.flows if flow.dst == host), default=1)
-    return [mptcp.address(scenario, ip, subflow) for subflow in range(1, most)]
+    return [network.subflow_address(host, subflow) for subflow in range(1, most)]
 
 
 def _own_sysctls(scenario: Scenario, host: str) -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from rdcnlab.engines.kernel.switches.together import Switches
 from rdcnlab.engines.kernel.trace import fields
-from rdcnlab.engines.network import Wiring, graph
+from rdcnlab.engines.network import Network
 from rdcnlab.engines.network.flows import payload
 from rdcnlab.engines.network.numbers import DATE_NS, FIRST_PORT, START_NS, TARGET
 from rdcnlab.scenario import BYPASS, DARK, Flow, Link, Port, Scenario
@@ -25,18 +25,19 @@ COUNTED_EVENTS = ("ocs_dequeue", "ocs_mark")
 SPARE_KB = 256
 
 
-def probes(scenario: Scenario, wiring: Wiring, switches: Switches) -> list[dict[str, Any]]:
+def probes(network: Network, switches: Switches) -> list[dict[str, Any]]:
     """Return the trace buffers: which events to record, with room for as many as the flows can cause.
 
     A flow of `size` bytes has ``size / mss`` packets; half as many are added for retransmissions. An event in the ring
     buffer takes its fields, 8 bytes common to all events, and a header of 4 bytes.
     """
-    packets = _packets(scenario)
+    scenario = network.scenario
+    packets = _packets(network)
     # the lines on a flow's way, and the line to the receiver
-    places = _lines(scenario) + 1
+    places = _lines(network) + 1
     first, last = FIRST_PORT, FIRST_PORT + len(scenario.flows) - 1
     flow_filter = f"dport >= {first} && dport <= {last}"
-    queued = sorted(wiring.queued)
+    queued = sorted(network.classes.queued)
     # packets that wait in the queue of a class, including ACKs
     waiting_filter = f"class >= {queued[0]} && class <= {queued[-1]} && {IN_CLASS}" if queued else ""
     passing_filter = f"{flow_filter} && {switches.places}"
@@ -45,7 +46,7 @@ def probes(scenario: Scenario, wiring: Wiring, switches: Switches) -> list[dict[
     lossy = packets // 2 + 20_000
     counts = bool(scenario.probes.count)
     if counts:
-        dequeue_filter = f"{flow_filter} && ({_counted(scenario, wiring)})"
+        dequeue_filter = f"{flow_filter} && ({_counted(network)})"
         # a run that counts packets has no buffer with room for every packet
         lossy = min(lossy, MOST_LOST)
     marked = packets * 3 // 4 * places if _marks(scenario) else 0
@@ -59,12 +60,12 @@ def probes(scenario: Scenario, wiring: Wiring, switches: Switches) -> list[dict[
             min(marked, _in_interval(scenario)) if counts else marked,
             dequeue_filter if counts else flow_filter,
         ),
-        "ocs_slot": (36, _slot_changes(scenario, wiring), ""),
+        "ocs_slot": (36, _slot_changes(network), ""),
     }
     if scenario.probes.packets:
         events["ocs_enqueue"] = (36, packets * 3 // 2 * places, dequeue_filter)
     elif waiting_filter:
-        events["ocs_enqueue"] = (36, packets * (5 if _queues_acks(scenario) else 3) // 2, waiting_filter)
+        events["ocs_enqueue"] = (36, packets * (5 if _queues_acks(network) else 3) // 2, waiting_filter)
     if scenario.probes.discards:
         events["kfree_skb"] = (24, lossy, "reason == {TCP_RFC7323_PAWS}")
     if scenario.probes.tcp != "none":
@@ -86,35 +87,35 @@ def probes(scenario: Scenario, wiring: Wiring, switches: Switches) -> list[dict[
     ]
 
 
-def captures(scenario: Scenario, wiring: Wiring) -> list[dict[str, Any]]:
+def captures(network: Network) -> list[dict[str, Any]]:
     """Return the captures at hosts, with room for as many packets as the flows can cause there."""
-    shared = {"packets": _captured(scenario), "epoch_ns": START_NS, "date_ns": DATE_NS}
-    labels = {host: wiring.stations[host].label for host in scenario.probes.capture}
+    shared = {"packets": _captured(network), "epoch_ns": START_NS, "date_ns": DATE_NS}
+    labels = {host: network.stations[host].label for host in network.scenario.probes.capture}
     return [{"host": host, "interface": f"{label}-eth0", **shared} for host, label in labels.items()]
 
 
-def captures_kB(scenario: Scenario) -> int:  # noqa: N802  (unit)
+def captures_kB(network: Network) -> int:  # noqa: N802  (unit)
     """Return the memory of the captures in kB: each packet has a frame of 256 B."""
-    return len(scenario.probes.capture) * (_captured(scenario) * 256 // 1000)
+    return len(network.scenario.probes.capture) * (_captured(network) * 256 // 1000)
 
 
-def _captured(scenario: Scenario) -> int:
+def _captured(network: Network) -> int:
     """Return the packets of one capture: data, half of it again, and an ACK for each."""
-    return _packets(scenario) * 5 // 2 + 20_000
+    return _packets(network) * 5 // 2 + 20_000
 
 
-def _counted(scenario: Scenario, wiring: Wiring) -> str:
+def _counted(network: Network) -> str:
     """Return the trace filter for both directions of the links whose packets are counted."""
-    numbers = [line.number for line in wiring.lines if line.link.name in scenario.probes.count]
+    numbers = [line.number for line in network.lines if line.link.name in network.scenario.probes.count]
     return " || ".join(f"link == {number}" for number in numbers)
 
 
 def _in_interval(scenario: Scenario) -> int:
     """Return an upper bound of data packets on the counted links between two counts; half are added for short ones."""
-    network = scenario.network
-    rate = sum(network.link(name).rate for name in scenario.probes.count)
-    lines = sum(network.host(name).rate for name in {flow.src for flow in scenario.flows})
-    wire = 8e9 * (network.mtu + network.overhead)
+    given = scenario.network
+    rate = sum(given.link(name).rate for name in scenario.probes.count)
+    lines = sum(given.host(name).rate for name in {flow.src for flow in scenario.flows})
+    wire = 8e9 * (given.mtu + given.overhead)
     return int(min(rate, lines * len(scenario.probes.count)) * COUNT_EVERY_NS / wire * 1.5) + 1000
 
 
@@ -128,9 +129,9 @@ def _thinned(scenario: Scenario) -> bool:
 
 def _acks_in_interval(scenario: Scenario) -> int:
     """Return an upper bound of the ACKs between two readings; half are added for short ones."""
-    network = scenario.network
-    rate = sum(network.host(name).rate for name in {flow.src for flow in scenario.flows})
-    frame = min(payload(flow, network.mtu) for flow in scenario.flows) + network.overhead
+    given = scenario.network
+    rate = sum(given.host(name).rate for name in {flow.src for flow in scenario.flows})
+    frame = min(payload(flow, given.mtu) for flow in scenario.flows) + given.overhead
     return int(rate * COUNT_EVERY_NS / (8e9 * frame) * 1.5) + 1000
 
 
@@ -142,33 +143,29 @@ def _times(scenario: Scenario) -> dict[str, Any]:
     return {"start_ns": START_NS, "bin_ns": scenario.probes.bin, "every_ns": COUNT_EVERY_NS}
 
 
-def _queues_acks(scenario: Scenario) -> bool:
+def _queues_acks(network: Network) -> bool:
     """Return whether ACKs wait in a queue with data, as between racks that send to each other."""
-    return bool(scenario.network.switches) and any(
-        way.queues_data(way.route.first) and any(back for _, back in way.flows) for way in graph.all_ways(scenario)
-    )
+    return any(way.queues_data(way.route.first) and any(back for _, back in way.flows) for way in network.ways)
 
 
-def _lines(scenario: Scenario) -> int:
-    """Return the largest number of lines inside the network that a packet passes."""
-    if not scenario.network.switches:
-        return 1
-    return max(len(hops) for way in graph.all_ways(scenario) for hops in way.route.ways if hops is not None)
+def _lines(network: Network) -> int:
+    """Return the largest number of lines inside the network that a packet passes, at least 1."""
+    return max([1, *(len(hops) for way in network.ways for hops in way.route.ways if hops is not None)])
 
 
-def _packets(scenario: Scenario) -> int:
+def _packets(network: Network) -> int:
     """Return an upper bound of data packets until the limit, from flow sizes, host rates and schedules."""
-    network = scenario.network
-    wire = 8e9 * (network.mtu + network.overhead)
+    scenario, given = network.scenario, network.scenario.network
+    wire = 8e9 * (given.mtu + given.overhead)
     counts: dict[str, int] = {}
     for (name, sender), flows in _sharing(scenario).items():
-        sizes = [payload(flow, network.mtu) for flow in flows]
+        sizes = [payload(flow, given.mtu) for flow in flows]
         # flows of one host share its line
-        frame = min(sizes) + network.overhead
-        line = int(network.host(sender).rate * scenario.limit * 1.1 / 8e9 / frame)
+        frame = min(sizes) + given.overhead
+        line = int(given.host(sender).rate * scenario.limit * 1.1 / 8e9 / frame)
         bound = sum(min(flow.size // size, line) for flow, size in zip(flows, sizes, strict=True))
         counts[name] = counts.get(name, 0) + min(bound, line) + 64 * len(flows)
-    for name, bits in _carried(scenario).items():
+    for name, bits in _carried(network).items():
         if name in counts:
             bound = int(bits * scenario.limit / wire * 1.1) + 64 * len(scenario.flows)
             counts[name] = min(counts[name], bound)
@@ -184,25 +181,18 @@ def _sharing(scenario: Scenario) -> dict[tuple[str, str], list[Flow]]:
     return sharing
 
 
-def _carried(scenario: Scenario) -> dict[str, float]:
+def _carried(network: Network) -> dict[str, float]:
     """Return the mean rate that each schedule can carry in bit/s, by its name."""
-    network = scenario.network
-    rates = {link.name: link.rate for link in network.links} | {DARK: 0, BYPASS: max(h.rate for h in network.hosts)}
-    if not network.switches:
-        slots_by_schedule = {
-            schedule.name: (schedule.slots, [slot.link for slot in schedule.slots]) for schedule in network.schedules
-        }
-    else:
-        slots_by_schedule = {
-            way.schedule.name: (way.schedule.slots, [DARK if hops is None else hops[0].link for hops in way.route.ways])
-            for way in graph.all_ways(scenario)
-            if way.schedule is not None and way.route.first != way.route.last
-        }
-    return {
-        name: sum(slot.duration * rates[link] for slot, link in zip(slots, links, strict=True))
-        / sum(slot.duration for slot in slots)
-        for name, (slots, links) in slots_by_schedule.items()
-    }
+    given = network.scenario.network
+    rates = {link.name: link.rate for link in given.links} | {DARK: 0, BYPASS: max(host.rate for host in given.hosts)}
+    found = {}
+    for way in network.ways:
+        if way.schedule is None:
+            continue
+        links = [DARK if hops is None else hops[0].link if hops else BYPASS for hops in way.route.ways]
+        bits = sum(duration * rates[link] for duration, link in zip(way.route.durations, links, strict=True))
+        found[way.schedule.name] = bits / sum(way.route.durations)
+    return found
 
 
 def _marks(scenario: Scenario) -> bool:
@@ -223,15 +213,8 @@ def _queues(scenario: Scenario) -> list[Link | Port]:
     return [*scenario.network.links, *(host.port for host in scenario.network.hosts)]
 
 
-def _slot_changes(scenario: Scenario, wiring: Wiring) -> int:
+def _slot_changes(network: Network) -> int:
     """Return an upper bound of slot changes until the limit."""
-    if scenario.network.switches:
-        steps = [step for way in graph.all_ways(scenario) for step in way.steps.values()]
-        durations = [list(step.durations) for step in steps if len(step.durations) > 1]
-    else:
-        paths = [path for flow in scenario.flows for path in (flow.slots, flow.back)]
-        flow_slots = [path for path in paths if not isinstance(path, str)]
-        schedule_slots = [schedule.slots for schedule in wiring.schedules.values()]
-        durations = [[slot.duration for slot in slots] for slots in [*flow_slots, *schedule_slots] if slots]
-    total = 1000 + sum(len(timetable) * (scenario.limit // sum(timetable) + 1) for timetable in durations)
+    steps = [step.durations for way in network.ways for step in way.steps.values() if len(step.durations) > 1]
+    total = 1000 + sum(len(timetable) * (network.scenario.limit // sum(timetable) + 1) for timetable in steps)
     return min(total, 4_000_000)

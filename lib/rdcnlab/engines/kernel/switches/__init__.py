@@ -16,6 +16,11 @@ KINDS = {
     "ovs": "rdcnlab.engines.kernel.switches.ovs",
     "linux": "rdcnlab.engines.kernel.switches.linux",
 }
+#: Kinds that have lines of their own, instead of the kernel's, in a network that names no switch.
+OWN_LINES = {
+    "bmv2": "rdcnlab.engines.kernel.switches.bmv2.alone",
+    "linux": "rdcnlab.engines.kernel.switches.linux_alone",
+}
 
 
 def kinds_of(scenario: Scenario) -> tuple[Kind, ...]:
@@ -26,15 +31,12 @@ def kinds_of(scenario: Scenario) -> tuple[Kind, ...]:
     InputError
         This engine does not have a kind.
     """
-    nodes = scenario.network.switches
-    if not nodes:
-        return (_kind(scenario.switch.kind, "switch.kind"),)
-    fields = ("switch.kind" if node.kind is None else f"network.switches.{node.name}.kind" for node in nodes)
-    return tuple(_kind(scenario.kind_at(node.name), field) for node, field in zip(nodes, fields, strict=True))
-
-
-def _kind(name: str, field: str) -> Kind:
-    if name not in KINDS:
-        raise InputError.of(field, name, " or ".join(repr(known) for known in KINDS))
-    found: Kind = importlib.import_module(KINDS[name]).KIND
-    return found
+    modules = KINDS if scenario.network.switches else KINDS | OWN_LINES
+    found = []
+    for node in scenario.network.nodes:
+        name = scenario.kind_at(node.name)
+        if name not in modules:
+            raise InputError.of(scenario.kind_field(node.name), name, " or ".join(map(repr, KINDS)))
+        kind: Kind = importlib.import_module(modules[name]).KIND
+        found.append(kind)
+    return tuple(found)

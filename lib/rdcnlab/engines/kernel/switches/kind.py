@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
-from rdcnlab.engines.network import Wiring
-from rdcnlab.fields.errors import InputError, RunError
-from rdcnlab.scenario import BYPASS, Scenario
+from rdcnlab.engines.network import Network, lines
+from rdcnlab.fields.errors import RunError
+from rdcnlab.scenario import Scenario
 
 #: Records by the name of the kernel's event.
 Records = dict[str, NDArray[Any]]
@@ -25,53 +25,30 @@ class Kind(ABC):
     ----------
     name : str
         Name in `Switch.kind` and `Node.kind`.
-    schedules : bool
-        Whether it supports schedules that flows share, timetables for ways back, and notifications of hosts.
     writes_versions : bool
         Whether it writes the version of its rules into packets, as NUFTCP needs.
-    protocols : tuple of str or None
-        Protocols of flows that it can carry alone; None: all.
     reader : str or None
         The module that reads the switch's own records, if there is one.
     events : tuple of str
-        The kernel events ``ocs_*`` that occur with it, if it is the network's only switch.
+        The kernel events ``ocs_*`` that occur with it.
     places : str
-        Trace filter for the lines inside the network and the line to the receiver, if it is the only switch.
+        Trace filter for the lines inside the network and the line to the receiver.
     """
 
     name: ClassVar[str]
-    schedules: ClassVar[bool] = False
     writes_versions: ClassVar[bool] = False
-    protocols: ClassVar[tuple[str, ...] | None] = None
     reader: ClassVar[str | None] = None
-    events: ClassVar[tuple[str, ...]] = ()
-    places: ClassVar[str] = ""
+    events: ClassVar[tuple[str, ...]] = lines.EVENTS
+    places: ClassVar[str] = lines.PLACES
 
     def require(self, scenario: Scenario) -> None:  # noqa: B027  (most kinds need nothing)
         """Raise RunError or InputError if something is missing on this machine; the message says how to get it."""
 
-    def check(self, scenario: Scenario) -> None:
-        """Raise InputError if a scenario asks for something that this kind, as the only switch, cannot do."""
-        network = scenario.network
-        if scenario.notify is not None and not self.schedules:
-            raise InputError.of("notify", "given", "nothing, with another switch than ocs")
-        for place, flow in enumerate(scenario.flows):
-            if self.protocols is not None and flow.protocol not in self.protocols:
-                allowed = f"{', '.join(self.protocols)}, with {self.name} as switch"
-                raise InputError.of(f"flows[{place}].protocol", flow.protocol, allowed)
-            if self.schedules:
-                continue
-            for field in ("path", "back"):
-                path = getattr(flow, field)
-                if network.schedule(path) is not None or (field == "back" and path != BYPASS):
-                    allowed = f"{'bypass' if field == 'back' else 'no schedule'}, with another switch than ocs"
-                    raise InputError.of(f"flows[{place}].{field}", str(path), allowed)
-
-    def check_hop(self, scenario: Scenario, wiring: Wiring, switch: int) -> None:  # noqa: B027
-        """Raise InputError if a scenario asks for something that this kind, as one of several, cannot do there."""
+    def check(self, network: Network, switch: int) -> None:  # noqa: B027
+        """Raise InputError if a scenario asks for something that this kind cannot do at a switch."""
 
     @abstractmethod
-    def device(self, scenario: Scenario, wiring: Wiring, switch: int) -> dict[str, Any]:
+    def device(self, network: Network, switch: int) -> dict[str, Any]:
         """Return the plan of one switch, by its number, for this kind's module in the guest; in ns, bit/s and bytes."""
 
     def programs(self, scenario: Scenario) -> dict[str, Any]:  # noqa: ARG002  (most kinds need none)
@@ -92,12 +69,11 @@ class Kind(ABC):
 
     def slots(
         self,
-        scenario: Scenario,  # noqa: ARG002
-        wiring: Wiring,  # noqa: ARG002
+        network: Network,  # noqa: ARG002
         switch: int,  # noqa: ARG002
         counters: Mapping[str, Any],  # noqa: ARG002
     ) -> Sequence[tuple[int, int, int, int]]:
-        """Return the slot changes at one of several switches that kernel events do not contain.
+        """Return the slot changes at a switch that kernel events do not contain.
 
         They come from the switch's counters. Each has the ns since the start, class, slot and target.
         """
@@ -105,8 +81,7 @@ class Kind(ABC):
 
     def reports(
         self,
-        scenario: Scenario,  # noqa: ARG002
-        wiring: Wiring,  # noqa: ARG002
+        network: Network,  # noqa: ARG002
         switch: int,  # noqa: ARG002
         counters: Mapping[str, Any],  # noqa: ARG002
     ) -> Sequence[tuple[int, str, str | None, str | None, int]]:
@@ -116,12 +91,16 @@ class Kind(ABC):
         """
         return ()
 
-    def provenance(self, counters: Mapping[str, Any], scenario: Scenario, directory: Path) -> dict[str, Any]:  # noqa: ARG002
-        """Return its counters and hints, which are stored beside the tables."""
-        return {"switch": counters}
+    def provenance(self, counters: Mapping[str, Any]) -> Any:
+        """Return what is stored of a switch's counters beside the tables."""
+        return counters
+
+    def hint(self, scenario: Scenario, directory: Path) -> str | None:  # noqa: ARG002
+        """Return a hint for the user about a run that finished, if there is one."""
+        return None
 
     def versions(self, scenario: Scenario) -> dict[str, str]:  # noqa: ARG002
-        """Return the versions of its programs, with several switches; they are stored beside the tables."""
+        """Return the versions of its programs; they are stored beside the tables."""
         return {}
 
     def explained(self, error: RunError, scenario: Scenario, directory: Path) -> RunError:  # noqa: ARG002

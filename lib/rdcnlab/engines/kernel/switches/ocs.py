@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from rdcnlab.engines.kernel.switches.kind import Kind
-from rdcnlab.engines.network import Wiring, lines, ocs
+from rdcnlab.engines.network import Network, ocs
 from rdcnlab.scenario import Scenario
 
 
@@ -14,14 +14,11 @@ class Ocs(Kind):
     """The circuit switch in the kernel."""
 
     name = "ocs"
-    schedules = True
     writes_versions = True
-    events = lines.EVENTS
-    places = lines.PLACES
 
-    def device(self, scenario: Scenario, wiring: Wiring, switch: int) -> dict[str, Any]:
+    def device(self, network: Network, switch: int) -> dict[str, Any]:
         """Return the plan of one switch; see `Kind`."""
-        return ocs.device(scenario, wiring, switch)
+        return ocs.device(network, switch)
 
     def sysctls(self, scenario: Scenario) -> dict[str, str]:
         """Return the sysctls that hosts need before the first notification of a time-division network."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lines of a switch that only forwards: one of several switches, of another kind than ``ocs``.
+"""The lines of a switch that only forwards: a switch of another kind than ``ocs``.
 
 ::
 
@@ -19,10 +19,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from rdcnlab.engines.network import Line, Station, Wiring, forwarding, lines
+from rdcnlab.engines.network import Network, Station, forwarding, lines
 from rdcnlab.engines.network.numbers import LAST_CLASS, LAST_LINK, TARGET
 from rdcnlab.fields.errors import InputError
-from rdcnlab.scenario import BYPASS, DARK, Scenario
+from rdcnlab.scenario import BYPASS, DARK
 
 
 def host_port(station: Station) -> str:
@@ -40,66 +40,56 @@ def dark_port(switch: int) -> str:
     return f"d{switch}"
 
 
-def hosts_at(wiring: Wiring, switch: int) -> list[Station]:
-    """Return the hosts at a switch."""
-    return [station for station in wiring.stations.values() if station.switch == switch]
-
-
-def lines_at(wiring: Wiring, switch: int) -> list[Line]:
-    """Return the lines that begin at a switch."""
-    return [line for line in wiring.lines if line.switch == switch]
-
-
 def ports(switch: int, targets: Iterable[int], receiver: Station) -> list[str]:
     """Return the port of each target, for packets to a receiver."""
     known = {TARGET[DARK]: dark_port(switch), TARGET[BYPASS]: host_port(receiver)}
     return [known.get(target) or line_port(target) for target in targets]
 
 
-def addresses(scenario: Scenario, wiring: Wiring, switch: int) -> list[list[str]]:
+def addresses(network: Network, switch: int) -> list[list[str]]:
     """Return the port for each host's address, for packets of no flow: they take the shortest way."""
     return [
-        [station.mac, host_port(station) if line is None else line_port(line)]
-        for station, line in forwarding.addresses(scenario, wiring, switch)
+        [station.mac, host_port(station) if line is None else line_port(line.number)]
+        for station, line in network.reached(switch)
     ]
 
 
-def hop(kind: str, wiring: Wiring, switch: int, around: dict[str, Any]) -> dict[str, Any]:
+def hop(kind: str, network: Network, switch: int, around: dict[str, Any]) -> dict[str, Any]:
     """Return the common part of the plans of switches behind a panel, for any kind; `around` is the panel's plan."""
     return {
         "kind": kind,
-        "name": wiring.switches[switch],
+        "name": network.switches[switch],
         "number": switch,
         "ports": around["ports"],
         "panel": around,
     }
 
 
-def plan(scenario: Scenario, wiring: Wiring, switch: int) -> dict[str, Any]:
+def plan(network: Network, switch: int) -> dict[str, Any]:
     """Return the plan of a switch's panel, for the guest.
 
     Keys beside those of an ``ocs`` switch: ``pairs`` are the cables to the switch; ``inward`` and ``outward`` give the
     destination of each port.
     """
-    hosts, own = hosts_at(wiring, switch), lines_at(wiring, switch)
+    hosts, own = network.stations_at(switch), network.lines_at(switch)
+    static = network.classes.static
     # they have no rate, so no record has their numbers, which may be those of lines elsewhere
     links = iter(sorted(set(range(LAST_LINK + 1)) - {line.number for line in own}, reverse=True))
-    classes = iter(sorted(set(range(1, LAST_CLASS + 1)) - set(wiring.static.values()), reverse=True))
+    classes = iter(sorted(set(range(1, LAST_CLASS + 1)) - set(static.values()), reverse=True))
     outside = [station.interface for station in hosts]
     inside = [host_port(station) for station in hosts]
     trunks = [line for line in own if line.trunk is not None]
     outside += [line.trunk or "" for line in trunks]
     inside += [line_port(line.number) for line in trunks]
     if len(own) + len(outside) > LAST_LINK + 1:
-        allowed = f"fewer at {wiring.switches[switch]}: a switch of another kind than ocs has {LAST_LINK + 1} at most"
+        allowed = f"fewer at {network.switches[switch]}: a switch of another kind than ocs has {LAST_LINK + 1} at most"
         raise InputError.of("network.links", f"{len(own) + len(outside)} lines and ports", allowed)
-    pools = lines.pools(scenario)
     return {
         "device": f"ocs{switch}",
-        "mtu": scenario.network.mtu,
-        "links": [lines.line(scenario, line) for line in own],
-        "pools": [{"id": pools[pool.name], "bytes": pool.size} for pool in scenario.network.pools],
-        "ports": [lines.port(scenario, station) for station in hosts],
+        "mtu": network.scenario.network.mtu,
+        "links": [lines.line(network, line) for line in own],
+        "pools": lines.pools(network),
+        "ports": [lines.port(network, station) for station in hosts],
         "pairs": [
             [f"{port}x", port]
             for port in [*map(host_port, hosts), *(line_port(line.number) for line in own), dark_port(switch)]
@@ -109,20 +99,19 @@ def plan(scenario: Scenario, wiring: Wiring, switch: int) -> dict[str, Any]:
             for port, inner in zip(outside, inside, strict=True)
         ],
         "outward": [
-            *({"from": f"{line_port(line.number)}x", "target": line.number, "class": wiring.static[line.number]}
-              for line in own),
+            *({"from": f"{line_port(one.number)}x", "target": one.number, "class": static[one.number]} for one in own),
             {"from": f"{dark_port(switch)}x", "target": TARGET[DARK], "class": next(classes)},
         ],
         "trunks": [line.trunk for line in trunks],
         "fdb": [
-            [station.mac, station.interface if line is None else wiring.lines[line].trunk or ""]
-            for station, line in forwarding.addresses(scenario, wiring, switch)
+            [station.mac, station.interface if line is None else line.trunk or ""]
+            for station, line in network.reached(switch)
         ],
-        "seed": scenario.seed,
+        "seed": network.scenario.seed,
     }  # fmt: skip
 
 
-def check(scenario: Scenario, wiring: Wiring, switch: int, kind: str) -> None:
+def check(network: Network, switch: int, kind: str) -> None:
     """Raise InputError if a scenario asks something of a switch that only a switch ``ocs`` does.
 
     Raises
@@ -130,8 +119,8 @@ def check(scenario: Scenario, wiring: Wiring, switch: int, kind: str) -> None:
     InputError
         A way that begins there waits in the dark or in the queue of a schedule, or a host there would be notified.
     """
-    name = wiring.switches[switch]
-    for entry in forwarding.entries(scenario, wiring, switch):
+    scenario, name = network.scenario, network.switches[switch]
+    for entry in forwarding.entries(network, switch):
         schedule = entry.way.schedule
         for place, _ in entry.way.flows:
             flow = scenario.flows[place]
@@ -155,5 +144,5 @@ def check(scenario: Scenario, wiring: Wiring, switch: int, kind: str) -> None:
             raise InputError.of(f"{field}.dark", schedule.dark, allowed.format("drop", "holds packets back"))
     told = () if scenario.notify is None else [each.host for each in scenario.notifications()]
     for host in told:
-        if wiring.stations[host].switch == switch:
+        if network.stations[host].switch == switch:
             raise InputError.of("notify", host, f"hosts at switches ocs only; {host} is at {name}, which is {kind}")

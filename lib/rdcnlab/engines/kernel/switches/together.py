@@ -15,7 +15,7 @@ import numpy as np
 from rdcnlab.engines.kernel.switches import kinds_of
 from rdcnlab.engines.kernel.switches.kind import Kind, Records
 from rdcnlab.engines.kernel.trace import records
-from rdcnlab.engines.network import lines, wire
+from rdcnlab.engines.network import compile_network
 from rdcnlab.engines.network.numbers import START_NS
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.scenario import Scenario
@@ -42,19 +42,14 @@ class Switches:
         return tuple(dict.fromkeys(self.at))
 
     @property
-    def several(self) -> bool:
-        """Whether the network has a graph; a graph may consist of one switch."""
-        return bool(self.scenario.network.switches)
-
-    @property
     def events(self) -> tuple[str, ...]:
         """The kernel events ``ocs_*`` that occur."""
-        return lines.EVENTS if self.several else self.at[0].events
+        return self.at[0].events
 
     @property
     def places(self) -> str:
         """Trace filter for the lines inside the network and the line to the receiver."""
-        return lines.PLACES if self.several else self.at[0].places
+        return self.at[0].places
 
     def check(self) -> None:
         """Raise InputError if a switch cannot do what the scenario asks of it."""
@@ -63,15 +58,12 @@ class Switches:
             if flow.cc == "nuftcp" and silent:
                 allowed = f"another one, because a switch of kind {silent[0]} writes no versions into packets; ocs does"
                 raise InputError.of(f"flows[{place}].cc", flow.cc, allowed)
-        if not self.several:
-            self.at[0].check(self.scenario)
-            return
-        for node, kind in zip(self.scenario.network.switches, self.at, strict=True):
+        for node, kind in zip(self.scenario.network.nodes, self.at, strict=True):
             if node.optical and kind.name != "ocs":
                 raise InputError.of(f"network.switches.{node.name}.kind", kind.name, "ocs, because it is optical")
-        wiring = wire(self.scenario)
+        network = compile_network(self.scenario)
         for number, kind in enumerate(self.at):
-            kind.check_hop(self.scenario, wiring, number)
+            kind.check(network, number)
 
     def require(self) -> None:
         """Raise RunError or InputError if something is missing on this machine."""
@@ -80,8 +72,8 @@ class Switches:
 
     def devices(self, *, here: bool) -> list[dict[str, Any]]:
         """Return the plan of each switch, with the paths of programs on this machine if `here`."""
-        wiring = wire(self.scenario)
-        found = [kind.device(self.scenario, wiring, number) for number, kind in enumerate(self.at)]
+        network = compile_network(self.scenario)
+        found = [kind.device(network, number) for number, kind in enumerate(self.at)]
         if not here:
             return found
         return [device | kind.programs(self.scenario) for kind, device in zip(self.at, found, strict=True)]
@@ -96,14 +88,15 @@ class Switches:
 
     def observed(self, directory: Path, seen: Records) -> Records:
         """Return the records of a run, with those that the switches made themselves."""
-        if not self.several:
-            return self.at[0].observed(self.scenario, directory, seen)
-        wiring = wire(self.scenario)
-        counters = self._counters(json.loads((directory / "switch.json").read_text()))
+        for kind in self.kinds:
+            seen = kind.observed(self.scenario, directory, seen)
+        if all(type(kind).slots is Kind.slots for kind in self.at):
+            return seen
+        network = compile_network(self.scenario)
         rows = [
             row
-            for number, kind in enumerate(self.at)
-            for row in kind.slots(self.scenario, wiring, number, counters[wiring.switches[number]])
+            for number, (kind, counters) in enumerate(self._counters(directory))
+            for row in kind.slots(network, number, counters)
         ]
         if not rows:
             return seen
@@ -118,23 +111,25 @@ class Switches:
         """
         if all(type(kind).reports is Kind.reports for kind in self.at):
             return []  # most kinds report nothing, and the file may be large
-        wiring = wire(self.scenario)
-        counters = self._counters(json.loads((directory / "switch.json").read_text()))
+        network = compile_network(self.scenario)
         rows = [
             row
-            for number, kind in enumerate(self.at)
-            for row in kind.reports(self.scenario, wiring, number, counters[wiring.switches[number]])
+            for number, (kind, counters) in enumerate(self._counters(directory))
+            for row in kind.reports(network, number, counters)
         ]
         last = _end_ns(self.scenario, directory) if rows else 0
         return sorted((row for row in rows if row[0] <= last), key=lambda row: row[0])
 
-    def provenance(self, counters: Mapping[str, Any], directory: Path) -> dict[str, Any]:
-        """Return counters and hints, which are stored beside the tables."""
-        if not self.several:
-            return self.at[0].provenance(counters, self.scenario, directory)
-        found: dict[str, Any] = {"switch": counters}
+    def provenance(self, directory: Path) -> dict[str, Any]:
+        """Return counters, versions and hints, which are stored beside the tables."""
+        stored = [kind.provenance(counters) for kind, counters in self._counters(directory)]
+        names = [node.name for node in self.scenario.network.nodes]
+        found: dict[str, Any] = {"switch": dict(zip(names, stored, strict=True)) if len(stored) > 1 else stored[0]}
         for kind in self.kinds:
             found |= kind.versions(self.scenario)
+            hint = kind.hint(self.scenario, directory)
+            if hint is not None:
+                found["hint"] = hint
         return found
 
     def explained(self, error: RunError, directory: Path) -> RunError:
@@ -143,10 +138,12 @@ class Switches:
             error = kind.explained(error, self.scenario, directory)
         return error
 
-    def _counters(self, found: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the counters by the names of switches; the guest leaves the name out if there is one switch."""
-        names = [node.name for node in self.scenario.network.switches] or list(wire(self.scenario).switches)
-        return found if len(names) > 1 else {names[0]: found}
+    def _counters(self, directory: Path) -> list[tuple[Kind, Mapping[str, Any]]]:
+        """Return kind and counters of each switch; the guest leaves the names out if there is one switch."""
+        found = json.loads((directory / "switch.json").read_text())
+        names = [node.name for node in self.scenario.network.nodes]
+        counters = [found[name] for name in names] if len(names) > 1 else [found]
+        return list(zip(self.at, counters, strict=True))
 
 
 def _end_ns(scenario: Scenario, directory: Path) -> int:

@@ -5,39 +5,34 @@ from __future__ import annotations
 
 from typing import Any
 
-from rdcnlab.engines.network import Wiring, lines
-from rdcnlab.engines.network.ocs import classes, hops, notifications
-from rdcnlab.scenario import Scenario
+from rdcnlab.engines.network import Network, lines
+from rdcnlab.engines.network.ocs import notifications
+from rdcnlab.engines.network.ocs.classes import classes
+from rdcnlab.engines.network.ocs.rules import rules
 
 
-def device(scenario: Scenario, wiring: Wiring, switch: int) -> dict[str, Any]:
+def device(network: Network, switch: int) -> dict[str, Any]:
     """Return the plan of one switch, by its number; in ns, bit/s and bytes."""
-    network = scenario.network
-    pools = lines.pools(scenario)
-    several = bool(network.switches)
-    stations = [station for station in wiring.stations.values() if station.switch == switch]
-    if several:
-        found, rules = hops.classes(scenario, wiring, switch), hops.rules(scenario, wiring, switch)
-        addresses = hops.addresses(scenario, wiring, switch)
-    else:
-        found, rules = classes.classes(scenario, wiring)
-        addresses = [[station.mac, station.interface] for station in stations]
     return {
         "kind": "ocs",
-        "name": wiring.switches[switch],
-        "links": [lines.line(scenario, line) for line in wiring.lines if line.switch == switch],
-        "pools": [{"id": pools[pool.name], "bytes": pool.size} for pool in network.pools],
-        "ports": [lines.port(scenario, station) for station in stations],
+        "name": network.switches[switch],
+        "links": [lines.line(network, line) for line in network.lines_at(switch)],
+        "pools": lines.pools(network),
+        "ports": [lines.port(network, station) for station in network.stations_at(switch)],
         "trunks": [
             port
-            for trunk in wiring.trunks
+            for trunk in network.trunks
             for number, port in zip(trunk.switches, trunk.ports, strict=True)
             if number == switch
         ],
-        "fdb": addresses,
-        "classes": found,
-        "rules": rules,
-        "notify": notifications.notifications(scenario, wiring, switch),
+        # the port for each host's address: the host's own, or the trunk on the way to the host's switch
+        "fdb": [
+            [station.mac, station.interface if line is None else line.trunk or ""]
+            for station, line in network.reached(switch)
+        ],
+        "classes": classes(network, switch),
+        "rules": rules(network, switch),
+        "notify": notifications.notifications(network, switch),
         # seed of random early drop; every queue draws its own random numbers
-        "seed": scenario.seed,
+        "seed": network.scenario.seed,
     }

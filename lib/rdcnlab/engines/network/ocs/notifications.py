@@ -5,14 +5,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from rdcnlab.engines.network import Wiring
+from rdcnlab.engines.network import Network
 from rdcnlab.engines.network.addresses import prefix
-from rdcnlab.engines.network.graph import begins
 from rdcnlab.fields.errors import InputError
-from rdcnlab.scenario import Scenario
 
 
-def notifications(scenario: Scenario, wiring: Wiring, switch: int) -> list[dict[str, Any]]:
+def notifications(network: Network, switch: int) -> list[dict[str, Any]]:
     """Return how a switch notifies its hosts; one entry per host and, with several switches, per destination switch.
 
     With the model ``push``, hosts that follow the same schedule represent flows of one kernel. In the paper, 16
@@ -23,31 +21,31 @@ def notifications(scenario: Scenario, wiring: Wiring, switch: int) -> list[dict[
     InputError
         A host is at another switch than the one where its schedule begins.
     """
-    notify = scenario.notify
+    notify = network.scenario.notify
     if notify is None:
         return []
-    first = begins(scenario)
+    shared = network.classes.shared
     before: dict[str, int] = {}
     found = []
-    for each in scenario.notifications():
+    for each in network.scenario.notifications():
         host, schedule = each.host, each.schedule
         before[schedule.name] = before.get(schedule.name, 0) + 1
         late = notify.each * before[schedule.name]
-        if wiring.stations[host].switch != switch:
+        if network.stations[host].switch != switch:
             continue
-        here = first.get(schedule.name, wiring.switches[switch]) == wiring.switches[switch]
-        if not here or (switch, schedule.name) not in wiring.shared:
+        here = network.begins.get(schedule.name, network.switches[switch]) == network.switches[switch]
+        if not here or (switch, schedule.name) not in shared:
             # no other switch knows which network is active, nor this one if nothing changes here
             allowed = f"hosts at the switch where {schedule.name} chooses links, or with a schedule there as back"
             raise InputError.of("notify", host, allowed)
         words = {
-            "host": wiring.stations[host].label,
-            "class": wiring.shared[switch, schedule.name],
-            "dst": wiring.stations[host].ip,
+            "host": network.stations[host].label,
+            "class": shared[switch, schedule.name],
+            "dst": network.stations[host].ip,
             "delay": notify.delay_of(host) + late,
             "inband": int(notify.channel == "data"),
         }
         if each.towards is not None:
-            words["prefix"] = prefix(wiring.switches.index(each.towards))
+            words["prefix"] = prefix(network.switches.index(each.towards))
         found.append(words)
     return found

@@ -33,7 +33,7 @@ def names(scenario: Scenario, hosts: Sequence[Station]) -> dict[str, str]:
     scenario : Scenario
         A scenario with switch ``bmv2``.
     hosts : sequence of Station
-        The stations of its wiring.
+        The stations of its network.
     """
     known = {name: str(number) for name, number in port_numbers(scenario).items()}
     known |= {f"{link.name}.end": str(int(known[link.name]) + 1) for link in scenario.network.links}

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdcnlab.engines.kernel.switches import panel
 from rdcnlab.engines.kernel.switches.bmv2.entries import FIRST_LINK, WAY_DARK, WAY_LINK
 from rdcnlab.engines.kernel.trace import records
-from rdcnlab.engines.network import Wiring, forwarding
+from rdcnlab.engines.network import Network, forwarding
 from rdcnlab.engines.network.numbers import FIRST_PORT, START_NS, TARGET
 from rdcnlab.scenario import BYPASS, DARK, Scenario
 
@@ -43,12 +42,10 @@ def read(scenario: Scenario, directory: Path) -> tuple[NDArray[Any], NDArray[Any
     return records.rows("ocs_slot", rows), records.rows("ocs_drop", dark), records.rows("ocs_mark", marked)
 
 
-def slots(
-    scenario: Scenario, wiring: Wiring, number: int, counters: Mapping[str, Any]
-) -> Iterator[tuple[int, int, int, int]]:
-    """Yield the slot changes that the program of one of several switches reported; see `Kind.slots`."""
-    entries = list(forwarding.entries(scenario, wiring, number))
-    own = panel.lines_at(wiring, number)
+def slots(network: Network, number: int, counters: Mapping[str, Any]) -> Iterator[tuple[int, int, int, int]]:
+    """Yield the slot changes that the program of a switch behind a panel reported; see `Kind.slots`."""
+    entries = forwarding.entries(network, number)
+    own = network.lines_at(number)
     for since_us, local, _, way, port, place in counters["slots"]:
         target = own[port - FIRST_LINK].number if way == WAY_LINK else TARGET[DARK if way == WAY_DARK else BYPASS]
         yield since_us * 1000, entries[local - 1].number, place, target

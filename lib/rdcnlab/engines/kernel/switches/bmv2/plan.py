@@ -14,9 +14,9 @@ from typing import Any
 
 from rdcnlab.engines.kernel.switches.bmv2 import install as bmv2_install
 from rdcnlab.engines.kernel.switches.bmv2.entries import CPU, DARK_PORT, FIRST_LINK, filled, port_numbers
-from rdcnlab.engines.network import Wiring, lines
+from rdcnlab.engines.network import Network, lines
 from rdcnlab.engines.network.numbers import FIRST_CLASS, FIRST_PORT
-from rdcnlab.engines.network.versions import check_countable, versions_of
+from rdcnlab.engines.network.versions import NONE, WRITE, check_countable
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import BYPASS, DARK, Flow, Link, Scenario
 from rdcnlab.scenario.p4 import COMPILED, not_compiled
@@ -39,15 +39,15 @@ def program() -> Path:
     return places.p4() / "build" / "ocs.json"
 
 
-def switch(scenario: Scenario, wiring: Wiring) -> dict[str, Any]:
-    """Return the switch's plan for a scenario's network and timetables.
+def switch(network: Network, number: int) -> dict[str, Any]:
+    """Return the plan of a switch that has lines of its own, for its timetables.
 
     Parameters
     ----------
-    scenario : Scenario
-        A scenario with switch ``bmv2``.
-    wiring : Wiring
-        The numbers of the scenario.
+    network : Network
+        A network whose only switch is ``bmv2``.
+    number : int
+        Number of the switch.
 
     Returns
     -------
@@ -59,48 +59,49 @@ def switch(scenario: Scenario, wiring: Wiring) -> dict[str, Any]:
     InputError
         The scenario asks for something that this switch cannot do.
     """
-    network = scenario.network
+    scenario = network.scenario
+    given = scenario.network
     check(scenario)
     numbers = port_numbers(scenario)
     links = [
         {
-            "id": number,
+            "id": place,
             "name": link.name,
-            "near": f"l{number}a",
-            "far": f"l{number}a-x",
-            "out": f"l{number}b",
-            "end": f"l{number}b-x",
+            "near": f"l{place}a",
+            "far": f"l{place}a-x",
+            "out": f"l{place}b",
+            "end": f"l{place}b-x",
             "line": {
                 "rate": link.rate,
                 "delay": link.delay,
-                "overhead": lines.overhead(scenario),
+                "overhead": lines.overhead(network),
                 # the P4 program marks packets, not the queue
                 "queue": {name: value for name, value in lines.queue(link, None, {}).items() if name != "ecn"},
             },
         }
-        for number, link in enumerate(network.links)
+        for place, link in enumerate(given.links)
     ]
-    stations = list(wiring.stations.values())
-    sides = [lines.port(scenario, station) for station in stations]
+    stations = list(network.stations.values())
+    sides = [lines.port(network, station) for station in stations]
     own = scenario.switch.program is None
     managed = scenario.switch.control == "control-plane"
-    captured = sum(flow.size // network.mtu for flow in scenario.flows) + 20_000
+    captured = sum(flow.size // given.mtu for flow in scenario.flows) + 20_000
     classes = [
-        _class(flow, FIRST_CLASS + number, phase, numbers)
-        for number, (flow, phase) in enumerate(zip(scenario.flows, scenario.phases(), strict=True))
+        _class(flow, FIRST_CLASS + place, phase, numbers)
+        for place, (flow, phase) in enumerate(zip(scenario.flows, scenario.phases(), strict=True))
     ]
     commands, begins = _entries(scenario, sides, classes, numbers) if own else ([], [])
     entries, timed = filled(scenario, stations)
     return {
         "kind": "bmv2",
-        "name": wiring.switches[0],
-        "mtu": network.mtu,
+        "name": network.switches[number],
+        "mtu": given.mtu,
         # room of each capture in packets, and the memory that captures and processes need beside the traces
         "captured": captured,
         "memory_kB": PROCESSES_KB + (len(links) + 1) * captured * CAPTURE // 1000,
         "control": scenario.switch.control,
         "interfaces": [
-            *((f"p-{station.label}", number) for number, station in enumerate(stations, 1)),
+            *((f"p-{station.label}", place) for place, station in enumerate(stations, 1)),
             *((f"l{n}{side}", FIRST_LINK + 2 * n + k) for n in range(len(links)) for k, side in enumerate("ab")),
             ("cpu", CPU),
             ("dark", DARK_PORT),
@@ -160,7 +161,7 @@ def check(scenario: Scenario) -> None:
             if slot.duration % US:
                 allowed = "whole microseconds with a P4 switch, which has no finer clock"
                 raise InputError.of(f"flows[{number}].path", f"{slot.duration} ns", allowed)
-        if settings.program is None and versions_of(scenario, [number], flow.slots, first=True):
+        if settings.program is None and _versions(flow):
             durations, targets = zip(*((slot.duration, slot.link) for slot in flow.slots), strict=True)
             check_countable(f"flows[{number}].path", durations, targets, DARK)
 
@@ -192,6 +193,11 @@ def _class(flow: Flow, number: int, phase: int, numbers: dict[str, int]) -> dict
 def managed_names() -> dict[str, str]:
     """Return the table and the register of the program that a manager in the control plane writes."""
     return {"table": "OcsIngress.timetable.circuits", "version": "OcsIngress.version.managed"}
+
+
+def _versions(flow: Flow) -> int:
+    """Return how the class of a flow handles versions; see `rdcnlab.engines.network.versions`."""
+    return WRITE if flow.cc == "nuftcp" and len(flow.slots) > 1 else NONE
 
 
 def version_registers(number: int, versions: int) -> list[str]:
@@ -232,7 +238,7 @@ def _entries(
         number, source = entry["id"], numbers[flow.src]
         match = f"{source}&&&0x1ff 0&&&0 0&&&0 6&&&0xff 0&&&0 {FIRST_PORT + place}&&&0xffff"
         lines.append(f"table_add OcsIngress.classify.classes set_class {match} => {number} {place + 1}")
-        lines += version_registers(number, versions_of(scenario, [place], flow.slots, first=True))
+        lines += version_registers(number, _versions(flow))
         if managed:
             continue  # the manager maintains an entry in `circuits` instead
         lines += [

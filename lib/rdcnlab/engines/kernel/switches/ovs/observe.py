@@ -7,13 +7,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rdcnlab.engines.kernel.switches import panel
-from rdcnlab.engines.kernel.switches.ovs import plan
-from rdcnlab.engines.network import Wiring
-from rdcnlab.scenario import BYPASS, DARK, Scenario
+from rdcnlab.engines.network import Network, forwarding
+from rdcnlab.scenario import BYPASS, DARK
 
 
 def reports(
-    scenario: Scenario, wiring: Wiring, switch: int, rows: Sequence[Sequence[Any]]
+    network: Network, switch: int, rows: Sequence[Sequence[Any]]
 ) -> Iterator[tuple[int, str, str | None, str | None, int]]:
     """Yield the rows of the table ``events`` for one switch; see `Kind.reports`.
 
@@ -22,8 +21,8 @@ def reports(
     rows : sequence of (str, int, int, int, str)
         Event, ns since the start, entry, slot and port.
     """
-    found = list(plan.entries(scenario, wiring, switch))
-    lines = {panel.line_port(line.number): line.name for line in panel.lines_at(wiring, switch)}
+    found = forwarding.entries(network, switch)
+    lines = {panel.line_port(line.number): line.name for line in network.lines_at(switch)}
     lines[panel.dark_port(switch)] = DARK
     for event, since, entry, place, port in rows:
         way = found[entry].way
@@ -31,5 +30,5 @@ def reports(
             flow: str | None = way.schedule.name
         else:
             number, back = way.flows[0]
-            flow = None if back else scenario.flows[number].name
+            flow = None if back else network.scenario.flows[number].name
         yield since, event, lines.get(port, BYPASS), flow, place

@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The numbers of all parts of a network with several switches; see `rdcnlab.engines.network`."""
+"""The ways of flows through a network, slot by slot, and what each switch does for them."""
 
 from __future__ import annotations
 
 import dataclasses
-import functools
 import itertools
 from dataclasses import dataclass
 
-from rdcnlab.engines.network import Line, Trunk, Wiring, mptcp, stations
-from rdcnlab.engines.network.numbers import FIRST_CLASS, FIRST_PORT
+from rdcnlab.engines.network import mptcp
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Scenario, Schedule
 from rdcnlab.scenario.forwarding import route_of, route_of_schedule, timetable
@@ -35,6 +33,8 @@ class Way:
         The only subflow of its flows that follows the route; None: all subflows do.
     echo : str or None
         The switch that sets flags in packets on this route (`Schedule.echo`).
+    complete : bool
+        Whether each step has a class of its own and all slots of the route.
     """
 
     flows: tuple[tuple[int, bool], ...]
@@ -43,11 +43,12 @@ class Way:
     steps: dict[str, Timetable]
     part: int | None = None
     echo: str | None = None
+    complete: bool = False
 
     def needs_class(self, switch: str) -> bool:
         """Return whether the route needs its own class at a switch; static traffic uses the class of its line."""
         own = self.schedule is not None and switch in (self.route.first, self.echo)
-        return own or not self.steps[switch].static
+        return self.complete or own or not self.steps[switch].static
 
     def queues_data(self, switch: str) -> bool:
         """Return whether data of the route waits in a queue of its schedule at a switch."""
@@ -55,9 +56,11 @@ class Way:
         return first and any(not back for _, back in self.flows)
 
 
-@functools.lru_cache(maxsize=4)
 def all_ways(scenario: Scenario) -> tuple[Way, ...]:
     """Return the ways of all flows: first those of data, then the ways back.
+
+    In a network that names no switch, every way is complete, and the ways of schedules are between those of data and
+    those back: its tables list every slot of every flow, and its classes have had this order from the beginning.
 
     Raises
     ------
@@ -86,7 +89,17 @@ def all_ways(scenario: Scenario) -> tuple[Way, ...]:
                 found[part.name] = _way(scenario, part, route_of_schedule(scenario, part, ends), part=number)
             followed = found[part.name]
             found[part.name] = dataclasses.replace(followed, flows=(*followed.flows, (place, back)))
-    return _echoing(scenario, tuple(found.values()))
+    ways = list(found.values())
+    if not scenario.network.switches:
+        ways.sort(key=_rank)
+    return _echoing(scenario, ways)
+
+
+def _rank(way: Way) -> tuple[int, bool]:
+    """Return the place of a way in a network that names no switch: data, schedules and their parts, ways back."""
+    if way.schedule is not None:
+        return 1, way.part is not None
+    return (2 if way.flows[0][1] else 0), False
 
 
 def _way(
@@ -96,15 +109,17 @@ def _way(
     flows: tuple[tuple[int, bool], ...] = (),
     part: int | None = None,
 ) -> Way:
+    complete = not scenario.network.switches
+    data = schedule is not None or not flows[0][1]
     steps = {
-        switch: timetable(scenario, route, switch, every=schedule is not None and switch == route.first)
+        switch: timetable(scenario, route, switch, every=complete or (schedule is not None and switch == route.first))
         for switch in route.switches
-        if route.chooses(switch)
+        if route.chooses(switch) or (complete and data)
     }
-    return Way(flows, schedule, route, steps, part)
+    return Way(flows, schedule, route, steps, part, complete=complete)
 
 
-def _echoing(scenario: Scenario, ways: tuple[Way, ...]) -> tuple[Way, ...]:
+def _echoing(scenario: Scenario, ways: list[Way]) -> tuple[Way, ...]:
     """Return the ways with the switches that set flags: those where the schedules begin that the flags are about."""
     first = {way.schedule.name: way.route.first for way in ways if way.schedule is not None}
     found = []
@@ -120,77 +135,3 @@ def _echoing(scenario: Scenario, ways: tuple[Way, ...]) -> tuple[Way, ...]:
         step = timetable(scenario, way.route, here, every=here == way.route.first)
         found.append(dataclasses.replace(way, steps={**way.steps, here: step}, echo=here))
     return tuple(found)
-
-
-def begins(scenario: Scenario) -> dict[str, str]:
-    """Return the switch at which each schedule begins that flows follow, by its name; nothing with one switch.
-
-    There its class has the schedule's queue and knows which network is active.
-    """
-    if not scenario.network.switches:
-        return {}
-    return {way.schedule.name: way.route.first for way in all_ways(scenario) if way.schedule is not None}
-
-
-def wire(scenario: Scenario) -> Wiring:
-    """Return the numbers of all parts; the name of a line is its link and the switch where packets enter it."""
-    network = scenario.network
-    number = {node.name: place for place, node in enumerate(network.switches)}
-    trunks: dict[tuple[object, ...], Trunk] = {}
-    ports: dict[tuple[str, str], str] = {}
-    for link in network.links:
-        if link.between is None:
-            continue
-        ends = (number[link.between[0]], number[link.between[1]])
-        # a switch of another kind than ocs has a port for each of its links, so a link has a cable of its own
-        plain = all(scenario.kind_at(end) == "ocs" for end in link.between)
-        key: tuple[object, ...] = tuple(sorted(ends)) if plain else (link.name,)
-        trunk = trunks.setdefault(key, Trunk(ends, (f"t{len(trunks)}a", f"t{len(trunks)}b")))
-        ports |= {
-            (link.name, network.switches[end].name): port for end, port in zip(trunk.switches, trunk.ports, strict=True)
-        }
-    lines: list[Line] = []
-    for link in network.links:
-        if link.between is None:
-            lines.append(Line(len(lines), link.name, number[link.at or ""], link))
-            continue
-        for one in link.between:
-            optical = network.node(one).optical
-            lines.append(Line(len(lines), f"{link.name}@{one}", number[one], link, ports[link.name, one], optical))
-    free = itertools.count(FIRST_CLASS)
-    static = {line.number: next(free) for line in lines}
-    lost = {number[node.name]: next(free) for node in network.switches if node.optical}
-    schedules: dict[int, Schedule] = {}
-    shared: dict[tuple[int, str], int] = {}
-    own: dict[tuple[int, int, bool], int] = {}
-    queued: dict[int, Schedule] = {}
-    steps = [(way, switch) for way in all_ways(scenario) for switch in way.steps if way.needs_class(switch)]
-    # the queues of schedules have consecutive numbers, which trace filters need
-    for way, switch in sorted(steps, key=lambda step: not step[0].queues_data(step[1])):
-        chosen = next(free)
-        if way.schedule is None:
-            place, back = way.flows[0]
-            own[number[switch], place, back] = chosen
-            continue
-        schedules[chosen], shared[number[switch], way.schedule.name] = way.schedule, chosen
-        if way.queues_data(switch):
-            queued[chosen] = way.schedule
-    return Wiring(
-        switches=tuple(number),
-        stations=stations(scenario, {host.name: number[host.at or ""] for host in network.hosts}),
-        lines=tuple(lines),
-        trunks=tuple(trunks.values()),
-        ports={flow.name: FIRST_PORT + place for place, flow in enumerate(scenario.flows)},
-        schedules=schedules,
-        own=own,
-        shared=shared,
-        queued=queued,
-        static=static,
-        lost=lost,
-    )
-
-
-def default_line(scenario: Scenario, wiring: Wiring, switch: int, last: str) -> Line:
-    """Return the line that packets without a rule take towards another switch: the first that begins a shortest way."""
-    node = wiring.switches[switch]
-    return wiring.line(switch, scenario.network.graph.choices(node, last)[0])

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``linux`` in a network that names no switch: a bridge with queues of ``tc``; it shows a scenario without our switch.
+
+This is an exception to the rule that lines are the kernel's, whatever the switch: not even lines are ours here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rdcnlab.engines.kernel.switches import unscheduled
+from rdcnlab.engines.kernel.switches.kind import Kind
+from rdcnlab.engines.network import Network, lines
+from rdcnlab.fields.errors import InputError
+from rdcnlab.scenario import BYPASS, Host
+
+
+class LinuxAlone(Kind):
+    """A Linux bridge with queues of ``tc``."""
+
+    name = "linux"
+    reader = "rdcnlab.engines.kernel.switches.linux_alone"
+    events = ()
+    places = ""
+
+    def check(self, network: Network, switch: int) -> None:  # noqa: ARG002
+        """Raise InputError if the scenario asks for something that a bridge cannot do; see `Kind`."""
+        unscheduled.check(network.scenario)
+        lines.check_plain(network.scenario, self.name)
+        for number, flow in enumerate(network.scenario.flows):
+            if flow.path != BYPASS:
+                raise InputError.of(f"flows[{number}].path", flow.path, "bypass, with a Linux bridge as switch")
+
+    def device(self, network: Network, switch: int) -> dict[str, Any]:
+        """Return each host's line and its queue; the receiver's line has the delay of both cables; see `Kind`."""
+        given = network.scenario.network
+        ports = [
+            {
+                "host": station.label,
+                "mac": station.mac,
+                "rate": host.rate,
+                "delay_ns": 2 * host.delay,
+                "overhead": lines.overhead(network),
+                "queue_packets": _packets(host, given.mtu),
+            }
+            for host, station in zip(given.hosts, network.stations.values(), strict=True)
+        ]
+        return {"kind": "linux", "name": network.switches[switch], "ports": ports}
+
+
+def _packets(host: Host, mtu: int) -> int:
+    """Return the limit of the port to a host in packets, because ``tc`` keeps the queue and the delay in one place."""
+    limit = host.port.buffer
+    if limit is None:
+        return 2**31 - 1
+    return limit.packets or max(1, (limit.bytes or 0) // mtu)
+
+
+KIND = LinuxAlone()
