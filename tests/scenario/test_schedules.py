@@ -239,6 +239,8 @@ def test_every_time_of_a_scenario_is_dilated() -> None:
                 yield from times(choice, path)
         if isinstance(part.get("items"), dict):
             yield from times(part["items"], (*path, "*"))
+        for item in part.get("prefixItems", ()):
+            yield from times(item, (*path, "*"))
         if isinstance(part.get("additionalProperties"), dict):
             yield from times(part["additionalProperties"], (*path, "*"))
 

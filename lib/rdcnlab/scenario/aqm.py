@@ -14,7 +14,15 @@ _VALUE = "a value of an option of tc: letters, digits and . _ / : - %, several o
 
 
 class Option(Frozen):
-    """One option of a discipline, as ``tc`` writes it; an empty value is an option without one."""
+    """One option of a discipline.
+
+    Parameters
+    ----------
+    name : str
+        Its name in ``tc``.
+    value : str
+        Its value as ``tc`` writes it; empty if the name stands alone.
+    """
 
     name: Annotated[str, text("[a-z][a-z0-9_]{0,31}", _NAME)]
     value: Annotated[str, text(r"([A-Za-z0-9._/:%-]+( [A-Za-z0-9._/:%-]+){0,31})?", _VALUE)] = ""

@@ -17,14 +17,17 @@ from rdcnlab.scenario.model import Scenario
 
 #: Where plain data contains times (ns; those with ``_us`` in us) and rates; ``*`` stands for every item of a list.
 _TIMES = (
-    "network.hosts.*.delay", "network.links.*.delay", "network.switches.*.late", "network.switches.*.jitter",
+    "network.hosts.*.delay", "network.hosts.*.jitter", "network.links.*.delay", "network.links.*.jitter",
+    "network.links.*.steps.*.duration", "network.links.*.down.*.*", "network.switches.*.late", "network.switches.*.jitter",
     "network.switches.*.guard", "network.schedules.*.slots.*.duration", "network.schedules.*.phase",
     "network.schedules.*.echo.in_advance", "flows.*.path.*.duration", "flows.*.back.*.duration", "flows.*.phase",
     "flows.*.start", "flows.*.interval", "switch.delay", "switch.jitter", "transport.rto_min_us",
     "transport.version_hold_us", "probes.bin", "probes.snapshots", "probes.fold", "probes.fold_from", "jitter.start",
     "jitter.phase", "notify.delay", "notify.each", "notify.hosts.*.delay", "limit",
 )  # fmt: skip
-_RATES = ("network.hosts.*.rate", "network.links.*.rate")
+_RATES = ("network.hosts.*.rate", "network.links.*.rate", "network.links.*.steps.*.rate")
+#: Times in milliseconds.
+_MILLISECONDS = ("network.links.*.opportunities.*",)
 
 
 def dilate(scenario: Scenario, factor: int) -> Scenario:
@@ -51,7 +54,10 @@ def dilate(scenario: Scenario, factor: int) -> Scenario:
 @functools.lru_cache(maxsize=64)
 def _dilated(scenario: Scenario, factor: int) -> Scenario:
     data = scenario.to_dict()
-    for path in _TIMES:
+    for end in (*scenario.network.links, *(host.port for host in scenario.network.hosts)):
+        if end.aqm is not None:
+            raise InputError.of("aqm", end.aqm.kind, "none, with time dilation, which knows no times of disciplines")
+    for path in (*_TIMES, *_MILLISECONDS):
         _change(data, path.split("."), lambda value: value * factor)
     for path in _RATES:
         _change(data, path.split("."), lambda value, path=path: _divided(value, factor, path))
