@@ -220,6 +220,31 @@ def regular(slots: list[tuple[int, str]]) -> tuple[int, int, list[str]]:
     return unit, 0, [link for duration, link in slots for _ in range(duration // unit)]
 
 
+def slot_commands(number: int, actions: list[list[str]]) -> list[str]:
+    """Return the commands that fill the table ``slots`` for a class, with the action of each slot."""
+    return [
+        f"table_add OcsIngress.timetable.slots {action[0]} {number} {slot} => {' '.join(action[1:])}"
+        for slot, action in enumerate(actions)
+    ]
+
+
+def timetable_registers(known: dict[str, Any]) -> list[str]:
+    """Return the commands that set the registers of a class with a timetable."""
+    values = {
+        "day": known["day"],
+        "night": known["night"],
+        "per_change": inverse(known["day"] + known["night"]),
+        "slots_of": len(known["targets"]),
+        "per_slots": inverse(len(known["targets"])),
+    }
+    return [f"register_write OcsIngress.timetable.{name} {known['id']} {value}" for name, value in values.items()]
+
+
+def begin(known: dict[str, Any]) -> tuple[str, int, int]:
+    """Return the register with the begin of a class's timetable: its name, index, and us after the start."""
+    return "OcsIngress.timetable.begin", known["id"], known["phase_ns"] // US
+
+
 def inverse(divisor: int) -> int:
     """Return the factor with which the program divides by multiplying; 0 for 0 and 1, which need no division."""
     return 2**63 // divisor + 1 if divisor > 1 else 0
@@ -242,20 +267,9 @@ def _entries(
         lines += version_registers(number, _versions(flow))
         if managed:
             continue  # the manager maintains an entry in `circuits` instead
-        lines += [
-            f"table_add OcsIngress.timetable.slots {action[0]} {number} {slot} => {' '.join(action[1:])}"
-            for slot, action in enumerate(_action(target, numbers) for target in entry["targets"])
-        ]
-        period = entry["day"] + entry["night"]
-        values = {
-            "day": entry["day"],
-            "night": entry["night"],
-            "per_change": inverse(period),
-            "slots_of": len(entry["targets"]),
-            "per_slots": inverse(len(entry["targets"])),
-        }
-        lines += [f"register_write OcsIngress.timetable.{name} {number} {value}" for name, value in values.items()]
-        begins.append(("OcsIngress.timetable.begin", number, entry["phase_ns"] // US))
+        lines += slot_commands(number, [_action(target, numbers) for target in entry["targets"]])
+        lines += timetable_registers(entry)
+        begins.append(begin(entry))
     for link in network.links.values():
         threshold = link.ecn_threshold if scenario.switch.ecn_threshold is None else scenario.switch.ecn_threshold
         values = _mark(link, threshold, network.mtu, network.overhead)
