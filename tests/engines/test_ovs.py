@@ -49,13 +49,16 @@ def changes(events: pd.DataFrame) -> pd.DataFrame:
     return found.pivot_table(index=["link", "flow", "count"], columns="event", values="t_ns").dropna()
 
 
-def test_one_switch_gives_the_tables_of_ocs(run_guest: RunGuest) -> None:
-    """The network of aykurt names no switch; two flows share its links, and one of them moves every 10 ms."""
+@pytest.mark.parametrize("main", [{"path": "green"}, {"path": "week", "back": "blue"}], ids=["flows", "schedule"])
+def test_one_switch_gives_the_tables_of_ocs(run_guest: RunGuest, main: dict[str, str]) -> None:
+    """The network of aykurt names no switch; two flows share its links, and move every 10 ms or follow a schedule."""
     flows = [
-        {"name": "main", "size": "32 MiB", "path": "green"},
+        {"name": "main", "size": "32 MiB", **main},
         {"name": "migrated", "size": "32 MiB", "path": [["10 ms", "blue"], ["10 ms", "green"]]},
     ]
-    scenario = Scenario.from_dict({"network": "aykurt", "flows": flows, "limit": "1 s", "seed": 3})
+    week = {"name": "week", "dark": "drop", "slots": [["10 ms", "green"], ["10 ms", "blue"]]}
+    base = Scenario.from_dict({"network": "aykurt", "flows": flows[1:], "limit": "1 s", "seed": 3})
+    scenario = base.with_(**{"network.schedules": [week]}).with_(flows=flows)
     assert_equal(run_guest(ovs(scenario)).tables, run_guest(scenario).tables)
 
 

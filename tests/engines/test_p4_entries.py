@@ -6,20 +6,15 @@ from __future__ import annotations
 import pytest
 
 from rdcnlab.engines.kernel.switches.bmv2.entries import filled
-from rdcnlab.engines.network import Station
+from rdcnlab.engines.network import compile_network
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Scenario
 from tests.conftest import TWO_FLOWS
 
-HOSTS = [
-    Station(name, number - 1, f"10.0.0.{number}", f"02:00:00:00:00:0{number}", 0)
-    for number, name in enumerate(("s1", "s2", "r1", "r2"), 1)
-]
-
 
 def entries(*lines: str) -> tuple[list[str], list[list[str | int]]]:
     scenario = Scenario.from_dict({**TWO_FLOWS, "switch": {"kind": "bmv2", "entries": list(lines)}})
-    return filled(scenario, HOSTS)
+    return filled(compile_network(scenario))
 
 
 @pytest.mark.parametrize(

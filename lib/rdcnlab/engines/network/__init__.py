@@ -14,11 +14,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from rdcnlab.engines.network.addresses import of_subflow
-from rdcnlab.engines.network.numbers import FIRST_CLASS, FIRST_PORT, LAST_CLASS, LAST_LINK, TARGET
+from rdcnlab.engines.network.numbers import FIRST_CLASS, FIRST_PORT, LAST_CLASS, LAST_LINK
 from rdcnlab.engines.network.parts import Line, Station, Trunk, lines_and_trunks, stations
 from rdcnlab.engines.network.ways import Way, all_ways
 from rdcnlab.fields.errors import InputError
-from rdcnlab.scenario import Scenario, Schedule
+from rdcnlab.scenario import Link, Scenario, Schedule
 
 __all__ = ["Classes", "Line", "Network", "Station", "Trunk", "Way", "compile_network"]
 
@@ -93,6 +93,21 @@ class Network:
         """Whether the scenario names the network's switches; otherwise it has one."""
         return bool(self.scenario.network.switches)
 
+    @property
+    def mtu(self) -> int:
+        """Largest IP packet in bytes."""
+        return self.scenario.network.mtu
+
+    @property
+    def overhead(self) -> int:
+        """Bytes that a frame needs on the wire in addition to its IP packet."""
+        return self.scenario.network.overhead
+
+    @functools.cached_property
+    def links(self) -> dict[str, Link]:
+        """Links by name; a link between two switches has two lines."""
+        return {line.link.name: line.link for line in self.lines}
+
     @functools.cached_property
     def places(self) -> dict[int, str]:
         """Names of lines by number; lines to hosts are not included."""
@@ -102,11 +117,6 @@ class Network:
     def ports_to_hosts(self) -> dict[str, str]:
         """Names of the lines from switches to hosts, by host."""
         return {station.name: f"{station.name}@{self.switches[station.switch]}" for station in self.stations.values()}
-
-    @functools.cached_property
-    def targets(self) -> dict[int, str]:
-        """Names of all targets that a slot can have, by number."""
-        return {**self.places, **{number: name for name, number in TARGET.items()}}
 
     @functools.cached_property
     def names(self) -> dict[int, str]:

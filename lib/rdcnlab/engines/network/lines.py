@@ -8,8 +8,7 @@ from typing import Any
 
 from rdcnlab.engines.network import Line, Network, Station
 from rdcnlab.engines.network.numbers import PORT_LINK
-from rdcnlab.fields.errors import InputError
-from rdcnlab.scenario import Link, Port, Scenario
+from rdcnlab.scenario import Link, Port
 from rdcnlab.scenario.aqm import Aqm
 from rdcnlab.scenario.draws import draw
 from rdcnlab.scenario.line import Faulty
@@ -20,20 +19,18 @@ EVENTS = ("ocs_dequeue", "ocs_drop", "ocs_mark", "ocs_slot", "ocs_enqueue")
 #: Trace filter for lines inside the network and lines to hosts. The line from a host matches neither condition; a port
 #: without a rate, as to another switch, has no events.
 PLACES = f"(link <= 1023 || link >= {PORT_LINK})"
-
-
 #: The kernel counts probabilities in units of 1e-9, a scenario in millionths.
 PER_MILLIONTH = 1000
 
 
 def overhead(network: Network) -> int:
     """Return the bytes that a frame takes on a line in addition to its Ethernet header and payload."""
-    return network.scenario.network.overhead - ETHERNET_HEADER
+    return network.overhead - ETHERNET_HEADER
 
 
 def port(network: Network, station: Station) -> dict[str, Any]:
     """Return a host's two lines at its switch; the line from the host has a rate only if the card has a buffer."""
-    host, more = network.scenario.network.hosts[station.number], overhead(network)
+    host, more = station.host, overhead(network)
     to_host, from_host = (faults(network, host, f"{host.name} {way}") for way in ("to", "from"))
     return {
         "host": station.label,
@@ -121,7 +118,7 @@ def changes(link: Link) -> dict[str, Any]:
 
 def discipline(network: Network, given: Aqm | None, device: str) -> dict[str, Any]:
     """Return the queueing discipline of one end of a line, and the device that it is at; empty if it has none."""
-    return {} if given is None else {"aqm": {"device": device, "tc": given.tc, "mtu": network.scenario.network.mtu}}
+    return {} if given is None else {"aqm": {"device": device, "tc": given.tc, "mtu": network.mtu}}
 
 
 def faults(network: Network, given: Faulty, name: str) -> dict[str, Any]:
@@ -135,21 +132,3 @@ def faults(network: Network, given: Faulty, name: str) -> dict[str, Any]:
     if given.jitter:
         words |= {"jitter": given.jitter, "reorder": int(given.reorder)}
     return {"seed": draw(network.scenario.seed, f"faults {name}", 2**64 - 1), "faults": words}
-
-
-def check_plain(scenario: Scenario, kind: str) -> None:
-    """Raise InputError if a line changes, errs or marks by chance.
-
-    The only switch of a network has lines of its own if it is of the kind bmv2 or linux. One of several switches of any
-    kind has the kernel's.
-    """
-    given = scenario.network
-    allowed = f"nothing, with {kind} as the only switch; in a network of several switches every kind has it"
-    for place, ends in (("links", given.links), ("hosts", given.hosts)):
-        for end in ends:
-            if end.errs or (isinstance(end, Link) and end.changes):
-                raise InputError.of(f"network.{place}.{end.name}", "a line that changes or errs", allowed)
-            queue = end if isinstance(end, Link) else end.port
-            for field in ("marking", "aqm"):
-                if getattr(queue, field) is not None:
-                    raise InputError.of(f"network.{place}.{end.name}.{field}", "given", allowed)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rdcnlab.engines.network.addresses import address
-from rdcnlab.scenario import Link, Scenario
+from rdcnlab.scenario import Host, Link, Scenario
 from rdcnlab.scenario.network import ONLY_SWITCH
 
 #: Characters of a host's name in names of interfaces. Linux allows 15 characters there, of which ``-eth0`` takes 5.
@@ -21,11 +21,16 @@ class Station:
     ``label`` is the part of interfaces' names that tells hosts apart.
     """
 
-    name: str
+    host: Host
     number: int
     ip: str
     mac: str
     switch: int
+
+    @property
+    def name(self) -> str:
+        """The host's name."""
+        return self.host.name
 
     @property
     def label(self) -> str:
@@ -77,7 +82,7 @@ class Trunk:
 def stations(scenario: Scenario, numbers: Mapping[str, int]) -> dict[str, Station]:
     """Return the stations by host name; `numbers` has the number of each switch."""
     return {
-        host.name: Station(host.name, number, address(number, at), _mac(number + 1), at)
+        host.name: Station(host, number, address(number, at), _mac(number + 1), at)
         for number, host in enumerate(scenario.network.hosts)
         for at in [numbers[host.at or ONLY_SWITCH]]
     }

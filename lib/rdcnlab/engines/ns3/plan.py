@@ -37,12 +37,11 @@ def compile_plan(scenario: Scenario) -> dict[str, Any]:
         Plain data for JSON; in ns, bit/s and bytes. Times count from the simulator's own start.
     """
     network = compile_network(scenario)
-    settings = scenario.network
     return {
         "start": START_NS,
         "limit": START_NS + scenario.limit,
         "seed": scenario.seed,
-        "mtu": settings.mtu,
+        "mtu": network.mtu,
         "ports": [FIRST_PORT, FIRST_PORT + len(scenario.flows) - 1],
         "packets": scenario.probes.packets,
         "count": {
@@ -56,7 +55,7 @@ def compile_plan(scenario: Scenario) -> dict[str, Any]:
             {
                 "name": station.label,
                 "ip": station.ip,
-                **_line(settings.hosts[station.number], settings.mtu, settings.overhead),
+                **_line(station.host, network.mtu, network.overhead),
             }
             for station in network.stations.values()
         ],
@@ -117,20 +116,19 @@ def _transport(scenario: Scenario) -> dict[str, int]:
 
 def _flows(network: Network) -> list[dict[str, Any]]:
     scenario = network.scenario
-    hosts = {host.name: number for number, host in enumerate(scenario.network.hosts)}
     ahead = connect_ns(scenario)
     found = []
     for flow, start in zip(scenario.flows, scenario.start_times(), strict=True):
         one: dict[str, Any] = {
             "protocol": flow.protocol,
-            "source": hosts[flow.src],
-            "sink": hosts[flow.dst],
+            "source": network.stations[flow.src].number,
+            "sink": network.stations[flow.dst].number,
             "port": network.ports[flow.name],
             "size": flow.size,
             "start": START_NS + start,
         }
         if flow.protocol == "udp":
-            one |= {"payload": payload(flow, scenario.network.mtu), "burst": flow.burst, "interval": flow.interval}
+            one |= {"payload": payload(flow, network.mtu), "burst": flow.burst, "interval": flow.interval}
         else:
             one |= {
                 "connect": ahead.get(flow.name, -1),

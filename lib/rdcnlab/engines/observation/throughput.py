@@ -35,7 +35,7 @@ def acked(view: View, acks: NDArray[Any]) -> NDArray[Any]:
 
 def counted(view: View, counts: NDArray[Any]) -> pd.DataFrame:
     """Return the table ``throughput`` from counts of packets on lines inside the network; see `Records.counted`."""
-    framing = view.scenario.network.overhead - ETHERNET_HEADER
+    framing = view.overhead - ETHERNET_HEADER
     frame = pd.DataFrame(
         {
             "bin": counts["bin"].astype(np.int64),
@@ -57,7 +57,7 @@ def table(view: View, dequeued: NDArray[Any], acked: NDArray[Any]) -> pd.DataFra
     # handshakes of connections that are opened ahead come before the start
     dequeued, acked = dequeued[dequeued["time"] >= 0], acked[acked["time"] >= 0]
     inside = dequeued["link"] < view.ports
-    framed = dequeued["len"].astype(np.int64) + view.scenario.network.overhead - ETHERNET_HEADER
+    framed = dequeued["len"].astype(np.int64) + view.overhead - ETHERNET_HEADER
     flow = view.flow(dequeued)
     # Headers of Ethernet, IPv4 and TCP with time stamps. A packet that is not longer than a SYN has no payload.
     tcp = ETHERNET_HEADER + 20 + 20 + (12 if view.scenario.transport.timestamps else 0)

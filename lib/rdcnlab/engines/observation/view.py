@@ -55,6 +55,8 @@ class View:
         The name of the line to the receiver, for each flow.
     listed : sequence of str
         Those of them whose queues the table ``queues`` lists.
+    overhead : int
+        Bytes that a frame needs on the wire in addition to its IP packet.
     """
 
     scenario: Scenario
@@ -68,6 +70,7 @@ class View:
     first_port: int
     receivers: Sequence[str]
     listed: Sequence[str]
+    overhead: int
 
     @classmethod
     def of(cls, network: Network) -> View:
@@ -84,7 +87,8 @@ class View:
             queued={number: schedule.name for number, schedule in classes.queued.items()},
             first_port=FIRST_PORT,
             receivers=[network.ports_to_hosts[flow.dst] for flow in scenario.flows],
-            listed=[network.ports_to_hosts[host] for host in _listed(scenario)],
+            listed=[network.ports_to_hosts[host] for host in _listed(network)],
+            overhead=network.overhead,
         )
 
     @property
@@ -181,9 +185,10 @@ def counts(directory: Path, name: str, kind: np.dtype[Any] = COUNTED, ending: st
     return np.frombuffer(path.read_bytes(), kind) if path.exists() else np.empty(0, kind)
 
 
-def _listed(scenario: Scenario) -> list[str]:
+def _listed(network: Network) -> list[str]:
     """Return the receivers whose ports the table ``queues`` lists."""
+    scenario, hosts = network.scenario, [station.host for station in network.stations.values()]
     if scenario.probes.count:
         return []  # their packets are not recorded
-    stated = {host.name for host in scenario.network.hosts if scenario.probes.ports or host.port != Port()}
+    stated = {host.name for host in hosts if scenario.probes.ports or host.port != Port()}
     return [name for name in dict.fromkeys(flow.dst for flow in scenario.flows) if name in stated]

@@ -40,7 +40,7 @@ def compile_plan(scenario: Scenario, *, here: bool = True) -> dict[str, Any]:
     starts = zip(scenario.flows, scenario.start_times(), strict=True)
     return {
         "hosts": [host(network, station) for station in network.stations.values()],
-        "overhead": scenario.network.overhead,
+        "overhead": network.overhead,
         "sysctls": sysctls(scenario) | switches.sysctls(),
         "memory_sysctls": MEMORY_SYSCTLS,
         "parameters": parameters(scenario),

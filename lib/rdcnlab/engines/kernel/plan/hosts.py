@@ -41,8 +41,7 @@ def parameters(scenario: Scenario) -> dict[str, str]:
 
 def host(network: Network, station: Station) -> dict[str, Any]:
     """Return the plan of one host, in bit/s and bytes."""
-    scenario = network.scenario
-    given = scenario.network.hosts[station.number]
+    scenario, given = network.scenario, station.host
     return {
         "name": given.name,
         **({} if station.label == given.name else {"label": station.label}),
@@ -52,7 +51,7 @@ def host(network: Network, station: Station) -> dict[str, Any]:
         "subflows": _subflows(scenario, given.name),
         "sysctls": _own_sysctls(scenario, given.name),
         "mac": station.mac,
-        "mtu": scenario.network.mtu,
+        "mtu": network.mtu,
         "rate": given.rate,
         "nic_buffer": given.nic_buffer,
         "queue_bytes": given.queue.bytes,

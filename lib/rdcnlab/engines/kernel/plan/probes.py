@@ -49,15 +49,15 @@ def probes(network: Network, switches: Switches) -> list[dict[str, Any]]:
         dequeue_filter = f"{flow_filter} && ({_counted(network)})"
         # a run that counts packets has no buffer with room for every packet
         lossy = min(lossy, MOST_LOST)
-    marked = packets * 3 // 4 * places if _marks(scenario) else 0
+    marked = packets * 3 // 4 * places if _marks(network) else 0
     # event: bytes per record, number of records, filter
     events: dict[str, tuple[int, int, str]] = {
         "tcp_retransmit_skb": (88, lossy, flow_filter),
-        "ocs_dequeue": (36, _in_interval(scenario) if counts else packets * 3 // 2 * places, dequeue_filter),
+        "ocs_dequeue": (36, _in_interval(network) if counts else packets * 3 // 2 * places, dequeue_filter),
         "ocs_drop": (40, lossy, flow_filter),
         "ocs_mark": (
             36,
-            min(marked, _in_interval(scenario)) if counts else marked,
+            min(marked, _in_interval(network)) if counts else marked,
             dequeue_filter if counts else flow_filter,
         ),
         "ocs_slot": (36, _slot_changes(network), ""),
@@ -70,7 +70,7 @@ def probes(network: Network, switches: Switches) -> list[dict[str, Any]]:
         events["kfree_skb"] = (24, lossy, "reason == {TCP_RFC7323_PAWS}")
     if scenario.probes.tcp != "none":
         # data_len == 0: the packet that arrives is an ACK
-        arriving = _acks_in_interval(scenario) if _thinned(scenario) else packets * 5 // 4
+        arriving = _acks_in_interval(network) if _thinned(scenario) else packets * 5 // 4
         events["tcp_probe"] = (132, arriving, f"data_len == 0 && {flow_filter}")
     return [
         {
@@ -110,13 +110,16 @@ def _counted(network: Network) -> str:
     return " || ".join(f"link == {number}" for number in numbers)
 
 
-def _in_interval(scenario: Scenario) -> int:
+def _in_interval(network: Network) -> int:
     """Return an upper bound of data packets on the counted links between two counts; half are added for short ones."""
-    given = scenario.network
-    rate = sum(given.link(name).rate for name in scenario.probes.count)
-    lines = sum(given.host(name).rate for name in {flow.src for flow in scenario.flows})
-    wire = 8e9 * (given.mtu + given.overhead)
-    return int(min(rate, lines * len(scenario.probes.count)) * COUNT_EVERY_NS / wire * 1.5) + 1000
+    counted = network.scenario.probes.count
+    rate = min(sum(network.links[name].rate for name in counted), _sent_rate(network) * len(counted))
+    return int(rate * COUNT_EVERY_NS / (8e9 * (network.mtu + network.overhead)) * 1.5) + 1000
+
+
+def _sent_rate(network: Network) -> int:
+    """Return the sum of the rates of all senders in bit/s."""
+    return sum(network.stations[name].host.rate for name in {flow.src for flow in network.scenario.flows})
 
 
 def _thinned(scenario: Scenario) -> bool:
@@ -127,12 +130,10 @@ def _thinned(scenario: Scenario) -> bool:
     return bool(scenario.probes.count) and scenario.probes.tcp == "bin" and not scenario.probes.acks
 
 
-def _acks_in_interval(scenario: Scenario) -> int:
+def _acks_in_interval(network: Network) -> int:
     """Return an upper bound of the ACKs between two readings; half are added for short ones."""
-    given = scenario.network
-    rate = sum(given.host(name).rate for name in {flow.src for flow in scenario.flows})
-    frame = min(payload(flow, given.mtu) for flow in scenario.flows) + given.overhead
-    return int(rate * COUNT_EVERY_NS / (8e9 * frame) * 1.5) + 1000
+    frame = min(payload(flow, network.mtu) for flow in network.scenario.flows) + network.overhead
+    return int(_sent_rate(network) * COUNT_EVERY_NS / (8e9 * frame) * 1.5) + 1000
 
 
 def _tally(scenario: Scenario, event: str) -> dict[str, Any]:
@@ -155,14 +156,14 @@ def _lines(network: Network) -> int:
 
 def _packets(network: Network) -> int:
     """Return an upper bound of data packets until the limit, from flow sizes, host rates and schedules."""
-    scenario, given = network.scenario, network.scenario.network
-    wire = 8e9 * (given.mtu + given.overhead)
+    scenario = network.scenario
+    wire = 8e9 * (network.mtu + network.overhead)
     counts: dict[str, int] = {}
     for (name, sender), flows in _sharing(scenario).items():
-        sizes = [payload(flow, given.mtu) for flow in flows]
+        sizes = [payload(flow, network.mtu) for flow in flows]
         # flows of one host share its line
-        frame = min(sizes) + given.overhead
-        line = int(given.host(sender).rate * scenario.limit * 1.1 / 8e9 / frame)
+        frame = min(sizes) + network.overhead
+        line = int(network.stations[sender].host.rate * scenario.limit * 1.1 / 8e9 / frame)
         bound = sum(min(flow.size // size, line) for flow, size in zip(flows, sizes, strict=True))
         counts[name] = counts.get(name, 0) + min(bound, line) + 64 * len(flows)
     for name, bits in _carried(network).items():
@@ -183,8 +184,8 @@ def _sharing(scenario: Scenario) -> dict[tuple[str, str], list[Flow]]:
 
 def _carried(network: Network) -> dict[str, float]:
     """Return the mean rate that each schedule can carry in bit/s, by its name."""
-    given = network.scenario.network
-    rates = {link.name: link.rate for link in given.links} | {DARK: 0, BYPASS: max(host.rate for host in given.hosts)}
+    fastest = max(station.host.rate for station in network.stations.values())
+    rates = {name: link.rate for name, link in network.links.items()} | {DARK: 0, BYPASS: fastest}
     found = {}
     for way in network.ways:
         if way.schedule is None:
@@ -195,22 +196,17 @@ def _carried(network: Network) -> dict[str, float]:
     return found
 
 
-def _marks(scenario: Scenario) -> bool:
+def _marks(network: Network) -> bool:
     """Return whether any queue marks packets."""
-    links, schedules = scenario.network.links, scenario.network.schedules
+    schedules = network.scenario.network.schedules
+    queues: list[Link | Port] = [*network.links.values(), *(station.host.port for station in network.stations.values())]
     return (
-        scenario.switch.ecn_threshold is not None
-        or any(host.port.ecn_threshold is not None or host.port.red is not None for host in scenario.network.hosts)
-        or any(link.ecn_threshold is not None or link.red is not None for link in links)
-        or any(queue.marking is not None or queue.aqm is not None for queue in _queues(scenario))
+        network.scenario.switch.ecn_threshold is not None
+        or any(queue.ecn_threshold is not None or queue.red is not None for queue in queues)
+        or any(queue.marking is not None or queue.aqm is not None for queue in queues)
         or any(schedule.ecn_threshold is not None for schedule in schedules)
         or any(slot.ecn_threshold is not None for schedule in schedules for slot in schedule.slots)
     )
-
-
-def _queues(scenario: Scenario) -> list[Link | Port]:
-    """Return the settings of all queues of lines."""
-    return [*scenario.network.links, *(host.port for host in scenario.network.hosts)]
 
 
 def _slot_changes(network: Network) -> int:

@@ -63,7 +63,7 @@ class Kind(ABC):
         """Return the sysctls that hosts need with it."""
         return {}
 
-    def observed(self, scenario: Scenario, directory: Path, seen: Records) -> Records:  # noqa: ARG002
+    def observed(self, network: Network, directory: Path, seen: Records) -> Records:  # noqa: ARG002
         """Return the records of a run; a kind adds here what its switch recorded and kernel events do not contain."""
         return seen
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rdcnlab.engines.kernel.switches import unscheduled
+from rdcnlab.engines.kernel.switches import own_lines
 from rdcnlab.engines.kernel.switches.kind import Kind
 from rdcnlab.engines.network import Network, lines
 from rdcnlab.fields.errors import InputError
@@ -25,25 +25,24 @@ class LinuxAlone(Kind):
 
     def check(self, network: Network, switch: int) -> None:  # noqa: ARG002
         """Raise InputError if the scenario asks for something that a bridge cannot do; see `Kind`."""
-        unscheduled.check(network.scenario)
-        lines.check_plain(network.scenario, self.name)
+        own_lines.check_unscheduled(network)
+        own_lines.check_plain(network, self.name)
         for number, flow in enumerate(network.scenario.flows):
             if flow.path != BYPASS:
                 raise InputError.of(f"flows[{number}].path", flow.path, "bypass, with a Linux bridge as switch")
 
     def device(self, network: Network, switch: int) -> dict[str, Any]:
         """Return each host's line and its queue; the receiver's line has the delay of both cables; see `Kind`."""
-        given = network.scenario.network
         ports = [
             {
                 "host": station.label,
                 "mac": station.mac,
-                "rate": host.rate,
-                "delay_ns": 2 * host.delay,
+                "rate": station.host.rate,
+                "delay_ns": 2 * station.host.delay,
                 "overhead": lines.overhead(network),
-                "queue_packets": _packets(host, given.mtu),
+                "queue_packets": _packets(station.host, network.mtu),
             }
-            for host, station in zip(given.hosts, network.stations.values(), strict=True)
+            for station in network.stations.values()
         ]
         return {"kind": "linux", "name": network.switches[switch], "ports": ports}
 

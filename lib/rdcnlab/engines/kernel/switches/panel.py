@@ -86,7 +86,7 @@ def plan(network: Network, switch: int) -> dict[str, Any]:
         raise InputError.of("network.links", f"{len(own) + len(outside)} lines and ports", allowed)
     return {
         "device": f"ocs{switch}",
-        "mtu": network.scenario.network.mtu,
+        "mtu": network.mtu,
         "links": [lines.line(network, line) for line in own],
         "pools": lines.pools(network),
         "ports": [lines.port(network, station) for station in hosts],

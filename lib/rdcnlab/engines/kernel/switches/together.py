@@ -15,7 +15,7 @@ import numpy as np
 from rdcnlab.engines.kernel.switches import kinds_of
 from rdcnlab.engines.kernel.switches.kind import Kind, Records
 from rdcnlab.engines.kernel.trace import records
-from rdcnlab.engines.network import compile_network
+from rdcnlab.engines.network import Network, compile_network
 from rdcnlab.engines.network.numbers import START_NS
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.scenario import Scenario
@@ -41,6 +41,11 @@ class Switches:
         """The kinds, each once, in the order of the network."""
         return tuple(dict.fromkeys(self.at))
 
+    @functools.cached_property
+    def network(self) -> Network:
+        """The compiled network."""
+        return compile_network(self.scenario)
+
     @property
     def events(self) -> tuple[str, ...]:
         """The kernel events ``ocs_*`` that occur."""
@@ -61,9 +66,8 @@ class Switches:
         for node, kind in zip(self.scenario.network.nodes, self.at, strict=True):
             if node.optical and kind.name != "ocs":
                 raise InputError.of(f"network.switches.{node.name}.kind", kind.name, "ocs, because it is optical")
-        network = compile_network(self.scenario)
         for number, kind in enumerate(self.at):
-            kind.check(network, number)
+            kind.check(self.network, number)
 
     def require(self) -> None:
         """Raise RunError or InputError if something is missing on this machine."""
@@ -72,8 +76,7 @@ class Switches:
 
     def devices(self, *, here: bool) -> list[dict[str, Any]]:
         """Return the plan of each switch, with the paths of programs on this machine if `here`."""
-        network = compile_network(self.scenario)
-        found = [kind.device(network, number) for number, kind in enumerate(self.at)]
+        found = [kind.device(self.network, number) for number, kind in enumerate(self.at)]
         if not here:
             return found
         return [device | kind.programs(self.scenario) for kind, device in zip(self.at, found, strict=True)]
@@ -89,14 +92,13 @@ class Switches:
     def observed(self, directory: Path, seen: Records) -> Records:
         """Return the records of a run, with those that the switches made themselves."""
         for kind in self.kinds:
-            seen = kind.observed(self.scenario, directory, seen)
+            seen = kind.observed(self.network, directory, seen)
         if all(type(kind).slots is Kind.slots for kind in self.at):
             return seen
-        network = compile_network(self.scenario)
         rows = [
             row
             for number, (kind, counters) in enumerate(self._counters(directory))
-            for row in kind.slots(network, number, counters)
+            for row in kind.slots(self.network, number, counters)
         ]
         if not rows:
             return seen
@@ -111,11 +113,10 @@ class Switches:
         """
         if all(type(kind).reports is Kind.reports for kind in self.at):
             return []  # most kinds report nothing, and the file may be large
-        network = compile_network(self.scenario)
         rows = [
             row
             for number, (kind, counters) in enumerate(self._counters(directory))
-            for row in kind.reports(network, number, counters)
+            for row in kind.reports(self.network, number, counters)
         ]
         last = _end_ns(self.scenario, directory) if rows else 0
         return sorted((row for row in rows if row[0] <= last), key=lambda row: row[0])
@@ -123,7 +124,7 @@ class Switches:
     def provenance(self, directory: Path) -> dict[str, Any]:
         """Return counters, versions and hints, which are stored beside the tables."""
         stored = [kind.provenance(counters) for kind, counters in self._counters(directory)]
-        names = [node.name for node in self.scenario.network.nodes]
+        names = self.network.switches
         found: dict[str, Any] = {"switch": dict(zip(names, stored, strict=True)) if len(stored) > 1 else stored[0]}
         for kind in self.kinds:
             found |= kind.versions(self.scenario)
@@ -141,7 +142,7 @@ class Switches:
     def _counters(self, directory: Path) -> list[tuple[Kind, Mapping[str, Any]]]:
         """Return kind and counters of each switch; the guest leaves the names out if there is one switch."""
         found = json.loads((directory / "switch.json").read_text())
-        names = [node.name for node in self.scenario.network.nodes]
+        names = self.network.switches
         counters = [found[name] for name in names] if len(names) > 1 else [found]
         return list(zip(self.at, counters, strict=True))
 

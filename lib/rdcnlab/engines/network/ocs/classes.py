@@ -9,7 +9,7 @@ from rdcnlab.engines.network import Network, forwarding
 from rdcnlab.engines.network.forwarding import Entry
 from rdcnlab.engines.network.numbers import TARGET
 from rdcnlab.engines.network.versions import versions_of
-from rdcnlab.scenario import DARK, Scenario, Schedule, Slot
+from rdcnlab.scenario import DARK, Schedule, Slot
 
 
 def classes(network: Network, switch: int) -> list[dict[str, Any]]:
@@ -29,21 +29,21 @@ def _static(number: int, target: int) -> dict[str, Any]:
 
 def _timed(network: Network, switch: int, entry: Entry) -> dict[str, Any]:
     """Return the class that follows a timetable; only the first switch of a way can hold packets in dark slots."""
-    scenario, name, way = network.scenario, network.switches[switch], entry.way
+    name, way = network.switches[switch], entry.way
     first = name == way.route.first
     slots = []
     for target, duration, place in zip(entry.targets, entry.durations, entry.places, strict=True):
         words = {"duration": duration, "target": target}
         if way.schedule is not None and first:
-            words |= _slot_words(way.schedule.slots[place], scenario.network.mtu)
+            words |= _slot_words(way.schedule.slots[place], network.mtu)
         slots.append(words)
     if len(slots) == 1:
         slots[0]["duration"] = 0  # the class never changes
     found: dict[str, Any] = {"id": entry.number, "slots": slots, "phase": entry.phase}
     if way.schedule is not None and first:
-        found |= _own_words(scenario, way.schedule)
+        found |= _own_words(network, way.schedule)
     else:
-        found["hold"] = first and scenario.switch.dark == "hold"
+        found["hold"] = first and network.scenario.switch.dark == "hold"
     if way.schedule is not None and way.schedule.echo is not None and name == way.echo:
         echo = way.schedule.echo
         shared = network.classes.shared[switch, echo.of]
@@ -65,20 +65,21 @@ def _slot_words(slot: Slot, mtu: int) -> dict[str, int]:
     return words
 
 
-def _own_words(scenario: Scenario, schedule: Schedule) -> dict[str, Any]:
+def _own_words(network: Network, schedule: Schedule) -> dict[str, Any]:
     """Return the schedule-specific settings of a class: its behaviour in dark slots, and its queue."""
     words: dict[str, Any] = {"hold": schedule.dark == "hold"}
     if schedule.queue is not None:
-        words["voq"] = _own_queue(schedule, scenario)
+        words["voq"] = _own_queue(network, schedule)
     return words
 
 
-def _own_queue(schedule: Schedule, scenario: Scenario) -> dict[str, int]:
+def _own_queue(network: Network, schedule: Schedule) -> dict[str, int]:
     """Return a schedule's queue in the kernel's format."""
     limit, threshold = schedule.queue, schedule.ecn_threshold
     words = {"limit_bytes": limit.bytes or 0, "limit_packets": limit.packets or 0} if limit is not None else {}
-    if scenario.switch.ecn_threshold is not None:
-        words["ecn"] = scenario.switch.ecn_threshold
+    common = network.scenario.switch.ecn_threshold
+    if common is not None:
+        words["ecn"] = common
     elif threshold is not None:
-        words["ecn"] = threshold.in_bytes(scenario.network.mtu)
+        words["ecn"] = threshold.in_bytes(network.mtu)
     return words

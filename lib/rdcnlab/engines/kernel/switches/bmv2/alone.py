@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rdcnlab.engines.kernel.switches import unscheduled
+from rdcnlab.engines.kernel.switches import own_lines
 from rdcnlab.engines.kernel.switches.bmv2 import Bmv2, hints, observe, plan
 from rdcnlab.engines.kernel.switches.kind import Records
 from rdcnlab.engines.network import Network
@@ -32,15 +32,15 @@ class Bmv2Alone(Bmv2):
         for place, flow in enumerate(network.scenario.flows):
             if flow.protocol != "tcp":
                 raise InputError.of(f"flows[{place}].protocol", flow.protocol, "tcp, with bmv2 as switch")
-        unscheduled.check(network.scenario)
+        own_lines.check_unscheduled(network)
 
     def device(self, network: Network, switch: int) -> dict[str, Any]:
         """Return the plan of the switch; see `Kind`."""
         return plan.switch(network, switch)
 
-    def observed(self, scenario: Scenario, directory: Path, seen: Records) -> Records:
+    def observed(self, network: Network, directory: Path, seen: Records) -> Records:
         """Add the reports of the program and the packets captured behind the switch; see `Kind`."""
-        slots, dark, marked = observe.read(scenario, directory)
+        slots, dark, marked = observe.read(network, directory)
         dropped = observe.joined(seen["ocs_drop"], dark)
         return {**seen, "ocs_slot": slots, "ocs_drop": dropped, "ocs_mark": marked}
 

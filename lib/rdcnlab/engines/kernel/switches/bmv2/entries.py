@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from string import Formatter
 
-from rdcnlab.engines.network import Station
+from rdcnlab.engines.network import Network
 from rdcnlab.fields.errors import InputError
-from rdcnlab.scenario import DARK, Scenario
+from rdcnlab.scenario import DARK
 
 CPU, DARK_PORT, FIRST_LINK = 255, 254, 256
 #: Values of ``way`` in a report, as in ``p4/parts/headers.p4``.
@@ -18,35 +17,29 @@ WAY_LINK, WAY_DARK = 1, 2
 _START = re.compile(r"start_us(?:([+-])([0-9]+))?")
 
 
-def port_numbers(scenario: Scenario) -> dict[str, int]:
+def port_numbers(network: Network) -> dict[str, int]:
     """Return the port numbers of hosts, of the beginnings of links, of the CPU and of the dark."""
-    numbers = {host.name: number for number, host in enumerate(scenario.network.hosts, 1)}
-    numbers |= {link.name: FIRST_LINK + 2 * number for number, link in enumerate(scenario.network.links)}
+    numbers = {host.name: number for number, host in enumerate(network.stations.values(), 1)}
+    numbers |= {name: FIRST_LINK + 2 * number for number, name in enumerate(network.links)}
     return numbers | {"cpu": CPU, DARK: DARK_PORT}
 
 
-def names(scenario: Scenario, hosts: Sequence[Station]) -> dict[str, str]:
-    """Return the value of each name in braces that is known before the switch runs.
-
-    Parameters
-    ----------
-    scenario : Scenario
-        A scenario with switch ``bmv2``.
-    hosts : sequence of Station
-        The stations of its network.
-    """
-    known = {name: str(number) for name, number in port_numbers(scenario).items()}
-    known |= {f"{link.name}.end": str(int(known[link.name]) + 1) for link in scenario.network.links}
-    return known | {f"{field}:{host.name}": getattr(host, field) for host in hosts for field in ("mac", "ip")}
+def names(network: Network) -> dict[str, str]:
+    """Return the value of each name in braces that is known before the switch runs."""
+    known = {name: str(number) for name, number in port_numbers(network).items()}
+    known |= {f"{name}.end": str(int(known[name]) + 1) for name in network.links}
+    return known | {
+        f"{field}:{host.name}": getattr(host, field) for host in network.stations.values() for field in ("mac", "ip")
+    }
 
 
-def filled(scenario: Scenario, hosts: Sequence[Station]) -> tuple[list[str], list[list[str | int]]]:
+def filled(network: Network) -> tuple[list[str], list[list[str | int]]]:
     """Replace the names in braces in a scenario's entries by their values.
 
     Parameters
     ----------
-    scenario, hosts
-        As in `names`.
+    network : Network
+        A network whose only switch is ``bmv2``.
 
     Returns
     -------
@@ -61,8 +54,8 @@ def filled(scenario: Scenario, hosts: Sequence[Station]) -> tuple[list[str], lis
     InputError
         An entry has an unknown name in braces.
     """
-    known = names(scenario, hosts)
-    entries = [_parts(line, known, place) for place, line in enumerate(scenario.switch.entries)]
+    known = names(network)
+    entries = [_parts(line, known, place) for place, line in enumerate(network.scenario.switch.entries)]
     early = ["".join(map(str, parts)) for parts in entries if not _waits(parts)]
     return early, [parts for parts in entries if _waits(parts)]
 

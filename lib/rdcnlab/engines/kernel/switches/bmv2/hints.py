@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 
 from rdcnlab.engines.kernel.switches.bmv2.entries import FIRST_LINK, port_numbers
+from rdcnlab.engines.network import compile_network
 from rdcnlab.fields.errors import RunError
 from rdcnlab.scenario import Scenario
 
@@ -67,7 +68,7 @@ def _ports(scenario: Scenario, directory: Path) -> str:
         ports = json.loads((directory / "switch.json").read_text())["ports"]
     except (OSError, ValueError, KeyError):
         return "were not counted, because the run did not come to its end"
-    names = {number: name for name, number in port_numbers(scenario).items()}
+    names = {number: name for name, number in port_numbers(compile_network(scenario)).items()}
     names |= {number + 1: f"{name}.end" for number, name in names.items() if number >= FIRST_LINK}
     came = [f"{came} at {number} ({names[number]})" for _, number, came, _ in ports if came]
     left = [f"{left} at {number} ({names[number]})" for _, number, _, left in ports if left]

@@ -16,9 +16,11 @@ from rdcnlab.engines.kernel.switches.bmv2.plan import (
     PROCESSES_KB,
     SLOTS,
     US,
-    inverse,
+    begin,
     managed_names,
     regular,
+    slot_commands,
+    timetable_registers,
     version_registers,
 )
 from rdcnlab.engines.network import Network, forwarding
@@ -144,19 +146,9 @@ def _commands(
         lines += version_registers(place, versions)
         if network.scenario.switch.control == "control-plane":
             continue  # the manager maintains an entry in `circuits` instead
-        lines += [
-            f"table_add OcsIngress.timetable.slots {action[0]} {place} {slot} => {' '.join(action[1:])}"
-            for slot, action in enumerate(known["targets"])
-        ]
+        lines += slot_commands(place, known["targets"])
         if len(entry.targets) == 1:
             continue  # registers that are zero mean a class that never changes
-        values = {
-            "day": known["day"],
-            "night": known["night"],
-            "per_change": inverse(known["day"] + known["night"]),
-            "slots_of": len(known["targets"]),
-            "per_slots": inverse(len(known["targets"])),
-        }
-        lines += [f"register_write OcsIngress.timetable.{name} {place} {value}" for name, value in values.items()]
-        begins.append(("OcsIngress.timetable.begin", place, known["phase_ns"] // US))
+        lines += timetable_registers(known)
+        begins.append(begin(known))
     return lines, begins

@@ -15,19 +15,19 @@ from rdcnlab.engines.kernel.switches.bmv2.entries import FIRST_LINK, WAY_DARK, W
 from rdcnlab.engines.kernel.trace import records
 from rdcnlab.engines.network import Network, forwarding
 from rdcnlab.engines.network.numbers import FIRST_PORT, START_NS, TARGET
-from rdcnlab.scenario import BYPASS, DARK, Scenario
+from rdcnlab.scenario import BYPASS, DARK
 
 #: Reason "no circuit" in the kernel's ``enum ocs_drop``.
 _DROP_DARK = 3
 
 
-def read(scenario: Scenario, directory: Path) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+def read(network: Network, directory: Path) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return slot changes, packets that arrived in the dark, and packets that were marked.
 
     Parameters
     ----------
-    scenario : Scenario
-        A scenario with switch ``bmv2``.
+    network : Network
+        A network whose only switch is ``bmv2``.
     directory : Path
         Directory of the run. This reads ``switch.json``.
     """
@@ -36,9 +36,9 @@ def read(scenario: Scenario, directory: Path) -> tuple[NDArray[Any], NDArray[Any
     for since_us, number, _, way, port, place in seen["slots"]:
         target = (port - FIRST_LINK) // 2 if way == WAY_LINK else TARGET[DARK if way == WAY_DARK else BYPASS]
         rows.append((since_us * 1000, number, place, target))
-    dark = [(*row, _DROP_DARK) for row in _packets(scenario, [(TARGET[DARK], row) for row in seen["dark"]])]
-    names = [link.name for link in scenario.network.links]
-    marked = _packets(scenario, [(names.index(name), row) for name, found in seen["marks"].items() for row in found])
+    dark = [(*row, _DROP_DARK) for row in _packets(network, [(TARGET[DARK], row) for row in seen["dark"]])]
+    names = list(network.links)
+    marked = _packets(network, [(names.index(name), row) for name, found in seen["marks"].items() for row in found])
     return records.rows("ocs_slot", rows), records.rows("ocs_drop", dark), records.rows("ocs_mark", marked)
 
 
@@ -57,12 +57,12 @@ def joined(some: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:
     return both[np.argsort(both["time"], kind="stable")]
 
 
-def _packets(scenario: Scenario, found: list[tuple[int, list[int]]]) -> list[tuple[int, ...]]:
+def _packets(network: Network, found: list[tuple[int, list[int]]]) -> list[tuple[int, ...]]:
     """Return time, link, class (none), bytes and port of those captured packets that belong to the scenario's flows.
 
     Each item of `found` is a link and (instant, port, length).
     """
-    last = FIRST_PORT + len(scenario.flows)
+    last = FIRST_PORT + len(network.ports)
     return [
         (instant - START_NS, link, 0, length, port)
         for link, (instant, port, length) in found

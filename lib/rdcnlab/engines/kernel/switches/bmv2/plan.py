@@ -12,6 +12,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+from rdcnlab.engines.kernel.switches import own_lines
 from rdcnlab.engines.kernel.switches.bmv2 import install as bmv2_install
 from rdcnlab.engines.kernel.switches.bmv2.entries import CPU, DARK_PORT, FIRST_LINK, filled, port_numbers
 from rdcnlab.engines.network import Network, lines
@@ -60,9 +61,8 @@ def switch(network: Network, number: int) -> dict[str, Any]:
         The scenario asks for something that this switch cannot do.
     """
     scenario = network.scenario
-    given = scenario.network
-    check(scenario)
-    numbers = port_numbers(scenario)
+    check(network)
+    numbers = port_numbers(network)
     links = [
         {
             "id": place,
@@ -79,23 +79,23 @@ def switch(network: Network, number: int) -> dict[str, Any]:
                 "queue": {name: value for name, value in lines.queue(link, None, {}).items() if name != "ecn"},
             },
         }
-        for place, link in enumerate(given.links)
+        for place, link in enumerate(network.links.values())
     ]
     stations = list(network.stations.values())
     sides = [lines.port(network, station) for station in stations]
     own = scenario.switch.program is None
     managed = scenario.switch.control == "control-plane"
-    captured = sum(flow.size // given.mtu for flow in scenario.flows) + 20_000
+    captured = sum(flow.size // network.mtu for flow in scenario.flows) + 20_000
     classes = [
         _class(flow, FIRST_CLASS + place, phase, numbers)
         for place, (flow, phase) in enumerate(zip(scenario.flows, scenario.phases(), strict=True))
     ]
-    commands, begins = _entries(scenario, sides, classes, numbers) if own else ([], [])
-    entries, timed = filled(scenario, stations)
+    commands, begins = _entries(network, sides, classes, numbers) if own else ([], [])
+    entries, timed = filled(network)
     return {
         "kind": "bmv2",
         "name": network.switches[number],
-        "mtu": given.mtu,
+        "mtu": network.mtu,
         # room of each capture in packets, and the memory that captures and processes need beside the traces
         "captured": captured,
         "memory_kB": PROCESSES_KB + (len(links) + 1) * captured * CAPTURE // 1000,
@@ -140,23 +140,23 @@ def program_of(scenario: Scenario) -> Path:
     return Path(chosen.path).resolve()
 
 
-def check(scenario: Scenario) -> None:
+def check(network: Network) -> None:
     """Raise InputError if the scenario asks for something that a P4 switch cannot do."""
-    network, settings = scenario.network, scenario.switch
-    if len(network.hosts) > MAX_HOSTS:
-        raise InputError.of("network.hosts", len(network.hosts), f"at most {MAX_HOSTS} with a P4 switch")
+    flows, settings = network.scenario.flows, network.scenario.switch
+    if len(network.stations) > MAX_HOSTS:
+        raise InputError.of("network.hosts", len(network.stations), f"at most {MAX_HOSTS} with a P4 switch")
     if len(network.links) > MAX_LINKS:
         raise InputError.of("network.links", len(network.links), f"at most {MAX_LINKS} with a P4 switch")
     if settings.dark != "drop":
         raise InputError.of("switch.dark", settings.dark, "drop, with a P4 switch: BMv2 cannot hold a packet back")
-    lines.check_plain(scenario, "bmv2")
-    for link in network.links:
+    own_lines.check_plain(network, "bmv2")
+    for link in network.links.values():
         if link.pool is not None:
             raise InputError.of(f"network.links.{link.name}.pool", link.pool, "an own buffer, with a P4 switch")
         if link.rate > MAX_RATE:
             allowed = f"at most {MAX_RATE} bit/s with a P4 switch"
             raise InputError.of(f"network.links.{link.name}.rate", link.rate, allowed)
-    for number, flow in enumerate(scenario.flows):
+    for number, flow in enumerate(flows):
         for slot in flow.slots:
             if slot.duration % US:
                 allowed = "whole microseconds with a P4 switch, which has no finer clock"
@@ -220,18 +220,44 @@ def regular(slots: list[tuple[int, str]]) -> tuple[int, int, list[str]]:
     return unit, 0, [link for duration, link in slots for _ in range(duration // unit)]
 
 
+def slot_commands(number: int, actions: list[list[str]]) -> list[str]:
+    """Return the commands that fill the table ``slots`` for a class, with the action of each slot."""
+    return [
+        f"table_add OcsIngress.timetable.slots {action[0]} {number} {slot} => {' '.join(action[1:])}"
+        for slot, action in enumerate(actions)
+    ]
+
+
+def timetable_registers(known: dict[str, Any]) -> list[str]:
+    """Return the commands that set the registers of a class with a timetable."""
+    values = {
+        "day": known["day"],
+        "night": known["night"],
+        "per_change": inverse(known["day"] + known["night"]),
+        "slots_of": len(known["targets"]),
+        "per_slots": inverse(len(known["targets"])),
+    }
+    return [f"register_write OcsIngress.timetable.{name} {known['id']} {value}" for name, value in values.items()]
+
+
+def begin(known: dict[str, Any]) -> tuple[str, int, int]:
+    """Return the register with the begin of a class's timetable: its name, index, and us after the start."""
+    return "OcsIngress.timetable.begin", known["id"], known["phase_ns"] // US
+
+
 def inverse(divisor: int) -> int:
     """Return the factor with which the program divides by multiplying; 0 for 0 and 1, which need no division."""
     return 2**63 // divisor + 1 if divisor > 1 else 0
 
 
 def _entries(
-    scenario: Scenario, sides: list[dict[str, Any]], classes: list[dict[str, Any]], numbers: dict[str, int]
+    network: Network, sides: list[dict[str, Any]], classes: list[dict[str, Any]], numbers: dict[str, int]
 ) -> tuple[list[str], list[tuple[str, int, int]]]:
     """Return commands that fill the tables of ``p4/ocs.p4``, and registers to set when the switch's clock is known."""
+    scenario = network.scenario
     managed = scenario.switch.control == "control-plane"
     lines = ["mc_mgrp_create 1", f"mc_node_create 0 {CPU}", "mc_node_associate 1 0"]
-    for host, side in zip(scenario.network.hosts, sides, strict=True):
+    for host, side in zip(network.stations.values(), sides, strict=True):
         lines.append(f"table_add OcsIngress.deliver.macs to_port {side['mac']} => {numbers[host.name]}")
     begins = []
     for place, (flow, entry) in enumerate(zip(scenario.flows, classes, strict=True)):
@@ -241,23 +267,12 @@ def _entries(
         lines += version_registers(number, _versions(flow))
         if managed:
             continue  # the manager maintains an entry in `circuits` instead
-        lines += [
-            f"table_add OcsIngress.timetable.slots {action[0]} {number} {slot} => {' '.join(action[1:])}"
-            for slot, action in enumerate(_action(target, numbers) for target in entry["targets"])
-        ]
-        period = entry["day"] + entry["night"]
-        values = {
-            "day": entry["day"],
-            "night": entry["night"],
-            "per_change": inverse(period),
-            "slots_of": len(entry["targets"]),
-            "per_slots": inverse(len(entry["targets"])),
-        }
-        lines += [f"register_write OcsIngress.timetable.{name} {number} {value}" for name, value in values.items()]
-        begins.append(("OcsIngress.timetable.begin", number, entry["phase_ns"] // US))
-    for link in scenario.network.links:
+        lines += slot_commands(number, [_action(target, numbers) for target in entry["targets"]])
+        lines += timetable_registers(entry)
+        begins.append(begin(entry))
+    for link in network.links.values():
         threshold = link.ecn_threshold if scenario.switch.ecn_threshold is None else scenario.switch.ecn_threshold
-        values = _mark(link, threshold, scenario.network.mtu, scenario.network.overhead)
+        values = _mark(link, threshold, network.mtu, network.overhead)
         port = numbers[link.name]
         lines += [f"register_write OcsIngress.mark.{name} {port} {value}" for name, value in values.items()]
     return lines, begins

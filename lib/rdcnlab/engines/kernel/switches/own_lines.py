@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Refusals of switches with lines of their own, which have neither schedules nor ways back."""
+
+from __future__ import annotations
+
+from rdcnlab.engines.network import Network
+from rdcnlab.fields.errors import InputError
+from rdcnlab.scenario import BYPASS, Host, Link
+
+
+def check_unscheduled(network: Network) -> None:
+    """Raise InputError if a scenario has notifications, or a flow that follows a schedule or has a way back."""
+    scenario = network.scenario
+    if scenario.notify is not None:
+        raise InputError.of("notify", "given", "nothing, with another switch than ocs")
+    for place, flow in enumerate(scenario.flows):
+        for field in ("path", "back"):
+            path = getattr(flow, field)
+            if scenario.network.schedule(path) is not None or (field == "back" and path != BYPASS):
+                allowed = f"{'bypass' if field == 'back' else 'no schedule'}, with another switch than ocs"
+                raise InputError.of(f"flows[{place}].{field}", str(path), allowed)
+
+
+def check_plain(network: Network, kind: str) -> None:
+    """Raise InputError if a line changes, errs or marks by chance."""
+    hosts = [station.host for station in network.stations.values()]
+    allowed = f"nothing, with {kind} as the only switch; in a network of several switches every kind has it"
+    ends: list[Link | Host] = [*network.links.values(), *hosts]
+    for end in ends:
+        place, queue = ("links", end) if isinstance(end, Link) else ("hosts", end.port)
+        if end.errs or (isinstance(end, Link) and end.changes):
+            raise InputError.of(f"network.{place}.{end.name}", "a line that changes or errs", allowed)
+        for field in ("marking", "aqm"):
+            if getattr(queue, field) is not None:
+                raise InputError.of(f"network.{place}.{end.name}.{field}", "given", allowed)
