@@ -18,8 +18,8 @@ from rdcnlab.scenario.model import Scenario
 #: Where plain data contains times (ns; those with ``_us`` in us) and rates; ``*`` stands for every item of a list.
 _TIMES = (
     "network.hosts.*.delay", "network.hosts.*.jitter", "network.links.*.delay", "network.links.*.jitter",
-    "network.links.*.steps.*.duration", "network.links.*.down.*.*", "network.switches.*.late", "network.switches.*.jitter",
-    "network.switches.*.guard", "network.schedules.*.slots.*.duration", "network.schedules.*.phase",
+    "network.links.*.steps.*.duration", "network.links.*.down.*.*", "network.switches.*.late",
+    "network.switches.*.jitter", "network.switches.*.guard", "network.schedules.*.slots.*.duration", "network.schedules.*.phase",
     "network.schedules.*.echo.in_advance", "flows.*.path.*.duration", "flows.*.back.*.duration", "flows.*.phase",
     "flows.*.start", "flows.*.interval", "switch.delay", "switch.jitter", "transport.rto_min_us",
     "transport.version_hold_us", "probes.bin", "probes.snapshots", "probes.fold", "probes.fold_from", "jitter.start",
@@ -54,9 +54,10 @@ def dilate(scenario: Scenario, factor: int) -> Scenario:
 @functools.lru_cache(maxsize=64)
 def _dilated(scenario: Scenario, factor: int) -> Scenario:
     data = scenario.to_dict()
-    for end in (*scenario.network.links, *(host.port for host in scenario.network.hosts)):
-        if end.aqm is not None:
-            raise InputError.of("aqm", end.aqm.kind, "none, with time dilation, which knows no times of disciplines")
+    network = scenario.network
+    for aqm in [*(link.aqm for link in network.links), *(host.port.aqm for host in network.hosts)]:
+        if aqm is not None:
+            raise InputError.of("aqm", aqm.kind, "none, with time dilation, which knows no times of disciplines")
     for path in (*_TIMES, *_MILLISECONDS):
         _change(data, path.split("."), lambda value: value * factor)
     for path in _RATES:
