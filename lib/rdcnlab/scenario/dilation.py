@@ -19,11 +19,12 @@ from rdcnlab.scenario.model import Scenario
 _TIMES = (
     "network.hosts.*.delay", "network.hosts.*.jitter", "network.links.*.delay", "network.links.*.jitter",
     "network.links.*.steps.*.duration", "network.links.*.down.*.*", "network.switches.*.late",
-    "network.switches.*.jitter", "network.switches.*.guard", "network.schedules.*.slots.*.duration", "network.schedules.*.phase",
-    "network.schedules.*.echo.in_advance", "flows.*.path.*.duration", "flows.*.back.*.duration", "flows.*.phase",
-    "flows.*.start", "flows.*.interval", "switch.delay", "switch.jitter", "transport.rto_min_us",
-    "transport.version_hold_us", "probes.bin", "probes.snapshots", "probes.fold", "probes.fold_from", "jitter.start",
-    "jitter.phase", "notify.delay", "notify.each", "notify.hosts.*.delay", "limit",
+    "network.switches.*.jitter", "network.switches.*.guard", "network.schedules.*.slots.*.duration",
+    "network.schedules.*.phase", "network.schedules.*.echo.in_advance", "flows.*.path.*.duration",
+    "flows.*.back.*.duration", "flows.*.phase", "flows.*.start", "flows.*.interval", "switch.delay",
+    "switch.jitter", "transport.rto_min_us", "transport.version_hold_us", "probes.bin", "probes.snapshots",
+    "probes.fold", "probes.fold_from", "jitter.start", "jitter.phase", "notify.delay", "notify.each",
+    "notify.hosts.*.delay", "limit",
 )  # fmt: skip
 _RATES = ("network.hosts.*.rate", "network.links.*.rate", "network.links.*.steps.*.rate")
 #: Times in milliseconds.
