@@ -209,6 +209,11 @@ class Link(Changing):
     aqm: Annotated[Aqm | None, Later] = None
     weight: Annotated[int, whole(1, 1_000_000), Later] = 1
 
+    @property
+    def has_queue(self) -> bool:
+        """Whether the link has a queue of its own; otherwise only queues of schedules lead to it."""
+        return self.buffer is not None or self.pool is not None or self.aqm is not None
+
     @model_validator(mode="after")
     def _one_buffer(self) -> Link:
         if self.name.lower() in RESERVED:

@@ -206,7 +206,7 @@ class Network(Frozen):
     @property
     def bare(self) -> tuple[str, ...]:
         """Links that have no queue of their own, so that only the queues of schedules lead to them."""
-        return tuple(link.name for link in self.links if link.buffer is None and link.pool is None and link.aqm is None)
+        return tuple(link.name for link in self.links if not link.has_queue)
 
     def schedule(self, path: object) -> Schedule | None:
         """Return the schedule that a flow's path names; None if the path is a link or the flow's own timetable."""

@@ -58,7 +58,7 @@ def draw(ax: Axes, shown: Shown, plan: Layout, colors: Mapping[str, str]) -> Non
         if len(links) > _MANY and color == INK:
             points, color = points / 2, "#777777"
         line(ax, [end[0] for end in ends], [end[1] for end in ends], color, points, name=link.name)
-        if (link.buffer is not None or link.pool is not None) and 2 * len(links) <= _MOST_QUEUES:
+        if link.has_queue and 2 * len(links) <= _MOST_QUEUES:
             for switch, end, far in ((first, *ends), (second, *ends[::-1])):
                 if not network.node(switch).optical:
                     _queue_at(ax, plan, end, far)
@@ -154,7 +154,7 @@ def _names(
             (x1, y1), (x2, y2) = ends[link.name]
             share = shift / (y2 - y1) if plan.shape == "layers" else shift
             positions[link.name] = (x1 + (x2 - x1) * share, y1 + (y2 - y1) * share, link.name)
-        queued = plan.shape == "layers" and shift < 0.28 and any(link.buffer or link.pool for link in links)
+        queued = plan.shape == "layers" and shift < 0.28 and any(link.has_queue for link in links)
         if not queued and not _overlapping(list(positions.values())):
             return positions
     return {}

@@ -137,9 +137,11 @@ def _lane(ax: Axes, link: Link, y: float, color: str, points: float, ways: Seque
         _arrow(ax, begin, y, color, right=False)
     text = f"{link.name}: {readable(RATE, link.rate)}, {readable(DURATION, link.delay)}"
     write(ax, (begin + end) / 2, y + 0.03 + points / 144, text, SMALL, va="bottom")
-    if link.buffer is not None or link.pool is not None:
+    if link.has_queue:
         queue(ax, begin - 0.12, y, size=0.15)
-    if link.buffer is not None:
+    if link.aqm is not None:
+        write(ax, begin - 0.24, y, link.aqm.kind, 6.5, ha="right")
+    elif link.buffer is not None:
         write(ax, begin - 0.24, y, captions.length(link.buffer), 6.5, ha="right")
 
 
