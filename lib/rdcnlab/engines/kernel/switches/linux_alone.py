@@ -12,7 +12,7 @@ from rdcnlab.engines.kernel.switches import own_lines
 from rdcnlab.engines.kernel.switches.kind import Kind
 from rdcnlab.engines.network import Network, lines
 from rdcnlab.fields.errors import InputError
-from rdcnlab.scenario import BYPASS, Host
+from rdcnlab.scenario import BYPASS, Host, Port
 
 
 class LinuxAlone(Kind):
@@ -48,8 +48,12 @@ class LinuxAlone(Kind):
 
 
 def _packets(host: Host, mtu: int) -> int:
-    """Return the limit of the port to a host in packets, because ``tc`` keeps the queue and the delay in one place."""
-    limit = host.port.buffer
+    """Return the limit of the port to a host in packets, because ``tc`` keeps the queue and the delay in one place.
+
+    If the scenario states nothing about the port, it is the limit of the host's own queue: old scenarios keep their
+    bytes.
+    """
+    limit = host.queue if host.port == Port() else host.port.buffer
     if limit is None:
         return 2**31 - 1
     return limit.packets or max(1, (limit.bytes or 0) // mtu)
