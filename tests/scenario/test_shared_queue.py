@@ -11,8 +11,8 @@ from rdcnlab.engines.ns3 import check
 from rdcnlab.fields.errors import InputError
 from rdcnlab.papers.vargas import space
 from rdcnlab.scenario import Scenario
-from rdcnlab.scenario.elements import Red
 from rdcnlab.scenario.presets import preset
+from rdcnlab.scenario.queueing import Red
 
 MS = 1_000_000
 

@@ -9,7 +9,8 @@ import time
 from lab import Net, Trace, Transfer, burst, equal, inside, main, sh
 from life import kernel_log
 from netlink import os_error
-from ocs import DARK, rates, slot, trace
+from ocs import DARK, slot
+from ocs_steps import rates, trace
 
 L = 1000
 ECT, CE = 2, 3

@@ -7,7 +7,8 @@ import time
 
 from lab import HEADERS, Net, Trace, burst, equal, main, patiently
 from netlink import refused
-from ocs import NO_STEPS, Ocs, rates, slot, trace
+from ocs import Ocs, slot
+from ocs_steps import NO_STEPS, rates, trace
 
 L, BITS = 1000, (1000 + 24) * 8  # a frame, and its bits on the line with the overhead of Ethernet
 MS = 10**6

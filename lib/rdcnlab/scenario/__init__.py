@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scenarios, the input of a run: frozen, validated, with units and a canonical hash."""
 
-from rdcnlab.scenario.elements import Host, Link, Node, Pool, Port, Red
+from rdcnlab.scenario.elements import Host, Link, Node, Pool, Port
 from rdcnlab.scenario.flow import VARIANTS, Flow
 from rdcnlab.scenario.model import Scenario, canonical_json, change_all, hash_of
 from rdcnlab.scenario.mptcp import Mptcp
@@ -9,6 +9,7 @@ from rdcnlab.scenario.network import Network
 from rdcnlab.scenario.presets import preset, presets
 from rdcnlab.scenario.probes import Probes
 from rdcnlab.scenario.queue import Queue
+from rdcnlab.scenario.queueing import Red
 from rdcnlab.scenario.quic import Quic
 from rdcnlab.scenario.settings import EngineSettings, Jitter, Notify, Switch
 from rdcnlab.scenario.timetable import BYPASS, DARK, ECMP, SAME, Schedule, Slot

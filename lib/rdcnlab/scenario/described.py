@@ -120,7 +120,7 @@ def _describe_lines(definitions: dict[str, Any]) -> None:
     }
     trace = {
         "type": "object",
-        "properties": {"trace": {"type": "string"}, "repeat": {"type": "boolean"}},
+        "properties": {"trace": {"type": "string"}},
         "required": ["trace"],
         "additionalProperties": False,
     }
@@ -152,11 +152,12 @@ def parts() -> list[Part]:
 def field_texts(model: type[BaseModel]) -> dict[str, str]:
     """Return the text about each field in a model's docstring (section ``Parameters`` of numpydoc).
 
-    Fields of a base class are described there, unless the model's own docstring describes them again.
+    Fields of base classes are described there, unless the model's own docstring describes them again.
     """
-    base = model.__base__
-    inherits = base is not None and issubclass(base, BaseModel) and base.model_fields
-    texts = field_texts(base) if inherits and base is not None else {}
+    texts: dict[str, str] = {}
+    for base in model.__bases__:
+        if issubclass(base, BaseModel) and base.model_fields:
+            texts |= field_texts(base)
     return texts | _described(model.__dict__.get("__doc__") or "")
 
 

@@ -17,14 +17,13 @@ from rdcnlab.fields.quantities import (
     Listed,
     Misfit,
     Rate,
-    Share,
     Size,
     whole,
 )
-from rdcnlab.scenario.aqm import Aqm
 from rdcnlab.scenario.kinds import SwitchKind
-from rdcnlab.scenario.line import Changing, Faulty, Marking
+from rdcnlab.scenario.line import Changing, Faulty
 from rdcnlab.scenario.queue import MaybeBuffer, PortLimit, Queue, QueueLimit
+from rdcnlab.scenario.queueing import Queueing, replaced
 from rdcnlab.scenario.timetable import RESERVED
 
 
@@ -65,57 +64,19 @@ class Node(Frozen):
         return self
 
 
-class Red(Frozen):
-    """Random early drop of packets that are not ECN-capable.
-
-    Parameters
-    ----------
-    min, max : int
-        Queue length in bytes at which dropping begins, and at which every packet is dropped. If both are equal, the
-        queue is drop-tail with this length.
-    probability : int
-        Drop probability just below `max`, in millionths; text form ``10 %``.
-    """
-
-    min: Size
-    max: Size
-    probability: Share
-
-    @model_validator(mode="after")
-    def _ordered(self) -> Red:
-        if not self.max:
-            raise Misfit("max", self.max, "more than 0 B; without red nothing is dropped early")
-        if self.min > self.max:
-            raise Misfit("min", self.min, f"at most max ({self.max})")
-        return self
-
-
-class Port(Frozen):
+class Port(Queueing):
     """The queue of a switch's port to a host: packets wait here for the host's line.
+
+    `Switch.ecn_threshold` is about links, and does not replace the threshold of a port.
 
     Parameters
     ----------
     buffer : Queue or None
         Limit of the queue; the default is that of a device in Linux. ``unlimited`` must be written out, and is None.
-    pool : str or None
-        Name of a shared buffer that the queue uses, too. With a pool, `buffer` is ``unlimited`` by default.
-    ecn_threshold : int or None
-        Queue length in bytes above which an arriving ECN-capable packet is marked. `Switch.ecn_threshold` is about
-        links, and does not replace it.
-    red : Red or None
-        Random early drop of packets that are not ECN-capable; None: no random early drop.
-    marking : Marking or None
-        Marking with a probability, instead of `ecn_threshold`.
-    aqm : Aqm or None
-        A queueing discipline of Linux, instead of everything else about this queue: it has its own limit and marks.
+        With a `pool`, the default is ``unlimited``.
     """
 
     buffer: PortLimit = Queue(packets=1000)
-    pool: LinkName | None = None
-    ecn_threshold: Size | None = None
-    red: Red | None = None
-    marking: Annotated[Marking | None, Later] = None
-    aqm: Annotated[Aqm | None, Later] = None
 
     @model_validator(mode="before")
     @classmethod
@@ -158,7 +119,7 @@ class Host(Faulty):
     port: Annotated[Port, Later] = Port()
 
 
-class Link(Changing):
+class Link(Changing, Queueing):
     """A link with its queue: inside the one switch of the network, or between two switches.
 
     Parameters
@@ -180,16 +141,6 @@ class Link(Changing):
     buffer : Queue or None
         Limit of the link's own queue, in bytes or in packets, or None with a `pool`. If both are None, only schedules
         with a queue may use the link.
-    pool : str or None
-        Name of the shared buffer that the link's queue uses.
-    ecn_threshold : int or None
-        Queue length in bytes above which an arriving ECN-capable packet is marked.
-    red : Red or None
-        Random early drop of packets that are not ECN-capable; None: no random early drop.
-    marking : Marking or None
-        Marking with a probability, instead of `ecn_threshold`.
-    aqm : Aqm or None
-        A queueing discipline of Linux, instead of everything else about this queue: it has its own limit and marks.
     weight : int
         For a link between two switches. The shortest way is the way whose links have the smallest sum of weights, and
         ways of equal sums are equally short. Delay and rate do not count: without weights, one link of 250 ms is
@@ -200,13 +151,8 @@ class Link(Changing):
     rate: Rate
     delay: Duration = 0
     buffer: MaybeBuffer = None
-    pool: LinkName | None = None
-    ecn_threshold: Size | None = None
-    red: Red | None = None
     between: Annotated[tuple[LinkName, LinkName] | None, Listed, Later] = None
     at: Annotated[LinkName | None, Later] = None
-    marking: Annotated[Marking | None, Later] = None
-    aqm: Annotated[Aqm | None, Later] = None
     weight: Annotated[int, whole(1, 1_000_000), Later] = 1
 
     @property
@@ -220,6 +166,8 @@ class Link(Changing):
             raise Misfit("name", self.name, f"a name other than {' and '.join(RESERVED)}")
         if self.buffer is not None and self.pool is not None:
             raise ValueError("either buffer or pool")
+        if self.buffer is not None and self.aqm is not None:
+            raise Misfit("buffer", "given", replaced(self.aqm))
         return self
 
     def buffer_bytes(self, mtu: int) -> int:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a line does beside a constant rate and delay: rates that change, faults, and marking by chance."""
+"""What a line does beside a constant rate and delay: rates that change, and faults."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from rdcnlab.fields.quantities import (
     Listed,
     Misfit,
     Share,
-    Size,
     SlotDuration,
     quantity,
     whole,
@@ -67,30 +66,6 @@ class GilbertElliott(Frozen):
     bad_good: Share
     loss_good: Share = 0
     loss_bad: Share = 1_000_000
-
-
-class Marking(Frozen):
-    """Marking with a probability, as DCQCN has it; it replaces the threshold.
-
-    Parameters
-    ----------
-    min, max : int
-        Queue length in bytes up to which no ECN-capable packet is marked, and above which each is.
-    probability : int
-        Probability just below `max`, in millionths; it rises linearly from `min`. Text form ``10 %``.
-    """
-
-    min: Size
-    max: Size
-    probability: Share
-
-    @model_validator(mode="after")
-    def _ordered(self) -> Marking:
-        if not self.max:
-            raise Misfit("max", self.max, "more than 0 B")
-        if self.min > self.max:
-            raise Misfit("min", self.min, f"at most max ({self.max})")
-        return self
 
 
 class Faulty(Frozen):
@@ -169,11 +144,10 @@ class Changing(Faulty):
             return data
         rate = data.get("rate")
         if isinstance(rate, dict):
-            if set(rate) - {"trace", "repeat"} or not isinstance(rate.get("trace"), str):
+            if set(rate) != {"trace"} or not isinstance(rate["trace"], str):
                 raise Misfit("rate", rate, "a rate, a list of steps such as [[1 s, 2 Mb/s]], or {trace: FILE}")
             path = Path((info.context or {}).get(DIRECTORY) or ".") / rate["trace"]
-            found = {**read_trace(path), **({"repeat": rate["repeat"]} if "repeat" in rate else {})}
-            return {**{name: value for name, value in data.items() if name != "rate"}, **found}
+            return {**data, **read_trace(path)}
         if isinstance(rate, list | tuple):
             steps = [_read_step(step) for step in rate]
             rates = [step.get("rate") for step in steps if isinstance(step, dict)]
@@ -192,6 +166,10 @@ class Changing(Faulty):
         if len(given) > 1:
             allowed = f"nothing, because {given[0]} say when frames are sent; a step may have rate 0"
             raise Misfit(given[1], "given", allowed)
+        most = max((step.rate for step in self.steps), default=None)
+        if most is not None and getattr(self, "rate", most) != most:
+            allowed = f"{RATE.format(most)}, the largest rate of its steps; to change them, change steps"
+            raise Misfit("rate", RATE.format(getattr(self, "rate", 0)), allowed)
         instants = list(self.opportunities)
         if instants != sorted(instants) or (instants and not instants[-1]):
             raise Misfit("opportunities", "given", "milliseconds in rising order, the last one above 0")

@@ -19,7 +19,7 @@ from rdcnlab.scenario import consistency, display, edit, forwarding, older
 from rdcnlab.scenario.check import input_error
 from rdcnlab.scenario.defaults import like, with_defaults
 from rdcnlab.scenario.draws import draw, poisson_instants
-from rdcnlab.scenario.elements import Link, Red
+from rdcnlab.scenario.elements import Link
 from rdcnlab.scenario.flow import Flow
 from rdcnlab.scenario.kinds import SwitchKind
 from rdcnlab.scenario.mptcp import Mptcp
@@ -27,6 +27,7 @@ from rdcnlab.scenario.network import Network
 from rdcnlab.scenario.notified import Notification, notifications
 from rdcnlab.scenario.presets import preset, presets
 from rdcnlab.scenario.probes import Probes
+from rdcnlab.scenario.queueing import Red
 from rdcnlab.scenario.quic import Quic
 from rdcnlab.scenario.settings import EngineSettings, Jitter, Notify, Switch
 from rdcnlab.scenario.timetable import Schedule, Slot

@@ -13,7 +13,7 @@ from rdcnlab.analysis.show.layout import CAPTIONS, Layout, Place, Symbol
 from rdcnlab.analysis.show.names import compress, group_by, readable
 from rdcnlab.analysis.show.paint import INK, NAME, PALE, SMALL, box, fitting, line, queue, shorten, width, write
 from rdcnlab.analysis.show.ways import Shown
-from rdcnlab.fields.units import DURATION, RATE
+from rdcnlab.fields.units import DURATION
 from rdcnlab.scenario import Host, Link, Network
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def _names(
         positions = {}
         for link in links:
             (x1, y1), (x2, y2) = ends[link.name]
-            rate, delay = readable(RATE, link.rate), readable(DURATION, link.delay)
+            rate, delay = captions.short_rate(link), readable(DURATION, link.delay)
             texts = (f"{link.name}: {rate}, {delay}", f"{link.name}: {rate}", link.name)
             text = next((text for text in texts if width(text, SMALL) < abs(x2 - x1) - 0.1), link.name)
             positions[link.name] = ((x1 + x2) / 2, (y1 + y2) / 2 + 0.14, text)
@@ -261,7 +261,7 @@ def _captions(ax: Axes, network: Network, plan: Layout) -> None:
 
 
 def _caption(name: str, part: Host | Link) -> str:
-    text = f"{name}\n{readable(RATE, part.rate)}, {readable(DURATION, part.delay)}"
+    text = f"{name}\n{captions.short_rate(part)}, {readable(DURATION, part.delay)}"
     return text if width(name, 6.5) <= CAPTIONS else f"{shorten(name, CAPTIONS, 6.5)}{text[len(name) :]}"
 
 
@@ -277,7 +277,7 @@ def _below_columns(ax: Axes, plan: Layout) -> None:
             lowest -= 0.14
         alike = group_by(column_hosts, lambda host: (host.rate, host.delay))
         text = "\n".join(
-            f"{readable(RATE, group[0].rate)}, {readable(DURATION, group[0].delay)}" for group in alike[:2]
+            f"{captions.short_rate(group[0])}, {readable(DURATION, group[0].delay)}" for group in alike[:2]
         )
         middle = sum(symbol.place.x for symbol in column) / len(column)
         write(ax, middle, lowest - 0.07, text, 6.5, va="top", color="#555555")

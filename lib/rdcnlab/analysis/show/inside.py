@@ -13,7 +13,7 @@ from rdcnlab.analysis.show.layout import SINGLE, Place
 from rdcnlab.analysis.show.names import group_by, readable
 from rdcnlab.analysis.show.paint import INK, NAME, SMALL, WIDTH, box, line, queue, width, write
 from rdcnlab.analysis.show.ways import SWITCH, Shown, Way, ways_of
-from rdcnlab.fields.units import DURATION, RATE, SIZE
+from rdcnlab.fields.units import DURATION, SIZE
 from rdcnlab.scenario import BYPASS, DARK, Host, Link, Node, Schedule
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def _columns(ax: Axes, shown: Shown, middle: float, inside: float) -> None:
         all_hosts = [host for group in symbols for host in group]
         cables = group_by(all_hosts, lambda host: (host.rate, host.delay))
         text = "\n".join(
-            f"{readable(RATE, group[0].rate)}, {readable(DURATION, group[0].delay)}" for group in cables[:2]
+            f"{captions.short_rate(group[0])}, {readable(DURATION, group[0].delay)}" for group in cables[:2]
         )
         lowest = middle - (len(symbols) - 1) / 2 * _HOST + 0.1 - 0.12 - (0.14 if len(all_hosts) > len(symbols) else 0)
         write(ax, x, lowest - 0.07, text, 6.5, va="top", color="#555555")
@@ -135,7 +135,7 @@ def _lane(ax: Axes, link: Link, y: float, color: str, points: float, ways: Seque
     _arrow(ax, end, y, color, right=True)
     if used == {True, False}:
         _arrow(ax, begin, y, color, right=False)
-    text = f"{link.name}: {readable(RATE, link.rate)}, {readable(DURATION, link.delay)}"
+    text = f"{link.name}: {captions.short_rate(link)}, {readable(DURATION, link.delay)}"
     write(ax, (begin + end) / 2, y + 0.03 + points / 144, text, SMALL, va="bottom")
     if link.has_queue:
         queue(ax, begin - 0.12, y, size=0.15)

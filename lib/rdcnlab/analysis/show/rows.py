@@ -10,7 +10,8 @@ from rdcnlab.analysis.show.names import compress, group_by, readable
 from rdcnlab.analysis.show.ways import SWITCH, Shown, Way, ways_of
 from rdcnlab.fields.units import DURATION, RATE, SHARE, SIZE
 from rdcnlab.scenario import BYPASS, DARK, Flow, Host, Link, Network, Node, Port, Queue, Red, Scenario, Schedule
-from rdcnlab.scenario.line import Faulty, Marking
+from rdcnlab.scenario.line import Faulty
+from rdcnlab.scenario.queueing import Marking
 
 Row = dict[str, str]
 
@@ -77,6 +78,11 @@ def links(shown: Shown) -> list[Row]:
     ]
 
 
+def short_rate(line: Link | Host) -> str:
+    """Return the rate of a line in a few words; if it changes, its largest rate."""
+    return ("up to " if isinstance(line, Link) and line.changes else "") + readable(RATE, line.rate)
+
+
 def _rate_of(link: Link) -> str:
     """Return the rate of a link in words, also if it changes."""
     if link.opportunities:
@@ -92,14 +98,18 @@ def _rate_of(link: Link) -> str:
     return readable(RATE, link.rate) + (f", down for {readable(DURATION, down)}" if down else "")
 
 
+def _percent(share: int) -> str:
+    return f"{share / 10_000:g} %"
+
+
 def _faults_of(line: Faulty) -> str:
     """Return the faults of a line in words, with a comma before each."""
     bursts = line.bursts
     words = {
         "jitter": readable(DURATION, line.jitter) + (" that reorders" if line.reorder else "") if line.jitter else "",
-        "loss": readable(SHARE, line.loss) if line.loss else "in bursts" if bursts is not None else "",
-        "duplicates": readable(SHARE, line.duplicate) if line.duplicate else "",
-        "corrupts": readable(SHARE, line.corrupt) if line.corrupt else "",
+        "loss": _percent(line.loss) if line.loss else "in bursts" if bursts is not None else "",
+        "duplicates": _percent(line.duplicate) if line.duplicate else "",
+        "corrupts": _percent(line.corrupt) if line.corrupt else "",
     }
     return "".join(f", {name} {word}" for name, word in words.items() if word)
 

@@ -114,6 +114,11 @@ class Network:
         return {line.number: line.name for line in self.lines}
 
     @functools.cached_property
+    def host_sides(self) -> dict[str, str]:
+        """Names of the lines from hosts to switches, by host."""
+        return {name: f"{name}@{name}" for name in self.stations}
+
+    @functools.cached_property
     def ports_to_hosts(self) -> dict[str, str]:
         """Names of the lines from switches to hosts, by host."""
         return {station.name: f"{station.name}@{self.switches[station.switch]}" for station in self.stations.values()}

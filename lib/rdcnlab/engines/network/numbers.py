@@ -28,8 +28,8 @@ FIRST_PORT = 5001
 FIRST_CLASS = 1
 #: ``ocs`` ids of targets that are not links, as in the kernel's ``include/uapi/linux/ocs.h``.
 TARGET = {DARK: 0xFFFF, BYPASS: 0xFFFE}
-#: Bit in the id of a link in traces; it marks the line of a port.
-PORT_LINK = 0x8000
+#: Bits in the id of a link in traces; they mark the line from a port to its host, and that from the host.
+PORT_LINK, CARD_LINK = 0x8000, 0x4000
 #: Largest id of a link that is not the line of a port, and largest id of a class.
 LAST_LINK, LAST_CLASS = 1023, 4095
 #: Protocol numbers of IP.

@@ -61,8 +61,8 @@ def table(view: View, records: Records) -> pd.DataFrame:
             {
                 "t_ns": dropped["time"],
                 "event": pd.Series(dropped["reason"]).map(DROPS),
-                # what is not inside the network is the port to the receiver
-                "link": _places(view, dropped).combine_first(pd.Series(view.to_receiver(dropped))),
+                # what is not inside the network is a cable of a host
+                "link": _places(view, dropped).combine_first(pd.Series(view.at_hosts(dropped))),
                 "flow": view.names(dropped),
                 "value": dropped["len"].astype(np.int64),
             }

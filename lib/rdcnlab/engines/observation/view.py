@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdcnlab.engines.network import Network
-from rdcnlab.engines.network.numbers import FIRST_PORT, LAST_LINK, PORT_LINK, TARGET
+from rdcnlab.engines.network.numbers import CARD_LINK, FIRST_PORT, LAST_LINK, PORT_LINK, TARGET
 from rdcnlab.scenario import BYPASS, DARK, Port, Scenario
 
 #: Counts of packets, as ``inside/tools/tally.c`` writes them.
@@ -51,8 +51,10 @@ class View:
         Names of the schedules that have a queue for data, by ``class``.
     first_port : int
         The ``dport`` of the first flow; the other flows have the following numbers.
-    receivers : sequence of str
-        The name of the line to the receiver, for each flow.
+    cards : int
+        The smallest ``link`` of a line from a host to its switch; all numbers from there to `ports` are such lines.
+    receivers, senders : sequence of str
+        The names of the line to the receiver, and of the line from the sender, for each flow.
     listed : sequence of str
         Those of them whose queues the table ``queues`` lists.
     overhead : int
@@ -68,7 +70,9 @@ class View:
     classes: Mapping[int, str]
     queued: Mapping[int, str]
     first_port: int
+    cards: int
     receivers: Sequence[str]
+    senders: Sequence[str]
     listed: Sequence[str]
     overhead: int
 
@@ -86,7 +90,9 @@ class View:
             classes=network.names,
             queued={number: schedule.name for number, schedule in classes.queued.items()},
             first_port=FIRST_PORT,
+            cards=CARD_LINK,
             receivers=[network.ports_to_hosts[flow.dst] for flow in scenario.flows],
+            senders=[network.host_sides[flow.src] for flow in scenario.flows],
             listed=[network.ports_to_hosts[host] for host in _listed(network)],
             overhead=network.overhead,
         )
@@ -106,6 +112,14 @@ class View:
         at_port = (packets["link"] >= self.ports) & (packets["link"] < self.bypass)
         flow = np.where(at_port, self.flow(packets), -1)
         found: NDArray[Any] = np.array([*self.receivers, None], dtype=object)[flow]
+        return found
+
+    def at_hosts(self, packets: NDArray[Any]) -> NDArray[Any]:
+        """Return the name of the line to the receiver or from the sender for each record; None for other lines."""
+        from_host = (packets["link"] >= self.cards) & (packets["link"] < self.ports)
+        flow = np.where(from_host, self.flow(packets), -1)
+        senders = np.array([*self.senders, None], dtype=object)[flow]
+        found: NDArray[Any] = np.where(from_host, senders, self.to_receiver(packets))
         return found
 
     def names(self, packets: NDArray[Any]) -> NDArray[Any]:

@@ -15,9 +15,9 @@ from pydantic import Field
 
 from rdcnlab.fields.quantities import Listed, whole
 from rdcnlab.scenario import Scenario
-from rdcnlab.scenario.elements import Red
 from rdcnlab.scenario.flow import ENDLESS
 from rdcnlab.scenario.presets import preset
+from rdcnlab.scenario.queueing import Red
 
 #: Table 1: rates of the line in Gb/s, RTTs of CUBIC in ms, and the buffer in kB.
 RATES_GBPS, RTTS_MS, BUFFER_KB = (5.0, 12.5, 25.0), (25, 50, 100), 1800

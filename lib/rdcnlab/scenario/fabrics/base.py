@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 from rdcnlab.fields.quantities import Duration, Frozen, Misfit, Mtu, Overhead, Rate, Size
-from rdcnlab.scenario.elements import Red
 from rdcnlab.scenario.queue import Buffer, Queue
+from rdcnlab.scenario.queueing import Red
 
 #: Largest number of hosts of a network.
 MOST_HOSTS = 250

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ocs import rates, trace
+from ocs_steps import rates, trace
 
 
 def add_disciplines(node: Any, lines: Iterable[Mapping[str, Any]]) -> None:

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ocs_netlink import attr, decode, encode, name_at, walk
+from ocs_steps import chunks, decoded
 
 DARK, BYPASS = 0xFFFF, 0xFFFE
 """Targets of a slot that are no link: no circuit; straight to the egress port."""
@@ -28,16 +29,11 @@ NO_CLASS = 0xFFFF
 WRITE, RAISE = 1, 2
 """``versions`` of a class at the first switch of a way, and at those behind it."""
 
-NO_STEPS: Mapping[str, object] = {"count": 0}
-"""``steps`` of a link: none any more; ``rate`` is in force again."""
-
 _LINK_SET, _POOL_SET, _PORT_SET, _CLASS_SET, _RULE_ADD, _RULE_FLUSH, _FDB_SET, _START, _GET = range(1, 10)
 _LINK_DEL, _CLASS_DEL, _RULE_DEL = range(10, 13)
 _ACK_TLVS, _CAPPED = 0x200, 0x100
 _BATCH = 64  # requests a send: their acknowledgements fit in the default receive buffer
 _BATCH_BYTES = 100_000  # a send: they fit in the default send buffer
-_CHUNK = 48_000  # bytes of steps a request, a multiple of 16; an attribute has less than 64 KiB
-_REPEAT, _HOLD, _TRACE = range(3)
 
 
 def slot(duration: int, target: int, **more: int) -> dict[str, int]:
@@ -53,46 +49,6 @@ def slot(duration: int, target: int, **more: int) -> dict[str, int]:
         ``tdn``, ``voq_bytes``, ``voq_packets``, ``voq_ecn``.
     """
     return {"duration": duration, "target": target, **more}
-
-
-def rates(steps: Iterable[tuple[int, int]], *, hold: bool = False) -> dict[str, object]:
-    """Return the ``steps`` of a link whose rate changes.
-
-    Parameters
-    ----------
-    steps : iterable of (int, int)
-        Duration in ns, at least 1, and rate in bit/s; in a step of rate 0 the link is down. At most 1 048 576 steps and
-        1e15 ns in all. The first step begins at the epoch of `Ocs.start`, and is in force before it.
-    hold : bool
-        Whether the last rate holds for ever; otherwise the steps repeat.
-    """
-    flat = [number for step in steps for number in step]
-    data = struct.pack(f"={len(flat)}Q", *flat)
-    return {"form": _HOLD if hold else _REPEAT, "count": len(flat) // 2, "data": data}
-
-
-def trace(instants: Iterable[int], *, size: int = 1504) -> dict[str, object]:
-    """Return the ``steps`` of a link that sends at given instants, as mahimahi's ``mm-link``.
-
-    Parameters
-    ----------
-    instants : iterable of int
-        ns after the epoch of `Ocs.start`, in order, at most 1 048 576; they repeat after the last one. Nothing is sent
-        before the epoch.
-    size : int
-        Bytes that may leave at each instant. A frame counts with its IP packet and 4 bytes.
-    """
-    flat = list(instants)
-    return {"form": _TRACE, "count": len(flat), "bytes": size, "data": struct.pack(f"={len(flat)}Q", *flat)}
-
-
-def _chunks(steps: Mapping[str, object]) -> Iterator[dict[str, object]]:
-    """Yield the steps of a link in parts that fit in a request."""
-    data, size = steps.get("data", b""), 8 if steps.get("form") == _TRACE else 16
-    assert isinstance(data, bytes)
-    for at in range(0, len(data) or 1, _CHUNK):
-        begin = {"first": at // size} if at else steps
-        yield {**begin, "data": data[at : at + _CHUNK] or None}
 
 
 def _mac(where: str, text: str) -> bytes:
@@ -227,7 +183,8 @@ class Ocs:
             Device of the port at the end of the link, for all frames whatever their destination. Empty, the default of
             a new link: the link ends inside the switch.
         steps : mapping, optional
-            What `rates` or `trace` returns, which is in force instead of ``rate``; or `NO_STEPS`.
+            What `ocs_steps.rates` or `ocs_steps.trace` returns, which is in force instead of ``rate``; or
+            `ocs_steps.NO_STEPS`.
         seed : int, optional
             64 bits that the random draws of ``faults`` depend on, together with the number of the frame since
             `Ocs.start`; 0 by default.
@@ -244,7 +201,7 @@ class Ocs:
         out = _index(port)
         self._set(_LINK_SET, "link", id=id, rate=rate, delay=delay, overhead=overhead, queue=queue, port=out,
                   seed=seed, faults=faults, dev=_index(dev))  # fmt: skip
-        for chunk in _chunks(steps) if steps else ():
+        for chunk in chunks(steps) if steps else ():
             self._set(_LINK_SET, "link", id=id, steps=chunk)
 
     def link_del(self, id: int) -> None:  # noqa: A002
@@ -297,7 +254,7 @@ class Ocs:
                 values["dev"] = _index(dev)
         self._set(_PORT_SET, "port", ifindex=index, notify=told, flood=floods, **ends)
         for name, table in steps.items():
-            for chunk in _chunks(table) if isinstance(table, Mapping) else ():
+            for chunk in chunks(table) if isinstance(table, Mapping) else ():
                 self._set(_PORT_SET, "port", ifindex=index, **{name: {"steps": chunk}})
 
     def pool_set(self, id: int, bytes: int) -> None:  # noqa: A002  (names of the kernel)
@@ -415,12 +372,7 @@ class Ocs:
                     forms[owner, end] = found["form"]
                 if "data" in found:
                     data.setdefault((owner, end), []).append(found["data"])
-        whole = {key: b"".join(parts) for key, parts in data.items()}
-        flat = {key: struct.unpack(f"={len(text) // 8}Q", text) for key, text in whole.items()}
-        return {
-            key: list(found) if forms[key] == _TRACE else list(zip(found[::2], found[1::2], strict=True))
-            for key, found in flat.items()
-        }
+        return {key: decoded(forms[key], parts) for key, parts in data.items()}
 
     def rules(self) -> list[dict[str, object]]:
         """Return the rules in the order in which the kernel tries them, each as arguments of `rule_add`."""
