@@ -29,7 +29,7 @@ class Option(Frozen):
 
 
 class Aqm(Frozen):
-    """A queueing discipline of Linux that decides what waits and what is sent next; the line tells it when.
+    """A queueing discipline of Linux: it decides which packets wait, are dropped, are marked, and are sent next.
 
     In files all options stand beside `kind`: ``aqm: {kind: fq_codel, target: 5ms, limit: 1000, ecn: true}``. True
     writes the option's name alone (``ecn``), false writes ``noecn``, and a list writes several values. An option that

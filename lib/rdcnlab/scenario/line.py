@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a line does beside a constant rate and delay: rates that change, and faults."""
+"""Lines whose rate changes, and lines with faults."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ def _read_step(value: Any) -> Any:
 
 
 class GilbertElliott(Frozen):
-    """Losses in bursts: a line is good or bad, and each frame may change that.
+    """Losses in bursts: a line is good or bad, and may change after each frame.
 
     Parameters
     ----------
     good_bad, bad_good : int
-        Probability of a change behind each frame, in millionths; text form ``1 %``. The mean burst of bad frames has
-        1 / `bad_good` frames.
+        Probability that the line changes after a frame, in millionths; text form ``1 %``. A bad time has 1 / `bad_good`
+        frames in the mean.
     loss_good, loss_bad : int
         Probability of a loss while the line is good, and while it is bad.
     """
@@ -69,16 +69,17 @@ class GilbertElliott(Frozen):
 
 
 class Faulty(Frozen):
-    """A line that errs. Every random number belongs to one end of one line: another line does not change it.
+    """A line with faults. Each end of a line draws its own random numbers, which no other line changes.
 
     Parameters
     ----------
     loss : int
-        Probability that a frame is lost behind its serialisation, in millionths; text form ``1 %``.
+        Probability that a frame is lost after the line has sent it, in millionths; text form ``1 %``.
     bursts : GilbertElliott or None
         Losses in bursts, instead of `loss`.
     jitter : int
-        Each frame takes up to so many ns more, all equally likely. Frames keep their order unless `reorder` is true.
+        Largest additional delay of a frame in ns; all values up to it are equally likely. Frames keep their order
+        unless `reorder` is true.
     reorder : bool
         Whether a frame with less jitter overtakes others.
     duplicate : int

@@ -45,11 +45,11 @@ class Marking(Ramp):
 
 def replaced(aqm: Aqm) -> str:
     """Return what is allowed for a setting that a discipline replaces, in words."""
-    return f"nothing, because aqm is given: {aqm.kind} has its own limit, and drops and marks itself"
+    return f"nothing, because aqm is given: {aqm.kind} has its own limit, and decides what is dropped and marked"
 
 
 class Queueing(Frozen):
-    """What a queue does with packets beside its limit.
+    """How a queue marks and drops packets, in addition to its limit.
 
     Parameters
     ----------
