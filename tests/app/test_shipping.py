@@ -58,8 +58,8 @@ def test_shipped_results_serve_their_items(
         assert item.rows(runs) == expected
         assert f"({len(runs)} shipped)" in item.provenance(runs)
     for kind, expected_there in zip(kinds, explained, strict=True):
-        assert kind(profile="paper").explain(progress=False).equals(expected_there)
-        assert list(expected_there.columns) == ["because", "there", "verdict there"]
+        assert kind(profile="paper").explain(progress=False) == expected_there
+        assert list(expected_there.frame.columns) == ["because", "there", "verdict there"]
         assert len(expected_there) >= 1
     assert not (tmp_path / "empty").exists()
     # an item gets more scenarios: its shipped runs stay, although the item is no longer complete

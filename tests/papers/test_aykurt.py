@@ -129,14 +129,14 @@ def test_small_flows_are_a_gigabyte_in_all(group: str) -> None:
 def test_causes_are_of_claims_and_can_be_looked_at(kind: type[Item], store: Store) -> None:
     item = kind(seeds=1)
     missing = item.explain(store=store, progress=False)
-    assert set(missing["verdict there"]) == {"not run"}
+    assert set(missing.frame["verdict there"]) == {"not run"}
     assert not store.hashes()
     explained = item.explain(run=True, store=store, progress=False)
-    assert "not run" not in set(explained["verdict there"])
-    assert explained.equals(item.explain(store=store, progress=False))
+    assert "not run" not in set(explained.frame["verdict there"])
+    assert explained == item.explain(store=store, progress=False)
     assert len(explained) == len(missing) == len(item.causes())
-    assert set(explained.index) <= {claim.id for claim in item.claims.claims}
-    assert (explained["there"] != "").all()
+    assert set(explained.frame.index) <= {claim.id for claim in item.claims.claims}
+    assert (explained.frame["there"] != "").all()
 
 
 @pytest.mark.usefixtures("fake_engine")
@@ -146,7 +146,7 @@ def test_the_quick_profile_shows_the_stored_experiments_of_the_paper_profile(
     monkeypatch.setattr(aykurt.fig7, "count_for_causes", 1)
     paper = aykurt.fig7(profile="paper").explain(run=True, store=store, progress=False)
     runs = len(list(store))
-    assert aykurt.fig7().explain(store=store, progress=False).equals(paper)
+    assert aykurt.fig7().explain(store=store, progress=False) == paper
     assert len(list(store)) == runs
     # other parameters make other experiments
     own = aykurt.fig7(size="256 MB")

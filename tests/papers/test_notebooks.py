@@ -64,12 +64,14 @@ def test_known_causes_are_shown(kind: type) -> None:
 
 
 @pytest.mark.parametrize("kind", ITEMS, ids=lambda kind: f"{kind.paper}-{kind.id}")
-def test_a_reader_learns_what_is_asked_where_and_what_the_verdicts_mean(kind: type) -> None:
+def test_a_reader_learns_what_is_asked_and_where_and_the_score_says_what_verdicts_mean(kind: type) -> None:
     notebook = nbformat.read(places.notebooks() / kind.paper / f"{kind.id}.ipynb", nbformat.NO_CONVERT)
     text = notebook.cells[0].source
     assert "?" in text.split("**Network.**")[0]
-    for part in ("**Network.**", "**What to look at.**", *(f"- `{verdict}`" for verdict in Verdict)):
+    for part in ("**Network.**", "**What to look at.**"):
         assert part in text
+    # said once, by the card of `item.score()`
+    assert not [verdict for verdict in Verdict if f"- `{verdict}`" in text]
     # the picture of the network comes before the figure
     cells = [cell.source for cell in notebook.cells]
     (network,) = [cell for cell in notebook.cells if cell.id == f"{kind.id}{NETWORK}"]

@@ -30,10 +30,13 @@ class Measured:
         a statistic over seeds is an `Estimate`, which has an interval.
     note : str
         A remark for readers, such as why there is no number.
+    unit : str
+        Unit of the numbers, if it is not the claim's: the experiment of a cause may measure something else.
     """
 
     cases: Mapping[str, float] = field(default_factory=dict)
     note: str = ""
+    unit: str = ""
 
     @classmethod
     def one(cls, value: float, note: str = "") -> Measured:
@@ -42,7 +45,11 @@ class Measured:
 
     @classmethod
     def by_case(
-        cls, values: pd.Series[float] | pd.DataFrame | Mapping[Any, float], template: str = "{}", note: str = ""
+        cls,
+        values: pd.Series[float] | pd.DataFrame | Mapping[Any, float],
+        template: str = "{}",
+        note: str = "",
+        unit: str = "",
     ) -> Measured:
         """Return the measurement of a claim with one case for each of several numbers.
 
@@ -54,18 +61,22 @@ class Measured:
             Gives the name of a case from its key, such as ``{:g} ms``; see `tables.cases`.
         note : str
             A remark for readers.
+        unit : str
+            Unit of the numbers, if it is not the claim's.
         """
         numbers = estimates(values) if isinstance(values, pd.DataFrame) else dict(values.items())
         keys = {key: key if isinstance(key, tuple) else (key,) for key in numbers}
-        return cls({template.format(*keys[key]): _number(value) for key, value in numbers.items()}, note)
+        return cls({template.format(*keys[key]): _number(value) for key, value in numbers.items()}, note, unit)
 
     def text(self, unit: str) -> str:
         """Return the numbers in words, with their intervals."""
-        suffix = f" {unit}" if unit else ""
-        listed = ", ".join(
-            f"{case}: {_words(value, suffix)}" if case else _words(value, suffix) for case, value in self.cases.items()
-        )
+        listed = ", ".join(f"{case}: {words}" if case else words for case, words in self.words(unit).items())
         return "; ".join(part for part in (listed, self.note) if part)
+
+    def words(self, unit: str) -> dict[str, str]:
+        """Return the number of each case in words, with its interval."""
+        suffix = f" {self.unit or unit}" if self.unit or unit else ""
+        return {case: _words(value, suffix) for case, value in self.cases.items()}
 
 
 def _number(value: float) -> float:

@@ -69,7 +69,7 @@ def unequal(times: pd.DataFrame) -> float:
 
 def prolongations(runs: Runs) -> Measured:
     """Measure the mean prolongation by period."""
-    return Measured.by_case(means(tables.completion(runs.flows), "period_ms", "prolongation_s"), "{:g} ms", "s")
+    return Measured.by_case(means(tables.completion(runs.flows), "period_ms", "prolongation_s"), "{:g} ms", unit="s")
 
 
 def ends_first(runs: Runs) -> Measured:

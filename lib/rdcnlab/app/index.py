@@ -36,7 +36,7 @@ _SCORE = "<!-- score: written by tools/index -->", "<!-- end of score -->"
 #: Documents that tell numbers of runs and verdicts.
 SCORED = ("README.md", "docs/figures.md", "docs/artifact-appendix.md")
 #: The verdicts, and the numbers behind them.
-SCORES = "tests/scores.json"
+SCORES = "data/scores.json"
 #: The cell of the index notebook that lists the figures.
 _CELL = "index-figures"
 _ROMAN = {"1": "I", "2": "II", "3": "III", "4": "IV", "5": "V"}

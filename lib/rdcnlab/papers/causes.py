@@ -5,15 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from html import escape
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
+from rich.console import Group, RenderableType
+from rich.text import Text
 
 from rdcnlab.analysis.measured import Measured
-from rdcnlab.papers import verdicts
+from rdcnlab.papers import faces, verdicts
 from rdcnlab.runs.frame import Runs
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from rdcnlab.papers.claims import Claim
     from rdcnlab.papers.item import Item
 
@@ -38,7 +42,67 @@ class Cause:
     look: Callable[[Runs], Measured] | None = None
 
 
-def explain(item: Item, runs_of: Callable[[Item], Runs | None]) -> pd.DataFrame:
+@dataclass(frozen=True, repr=False)
+class Explanation:
+    """What the experiment of each cause measured; notebooks and terminals show the whole text.
+
+    Parameters
+    ----------
+    head : str
+        What is explained, in a line.
+    rows : tuple of dict
+        One for each cause: ``claim``, ``text`` (the claim's), ``because``, ``there`` (the measurement in words),
+        ``cases`` and ``note`` (its parts), ``verdict there`` (empty if the claim was not judged there).
+    """
+
+    head: str
+    rows: tuple[dict[str, Any], ...]
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The table: claim (index), because, there, verdict there."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows, columns=["claim", "because", "there", "verdict there"]).set_index("claim")
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def _by_claim(self) -> dict[str, list[dict[str, Any]]]:
+        groups: dict[str, list[dict[str, Any]]] = {}
+        for row in self.rows:
+            groups.setdefault(row["text"], []).append(row)
+        return groups
+
+    def _repr_html_(self) -> str:
+        parts = []
+        for text, rows in self._by_claim().items():
+            parts.append(f"<p><strong>{escape(text)}</strong></p>")
+            for row in rows:
+                verdict = row["verdict there"]
+                left = f"there: {faces.badge(verdict)}" if verdict else "observed"
+                measurement = faces.measured(row["cases"], row["note"])
+                parts.append(faces.row(left, f"<div>{faces.folded(row['because'])}</div><div>{measurement}</div>"))
+        return faces.card(self.head, parts)
+
+    def __rich__(self) -> RenderableType:
+        lines: list[RenderableType] = [Text(self.head)]
+        for text, rows in self._by_claim().items():
+            lines += [Text(""), Text(text, style="bold")]
+            for row in rows:
+                verdict = row["verdict there"]
+                lines.append(faces.indented(Text(row["because"])))
+                measured = [*faces.terminal_cases(row["cases"], row["note"], "measured there  ")]
+                if verdict:
+                    measured.append(Text.assemble("verdict there   ", faces.signed(verdict)))
+                lines += [faces.indented(line, 4) for line in measured]
+        return Group(*lines)
+
+    def __repr__(self) -> str:
+        return faces.plain(self)
+
+
+def explain(item: Item, runs_of: Callable[[Item], Runs | None]) -> Explanation:
     """Return the measurement and the verdict of the experiment of each cause; see `Item.explain`.
 
     Parameters
@@ -54,16 +118,26 @@ def explain(item: Item, runs_of: Callable[[Item], Runs | None]) -> pd.DataFrame:
         if not any(experiment == cause.shown_by for experiment, _ in known):
             known.append((cause.shown_by, runs_of(cause.shown_by)))
         runs = next(runs for experiment, runs in known if experiment == cause.shown_by)
+        row: dict[str, Any] = {"claim": claim.id, "text": claim.text, "because": sentence}
         if runs is None:
-            there, verdict = "runs are missing; item.explain(run=True) makes them", str(verdicts.Verdict.NOT_RUN)
-        else:
-            measurement = cause.shown_by.measure(runs)[claim.id] if cause.look is None else cause.look(runs)
-            there = measurement.text(claim.unit if cause.look is None else "")
-            verdict = str(verdicts.judge(claim, measurement).verdict) if cause.look is None else ""
-            if sentence in claim.candidates(item.column):
-                sentence = verdicts.candidate(sentence, verdict)
-        rows.append((claim.id, sentence, there, verdict))
-    return pd.DataFrame(rows, columns=["claim", "because", "there", "verdict there"]).set_index("claim")
+            there = "runs are missing; item.explain(run=True) makes them"
+            rows.append(
+                {**row, "there": there, "cases": [], "note": there, "verdict there": str(verdicts.Verdict.NOT_RUN)}
+            )
+            continue
+        measurement = cause.shown_by.measure(runs)[claim.id] if cause.look is None else cause.look(runs)
+        unit = claim.unit if cause.look is None else ""
+        judgement = verdicts.judge(claim, measurement) if cause.look is None else None
+        verdict = "" if judgement is None else str(judgement.verdict)
+        if sentence in claim.candidates(item.column):
+            row["because"] = verdicts.candidate(sentence, verdict)
+        row |= {
+            "there": measurement.text(unit),
+            "cases": verdicts.cases(measurement, unit, judgement.by_case if judgement else ()),
+        }
+        rows.append({**row, "note": measurement.note, "verdict there": verdict})
+    about = "experiments on causes" if rows else "no experiment on a cause"
+    return Explanation(f"{item.paper}/{item.id}, column {item.column}: {about}.", tuple(rows))
 
 
 def _with_words(item: Item) -> Iterator[tuple[Cause, Claim, str]]:

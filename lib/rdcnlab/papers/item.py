@@ -9,14 +9,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
-import pandas as pd
 from pydantic import BeforeValidator, Field, ValidationError, field_validator
 
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.quantities import Frozen, whole
 from rdcnlab.papers import claims, verdicts
-from rdcnlab.papers.causes import Cause, explain
+from rdcnlab.papers.causes import Cause, Explanation, explain
 from rdcnlab.papers.expectation import Expectation
+from rdcnlab.papers.published import shipped_verdicts
+from rdcnlab.papers.scored import Scorecard
 from rdcnlab.runs.campaign import campaign, lookup
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import CARRIED, WHOLE, WINDOWS, Part
@@ -237,6 +238,7 @@ class Item(Frozen, abc.ABC):
         """Return the scorecard: one row for each claim. Without runs every verdict is ``not run``."""
         measured = {} if runs is None else self.measure(runs)
         halves = [] if runs is None else [self.measure(half) for half in self.halves(runs)]
+        shipped = self.shipped_verdicts if runs is not None and self.has_few_runs else {}
         return [
             verdicts.row(
                 self.paper,
@@ -249,9 +251,23 @@ class Item(Frozen, abc.ABC):
                 own=self.claims.own,
                 profile=self.profile,
                 runs=0 if runs is None else len(runs),
+                shipped=shipped.get(claim.id, ""),
             )
             for claim in self.claims.claims
         ]
+
+    @property
+    def has_few_runs(self) -> bool:
+        """Whether each scenario has fewer runs than in the paper profile."""
+        return self.count < self.runs_of_profile["paper"]
+
+    @property
+    def shipped_verdicts(self) -> dict[str, str]:
+        """The verdicts from the shipped runs of the paper profile, by claim; empty if other parameters are changed."""
+        usual = {name: type(self).model_fields[name].get_default() for name in ("profile", "seeds")}
+        if self.model_copy(update=usual) != type(self)(column=self.column):
+            return {}
+        return shipped_verdicts(self.paper, self.id, self.column)
 
     def halves(self, runs: Runs) -> list[Runs]:
         """Return the runs of every other seed, and the runs of the other seeds; empty if they cannot be halved.
@@ -267,10 +283,12 @@ class Item(Frozen, abc.ABC):
         halves = [{*complete[first::2], *others[first::2]} for first in (0, 1)]
         return [runs.select(lambda scenario, half=half: scenario.seed in half) for half in halves]  # type: ignore[misc]
 
-    def score(self, runs: Runs) -> pd.DataFrame:
-        """Return the scorecard as a table for readers: claim, expected, measured, verdict, remark."""
-        rows = [{**row, "remark": verdicts.remarks(row)} for row in self.rows(runs)]
-        return pd.DataFrame(rows).set_index("claim")[["text", "expected", "measured", "verdict", "remark"]]
+    def score(self, runs: Runs) -> Scorecard:
+        """Judge each claim: a card for readers, whose `Scorecard.frame` is the table.
+
+        Verdicts from fewer runs than the paper profile has stand beside those of the shipped runs of that profile.
+        """
+        return Scorecard(tuple(self.rows(runs)))
 
     def explain(
         self,
@@ -280,8 +298,8 @@ class Item(Frozen, abc.ABC):
         cluster: Any = None,
         store: Store | None = None,
         progress: bool = True,
-    ) -> pd.DataFrame:
-        """Return the measurement and the verdict of the experiment of each cause.
+    ) -> Explanation:
+        """Return the measurement and the verdict of the experiment of each cause; `Explanation.frame` is the table.
 
         The column ``because`` says of a candidate for an unknown cause whether its experiment rules it out.
 

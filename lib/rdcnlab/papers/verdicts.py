@@ -49,12 +49,15 @@ class Judgement:
         Number of cases that are reproduced, and number of all cases.
     remark : str
         A remark for readers, such as that there is no interval.
+    by_case : tuple of Verdict
+        The verdict on each case by itself.
     """
 
     verdict: Verdict
     holding: int = 0
     cases: int = 0
     remark: str = ""
+    by_case: tuple[Verdict, ...] = ()
 
     @property
     def holds(self) -> str:
@@ -93,7 +96,8 @@ def judge(claim: Claim, measured: Measured | None, halves: Sequence[Measured] = 
         remark = "; ".join(part for part in (remark, NOT_REPRODUCED) if part)
     if verdict is not Verdict.UNDECIDED and any(_contradicts(claim, half, verdict) for half in halves):
         verdict, remark = Verdict.UNDECIDED, FLIPS
-    return Judgement(verdict, sum(low is Verdict.REPRODUCED for low, _ in possible), len(possible), remark)
+    by_case = tuple(low if low is high else Verdict.UNDECIDED for low, high in possible)
+    return Judgement(verdict, by_case.count(Verdict.REPRODUCED), len(possible), remark, by_case)
 
 
 def _contradicts(claim: Claim, half: Measured, verdict: Verdict) -> bool:
@@ -150,6 +154,16 @@ def _of_cases(claim: Claim, verdicts: Iterable[Verdict]) -> Verdict:
     return worst
 
 
+def cases(measured: Measured | None, unit: str, by_case: Sequence[Verdict] = ()) -> list[dict[str, str]]:
+    """Return the number of each case in words, and the verdict on it; the verdict is empty if it was not judged."""
+    words = {} if measured is None else measured.words(unit)
+    of_cases: Sequence[str] = by_case or [""] * len(words)
+    return [
+        {"case": case, "measured": number, "verdict": str(verdict)}
+        for (case, number), verdict in zip(words.items(), of_cases, strict=True)
+    ]
+
+
 def remarks(row: dict[str, Any]) -> str:
     """Return how many cases of a row hold, and the remark on its verdict."""
     return "; ".join(part for part in (row["holds"], row["remark"]) if part)
@@ -186,6 +200,7 @@ def row(
     own: bool,
     profile: str,
     runs: int,
+    shipped: str = "",
 ) -> dict[str, Any]:
     """Return the row of a claim in the scorecard.
 
@@ -205,6 +220,8 @@ def row(
         Profile of the runs.
     runs : int
         Number of runs.
+    shipped : str
+        Verdict on the claim from the shipped runs of the paper profile, if these runs are fewer; otherwise empty.
     """
     judgement = judge(claim, measured, halves)
     was = claim.was
@@ -217,8 +234,11 @@ def row(
         "verdict": str(judgement.verdict),
         "expected": claim.expect.text(claim.unit),
         "measured": measured.text(claim.unit) if measured is not None else "",
+        "cases": cases(measured, claim.unit, judgement.by_case),
+        "note": "" if measured is None else measured.note,
         "profile": profile,
         "runs": runs,
+        "shipped": shipped,
         "holds": judgement.holds,
         "remark": judgement.remark,
         "because": list(claim.causes(column)),

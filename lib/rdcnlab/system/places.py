@@ -40,7 +40,17 @@ def papers() -> Path:
 def results() -> Path:
     """Return ``$RDCNLAB_RESULTS``, or the directory of the shipped runs."""
     override = os.environ.get("RDCNLAB_RESULTS")
-    return Path(override) if override else tree() / "data" / "results"
+    return Path(override) if override else shipped_results()
+
+
+def shipped_results() -> Path:
+    """Return the directory of the shipped runs, which new runs are compared with if ``$RDCNLAB_RESULTS`` hides it."""
+    return tree() / "data" / "results"
+
+
+def scores() -> Path:
+    """Return the file with the verdicts from the shipped runs; ``tools/index`` writes it."""
+    return tree() / "data" / "scores.json"
 
 
 def models() -> Path:

@@ -179,7 +179,7 @@ def _column(kind: type[Item], store: Store, column: claims.Column, folder: Path)
     alt = f"{item.claims.title} ({column.title}){f': {words}' if words else ''}"
     data = f"{name}.csv" if len(numbers) else ""
     if explaining_runs(item, store) is not None:
-        shown["explained"] = item.explain(store=store, progress=False).reset_index().to_dict("records")
+        shown["explained"] = item.explain(store=store, progress=False).frame.reset_index().to_dict("records")
     return Shown(**shown, **provenance, figure=f"{name}.png", data=data, size=size, alt=alt)
 
 
