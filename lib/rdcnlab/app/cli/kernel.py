@@ -32,10 +32,11 @@ def build(
     """
     if hz not in (100, 250, 300, 1000):
         raise InputError.of("--hz", hz, "100, 250, 300 or 1000")
-    from rdcnlab.engines.kernel.build import cache_root, source
+    from rdcnlab.engines.kernel.build import origin
 
-    kernel = _built(hz=hz, stock=stock, debug=debug)
-    typer.echo(f"{kernel.version} {kernel.id} {kernel.directory} from {source.find(cache_root())}")
+    kernel, made = _built(hz=hz, stock=stock, debug=debug), origin(hz=hz, stock=stock, debug=debug)
+    carried = f", in {made.package}" if made.package is not None else ""
+    typer.echo(f"{kernel.version} {kernel.id} {kernel.directory} from {made.source}{carried}")
 
 
 @app.command("soak")

@@ -11,7 +11,7 @@ from typing import Any
 
 from rdcnlab.engines import Builds, Engine, Outcome, Progress
 from rdcnlab.engines.kernel import build, guest, identity, plan
-from rdcnlab.engines.kernel.build import source, toolchain
+from rdcnlab.engines.kernel.build import toolchain
 from rdcnlab.engines.kernel.guest import watchdog
 from rdcnlab.engines.kernel.observe import captures, observed
 from rdcnlab.engines.kernel.switches.together import switches_of
@@ -50,7 +50,7 @@ class KernelEngine(Engine):
     def prepare(self, scenario: Scenario, progress: Progress | None = None) -> None:
         """Raise an error if the scenario cannot run, and build the kernel if it is missing."""
         plan.check(scenario)
-        toolchain.require(guest_only=True)
+        toolchain.require_for_guests(build.programs())
         switches_of(scenario).require()
         if quic.flows(scenario):
             for role in quic.ROLES:
@@ -84,18 +84,21 @@ class KernelEngine(Engine):
             tables = observed.tables(scenario, directory)
         except RunError as error:
             raise switches_of(scenario).explained(error, directory) from None
+        origin = self._origin(scenario)
         provenance: dict[str, Any] = {
             "engine": self.name,
             "kernel": kernel.version,
             "kernel_id": kernel.id,
-            "kernel_source": source.find(build.cache_root()).name,
-            "compiler": toolchain.compiler(),
+            "kernel_source": origin.source.name,
+            "compiler": origin.compiler,
             "host": platform.release(),
             "confinement": report.confinement,
             "core": core,
             "wall_s": round(report.wall_s, 3),
             "virtual_s": (report.virtual_ns - START_NS) / 1e9,
         }
+        if origin.package is not None:
+            provenance["kernel_package"] = str(origin.package)
         late = instants.late(scenario, tables["flows"].column("start_s").to_pylist())
         if late:
             provenance["connected_late"] = late
@@ -117,9 +120,13 @@ class KernelEngine(Engine):
 
         The id of a kernel depends on its source, of which only name and checksum travel.
         """
-        kernel, used = self._kernel(scenario), source.find(build.cache_root())
-        environment = {"KERNEL_SOURCE": f"{NOWHERE}/{used.name}#sha256={used.digest}"}
-        return Builds((kernel.directory, kernel.tools), {"gcc": toolchain.compiler()}, environment)
+        kernel, origin = self._kernel(scenario), self._origin(scenario)
+        environment = {"KERNEL_SOURCE": f"{NOWHERE}/{origin.source.name}#sha256={origin.source.digest}"}
+        return Builds((kernel.directory, kernel.tools), {"gcc": origin.compiler}, environment)
+
+    def _origin(self, scenario: Scenario) -> build.Origin:
+        settings = scenario.engine
+        return build.origin(hz=settings.hz, stock=self.stock, algorithm=settings.algorithm)
 
     def _kernel(self, scenario: Scenario, progress: Progress | None = None) -> build.Kernel:
         settings = scenario.engine

@@ -81,7 +81,8 @@ def pack(scenarios: Iterable[Scenario]) -> Luggage:
         compilers.update(needed.compilers)
         environment.update(needed.environment)
         for directory in needed.directories:
-            place = str(directory.relative_to(cache()))
+            # as in the cache, where every build is two levels deep; a build may also come from an installed package
+            place = str(Path(*directory.parts[-2:]))
             if place not in builds:
                 builds[place] = build_of(place, directory)
     scripts = scripts_of(compilers)

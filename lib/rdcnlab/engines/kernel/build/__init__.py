@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Build the kernel: apply ``kernel-patches/`` to the kernel's source and build User-Mode Linux into a cache.
 
+If the package ``rdcnlab-kernel`` is installed and carries this kernel, nothing is built; see `carried`.
+
 The id of a build is a hash of all its inputs. A build appears in the cache only when it is complete, so an interrupted
 build leaves nothing that looks like a build. What it compiled stays in its tree, and the next build continues there.
 The tree of the kernel for runs is kept for files of the user's own. Two concurrent builds wait for each other.
@@ -14,13 +16,16 @@ from pathlib import Path
 
 from rdcnlab.engines import Progress
 from rdcnlab.engines.builds import cache, call, hashed
-from rdcnlab.engines.kernel.build import kept, own, patches, source, toolchain
+from rdcnlab.engines.kernel.build import carried, kept, own, patches, source, toolchain
 from rdcnlab.engines.kernel.build.tree import STEPS, Tree
 from rdcnlab.fields.errors import RunError
 from rdcnlab.scenario.own import OwnAlgorithm
 from rdcnlab.system.locks import locked
 
-__all__ = ["HERE", "STEPS", "Kernel", "build", "cache_root", "config", "find", "has_tree", "identity"]
+__all__ = [
+    "HERE", "STEPS", "Kernel", "Origin", "build", "build_tools", "cache_root", "config", "find", "has_tree", "identity",
+    "number_here", "origin", "package_for", "programs", "tree_directory",
+]  # fmt: skip
 
 HERE = Path(__file__).resolve().parents[1]
 TOOLS = HERE / "inside" / "tools"
@@ -39,7 +44,7 @@ class Kernel:
         Directory with ``linux``, ``config`` and ``version``.
     tools : Path
         Directory with our own programs, ``rdcn-guest`` and ``launch``. They are separate because they build quickly and
-        change often.
+        change often. That of the package ``rdcnlab-kernel`` also has the programs of the system that guests use.
     """
 
     id: str
@@ -60,6 +65,11 @@ class Kernel:
     def launch(self) -> Path:
         """Path of the program that starts a guest with confinement."""
         return self.tools / "launch"
+
+    @property
+    def programs(self) -> Path | None:
+        """Directory of the system's programs for guests; None if guests use those of the host."""
+        return _with_programs(self.tools)
 
     @property
     def version(self) -> str:
@@ -85,9 +95,71 @@ def config(*, hz: int, stock: bool = False, debug: bool = False) -> str:
     return "\n".join([*lines, f"CONFIG_HZ_{hz}=y", ""])
 
 
+@dataclass(frozen=True)
+class Origin:
+    """What a kernel was or will be made with.
+
+    Parameters
+    ----------
+    source : Source
+        The kernel's source.
+    compiler : str
+        First line of ``gcc --version``.
+    package : Package or None
+        The installed package that carries the kernel; None if it is built on this machine.
+    """
+
+    source: source.Source
+    compiler: str
+    package: carried.Package | None
+
+
+def package_for(
+    *, hz: int = 250, stock: bool = False, debug: bool = False, algorithm: OwnAlgorithm | None = None
+) -> carried.Package | None:
+    """Return the installed package if it carries this kernel: if it has the same patches and configuration."""
+    package = carried.find(cache_root()) if algorithm is None else None
+    if package is None:
+        return None
+    number = _number(package.source, package.compiler, hz=hz, stock=stock, debug=debug)
+    return package if number == package.kernel else None
+
+
+def origin(*, hz: int = 250, stock: bool = False, debug: bool = False, algorithm: OwnAlgorithm | None = None) -> Origin:
+    """Return source and compiler of a kernel: those of the package that carries it, or those of this machine."""
+    package = package_for(hz=hz, stock=stock, debug=debug, algorithm=algorithm)
+    if package is not None:
+        return Origin(package.source, package.compiler, package)
+    return Origin(source.find(cache_root()), toolchain.compiler(), None)
+
+
 def identity(*, hz: int = 250, stock: bool = False, debug: bool = False, algorithm: OwnAlgorithm | None = None) -> str:
     """Return the id of a build: the hash of patches, configuration, source, compiler and the user's own file."""
-    parts = [config(hz=hz, stock=stock, debug=debug), source.find(cache_root()).digest, toolchain.compiler()]
+    package = package_for(hz=hz, stock=stock, debug=debug, algorithm=algorithm)
+    if package is not None:
+        return package.kernel
+    return number_here(hz=hz, stock=stock, debug=debug, algorithm=algorithm)
+
+
+def number_here(
+    *, hz: int = 250, stock: bool = False, debug: bool = False, algorithm: OwnAlgorithm | None = None
+) -> str:
+    """Return the id of what this machine builds, whatever the installed package carries."""
+    return _number(
+        source.find(cache_root()), toolchain.compiler(), hz=hz, stock=stock, debug=debug, algorithm=algorithm
+    )
+
+
+def _number(
+    archive: source.Source,
+    compiler: str,
+    *,
+    hz: int,
+    stock: bool,
+    debug: bool,
+    algorithm: OwnAlgorithm | None = None,
+) -> str:
+    parts = [config(hz=hz, stock=stock, debug=debug), archive.digest, compiler]
     parts += [patches.change(path) for path in patches.series(stock=stock)]
     if algorithm is not None:
         parts.append(f"{own.FORM} {algorithm.sha256}")
@@ -96,24 +168,55 @@ def identity(*, hz: int = 250, stock: bool = False, debug: bool = False, algorit
 
 def tools_identity() -> str:
     """Return the id of our own programs: the hash of their source and the compiler."""
+    package = _package_with_tools()
+    return _tools_number(toolchain.compiler()) if package is None else package.tools
+
+
+def _package_with_tools() -> carried.Package | None:
+    """Return the installed package if our own programs in it are made from the same source."""
+    package = carried.find(cache_root())
+    return package if package is not None and package.tools == _tools_number(package.compiler) else None
+
+
+def _tools_number(compiler: str) -> str:
     sources = [*sorted(TOOLS.glob("*.[ch]")), *sorted(TOOLS.glob("preload/*.c")), LAUNCH]
-    return hashed([toolchain.compiler(), *(path.name + "\n" + path.read_text() for path in sources)])
+    return hashed([compiler, *(path.name + "\n" + path.read_text() for path in sources)])
+
+
+def programs() -> Path | None:
+    """Return the directory of the system's programs for guests that came with the kernel; None if none came."""
+    return _with_programs(_tools_directory())
+
+
+def _with_programs(tools: Path) -> Path | None:
+    return tools if (tools / "mnexec").is_file() else None
+
+
+def _tools_directory() -> Path:
+    package = _package_with_tools()
+    return cache_root() / f"tools-{tools_identity()[:16]}" if package is None else package.tools_directory
 
 
 def find(
     *, hz: int = 250, stock: bool = False, debug: bool = False, algorithm: OwnAlgorithm | None = None
 ) -> Kernel | None:
-    """Return the build if it exists."""
+    """Return the build if it exists, in the installed package or in the cache."""
     number = identity(hz=hz, stock=stock, debug=debug, algorithm=algorithm)
-    directory = cache_root() / number[:16]
-    tools = cache_root() / f"tools-{tools_identity()[:16]}"
+    package = package_for(hz=hz, stock=stock, debug=debug, algorithm=algorithm)
+    directory = cache_root() / number[:16] if package is None else package.kernel_directory
+    tools = _tools_directory()
     ready = (directory / "linux").is_file() and (tools / "launch").is_file()
     return Kernel(number, directory, tools) if ready else None
 
 
 def has_tree() -> bool:
     """Return whether the tree of the kernel for runs exists, so that a user's own file is built in seconds."""
-    return Tree.below(kept.directory(cache_root(), identity()), Path()).is_compiled
+    return Tree.below(tree_directory(), Path()).is_compiled
+
+
+def tree_directory() -> Path:
+    """Return the directory of the tree in which this machine compiles the kernel for runs."""
+    return kept.directory(cache_root(), number_here())
 
 
 def _silent(_what: str, _done: int, _total: int) -> None:
@@ -155,10 +258,11 @@ def build(
         return ready
     toolchain.require()
     number = identity(hz=hz, stock=stock, debug=debug, algorithm=algorithm)
+    package = package_for(hz=hz, stock=stock, debug=debug, algorithm=algorithm)
     root = cache_root()
     root.mkdir(parents=True, exist_ok=True)
-    target = root / number[:16]
-    tools = root / f"tools-{tools_identity()[:16]}"
+    target = root / number[:16] if package is None else package.kernel_directory
+    tools = _tools_directory()
     report = progress or _silent
     with locked(root / f"{number[:16]}.lock", lambda: report("another process builds this kernel", 0, STEPS)):
         if not (target / "linux").is_file():
@@ -167,7 +271,7 @@ def build(
             work.mkdir()
             try:
                 fragment, chosen = config(hz=hz, stock=stock, debug=debug), patches.series(stock=stock)
-                place = kept.directory(root, identity(hz=hz, stock=stock, debug=debug))
+                place = kept.directory(root, number_here(hz=hz, stock=stock, debug=debug))
                 if algorithm is not None:
                     own.build(algorithm, place, target, work, fragment, chosen, report)
                 else:
@@ -175,10 +279,20 @@ def build(
                         _build(tree, target, work, report, keep=not (stock or debug))
             finally:
                 shutil.rmtree(work, ignore_errors=True)
-    with locked(tools.with_suffix(".lock"), lambda: report("another process builds the tools", 0, STEPS)):
-        if not (tools / "launch").is_file():
-            _build_tools(tools)
+    if not (tools / "launch").is_file():
+        build_tools(report)
     return Kernel(number, target, tools)
+
+
+def build_tools(report: Progress = _silent) -> tuple[str, Path]:
+    """Return id and directory of our own programs as this machine compiles them; compile them if they are missing."""
+    number = _tools_number(toolchain.compiler())
+    target = cache_root() / f"tools-{number[:16]}"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with locked(target.with_suffix(".lock"), lambda: report("another process builds the tools", 0, STEPS)):
+        if not (target / "launch").is_file():
+            _build_tools(target)
+    return number, target
 
 
 def _build(tree: Tree, target: Path, work: Path, report: Progress, *, keep: bool) -> None:

@@ -41,8 +41,9 @@ def prepared(kept: Path, log: Path, fragment: str, chosen: Sequence[Path], repor
     waiting = "another process uses this kernel's tree"
     with locked(kept.with_suffix(".tree.lock"), lambda: report(waiting, 0, STEPS)) as lock:
         tree = Tree.below(kept, log, lock)
-        if not tree.prepared.is_file():
-            remove(tree)  # nobody knows how far it got
+        if not tree.prepared.is_file() or tree.fragment.read_text() != fragment:
+            # nobody knows how far it got, or a link with other settings (`static`) was interrupted
+            remove(tree)
             kept.mkdir()
             try:
                 tree.prepare(source.find(kept.parent), chosen, fragment, report)

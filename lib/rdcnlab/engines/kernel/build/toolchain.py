@@ -24,15 +24,13 @@ PROGRAMS = {
     "xz": "xz-utils",
 }
 #: Programs that the guest needs; the guest uses the host's files.
-GUEST_PROGRAMS = {"mnexec": "mininet", "ip": "iproute2", "tc": "iproute2", "bash": "bash", "ifconfig": "net-tools"}
+GUEST_PROGRAMS = {"mnexec": "mininet", "ip": "iproute2", "tc": "iproute2", "bash": "bash"}
 
 
 def missing() -> dict[str, str]:
-    """Return the missing programs and files, with the Debian package of each."""
-    path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
-    lacking = {
-        name: package for name, package in {**PROGRAMS, **GUEST_PROGRAMS}.items() if not shutil.which(name, path=path)
-    }
+    """Return the programs and files that are missing to build a kernel and to run guests, with the Debian packages."""
+    lacking = {name: package for name, package in PROGRAMS.items() if not _is_installed(name)}
+    lacking |= missing_for_guests()
     if not Path("/usr/include/x86_64-linux-gnu/sys/types.h").exists() and not Path("/usr/include/sys/types.h").exists():
         lacking["C library headers"] = "libc6-dev"
     if source.is_missing():
@@ -40,16 +38,41 @@ def missing() -> dict[str, str]:
     return lacking
 
 
+def missing_for_guests(programs: Path | None = None) -> dict[str, str]:
+    """Return the missing programs that guests need, with the Debian package of each.
+
+    Parameters
+    ----------
+    programs : Path, optional
+        Directory of the programs that came with the kernel.
+    """
+    carried = {path.name for path in programs.iterdir()} if programs is not None else set()
+    return {
+        name: package for name, package in GUEST_PROGRAMS.items() if name not in carried and not _is_installed(name)
+    }
+
+
+def _is_installed(program: str) -> bool:
+    path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
+    return shutil.which(program, path=path) is not None
+
+
 def remedy(lacking: dict[str, str]) -> str:
     """Return one command that installs missing programs and files."""
     return f"sudo apt-get install -y {' '.join(sorted(set(lacking.values())))}"
 
 
-def require(*, guest_only: bool = False) -> None:
-    """Raise RunError if something is missing; the message names it and the command that installs it."""
-    lacking = missing()
-    if guest_only:
-        lacking = {name: package for name, package in lacking.items() if name in GUEST_PROGRAMS}
+def require() -> None:
+    """Raise RunError if something is missing to build a kernel; the message has the command that installs it."""
+    _refuse(missing())
+
+
+def require_for_guests(programs: Path | None = None) -> None:
+    """Raise RunError if a program is missing that guests need; `programs` as in `missing_for_guests`."""
+    _refuse(missing_for_guests(programs))
+
+
+def _refuse(lacking: dict[str, str]) -> None:
     if lacking:
         raise RunError(f"the kernel engine needs {', '.join(sorted(lacking))}; install with: {remedy(lacking)}")
 

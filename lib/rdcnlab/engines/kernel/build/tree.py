@@ -84,12 +84,16 @@ class Tree:
         self._call(unpack, "unpacking the kernel source")
         apply(chosen, self.src, self.log, lambda name: report(f"patch {name}", 0, STEPS))
         self.out.mkdir()
+        self.configure(fragment)
+        os.sync()  # the mark must not survive a power failure that the files do not survive
+        self.prepared.touch()
+
+    def configure(self, fragment: str) -> None:
+        """Give the tree these settings; what is compiled already stays where a changed setting does not concern it."""
         self.fragment.write_text(fragment)
         with self._advised():
             self._make(["allnoconfig"], "configuring the kernel")
             _check_config(self.fragment, self.out / ".config")
-        os.sync()  # the mark must not survive a power failure that the files do not survive
-        self.prepared.touch()
 
     def compile(self, report: Progress, targets: Sequence[str] = ("linux",)) -> None:
         """Compile targets; without a change to the tree since the last time, nothing is compiled.

@@ -37,6 +37,10 @@ SIGNS = (
 #: Message of ``tools/init.c`` if the guest's program did not end normally.
 PROGRAM_ENDED = re.compile(r"^rdcn-guest: the scenario's program (.+)$", re.MULTILINE)
 
+#: The C library of a statically linked kernel must not register an area for restartable sequences with the host. The
+#: kernel unmaps this area in each new process of the guest, and the host ends a process whose area it cannot write.
+NO_RSEQ = "glibc.pthread.rseq=0"
+
 #: A core. None chooses one. ``any`` leaves the guest to the host's scheduler, which is many times slower.
 Core = int | Literal["any"] | None
 
@@ -150,7 +154,7 @@ def boot(
     room = memory.directory(need)
     clock = directory / "clock"
     clock.write_bytes(bytes(mmap.PAGESIZE))
-    line = [*arguments(kernel, directory, clock, need, python, inside), *options]
+    line = [*arguments(kernel, directory, clock, need, python, inside), *options, *programs(kernel)]
     command = sandbox.command(
         kernel.launch,
         core=_pinned(core),
@@ -159,7 +163,7 @@ def boot(
         program=[str(kernel.linux), *line],
     )
     # the guest must not see the user's environment or an unusual TMPDIR
-    environment = {"TMPDIR": str(room), "HOME": str(directory), "PATH": "/usr/bin:/bin"}
+    environment = {"TMPDIR": str(room), "HOME": str(directory), "PATH": "/usr/bin:/bin", "GLIBC_TUNABLES": NO_RSEQ}
     begun = time.monotonic()
     limits = watchdog.Limits(wall_limit_s, stall_s, virtual_limit_ns)
     with log.open("wb") as console, started(command, directory, environment, console) as guest:
@@ -187,6 +191,14 @@ def arguments(kernel: Kernel, directory: Path, clock: Path, need: int, python: s
         f"uml_dir={directory}", "umid=guest",
         f"RDCN_RUN={directory}", f"RDCN_PYTHON={python}", f"RDCN_INSIDE={inside}",
     ]  # fmt: skip
+
+
+def programs(kernel: Kernel) -> list[str]:
+    """Return the part of the command line that names the programs that came with the kernel; ``main.py`` uses them.
+
+    It is not among `arguments`, because results do not depend on it.
+    """
+    return [] if kernel.programs is None else [f"RDCN_PROGRAMS={kernel.programs}"]
 
 
 def _pinned(core: Core) -> int | None:

@@ -55,6 +55,9 @@ def run(plan: dict[str, Any], directory: str) -> None:
 def main(directory: str) -> int:
     """Run the plan of a directory, and report success or error in ``outcome.json``."""
     outcome: dict[str, Any] = {"ok": True}
+    if "RDCN_PROGRAMS" in os.environ:
+        # they came with the kernel, and are used in place of the host's, so that every host has the same
+        os.environ["PATH"] = os.environ["RDCN_PROGRAMS"] + os.pathsep + os.environ["PATH"]
     try:
         with open(os.path.join(directory, "plan.json")) as file:
             plan = json.load(file)

@@ -23,6 +23,8 @@ class Lazy(Node):
     """A node whose shell starts with its first command."""
 
     inNamespace: bool  # noqa: N815  (Mininet's name)
+    #: Mininet would look for ``ifconfig``, which is not used here, and refuse to start without it.
+    isSetup = True  # noqa: N815  (Mininet's name)
 
     def startShell(self, mnopts: str | None = None) -> None:  # noqa: N802, ARG002  (Mininet's signature)
         """Make the namespaces only, which a process holds."""
