@@ -86,6 +86,12 @@ def examine(*, run: bool = False) -> list[dict[str, Any]]:
 
 
 def _programs() -> tuple[bool, str, str]:
+    package = build.package_for()
+    if package is not None:
+        lacking = toolchain.missing_for_guests(build.programs())
+        if lacking:
+            return False, f"missing: {', '.join(sorted(lacking))}", toolchain.remedy(lacking)
+        return True, f"in {package}; only a congestion control of your own needs a compiler", ""
     programs = toolchain.missing()
     if programs:
         return False, f"missing: {', '.join(sorted(programs))}", toolchain.remedy(programs)
@@ -99,7 +105,8 @@ def _kernel() -> tuple[bool, str, str]:
     kernel = build.find()
     if kernel is None:
         return False, "not built", "rdcnlab kernel build"
-    return True, f"{kernel.version}, build {kernel.id[:12]}", ""
+    package = build.package_for()
+    return True, f"{kernel.version}, build {kernel.id[:12]}{f', in {package}' if package is not None else ''}", ""
 
 
 def _trial() -> tuple[bool, str, str]:

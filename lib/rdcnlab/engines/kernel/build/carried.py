@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The kernel that the Python package ``rdcnlab-kernel`` carries, with all programs that guests need.
 
-``make wheel`` makes the package. Its programs are linked statically, so they run on any x86-64 system without a compiler.
-Its ``manifest.json`` names the compiler and the source that it was built with. So its ids can be computed where neither
-is installed.
+``make wheel`` makes the package. Its programs are linked statically, so they run on any x86-64 system. Its
+``manifest.json`` names the compiler and the source that it was built with, so its ids can be computed where neither is
+installed.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ class Package:
 def find(cache: Path) -> Package | None:
     """Return the installed package, whatever kernel it carries; None if there is none.
 
-    If ``KERNEL_SOURCE`` names a source, the package is only used if it is what this machine would build from it, with the
-    same compiler.
+    If ``KERNEL_SOURCE`` names a source, the package is only used if it is what this machine would build from it: if it
+    was made from the same source with the same compiler.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that run on any x86-64 system: the kernel and the system's programs for guests, linked statically.
 
-``tools/kernel-wheel`` packs them. A statically linked kernel computes the same results. It has the same objects; only the
-C library, with which it talks to the host, is in the file instead of beside it.
+``tools/kernel-wheel`` packs them. A statically linked kernel computes the same results. It has the same objects; only
+the C library, with which it talks to the host, is in the file instead of beside it.
 """
 
 from __future__ import annotations
