@@ -1,15 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """TCP in networks that reconfigure themselves: a real Linux stack in virtual time."""
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+
+from rdcnlab.analysis import results as _results
 from rdcnlab.analysis.show.notebook import bundle as _bundle
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.runs.campaign import campaign
-from rdcnlab.runs.store import Store
+from rdcnlab.runs.frame import Runs
+from rdcnlab.runs.store import Run, Store
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario import display as _display
 
-__all__ = ["InputError", "RunError", "Scenario", "Store", "__version__", "campaign"]
+if _TYPE_CHECKING:
+    from rdcnlab.papers.item import Item
+
+__all__ = ["InputError", "Item", "Run", "RunError", "Runs", "Scenario", "Store", "__version__", "campaign"]
 
 __version__ = "0.1.0"
 
 _display.register(_bundle)
+_results.register()
+
+
+def __getattr__(name: str) -> _Any:
+    """Import `Item` when it is used: it needs pandas, which takes a second to import."""
+    if name == "Item":
+        from rdcnlab.papers.item import Item
+
+        return Item
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

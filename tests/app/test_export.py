@@ -10,7 +10,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from rdcnlab.app.export import export, find
+from rdcnlab.app.export import export
+from rdcnlab.app.run_names import find
 from rdcnlab.engines import Outcome
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.runs.campaign import campaign
@@ -26,7 +27,8 @@ def run(fake_engine: None, store: Store, two_flows: Scenario) -> Run:
 
 def test_a_run_is_found_by_its_id_and_by_its_scenario(run: Run, store: Store, tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(run.scenario.dump())
-    assert find(run.id, store) == find(run.id[:8], store) == find(str(tmp_path / "s.yaml"), store) == run
+    for name in (run.id, run.id[:4], run.id[:8].upper(), str(tmp_path / "s.yaml")):
+        assert find(name, store) == run
     with pytest.raises(InputError, match="the id of a stored run"):
         find("0123456789", store)
     (tmp_path / "other.yaml").write_text(run.scenario.with_(seed=9).dump())

@@ -100,6 +100,9 @@ def style() -> Iterator[None]:
         "figure.dpi": 110,
         "grid.alpha": 0.3,
         "legend.frameon": False,
+        # TrueType: journals refuse bitmaps of letters (Type 3)
+        "pdf.fonttype": 42,
+        "ps.fonttype": 42,
         "savefig.dpi": 150,
         "svg.hashsalt": "rdcnlab",
     }

@@ -4,54 +4,13 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 from rdcnlab.analysis.perfetto import trace
-from rdcnlab.engines import SCHEMAS
 from rdcnlab.fields.errors import InputError, RunError
-from rdcnlab.runs.campaign import campaign
-from rdcnlab.runs.parts import WHOLE
-from rdcnlab.runs.store import Run, Store
-from rdcnlab.scenario import Scenario
-
-#: Shortest begin of an id that names a run.
-_SHORTEST = 6
-
-
-def find(name: str, store: Store) -> Run:
-    """Return a stored run by its id or the begin of its id, or the run of a scenario file.
-
-    A scenario is run if it has no stored run, or only a shipped one, which lacks some tables.
-
-    Parameters
-    ----------
-    name : str
-        At least six hexadecimal digits of an id, or the path of a scenario file.
-    store : Store
-        The store with local and shipped runs.
-
-    Raises
-    ------
-    CampaignError
-        The scenario could not be run.
-    InputError
-        There is no such run, or several; or the file has no valid scenario.
-    """
-    if not re.fullmatch(rf"[0-9a-f]{{{_SHORTEST},64}}", name):
-        (run,) = campaign([Scenario.load(name)], store=store, needs=lambda _: dict.fromkeys(SCHEMAS, WHOLE))
-        return run
-    local = sorted(path.name for path in store.root.glob(f"{name}*")) if store.root.is_dir() else []
-    runs = [run for run in map(store.get, local) if run is not None]
-    ids = {run.id for run in runs}
-    rows = [row for row in store.shipped if row.id.startswith(name) and row.id not in ids] if not runs else []
-    runs += [Run(row.id, Scenario.from_dict(row.data), row.provenance, row.digests, row) for row in rows]
-    if len(runs) != 1:
-        allowed = f"more digits, because {len(runs)} runs begin so" if runs else "the id of a stored run"
-        raise InputError.of("RUN", name, allowed)
-    return runs[0]
+from rdcnlab.runs.store import Run
 
 
 def _trace(run: Run, folder: Path) -> list[Path]:

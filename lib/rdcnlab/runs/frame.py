@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rdcnlab.fields.errors import RunError
-from rdcnlab.runs import join
+from rdcnlab.runs import join, views
 from rdcnlab.runs.once import Kept
 from rdcnlab.runs.parts import WHOLE, Part
 from rdcnlab.runs.store import Run
@@ -19,6 +19,8 @@ from rdcnlab.scenario import Scenario
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from rdcnlab.analysis.results.comparison import Comparison
 
 
 class Runs:
@@ -93,6 +95,35 @@ class Runs:
         selection = Runs([self._runs[place] for place in positions], self._parts)
         selection.kept, selection.places = self.kept, self.places[np.array(positions, dtype=np.int64)]
         return selection
+
+    def compare(self, by: str | Sequence[str] | None = None) -> Comparison:
+        """Compare the runs: a table of means with intervals, and a picture with a point for each run.
+
+        Parameters
+        ----------
+        by : str or sequence of str, optional
+            Settings to compare, by the names of columns of `scenarios`. By default all that vary, without the seed.
+
+        Returns
+        -------
+        Comparison
+            A notebook shows it. Its ``table`` is a data frame, and ``plot()`` draws it.
+
+        Raises
+        ------
+        InputError
+            There is no run, or no such setting.
+
+        Examples
+        --------
+        >>> from rdcnlab.papers import aykurt
+        >>> runs = aykurt.fig4(profile="paper").stored_runs()
+        >>> table = runs.compare(["cc", "period_ms"]).table
+        >>> table[["cc", "period_ms", "flow", "runs"]].head(2).to_numpy().tolist()
+        [['bbr', 1.0, 'main', 30], ['bbr', 1.0, 'migrated', 30]]
+        """
+        comparison: Comparison = views.call("compare", self, by)
+        return comparison
 
     def frame(self, run: Run, name: str) -> pd.DataFrame:
         """Return a table of one run, without the columns of the scenario's settings."""

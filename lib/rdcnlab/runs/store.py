@@ -26,19 +26,24 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rdcnlab.engines import SCHEMAS, Outcome
 from rdcnlab.fields.errors import InputError, RunError
+from rdcnlab.runs import views
 from rdcnlab.runs.digest import digests
 from rdcnlab.runs.parts import WHOLE, Part
 from rdcnlab.runs.shipped import Row, Shipped, installed
 from rdcnlab.scenario import Scenario, canonical_json, hash_of
 from rdcnlab.system import places
 from rdcnlab.system.locks import locked
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, repr=False)
@@ -116,6 +121,59 @@ class Run:
     def tables(self) -> dict[str, pa.Table]:
         """All tables by name."""
         return {name: self.table(name) for name in self.digests}
+
+    def plot(self, *, span_ms: tuple[float, float] | None = None, sequence: bool = False) -> Figure:
+        """Draw the run over time: timetables, goodput and window of each flow, queues, losses and ECN marks.
+
+        Nights are shaded; without nights, the time that the first flow that moves spends on another link. Where bins
+        are joined because there are more of them than pixels, a line is their mean, and a band reaches from the least
+        to the largest.
+
+        Parameters
+        ----------
+        span_ms : (float, float), optional
+            Begin and end of the drawn time in ms; by default the whole run.
+        sequence : bool
+            Draw the bytes that were delivered in place of the rate: those that ACKs acknowledge, if `Probes.acks`
+            records them, otherwise payload at the receiver.
+
+        Raises
+        ------
+        InputError
+            The span is not within the run.
+        RunError
+            A shipped run lacks the table ``throughput``.
+
+        Examples
+        --------
+        >>> from rdcnlab.papers import aykurt
+        >>> run = aykurt.fig4(profile="paper").stored_runs()[0]
+        >>> figure = run.plot(span_ms=(0, 200))
+        >>> [float(ms) for ms in figure.axes[0].get_xlim()]
+        [0.0, 200.0]
+        """
+        figure: Figure = views.call("plot", self, span_ms=span_ms, sequence=sequence)
+        return figure
+
+    def limits(self) -> pd.DataFrame:
+        """Say what limited each flow, as far as the tables show it.
+
+        Returns
+        -------
+        DataFrame
+            ``flow``, ``goodput_Gbps``; ``line_busy``: share of the rate of the fullest line that it used, while it was
+            there; ``dark``: share of its time in which its timetable is dark; ``lost``: packets; ``retransmits``,
+            ``timeouts``; ``limited_by``: the reasons in words, the strongest first.
+
+        Examples
+        --------
+        >>> from rdcnlab.papers import aykurt
+        >>> run = aykurt.fig4(profile="paper").stored_runs()[0]
+        >>> run.limits()["flow"].tolist()
+        ['main', 'migrated']
+        """
+        table: pd.DataFrame = views.call("limits", self)
+        return table
 
 
 def run_id(scenario: Scenario, identity: str) -> str:
@@ -195,6 +253,19 @@ class Store:
                 run = None if path.name.startswith(".") else self.get(path.name)
                 if run is not None:
                     yield run
+
+    def delete(self, run: Run) -> None:
+        """Delete a local run. It disappears at once, also for other processes.
+
+        Raises
+        ------
+        InputError
+            The run came with the package.
+        """
+        if not isinstance(run.source, Path):
+            raise InputError.of("run", run.id[:12], "a run that was made on this machine; this one came with rdcnlab")
+        with self.workspace(run.id) as directory:
+            run.source.rename(directory / "deleted")
 
     @contextlib.contextmanager
     def workspace(self, identifier: str) -> Iterator[Path]:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
 _TITLE, _LINE, _APART = 0.34, 0.155, 0.16
 #: Headings of the table's columns, and their left edges in inches.
 _COLUMNS = {"": 0.15, "rate": 2.6, "delay": 3.4, "queue": 4.2}
-#: Name of the program in the metadata of a picture.
-SOFTWARE = "rdcnlab show"
 
 
 def picture(shown: Shown) -> Drawing:
@@ -156,12 +153,4 @@ def _write(ax: Axes, table: list[tuple[dict[str, list[str]], range]], height: fl
 
 def image(shown: Shown, kind: str) -> bytes:
     """Return a picture in the format `kind`: ``png``, ``svg`` or ``pdf``. The bytes are the same each time."""
-    buffer = io.BytesIO()
-    metadata: dict[str, dict[str, str | None]] = {
-        "png": {"Software": SOFTWARE},
-        "svg": {"Creator": SOFTWARE, "Date": None},
-        "pdf": {"Creator": SOFTWARE, "Producer": None, "CreationDate": None},
-    }
-    with style():
-        _picture(shown).savefig(buffer, format=kind, metadata=metadata[kind])
-    return buffer.getvalue()
+    return picture(shown).image(kind)

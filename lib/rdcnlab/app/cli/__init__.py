@@ -17,9 +17,12 @@ import yaml
 from rdcnlab import __version__
 from rdcnlab.app.cli import completion
 from rdcnlab.app.cli import kernel as cli_kernel
+from rdcnlab.app.cli import plot as cli_plot
 from rdcnlab.app.cli import predict as cli_predict
+from rdcnlab.app.cli import runs as cli_runs
 from rdcnlab.app.cli import tune as cli_tune
-from rdcnlab.app.cli.tools import Cluster, Json, Output, parse_seeds, show
+from rdcnlab.app.cli.tools import OUT, Cluster, Force, Json, Output, parse_seeds, show, show_checks
+from rdcnlab.app.run_names import HELP as RUN_HELP
 from rdcnlab.fields.errors import InputError, RdcnlabError
 from rdcnlab.runs.campaign import HintWarning, campaign
 from rdcnlab.runs.store import Store
@@ -34,6 +37,8 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(cli_kernel.app, name="kernel")
+app.add_typer(cli_runs.app, name="runs")
+app.command("plot")(cli_plot.plot)
 app.add_typer(cli_tune.app, name="tune")
 app.add_typer(cli_predict.app, name="predict")
 
@@ -74,7 +79,10 @@ def doctor(
     from rdcnlab.app.doctor import examine
 
     rows = examine(run=run)
-    show(rows, as_json)
+    if as_json:
+        show(rows, as_json)
+    else:
+        show_checks(rows)
     if not all(row["ok"] for row in rows if row["needed"]):
         raise typer.Exit(1)
 
@@ -115,7 +123,7 @@ def run(
     columns = ["seed", "flow", "cc", "size_B", "finished", "fct_s", "goodput_Gbps", "retransmits", "timeouts"]
     show(json.loads(flows[columns].to_json(orient="records")), as_json)
     if not as_json:
-        typer.echo(f"Stored as {', '.join(run.id[:12] for run in runs)}. To export a run: rdcnlab export ID")
+        cli_runs.summarise(runs)
     for hint in hints:
         typer.echo(f"rdcnlab: {hint.message}", err=True)
 
@@ -129,13 +137,12 @@ def show_scenario(
         ),
     ],
     output: Annotated[
-        Path | None, typer.Option(help="A file .png, .svg or .pdf; SCENARIO.png in the working directory by default.")
+        Path | None,
+        typer.Option(*OUT, help="A file .png, .svg or .pdf; SCENARIO.png in the working directory by default."),
     ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Overwrite any file, not only pictures of this command.")
-    ] = False,
+    force: Force = False,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print ways and timetables as data; draw --output only.")
+        bool, typer.Option("--json", help="Print ways and timetables as data; draw --out only.")
     ] = False,
 ) -> None:
     """Draw a scenario: its network with rates, delays and queues, and its timetables over one cycle."""
@@ -277,9 +284,7 @@ def notebooks(
 
 @app.command()
 def export(
-    name: Annotated[
-        str, typer.Argument(metavar="RUN", help="Id of a stored run, or its first digits, or a scenario file.")
-    ],
+    name: Annotated[str, typer.Argument(metavar="RUN", help=RUN_HELP)],
     kind: Annotated[
         str, typer.Option("--format", help="csv, parquet, pcapng, film (a picture), or trace (for Perfetto).")
     ] = "trace",
@@ -290,7 +295,7 @@ def export(
     A scenario that has no complete stored run is run.
     """
     from rdcnlab.app.export import export as write
-    from rdcnlab.app.export import find
+    from rdcnlab.app.run_names import find
 
     for path in write(find(name, Store()), kind, output):
         typer.echo(path)

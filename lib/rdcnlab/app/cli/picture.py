@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import typer
@@ -71,22 +72,22 @@ def load(name: str) -> Shown:
     return Shown.of(Scenario.load(name))
 
 
-def check(path: Path, *, force: bool) -> None:
-    """Raise InputError if a picture cannot be written, or would replace a file that this command did not write."""
-    if path.suffix.lower().removeprefix(".") not in FORMATS:
-        suffixes = ", ".join(f".{suffix}" for suffix in FORMATS)
-        raise InputError.of("--output", str(path), f"a file that ends in {suffixes}")
+def check(path: Path, *, force: bool, formats: Sequence[str] = FORMATS) -> None:
+    """Raise InputError if a picture cannot be written, or would replace a file that rdcnlab did not draw."""
+    if path.suffix.lower().removeprefix(".") not in formats:
+        suffixes = ", ".join(f".{suffix}" for suffix in formats)
+        raise InputError.of("--out", str(path), f"a file that ends in {suffixes}")
     if path.is_dir():
-        raise InputError.of("--output", str(path), "a file, not a directory")
+        raise InputError.of("--out", str(path), "a file, not a directory")
     if not path.parent.is_dir():
-        raise InputError.of("--output", str(path), f"a file in a directory that exists; {path.parent} does not exist")
+        raise InputError.of("--out", str(path), f"a file in a directory that exists; {path.parent} does not exist")
     if path.exists() and not force and not _is_ours(path):
-        allowed = "a new file, or one that rdcnlab show has drawn; --force overwrites any file"
-        raise InputError.of("--output", str(path), allowed)
+        allowed = "a new file, or one that rdcnlab has drawn; --force overwrites any file"
+        raise InputError.of("--out", str(path), allowed)
 
 
 def _is_ours(path: Path) -> bool:
-    from rdcnlab.analysis.show.picture import SOFTWARE
+    from rdcnlab.analysis.drawing import SOFTWARE
 
     try:
         content = path.read_bytes()
@@ -105,11 +106,15 @@ def write(shown: Shown, path: Path) -> None:
     """
     from rdcnlab.analysis.show.picture import image
 
-    content = image(shown, path.suffix.lower().removeprefix("."))
+    save(path, image(shown, path.suffix.lower().removeprefix(".")))
+
+
+def save(path: Path, content: bytes) -> None:
+    """Write a file; if it cannot be written, the InputError says why."""
     try:
         path.write_bytes(content)
     except OSError as error:
-        raise InputError.of("--output", str(path), f"a file that can be written ({error.strerror})") from None
+        raise InputError.of("--out", str(path), f"a file that can be written ({error.strerror})") from None
 
 
 def describe(shown: Shown) -> None:

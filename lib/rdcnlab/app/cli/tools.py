@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from rdcnlab.fields.errors import InputError
 
@@ -23,7 +24,10 @@ Cluster = Annotated[
         help="Run on the workers of a Dask cluster: its address such as tcp://host:8786, a scheduler file, or slurm:N.",
     ),
 ]
-Output = Annotated[Path, typer.Option(help="Directory of the files that are written.")]
+#: The names of the option that says where a command writes; every command that writes files has it.
+OUT = ("--out", "-o", "--output")
+Output = Annotated[Path, typer.Option(*OUT, help="Directory of the files that are written.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite any file, not only one that rdcnlab has drawn.")]
 
 
 def show(rows: list[dict[str, Any]], as_json: bool, title: str | None = None) -> None:
@@ -37,6 +41,23 @@ def show(rows: list[dict[str, Any]], as_json: bool, title: str | None = None) ->
     for row in rows:
         table.add_row(*(_cell(value) for value in row.values()))
     Console(width=None if sys.stdout.isatty() else 160).print(table, markup=False)
+
+
+def show_checks(rows: list[dict[str, Any]]) -> None:
+    """Print the checks of `rdcnlab.app.doctor.examine`, wrapped at the width of the terminal."""
+    grid = Table.grid(padding=(0, 1))
+    for _ in range(2):
+        grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for row in rows:
+        state = "ok" if row["ok"] else "MISSING" if row["needed"] else "-"
+        style = "green" if row["ok"] else "bold red" if row["needed"] else "yellow"
+        lines = [str(row["result"]), *([f"to mend it: {row['remedy']}"] if row["remedy"] else [])]
+        grid.add_row(Text(state, style=style), row["what"], Text("\n".join(lines)))
+    Console().print(grid)
+    optional = [str(row["what"]) for row in rows if not row["ok"] and not row["needed"]]
+    if optional:
+        Console().print(f"-: only some scenarios and commands need {', '.join(optional)}", highlight=False)
 
 
 def _cell(value: Any) -> str:

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs as pictures, as tables of a comparison, and in words; `rdcnlab.runs.views` gives them to `Run` and `Runs`.
+
+The modules that draw are imported when they are used: ``import rdcnlab`` needs neither pandas nor matplotlib.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rdcnlab.runs import views
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from rdcnlab.analysis.results.comparison import Comparison
+    from rdcnlab.runs.frame import Runs
+    from rdcnlab.runs.store import Run
+
+
+def _plot(run: Run, **options: Any) -> Figure:
+    from rdcnlab.analysis.results.overview import overview
+
+    return overview(run, **options)
+
+
+def _limits(run: Run) -> pd.DataFrame:
+    from rdcnlab.analysis.results.limits import limits
+
+    return limits(run)
+
+
+def _compare(runs: Runs, by: Any = None) -> Comparison:
+    from rdcnlab.analysis.results.comparison import compare
+
+    return compare(runs, by)
+
+
+def register() -> None:
+    """Make the functions of this package the methods of `Run` and `Runs` that draw and compare."""
+    views.register(plot=_plot, limits=_limits, compare=_compare)

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What limited each flow of a run, as far as its tables show it: full lines, losses, marks, nights.
+
+The tables do not say when a sender waited for the receiver's window, for its send buffer or for its program. So a flow
+that nothing below limited is reported as such, not explained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rdcnlab.analysis.results.series import Series
+from rdcnlab.runs.parts import LINKS, Part
+from rdcnlab.runs.store import Run
+from rdcnlab.scenario import DARK
+
+#: A line that carries this share of its rate is full. TCP reaches 0.95 of the rate at which a loss halves its window.
+FULL = 0.9
+#: A flow must be on a line in this share of its bins, so that the line counts for it.
+_OFTEN = 0.2
+#: Nights count from this share of a flow's time on.
+_NIGHTS = 0.05
+#: Reasons of losses in words, by the event's name without ``drop_``.
+_LOSSES = {
+    "tail": "full queue", "pool": "full shared buffer", "red": "RED", "dark": "night", "port": "full queue",
+    "mtu": "frame larger than the MTU", "wire": "light in the dark", "down": "line down", "loss": "random loss",
+    "aqm": "queue management",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A line that a flow uses: its name, the share of its rate that is used, and the flows that use it, too."""
+
+    name: str
+    busy: float
+    often: float
+    others: list[str]
+
+
+def limits(run: Run) -> pd.DataFrame:
+    """Say what limited each flow; see `rdcnlab.runs.store.Run.limits`."""
+    series = Series(run)
+    flows = run.table("flows").to_pandas()
+    lines = _lines(series)
+    marks = int(sum(queue.marks.sum() for queue in series.queues.values()))
+    rows = []
+    for flow in flows.itertuples():
+        end_s = flow.end_s if np.isfinite(flow.end_s or np.nan) else run.scenario.limit / 1e9
+        lost = series.losses[series.losses["flow"] == flow.flow]
+        row = {
+            "flow": flow.flow,
+            "goodput_Gbps": flow.received_B * 8e-9 / (end_s - flow.start_s),
+            "line_busy": max((line.busy for line in lines.get(flow.flow, ())), default=float("nan")),
+            "dark": _dark(series, str(flow.flow), flow.start_s, end_s),
+            "lost": float("nan") if "events" in series.missing else len(lost),
+            "retransmits": 0 if pd.isna(flow.retransmits) else int(flow.retransmits),
+            "timeouts": 0 if pd.isna(flow.timeouts) else int(flow.timeouts),
+        }
+        rows.append({**row, "limited_by": "; ".join(_reasons(row, lines.get(str(flow.flow), []), lost, marks, series))})
+    return pd.DataFrame(rows)
+
+
+def _lines(series: Series) -> dict[str, list[_Line]]:
+    """Return for each flow the lines that it is on in many of its bins, the fullest first."""
+    scenario = series.scenario
+    part = Part(("bin", "where", "flow", "bytes"), LINKS)
+    if series.fold_s is not None or not series.run.holds({"throughput": part}):
+        return {}
+    rows = series.run.table("throughput", part).to_pandas()
+    rates = {link.name: link.rate for link in scenario.network.links if not (link.steps or link.opportunities)}
+    found: dict[str, list[_Line]] = {}
+    for where, of_line in rows.groupby("where", observed=True):
+        rate = rates.get(str(where).partition("@")[0])
+        if rate is None:
+            continue  # the rate changes over time
+        total = of_line.groupby("bin")["bytes"].sum()
+        for flow, of_flow in of_line.groupby("flow", observed=True):
+            bins = of_flow["bin"].unique()
+            # the first and the last bin are not whole
+            bins = bins[1:-1] if len(bins) > 4 else bins
+            # a packet counts in the bin in which its last bit leaves, so a few bins may exceed the rate
+            busy = min(1.0, float(total.loc[bins].sum() * 8 / (rate * series.bin_s * len(bins))))
+            others = [str(name) for name in of_line["flow"].unique() if name != flow]
+            found.setdefault(str(flow), []).append(_Line(str(where), busy, float(len(bins)), others))
+    for flow, lines in found.items():
+        most = max(line.often for line in lines)
+        found[flow] = sorted((line for line in lines if line.often > _OFTEN * most), key=lambda line: -line.busy)
+    return found
+
+
+def _dark(series: Series, flow: str, begin_s: float, end_s: float) -> float:
+    """Return the share of a flow's time in which its timetable is dark."""
+    scenario = series.scenario
+    path = scenario.schedule(next(each for each in scenario.flows if each.name == flow))
+    spans = series.timetables.get(flow if path is None else path.name, [])
+    dark = sum(max(0.0, min(slot.end_s, end_s) - max(slot.begin_s, begin_s)) for slot in spans if slot.target == DARK)
+    return dark / max(min(end_s, series.end_s) - begin_s, 1e-9)
+
+
+def _reasons(row: dict[str, Any], lines: list[_Line], lost: pd.DataFrame, marks: int, series: Series) -> Iterator[str]:
+    """Yield what limited a flow, the strongest reason first."""
+    full = [line for line in lines if line.busy >= FULL]
+    if full:
+        yield "the rate of " + ", ".join(f"{line.name} ({line.busy:.0%} used{_with(line)})" for line in full[:3])
+    if row["dark"] > _NIGHTS:
+        yield f"nights ({row['dark']:.0%} of its time)"
+    if len(lost):
+        causes = lost[["event", "link"]].astype(str).value_counts().head(2)
+        words = [f"{count} lost ({_cause(event, link)})" for (event, link), count in _items(causes)]
+        yield "losses: " + ", ".join(words)
+    elif "events" in series.missing and row["retransmits"]:
+        yield f"losses ({row['retransmits']} retransmissions; the shipped run does not say where)"
+    if row["timeouts"]:
+        yield f"{row['timeouts']} timeout{'s' * (row['timeouts'] != 1)}"
+    if marks:
+        yield f"ECN marks ({marks} packets of all flows)"
+    if not (full or len(lost) or marks or row["dark"] > _NIGHTS or row["retransmits"]):
+        yield "nothing that the tables show: receiver's window, send buffer, program, or the host's line"
+
+
+def _items(counts: pd.Series[int]) -> Iterator[tuple[tuple[str, str], int]]:
+    for key, count in counts.items():
+        assert isinstance(key, tuple)
+        yield (str(key[0]), str(key[1])), int(count)
+
+
+def _cause(event: str, link: str) -> str:
+    """Return the cause of a loss in words, with the place."""
+    words = _LOSSES.get(event.removeprefix("drop_"), event)
+    return f"{words} of {link}" if event in ("drop_tail", "drop_port") else f"{words} at {link}"
+
+
+def _with(line: _Line) -> str:
+    if not line.others:
+        return ""
+    return f", with {line.others[0]}" if len(line.others) == 1 else f", with {len(line.others)} other flows"

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands about stored runs: list, show, compare, delete."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rdcnlab.app.cli.chart import print_chart
+from rdcnlab.app.cli.picture import check, save
+from rdcnlab.app.cli.tools import OUT, Force, Json, show
+from rdcnlab.app.run_names import HELP, PRINTED, find
+from rdcnlab.fields.errors import InputError
+from rdcnlab.runs.frame import Runs, variants
+from rdcnlab.runs.store import Run, Store
+
+app = typer.Typer(
+    help="List, show, compare and delete stored runs.", invoke_without_command=True, rich_markup_mode=None
+)
+
+Count = Annotated[int, typer.Option("--count", "-n", min=1, help="Number of runs, the newest first.")]
+Names = Annotated[list[str], typer.Argument(metavar="RUN...", help=HELP)]
+
+
+@app.callback()
+def _default(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        list_runs()
+
+
+@app.command("list")
+def list_runs(count: Count = 30, as_json: Json = False) -> None:
+    """List the runs that were made on this machine, the newest first."""
+    store = Store()
+    paths = [path for path in store.root.iterdir() if path.name[0] != "."] if store.root.is_dir() else []
+    newest = sorted(paths, key=lambda path: path.stat().st_mtime, reverse=True)
+    rows = [_row(run) for run in map(store.get, (path.name for path in newest[:count])) if run is not None]
+    show(rows, as_json)
+    if not as_json:
+        more = f"; the newest {len(rows)} are shown" if len(paths) > len(rows) else ""
+        typer.echo(f"{len(paths)} run{'s' * (len(paths) != 1)} in {store.root}{more}")
+
+
+def _row(run: Run) -> dict[str, Any]:
+    assert isinstance(run.source, Path)
+    made = datetime.datetime.fromtimestamp(run.source.stat().st_mtime).astimezone()
+    return {
+        "id": run.id[:PRINTED],
+        "made": f"{made:%Y-%m-%d %H:%M}",
+        "network": run.scenario.network.name,
+        "flows": len(run.scenario.flows),
+        "cc": variants(run.scenario),
+        "seed": run.scenario.seed,
+        "virtual_s": run.provenance.get("virtual_s"),
+        "wall_s": run.provenance.get("wall_s"),
+        "MB": round(sum(path.stat().st_size for path in run.source.iterdir()) / 1e6, 3),
+    }
+
+
+@app.command("show")
+def show_run(name: Annotated[str, typer.Argument(metavar="RUN", help=HELP)], as_json: Json = False) -> None:
+    """Print a run: its flows, what limited them, a small chart, and its scenario."""
+    run = find(name, Store())
+    limits = run.limits()
+    if as_json:
+        rows = json.loads(limits.to_json(orient="records"))
+        provenance = dict(run.provenance)
+        typer.echo(
+            json.dumps({"id": run.id, "shipped": run.shipped, "flows": rows, "provenance": provenance}, indent=2)
+        )
+        return
+    typer.echo(run.id)
+    show(json.loads(limits.drop(columns="limited_by").to_json(orient="records")), False)
+    print_limits(run)
+    print_chart(run)
+    typer.echo(run.scenario.dump())
+
+
+@app.command()
+def compare(
+    names: Names,
+    by: Annotated[
+        list[str] | None, typer.Option(help="A setting to compare, such as cc or period_ms; by default all that vary.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(*OUT, help="Also draw: a file .png, .svg or .pdf.")] = None,
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
+    """Compare runs: means with intervals, and a picture with a point for each run."""
+    if out is not None:
+        check(out, force=force)
+    store = Store()
+    runs = {run.id: run for run in (find(name, store) for name in names)}
+    comparison = Runs(list(runs.values())).compare(by)
+    show(json.loads(comparison.table.to_json(orient="records")) if as_json else comparison.rows(), as_json)
+    if out is not None:
+        save(out, comparison.plot().image(out.suffix.lower().removeprefix(".")))
+        typer.echo(out, err=as_json)
+
+
+@app.command()
+def delete(names: Names, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False) -> None:
+    """Delete runs that were made on this machine. Their scenarios can be run again, with the same results."""
+    store = Store()
+    for name in names:
+        if Path(name).is_file():  # it would be run first, and then deleted
+            raise InputError.of("RUN", name, "an id, not the file of a scenario; rdcnlab runs lists them")
+    runs = [find(name, store) for name in names]
+    for run in runs:
+        typer.echo(repr(run))
+    if not yes:
+        typer.confirm(f"Delete {'this run' if len(runs) == 1 else f'these {len(runs)} runs'}?", abort=True)
+    for run in runs:
+        store.delete(run)
+
+
+def print_limits(run: Run) -> None:
+    """Print one line for each flow: what limited it."""
+    for flow, reasons in run.limits().set_index("flow")["limited_by"].items():
+        typer.echo(f"{flow!s}: limited by {reasons}")
+
+
+def summarise(runs: Runs) -> None:
+    """Print what limited the flows of runs of one scenario, a chart of the first, and their ids."""
+    first = runs[0]
+    if len(runs) > 1:
+        typer.echo(f"Of the {len(runs)} runs, this one has the seed {first.scenario.seed}:")
+    print_limits(first)
+    print_chart(first)
+    ids = [run.id[:PRINTED] for run in runs]
+    shown = ", ".join(ids[:6]) + (f" and {len(ids) - 6} more (rdcnlab runs lists them)" if len(ids) > 6 else "")
+    typer.echo(f"Stored as {shown}. Draw it: rdcnlab plot {ids[0]}")
+    if len(ids) > 1:
+        typer.echo(f"Compare: rdcnlab runs compare {' '.join(ids[:3])}{' ...' if len(ids) > 3 else ''}")

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Find a run by the name that a user gives it: an id, the begin of an id, or the file of its scenario."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from rdcnlab.engines import SCHEMAS
+from rdcnlab.fields.errors import InputError
+from rdcnlab.runs.campaign import campaign
+from rdcnlab.runs.parts import WHOLE
+from rdcnlab.runs.store import Run, Store
+from rdcnlab.scenario import Scenario
+
+#: Shortest begin of an id that names a run.
+SHORTEST = 4
+#: Digits of an id that are printed: enough for millions of runs.
+PRINTED = 12
+#: What a command says about its argument RUN.
+HELP = f"A run: its id, the first {SHORTEST} or more digits of its id, or the file of its scenario."
+
+
+def find(name: str, store: Store) -> Run:
+    """Return a stored run by its id or the begin of its id, or the run of a scenario file.
+
+    A scenario is run if it has no stored run, or only a shipped one, which lacks some tables.
+
+    Parameters
+    ----------
+    name : str
+        At least four hexadecimal digits of an id, or the path of a scenario file.
+    store : Store
+        The store with local and shipped runs. A local run is preferred.
+
+    Raises
+    ------
+    CampaignError
+        The scenario could not be run.
+    InputError
+        There is no such run, or several; or the file has no valid scenario.
+    """
+    if not re.fullmatch(rf"[0-9a-fA-F]{{{SHORTEST},64}}", name) or Path(name).is_file():
+        if re.fullmatch(r"[0-9a-fA-F]{1,3}", name) and not Path(name).is_file():
+            raise InputError.of("RUN", name, f"at least {SHORTEST} digits of an id; rdcnlab runs lists them")
+        (run,) = campaign([Scenario.load(name)], store=store, needs=lambda _: dict.fromkeys(SCHEMAS, WHOLE))
+        return run
+    digits = name.lower()
+    local = sorted(path.name for path in store.root.glob(f"{digits}*")) if store.root.is_dir() else []
+    runs = [run for run in map(store.get, local) if run is not None]
+    rows = [row for row in store.shipped if row.id.startswith(digits)] if not runs else []
+    runs += [Run(row.id, Scenario.from_dict(row.data), row.provenance, row.digests, row) for row in rows]
+    if not runs:
+        raise InputError.of("RUN", name, "the id of a stored run; rdcnlab runs lists them")
+    if len(runs) > 1:
+        ids = ", ".join(run.id[:PRINTED] for run in runs[:3]) + (", ..." if len(runs) > 3 else "")
+        raise InputError.of("RUN", name, f"more digits, because {len(runs)} runs begin so: {ids}")
+    return runs[0]

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures, comparisons and reasons of runs: they show the numbers of the tables, and nothing that is not there."""
+
+from __future__ import annotations
+
+import doctest
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from matplotlib.patches import StepPatch
+
+import rdcnlab
+from rdcnlab.analysis.results import reduce
+from rdcnlab.analysis.results.comparison import compare
+from rdcnlab.analysis.results.series import Series
+from rdcnlab.fields.errors import InputError
+from rdcnlab.runs import frame, store
+from rdcnlab.runs.campaign import campaign
+from rdcnlab.runs.frame import Runs
+from rdcnlab.runs.store import Run, Store
+from rdcnlab.scenario import Scenario
+
+
+@pytest.fixture
+def runs(fake_engine: None, store: Store, two_flows: Scenario) -> Runs:
+    """Runs of two periods, with two seeds each."""
+    base = two_flows.with_(size="64 MiB")
+    asked = [base.with_(period=period, seed=seed) for period in ("10 ms", "20 ms") for seed in (1, 2)]
+    return campaign(asked, store=store, workers=1, progress=False)
+
+
+@pytest.fixture
+def run(runs: Runs) -> Run:
+    return runs[0]
+
+
+def test_the_package_names_what_users_hold() -> None:
+    assert {"Run", "Runs", "Item", "Scenario", "campaign"} <= set(rdcnlab.__all__)
+    for name in rdcnlab.__all__:
+        assert getattr(rdcnlab, name) is not None
+
+
+@pytest.mark.parametrize("module", [store, frame, reduce], ids=lambda module: module.__name__)
+def test_examples_of_docstrings(module: object) -> None:
+    done = doctest.testmod(module)  # type: ignore[arg-type]
+    assert done.attempted > 0
+    assert done.failed == 0
+
+
+def test_fewer_points_keep_every_peak() -> None:
+    values = np.random.default_rng(1).normal(size=100_000)
+    values[31_234], values[77_777] = 50, -50
+    kept = reduce.extremes(values, 1000)
+    assert len(kept) <= 1000
+    assert {0, 31_234, 77_777, 99_999} <= set(kept)
+    joined = reduce.envelope(values, 1.0, 500)
+    assert len(joined.mean) <= 500
+    assert (joined.high.max(), joined.low.min()) == (50, -50)
+    assert joined.mean.mean() == pytest.approx(values.mean())
+
+
+def test_few_points_are_all_kept_and_missing_values_are_no_extremes() -> None:
+    assert reduce.extremes([3, 1, 2], 8).tolist() == [0, 1, 2]
+    values = np.full(100, np.nan)
+    values[55] = 7
+    assert 55 in reduce.extremes(values, 8)
+
+
+def test_series_add_up_to_the_tables(run: Run) -> None:
+    series = Series(run)
+    received = run.table("throughput").to_pandas().query("where == 'receiver'").groupby("flow")["bytes"].sum()
+    for flow, values in series.rates.items():
+        assert values.sum() * series.bin_s * 1e9 / 8 == pytest.approx(received[flow])
+    assert series.end_s == pytest.approx(run.table("flows").to_pandas()["end_s"].max(), abs=2 * series.bin_s)
+
+
+def test_timetables_have_no_gap_and_end_with_the_run(run: Run) -> None:
+    series = Series(run)
+    (spans,) = series.timetables.values()
+    assert [span.of for span in spans] == ["migrated"] * len(spans)
+    assert [span.end_s for span in spans[:-1]] == [span.begin_s for span in spans[1:]]
+    assert spans[-1].end_s == series.end_s
+    assert {span.target for span in spans} == {"blue", "green"}
+
+
+def test_a_shipped_run_without_events_has_the_timetable_of_its_scenario(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded = Series(run).timetables["migrated"]
+    monkeypatch.setattr(Run, "holds", lambda self, needs: "events" not in needs)
+    planned = Series(run)
+    assert planned.missing == ["events"]
+    # the recorded ones begin with the first move
+    assert planned.timetables["migrated"][-len(recorded) :] == recorded
+
+
+def test_a_picture_has_the_rates_of_the_run(run: Run) -> None:
+    figure = run.plot()
+    names = [ax.get_ylabel().split("\n")[0] for ax in figure.axes]
+    assert names[1:3] == ["goodput", "congestion"]
+    steps = {
+        patch.get_label(): patch.get_data().values for patch in figure.axes[1].patches if isinstance(patch, StepPatch)
+    }
+    rates = Series(run).rates
+    assert steps.keys() == rates.keys() == {"main", "migrated"}
+    for flow, values in rates.items():
+        assert steps[flow] == pytest.approx(values)
+
+
+def test_a_part_of_a_run_is_drawn_and_a_wrong_one_refused(run: Run) -> None:
+    assert run.plot(span_ms=(5, 15), sequence=True).axes[-1].get_xlim() == (5, 15)
+    for wrong in ((5, 5), (-1, 3), (10**6, 10**7)):
+        with pytest.raises(InputError, match="span_ms"):
+            run.plot(span_ms=wrong)
+
+
+def test_the_reason_names_the_full_line_and_who_shares_it(run: Run) -> None:
+    limits = run.limits().set_index("flow")
+    assert limits.loc["main", "line_busy"] > 0.9
+    assert "the rate of green (" in limits.loc["main", "limited_by"]
+    assert "with migrated" in limits.loc["main", "limited_by"]
+
+
+def test_a_flow_that_nothing_recorded_limits_is_not_explained(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    fast = run.scenario.with_(**{"network.links.green.rate": "100 Gb/s", "network.links.blue.rate": "100 Gb/s"})
+    limits = replace(run, scenario=fast).limits().set_index("flow")
+    assert limits.loc["main", "line_busy"] < 0.2
+    assert limits.loc["main", "limited_by"].startswith("nothing that the tables show")
+
+
+def test_a_comparison_has_a_row_for_each_setting_and_flow(runs: Runs) -> None:
+    comparison = runs.compare()
+    assert comparison.by == ("period_ms",)
+    table = comparison.table
+    assert table[["period_ms", "flow"]].to_numpy().tolist() == [
+        [10.0, "main"], [10.0, "migrated"], [20.0, "main"], [20.0, "migrated"],
+    ]  # fmt: skip
+    assert set(table["runs"]) == {2}
+    flows = runs.flows.query("period_ms == 10 and flow == 'main'")
+    assert table["fct_s"][0] == pytest.approx(flows["fct_s"].mean())
+    assert table["fct_s_low"][0] < table["fct_s"][0] < table["fct_s_high"][0]
+    drawn = comparison.plot()
+    points = [line for line in drawn.axes[0].lines if line.get_marker() == "o"]
+    assert sum(len(line.get_xdata()) for line in points) == len(runs) * 2
+    assert "<table" in comparison._repr_html_()
+
+
+def test_runs_that_differ_in_their_seed_only_are_compared_by_it(runs: Runs) -> None:
+    assert runs.part(0, 2).compare().by == ("seed",)
+    assert runs.compare("seed").mixed == ("period_ms",)
+    with pytest.raises(InputError, match="period_ms"):
+        runs.compare("colour")
+    with pytest.raises(InputError, match="at least one run"):
+        compare(Runs([]))
