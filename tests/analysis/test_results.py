@@ -7,6 +7,7 @@ import doctest
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from matplotlib.patches import StepPatch
 
@@ -18,6 +19,7 @@ from rdcnlab.fields.errors import InputError
 from rdcnlab.runs import frame, store
 from rdcnlab.runs.campaign import campaign
 from rdcnlab.runs.frame import Runs
+from rdcnlab.runs.parts import WHOLE, Part
 from rdcnlab.runs.store import Run, Store
 from rdcnlab.scenario import Scenario
 
@@ -124,6 +126,16 @@ def test_the_reason_names_the_full_line_and_who_shares_it(run: Run) -> None:
 
 def test_a_flow_that_nothing_recorded_limits_is_not_explained(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     fast = run.scenario.with_(**{"network.links.green.rate": "100 Gb/s", "network.links.blue.rate": "100 Gb/s"})
+    whole = Run.table
+
+    def without_retransmissions(run: Run, name: str, part: Part = WHOLE) -> pa.Table:
+        table = whole(run, name, part)
+        if name != "flows":
+            return table
+        return table.set_column(table.column_names.index("retransmits"), "retransmits", pa.array([0, 0], pa.int64()))
+
+    assert "retransmissions without a loss" in replace(run, scenario=fast).limits()["limited_by"][0]
+    monkeypatch.setattr(Run, "table", without_retransmissions)
     limits = replace(run, scenario=fast).limits().set_index("flow")
     assert limits.loc["main", "line_busy"] < 0.2
     assert limits.loc["main", "limited_by"].startswith("nothing that the tables show")
