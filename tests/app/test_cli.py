@@ -68,7 +68,7 @@ def test_as_a_program(here: Path) -> None:
     command = [sys.executable, "-c", "from rdcnlab.app.cli import main; main()", "run", "none.yaml"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert done.stderr.startswith("rdcnlab: scenario: 'none.yaml' is not allowed; allowed: a file that can be read")
+    assert done.stderr.startswith("rdcnlab: scenario: there is no file 'none.yaml'")
 
 
 def test_run(here: Path, rdcnlab: Run) -> None:
@@ -146,7 +146,7 @@ def test_a_cluster_that_is_none_ends_with_two(here: Path, rdcnlab: Run, argument
     done = rdcnlab(*arguments)
     assert done.returncode == 2, done
     assert "Traceback" not in done.stderr
-    assert "is not allowed; allowed: " in done.stderr
+    assert "is not possible; it must be " in done.stderr
     assert not (here / "runs").exists()
 
 

@@ -78,7 +78,10 @@ def test_the_usual_week_is_that_of_the_preset() -> None:
             {"second": "tdtcp"},
             r"tdtcp needs days and nights, which these networks have: packets, circuit \(Chen\) and r",
         ),
-        ({"first": "mptcp"}, "first transport: 'mptcp' is not allowed; allowed: here cubic, .*, nuftcp; mptcp needs"),
+        (
+            {"first": "mptcp"},
+            "first transport: 'mptcp' is not possible; .* one of cubic, .*, nuftcp; mptcp needs",
+        ),
         ({"place": "tdtcp", "timetable": STILL, "second": "mptcp"}, "mptcp needs days and nights"),
         ({"switch": "linux"}, "bypass, with a Linux bridge as switch"),
         ({"timetable": WEEK}, f"in this network: {MOVES} or {STILL}"),
@@ -87,11 +90,11 @@ def test_the_usual_week_is_that_of_the_preset() -> None:
         ({"flows": 9}, "in this network 1 to 8"),
         ({"dark_ms": 10.0}, "less than the slot"),
         ({"limit_ms": 0.5}, "1 ms to 60000 ms"),
-        ({"slot_ms": 0.0}, "slot: '0 ms' is not allowed; allowed: 0.01 ms to 10000 ms"),
+        ({"slot_ms": 0.0}, "slot: '0 ms' is not possible; it must be 0.01 ms to 10000 ms"),
         ({"slot_ms": float("nan")}, "slot: 'nan ms'"),
         ({"dark_ms": -1.0}, "dark: '-1 ms'"),
         ({"place": "tdtcp", "timetable": WEEK, "slot_ms": 1e6}, "day: '1e\\+06 ms'"),
-        ({"buffer_kB": 0.5}, "buffer: '0.5 kB' is not allowed; allowed: 1 kB to 100000 kB, or 0"),
+        ({"buffer_kB": 0.5}, "buffer: '0.5 kB' is not possible; it must be 1 kB to 100000 kB, or 0"),
         ({"ecn_kB": -3.0}, "ECN threshold: '-3 kB'"),
     ],
 )
@@ -122,7 +125,7 @@ def test_a_panel_runs_compares_and_refuses(store: Store, fake_engine: None) -> N
     assert panel.inputs["timetable"].value == WEEK
     assert [panel.inputs[name].description for name in ("slot_ms", "dark_ms")] == ["day [ms]", "night [ms]"]
     assert not panel.run.disabled
-    assert "not allowed" not in panel.refusal.value
+    assert "not possible" not in panel.refusal.value
     panel.run.click()
     assert panel.job.join(120)
     assert panel.figure.value != first
@@ -151,7 +154,7 @@ def test_a_choice_that_is_refused_during_a_run_stays_refused(store: Store, fake_
     assert panel.job is not None
     assert panel.job.join(120)
     assert "done, 3 of 3 runs" in panel.words.value
-    assert "slot: &#x27;0 ms&#x27; is not allowed" in panel.refusal.value
+    assert "slot: &#x27;0 ms&#x27; is not possible" in panel.refusal.value
     assert (panel.run.disabled, panel.stop.disabled) == (True, True)
 
 
@@ -160,7 +163,7 @@ def test_a_problem_of_many_links_is_shown_once_or_twice(store: Store) -> None:
     panel.inputs["place"].value = "rotor"
     panel.inputs["engine"].value = "ns3"
     panel.inputs["switch"].value = "ovs"
-    assert panel.refusal.value.count("is not allowed") == 2
+    assert panel.refusal.value.count("is not possible") == 2
     assert "and 4 more of this kind" in panel.refusal.value
 
 

@@ -64,13 +64,13 @@ def test_json_prints_ways_and_draws_only_what_is_asked_for(here: Path, rdcnlab: 
     ("arguments", "allowed"),
     [
         (("none",), "rotor"),
-        (("none.yaml",), "a file that can be read"),
+        (("none.yaml",), "there is no file"),
         (("s.yaml", "--output", "a.gif"), ".png, .svg, .pdf"),
         (("s.yaml", "--output", "a"), ".png, .svg, .pdf"),
         (("s.yaml", "--output", "none/a.png"), "a directory that exists"),
         (("s.yaml", "--output", "folder.png"), "a file, not a directory"),
         (("bad.yaml",), "flows"),
-        (("folder.png",), "a file that can be read"),
+        (("folder.png",), "there is no file"),
     ],
 )
 def test_bad_input_is_named(here: Path, rdcnlab: Run, arguments: tuple[str, ...], allowed: str) -> None:

@@ -135,7 +135,7 @@ def test_a_program_that_was_changed_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="sha256"):
         plan.compile_plan(scenario.with_(seed=2).with_(**{"switch.program.sha256": "0" * 64}))
     path.write_text('{"header_types": [}')
-    with pytest.raises(InputError, match=r"switch\.program: .*program\.json.* is not allowed; .*sha256"):
+    with pytest.raises(InputError, match=r"switch\.program: .*program\.json.* is not possible; .*sha256"):
         plan.compile_plan(scenario)
 
 
@@ -144,7 +144,7 @@ def test_a_program_that_is_none_is_refused_before_the_guest_starts(tmp_path: Pat
     path = tmp_path / "program.json"
     path.write_text('{"header_types": [}')
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
-    with pytest.raises(InputError, match=r"switch\.program: .*program\.json.* is not allowed; .*no JSON"):
+    with pytest.raises(InputError, match=r"switch\.program: .*program\.json.* is not possible; .*no JSON"):
         plan.compile_plan(small(program={"path": str(path), "sha256": sha256}))
 
 

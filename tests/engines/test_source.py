@@ -231,7 +231,7 @@ def test_a_wrong_checksum_is_an_error_of_the_input_and_leaves_nothing(
     monkeypatch.setenv("KERNEL_SOURCE", f"{server.address('/linux.tar')}#sha256={DIGEST}")
     found = source.find(tmp_path)
     with pytest.raises(
-        InputError, match=rf"KERNEL_SOURCE: .sha256={DIGEST}. is not allowed; allowed: the checksum of what http"
+        InputError, match=rf"KERNEL_SOURCE: .sha256={DIGEST}. is not possible; it must be the checksum of what http"
     ):
         source.fetch(found, silent)
     assert left(tmp_path) == set()

@@ -97,7 +97,7 @@ def test_points_are_scenarios() -> None:
     ]
     assert (migrated.src, migrated.dst, scenario.flows[0].src) == ("s2", "r2", "s1")
     assert Point(flows=1).scenario().flows[0].path == "blue"
-    with pytest.raises(InputError, match="downtime_ms: 10 is not allowed; allowed: less than period_ms"):
+    with pytest.raises(InputError, match="downtime_ms: 10 is not possible; it must be less than period_ms"):
         Point(period_ms=10, downtime_ms=10)
     mixed = Point(cc="cubic", main_cc="bbr").scenario()
     assert [flow.cc for flow in mixed.flows] == ["bbr", "cubic"]

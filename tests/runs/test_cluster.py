@@ -207,7 +207,7 @@ def test_a_worker_with_another_engine_is_left_out(
 ) -> None:
     other = cluster.add("other", FAKE_IDENTITY="0ther")
     asked = [two_flows.with_(seed=seed) for seed in range(3)]
-    with pytest.raises(InputError, match=r"cluster\.tcp://.*\.identity: 0ther is not allowed; allowed: fa4e, as here"):
+    with pytest.raises(InputError, match=r"cluster\.tcp://.*\.identity: 0ther .* must be fa4e, as here"):
         campaign(asked, store=store, cluster=cluster.address, progress=False)
     same = cluster.add("same")
     campaign(asked, store=store, cluster=cluster.address, progress=False)
@@ -218,7 +218,7 @@ def test_a_worker_with_another_engine_is_left_out(
 
 def test_a_worker_without_rdcnlab_says_so(cluster: Machines, store: Store, two_flows: Scenario, tmp_path: Path) -> None:
     cluster.add("bare", PYTHONPATH=without_rdcnlab(tmp_path))
-    with pytest.raises(InputError, match=r"cluster\.tcp://.*\.rdcnlab: 'none' is not allowed"):
+    with pytest.raises(InputError, match=r"cluster\.tcp://.*\.rdcnlab: 'none' is not possible"):
         campaign([two_flows], store=store, cluster=cluster.address, progress=False)
 
 
@@ -238,7 +238,7 @@ def test_bad_addresses(store: Store, two_flows: Scenario, address: object, allow
 
 
 def test_workers_are_not_for_a_cluster(store: Store, two_flows: Scenario) -> None:
-    with pytest.raises(InputError, match="workers: 2 is not allowed; allowed: none together with a cluster"):
+    with pytest.raises(InputError, match="workers: 2 must be left out, together with a cluster"):
         campaign([two_flows], store=store, cluster="tcp://127.0.0.1:1", workers=2, progress=False)
 
 
@@ -281,7 +281,7 @@ echo Submitted batch job $!
     monkeypatch.setenv("PATH", os.pathsep.join([str(programs), os.environ["PATH"]]))
     monkeypatch.chdir(tmp_path)
     asked = [two_flows.with_(seed=seed) for seed in range(3)]
-    with pytest.raises(InputError, match=r"cluster: 'slurm:1' is not allowed; .*cores and memory of a job"):
+    with pytest.raises(InputError, match=r"cluster: 'slurm:1' is not possible; .*cores and memory of a job"):
         campaign(asked, store=store, cluster="slurm:1", progress=False)
     own = {"cores": 1, "memory": "1GB", "interface": "lo", "log-directory": str(tmp_path)}
     with dask.config.set({f"jobqueue.slurm.{name}": value for name, value in own.items()}):

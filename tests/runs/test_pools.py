@@ -166,7 +166,7 @@ def test_what_differs_is_named() -> None:
     ]
     assert "allowed: 0.1.0, as here" in str(other)
     alone = facts.differing("cluster.w", {**here, "identity": "78"}, here)
-    assert "cluster.w.identity: 78 is not allowed; allowed: 77, as here" in str(alone)
+    assert "cluster.w.identity: 78 is not possible; it must be 77, as here" in str(alone)
 
 
 def test_without_dask_the_command_that_installs_it_is_named(

@@ -68,7 +68,7 @@ ENTRY = "table_add OcsEgress.stamp.stamps set_dscp 1 => 1"
         (
             scenario(network("ocs", "linux", schedules=[pair()]), notify={}),
             "notify",
-            "hosts at switches ocs only; h2 is at b, which is linux",
+            "a host at a switch ocs; h2 is at b, which is linux",
         ),
         (
             scenario(network({"kind": "bmv2", "jitter": "1 us"}), limit="1 s"),

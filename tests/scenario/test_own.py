@@ -40,9 +40,9 @@ def scenario(file: Path, cc: str = "mine", **engine: object) -> Scenario:
 
 def test_its_name_is_a_congestion_control_of_that_scenario_only(file: Path) -> None:
     assert scenario(file).flows[0].cc == "mine"
-    with pytest.raises(InputError, match=r"flows\[0\]\.cc: 'mine' is not allowed; allowed: 'cubic', .* or 'nuftcp'$"):
+    with pytest.raises(InputError, match=r"flows\[0\]\.cc: there is no .* 'mine'.* cubic, .*, nuftcp, or a C file"):
         Scenario.from_dict(TWO_FLOWS).with_(**{"flows.main.cc": "mine"})
-    with pytest.raises(InputError, match=r"or 'mine' of engine\.algorithm"):
+    with pytest.raises(InputError, match=r"nuftcp, mine$"):
         scenario(file, "vegas")
 
 
@@ -99,7 +99,7 @@ def test_other_engines_and_protocols_refuse_it(file: Path, tmp_path: Path) -> No
         scenario(file, kind="ns3")
     with pytest.raises(InputError, match="one of cubic, reno, bbr with quic"):
         scenario(file).with_(**{"flows.main.protocol": "quic"})
-    with pytest.raises(InputError, match="a file that can be read"):
+    with pytest.raises(InputError, match=r"there is no file '.*none\.c'"):
         scenario(tmp_path / "none.c")
     with pytest.raises(InputError, match=r"\*\.c"):
         scenario(tmp_path / "tcp_mine.o")

@@ -58,7 +58,7 @@ def test_in_python_a_program_is_found_from_the_working_directory(here: Path) -> 
 
 def test_a_program_that_is_not_there_is_named_with_its_whole_path(here: Path) -> None:
     (here / "study" / "programs" / "mine.json").unlink()
-    with pytest.raises(InputError, match=r"switch\.program: 'programs/mine\.json'.*No such file") as caught:
+    with pytest.raises(InputError, match=r"switch\.program: there is no file '.*programs/mine\.json'") as caught:
         Scenario.load("../study/s.yaml")
     assert "study/programs/mine.json" in caught.value.problems[0].allowed
 

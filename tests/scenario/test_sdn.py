@@ -35,7 +35,7 @@ def test_only_ovs_knows_a_controller(app: Path, field: str, value: object) -> No
 
 
 @pytest.mark.parametrize(
-    ("name", "allowed"), [("mine.txt", r"an application of os-ken, \*\.py"), ("none.py", "a file that can be read")]
+    ("name", "allowed"), [("mine.txt", r"an application of os-ken, \*\.py"), ("none.py", r"there is no file")]
 )
 def test_a_controller_is_a_file_of_python(app: Path, name: str, allowed: str) -> None:
     with pytest.raises(InputError, match=rf"switch\.controller: .*{allowed}"):

@@ -58,8 +58,8 @@ def test_rtts_are_drawn_from_the_seed() -> None:
     ("changes", "field", "allowed"),
     [
         ({"probes.count": ["nowhere"]}, "probes.count", "access1"),
-        ({"probes.count": ["short", "short"]}, "count", "occurs only once"),
-        ({"probes.count": ["short"], "probes.packets": True}, "count", "nothing"),
+        ({"probes.count": ["short", "short"]}, "count", "occurs twice"),
+        ({"probes.count": ["short"], "probes.packets": True}, "count", "must be left out"),
         ({"probes.capture": ["nobody"]}, "probes.capture", "s1"),
         ({"transport.cubic_beta": 100}, "cubic_beta", "512"),
     ],

@@ -83,6 +83,6 @@ def export(run: Run, kind: str, folder: Path) -> list[Path]:
         The run has no captures, or shipped results lack a table.
     """
     if kind not in FORMATS:
-        raise InputError.of("--format", kind, ", ".join(FORMATS))
+        raise InputError.unknown("--format", kind, FORMATS, "format")
     folder.mkdir(parents=True, exist_ok=True)
     return FORMATS[kind](run, folder)

@@ -36,7 +36,7 @@ def check(kinds: Iterable[type[Item]], parameters: Mapping[str, Any]) -> None:
         for name, value in parameters.items():
             if name not in names:
                 field = f"parameter {name} of {kind.paper}/{kind.id}"
-                raise InputError.of(field, value, f"the parameters {', '.join(names)}")
+                raise InputError.unknown(field, value, names, "parameter")
         kind(**of_item(kind, parameters))
 
 

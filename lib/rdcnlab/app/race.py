@@ -265,7 +265,7 @@ def example(name: str) -> str:
     beside = patches.root() / "examples"
     known = sorted(each.name for each in beside.glob("*.c"))
     if name not in known:
-        raise InputError.of("path", name, f"a C file that exists, or one of the examples {', '.join(known)}")
+        raise InputError.unknown("path", name, known, "C file", also="the path of a C file of your own")
     return str(beside / name)
 
 

@@ -3,22 +3,17 @@
 
 from __future__ import annotations
 
-import reprlib
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-_REPR = reprlib.Repr()
-_REPR.maxstring = _REPR.maxother = 80
-_REPR.maxlevel = 3
+from rdcnlab.fields.phrases import sentence, shown, unknown
 
+__all__ = ["HintWarning", "InputError", "Problem", "RdcnlabError", "RunError", "shown"]
 
-def shown(value: Any) -> str:
-    """Return a short, single-line rendering of any value, however large or nested it is."""
-    try:
-        return _REPR.repr(value).replace("\n", " ")
-    except Exception:  # noqa: BLE001 - a value must be reported even if its repr fails
-        return f"<{type(value).__name__}>"
+#: Field of a problem that concerns a scenario as a whole.
+WHOLE = "scenario"
 
 
 @dataclass(frozen=True)
@@ -32,15 +27,27 @@ class Problem:
     value : str
         The given value, shortened.
     allowed : str
-        The values that are allowed, in words.
+        The values that are allowed, in words that complete "it must be ..."; see `rdcnlab.fields.phrases.sentence`.
+    reason : str
+        What is wrong, as a sentence of its own. Without it, the sentence is made of `value` and `allowed`.
+    place : str
+        File and line of the field, as in ``mine.yaml, line 4``; empty if the input is not from a file.
     """
 
     field: str
     value: str
     allowed: str
+    reason: str = ""
+    place: str = ""
 
     def __str__(self) -> str:
-        return f"{self.field}: {self.value} is not allowed; allowed: {self.allowed}"
+        field = "" if self.place and self.field == WHOLE else self.field
+        words = (self.place, field, self.reason or sentence(self.value, self.allowed))
+        return ": ".join(word for word in words if word)
+
+
+class HintWarning(UserWarning):
+    """Something is legal and can be run, but is probably not what its author intended. The message has a cure."""
 
 
 class RdcnlabError(Exception):
@@ -65,14 +72,24 @@ class InputError(RdcnlabError):
         super().__init__("\n".join(str(problem) for problem in problems))
 
     @classmethod
-    def of(cls, field: str, value: Any, allowed: str) -> InputError:
-        """Return the error of a single field."""
-        return cls(Problem(field, shown(value), allowed))
+    def of(cls, field: str, value: Any, allowed: str = "", *, reason: str = "") -> InputError:
+        """Return the error of a single field; see `Problem` for the arguments."""
+        return cls(Problem(field, shown(value), allowed, reason))
+
+    @classmethod
+    def unknown(cls, field: str, value: Any, names: Iterable[Any], what: str = "", *, also: str = "") -> InputError:
+        """Return the error of a name that does not exist; see `rdcnlab.fields.phrases.unknown` for the arguments."""
+        known = list(names)
+        allowed = f"one of {', '.join(map(str, known))}"
+        return cls.of(field, value, allowed, reason=unknown(value, known, what, also=also))
 
     def below(self, field: str) -> InputError:
         """Return the same error with the name of an outer field in front of each field."""
-        problems = (Problem(f"{field}.{inner.field}", inner.value, inner.allowed) for inner in self.problems)
-        return InputError(*problems)
+        return InputError(*(replace(inner, field=f"{field}.{inner.field}") for inner in self.problems))
+
+    def located(self, place: Callable[[str], str]) -> InputError:
+        """Return the same error with a place in front of each problem; `place` takes the field's path."""
+        return InputError(*(replace(problem, place=place(problem.field)) for problem in self.problems))
 
 
 class RunError(RdcnlabError):

@@ -20,6 +20,7 @@ from pydantic import (
 )
 from pydantic_core.core_schema import SerializationInfo, ValidationInfo
 
+from rdcnlab.fields.phrases import unknown
 from rdcnlab.fields.units import DURATION, RATE, SHARE, SIZE, Quantity
 
 #: Validation or serialisation context. With ``{TEXT: True}`` quantities must have a unit (read) or get one (written).
@@ -65,7 +66,7 @@ def _reader(kind: Quantity) -> Callable[[Any, ValidationInfo], Any]:
             return kind.parse(value)
         # In a file the unit of a bare number would be a guess; zero needs no unit.
         if (info.context or {}).get(TEXT) and type(value) in (int, float) and value != 0:
-            raise ValueError(f"a {kind.name} with its unit, such as '{kind.example}'")
+            raise ValueError(f"a {kind.name} with its unit, such as '{value} {kind.usual}'")
         return value
 
     return read
@@ -147,13 +148,27 @@ def whole(low: int, high: int) -> AfterValidator:
     return _Checked(check, {"minimum": low, "maximum": high, ALLOWED: allowed})
 
 
-def text(pattern: str, allowed: str) -> AfterValidator:
-    """Return the validator of text that matches a pattern completely; `allowed` describes the pattern in words."""
+def text(pattern: str, allowed: str, names: Iterable[str] = (), what: str = "") -> AfterValidator:
+    """Return the validator of text that matches a pattern completely.
+
+    Parameters
+    ----------
+    pattern : str
+        A regular expression.
+    allowed : str
+        The pattern in words.
+    names : iterable of str
+        The usual values; the message has the nearest of them.
+    what : str
+        What has these names; see `rdcnlab.fields.phrases.unknown`.
+    """
     compiled = re.compile(pattern)
 
     def check(value: str) -> str:
         if compiled.fullmatch(value):
             return value
+        if names:
+            raise Misfit("", value, allowed, reason=unknown(value, names, what))
         raise ValueError(allowed)
 
     return _Checked(check, {"description": allowed, ALLOWED: allowed})
@@ -211,20 +226,30 @@ class Misfit(ValueError):
         The value that was given.
     allowed : str
         What is allowed, in words.
+    reason : str
+        What is wrong, as a sentence of its own; see `rdcnlab.fields.errors.Problem`.
     """
 
-    def __init__(self, field: str, value: Any, allowed: str) -> None:
-        self.field, self.value, self.allowed = field, value, allowed
-        super().__init__(allowed)
+    def __init__(self, field: str, value: Any, allowed: str = "", *, reason: str = "") -> None:
+        self.field, self.value, self.allowed, self.reason = field, value, allowed, reason
+        super().__init__(reason or allowed)
+
+    @classmethod
+    def unknown(cls, field: str, value: Any, names: Iterable[Any], what: str = "", *, also: str = "") -> Misfit:
+        """Return the error of a name that does not exist; see `rdcnlab.fields.phrases.unknown` for the arguments."""
+        known = list(names)
+        allowed = f"one of {', '.join(map(str, known))}"
+        return cls(field, value, allowed, reason=unknown(value, known, what, also=also))
 
 
 def unique(field: str, names: Iterable[str]) -> None:
     """Raise `Misfit` if a name occurs twice."""
-    previous_names: set[str] = set()
+    first: dict[str, int] = {}
     for place, name in enumerate(names):
-        if name in previous_names:
-            raise Misfit(f"{field}[{place}].name", name, "a name that occurs only once")
-        previous_names.add(name)
+        if name in first:
+            reason = f"the name '{name}' occurs twice; {field}[{first[name]}] has it, too"
+            raise Misfit(f"{field}[{place}].name", name, "a name that occurs only once", reason=reason)
+        first[name] = place
 
 
 def _listed(value: Any) -> Any:

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final
 
+from rdcnlab.fields.phrases import nearest
+
 NS_PER_US: Final = 1_000
 NS_PER_MS: Final = 1_000_000
 NS_PER_S: Final = 1_000_000_000
@@ -22,6 +24,8 @@ NS_PER_S: Final = 1_000_000_000
 WIRE_OVERHEAD: Final = 38
 
 _NUMBER = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,15})?)[ \t]*([A-Za-z%µμ/]+)")
+_PLAIN_NUMBER = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,15})?")
+_LONG_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?[ \t]*[A-Za-z%µμ/]*")
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,8 @@ class Quantity:
         A valid text.
     refused : dict of str to str
         Spellings that people use but that could mean two things, and what to write instead.
+    words : dict of str to str
+        Other words for a unit in lower case, which `parse` refuses and for which messages propose the unit.
     """
 
     name: str
@@ -47,6 +53,12 @@ class Quantity:
     aliases: dict[str, str]
     example: str
     refused: Mapping[str, str] = field(default_factory=dict)
+    words: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def usual(self) -> str:
+        """The unit of the example, which messages propose for a number without a unit."""
+        return self.example.split()[1]
 
     @property
     def pattern(self) -> str:
@@ -75,19 +87,29 @@ class Quantity:
         match = _NUMBER.fullmatch(text.strip())
         unit = "" if match is None else self.aliases.get(match[2], match[2])
         if match is None or unit not in self.units:
-            hint = "" if match is None else self._hint(match[2])
+            hint = self._hint_without_unit(text) if match is None else self._hint(match[1], match[2])
             raise ValueError(f"a {self.name} such as '{self.example}' (units: {', '.join(self.units)}){hint}")
         value = Fraction(match[1]) * self.units[unit]
         if value.denominator != 1:
             raise ValueError(f"a whole number of {next(iter(self.units))}")
         return int(value)
 
-    def _hint(self, unit: str) -> str:
-        """Return in words why a unit is not one of ours, or the unit that differs from it in case only; or nothing."""
+    def _hint_without_unit(self, text: str) -> str:
+        """Return in words what text that is no number with a unit lacks, or nothing."""
+        if _PLAIN_NUMBER.fullmatch(text.strip()):
+            return f"; did you mean '{text.strip()} {self.usual}'?"
+        return "; this number has too many digits" if _LONG_NUMBER.fullmatch(text.strip()) else ""
+
+    def _hint(self, number: str, unit: str) -> str:
+        """Return in words why a unit is not one of ours, or the unit that was probably meant; or nothing."""
         if unit in self.refused:
             return f"; {self.refused[unit]}"
-        same = [known for known in [*self.units, *self.aliases] if known.lower() == unit.lower()]
-        return f"; case counts: write {same[0]} instead of {unit}" if same else ""
+        known = [*self.units, *self.aliases]
+        same = [name for name in known if name.lower() == unit.lower()]
+        if same:
+            return f"; case counts: write {same[0]} instead of {unit}"
+        near = nearest(self.words.get(unit.lower(), unit), known)
+        return f"; did you mean '{number} {self.aliases.get(near, near)}'?" if near else ""
 
     def format(self, value: int) -> str:
         """Write a value in the unit that needs the fewest characters; `parse` returns the same value."""
@@ -103,6 +125,12 @@ DURATION: Final = Quantity(
     {"ns": 1, "us": NS_PER_US, "ms": NS_PER_MS, "s": NS_PER_S},
     {"µs": "us", "μs": "us"},
     "50 ms",
+    words={
+        **dict.fromkeys(("nsec", "nsecs", "nanosecond", "nanoseconds"), "ns"),
+        **dict.fromkeys(("usec", "usecs", "microsecond", "microseconds"), "us"),
+        **dict.fromkeys(("msec", "msecs", "millisecond", "milliseconds", "millis"), "ms"),
+        **dict.fromkeys(("sec", "secs", "second", "seconds"), "s"),
+    },
 )
 RATE: Final = Quantity(
     "rate",
@@ -120,6 +148,8 @@ RATE: Final = Quantity(
         for prefix in ("", "k", "K", "M", "G", "T")
         for unit in ("B/s", "Bps")
     },
+    # the spelling of `tc`
+    {f"{prefix.lower()}bit": f"{prefix}b/s" for prefix in ("", "k", "M", "G", "T")},
 )
 SIZE: Final = Quantity(
     "size",
@@ -144,5 +174,6 @@ SIZE: Final = Quantity(
         },
         "Kb": "b stands for bits, and sizes are in bytes: write kB for 1000 B, KiB for 1024 B",
     },
+    {"byte": "B", "bytes": "B", "k": "kB", "m": "MB", "g": "GB", "t": "TB"},
 )
 SHARE: Final = Quantity("share", {"ppm": 1, "%": 10_000}, {}, "10 %")

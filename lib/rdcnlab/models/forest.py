@@ -56,7 +56,7 @@ class Forest:
             variants = self.about["variants"][name]
             for value in rows[name]:
                 if value not in variants:
-                    raise InputError.of(name, value, ", ".join(variants))
+                    raise InputError.unknown(name, value, variants, "variant")
         saved.check_ranges(rows, {name: self.about["ranges"][name] for name in _NUMBERS})
         return pd.DataFrame({fct.TARGET: self.model.predict(rows[list(fct.INPUTS)]), "off_s": self.about["off_s"]})
 

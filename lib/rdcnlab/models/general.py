@@ -310,7 +310,7 @@ class Predictor:
         saved.check_ranges(rows, self.about["ranges"], slack=0.001)
         for name in ("migrated", "main"):
             for value in set(rows[name]) - set(VARIANTS):
-                raise InputError.of(name, value, ", ".join(VARIANTS))
+                raise InputError.unknown(name, value, VARIANTS, "variant")
         features = matrix(rows)
         low, high = _interval_ends(self.intervals, features)
         point = _predicted(self.point, features)

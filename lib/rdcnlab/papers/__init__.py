@@ -31,7 +31,7 @@ def paper(name: str) -> Package:
         There is no such paper.
     """
     if name not in PAPERS:
-        raise InputError.of("paper", name, ", ".join(PAPERS))
+        raise InputError.unknown("paper", name, PAPERS, "paper")
     return cast(Package, importlib.import_module(f"{__name__}.{name}"))
 
 
@@ -53,6 +53,6 @@ def full_names(names: Sequence[str] = ()) -> list[str]:
         paper_name, _, item = name.partition("/")
         identifiers = paper(paper_name).ITEMS
         if item and item not in identifiers:
-            raise InputError.of("item", name, ", ".join(f"{paper_name}/{identifier}" for identifier in identifiers))
+            raise InputError.unknown("item", name, [f"{paper_name}/{identifier}" for identifier in identifiers], "item")
         chosen.update(dict.fromkeys((paper_name, identifier) for identifier in ([item] if item else identifiers)))
     return ["/".join(name) for name in chosen]

@@ -184,7 +184,7 @@ class Paper(Frozen):
         for item in self.items:
             if item.id == identifier:
                 return item
-        raise InputError.of("item", identifier, ", ".join(item.id for item in self.items))
+        raise InputError.unknown("item", identifier, [item.id for item in self.items], "item")
 
     def columns_of(self, identifier: str) -> tuple[Column, ...]:
         """Return the columns in which an item is run and scored, in the paper's order. The first is the default."""

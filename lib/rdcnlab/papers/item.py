@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 from pydantic import BeforeValidator, Field, ValidationError, field_validator
 
 from rdcnlab.analysis.measured import Measured
-from rdcnlab.fields.quantities import Frozen, whole
+from rdcnlab.fields.quantities import Frozen, Misfit, whole
 from rdcnlab.papers import claims, verdicts
 from rdcnlab.papers.causes import Cause, Explanation, explain
 from rdcnlab.papers.expectation import Expectation
@@ -94,7 +94,7 @@ class Item(Frozen, abc.ABC):
     def _one_of_the_papers(cls, value: str) -> str:
         columns = [column.id for column in claims.paper(cls.paper).choices_of(cls.id)]
         if value and value not in columns:
-            raise ValueError(", ".join(columns))
+            raise Misfit.unknown("", value, columns, "column")
         return value or columns[0]
 
     @classmethod

@@ -3,18 +3,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from rdcnlab.fields.errors import InputError, Problem, shown
-from rdcnlab.fields.quantities import Misfit
+from rdcnlab.fields.errors import WHOLE, InputError, Problem, shown
+from rdcnlab.fields.phrases import nearest, unknown
+from rdcnlab.fields.quantities import ALLOWED, Described, Misfit
 from rdcnlab.scenario.timetable import PATH_TAGS
 
+#: Returns why a field is missing, as a sentence, by the field's location; None if it has nothing to add, and empty text
+#: if the field is missing only because of another problem.
+Explain = Callable[[Sequence[int | str]], str | None]
+#: What pydantic's types of errors allow, in words.
+_KINDS = {
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "dict_type": "a mapping",
+    "string_type": "text",
+    "bool_type": "true or false",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "finite_number": "a finite number",
+}
+_NUMBERS = ("int_type", "float_type")
 
-def input_error(error: ValidationError, model: type[BaseModel]) -> InputError:
+
+def input_error(error: ValidationError, model: type[BaseModel], explain: Explain | None = None) -> InputError:
     """Return an `InputError` with the problems that a pydantic error contains.
 
     Parameters
@@ -23,35 +42,106 @@ def input_error(error: ValidationError, model: type[BaseModel]) -> InputError:
         The error that `model` raised.
     model : type
         The model that was validated. If an unknown field was given, the message lists the fields of this model.
+    explain : callable, optional
+        Takes the location of a missing field and returns why it is missing. Fields with equal reasons are one problem.
     """
     errors = error.errors(include_url=False)
     places = [details["loc"] for details in errors]
+    misspelt = {
+        (*details["loc"][:-1], nearest(details["loc"][-1], _fields_at(model, details["loc"][:-1])))
+        for details in errors
+        if details["type"] == "extra_forbidden"
+    }
     # pydantic also reports a list as too short when its items are wrong; the errors of the items are clearer.
     reported = [d for d in errors if not any(len(p) > len(d["loc"]) and p[: len(d["loc"])] == d["loc"] for p in places)]
-    return InputError(*(_problem(details, model) for details in reported))
+    problems: list[Problem] = []
+    for details in reported:
+        if details["type"] == "missing" and details["loc"] in misspelt:
+            continue  # the message on the misspelt field has its name
+        problem = _problem(details, model, explain)
+        if problem is not None and (not problem.reason or problem.reason not in [other.reason for other in problems]):
+            problems.append(problem)
+    return InputError(*problems)
 
 
-def _problem(details: ErrorDetails, model: type[BaseModel]) -> Problem:
-    place = field_path(details["loc"]) or "scenario"
+def _problem(details: ErrorDetails, model: type[BaseModel], explain: Explain | None) -> Problem | None:
+    place = field_path(details["loc"]) or WHOLE
     kind, context = details["type"], details.get("ctx") or {}
     if kind == "extra_forbidden":
-        return Problem(place, "an unknown field", f"the fields {', '.join(_fields_at(model, details['loc'][:-1]))}")
+        return _unknown_field(place, details["loc"], model)
     if kind == "missing":
-        return Problem(place, "nothing", "a value, because there is no default")
+        return _missing(place, details["loc"], model, explain)
     cause = context.get("error")
     if isinstance(cause, Misfit):
-        return Problem(f"{place}.{cause.field}" if details["loc"] else cause.field, shown(cause.value), cause.allowed)
-    if kind == "value_error":
+        field = ".".join(part for part in (place if details["loc"] else "", cause.field) if part)
+        return Problem(field, shown(cause.value), cause.allowed, cause.reason)
+    value: Any = details["input"]
+    if kind == "literal_error":
+        names = _names(context["expected"])
+        return Problem(place, shown(value), context["expected"], unknown(value, names) if names else "")
+    if kind in _NUMBERS and isinstance(value, str) and value.strip().lstrip("+-").replace(".", "", 1).isdigit():
+        allowed = f"{_KINDS[kind]}, without quotes"
+    elif kind == "tuple_type" and isinstance(value, dict):
+        allowed = "a list, in which each item begins with '- '"
+    elif kind == "value_error":
         allowed = str(cause)
-    elif kind == "literal_error":
-        allowed = str(context["expected"])
     elif kind in ("model_type", "model_attributes_type", "dataclass_type"):
         allowed = f"a mapping with the fields {', '.join(_fields_at(model, details['loc']))}"
     elif kind in ("too_short", "too_long"):
         allowed = f"{'at least' if kind == 'too_short' else 'at most'} {_length(context)}"
     else:
-        allowed = details["msg"].removeprefix("Input should be ").removeprefix("Value should be ")
-    return Problem(place, shown(details["input"]), allowed)
+        allowed = _KINDS.get(kind) or details["msg"].removeprefix("Input should be ").removeprefix("Value should be ")
+    return _of(place, value, allowed)
+
+
+def _of(place: str, value: Any, allowed: str) -> Problem:
+    return Problem(place, shown(value), allowed)
+
+
+def _names(expected: str) -> list[str]:
+    """Return the texts that a pydantic literal allows, such as ``'a', 'b' or 'c'``; empty if it has other values."""
+    parts = expected.replace(" or ", ", ").split(", ")
+    is_text = all(len(part) > 1 and part[0] == part[-1] == "'" for part in parts)
+    return [part[1:-1] for part in parts] if is_text else []
+
+
+def _unknown_field(place: str, location: Sequence[int | str], model: type[BaseModel]) -> Problem:
+    name, fields = location[-1], _fields_at(model, location[:-1])
+    reason = unknown(name, fields, "field")
+    if "Did you mean" not in reason:
+        outer = [*model.model_fields] if len(location) > 1 else []
+        inner = [
+            field
+            for field in model.model_fields
+            if len(location) == 1 and name in _fields_at(model, [field]) and _model_of(model, [field]) is not model
+        ]
+        if name in outer:
+            reason = f"'{name}' is a field of the whole file: begin its line at the left edge"
+        elif inner:
+            reason = f"'{name}' is a field of {' and '.join(inner)}: indent its line"
+    return Problem(place, "an unknown field", f"the fields {', '.join(fields)}", reason)
+
+
+def _missing(
+    place: str, location: Sequence[int | str], model: type[BaseModel], explain: Explain | None
+) -> Problem | None:
+    reason = None if explain is None else explain(location)
+    if reason == "":
+        return None
+    holder, field = _model_of(model, location[:-1]), None
+    if isinstance(location[-1], str):
+        field = holder.model_fields.get(location[-1])
+    words = None if field is None else _allowed_by(field)
+    return Problem(place, "nothing", words or "a value, because there is no default", reason or "")
+
+
+def _allowed_by(field: FieldInfo) -> str | None:
+    """Return the allowed values of a field in words, if its marks have them."""
+    for mark in field.metadata:
+        described = mark if isinstance(mark, Described) else getattr(mark, "described", None)
+        if described is not None and ALLOWED in described.schema:
+            return str(described.schema[ALLOWED])
+    return None
 
 
 def _length(context: dict[str, Any]) -> str:
@@ -73,12 +163,17 @@ def field_path(location: Sequence[int | str]) -> str:
 
 
 def _fields_at(model: type[BaseModel], location: Sequence[int | str]) -> list[str]:
+    return list(_model_of(model, location).model_fields)
+
+
+def _model_of(model: type[BaseModel], location: Sequence[int | str]) -> type[BaseModel]:
+    """Return the model class at a location."""
     for part in location:
         if isinstance(part, str) and part in model.model_fields:
             inner = _model_in(model.model_fields[part].annotation)
             if inner is not None:
                 model = inner
-    return list(model.model_fields)
+    return model
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rdcnlab.fields.quantities import Misfit, unique
 from rdcnlab.fields.units import DURATION, SIZE
 from rdcnlab.scenario import forwarding, older
-from rdcnlab.scenario.flow import CC_ALLOWED, NEED_ECN, UDP_HEADERS, VARIANTS, Flow
+from rdcnlab.scenario.flow import CC_NOUN, NEED_ECN, UDP_HEADERS, VARIANTS, Flow
 from rdcnlab.scenario.mptcp import MOST_SUBFLOWS
 from rdcnlab.scenario.quic import QUIC_MTU
 from rdcnlab.scenario.routes import NoWay
@@ -27,7 +27,7 @@ def check(scenario: Scenario) -> None:
         place = f"flows.{flow.name}"
         for field in ("src", "dst"):
             if getattr(flow, field) not in hosts:
-                raise Misfit(f"{place}.{field}", getattr(flow, field), f"one of {', '.join(hosts)}")
+                raise Misfit.unknown(f"{place}.{field}", getattr(flow, field), hosts, "host")
         if flow.src == flow.dst:
             raise Misfit(f"{place}.dst", flow.dst, f"another host than src ({flow.src})")
         if scenario.network.switches:
@@ -54,7 +54,11 @@ def check(scenario: Scenario) -> None:
             allowed = f"at least {QUIC_MTU} B, with quic (RFC 9000, sec. 14)"
             raise Misfit("network.mtu", SIZE.format(scenario.network.mtu), allowed)
     if all(flow.protocol == "udp" for flow in scenario.flows):
-        raise Misfit("flows", "udp only", "at least one flow of another protocol: the end of those flows ends the run")
+        raise Misfit(
+            "flows",
+            "a scenario of udp only",
+            "at least one flow of another protocol: the end of those flows ends the run",
+        )
     for flow in scenario.flows:
         if scenario.transport.ecn is False and flow.cc in NEED_ECN:
             allowed = f"true or auto, because without ECN {flow.cc} would silently be reno"
@@ -65,10 +69,10 @@ def check(scenario: Scenario) -> None:
     links = [link.name for link in scenario.network.links]
     for name in scenario.probes.count:
         if name not in links:
-            raise Misfit("probes.count", name, f"links of the network: {', '.join(links)}")
+            raise Misfit.unknown("probes.count", name, links, "link")
     for name in scenario.probes.capture:
         if name not in hosts:
-            raise Misfit("probes.capture", name, f"hosts of the network: {', '.join(hosts)}")
+            raise Misfit.unknown("probes.capture", name, hosts, "host")
     if scenario.probes.fold is not None and scenario.spans < 1:
         allowed = f"at least one span of probes.fold ({DURATION.format(scenario.probes.fold)}) after probes.fold_from"
         raise Misfit("limit", DURATION.format(scenario.limit), allowed)
@@ -79,8 +83,9 @@ def _check_names(scenario: Scenario) -> None:
     algorithm = scenario.engine.algorithm
     for place, flow in enumerate(scenario.flows):
         if flow.cc is not None and flow.cc not in VARIANTS and (algorithm is None or flow.cc != algorithm.name):
-            allowed = CC_ALLOWED if algorithm is None else f"{CC_ALLOWED}, or {algorithm.name!r} of engine.algorithm"
-            raise Misfit(f"flows[{place}].cc", flow.cc, allowed)
+            names = VARIANTS if algorithm is None else (*VARIANTS, algorithm.name)
+            also = "a C file of your own, which `engine: {algorithm: FILE.c}` names" if algorithm is None else ""
+            raise Misfit.unknown(f"flows[{place}].cc", flow.cc, names, CC_NOUN, also=also)
 
 
 def _check_like(scenario: Scenario) -> None:
@@ -116,7 +121,8 @@ def _check_path(scenario: Scenario, place: str, path: Path) -> None:
     for target in targets:
         if target not in (*links, *RESERVED):
             schedules = [] if slots else [schedule.name for schedule in scenario.network.schedules]
-            raise Misfit(place, target, f"one of {', '.join([*links, *RESERVED, *schedules])}")
+            what = "link or schedule" if schedules else "link"
+            raise Misfit.unknown(place, target, [*links, *RESERVED, *schedules], what)
         if target in scenario.network.bare:
             raise Misfit(place, target, "a link with a buffer or a pool, or a schedule with a queue")
     for number, slot in enumerate(slots):
@@ -147,7 +153,8 @@ def _check_ways(scenario: Scenario, place: str, flow: Flow) -> None:
                 every = schedule is not None and switch == route.first
                 forwarding.timetable(scenario, route, switch, every=every)
         except NoWay as error:
-            raise Misfit(f"{place}.{field}", targets[0] if len(targets) == 1 else targets, str(error)) from None
+            value = targets[0] if len(targets) == 1 else targets
+            raise Misfit(f"{place}.{field}", value, str(error), reason=error.reason) from None
         for way in route.ways:
             for hop in way or ():
                 waits = schedule is not None and schedule.queues and hop.switch == route.first
@@ -188,7 +195,7 @@ def _check_notify(scenario: Scenario, hosts: list[str]) -> None:
             raise Misfit(f"flows.{flow.name}.tdtcp", scenario.offered(flow), allowed)
     for host in scenario.notify.hosts:
         if host.name not in hosts:
-            raise Misfit(f"notify.hosts.{host.name}.name", host.name, f"one of {', '.join(hosts)}")
+            raise Misfit.unknown(f"notify.hosts.{host.name}.name", host.name, hosts, "host")
     if not scenario.notifications() and scenario.transport.tdtcp:
         # otherwise flows would run without TDTCP, and no message would say so
         allowed = "false, because no flow follows a schedule, and hosts are notified of schedules only"

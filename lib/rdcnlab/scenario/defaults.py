@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from rdcnlab.fields.phrases import listed
 from rdcnlab.fields.quantities import EVERY
 from rdcnlab.scenario import older
 from rdcnlab.scenario.fabrics import FABRICS, fabric
 from rdcnlab.scenario.network import Network
 from rdcnlab.scenario.presets import Preset, preset, presets
 from rdcnlab.scenario.ranges import expand, expanded_network
-from rdcnlab.scenario.timetable import BYPASS, ECMP
+from rdcnlab.scenario.timetable import BYPASS, ECMP, RESERVED
 from rdcnlab.scenario.transport import Transport
 
 
@@ -47,6 +49,47 @@ def like(transport: Transport, network: Network, kernel: str | None) -> dict[str
     usual = plain({"like": transport.like})
     current = transport.model_dump(mode="json", context={EVERY: True})
     return plain({**{name: value for name, value in current.items() if value != usual[name]}, "like": kernel})
+
+
+def missing_in_flow(data: dict[str, Any] | None, location: Sequence[int | str]) -> str | None:
+    """Return in a sentence why a flow lacks its hosts or its path, and what to write; None for any other field.
+
+    Parameters
+    ----------
+    data : dict or None
+        The scenario's data with defaults.
+    location : sequence of int or str
+        Location of the missing field, such as ``("flows", 0, "src")``.
+    """
+    match location:
+        case ["flows", int() as number, ("src" | "dst" | "path") as field] if data is not None:
+            flow, network = data["flows"][number], data.get("network")
+        case _:
+            return None
+    if isinstance(network, dict):
+        names = {kind: _names(network.get(kind)) for kind in ("hosts", "links", "schedules")}
+    elif isinstance(network, Network):
+        names = {kind: [item.name for item in getattr(network, kind)] for kind in ("hosts", "links", "schedules")}
+    else:
+        return ""
+    title = f"flow {flow['name']!r}" if isinstance(flow.get("name"), str) else "this flow"
+    if field == "path":
+        targets = listed([*names["links"], *names["schedules"], *RESERVED])
+        return f"{title} has no path. Write path: with one of {targets}, or with a timetable"
+    lacking = [end for end in ("src", "dst") if end not in flow]
+    words = f"{title} has no {' and no '.join(lacking)}. Write {' and '.join(f'{end}:' for end in lacking)}"
+    label = network.name if isinstance(network, Network) else network.get("name")
+    routes = preset(label).routes if isinstance(label, str) and label in presets() else {}
+    keys = [key for key, fields in routes.items() if field in fields]
+    if keys:
+        words += f" (in the network {label} only flows whose names begin with {listed(keys)} have a default)"
+    return f"{words}; hosts are {listed(names['hosts'])}"
+
+
+def _names(items: Any) -> list[str]:
+    """Return the names of a list of items, as far as they are text."""
+    names = [item.get("name") for item in items if isinstance(item, dict)] if isinstance(items, list | tuple) else []
+    return [name for name in names if isinstance(name, str)]
 
 
 def _with_preset(data: dict[str, Any], *, text: bool) -> dict[str, Any]:

@@ -60,8 +60,11 @@ def _set(data: dict[str, Any], path: list[str], value: Any, name: str) -> None:
         names = _names(holder)
         if part not in names:
             extra = SHORTCUTS if depth == 0 else ()
-            allowed = ", ".join([*names, *extra]) or "nothing below this"
-            raise InputError.of(name, part, f"one of {allowed}")
+            if not names:
+                raise InputError.of(
+                    name, part, "a field that exists", reason=f"there is nothing below '{path[depth - 1]}'"
+                )
+            raise InputError.unknown(name, part, [*names, *extra], "field")
         if depth == len(path) - 1:
             break
         holder = holder[part] if isinstance(holder, dict) else holder[names.index(part)]

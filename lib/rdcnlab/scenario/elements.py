@@ -165,7 +165,7 @@ class Link(Changing, Queueing):
         if self.name.lower() in RESERVED:
             raise Misfit("name", self.name, f"a name other than {' and '.join(RESERVED)}")
         if self.buffer is not None and self.pool is not None:
-            raise ValueError("either buffer or pool")
+            raise Misfit("pool", self.pool, "nothing, because buffer is given: a link has either of them")
         if self.buffer is not None and self.aqm is not None:
             raise Misfit("buffer", "given", replaced(self.aqm))
         return self

@@ -39,6 +39,7 @@ UDP_HEADERS, TCP_HEADERS = 28, 52
 ENDLESS = "1000 GiB"
 #: What `Flow.cc` allows, in words. `rdcnlab.scenario.consistency` checks whether the scenario has such a name.
 CC_ALLOWED = f"{', '.join(map(repr, VARIANTS[:-1]))} or {VARIANTS[-1]!r}"
+CC_NOUN = "congestion control"
 _CC = {
     "anyOf": [
         {"enum": list(VARIANTS)},
@@ -98,7 +99,7 @@ class Flow(Frozen):
     name: FlowName
     protocol: Protocol = "tcp"
     size: PositiveSize
-    cc: Annotated[str, text(NAME_PATTERN, CC_ALLOWED), Described(_CC)] | None = "cubic"
+    cc: Annotated[str, text(NAME_PATTERN, CC_ALLOWED, VARIANTS, CC_NOUN), Described(_CC)] | None = "cubic"
     path: Path
     phase: Duration = 0
     src: HostName
@@ -129,9 +130,12 @@ class Flow(Frozen):
                 if getattr(self, field) is not None:
                     raise Misfit(field, getattr(self, field), "nothing, because only udp is sent in bursts")
             if self.cc is None:
-                raise Misfit("cc", None, f"one of {', '.join(VARIANTS)}")
+                raise Misfit(
+                    "cc", None, f"one of {', '.join(VARIANTS)}", reason=f"a flow needs one of {', '.join(VARIANTS)}"
+                )
             if self.protocol == "quic" and self.cc not in QUIC_VARIANTS:
-                raise Misfit("cc", self.cc, f"one of {', '.join(QUIC_VARIANTS)} with quic")
+                reason = f"quic has no {self.cc}; choose one of {', '.join(QUIC_VARIANTS)} with quic"
+                raise Misfit("cc", self.cc, f"one of {', '.join(QUIC_VARIANTS)} with quic", reason=reason)
             if self.protocol == "quic" and self.initiator != "src":
                 allowed = "src, the default, because with quic the receiver always requests the data"
                 raise Misfit("initiator", self.initiator, allowed)

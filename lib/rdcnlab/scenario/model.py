@@ -17,7 +17,8 @@ from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.quantities import EVERY, TEXT, Frozen, Later, Limit, Listed, whole
 from rdcnlab.scenario import consistency, display, edit, forwarding, older
 from rdcnlab.scenario.check import input_error
-from rdcnlab.scenario.defaults import like, with_defaults
+from rdcnlab.scenario.defaults import like, missing_in_flow, with_defaults
+from rdcnlab.scenario.document import read
 from rdcnlab.scenario.draws import draw, poisson_instants
 from rdcnlab.scenario.elements import Link
 from rdcnlab.scenario.flow import Flow
@@ -186,16 +187,11 @@ class Scenario(Frozen):
             The file cannot be read, is not YAML, or is not a valid scenario.
         """
         path = FilePath(path)
+        document = read(path)
         try:
-            text = path.read_text(encoding="utf-8")
-            data = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
-        except OSError as error:
-            raise InputError.of("scenario", str(path), f"a file that can be read ({error.strerror})") from None
-        except (ValueError, yaml.YAMLError, RecursionError, AttributeError, TypeError, KeyError) as error:
-            # Besides its own errors, the YAML reader raises some of Python's errors for malformed scalars and keys.
-            allowed = f"YAML text ({' '.join(str(error).split())})"
-            raise InputError.of("scenario", str(path), allowed) from None
-        return cls.from_dict(data, text=path.suffix != ".json", directory=path.parent)
+            return cls.from_dict(document.data, text=path.suffix != ".json", directory=path.parent)
+        except InputError as error:
+            raise error.located(document.place) from None
 
     @classmethod
     def from_dict(cls, data: Any, *, text: bool = False, directory: FilePath | None = None) -> Self:
@@ -216,11 +212,14 @@ class Scenario(Frozen):
             The message names every wrong field, its value and what is allowed.
         """
         if not isinstance(data, dict):
-            raise InputError.of("scenario", data, f"a mapping with the fields {', '.join(cls.model_fields)}")
+            allowed = f"a mapping with the fields {', '.join(cls.model_fields)}, such as 'network: aykurt'"
+            raise InputError.of("scenario", data, allowed)
+        complete = None
         try:
-            return cls.model_validate(with_defaults(data, text=text), context={TEXT: text, DIRECTORY: directory})
+            complete = with_defaults(data, text=text)
+            return cls.model_validate(complete, context={TEXT: text, DIRECTORY: directory})
         except ValidationError as error:
-            raise input_error(error, cls) from None
+            raise input_error(error, cls, functools.partial(missing_in_flow, complete)) from None
         except RecursionError:
             raise InputError.of("scenario", data, "data that does not contain itself") from None
 

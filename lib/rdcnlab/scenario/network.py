@@ -29,7 +29,8 @@ def _named(kind: str, things: Sequence[_Named], name: str) -> _Named:
     for thing in things:
         if thing.name == name:
             return thing
-    raise InputError.of(f"network.{kind}", name, f"one of {', '.join(thing.name for thing in things)}")
+    what = kind.removesuffix("es" if kind == "switches" else "s")
+    raise InputError.unknown(f"network.{kind}", name, [thing.name for thing in things], what)
 
 
 @functools.lru_cache(maxsize=64)
@@ -136,7 +137,9 @@ class Network(Frozen):
         allowed = f"one of the switches {', '.join(names)}"
         for host in self.hosts:
             if host.at not in names:
-                raise Misfit(f"hosts.{host.name}.at", host.at, allowed)
+                if host.at is None:
+                    raise Misfit(f"hosts.{host.name}.at", None, f"{allowed}, to which the host is connected")
+                raise Misfit.unknown(f"hosts.{host.name}.at", host.at, names, "switch")
             if self.node(host.at).optical:
                 raise Misfit(f"hosts.{host.name}.at", host.at, "a switch that is not optical, which has no hosts")
         for link in self.links:
@@ -151,7 +154,7 @@ class Network(Frozen):
                 raise Misfit(f"links.{link.name}.between", link.between, f"two of the switches {', '.join(names)}")
             for end in link.between:
                 if end not in names:
-                    raise Misfit(f"links.{link.name}.between", end, allowed)
+                    raise Misfit.unknown(f"links.{link.name}.between", end, names, "switch")
         self._check_ways_of_schedules()
         homes = list(dict.fromkeys(host.at for host in self.hosts if host.at is not None))
         for home in homes[1:]:
@@ -165,15 +168,18 @@ class Network(Frozen):
         pairs: dict[tuple[str, str], str] = {}
         for schedule in self.schedules:
             for place, slot in enumerate(schedule.slots):
-                if slot.link not in (*RESERVED, ECMP) and not names.issuperset(slot.link.split("+")):
-                    allowed = f"{DARK}, {ECMP}, or links and switches of the network: {', '.join(sorted(names))}"
-                    raise Misfit(f"schedules.{schedule.name}.slots[{place}].link", slot.link, allowed)
+                if slot.link in (*RESERVED, ECMP):
+                    continue
+                for name in slot.link.split("+"):
+                    if name not in names:
+                        field = f"schedules.{schedule.name}.slots[{place}].link"
+                        raise Misfit.unknown(field, name, [*sorted(names), DARK, ECMP], "link or switch")
             if schedule.pair is None:
                 continue
             for end in schedule.pair:
                 if end not in hosting:
-                    allowed = f"one of the switches that are not optical: {', '.join(hosting)}"
-                    raise Misfit(f"schedules.{schedule.name}.pair", end, allowed)
+                    field = f"schedules.{schedule.name}.pair"
+                    raise Misfit.unknown(field, end, hosting, "switch that is not optical")
             owner = pairs.setdefault(schedule.pair, schedule.name)
             if owner != schedule.name:
                 raise Misfit(f"schedules.{schedule.name}.pair", schedule.pair, f"a pair other than that of {owner}")
@@ -184,7 +190,7 @@ class Network(Frozen):
         chosen |= {f"hosts.{host.name}.port.pool": host.port.pool for host in self.hosts}
         for field, pool in chosen.items():
             if pool is not None and pool not in pools:
-                raise Misfit(field, pool, f"one of the pools {', '.join(pools)}" if pools else "none")
+                raise Misfit.unknown(field, pool, pools, "pool")
 
     def _check_schedules(self) -> None:
         links = [link.name for link in self.links]
@@ -194,7 +200,7 @@ class Network(Frozen):
             for place, slot in enumerate(schedule.slots):
                 field = f"schedules.{schedule.name}.slots[{place}].link"
                 if slot.link not in (*links, *RESERVED):
-                    raise Misfit(field, slot.link, f"one of {', '.join([*links, *RESERVED])}")
+                    raise Misfit.unknown(field, slot.link, [*links, *RESERVED], "link")
                 if not schedule.queues and slot.link in self.bare:
                     raise Misfit(field, slot.link, "a link with a buffer or a pool, for a schedule without a queue")
         served = {slot.link for schedule in self.schedules for slot in schedule.slots}

@@ -50,7 +50,7 @@ def notifications(scenario: Scenario) -> tuple[Notification, ...]:
             for host in _hosts(scenario, src, towards, schedule):
                 if schedules.setdefault((host, towards), schedule) is not schedule:
                     destination = "" if towards is None else f" to {towards}"
-                    raise Misfit("notify", host, f"hosts whose flows{destination} all follow one schedule")
+                    raise Misfit("notify", host, f"a host whose flows{destination} all follow one schedule")
     return tuple(Notification(host, schedule, towards) for (host, towards), schedule in schedules.items())
 
 

@@ -64,8 +64,7 @@ def preset(name: str) -> Preset:
         There is no preset with this name.
     """
     if name not in presets():
-        names = ", ".join([*presets(), *FABRICS])
-        raise InputError.of("network", name, f"a network written out, or one of {names}")
+        raise InputError.unknown("network", name, [*presets(), *FABRICS], "network", also="a network written out")
     text = (resources.files("rdcnlab") / "networks" / f"{name}.yaml").read_text(encoding="utf-8")
     data = _without_sources(yaml.safe_load(text))
     routes, scenario = data.pop("routes", {}), data.pop("scenario", {})

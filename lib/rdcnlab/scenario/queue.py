@@ -35,7 +35,7 @@ class Queue(Frozen):
     @model_validator(mode="after")
     def _one_of_two(self) -> Queue:
         if (self.bytes is None) == (self.packets is None):
-            raise ValueError("either bytes or packets")
+            raise ValueError("a limit either in bytes or in packets")
         return self
 
     def in_bytes(self, mtu: int) -> int:

@@ -40,6 +40,13 @@ def expanded_network(data: dict[str, Any]) -> dict[str, Any]:
     return {field: expand(value, field) if field in list_fields else value for field, value in data.items()}
 
 
+def names(name: str) -> list[str]:
+    """Return the names that a name stands for: several if it has a range, otherwise itself."""
+    match = _RANGE.search(name)
+    numbers = [] if match is None else range(int(match[1]), int(match[2]) + 1)
+    return [_place(name, number) for number in range(len(numbers))] or [name]
+
+
 def _expanded_item(item: Any, field: str) -> list[Any]:
     name = item.get("name") if isinstance(item, dict) else None
     if not isinstance(name, str) or not _RANGE.search(name):

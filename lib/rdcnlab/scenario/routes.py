@@ -13,6 +13,8 @@ import heapq
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from rdcnlab.fields.phrases import unknown
+
 #: A function that chooses one of several links at a switch; each of the links begins a shortest way.
 Choice = Callable[[str, Sequence[str]], str]
 
@@ -26,7 +28,19 @@ class Hop:
 
 
 class NoWay(ValueError):
-    """A path names something that no way between its ends passes; the message says what is allowed."""
+    """A path names something that no way between its ends passes; the message says what is allowed.
+
+    Parameters
+    ----------
+    allowed : str
+        What is allowed, in words.
+    reason : str
+        What is wrong, as a sentence of its own; see `rdcnlab.fields.errors.Problem`.
+    """
+
+    def __init__(self, allowed: str, reason: str = "") -> None:
+        self.reason = reason
+        super().__init__(allowed)
 
 
 class Graph:
@@ -135,9 +149,9 @@ class Graph:
                 hops += [*self._shortest(at, near, choose), Hop(near, name)]
                 at = far
             else:
-                raise NoWay(
-                    f"links and switches of the network: {', '.join([*self.links, *self.loops, *self.switches])}"
-                )
+                names = [*self.links, *self.loops, *self.switches]
+                allowed = f"links and switches of the network: {', '.join(names)}"
+                raise NoWay(allowed, unknown(name, names, "link or switch"))
         hops += self._shortest(at, last, choose)
         passed = [hop.switch for hop in hops] + [last]
         twice = next((switch for switch in passed if passed.count(switch) > 1), None)

@@ -11,7 +11,8 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, ValidationInfo
 
 from rdcnlab.fields.errors import InputError
-from rdcnlab.fields.quantities import Frozen, text
+from rdcnlab.fields.files import unreadable
+from rdcnlab.fields.quantities import Frozen, Misfit, text
 
 #: Key of the validation context: the directory of the scenario's file.
 DIRECTORY = "directory"
@@ -49,9 +50,10 @@ class UserFile(Frozen):
         try:
             data = Path(self.path).read_bytes()
         except OSError as error:
-            raise InputError.of(field, self.path, f"a file that can be read ({error.strerror})") from None
+            raise InputError.of(field, self.path, reason=unreadable(Path(self.path), error)) from None
         if hashlib.sha256(data).hexdigest() != self.sha256:
-            raise InputError.of(field, self.path, f"the file the scenario was made with, sha256 {self.sha256}")
+            reason = f"'{self.path}' has changed; it is not the file the scenario was made with, sha256 {self.sha256}"
+            raise InputError.of(field, self.path, "the same file as before", reason=reason)
         return data
 
 
@@ -79,7 +81,7 @@ def from_path(
         try:
             data = path.read_bytes()
         except OSError as error:
-            raise ValueError(f"a file that can be read ({path}: {error.strerror})") from None
+            raise Misfit("", value, f"a file that can be read ({path})", reason=unreadable(path, error)) from None
         fields = {} if examine is None else examine(path, data)
         return {"path": str(path), "sha256": hashlib.sha256(data).hexdigest(), **fields}
 

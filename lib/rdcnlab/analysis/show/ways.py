@@ -127,7 +127,7 @@ class Shown:
         if name in presets():
             routes = preset(name).routes
         elif name not in FABRICS:
-            raise InputError.of("network", name, f"one of {', '.join([*presets(), *FABRICS])}")
+            raise InputError.unknown("network", name, [*presets(), *FABRICS], "network")
         flows = [{"name": flow_name, "size": 1, **fields} for flow_name, fields in routes.items() if "path" in fields]
         if flows:
             return cls.of(Scenario.from_dict({"network": name, "flows": flows}))

@@ -243,7 +243,8 @@ def verify(
 
     runs = verification.sample(Store(), sample, seed)
     if not runs:
-        raise InputError.of("--sample", sample, "0, because no run is stored")
+        reason = "no run is stored here yet; make one with `rdcnlab run SCENARIO.yaml`"
+        raise InputError.of("--sample", sample, "less than the stored runs", reason=reason)
     rows = verification.verify(runs, workers=workers, cluster=cluster, progress=sys.stderr.isatty())
     show(rows, as_json)
     if not all(row["same"] for row in rows):
@@ -329,7 +330,8 @@ def ship(
     store = Store()
     results = [shipping.ship(kind, store, batch=batch) for kind in select(names)]
     if not any(result.runs for result in results):
-        raise InputError.of("PAPER[/ITEM]", " ".join(names), "items with a stored run of the paper profile")
+        reason = f"nothing is shipped, because {' '.join(names)} has no stored run of the paper profile"
+        raise InputError.of("PAPER[/ITEM]", " ".join(names), "items with a stored run", reason=reason)
     for result in results:
         typer.echo(f"{result.folder}: {result.written} of {result.runs} runs, the others are with other items")
     incomplete = [words for result in results for words in result.left]
@@ -368,14 +370,14 @@ def bench(
 
 def _profile(name: str) -> str:
     if name not in ("quick", "paper"):
-        raise InputError.of("--profile", name, "quick or paper")
+        raise InputError.unknown("--profile", name, ["quick", "paper"], "profile")
     return name
 
 
 def _assignment(text: str) -> tuple[str, Any]:
     name, sign, value = text.partition("=")
     if not sign:
-        raise InputError.of("--parameter", text, "NAME=VALUE")
+        raise InputError.of("--parameter", text, "a name and a value, such as seeds=3")
     try:
         return name, yaml.safe_load(value)
     except yaml.YAMLError:

@@ -55,7 +55,7 @@ def soak(
     numbers = parse_seeds(seeds)
     for option, value, allowed in (("--kind", kind, KINDS), ("--fault", fault, FAULTS)):
         if value is not None and value not in allowed:
-            raise InputError.of(option, value, ", ".join(allowed))
+            raise InputError.unknown(option, value, allowed)
     kernel = _built(debug=not plain)
     rows: list[dict[str, Any]] = []
     failed = 0
@@ -90,7 +90,7 @@ def selftest(
     tests = {test.name: test for test in selftests.tests()}
     for name in names or ():
         if name not in tests:
-            raise InputError.of("NAME", name, ", ".join(tests))
+            raise InputError.unknown("NAME", name, tests, "test")
     kernel = _built(debug=not plain)
     rows: list[dict[str, Any]] = []
     differs = False

@@ -68,7 +68,7 @@ def load(name: str) -> Shown:
     if not Path(name).is_file() and name in networks:
         return Shown.preset(name)
     if not Path(name).exists() and Path(name).name == name and not Path(name).suffix:
-        raise InputError.of("SCENARIO", name, f"a YAML file, or one of the networks {', '.join(networks)}")
+        raise InputError.unknown("SCENARIO", name, networks, "file or network")
     return Shown.of(Scenario.load(name))
 
 

@@ -136,15 +136,15 @@ class Choice:
     def _checked(self) -> Place:
         place = PLACES.get(self.place)
         if place is None:
-            raise InputError.of("network", self.place, f"one of {', '.join(PLACES)}")
+            raise InputError.unknown("network", self.place, PLACES, "network")
         for field in ("first", "second"):
             if getattr(self, field) not in TRANSPORTS and not self.algorithm:
-                raise InputError.of(f"{field} transport", getattr(self, field), f"one of {', '.join(TRANSPORTS)}")
+                raise InputError.unknown(f"{field} transport", getattr(self, field), TRANSPORTS, "transport")
         if self.timetable not in place.timetables:
-            raise InputError.of("timetable", self.timetable, f"in this network: {' or '.join(place.timetables)}")
+            raise InputError.of("timetable", self.timetable, f"{' or '.join(place.timetables)} in this network")
         self._check_protocols(place)
         if not 1 <= self.flows <= place.most:
-            raise InputError.of("flows of each group", self.flows, f"in this network 1 to {place.most}")
+            raise InputError.of("flows of each group", self.flows, f"1 to {place.most} in this network")
         self._check_numbers()
         return place
 
@@ -156,7 +156,7 @@ class Choice:
             if lacking:
                 usable = ", ".join(each for each in TRANSPORTS if each not in ("tdtcp", "mptcp"))
                 having = " and ".join(each.label for each in PLACES.values() if WEEK in each.timetables)
-                allowed = f"here {usable}; {name} needs {WEEK}, which these networks have: {having}"
+                allowed = f"one of {usable} here; {name} needs {WEEK}, which these networks have: {having}"
                 raise InputError.of(f"{field} transport", name, allowed)
 
     def _check_numbers(self) -> None:

@@ -13,7 +13,7 @@ from pydantic import Field, field_validator
 from rdcnlab.analysis import evenness, figures, updates
 from rdcnlab.analysis.intervals import estimates
 from rdcnlab.analysis.measured import Measured, largest, means
-from rdcnlab.fields.quantities import Listed, whole
+from rdcnlab.fields.quantities import Listed, Misfit, whole
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.dogar import clos
@@ -90,8 +90,9 @@ class Readings(Item):
     @field_validator("settings")
     @classmethod
     def _known(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if not set(value) <= SETTINGS.keys():
-            raise ValueError(", ".join(SETTINGS))
+        for name in value:
+            if name not in SETTINGS:
+                raise Misfit.unknown("", name, SETTINGS, "setting")
         return value
 
     def at(self, setting: str, cc: clos.Variant, buffer: str, seed: int) -> Scenario:

@@ -43,8 +43,8 @@ def fabric(parameters: dict[str, Any], *, text: bool = False) -> Network:
     """
     fields = dict(parameters)
     kind, name = fields.pop("fabric"), fields.pop("name", None)
-    if kind not in FABRICS:
-        raise InputError.of("network.fabric", kind, f"one of {', '.join(FABRICS)}")
+    if not isinstance(kind, str) or kind not in FABRICS:
+        raise InputError.unknown("network.fabric", kind, FABRICS, "fabric")
     try:
         instance = FABRICS[kind].model_validate(fields, context={TEXT: text})
     except ValidationError as error:

@@ -12,7 +12,9 @@ def check_unscheduled(network: Network) -> None:
     """Raise InputError if a scenario has notifications, or a flow that follows a schedule or has a way back."""
     scenario = network.scenario
     if scenario.notify is not None:
-        raise InputError.of("notify", "given", "nothing, with another switch than ocs")
+        raise InputError.of(
+            "notify", "given", "nothing, because only a switch of kind ocs announces changes, not another switch"
+        )
     for place, flow in enumerate(scenario.flows):
         for field in ("path", "back"):
             path = getattr(flow, field)

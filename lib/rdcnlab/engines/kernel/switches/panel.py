@@ -145,4 +145,4 @@ def check(network: Network, switch: int, kind: str) -> None:
     told = () if scenario.notify is None else [each.host for each in scenario.notifications()]
     for host in told:
         if network.stations[host].switch == switch:
-            raise InputError.of("notify", host, f"hosts at switches ocs only; {host} is at {name}, which is {kind}")
+            raise InputError.of("notify", host, f"a host at a switch ocs; {host} is at {name}, which is {kind}")
