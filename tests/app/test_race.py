@@ -48,5 +48,5 @@ def test_a_file_is_looked_up_here_and_beside_the_patches(fake_engine: None, tmp_
     own.write_text(Path(own_algorithm("tcp_gentle.c").algorithm.path).read_text().replace('"gentle"', '"mine"'))
     mine = own_algorithm(own)
     assert (mine.name, mine.engine) == ("mine", {"algorithm": str(own)})
-    with pytest.raises(InputError, match=r"one of the examples tcp_gentle\.c"):
+    with pytest.raises(InputError, match=r"no C file 'tcp_nothing\.c'.*tcp_gentle\.c"):
         own_algorithm("tcp_nothing.c")

@@ -70,7 +70,7 @@ def test_json_prints_ways_and_draws_only_what_is_asked_for(here: Path, rdcnlab: 
         (("s.yaml", "--output", "none/a.png"), "a directory that exists"),
         (("s.yaml", "--output", "folder.png"), "a file, not a directory"),
         (("bad.yaml",), "flows"),
-        (("folder.png",), "there is no file"),
+        (("folder.png",), "is a directory"),
     ],
 )
 def test_bad_input_is_named(here: Path, rdcnlab: Run, arguments: tuple[str, ...], allowed: str) -> None:

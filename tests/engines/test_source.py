@@ -141,7 +141,7 @@ def test_a_file_is_taken_with_its_checksum_and_release(monkeypatch: pytest.Monke
 )
 def test_an_address_needs_a_checksum(named: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("KERNEL_SOURCE", named)
-    allowed = "KERNEL_SOURCE: .* allowed: an address followed by #sha256= and the 64 hexadecimal digits"
+    allowed = "KERNEL_SOURCE: .* must be an address followed by #sha256= and the 64 hexadecimal digits"
     with pytest.raises(InputError, match=allowed):
         source.find(tmp_path)
 

@@ -164,7 +164,7 @@ def test_what_differs_is_named() -> None:
         ("cluster.w.rdcnlab", "0.0.9"),
         ("cluster.w.kernel", "4373"),
     ]
-    assert "allowed: 0.1.0, as here" in str(other)
+    assert "must be 0.1.0, as here" in str(other)
     alone = facts.differing("cluster.w", {**here, "identity": "78"}, here)
     assert "cluster.w.identity: 78 is not possible; it must be 77, as here" in str(alone)
 

@@ -54,11 +54,8 @@ def check(scenario: Scenario) -> None:
             allowed = f"at least {QUIC_MTU} B, with quic (RFC 9000, sec. 14)"
             raise Misfit("network.mtu", SIZE.format(scenario.network.mtu), allowed)
     if all(flow.protocol == "udp" for flow in scenario.flows):
-        raise Misfit(
-            "flows",
-            "a scenario of udp only",
-            "at least one flow of another protocol: the end of those flows ends the run",
-        )
+        reason = "all flows are udp; add a flow of another protocol, because the end of those flows ends the run"
+        raise Misfit("flows", "udp only", "at least one flow of another protocol", reason=reason)
     for flow in scenario.flows:
         if scenario.transport.ecn is False and flow.cc in NEED_ECN:
             allowed = f"true or auto, because without ECN {flow.cc} would silently be reno"

@@ -61,9 +61,8 @@ def _set(data: dict[str, Any], path: list[str], value: Any, name: str) -> None:
         if part not in names:
             extra = SHORTCUTS if depth == 0 else ()
             if not names:
-                raise InputError.of(
-                    name, part, "a field that exists", reason=f"there is nothing below '{path[depth - 1]}'"
-                )
+                reason = f"there is nothing below '{path[depth - 1]}'"
+                raise InputError.of(name, part, "a field that exists", reason=reason)
             raise InputError.unknown(name, part, [*names, *extra], "field")
         if depth == len(path) - 1:
             break

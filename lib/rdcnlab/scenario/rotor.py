@@ -51,9 +51,7 @@ def week(
     if days < 2:
         raise InputError.of("days", days, "at least 2")
     if (queue is None) != (grown is None):
-        raise InputError.of(
-            "grown", grown, "given together with queue", reason="set grown and queue together, or none of them"
-        )
+        raise InputError.of("grown", grown, "given with queue", reason="set grown and queue together, or neither")
     spans: list[tuple[int, str]] = []
     for number in range(days):
         dark = (

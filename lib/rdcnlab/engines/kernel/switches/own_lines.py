@@ -12,9 +12,8 @@ def check_unscheduled(network: Network) -> None:
     """Raise InputError if a scenario has notifications, or a flow that follows a schedule or has a way back."""
     scenario = network.scenario
     if scenario.notify is not None:
-        raise InputError.of(
-            "notify", "given", "nothing, because only a switch of kind ocs announces changes, not another switch"
-        )
+        allowed = "nothing, because only a switch of kind ocs announces changes, not another switch"
+        raise InputError.of("notify", "given", allowed)
     for place, flow in enumerate(scenario.flows):
         for field in ("path", "back"):
             path = getattr(flow, field)
