@@ -14,7 +14,7 @@ from tests.conftest import TWO_FLOWS
 
 def entries(*lines: str) -> tuple[list[str], list[list[str | int]]]:
     scenario = Scenario.from_dict({**TWO_FLOWS, "switch": {"kind": "bmv2", "entries": list(lines)}})
-    return filled(compile_network(scenario))
+    return filled(compile_network(scenario), 0)
 
 
 @pytest.mark.parametrize(

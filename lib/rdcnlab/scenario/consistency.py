@@ -22,6 +22,7 @@ def check(scenario: Scenario) -> None:
     """Raise Misfit for the first parts of a scenario that do not fit together."""
     unique("flows", (flow.name for flow in scenario.flows))
     _check_names(scenario)
+    _check_programs(scenario)
     hosts = [host.name for host in scenario.network.hosts]
     for flow in scenario.flows:
         place = f"flows.{flow.name}"
@@ -83,6 +84,18 @@ def _check_names(scenario: Scenario) -> None:
             names = VARIANTS if algorithm is None else (*VARIANTS, algorithm.name)
             also = "a C file of your own, which `engine: {algorithm: FILE.c}` names" if algorithm is None else ""
             raise Misfit.unknown(f"flows[{place}].cc", flow.cc, names, CC_NOUN, also=also)
+
+
+def _check_programs(scenario: Scenario) -> None:
+    """Raise Misfit if a switch of another kind than bmv2 has a P4 program or its entries."""
+    for node in scenario.network.switches:
+        kind = scenario.kind_at(node.name)
+        for field in ("program", "entries"):
+            given = getattr(node, field)
+            if given and kind != "bmv2":
+                value = given.path if field == "program" else list(given)
+                allowed = f"nothing, because {node.name} is {kind}, and only bmv2 runs P4 programs"
+                raise Misfit(f"network.switches.{node.name}.{field}", value, allowed)
 
 
 def _check_like(scenario: Scenario) -> None:

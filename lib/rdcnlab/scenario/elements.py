@@ -22,6 +22,7 @@ from rdcnlab.fields.quantities import (
 )
 from rdcnlab.scenario.kinds import SwitchKind
 from rdcnlab.scenario.line import Changing, Faulty
+from rdcnlab.scenario.p4 import Entries, ProgramField
 from rdcnlab.scenario.queue import MaybeBuffer, PortLimit, Queue, QueueLimit
 from rdcnlab.scenario.queueing import Queueing, replaced
 from rdcnlab.scenario.timetable import RESERVED
@@ -48,6 +49,12 @@ class Node(Frozen):
     guard : int
         ns at the start of a dark slot during which an optical switch still passes packets, because they were sent
         before.
+    program : P4Program or None
+        With ``bmv2``: the switch's own P4 program. It decides where packets go at this switch. None: the program of
+        `Switch.program`.
+    entries : tuple of str
+        With ``bmv2``: commands that fill the tables of this switch, as `Switch.entries`. Empty: those of
+        `Switch.entries`.
     """
 
     name: LinkName
@@ -56,6 +63,8 @@ class Node(Frozen):
     jitter: Duration = 0
     optical: bool = False
     guard: Duration = 0
+    program: Annotated[ProgramField, Later] = None
+    entries: Annotated[Entries, Later] = ()
 
     @model_validator(mode="after")
     def _guards_light(self) -> Node:

@@ -26,6 +26,7 @@ from rdcnlab.scenario.kinds import SwitchKind
 from rdcnlab.scenario.mptcp import Mptcp
 from rdcnlab.scenario.network import Network
 from rdcnlab.scenario.notified import Notification, notifications
+from rdcnlab.scenario.p4 import P4Program
 from rdcnlab.scenario.presets import preset, presets
 from rdcnlab.scenario.probes import Probes
 from rdcnlab.scenario.queueing import Red
@@ -101,6 +102,21 @@ class Scenario(Frozen):
     def kind_field(self, switch: str) -> str:
         """Return the field that has the kind of a switch."""
         return "switch.kind" if self.network.node(switch).kind is None else f"network.switches.{switch}.kind"
+
+    def program_at(self, switch: str) -> P4Program | None:
+        """Return the user's P4 program at a switch: its own if it has one, otherwise that of `Switch`."""
+        if self.kind_at(switch) != "bmv2":
+            return None
+        return self.network.node(switch).program or self.switch.program
+
+    def program_field(self, switch: str) -> str:
+        """Return the field that has the P4 program of a switch."""
+        return "switch.program" if self.network.node(switch).program is None else f"network.switches.{switch}.program"
+
+    def entries_at(self, switch: str) -> tuple[str, tuple[str, ...]]:
+        """Return the field that has the entries of a P4 switch, and these entries."""
+        own = self.network.node(switch).entries
+        return (f"network.switches.{switch}.entries", own) if own else ("switch.entries", self.switch.entries)
 
     def schedule(self, flow: Flow, *, back: bool = False) -> Schedule | None:
         """Return the schedule that a flow follows, forward or on its way back; None if it follows no schedule."""
@@ -311,8 +327,8 @@ class Scenario(Frozen):
     @property
     def _has_files(self) -> bool:
         """Whether files of the user's own belong to the scenario."""
-        switch = self.switch
-        return not (switch.program is None and switch.controller is None and self.engine.algorithm is None)
+        own = [self.switch.program, self.switch.controller, self.engine.algorithm]
+        return any(file is not None for file in (*own, *(node.program for node in self.network.switches)))
 
     @functools.cached_property
     def canonical(self) -> dict[str, Any]:
@@ -401,7 +417,13 @@ def hash_of(canonical: dict[str, Any]) -> str:
 
 def _hashed_text(canonical: dict[str, Any]) -> str:
     """Return the canonical JSON of what decides the hash."""
-    data = {**canonical, "network": _without(canonical["network"], "name")}
+    network = _without(canonical["network"], "name")
+    if "switches" in network:
+        network["switches"] = [
+            {**node, "program": _without(node["program"], "path")} if node.get("program") is not None else node
+            for node in network["switches"]
+        ]
+    data = {**canonical, "network": network}
     for field, part in (("switch", "program"), ("switch", "controller"), ("engine", "algorithm")):
         if canonical[field].get(part) is not None:
             data[field] = {**data[field], part: _without(data[field][part], "path")}

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, BeforeValidator, ValidationInfo
 
-from rdcnlab.scenario.user_file import UserFile, from_path
+from rdcnlab.fields.quantities import ALLOWED, Described
+from rdcnlab.scenario.user_file import DIRECTORY, UserFile, from_path
 
 #: Keys that every program has that ``p4c-bm2-ss`` writes for ``simple_switch``.
 _PARTS = ("parsers", "deparsers", "pipelines", "actions")
@@ -62,3 +63,26 @@ ProgramField = Annotated[
     P4Program | None, from_path(".json", "a compiled program, *.json; p4c-bm2-ss makes one of *.p4", _compiled)
 ]
 Entry = Annotated[str, AfterValidator(_one_command)]
+
+
+def _listed_or_read(value: Any, info: ValidationInfo) -> Any:
+    """Return a list as a tuple, and the commands in the file that a text names: they become part of the scenario."""
+    if isinstance(value, list):
+        return tuple(value)
+    if not isinstance(value, str):
+        return value
+    path = Path((info.context or {}).get(DIRECTORY) or ".").absolute() / value
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "no text"
+        raise ValueError(f"a list of commands, or a file of them that can be read ({path}: {why})") from None
+    return tuple(line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#"))
+
+
+_COMMANDS = "commands of simple_switch_CLI, one in each line, or the path of a file of them"
+Entries = Annotated[
+    tuple[Entry, ...],
+    BeforeValidator(_listed_or_read),
+    Described({"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], ALLOWED: _COMMANDS}),
+]

@@ -20,7 +20,7 @@ from rdcnlab.fields.quantities import (
 )
 from rdcnlab.scenario.kinds import EngineKind, SwitchKind
 from rdcnlab.scenario.own import AlgorithmField
-from rdcnlab.scenario.p4 import Entry, ProgramField
+from rdcnlab.scenario.p4 import Entries, ProgramField
 from rdcnlab.scenario.sdn import ControllerField
 
 #: Settings that only one kind of switch knows, and their values when they are not used.
@@ -44,12 +44,14 @@ class Switch(Frozen):
     dark : {'drop', 'hold'}
         What happens to packets that arrive in a dark slot.
     program : P4Program or None
-        With ``bmv2``: a program that replaces ``p4/ocs.p4``. The program decides where packets go. Flows take the path
-        ``bypass``, which they may omit.
+        With ``bmv2``: a program that replaces ``p4/ocs.p4``. It decides where packets go. With one switch, flows
+        take the path ``bypass``, which they may omit. With several, it is the program of each switch that states none
+        (`Node.program`).
     entries : tuple of str
-        With ``bmv2``: commands of ``simple_switch_CLI`` that fill the program's tables, one line each. If the program
-        is ``p4/ocs.p4``, they follow its own commands. ``{green}`` stands for the port number of a link or host,
-        ``{mac:s1}`` for a host's address; ``p4/README.md`` lists all names.
+        With ``bmv2``: commands of ``simple_switch_CLI`` that fill the program's tables, one line each; in files also
+        a file with one command in each line. If the program is ``p4/ocs.p4``, they follow its own commands.
+        ``{green}`` stands for the port number of a link or host, ``{mac:s1}`` for a host's address; ``p4/README.md``
+        lists all names. With several switches, they are the entries of each switch that states none (`Node.entries`).
     control : {'data-plane', 'control-plane'}
         With ``bmv2``: where the timetable is stored. ``data-plane``: in registers of the program. ``control-plane``: in
         a local manager that rewrites table entries.
@@ -70,7 +72,7 @@ class Switch(Frozen):
     ecn_threshold: Size | None = None
     dark: Literal["drop", "hold"] = "drop"
     program: Annotated[ProgramField, Later] = None
-    entries: Annotated[tuple[Entry, ...], Listed, Later] = ()
+    entries: Annotated[Entries, Later] = ()
     control: Annotated[Literal["data-plane", "control-plane"], Later] = "data-plane"
     controller: Annotated[ControllerField, Later] = None
     delay: Annotated[Duration, Later] = 0

@@ -42,7 +42,7 @@ def _lanes(shown: Shown) -> int:
 def _bypassed(shown: Shown) -> bool:
     if not shown.scenario.network.links:
         return True
-    return shown.own_program is None and any(BYPASS in way.named for way in ways_of(shown))
+    return not shown.own_programs and any(BYPASS in way.named for way in ways_of(shown))
 
 
 def _queues(shown: Shown) -> list[Schedule]:

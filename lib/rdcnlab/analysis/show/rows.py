@@ -42,7 +42,7 @@ def kind(scenario: Scenario, node: Node) -> str:
         return ", ".join(_controlled(scenario))
     if name != "bmv2":
         return name
-    program = scenario.switch.program
+    program = node.program or scenario.switch.program
     if program is not None:
         return f"{name} with {Path(program.path).name}"
     return f"{name}, timetables in its control plane" if scenario.switch.control == "control-plane" else name
@@ -264,8 +264,9 @@ def _sends(flow: Flow) -> str:
 
 def in_words(shown: Shown, way: Way) -> str:
     """Return a way in words: duration and links of each slot, or the name of its schedule."""
-    if shown.own_program is not None:
-        return f"as {Path(shown.own_program).name} decides"
+    if shown.own_programs:
+        names = [Path(path).name for path in shown.own_programs]
+        return f"as {' and '.join(names)} {'decides' if len(names) == 1 else 'decide'}"
     if way.schedule is not None:
         return f"schedule {way.schedule.name}"
     places = [passed_links(way, place) for place in range(len(way.hops))]
@@ -290,7 +291,7 @@ def slots(shown: Shown) -> list[Row]:
     """Return rows of the slots of schedules over one cycle: ``schedule``, ``begins``, ``lasts``, ``goes``, ``sets``."""
     rows = []
     for way in ways_of(shown):
-        if not way.cycle or way.schedule is None or shown.own_program is not None:
+        if not way.cycle or way.schedule is None or shown.own_programs:
             continue
         if way.schedule.pair is not None and not way.flows:  # a fabric has too many of them
             continue

@@ -34,7 +34,7 @@ def panels(shown: Shown) -> list[Panel]:
         The scenario to show.
     """
     ways = ways_of(shown)
-    if shown.own_program is not None:
+    if shown.own_programs:
         return [_by_program(shown, ways)] if ways else []
     turns = _turns(shown, ways)
     if turns:

@@ -136,10 +136,11 @@ class Shown:
         return cls(Scenario.from_dict({"network": name, "flows": [flow]}), (), name)
 
     @property
-    def own_program(self) -> str | None:
-        """Path of the P4 program or controller that selects the links of packets; None if timetables select them."""
-        program = self.scenario.switch.program or self.scenario.switch.controller
-        return None if program is None else program.path
+    def own_programs(self) -> tuple[str, ...]:
+        """Paths of the P4 programs, or of the controller, that select the links of packets; empty: timetables do."""
+        files = [self.scenario.program_at(node.name) for node in self.scenario.network.nodes]
+        found = [file.path for file in (*files, self.scenario.switch.controller) if file is not None]
+        return tuple(dict.fromkeys(found))
 
 
 def _ends(name: str, routes: dict[str, dict[str, str]]) -> dict[str, str]:
@@ -251,7 +252,7 @@ def data(shown: Shown) -> dict[str, Any]:
     return {
         "network": shown.scenario.network.name,
         "seed": shown.scenario.seed,
-        "program": shown.own_program,
+        "program": ", ".join(shown.own_programs) or None,
         "ways": [_way_data(way) for way in ways_of(shown)],
     }
 

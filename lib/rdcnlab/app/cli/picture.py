@@ -137,6 +137,6 @@ def describe(shown: Shown) -> None:
         if lines:
             show([dict(row) for row in lines], False, title)
     cycles = sorted({way.cycle for way in ways_of(shown) if way.cycle})
-    if shown.own_program is None:
+    if not shown.own_programs:
         words = ", ".join(readable(DURATION, cycle) for cycle in cycles)
         typer.echo(f"cycle: {words}" if cycles else "nothing ever changes")

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from bmv2_depths import with_depths
 from bmv2_process import SimpleSwitch
 from capture import Ring
 from manager import Manager
@@ -41,10 +42,8 @@ class Bmv2(Switch):
     def start(self, controllers: list[Any]) -> None:  # noqa: ARG002  (Mininet's signature)
         """Make the cables, start ``simple_switch`` with its program, and write its entries."""
         self._lay()
-        self.running = SimpleSwitch(self.plan["bmv2"], self.plan["program"], self.plan["interfaces"])
+        self.running = running(self.plan)
         self.control = self.running.control
-        for line in self.plan["commands"]:
-            self.control.tell(line)
         room = self.plan["captured"]
         self.marks = {link["name"]: Ring(link["far"], "ce", room) for link in self.plan["links"]}
         self.dark = Ring("dark-m", "all", room)
@@ -62,7 +61,7 @@ class Bmv2(Switch):
             "slots": self.manager.slots,
             "marks": {name: ring.records() for name, ring in self.marks.items()},
             "dark": self.dark.records(),
-            "ports": self._packets(),
+            "ports": packets(self.plan),
         }
 
     def _lay(self) -> None:
@@ -107,17 +106,6 @@ class Bmv2(Switch):
             client.rule_add(1, in_if=link["far"])
             client.close()
 
-    def _packets(self) -> list[list[Any]]:
-        """Return for each interface: name, port number, packets that entered the switch, packets that left it."""
-        found = []
-        for interface, number in self.plan["interfaces"]:
-            counts = []
-            for way in ("rx", "tx"):
-                with open(f"/sys/class/net/{interface}/statistics/{way}_packets") as file:
-                    counts.append(int(file.read()))
-            found.append([interface, number, *counts])
-        return found
-
 
 class Hop(Switch):
     """BMv2 as one of several switches, behind its panel."""
@@ -137,11 +125,8 @@ class Hop(Switch):
         lines = [f"ip link add {cpu}-m mtu {mtu} type veth peer name {cpu} mtu {mtu}"]
         lines += [f"ethtool -K {cpu}-m tx off", f"ip link set {cpu} up", f"ip link set {cpu}-m up"]
         command(self, " && ".join(["ip link set lo up", *lines]))
-        program, interfaces = self.plan["program"], self.plan["interfaces"]
-        self.running = SimpleSwitch(self.plan["bmv2"], program, interfaces, self.plan["number"])
+        self.running = running(self.plan)
         self.control = self.running.control
-        for line in self.plan["commands"]:
-            self.control.tell(line)
 
     def start_timetable(self, epoch_ns: int) -> None:
         """Start all timetables at an instant of CLOCK_MONOTONIC (ns)."""
@@ -153,7 +138,34 @@ class Hop(Switch):
         assert self.manager is not None
         self.manager.stop()
         self.running.check()
-        return {"slots": self.manager.slots, "panel": self.panel.counters()}
+        return {"slots": self.manager.slots, "panel": self.panel.counters(), "ports": packets(self.plan)}
+
+
+def packets(plan: dict[str, Any]) -> list[list[Any]]:
+    """Return for each interface: name, port number, packets that entered the switch, packets that left it."""
+    found = []
+    for interface, number in plan["interfaces"]:
+        counts = []
+        for way in ("rx", "tx"):
+            with open(f"/sys/class/net/{interface}/statistics/{way}_packets") as file:
+                counts.append(int(file.read()))
+        found.append([interface, number, *counts])
+    return found
+
+
+def running(plan: dict[str, Any]) -> SimpleSwitch:
+    """Return ``simple_switch`` with its program and its entries; the program computes depths if it reads any."""
+    program, number, commands = plan["program"], plan.get("number", 0), []
+    if "depths" in plan:
+        with open(program) as file:
+            text, commands = with_depths(file.read(), plan["depths"])
+        program = f"/run/program-{number}.json"
+        with open(program, "w") as file:
+            file.write(text)
+    found = SimpleSwitch(plan["bmv2"], program, plan["interfaces"], number)
+    for line in [*commands, *plan["commands"]]:
+        found.control.tell(line)
+    return found
 
 
 def started(running: SimpleSwitch, plan: dict[str, Any], epoch_ns: int) -> Manager:

@@ -51,8 +51,8 @@ class Kind(ABC):
     def device(self, network: Network, switch: int) -> dict[str, Any]:
         """Return the plan of one switch, by its number, for this kind's module in the guest; in ns, bit/s and bytes."""
 
-    def programs(self, scenario: Scenario) -> dict[str, Any]:  # noqa: ARG002  (most kinds need none)
-        """Return the paths of its programs on this machine, which become part of each switch's plan."""
+    def programs(self, network: Network, switch: int) -> dict[str, Any]:  # noqa: ARG002  (most kinds need none)
+        """Return the paths of a switch's programs on this machine, which become part of its plan."""
         return {}
 
     def identity(self, scenario: Scenario) -> list[str]:  # noqa: ARG002

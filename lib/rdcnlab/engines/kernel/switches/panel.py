@@ -65,10 +65,11 @@ def hop(kind: str, network: Network, switch: int, around: dict[str, Any]) -> dic
     }
 
 
-def plan(network: Network, switch: int) -> dict[str, Any]:
+def plan(network: Network, switch: int, *, by_port: bool = False) -> dict[str, Any]:
     """Return the plan of a switch's panel, for the guest.
 
-    Keys beside those of an ``ocs`` switch: ``pairs`` are the cables to the switch; ``inward`` and ``outward`` give the
+    With `by_port`, what the switch sends from a host's port goes to this host. Otherwise it goes to the host with the
+    packet's address, which is the same for a switch whose entries are ours. Keys beside those of an ``ocs`` switch: ``pairs`` are the cables to the switch; ``inward`` and ``outward`` give the
     destination of each port.
     """
     hosts, own = network.stations_at(switch), network.lines_at(switch)
@@ -81,9 +82,10 @@ def plan(network: Network, switch: int) -> dict[str, Any]:
     trunks = [line for line in own if line.trunk is not None]
     outside += [line.trunk or "" for line in trunks]
     inside += [line_port(line.number) for line in trunks]
-    if len(own) + len(outside) > LAST_LINK + 1:
+    ports = len(outside) + (len(hosts) if by_port else 0)
+    if len(own) + ports > LAST_LINK + 1:
         allowed = f"fewer at {network.switches[switch]}: a switch of another kind than ocs has {LAST_LINK + 1} at most"
-        raise InputError.of("network.links", f"{len(own) + len(outside)} lines and ports", allowed)
+        raise InputError.of("network.links", f"{len(own) + ports} lines and ports", allowed)
     return {
         "device": f"ocs{switch}",
         "mtu": network.mtu,
@@ -95,8 +97,11 @@ def plan(network: Network, switch: int) -> dict[str, Any]:
             for port in [*map(host_port, hosts), *(line_port(line.number) for line in own), dark_port(switch)]
         ],
         "inward": [
-            {"from": port, "to": f"{inner}x", "link": next(links), "class": next(classes)}
-            for port, inner in zip(outside, inside, strict=True)
+            {"from": one, "to": other, "link": next(links), "class": next(classes)}
+            for one, other in [
+                *((port, f"{inner}x") for port, inner in zip(outside, inside, strict=True)),
+                *((f"{host_port(station)}x", station.interface) for station in (hosts if by_port else [])),
+            ]
         ],
         "outward": [
             *({"from": f"{line_port(one.number)}x", "target": one.number, "class": static[one.number]} for one in own),

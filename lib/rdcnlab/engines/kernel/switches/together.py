@@ -79,7 +79,7 @@ class Switches:
         found = [kind.device(self.network, number) for number, kind in enumerate(self.at)]
         if not here:
             return found
-        return [device | kind.programs(self.scenario) for kind, device in zip(self.at, found, strict=True)]
+        return [found[number] | kind.programs(self.network, number) for number, kind in enumerate(self.at)]
 
     def identity(self) -> list[str]:
         """Return the texts that identify the switches' programs."""

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``bmv2``: the P4 software switch with our program ``p4/ocs.p4``; its lines are the kernel's."""
+"""``bmv2``: the P4 software switch with our program ``p4/ocs.p4`` or a user's own; its lines are the kernel's."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from rdcnlab.engines.kernel.switches.bmv2 import hop, install, observe, plan
+from rdcnlab.engines.kernel.switches.bmv2 import hints, hop, install, observe, plan
 from rdcnlab.engines.kernel.switches.kind import Kind
 from rdcnlab.engines.network import Network
+from rdcnlab.fields.errors import RunError
 from rdcnlab.scenario import Scenario
 
 
@@ -20,9 +22,10 @@ class Bmv2(Kind):
     reader = "rdcnlab.engines.kernel.switches.bmv2.observe"
 
     def require(self, scenario: Scenario) -> None:
-        """Raise an error if BMv2 or the program is missing; see `Kind`."""
+        """Raise an error if BMv2 or a program is missing; see `Kind`."""
         install.install()
-        plan.program_of(scenario)
+        for switch in _switches(scenario):
+            plan.program_of(scenario, switch)
 
     def check(self, network: Network, switch: int) -> None:
         """Raise InputError if the scenario asks for something that this switch cannot do; see `Kind`."""
@@ -32,13 +35,14 @@ class Bmv2(Kind):
         """Return the plan of the switch; see `Kind`."""
         return hop.switch(network, switch)
 
-    def programs(self, scenario: Scenario) -> dict[str, Any]:
+    def programs(self, network: Network, switch: int) -> dict[str, Any]:
         """Return the paths of BMv2 and of the program; see `Kind`."""
-        return plan.programs(scenario)
+        return plan.programs(network, switch)
 
     def identity(self, scenario: Scenario) -> list[str]:
-        """Return the text of our own program; a user's program is part of the scenario already."""
-        return [] if scenario.switch.program is not None else [plan.program().read_text()]
+        """Return the text of our own program if a switch runs it; a user's program is part of the scenario already."""
+        ours = any(scenario.program_at(switch) is None for switch in _switches(scenario))
+        return [plan.program().read_text()] if ours else []
 
     def slots(self, network: Network, switch: int, counters: Mapping[str, Any]) -> Sequence[tuple[int, int, int, int]]:
         """Return the slot changes that the program reported; see `Kind`."""
@@ -47,6 +51,19 @@ class Bmv2(Kind):
     def versions(self, scenario: Scenario) -> dict[str, str]:  # noqa: ARG002
         """Return the version of BMv2; see `Kind`."""
         return {"bmv2": install.install().version}
+
+    def hint(self, scenario: Scenario, directory: Path) -> str | None:
+        """Return a hint if no flow received anything; see `Kind`."""
+        return hints.nothing_delivered(scenario, directory)
+
+    def explained(self, error: RunError, scenario: Scenario, directory: Path) -> RunError:
+        """Return the error together with a possible cause; see `Kind`."""
+        return hints.explained(error, scenario, directory)
+
+
+def _switches(scenario: Scenario) -> list[str]:
+    """Return the names of the P4 switches of a scenario."""
+    return [node.name for node in scenario.network.nodes if scenario.kind_at(node.name) == "bmv2"]
 
 
 KIND = Bmv2()

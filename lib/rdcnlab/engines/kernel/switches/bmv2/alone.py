@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from rdcnlab.engines.kernel.switches import own_lines
-from rdcnlab.engines.kernel.switches.bmv2 import Bmv2, hints, observe, plan
+from rdcnlab.engines.kernel.switches.bmv2 import Bmv2, observe, plan
 from rdcnlab.engines.kernel.switches.kind import Records
 from rdcnlab.engines.network import Network
 from rdcnlab.engines.network.numbers import PORT_LINK
-from rdcnlab.fields.errors import InputError, RunError
-from rdcnlab.scenario import Scenario
+from rdcnlab.fields.errors import InputError
 
 
 class Bmv2Alone(Bmv2):
@@ -56,14 +55,6 @@ class Bmv2Alone(Bmv2):
     def provenance(self, counters: Mapping[str, Any]) -> Any:
         """Return counters that the tables do not contain; see `Kind`."""
         return {"packets": sum(came for _, _, came, _ in counters["ports"])}
-
-    def hint(self, scenario: Scenario, directory: Path) -> str | None:
-        """Return a hint if no flow received anything; see `Kind`."""
-        return hints.nothing_delivered(scenario, directory)
-
-    def explained(self, error: RunError, scenario: Scenario, directory: Path) -> RunError:
-        """Return the error together with a possible cause; see `Kind`."""
-        return hints.explained(error, scenario, directory)
 
 
 KIND = Bmv2Alone()

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from string import Formatter
 
 from rdcnlab.engines.network import Network
@@ -18,28 +19,39 @@ _START = re.compile(r"start_us(?:([+-])([0-9]+))?")
 
 
 def port_numbers(network: Network) -> dict[str, int]:
-    """Return the port numbers of hosts, of the beginnings of links, of the CPU and of the dark."""
+    """Return the port numbers at an only switch: of hosts, of the beginnings of links, of the CPU and of the dark."""
     numbers = {host.name: number for number, host in enumerate(network.stations.values(), 1)}
     numbers |= {name: FIRST_LINK + 2 * number for number, name in enumerate(network.links)}
     return numbers | {"cpu": CPU, DARK: DARK_PORT}
 
 
-def names(network: Network) -> dict[str, str]:
-    """Return the value of each name in braces that is known before the switch runs."""
-    known = {name: str(number) for name, number in port_numbers(network).items()}
-    known |= {f"{name}.end": str(int(known[name]) + 1) for name in network.links}
+def ports_at(network: Network, switch: int) -> dict[str, int]:
+    """Return the port numbers at one of several switches: its hosts, its ends of links, the CPU and the dark."""
+    numbers = {station.name: number for number, station in enumerate(network.stations_at(switch), 1)}
+    numbers |= {line.link.name: FIRST_LINK + place for place, line in enumerate(network.lines_at(switch))}
+    return numbers | {"cpu": CPU, DARK: DARK_PORT}
+
+
+def names(network: Network, switch: int) -> dict[str, str]:
+    """Return the value of each name in braces at a switch that is known before it runs."""
+    ports = ports_at(network, switch) if network.is_named else port_numbers(network)
+    known = {name: str(number) for name, number in ports.items()}
+    if not network.is_named:
+        known |= {f"{name}.end": str(int(known[name]) + 1) for name in network.links}
     return known | {
         f"{field}:{host.name}": getattr(host, field) for host in network.stations.values() for field in ("mac", "ip")
     }
 
 
-def filled(network: Network) -> tuple[list[str], list[list[str | int]]]:
-    """Replace the names in braces in a scenario's entries by their values.
+def filled(network: Network, switch: int) -> tuple[list[str], list[list[str | int]]]:
+    """Replace the names in braces in the entries of a switch by their values.
 
     Parameters
     ----------
     network : Network
-        A network whose only switch is ``bmv2``.
+        A network.
+    switch : int
+        Number of a switch that is ``bmv2``.
 
     Returns
     -------
@@ -54,8 +66,9 @@ def filled(network: Network) -> tuple[list[str], list[list[str | int]]]:
     InputError
         An entry has an unknown name in braces.
     """
-    known = names(network)
-    entries = [_parts(line, known, place) for place, line in enumerate(network.scenario.switch.entries)]
+    known = names(network, switch)
+    field, lines = network.scenario.entries_at(network.switches[switch])
+    entries = [_parts(line, known, f"{field}[{place}]") for place, line in enumerate(lines)]
     early = ["".join(map(str, parts)) for parts in entries if not _waits(parts)]
     return early, [parts for parts in entries if _waits(parts)]
 
@@ -64,9 +77,8 @@ def _waits(parts: list[str | int]) -> bool:
     return any(isinstance(part, int) for part in parts)
 
 
-def _parts(line: str, known: dict[str, str], place: int) -> list[str | int]:
-    """Split an entry into text and offsets in us from the scenario's start."""
-    field = f"switch.entries[{place}]"
+def _parts(line: str, known: Mapping[str, str], field: str) -> list[str | int]:
+    """Split an entry, which stands in `field`, into text and offsets in us from the scenario's start."""
     parts: list[str | int] = []
     try:
         pieces = list(Formatter().parse(line))
@@ -88,7 +100,7 @@ def _parts(line: str, known: dict[str, str], place: int) -> list[str | int]:
     return parts
 
 
-def _allowed(known: dict[str, str]) -> str:
+def _allowed(known: Mapping[str, str]) -> str:
     ports = [f"{{{name}}}" for name in known if not re.search("[.:]", name)]
     others = [next((f"{{{name}}}" for name in known if mark in name), "") for mark in (".end", "mac:", "ip:")]
     like = ", ".join(name for name in others if name)

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
-from rdcnlab.engines.kernel.switches.bmv2.entries import FIRST_LINK, port_numbers
-from rdcnlab.engines.network import compile_network
+from rdcnlab.engines.kernel.switches.bmv2.entries import names
+from rdcnlab.engines.network import Network, compile_network
 from rdcnlab.fields.errors import RunError
 from rdcnlab.scenario import Scenario
 
@@ -22,7 +23,7 @@ ENDLESS = (
 
 
 def nothing_delivered(scenario: Scenario, directory: Path) -> str | None:
-    """Return a hint if no flow received a byte through a user's own program; None otherwise.
+    """Return a hint if no flow received a byte through users' own programs; None otherwise.
 
     Parameters
     ----------
@@ -31,17 +32,20 @@ def nothing_delivered(scenario: Scenario, directory: Path) -> str | None:
     directory : Path
         Directory of the run. This reads ``flows.jsonl`` and, if it exists, ``switch.json``.
     """
-    if scenario.switch.program is None:
+    network = compile_network(scenario)
+    own = _programs(network)
+    if not own:
         return None
     with contextlib.suppress(OSError, ValueError, KeyError):
         rows = [json.loads(line) for line in (directory / "flows.jsonl").read_text().splitlines()]
         if not rows or any(row["received_B"] for row in rows):
             return None
         return (
-            f"no flow received a byte through {Path(scenario.switch.program.path).name}. "
-            f"Packets at ports {_ports(scenario, directory)}. "
+            f"no flow received a byte through {', '.join(dict.fromkeys(own.values()))}. "
+            f"Packets at ports {_ports(network, own, directory)}. "
             "Look at the entries that lead to hosts: a packet for the host s1 has the destination {mac:s1} and leaves "
-            "at port {s1}; one that was sent to the link green at port {green} comes back at port {green.end}"
+            "at port {s1}; one that was sent to the link green at port {green} comes "
+            + ("in at port {green} of the next switch" if network.is_named else "back at port {green.end}")
         )
     return None
 
@@ -56,20 +60,32 @@ def explained(error: RunError, scenario: Scenario, directory: Path) -> RunError:
     scenario, directory
         As in `nothing_delivered`.
     """
-    if scenario.switch.program is None:
+    if not _programs(compile_network(scenario)):
         return error
     hint = ENDLESS if TOO_LONG in error.reason else nothing_delivered(scenario, directory)
     return error if hint is None else RunError(f"{error.reason}; {hint}", error.log)
 
 
-def _ports(scenario: Scenario, directory: Path) -> str:
-    """Describe at which ports packets entered the switch and left it."""
+def _programs(network: Network) -> dict[int, str]:
+    """Return the file names of users' own programs, by the number of their switch."""
+    found = {number: network.scenario.program_at(name) for number, name in enumerate(network.switches)}
+    return {number: Path(program.path).name for number, program in found.items() if program is not None}
+
+
+def _ports(network: Network, switches: Iterable[int], directory: Path) -> str:
+    """Describe at which ports packets entered the switches and left them."""
     try:
-        ports = json.loads((directory / "switch.json").read_text())["ports"]
-    except (OSError, ValueError, KeyError):
+        found = json.loads((directory / "switch.json").read_text())
+    except (OSError, ValueError):
         return "were not counted, because the run did not come to its end"
-    names = {number: name for name, number in port_numbers(compile_network(scenario)).items()}
-    names |= {number + 1: f"{name}.end" for number, name in names.items() if number >= FIRST_LINK}
-    came = [f"{came} at {number} ({names[number]})" for _, number, came, _ in ports if came]
-    left = [f"{left} at {number} ({names[number]})" for _, number, _, left in ports if left]
-    return f"came into the switch: {', '.join(came) or 'none'}; left it: {', '.join(left) or 'none'}"
+    several = len(network.switches) > 1
+    words = []
+    for number in switches:
+        name = network.switches[number]
+        ports = {int(port): known for known, port in names(network, number).items() if port.isdigit()}
+        counts = (found[name] if several else found)["ports"]
+        came = [f"{came} at {port} ({ports[port]})" for _, port, came, _ in counts if came]
+        left = [f"{left} at {port} ({ports[port]})" for _, port, _, left in counts if left]
+        where = f"the switch {name}" if several else "the switch"
+        words.append(f"came into {where}: {', '.join(came) or 'none'}; left it: {', '.join(left) or 'none'}")
+    return "; ".join(words)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plan of a P4 switch behind a panel: it runs ``p4/ocs.p4``, and its lines are those of a panel.
+"""The plan of a P4 switch behind a panel: it runs ``p4/ocs.p4`` or a user's program; its lines are those of a panel.
 
 Port numbers: a host has its index among the hosts at the switch, from 1. The line that is number n at the switch has
 port 256 + n: packets leave into it there, and packets from the other end of its link come in there. Port 255 is the CPU
@@ -8,10 +8,11 @@ port. What leaves by port 254 is lost in the dark.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from rdcnlab.engines.kernel.switches import panel
-from rdcnlab.engines.kernel.switches.bmv2.entries import CPU, DARK_PORT, FIRST_LINK
+from rdcnlab.engines.kernel.switches.bmv2.entries import CPU, DARK_PORT, FIRST_LINK, filled
 from rdcnlab.engines.kernel.switches.bmv2.plan import (
     PROCESSES_KB,
     SLOTS,
@@ -36,21 +37,24 @@ CLASSES, MATCHES, LINES = 1024, 1024, 255
 
 def switch(network: Network, number: int) -> dict[str, Any]:
     """Return the plan of one switch; see `rdcnlab.engines.kernel.switches.kind.Kind`."""
-    around = panel.plan(network, number)
+    own = network.scenario.program_at(network.switches[number]) is None
+    around = panel.plan(network, number, by_port=not own)
     ports = _ports(network, number)
-    entries = forwarding.entries(network, number)
+    entries = forwarding.entries(network, number) if own else ()
     classes = [_class(network, number, entry, place) for place, entry in enumerate(entries, 1)]
     managed = network.scenario.switch.control == "control-plane"
-    commands, begins = _commands(network, number, entries, classes)
+    commands, begins = _commands(network, number, entries, classes) if own else ([], [])
+    more, timed = filled(network, number)
     return {
         **panel.hop("bmv2", network, number, around),
         "memory_kB": PROCESSES_KB,
         "control": network.scenario.switch.control,
         "interfaces": [*ports.items(), (f"cpu{number}", CPU)],
         "cpu": f"cpu{number}",
-        "commands": commands,
+        "commands": commands + more,
         "begins": begins,
-        "timed": [],
+        # entries that need the switch's clock, in pieces; a number is us after the scenario's start
+        "timed": timed,
         # the slot changes of these classes are observed
         "classes": [entry for entry in classes if len(entry["slots"]) > 1 or managed],
     }
@@ -58,13 +62,8 @@ def switch(network: Network, number: int) -> dict[str, Any]:
 
 def check(network: Network, number: int) -> None:
     """Raise InputError if a scenario asks for something that this P4 switch cannot do."""
-    name, settings = network.switches[number], network.scenario.switch
+    name = network.switches[number]
     panel.check(network, number, "bmv2")
-    for field, given in (("program", settings.program), ("entries", settings.entries)):
-        if given:
-            what = given if field == "entries" else settings.program and settings.program.path
-            allowed = "nothing in a network that names its switches, where bmv2 runs p4/ocs.p4"
-            raise InputError.of(f"switch.{field}", str(what), allowed)
     node = network.scenario.network.node(name)
     if node.jitter:
         allowed = f"0 ns with {name} as bmv2, which has no finer clock than microseconds"
@@ -75,7 +74,15 @@ def check(network: Network, number: int) -> None:
     if len(network.stations_at(number)) > DARK_PORT - 1 or len(network.lines_at(number)) > LINES:
         allowed = f"at most {DARK_PORT - 1} hosts and {LINES} links at {name}, which is bmv2"
         raise InputError.of("network", f"{len(network.lines_at(number))} links", allowed)
+    filled(network, number)
     entries = forwarding.entries(network, number)
+    program = network.scenario.program_at(name)
+    if program is not None:
+        for entry in entries:
+            if len(entry.durations) > 1:
+                allowed = f"one way: {Path(program.path).name} moves flows at {name}, not a timetable"
+                raise InputError.of(forwarding.field_of(network, entry), f"{len(entry.durations)} slots", allowed)
+        return
     for entry in entries:
         for duration in entry.durations:
             if duration % US:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rdcnlab.engines.kernel.switches import own_lines
+from rdcnlab.engines.kernel.switches.bmv2 import depths
 from rdcnlab.engines.kernel.switches.bmv2 import install as bmv2_install
 from rdcnlab.engines.kernel.switches.bmv2.entries import CPU, DARK_PORT, FIRST_LINK, filled, port_numbers
 from rdcnlab.engines.network import Network, lines
@@ -91,7 +92,7 @@ def switch(network: Network, number: int) -> dict[str, Any]:
         for place, (flow, phase) in enumerate(zip(scenario.flows, scenario.phases(), strict=True))
     ]
     commands, begins = _entries(network, sides, classes, numbers) if own else ([], [])
-    entries, timed = filled(network)
+    entries, timed = filled(network, number)
     return {
         "kind": "bmv2",
         "name": network.switches[number],
@@ -117,26 +118,29 @@ def switch(network: Network, number: int) -> dict[str, Any]:
     }
 
 
-def programs(scenario: Scenario) -> dict[str, Any]:
-    """Return the paths of BMv2 and of the program, for the plan."""
-    install, compiled = bmv2_install.install(), str(program_of(scenario))
-    return {"bmv2": install.plan(), "program": compiled, "files": [compiled, *install.read]}
+def programs(network: Network, number: int) -> dict[str, Any]:
+    """Return the paths of BMv2 and of the program of a switch, for the plan, and the queues whose depths it reads."""
+    install, compiled = bmv2_install.install(), program_of(network.scenario, network.switches[number])
+    found = {"bmv2": install.plan(), "program": str(compiled), "files": [str(compiled), *install.read]}
+    if not depths.reads_depth(compiled.read_bytes()):
+        return found
+    return {**found, "depths": depths.queues(network, number, compiled.name)}
 
 
-def program_of(scenario: Scenario) -> Path:
-    """Return the path of the compiled program of a scenario.
+def program_of(scenario: Scenario, switch: str) -> Path:
+    """Return the path of the compiled program of a switch.
 
     Raises
     ------
     InputError
         The file cannot be read, is not a compiled program, or differs from the file that the scenario was made with.
     """
-    chosen = scenario.switch.program
+    chosen, field = scenario.program_at(switch), scenario.program_field(switch)
     if chosen is None:
         return program()
-    wrong = not_compiled(chosen.content("switch.program"))
+    wrong = not_compiled(chosen.content(field))
     if wrong is not None:
-        raise InputError.of("switch.program", chosen.path, f"{COMPILED} ({wrong})")
+        raise InputError.of(field, chosen.path, f"{COMPILED} ({wrong})")
     return Path(chosen.path).resolve()
 
 

@@ -31,9 +31,9 @@ class Ovs(Kind):
         """Return the plan of a bridge; see `Kind`."""
         return plan.switch(network, switch)
 
-    def programs(self, scenario: Scenario) -> dict[str, Any]:
+    def programs(self, network: Network, switch: int) -> dict[str, Any]:  # noqa: ARG002
         """Return the paths of Open vSwitch and of the user's controller; see `Kind`."""
-        app = plan.controller(scenario)
+        app = plan.controller(network.scenario)
         return {"programs": install.programs(), "app": app, "files": [] if app is None else [app]}
 
     def reports(
