@@ -111,7 +111,8 @@ def write_files(document: Path, folder: Path) -> None:
     for block in blocks(document):
         if block.name:
             (folder / block.name).write_text(block.text)
-    shutil.copy(ROOT / "p4" / "examples" / "parity.json", folder)
+    for name in ("parity.json", "forward.json"):
+        shutil.copy(ROOT / "p4" / "examples" / name, folder)
 
 
 def completed(data: dict[str, Any]) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def with_depths(text: str, queues: list[dict[str, int]]) -> tuple[str, list[str]
         The queues, as `rdcnlab.engines.kernel.switches.bmv2.depths.queues` returns them.
     """
     program = json.loads(text)
-    aliases = dict(program.get("field_aliases", []))
+    aliases: dict[str, list[str]] = dict(program.get("field_aliases", []))
 
     def standard(name: str, group: str) -> list[str]:
         return aliases.setdefault(f"{group}.{name}", ["standard_metadata", name])

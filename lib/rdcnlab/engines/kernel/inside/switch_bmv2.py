@@ -155,7 +155,8 @@ def packets(plan: dict[str, Any]) -> list[list[Any]]:
 
 def running(plan: dict[str, Any]) -> SimpleSwitch:
     """Return ``simple_switch`` with its program and its entries; the program computes depths if it reads any."""
-    program, number, commands = plan["program"], plan.get("number", 0), []
+    program, number = plan["program"], plan.get("number", 0)
+    commands: list[str] = []
     if "depths" in plan:
         with open(program) as file:
             text, commands = with_depths(file.read(), plan["depths"])

@@ -68,9 +68,11 @@ def hop(kind: str, network: Network, switch: int, around: dict[str, Any]) -> dic
 def plan(network: Network, switch: int, *, by_port: bool = False) -> dict[str, Any]:
     """Return the plan of a switch's panel, for the guest.
 
-    With `by_port`, what the switch sends from a host's port goes to this host. Otherwise it goes to the host with the
-    packet's address, which is the same for a switch whose entries are ours. Keys beside those of an ``ocs`` switch: ``pairs`` are the cables to the switch; ``inward`` and ``outward`` give the
+    Keys beside those of an ``ocs`` switch: ``pairs`` are the cables to the switch; ``inward`` and ``outward`` give the
     destination of each port.
+
+    With `by_port`, what the switch sends from a host's port goes to this host. Otherwise it goes to the host that has
+    the packet's address, which is the same host if the switch has our entries.
     """
     hosts, own = network.stations_at(switch), network.lines_at(switch)
     static = network.classes.static
