@@ -39,7 +39,6 @@ def pair(**more: Any) -> dict[str, Any]:
 
 
 OPTICAL = [{"name": "a"}, {"name": "b"}, {"name": "o", "kind": "linux", "optical": True}]
-ENTRY = "table_add OcsEgress.stamp.stamps set_dscp 1 => 1"
 
 
 @pytest.mark.parametrize(
@@ -90,7 +89,6 @@ ENTRY = "table_add OcsEgress.stamp.stamps set_dscp 1 => 1"
             "flows",
             "at most 4096 at a, which is bmv2",
         ),
-        (scenario(network({}, {}), switch={"kind": "bmv2", "entries": [ENTRY]}), "switch.entries", "runs p4/ocs.p4"),
     ],
 )
 def test_what_a_kind_cannot_do_names_the_switch_and_what_is_allowed(asked: Scenario, field: str, allowed: str) -> None:
