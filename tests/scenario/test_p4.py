@@ -123,3 +123,54 @@ def test_hashes_of_scenarios_with_a_program_are_what_they_were() -> None:
     }
     scenario = Scenario.from_dict({**TWO_FLOWS, "switch": switch})
     assert scenario.hash == "485c5d897f6500d0b8389d48461a5363eeac3c4ea7dcaf91eedd3c59b9d2f65f"
+
+
+GRAPH = """
+network:
+  name: n
+  switches: [{name: a, program: programs/mine.json, entries: a.txt}, {name: b}]
+  hosts: [{name: h1, at: a, rate: 1 Gb/s}, {name: h2, at: b, rate: 1 Gb/s}]
+  links: [{name: l, between: [a, b], rate: 1 Gb/s, buffer: 1 MB}]
+flows: [{name: f, src: h1, dst: h2, size: 1 MB}]
+switch: {kind: bmv2}
+"""
+
+
+class TestSeveralSwitches:
+    def test_each_has_its_own_program_and_entries(self, here: Path) -> None:
+        (here / "study" / "s.yaml").write_text(GRAPH)
+        (here / "study" / "a.txt").write_text("# hosts\ntable_add t x 1 => {h1}\n\n  table_add t x 2 => {l}\n")
+        scenario = Scenario.load("../study/s.yaml")
+        program = scenario.program_at("a")
+        assert program is not None
+        assert Path(program.path).resolve() == here / "study" / "programs" / "mine.json"
+        assert scenario.program_at("b") is None
+        assert scenario.entries_at("a")[1] == ("table_add t x 1 => {h1}", "table_add t x 2 => {l}")
+        assert [flow.path for flow in scenario.flows] == ["ecmp"]
+        # the commands are part of the scenario, the path of a program is not
+        (here / "study" / "a.txt").unlink()
+        assert Scenario.from_dict(scenario.to_dict()).hash == scenario.hash
+        moved = here / "elsewhere" / "moved.json"
+        moved.write_text(COMPILED)
+        assert scenario.with_(**{"network.switches.a.program": str(moved)}).hash == scenario.hash
+
+    def test_a_switch_that_states_nothing_has_what_all_have(self, here: Path) -> None:
+        (here / "study" / "s.yaml").write_text(
+            GRAPH.replace(", entries: a.txt", "").replace("kind: bmv2", "kind: bmv2, program: all.json, entries: [t]")
+        )
+        (here / "study" / "all.json").write_text(COMPILED)
+        scenario = Scenario.load("../study/s.yaml")
+        names = [Path(program.path).name for node in "ab" if (program := scenario.program_at(node)) is not None]
+        assert names == ["mine.json", "all.json"]
+        assert scenario.entries_at("a") == ("switch.entries", ("t",))
+
+    def test_a_file_that_is_not_there_is_named(self, here: Path) -> None:
+        (here / "study" / "s.yaml").write_text(GRAPH)
+        with pytest.raises(InputError, match=r"network\.switches\[0\]\.entries: there is no file '.*study/a\.txt'"):
+            Scenario.load("../study/s.yaml")
+
+    def test_only_bmv2_runs_programs(self, here: Path) -> None:
+        (here / "study" / "s.yaml").write_text(GRAPH.replace("{kind: bmv2}", "{kind: ocs}"))
+        (here / "study" / "a.txt").write_text("t\n")
+        with pytest.raises(InputError, match=r"network\.switches\.a\.program: .* because a is ocs, and only bmv2"):
+            Scenario.load("../study/s.yaml")

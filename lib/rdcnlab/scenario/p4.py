@@ -10,7 +10,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, ValidationInfo
 
-from rdcnlab.fields.quantities import ALLOWED, Described
+from rdcnlab.fields.files import unreadable
+from rdcnlab.fields.quantities import ALLOWED, Described, Misfit
 from rdcnlab.scenario.user_file import DIRECTORY, UserFile, from_path
 
 #: Keys that every program has that ``p4c-bm2-ss`` writes for ``simple_switch``.
@@ -74,9 +75,11 @@ def _listed_or_read(value: Any, info: ValidationInfo) -> Any:
     path = Path((info.context or {}).get(DIRECTORY) or ".").absolute() / value
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "no text"
-        raise ValueError(f"a list of commands, or a file of them that can be read ({path}: {why})") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"a list of commands, or the path of a text file of them ({path} is no text)") from None
+    except OSError as error:
+        allowed = f"a list of commands, or a file of them that can be read ({path})"
+        raise Misfit("", value, allowed, reason=unreadable(path, error)) from None
     return tuple(line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#"))
 
 

@@ -96,7 +96,9 @@ def _parts(line: str, known: Mapping[str, str], field: str) -> list[str | int]:
         elif whole in known:
             parts.append(known[whole])
         else:
-            raise InputError.of(field, line, f"{_allowed(known)} (not {{{whole}}})")
+            allowed = _allowed(known)
+            reason = f"there is no name {{{whole}}} for {line!r}; names are {allowed}"
+            raise InputError.of(field, line, f"{allowed} (not {{{whole}}})", reason=reason)
     return parts
 
 
