@@ -144,7 +144,10 @@ ALL = {
     "aykurt": AYKURT, "quic": QUIC, "tdtcp": TDTCP, "growing": GROWING, "late": LATE, "chain": CHAIN, "ring": RING,
     "dumbbell": DUMBBELL, "leaf-spine": LEAF_SPINE, "large": LARGE, "rotor": ROTOR, "rotors": ROTORS,
 }  # fmt: skip
-PRESETS = ("aykurt", "aykurt-quic", "tdtcp", "two-switches", "two-tier-clos", "dumbbell", "leaf-spine", "rotor")
+PRESETS = (
+    "aykurt", "aykurt-quic", "carpa", "tdtcp", "two-switches", "two-tier-clos", "vargas", "dumbbell", "leaf-spine",
+    "rotor", "shared-queue", "wide-area",
+)  # fmt: skip
 
 
 def shown(name: str) -> Shown:

@@ -12,6 +12,7 @@ import pytest
 from PIL import Image
 
 from rdcnlab.analysis import film, timetables
+from rdcnlab.analysis.show.paint import colors_of
 from rdcnlab.fields.errors import InputError
 from rdcnlab.runs.campaign import campaign
 from rdcnlab.runs.store import Run, Store
@@ -59,6 +60,13 @@ def test_windows_are_the_last_ones_reported(run: Run) -> None:
     for flow, window in shown.cwnd_B.items():
         before = tcp[(tcp["flow"] == flow) & (tcp["t_ns"] <= shown.t_s[-1] * 1e9)]
         assert window[-1] == before["cwnd_B"].iloc[-1]
+
+
+def test_bars_have_the_colours_of_links_and_no_flow_has_one_of_them(run: Run) -> None:
+    stage = film._Stage(film.scenes(run))
+    bars = {line.get_label(): line.get_color() for line, _ in stage.spans}
+    assert bars == stage.link_colors == {link: colors_of(["green", "blue"])[link] for link in ("green", "blue")}
+    assert {look.color for look in stage.looks.values()}.isdisjoint(bars.values())
 
 
 @pytest.mark.slow

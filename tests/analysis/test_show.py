@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
@@ -19,6 +21,7 @@ from matplotlib.text import Text
 from rdcnlab.analysis.figures import style
 from rdcnlab.analysis.show import rows
 from rdcnlab.analysis.show.names import compress, readable
+from rdcnlab.analysis.show.paint import INK
 from rdcnlab.analysis.show.picture import image, picture
 from rdcnlab.analysis.show.spans import MOST_ROWS, panels
 from rdcnlab.analysis.show.ways import Shown, Step, data, ways_of
@@ -115,6 +118,55 @@ def test_no_text_is_on_another_or_outside(name: str) -> None:
         # rounding can shift an edge by one pixel
         apart = first.x1 - 1 <= second.x0 or second.x1 - 1 <= first.x0
         assert apart or first.y1 - 1 <= second.y0 or second.y1 - 1 <= first.y0, (one, other)
+
+
+@every
+def test_no_text_crosses_the_edge_of_a_box(name: str) -> None:
+    figure = drawn(name)
+    with style():
+        FigureCanvasAgg(figure).draw()
+    sketch = figure.axes[0]
+    boxes = [patch.get_window_extent() for patch in sketch.patches if patch.get_width() > 0.2]  # type: ignore[attr-defined]
+    for text in sketch.texts:
+        words = text.get_window_extent()
+        apart = [
+            words.x1 <= box.x0 or box.x1 <= words.x0 or words.y1 <= box.y0 + 1 or box.y1 - 1 <= words.y0
+            for box in boxes
+        ]
+        # the boxes of a stack are behind each other, and the name is in the first one
+        inside = [
+            box.x0 <= words.x0 and words.x1 <= box.x1 and box.y0 <= words.y0 and words.y1 <= box.y1 for box in boxes
+        ]
+        assert all(apart) or any(inside), text.get_text()
+
+
+@pytest.mark.parametrize(("leaves", "hosts"), [(2, 4), (4, 4), (8, 4), (10, 3), (12, 2), (9, 1)])
+def test_names_of_hosts_are_whole(leaves: int, hosts: int) -> None:
+    network = {"fabric": "leaf-spine", "leaves": leaves, "spines": 4, "hosts": hosts}
+    last = f"h{leaves * hosts}"
+    words = read(picture(Shown.of(Scenario.from_dict({"network": network, "flows": [flow("f", "h1", last)]}))))
+    names = [line for line in words.splitlines() if line.startswith("h")]
+    assert any(re.fullmatch(rf"{last}|h\[\d+-{last[1:]}\]", name) for name in names)
+    assert not any(line.endswith("...") and line != "..." for line in words.splitlines())
+    assert words.splitlines().count("...") == (leaves > 10)
+
+
+@pytest.mark.parametrize("name", ["leaf-spine", "ring", "preset carpa", "preset two-tier-clos"])
+def test_each_link_of_a_way_has_the_colour_of_its_lane(name: str) -> None:
+    figure = drawn(name)
+    lines = {line.get_gid(): to_hex(line.get_color()) for line in figure.axes[0].lines if line.get_gid()}
+    (ax,) = charts(figure)
+    lanes = [patch for patch in ax.patches if patch.get_gid() in ("slot", "hop")]
+    passed = {hop.link for way in ways_of(asked_for(name)) if not way.back or way.cycle
+              for hops in way.hops for hop in hops or ()}  # fmt: skip
+    colors = {to_hex(lane.get_facecolor()) for lane in lanes}
+    labels = {text.get_text() for text in ax.texts}
+    assert len(passed) > 1
+    for link in passed:
+        assert link in labels
+        assert lines[link] in colors
+    assert len({lines[link] for link in passed}) == len(passed)
+    assert {lines[link] for link in lines if link not in passed} <= {to_hex(INK)}
 
 
 @every

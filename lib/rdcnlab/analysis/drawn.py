@@ -39,10 +39,10 @@ def table(figure: Figure) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``panel`` (title of the panel, or its number), ``kind`` (``line``, ``band``, ``points``, ``bar``, ``cell``,
-        ``span`` or ``reference``), ``series`` (label in the legend), ``x``, ``y``, ``low``, ``high`` (in the units of
-        the axes), ``category`` (label of the nearest tick if ticks have names), ``x_axis``, ``y_axis`` (labels of the
-        axes, with units).
+        ``panel`` (title of the panel, or its label, or its number), ``kind`` (``line``, ``band``, ``points``, ``bar``,
+        ``cell``, ``span`` or ``reference``), ``series`` (label in the legend), ``x``, ``y``, ``low``, ``high`` (in the
+        units of the axes), ``category`` (label of the nearest tick if ticks have names), ``x_axis``, ``y_axis`` (labels
+        of the axes, with units).
 
     Examples
     --------
@@ -55,7 +55,7 @@ def table(figure: Figure) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     for number, ax in enumerate(panels, start=1):
         axes = {"x_axis": _label(panels, ax, "x"), "y_axis": _label(panels, ax, "y")}
-        panel, ticks = ax.get_title() or str(number), _named_ticks(ax)
+        panel, ticks = ax.get_title() or str(ax.get_label()) or str(number), _named_ticks(ax)
         rows += [{"panel": panel, "category": _category(ticks, row), **axes, **row} for row in _of_panel(ax)]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 

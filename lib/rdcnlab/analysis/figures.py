@@ -61,13 +61,18 @@ def look(name: str) -> Look:
     return LOOKS.get(name, Look(name, "#555555", "."))
 
 
-def looks(names: Iterable[str]) -> dict[str, Look]:
-    """Return the looks of variants that are in one figure, where no two have the same colour or the same marker."""
+def looks(names: Iterable[str], used: Iterable[str] = ()) -> dict[str, Look]:
+    """Return the looks of variants that are in one figure, where no two have the same colour or the same marker.
+
+    The colours `used` are those of other things in the figure, such as links; no variant has one of them.
+    """
     chosen: dict[str, Look] = {}
-    further = iter(_FURTHER)
+    taken = set(used)
+    further = iter(pair for pair in _FURTHER if pair[0] not in taken)
     for name in names:
         usual = look(name)
-        if any(usual.color == other.color or usual.marker == other.marker for other in chosen.values()):
+        alike = any(usual.color == other.color or usual.marker == other.marker for other in chosen.values())
+        if alike or usual.color in taken:
             color, marker = next(further)
             usual = Look(usual.label, color, marker)
         chosen[name] = usual
@@ -256,20 +261,44 @@ def shade(ax: Axes, spans: Sequence[tuple[float, float]]) -> None:
         ax.axvspan(begin, end, color=REFERENCE, alpha=0.15, linewidth=0)
 
 
+def note(figure: Figure, text: str) -> None:
+    """Write a sentence below a figure: what a reader must know about it and cannot see."""
+    figure.supxlabel(text, x=0.01, ha="left", fontsize="x-small", color=REFERENCE)
+
+
 def legend(figure: Figure, ax: Axes, *, columns: int | None = None) -> None:
     """Put the legend of one panel above all panels, in one line or in the given number of columns.
 
     It has fewer columns if it would be wider than the figure.
     """
-    handles, labels = ax.get_legend_handles_labels()
+    legend_of(figure, *ax.get_legend_handles_labels(), columns=columns)
+
+
+def legend_of_all(figure: Figure, axes: Iterable[Axes]) -> None:
+    """Put one legend of several panels above all panels: each label once."""
+    entries: dict[str, Any] = {}
+    for ax in axes:
+        handles, labels = ax.get_legend_handles_labels()
+        for handle, label in zip(handles, labels, strict=True):
+            entries.setdefault(label, handle)
+    legend_of(figure, list(entries.values()), list(entries))
+
+
+def legend_of(figure: Figure, handles: Sequence[Any], labels: Sequence[str], *, columns: int | None = None) -> None:
+    """Put a legend of some artists above all panels; see `legend`."""
     for count in range(columns or len(labels), 0, -1):
         box = figure.legend(handles, labels, loc="outside upper center", ncols=count)
         if count == 1 or box.get_window_extent().width <= figure.bbox.width:
+            for line in box.get_lines():  # thin lines of single runs could not be seen in a legend
+                line.set_alpha(1.0)
             return
         box.remove()
 
 
-def band(ax: Axes, stats: pd.DataFrame, x: str, name: str, *, scale: float = 1.0, width: float = 1.0) -> None:
+def band(
+    ax: Axes, stats: pd.DataFrame, x: str, name: str, *, scale: float = 1.0, width: float = 1.0,
+    alpha: float = 1.0, label: str | None = None,
+) -> None:  # fmt: skip
     """Draw a mean over `x` with its interval.
 
     Parameters
@@ -284,9 +313,14 @@ def band(ax: Axes, stats: pd.DataFrame, x: str, name: str, *, scale: float = 1.0
         Factor on the values, to change their unit.
     width : float
         Width of the line in points. If curves overlap, draw later ones thinner so that all stay visible.
+    alpha : float
+        Opacity of the line, 0 to 1.
+    label : str, optional
+        Label in the legend, if it is not that of the look; empty for none.
     """
     appearance = look(name)
-    ax.plot(stats[x], stats["mean"] * scale, color=appearance.color, label=appearance.label, linewidth=width)
+    text = appearance.label if label is None else label
+    ax.plot(stats[x], stats["mean"] * scale, color=appearance.color, label=text, linewidth=width, alpha=alpha)
     ax.fill_between(
         stats[x], stats["low"] * scale, stats["high"] * scale, color=appearance.color, alpha=0.25, linewidth=0
     )

@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from rdcnlab.analysis import binned, figures, sampled, tables, timetables
+from rdcnlab.analysis.show.paint import colors_of
 from rdcnlab.fields.errors import InputError
 from rdcnlab.runs.store import Run
 from rdcnlab.scenario import DARK
@@ -174,7 +175,9 @@ class _Stage:
         self.scenes = scenes
         self.figure = Figure(figsize=SIZE, dpi=DPI, layout="constrained")
         self.canvas = FigureCanvasAgg(self.figure)
-        self.looks = figures.looks(dict.fromkeys(map(tables.role, scenes.place)))
+        # links have the colours of `rdcnlab show`, and no flow has one of these
+        self.link_colors = {link: color for link, color in colors_of(scenes.queue_B).items() if link in scenes.queue_B}
+        self.looks = figures.looks(dict.fromkeys(map(tables.role, scenes.place)), self.link_colors.values())
         panels = self.figure.subplots(4, 1, sharex=True, height_ratios=[1.0, 1.3, 1.3, 1.3])
         self.t_ms = scenes.t_s * 1e3
         # begin and end of each step
@@ -195,23 +198,19 @@ class _Stage:
         self.figure.align_ylabels(panels)
 
     def _lanes(self, ax: Axes) -> None:
-        """One lane a link, and in it, from left to right, the flows that are on it."""
-        links = list(self.scenes.queue_B)
+        """One row a flow, and in it bars in the colours of the links that it is on; no bar where it is dark."""
         flows = list(self.scenes.place)
         self.spans: list[tuple[Any, Floats]] = []
-        for row, link in enumerate(links):
-            for place, flow in enumerate(flows):
-                # flows have their own height within a lane, so that none hides another
-                y = row + (place + 0.5) / len(flows) - 0.5
+        for row, flow in enumerate(flows):
+            for link, color in self.link_colors.items():
                 is_on_link = self.scenes.place[flow] == link
-                color = self.looks[tables.role(flow)].color
-                (line,) = ax.plot([], [], color=color, linewidth=20 / len(flows), solid_capstyle="butt")
-                self.spans.append((line, np.repeat(np.where(is_on_link, y, np.nan), 2)))
-        ax.set(ylim=(len(links) - 0.45, -0.55), yticks=range(len(links)), yticklabels=links, ylabel="flow is\non link")
+                (line,) = ax.plot([], [], color=color, linewidth=22 / len(flows), solid_capstyle="butt", label=link)
+                self.spans.append((line, np.repeat(np.where(is_on_link, row, np.nan), 2)))
+        ax.set(ylim=(len(flows) - 0.45, -0.55), yticks=range(len(flows)), yticklabels=flows, ylabel="flow is\non link")
+        for label, flow in zip(ax.get_yticklabels(), flows, strict=True):
+            label.set_color(self.looks[tables.role(flow)].color)
         ax.tick_params(axis="y", length=0)
         ax.grid(visible=False)
-        for edge in np.arange(len(links) - 1) + 0.5:
-            ax.axhline(edge, color=figures.REFERENCE, linewidth=0.4)
 
     def _curves(self, ax: Axes, values: Mapping[str, Floats], scale: float, label: str) -> list[tuple[Any, Floats]]:
         curves = []
@@ -224,9 +223,8 @@ class _Stage:
 
     def _queues(self, ax: Axes) -> list[tuple[Any, Floats]]:
         curves = []
-        styles = ("-", "--", ":", "-.")
-        for link, style in zip(self.scenes.queue_B, styles, strict=False):
-            (line,) = ax.plot([], [], color="#333333", linestyle=style, label=link, linewidth=1.2)
+        for link, color in self.link_colors.items():
+            (line,) = ax.plot([], [], color=color, label=f"link {link}", linewidth=1.4)
             curves.append((line, self.scenes.queue_B[link] * 1e-6))
         _axis(ax, [series for _, series in curves], "queue\n[MB]", room=1.45)
         ax.legend(loc="upper right", ncols=len(curves), fontsize=7)

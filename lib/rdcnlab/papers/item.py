@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import abc
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -193,6 +194,20 @@ class Item(Frozen, abc.ABC):
         if near is None:
             raise ValueError(f"{self.paper}/{self.id}: '{claim}' states no number")
         return near
+
+    def stated_bound(self, claim: str) -> float:
+        """Return the bound that the paper states, such as 90 for "more than 90 %", to draw it into the figure.
+
+        Raises
+        ------
+        ValueError
+            There is no such claim, or it states no bound, or two.
+        """
+        expected = self.expected(claim)
+        finite = [] if expected is None or expected.near is not None else [*filter(math.isfinite, expected.bounds)]
+        if len(finite) != 1:
+            raise ValueError(f"{self.paper}/{self.id}: '{claim}' states no bound")
+        return finite[0]
 
     @property
     def count_undrawn(self) -> int:

@@ -28,6 +28,8 @@ class Bar:
         Index of the slot of the way.
     guard : int
         Time at the end of the bar, in ns, in which the slot is already dark for senders.
+    further : tuple of str
+        The links that packets pass after `target`, up to the next switch that has a row of its own.
     """
 
     begin: int
@@ -36,6 +38,7 @@ class Bar:
     label: str
     slot: int = 0
     guard: int = 0
+    further: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,11 @@ class Row:
     strip: tuple[Bar, ...] = ()
     drawn: tuple[tuple[int, int], ...] = ()
     group: tuple[bool, ...] = ()
+
+    @property
+    def lanes(self) -> int:
+        """Number of lanes of the row: one for each link that its longest way passes one after the other."""
+        return max((1 + len(bar.further) for bar in self.bars), default=1)
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 #: Inches: the column of labels, the margin at the right, a bar, the space between rows, a strip below a bar.
 LABELS, RIGHT = 1.95, 0.22
 _BAR, _GAP, _STRIP = 0.26, 0.09, 0.15
+#: Inches: one link of a way that passes several, which are drawn below each other.
+_LANE = 0.17
 #: Inches above the rows (title and legend) and below them (ticks and label of the axis; less without an axis).
 _TITLE, _LEGEND, _AXIS, _NO_AXIS = 0.27, 0.2, 0.42, 0.08
 _DARK: Any = {"facecolor": "#EEEEEE", "edgecolor": "#999999", "hatch": "////", "linewidth": 0.0}
@@ -55,7 +57,11 @@ def _header_height(panel: Panel) -> float:
 
 
 def _row_height(row: Row) -> float:
-    return _BAR + _GAP + (_STRIP if row.strip or row.drawn else 0)
+    return _bar_height(row) + _GAP + (_STRIP if row.strip or row.drawn else 0)
+
+
+def _bar_height(row: Row) -> float:
+    return _BAR if row.lanes == 1 else _LANE * row.lanes
 
 
 def draw(
@@ -96,8 +102,8 @@ def draw(
     for row in panel.rows:
         row = _moved(row, -origin)
         for bar in row.bars:
-            _bar(ax, bar, colors, y, factor, inch)
-        _draw_strip(ax, row, y + _BAR, factor, inch)
+            _bar(ax, bar, colors, (y, _bar_height(row), row.lanes), factor, inch)
+        _draw_strip(ax, row, y + _bar_height(row), factor, inch)
         if labels:
             _label(ax, row, y, left)
         y += _row_height(row)
@@ -132,32 +138,48 @@ def _moved(row: Row, shift_ns: int) -> Row:
     )
 
 
-def _bar(ax: Axes, bar: Bar, colors: Mapping[str, str], y: float, factor: int, inch: float) -> None:
+def _bar(
+    ax: Axes, bar: Bar, colors: Mapping[str, str], rows: tuple[float, float, int], factor: int, inch: float
+) -> None:
+    """Draw a bar: one lane for each link of a way that passes several; `rows` has top, height and number of lanes."""
+    top, height, lanes = rows
     begin, wide = bar.begin / factor, (bar.end - bar.begin) / factor
-    place = Rectangle((begin, y), wide, _BAR, zorder=2, gid="slot")
-    if bar.target == DARK:
-        place.set(**_DARK)
-    elif bar.target == PROGRAM:
-        place.set(facecolor="white", edgecolor=INK, linewidth=0.6)
-    else:
-        place.set(facecolor=colors.get(bar.target, FAINT), edgecolor="white", linewidth=0.6)
-    ax.add_patch(place)
-    if bar.guard:
-        start = (bar.end - bar.guard) / factor
-        hatch = Rectangle((start, y), bar.guard / factor, _BAR, zorder=3, gid="guard")
-        hatch.set(facecolor="none", edgecolor="white", hatch="....", linewidth=0.0)
-        ax.add_patch(hatch)
-    wide -= bar.guard / factor
-    for text in dict.fromkeys((bar.label, *bar.label.splitlines()[:1])):
-        size = fitting(text, wide * inch - 0.06, SMALL, 6.0, 5.5)
+    if bar.further:
+        height /= lanes
+    for lane, target in enumerate((bar.target, *bar.further)):
+        y = top + lane * height
+        place = Rectangle((begin, y), wide, height, zorder=2, gid="hop" if lane else "slot")
+        if target == DARK:
+            place.set(**_DARK)
+        elif target == PROGRAM:
+            place.set(facecolor="white", edgecolor=INK, linewidth=0.6)
+        else:
+            place.set(facecolor=colors.get(target, FAINT), edgecolor="white", linewidth=0.6)
+        ax.add_patch(place)
+        if bar.guard:
+            start = (bar.end - bar.guard) / factor
+            hatch = Rectangle((start, y), bar.guard / factor, height, zorder=3, gid="guard")
+            hatch.set(facecolor="none", edgecolor="white", hatch="....", linewidth=0.0)
+            ax.add_patch(hatch)
+        text = bar.label if lane == 0 else target
+        if bar.further and lane == 0:
+            text = " ".join(text.splitlines())  # a lane has room for one line
+        space = (wide - bar.guard / factor) * inch - 0.06
+        middle = (begin + (wide - bar.guard / factor) / 2, y + height / 2)
+        _bar_text(ax, middle, text, space, colors.get(target, "#DDDDDD") if target not in (DARK, PROGRAM) else target)
+
+
+def _bar_text(ax: Axes, middle: tuple[float, float], label: str, space: float, background: str) -> None:
+    """Write the label of a bar, or its first line, if it fits; the background is a colour, `DARK` or `PROGRAM`."""
+    color = {DARK: "#EEEEEE", PROGRAM: "white"}.get(background, background)
+    for text in dict.fromkeys((label, *label.splitlines()[:1])):
+        size = fitting(text, space, SMALL, 6.0, 5.5)
         if size is not None:
             size = min(size, 6.0) if "\n" in text else size
-            background = "#EEEEEE" if bar.target == DARK else colors.get(bar.target, "#DDDDDD")
-            background = "white" if bar.target == PROGRAM else background
-            white = {"facecolor": background, "edgecolor": "none", "pad": 0.8} if bar.target == DARK else None
+            box = {"facecolor": color, "edgecolor": "none", "pad": 0.8} if background == DARK else None
             ax.text(
-                begin + wide / 2, y + _BAR / 2, text, fontsize=size, ha="center", va="center_baseline",
-                color=ink_on(background), bbox=white, zorder=5, linespacing=1.0, clip_on=True,
+                *middle, text, fontsize=size, ha="center", va="center_baseline",
+                color=ink_on(color), bbox=box, zorder=5, linespacing=1.0, clip_on=True,
             )  # fmt: skip
             break
 
@@ -183,7 +205,7 @@ def _label(ax: Axes, row: Row, y: float, left: float) -> None:
     space = left - 0.2
     transform = ax.get_yaxis_transform()
     x = -0.08 / (ax.get_position().width * WIDTH)
-    middle = y + _BAR / 2
+    middle = y + _bar_height(row) / 2
     name = shorten(row.label.name, space, SMALL)
     if not row.label.about:
         ax.text(x, middle, name, fontsize=SMALL, ha="right", va="center", transform=transform)
@@ -198,13 +220,13 @@ def _handles(panel: Panel, colors: Mapping[str, str], inch: float) -> list[Artis
     handles: list[Artist] = []
     bars = [bar for row in panel.rows for bar in row.bars]
     if not panel.ordered:
-        targets = dict.fromkeys(bar.target for bar in bars if bar.target not in (DARK, PROGRAM))
-        silent = [
-            target
-            for target in targets
-            if any(fitting(bar.label, (bar.end - bar.begin) * inch - 0.06, 5.5) is None
-                   for bar in bars if bar.target == target)
-        ]  # fmt: skip
+        lanes = [
+            (target, label, (bar.end - bar.begin) * inch - 0.06)
+            for bar in bars
+            for target, label in zip((bar.target, *bar.further), (bar.label, *bar.further), strict=True)
+            if target not in (DARK, PROGRAM)
+        ]
+        silent = list(dict.fromkeys(target for target, label, space in lanes if fitting(label, space, 5.5) is None))
         handles += [Patch(facecolor=colors.get(target, FAINT), label=target) for target in silent[:6]]
     if any(bar.target == DARK for bar in bars):
         handles.append(Patch(label=DARK, **_DARK))

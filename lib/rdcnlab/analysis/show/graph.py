@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rdcnlab.analysis.show import rows as captions
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 #: Largest number of links that are drawn between the same two switches, and of link ends with a drawn queue.
 _MOST_PARALLEL, _MOST_QUEUES = 6, 48
+#: Width in inches that the text below a column of hosts may have.
+CABLES = 1.6
 #: If there are more links than this, they are drawn thinner.
 _MANY = 24
 #: Widths in points: of the slowest link, the addition for a tenfold rate, and the largest width.
@@ -231,9 +233,13 @@ def hosts(ax: Axes, group: tuple[Host, ...], place: Place) -> None:
         for step in (0.07, 0.035):
             box(ax, place.x + step, place.y + step, place.width, place.height, round_=False, fill="white")
     box(ax, place.x, place.y, place.width, place.height, round_=False, fill="white")
-    name = compress(host.name for host in group)
-    size = fitting(name, place.width - 0.05, SMALL, 6.5, 6.0, 5.5, 5.0, 4.5)
-    write(ax, place.x, place.y, name if size else shorten(name, place.width - 0.05, 4.5), size or 4.5)
+    name, sizes = compress(host.name for host in group), (SMALL, 6.5, 6.0, 5.5, 5.0, 4.5)
+    size = fitting(name, place.width - 0.05, *sizes)
+    upright = None if size or place.width < 0.08 else fitting(name, place.height - 0.03, *sizes[2:])
+    if upright:
+        write(ax, place.x, place.y, name, upright, va="center", rotation=90)
+    else:
+        write(ax, place.x, place.y, name if size else shorten(name, place.width - 0.05, 4.5), size or 4.5)
     if stacked:
         write(ax, place.x, place.y - place.height / 2 - 0.1, f"{len(group)} hosts", 6.0, color="#666666", halo=True)
 
@@ -256,12 +262,20 @@ def _captions(ax: Axes, network: Network, plan: Layout) -> None:
             next(plan.switches[n].y for n in plan.switches if plan.levels[n] == layer) for layer in sorted(ends)
         )
         alike = group_by(links, lambda link: (link.rate, link.delay))
-        text = "\n".join(_caption(f"{len(group)} links, each", group[0]) for group in alike[:3])
+        text = "\n".join(
+            _caption("" if len(group) == 1 else f"{len(group)} links, each", group[0]) for group in alike[:3]
+        )
         _margin(ax, (low + high) / 2, text)
 
 
 def _caption(name: str, part: Host | Link) -> str:
-    text = f"{name}\n{captions.short_rate(part)}, {readable(DURATION, part.delay)}"
+    """Return rate and delay below a name; without one, beside the name of the part itself."""
+    numbers = f"{captions.short_rate(part)}, {readable(DURATION, part.delay)}"
+    beside = f"{part.name}: {numbers}"
+    if not name and width(beside, 6.5) <= CAPTIONS:
+        return beside
+    name = name or part.name
+    text = f"{name}\n{numbers}"
     return text if width(name, 6.5) <= CAPTIONS else f"{shorten(name, CAPTIONS, 6.5)}{text[len(name) :]}"
 
 
@@ -275,9 +289,15 @@ def _below_columns(ax: Axes, plan: Layout) -> None:
         lowest = min(symbol.place.y - symbol.place.height / 2 for symbol in column)
         if len(column_hosts) > len(column):
             lowest -= 0.14
-        alike = group_by(column_hosts, lambda host: (host.rate, host.delay))
-        text = "\n".join(
-            f"{captions.short_rate(group[0])}, {readable(DURATION, group[0].delay)}" for group in alike[:2]
-        )
         middle = sum(symbol.place.x for symbol in column) / len(column)
-        write(ax, middle, lowest - 0.07, text, 6.5, va="top", color="#555555")
+        write(ax, middle, lowest - 0.07, cables(column_hosts), 6.5, va="top", color="#555555")
+
+
+def cables(hosts: Sequence[Host]) -> str:
+    """Return rate and delay of the cables of hosts in at most two lines, with the hosts' names if they differ."""
+    alike = group_by(hosts, lambda host: (host.rate, host.delay))
+    texts = [f"{captions.short_rate(group[0])}, {readable(DURATION, group[0].delay)}" for group in alike]
+    if len(alike) > 1:
+        named = [f"{compress(host.name for host in group)}: {text}" for group, text in zip(alike, texts, strict=True)]
+        texts = [long if width(long, 6.5) <= CABLES else text for long, text in zip(named, texts, strict=True)]
+    return "\n".join(texts[:2])

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rdcnlab.analysis.show import rows as captions
+from rdcnlab.analysis.show.graph import cables, wide
 from rdcnlab.analysis.show.graph import hosts as draw_hosts
-from rdcnlab.analysis.show.graph import wide
-from rdcnlab.analysis.show.layout import SINGLE, Place
-from rdcnlab.analysis.show.names import group_by, readable
+from rdcnlab.analysis.show.layout import SINGLE, Place, spacing_of
+from rdcnlab.analysis.show.names import readable
 from rdcnlab.analysis.show.paint import INK, NAME, SMALL, WIDTH, box, line, queue, width, write
 from rdcnlab.analysis.show.ways import SWITCH, Shown, Way, ways_of
 from rdcnlab.fields.units import DURATION, SIZE
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 _DIGITS = "0123456789"
 #: Largest number of lanes, and of schedules, that are drawn. The table below a picture has all.
 _MOST = 8
-#: Distances in inches: between lanes, and between hosts.
-_LANE, _HOST = 0.42, 0.36
+#: Distance between lanes in inches.
+_LANE = 0.42
 _LEFT, _RIGHT = 1.85, WIDTH - 1.85
 _LANES = (3.1, WIDTH - 3.1)
 
 
 def height(shown: Shown) -> float:
     """Return the height of the drawing in inches."""
-    column = max(len(side) for side in _sides(shown))
-    return max(_lanes(shown) * _LANE + 0.45, column * _HOST + 0.5, 1.2)
+    column = max(len(side) * spacing_of(side) for side in _sides(shown))
+    return max(_lanes(shown) * _LANE + 0.45, column + 0.5, 1.2)
 
 
 def _lanes(shown: Shown) -> int:
@@ -111,20 +111,17 @@ def _sides(shown: Shown) -> tuple[list[tuple[Host, ...]], list[tuple[Host, ...]]
 
 def _columns(ax: Axes, shown: Shown, middle: float, inside: float) -> None:
     for x, edge, symbols in zip((0.75, WIDTH - 0.75), (_LEFT, _RIGHT), _sides(shown), strict=True):
+        spacing = spacing_of(symbols)
         for place, group in enumerate(symbols):
-            y = middle + ((len(symbols) - 1) / 2 - place) * _HOST + 0.1
+            y = middle + ((len(symbols) - 1) / 2 - place) * spacing + 0.1
             port_y = min(max(y, middle - inside / 2 + 0.1), middle + inside / 2 - 0.1)
             line(ax, (edge, x), (port_y, y), color="#888888", wide=0.8)
             draw_hosts(ax, group, Place(x, y, 0.75, 0.24))
         if not symbols:
             continue
         all_hosts = [host for group in symbols for host in group]
-        cables = group_by(all_hosts, lambda host: (host.rate, host.delay))
-        text = "\n".join(
-            f"{captions.short_rate(group[0])}, {readable(DURATION, group[0].delay)}" for group in cables[:2]
-        )
-        lowest = middle - (len(symbols) - 1) / 2 * _HOST + 0.1 - 0.12 - (0.14 if len(all_hosts) > len(symbols) else 0)
-        write(ax, x, lowest - 0.07, text, 6.5, va="top", color="#555555")
+        lowest = middle - (len(symbols) - 1) / 2 * spacing + 0.1 - 0.12 - (0.14 if len(symbols[-1]) > 1 else 0)
+        write(ax, x, lowest - 0.07, cables(all_hosts), 6.5, va="top", color="#555555")
 
 
 def _lane(ax: Axes, link: Link, y: float, color: str, points: float, ways: Sequence[Way]) -> None:

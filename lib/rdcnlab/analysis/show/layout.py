@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from rdcnlab.analysis.show import paint
 from rdcnlab.analysis.show.names import group_by
 from rdcnlab.analysis.show.rows import alike_hosts
 from rdcnlab.scenario import Host, Network
@@ -17,6 +18,8 @@ from rdcnlab.scenario.routes import Graph
 MOST_IN_LAYER = 10
 #: Largest number of hosts at one switch that are drawn separately.
 SINGLE = 4
+#: Least size in points of the name of a host.
+LEAST = 5.5
 #: Inches: the columns of captions at the left, and the margin at the right.
 CAPTIONS, MARGIN = 1.5, 0.2
 _LAYER = 1.25
@@ -144,16 +147,21 @@ def _symbols(network: Network, switch: str, most: int = SINGLE) -> list[tuple[Ho
     return [(host,) for host in hosts] if len(hosts) <= most else [tuple(alike) for alike in alike_hosts(hosts)]
 
 
+def spacing_of(symbols: Sequence[Sequence[Host]]) -> float:
+    """Return the distance in inches between the symbols of a column; a stack has the number of its hosts below it."""
+    return 0.36 if len(symbols) == 1 or all(len(hosts) == 1 for hosts in symbols) else 0.5
+
+
 def _row(network: Network, chain: Sequence[str], width: float) -> Layout:
     parallel = max(len(alike) for alike in group_by(network.links, lambda link: frozenset(link.between or ())))
     high = max(0.8, 0.42 * min(parallel, 6) + 0.3)
     sides = {chain[0]: _symbols(network, chain[0], 6), chain[-1]: _symbols(network, chain[-1], 6)}
-    column = max(len(symbols) for symbols in sides.values())
+    column = max(len(symbols) * spacing_of(symbols) for symbols in sides.values()) / 2
     stacked = any(len(hosts) > 1 for symbols in sides.values() for hosts in symbols)
     room_below = 0.95 if len(chain) > 2 else 0.0
     # the captions of hosts are below their columns
-    lower = max(high / 2 + room_below, 0.18 * column + (0.45 if stacked else 0.3))
-    height = max(high / 2, 0.18 * column) + lower + 0.15
+    lower = max(high / 2 + room_below, column + (0.45 if stacked else 0.3))
+    height = max(high / 2, column) + lower + 0.15
     middle = lower + 0.05
     first, last = 1.95, width - 1.95
     switches = {
@@ -164,16 +172,23 @@ def _row(network: Network, chain: Sequence[str], width: float) -> Layout:
     for name, x in ((chain[0], 0.75), (chain[-1], width - 0.75)):
         groups = sides[name]
         for place, hosts in enumerate(groups):
-            y = middle + (len(groups) - 1) / 2 * 0.36 - place * 0.36
+            y = middle + ((len(groups) - 1) / 2 - place) * spacing_of(groups)
             symbols.append(Symbol(hosts, name, Place(x, y, 0.75, 0.24)))
     for name in chain[1:-1]:
         symbols += _symbols_below(network, name, switches[name], 1.3)
     return Layout("row", switches, tuple(symbols), (), height, dict.fromkeys(switches, 0))
 
 
+def _groups_below(network: Network, name: str, space: float) -> list[tuple[Host, ...]]:
+    """Return the hosts of each symbol below a switch: single hosts if their names can be read, otherwise stacks."""
+    groups = _symbols(network, name)
+    least = max((paint.width(host.name, LEAST) for hosts in groups for host in hosts[:1]), default=0.0)
+    return groups if least + 0.11 <= (space - 0.08) / max(1, len(groups)) else _symbols(network, name, 1)
+
+
 def _symbols_below(network: Network, name: str, place: Place, space: float) -> list[Symbol]:
     """Return symbols of the hosts below a switch."""
-    groups = _symbols(network, name)
+    groups = _groups_below(network, name, space)
     spacing = min(0.62, (space - 0.08) / max(1, len(groups)))
     y = place.y - place.height / 2 - 0.62
     return [
@@ -187,8 +202,10 @@ def _stack(network: Network, layers: Sequence[Sequence[str]], width: float) -> L
     gaps: list[tuple[float, float, int]] = []
     symbols: list[Symbol] = []
     left, right = CAPTIONS, width - MARGIN
+    space = (right - left) / min(len(layers[0]), MOST_IN_LAYER)
+    groups = [hosts for name in layers[0] for hosts in _groups_below(network, name, space)]
     # the number of hosts is below their stack
-    base = 1.15 if any(len(hosts) > 1 for name in layers[0] for hosts in _symbols(network, name)) else 1.0
+    base = 1.15 if any(len(hosts) > 1 for hosts in groups) else 1.0
     for level, names in enumerate(layers):
         y = base + level * _LAYER
         slots: list[str | None] = list(names)

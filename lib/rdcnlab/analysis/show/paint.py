@@ -89,14 +89,18 @@ def sheet(figure: Drawing, top: float, height: float, total: float) -> Axes:
 
 def write(
     ax: Axes, x: float, y: float, text: str, size: float = SMALL, *, ha: str = "center", va: str = "center_baseline",
-    color: str = INK, bold: bool = False, halo: bool = False,
+    color: str = INK, bold: bool = False, halo: bool = False, rotation: float = 0,
 ) -> Text:  # fmt: skip
-    """Write text. With `halo` it has a white background, so that lines behind it do not cross it."""
+    """Write text. With `halo` it has a white background, so that lines behind it do not cross it.
+
+    The rotation is in degrees, counter-clockwise.
+    """
     box = {"facecolor": "white", "edgecolor": "none", "pad": 1.0} if halo else None
     weight = "bold" if bold else "normal"
     return ax.text(
-        x, y, text, fontsize=size, ha=ha, va=va, color=color, fontweight=weight, bbox=box, zorder=5, linespacing=1.15
-    )
+        x, y, text, fontsize=size, ha=ha, va=va, color=color, fontweight=weight, bbox=box, zorder=5, linespacing=1.15,
+        rotation=rotation,
+    )  # fmt: skip
 
 
 def line(

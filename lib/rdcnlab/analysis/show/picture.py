@@ -99,7 +99,14 @@ def _sketch(ax: Axes, shown: Shown, plan: Layout | None, colors: Mapping[str, st
 def _colors(shown: Shown, parts: Sequence[Panel]) -> dict[str, str]:
     """Return colours of the links that bars show. In a network of one switch all links have a colour."""
     network = shown.scenario.network
-    used = {bar.target for part in parts if not part.ordered for row in part.rows for bar in row.bars}
+    used = {
+        link
+        for part in parts
+        if not part.ordered
+        for row in part.rows
+        for bar in row.bars
+        for link in (bar.target, *bar.further)
+    }
     return colors_of(link.name for link in network.links if link.name in used or not network.switches)
 
 

@@ -164,7 +164,23 @@ def _bar(way: Way, step: Step, length: int, begin: int, end: int, place: int) ->
     following = step.targets[(place + 1) % len(step.targets)]
     ends = end < length and target != DARK and following == DARK  # it may continue after the panel
     guard = min(step.guard, end - begin) if ends else 0
-    return Bar(begin, end, target, f"{target}{tdn}", slot, guard)
+    first, *further = _links_from(way, step, target, slot)
+    return Bar(begin, end, first, f"{first}{tdn}", slot, guard, tuple(further))
+
+
+def _links_from(way: Way, step: Step, target: str, slot: int) -> list[str]:
+    """Return the links that a row shows for a slot of its switch.
+
+    They are those from this switch to the next one with a row of its own. The first row also has those before it.
+    """
+    hops = way.hops[slot] or ()
+    places = [place for place, hop in enumerate(hops) if (hop.switch, hop.link) == (step.switch, target)]
+    if not places:
+        return [target]
+    with_rows = [other.switch for other in way.steps if not other.static]
+    begin = 0 if step.switch == with_rows[0] else places[0]
+    end = next((place for place in range(places[0] + 1, len(hops)) if hops[place].switch in with_rows), len(hops))
+    return [hop.link for hop in hops[begin:end]]
 
 
 def _label(shown: Shown, way: Way, step: Step | None) -> Label:
@@ -209,7 +225,9 @@ def _strip(way: Way, begin: int, length: int) -> Iterator[Bar]:
 
 def _static_row(shown: Shown, way: Way, length: int) -> Row:
     target = way.steps[0].targets[0] if way.steps else ""
-    return Row(_label(shown, way, None), (Bar(0, length, target, captions.passed_links(way, 0)),), group=_group(way))
+    links = tuple(hop.link for hop in way.hops[0] or ())
+    label = links[0] if links else captions.passed_links(way, 0)
+    return Row(_label(shown, way, None), (Bar(0, length, target, label, further=links[1:]),), group=_group(way))
 
 
 def _static_panel(shown: Shown, ways: list[Way]) -> Panel:

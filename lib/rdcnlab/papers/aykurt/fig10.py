@@ -49,11 +49,11 @@ class Fig10(Item):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the mean throughput of both flows and the bursts over time with interval, one panel for each variant."""
-        width = curves.bin_ms(self.period_ms)
         cases = {
-            figures.look(cc).label: (cc_runs, width) for cc, cc_runs in self.runs_by_variant(runs, bursts=True).items()
+            f"{figures.look(cc).label}, period {self.period_ms} ms": (cc_runs, self.period_ms)
+            for cc, cc_runs in self.runs_by_variant(runs, bursts=True).items()
         }
-        return curves.plot(cases, columns=2, width=3.6)
+        return curves.plot(cases, width=2.8)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure which flow ends last, the time that bursts cost the main flow, and the regularity of its sawtooth."""

@@ -56,7 +56,7 @@ class Fig11(Item):
     def plot(self, runs: Runs) -> Figure:
         """Draw each flow's mean throughput over time, and in bold the mean of each group's flows."""
         cases = {
-            f"{flows} flows, {ms} ms": (_runs_with(runs, flows, ms), curves.bin_ms(ms))
+            f"{flows} flows, period {ms} ms": (_runs_with(runs, flows, ms), ms)
             for ms, flows in product(self.periods_ms, self.flows)
         }
         return curves.plot_groups(cases, columns=len(self.flows), width=3.0)

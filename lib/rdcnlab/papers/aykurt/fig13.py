@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import pandas as pd
 from pydantic import Field
 
-from rdcnlab.analysis import binned, competition, curves, figures, rivals, tables
+from rdcnlab.analysis import competition, curves, figures, rivals, tables
 from rdcnlab.analysis.measured import Measured, difference, means
 from rdcnlab.fields.quantities import Listed
-from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.papers.aykurt.space import NO_ACKS, Period, Volume, delays, grid
 from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.item import Item
@@ -19,7 +18,6 @@ from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Mover = Literal["cubic", "bbr", "reno", "westwood"]
@@ -68,20 +66,10 @@ class Fig13(Item):
     def plot(self, runs: Runs) -> Figure:
         """Draw the throughput of both flows over time, one line for each run, one panel for each variant of TCP."""
         cases = {
-            f"{figures.look(cc).label}, {self.period_ms} ms": cc_runs
+            f"{figures.look(cc).label}, period {self.period_ms} ms": (cc_runs, self.period_ms)
             for cc, cc_runs in self.runs_by_variant(runs, self.period_ms).items()
         }
-
-        def draw_panel(ax: Axes, title: str) -> None:
-            rates = binned.rates(cases[title].throughput, NS_PER_MS, 5 * NS_PER_MS)
-            for (flow, run), of_run in tables.groups(rates, ["flow", "run"]):
-                label = _LABEL[flow] if run == 0 else None
-                color = figures.look(flow).color
-                ax.plot(of_run["t_s"], of_run["rate_bps"] / 1e9, color=color, linewidth=0.6, alpha=0.35, label=label)
-            figures.reference(ax, _HALF, "half the line rate")
-            ax.set_ylim(0, 2.16 * _HALF)
-
-        return curves.panels(list(cases), draw_panel, columns=2, width=3.6)
+        return curves.plot(cases, width=2.8, labels=_LABEL, each_run=True)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure completion times relative to QUIC's, and the rates while both flows are on one link."""

@@ -60,7 +60,7 @@ class Fig3(Item):
                     # all variants behave equally here and their curves overlap, so later ones are drawn thinner
                     figures.band(ax, of_cc, "t_s", cc, scale=1e-9, width=1.0 + 1.8 * (len(self.cc) - 1 - place))
                 figures.reference(ax, self.stated("fct"), "paper: FCT", along="x")
-                ax.set(title=f"{period} ms" if period else "no migration", xlabel="time [s]", ylim=(0, 10.8))
+                ax.set(title=f"period {period} ms" if period else "no migration", xlabel="time [s]", ylim=(0, 10.8))
             axes[0, 0].set_ylabel("throughput [Gb/s]")
             figures.legend(figure, axes[0, 0])
         return figure

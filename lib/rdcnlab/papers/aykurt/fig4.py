@@ -21,9 +21,6 @@ from rdcnlab.scenario import Scenario
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Width of the drawn bins by period, if it is not 5 ms.
-_DRAWN_MS = {25: 50, 10: 20, 5: 20, 1: 20}
-
 
 class Fig4(Item):
     """Main and migrated flow at every period, and the same for pairs of other variants.
@@ -59,9 +56,10 @@ class Fig4(Item):
     def plot(self, runs: Runs) -> Figure:
         """Draw the mean throughput of both flows over time with its interval, one panel for each period."""
         drawn = runs.select(self._draws)
-        # The teeth of short periods would fill the panel. Bins of whole cycles show the gains and losses.
-        cases = {f"{period} ms": (moved_every(drawn, period), _DRAWN_MS.get(period, 5)) for period in self.periods_ms}
-        return curves.plot(cases, width=2.6)
+        cases = {f"period {period} ms": (moved_every(drawn, period), period) for period in self.periods_ms}
+        claims = {"apart": "saw-tooth-peak", "shared": "saw-tooth-valley"}
+        teeth = {state: (self.stated(claim), "paper") for state, claim in claims.items()}
+        return curves.plot(cases, width=2.6, stated={"period 50 ms": teeth})
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure completion times, the sawtooth, and the difference between the two flows."""

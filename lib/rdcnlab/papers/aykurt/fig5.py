@@ -61,7 +61,7 @@ class Fig5(Item):
                     chosen = stats[(stats["period_ms"] == period) & (stats["flow"] == flow)]
                     figures.band(ax, chosen, "t_s", flow, scale=1e-3)
                 figures.reference(ax, self.stated("largest-window"), "paper: single flow")
-                ax.set(title=f"{period} ms", xlabel="time [s]")
+                ax.set(title=f"period {period} ms", xlabel="time [s]")
             # the intervals of few runs would reach far below zero and above the size of the buffer
             axes[0, 0].set(ylabel="congestion window [kB]", ylim=(0, 4000))
             figures.legend(figure, axes[0, 0])

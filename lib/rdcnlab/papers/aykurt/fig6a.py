@@ -77,12 +77,14 @@ class Fig6a(Item):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the mean throughput of both flows over time with its interval, one panel for each main variant."""
-        cases = {}
+        cases, stated = {}, {}
         for main in self.mains:
             title = f"{figures.look(self.cc).label} migrated, {figures.look(main).label} main"
             of_pair = rivals.of_variants(runs, migrated=self.cc, main=main)
-            cases[title] = (rivals.moved_every(of_pair, self.period_ms), curves.bin_ms(self.period_ms))
-        return curves.plot(cases)
+            cases[title] = (rivals.moved_every(of_pair, self.period_ms), self.period_ms)
+            if (main, self.cc) == ("bbr", "cubic") and self.expected("bbr-alone") is not None:
+                stated[title] = {"apart": (self.stated("bbr-alone"), "paper: BBR apart")}
+        return curves.plot(cases, stated=stated)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure the share of each flow, and the rate that BBR keeps."""

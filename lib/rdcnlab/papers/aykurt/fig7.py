@@ -61,7 +61,7 @@ class Fig7(Item):
             marked, resent = figure.subplots(1, 2)
             for ax, column in ((marked, "marked"), (resent, "retransmits")):
                 stats = tables.mean_ci(rows, ["period_ms", "threshold_kB"], column)
-                by_period = {f"{ms} ms": stats[stats["period_ms"] == ms] for ms in self.periods_ms}
+                by_period = {f"period {ms} ms": stats[stats["period_ms"] == ms] for ms in self.periods_ms}
                 figures.bars(ax, by_period, "threshold_kB", [str(value) for value in self.thresholds_kB])
                 ax.set_xlabel("marking threshold [kB]")
             marked.set_ylabel("marked packets [%]")

@@ -48,9 +48,14 @@ class Fig8a(Item):
 
     def plot(self, runs: Runs) -> Figure:
         """Draw the mean throughput of both flows over time with its interval, one panel for each period."""
-        title = f"{figures.look(self.migrated).label} migrated, DCTCP main, {{}} ms"
-        of_period = {ms: (moved_every(runs, ms), curves.bin_ms(ms)) for ms in self.periods_ms}
-        return curves.plot({title.format(ms): case for ms, case in of_period.items()}, width=3.2)
+        title = f"{figures.look(self.migrated).label} migrated, DCTCP main, period {{}} ms"
+        cases = {title.format(ms): (moved_every(runs, ms), ms) for ms in self.periods_ms}
+        return curves.plot(cases, width=3.6, stated=dict.fromkeys(cases, self.stated_rates))
+
+    @property
+    def stated_rates(self) -> curves.Stated:
+        """The rates [Gb/s] that the paper states; see `rdcnlab.analysis.curves.plot`."""
+        return {"apart": (self.stated("full-rate"), "paper: apart")}
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure fairness on one link, rates on different links, and completion times."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from rdcnlab.analysis import competition
+from rdcnlab.analysis import competition, curves
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.analysis.rivals import moved_every
 from rdcnlab.papers.aykurt.fig8a import Fig8a
@@ -18,6 +18,13 @@ class Fig8b(Fig8a):
     """A main DCTCP flow and a migrated CUBIC flow; parameters as in `Fig8a`."""
 
     migrated: ClassVar[Variant] = "cubic"
+
+    @property
+    def stated_rates(self) -> curves.Stated:
+        """The least rate [Gb/s] of the migrated flow that the paper states, which is a share of the link."""
+        line_rate = self.points()[0].network.links[0].rate / 1e9
+        share = self.stated_bound("cubic-takes-over") / 100
+        return {"shared": (share * line_rate, "paper: CUBIC above")}
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure CUBIC's share while both are on one link."""

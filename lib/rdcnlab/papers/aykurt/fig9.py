@@ -57,10 +57,10 @@ class Fig9(Item):
     def plot(self, runs: Runs) -> Figure:
         """Draw the mean throughput of both flows over time with its interval, one panel for each period."""
         cases = {
-            f"{ms} ms, {_DOWNTIME[ms]} ms of it dark": (period_runs, curves.bin_ms(ms))
+            f"period {ms} ms, {_DOWNTIME[ms]} ms of it dark": (period_runs, ms)
             for ms, period_runs in self._by_period(runs, dark=True).items()
         }
-        return curves.plot(cases, columns=2, width=3.6)
+        return curves.plot(cases, width=2.8)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
         """Measure drops in the dark, which flow is slower, and the gain of the main flow."""

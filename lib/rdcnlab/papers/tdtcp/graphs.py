@@ -117,8 +117,7 @@ class Weeks(Item):
 
     def caption(self, figure: Figure, runs: Runs) -> Figure:
         """Write below a figure which testbed it shows, and how many flows were starved."""
-        text = f"{self.testbed.title}; {self.starved_text(runs)}"
-        figure.supxlabel(text, x=0.01, ha="left", fontsize="x-small", color=figures.REFERENCE)
+        figures.note(figure, f"{self.testbed.title}; {self.starved_text(runs)}")
         return figure
 
 
