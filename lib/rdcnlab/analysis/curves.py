@@ -173,9 +173,10 @@ def plot_groups(cases: Cases, *, columns: int, width: float) -> Figure:
     """
     with figures.style():
         figure, axes = figures.panels(-(-len(cases) // columns), columns, width=width)
-        for ax in list(axes.flat)[len(cases) :]:
+        every = [ax for row in axes for ax in row]
+        for ax in every[len(cases) :]:
             ax.set_axis_off()  # the last row of the grid may have free places
-        for ax, (title, (runs, period_ms)) in zip(axes.flat, cases.items(), strict=False):
+        for ax, (title, (runs, period_ms)) in zip(every, cases.items(), strict=False):
             # 5 ms show single slots of 50 ms; shorter ones would make a solid block
             width_ms = 5 if period_ms >= 50 else cycle_bin_ms(period_ms)
             stats = mean_curves(runs, width_ms * NS_PER_MS)
