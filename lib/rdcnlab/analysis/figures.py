@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The common style of all figures: the colours and markers of every variant and every role.
 
-The colours are those of Okabe and Ito, which readers with any colour vision can distinguish. Markers carry the same
-information as colours.
+Each transport has one colour and one marker in all figures. The colours are those of Okabe and Ito, and where these do
+not suffice those of Tol's scheme "muted"; readers with any colour vision can distinguish them. Markers carry the same
+information as colours. The roles (main flow, migrated flow) are those of figures in which colours do not stand for
+transports.
 """
 
 from __future__ import annotations
@@ -40,18 +42,18 @@ LOOKS: dict[str, Look] = {
     "westwood": Look("Westwood", "#009E73", "^"),
     "bbr": Look("BBR", "#D55E00", "D"),
     "dctcp": Look("DCTCP", "#CC79A7", "v"),
-    "tdtcp": Look("TDTCP", "#D55E00", "D"),
-    "mptcp": Look("MPTCP", "#009E73", "^"),
-    "retcp": Look("reTCP", "#56B4E9", "s"),
-    "retcpdyn": Look("reTCPdyn", "#E69F00", "P"),
-    "nuftcp": Look("NUFTCP", "#009E73", "X"),
+    "tdtcp": Look("TDTCP", "#000000", "P"),
+    "mptcp": Look("MPTCP", "#882255", "<"),
+    "retcp": Look("reTCP", "#56B4E9", "X"),
+    "retcpdyn": Look("reTCPdyn", "#332288", ">"),
+    "nuftcp": Look("NUFTCP", "#999933", "h"),
     "main": Look("main flow", "#0072B2", "o"),
     "migrated": Look("migrated flow", "#D55E00", "D"),
     "bursts": Look("UDP bursts", "#009E73", "^"),
     "single": Look("single flow", "#555555", "x"),
 }
 #: Colours and markers for variants whose own are already used by another variant of the figure.
-_FURTHER = (("#000000", "*"), ("#F0E442", "p"), ("#999999", "h"))
+_FURTHER = (("#000000", "*"), ("#F0E442", "p"), ("#999999", "8"))
 #: The colour of reference lines: what a paper states, a line rate, a fair share.
 REFERENCE = "#888888"
 
@@ -200,6 +202,43 @@ def bars(
     ax.grid(axis="x", visible=False)
 
 
+def counts(ax: Axes, measured: pd.DataFrame, ticks: Sequence[str], stated: Sequence[float] | None = None) -> None:
+    """Draw counts that differ by factors of ten: points with intervals, beside the numbers that a paper states.
+
+    Points instead of bars, because on a logarithmic axis the length of a bar means nothing. The axis has 0, and a
+    count of 0 and a missing number are written beside each other's places.
+
+    Parameters
+    ----------
+    ax : Axes
+        Axes to draw on.
+    measured : DataFrame
+        Columns ``mean``, ``low``, ``high``, one row for each tick.
+    ticks : sequence of str
+        Labels on the x axis.
+    stated : sequence of float, optional
+        The paper's numbers, one for each tick; NaN where it has none.
+    """
+    series = {"measured": (measured["mean"].to_numpy(float), "o", "#333333", "#333333")}
+    if stated is not None:
+        series["paper"] = (np.asarray(stated, dtype=float), "D", "none", "#333333")
+    shifts = (0.0,) if stated is None else (-0.14, 0.14)
+    for shift, (label, (values, marker, face, edge)) in zip(shifts, series.items(), strict=True):
+        places = np.arange(len(values)) + shift
+        error = error_lengths(measured.assign(low=measured["low"].clip(lower=0))) if label == "measured" else None
+        ax.errorbar(places, values, yerr=error, fmt=marker, color=edge, markerfacecolor=face, markersize=5, capsize=2,
+                    linewidth=0.8, label=label if stated is not None else None)  # fmt: skip
+        for place, value in zip(places, values, strict=True):
+            if not value > 0:
+                words = "0" if value == 0 else "none"
+                ax.annotate(words, (place, 0), (0, 5), textcoords="offset points", ha="center", va="bottom", fontsize=7)
+    drawn = [float(np.nanmax(values)) for values, *_ in series.values() if np.isfinite(values).any()]
+    top = max([1.0, *drawn, *measured["high"].dropna()])
+    ax.set(yscale="symlog", xlim=(-0.6, len(ticks) - 0.4), ylim=(-0.2, 3 * top))
+    ax.set_xticks(range(len(ticks)), ticks)
+    ax.grid(axis="x", visible=False)
+
+
 def confusion(ax: Axes, counts: pd.DataFrame) -> None:
     """Draw a confusion matrix; the shade of a cell shows its share of the row.
 
@@ -237,7 +276,9 @@ def draw_stated(ax: Axes, name: str, points: Sequence[tuple[float, float]]) -> N
         ax.plot(*point, marker="o", markerfacecolor="none", linestyle="", color=appearance.color, label=label)
 
 
-def reference(ax: Axes, value: float, label: str, *, along: Literal["x", "y"] = "y") -> None:
+def reference(
+    ax: Axes, value: float, label: str, *, along: Literal["x", "y"] = "y", style: Literal[":", "--", "-."] = ":"
+) -> None:
     """Draw a reference line, which is not a measurement: a rate, a share, or a value that the paper states.
 
     Parameters
@@ -250,9 +291,11 @@ def reference(ax: Axes, value: float, label: str, *, along: Literal["x", "y"] = 
         Label in the legend.
     along : {'x', 'y'}
         The axis of the value.
+    style : {':', '--', '-.'}
+        Style of the line, to tell several lines of one figure apart.
     """
     line = ax.axhline if along == "y" else ax.axvline
-    line(value, color=REFERENCE, linewidth=0.8, linestyle=":", label=label)
+    line(value, color=REFERENCE, linewidth=0.8, linestyle=style, label=label)
 
 
 def shade(ax: Axes, spans: Sequence[tuple[float, float]]) -> None:
@@ -297,7 +340,7 @@ def legend_of(figure: Figure, handles: Sequence[Any], labels: Sequence[str], *, 
 
 def band(
     ax: Axes, stats: pd.DataFrame, x: str, name: str, *, scale: float = 1.0, width: float = 1.0,
-    alpha: float = 1.0, label: str | None = None,
+    alpha: float = 1.0, label: str | None = None, dash: Any = "-",
 ) -> None:  # fmt: skip
     """Draw a mean over `x` with its interval.
 
@@ -317,10 +360,20 @@ def band(
         Opacity of the line, 0 to 1.
     label : str, optional
         Label in the legend, if it is not that of the look; empty for none.
+    dash : line style of matplotlib
+        Style of the line. A dashed line shows another one that it would hide.
     """
     appearance = look(name)
     text = appearance.label if label is None else label
-    ax.plot(stats[x], stats["mean"] * scale, color=appearance.color, label=text, linewidth=width, alpha=alpha)
+    ax.plot(
+        stats[x],
+        stats["mean"] * scale,
+        color=appearance.color,
+        label=text,
+        linewidth=width,
+        alpha=alpha,
+        linestyle=dash,
+    )
     ax.fill_between(
         stats[x], stats["low"] * scale, stats["high"] * scale, color=appearance.color, alpha=0.25, linewidth=0
     )

@@ -205,11 +205,19 @@ def plot_sequences(lines: dict[str, pd.DataFrame], scenario: Scenario, packet: s
         for only, label, style in bounds:
             y = weeks.carried_bytes(scenario, t_us, only=only) / flows / 1e6
             ax.plot(t_us / 1e3, y, color=figures.REFERENCE, linestyle=style, label=label, linewidth=0.9)
-        for name, graph in lines.items():
-            figures.band(ax, tables.mean_ci(graph, ["t_us"], "bytes"), "t_us", name, scale=1e-6)
+        stats = {name: tables.mean_ci(graph, ["t_us"], "bytes") for name, graph in lines.items()}
+        for number, (name, rows) in enumerate(stats.items()):
+            hides = any(_alike(rows, other) for other in [*stats.values()][:number])
+            figures.band(ax, rows, "t_us", name, scale=1e-6, dash=(0, (4, 4)) if hides else "-")
         figures.shade(ax, weeks.spans_us(scenario, circuit))
         ax.set(xlabel="time in three weeks [us]", ylabel="acknowledged by a flow [MB]")
     return figure
+
+
+def _alike(line: pd.DataFrame, other: pd.DataFrame) -> bool:
+    """Return whether two lines are less than a hundredth of the highest value apart, so that one hides the other."""
+    pair = line.set_index("t_us")["mean"], other.set_index("t_us")["mean"]
+    return bool((pair[0] - pair[1]).abs().max() < 0.01 * max(values.max() for values in pair))
 
 
 def plot_queues(lengths: dict[str, pd.DataFrame], scenario: Scenario, circuit: str) -> Figure:

@@ -44,13 +44,20 @@ def draw(
 
     annotations = table.map(lambda value: "" if math.isnan(value) else text(value))
     sns.heatmap(
-        table, ax=ax, norm=norm, cmap=map_, annot=annotations, fmt="", annot_kws={"size": 6}, linewidths=0.3,
-        cbar_kws={"label": label},
+        table, ax=ax, norm=norm, cmap=map_, annot=annotations, fmt="", annot_kws={"size": 7}, linewidths=0.3,
+        cbar_kws={"label": label, "extend": _beyond(table, norm)},
     )  # fmt: skip
     _contrast(ax, columns=table.shape[1])
     ax.set_title(title)
     ax.tick_params(axis="y", rotation=0)
     ax.grid(visible=False)
+
+
+def _beyond(table: pd.DataFrame, norm: Normalize) -> str:
+    """Return the ends of the colours beyond which the table has values, as ``extend`` of a colour bar takes them."""
+    values = table.to_numpy(dtype=float)  # comparisons with NaN are false
+    below, above = bool((values < norm.vmin).any()), bool((values > norm.vmax).any())
+    return "both" if below and above else "min" if below else "max" if above else "neither"
 
 
 def _contrast(ax: Axes, columns: int) -> None:

@@ -62,8 +62,11 @@ class Fig5(Item):
                     figures.band(ax, chosen, "t_s", flow, scale=1e-3)
                 figures.reference(ax, self.stated("largest-window"), "paper: single flow")
                 ax.set(title=f"period {period} ms", xlabel="time [s]")
-            # the intervals of few runs would reach far below zero and above the size of the buffer
-            axes[0, 0].set(ylabel="congestion window [kB]", ylim=(0, 4000))
+            # the intervals of few runs reach far below zero and above the size of the buffer
+            top = 1.2 * float(stats["mean"].max()) / 1e3
+            axes[0, 0].set(ylabel="congestion window [kB]", ylim=(0, top))
+            if float(stats["high"].max()) / 1e3 > top:
+                figures.note(figure, "Intervals of the mean that are wider than the panel end at its edge.")
             figures.legend(figure, axes[0, 0])
         return figure
 

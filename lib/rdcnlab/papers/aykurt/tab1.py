@@ -37,6 +37,12 @@ OTHERS: dict[str, tuple[Any, ...]] = {
     "flows": (0, 3, 21),
     "size": ("3 MB", "1 GB", "2 GiB", 2),
 }
+#: Names of the axes in the picture, and the colour of a value that did not run.
+_WORDS = {
+    "protocol": "protocol", "cc": "congestion control", "period_ms": "period [ms]", "downtime_ms": "downtime [ms]",
+    "flows": "flows", "size": "volume of a flow",
+}  # fmt: skip
+_MISSING = "#D55E00"
 _VALUES = [(axis, value) for axis, values in AXES.items() for value in values]
 
 
@@ -54,16 +60,18 @@ class Tab1(Item):
         """Draw the table, with a mark for every value that ran."""
         ran = self._ran(runs)
         with figures.style():
-            figure = figures.drawing(9, 2.4)
+            figure = figures.drawing(11, 2.4)
             ax = figure.subplots()
             ax.set_axis_off()
             for line, (axis, values) in enumerate(AXES.items()):
-                ax.text(0, -line, axis, weight="bold")
+                ax.text(0, -line, _WORDS[axis], weight="bold")
                 for place, value in enumerate(values):
                     has_run = ran.loc[(axis, str(value))]
-                    text = f"{'✓' if has_run else '✗'} {'none' if value is None else value}"
-                    ax.text(1.8 + 1.2 * place, -line, text, color=figures.look("westwood" if has_run else "bbr").color)
-            ax.set(xlim=(0, 15), ylim=(-len(AXES) + 0.5, 0.8))
+                    name = figures.look(value).label if axis == "cc" else "none" if value is None else value
+                    color = "#333333" if has_run else _MISSING
+                    ax.text(2.4 + 1.45 * place, -line, f"{'✓' if has_run else '✗'} {name}", color=color)
+            ax.set(xlim=(0, 2.4 + 1.45 * max(map(len, AXES.values()))), ylim=(-len(AXES) + 0.5, 0.8))
+            figures.note(figure, "✓: a scenario with this value ran." + ("" if ran.all() else " ✗: it did not."))
         return figure
 
     def measure(self, runs: Runs) -> dict[str, Measured]:

@@ -157,15 +157,15 @@ class Cost(Item):
         return [Cause("falls-with-period", self.with_parameters(rtts_ms=self.rtts_ms[:1], profile=self.profile))]
 
     def plot(self, runs: Runs) -> Figure:
-        """Draw the ratio over the period in units of the rule, for all points; drawn ones are filled."""
+        """Draw the ratio over the period in units of the rule, for all points; random ones are filled."""
         ratios = self.ratios(runs)
         ratios["units"] = ratios["period_s"] / cost.least_periods(ratios, RATE, _LOSS)
-        with figures.single(5.6, 3.2) as (figure, ax):
+        with figures.single(5.6, 3.6, columns=4) as (figure, ax):
             for variant in self.variants:
                 look, rows = figures.look(variant), ratios[ratios["variant"] == variant]
                 for drawn, fill in ((False, "none"), (True, look.color)):
                     part = rows[rows["drawn"] == drawn]
-                    label = look.label if drawn else None
+                    label = f"{look.label}, {'random point' if drawn else 'grid'}"
                     ax.plot(
                         part["units"],
                         part["ratio"],
@@ -175,9 +175,10 @@ class Cost(Item):
                         markersize=4,
                         label=label,
                     )
-            figures.reference(ax, 1 - _LOSS, "allowed loss")
-            figures.reference(ax, 1, "rule", along="x")
-            ax.set(xlabel="time between moves / rule", ylabel="throughput / not rerouted", xscale="log", ylim=(0, 1.2))
+            figures.reference(ax, 1 - _LOSS, f"allowed loss, {100 * _LOSS:g} %", style="--")
+            figures.reference(ax, 1, "as often as the rule allows", along="x")
+            ax.set(xlabel="time between moves / least time by the rule", xscale="log")
+            ax.set(ylabel="throughput over\nthat without moves", ylim=(0, 1.2))
         return figure
 
 

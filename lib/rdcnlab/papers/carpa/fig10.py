@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import pandas as pd
 
 from rdcnlab.analysis import recoveries, reordering, tables
@@ -15,14 +17,16 @@ from rdcnlab.runs.frame import Runs
 
 #: Reductions before this time, in s after the flow's start, belong to slow start.
 _SLOW_START_S = 10.0
-#: Instants in s at which the paper's flow without rerouting has losses, and the least window before them in segments.
-_LOSSES_S, _LEAST = (23.0, 43.0), 1000
+#: The least window in segments before a loss that is compared with those of the paper.
+_LEAST = 1000
 
 
 class Fig10(Traces):
     """Windows of a flow at an RTT of 170 ms: rerouted every 0.6 s, and not rerouted."""
 
     rtts_ms: Rtts = (170,)
+    stated_losses_s: ClassVar[tuple[float, ...]] = (23.0, 43.0)
+
     periods_s: Periods | None = (0.6,)
 
     def reductions(self, runs: Runs) -> pd.DataFrame:
@@ -52,7 +56,7 @@ class Fig10(Traces):
             "no-collapse": Measured({"": deepest["rerouted"]}) if "rerouted" in deepest else Measured(),
             "stepwise": Measured.one(over_seeds(steps.groupby("seed")["step"].mean())),
             "as-traced": Measured.by_case(
-                means(recoveries.offsets(static, _LOSSES_S, _LEAST), "instant_s", "offset_s"), "at {:g} s"
+                means(recoveries.offsets(static, self.stated_losses_s, _LEAST), "instant_s", "offset_s"), "at {:g} s"
             ),
         }
 

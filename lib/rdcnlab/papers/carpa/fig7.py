@@ -41,7 +41,7 @@ class Fig7(Grouped):
     extra_ms: Milliseconds = 50
 
     case_column: ClassVar[str] = "flows"
-    unit: ClassVar[str] = "{} a group"
+    unit: ClassVar[str] = "{} flows a group"
 
     def scenario(self, case: int, seed: int) -> Scenario:
         """Return the scenario of a number of flows."""

@@ -43,6 +43,9 @@ class Periodic(Item):
 
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 5}
 
+    #: Periods in s of the claims that state a share of the throughput without rerouting.
+    stated_ratios: ClassVar[dict[str, float]] = {}
+
     rtts_ms: Rtts = (10,)
     periods_s: Periods | None = None
     extra_ms: Milliseconds = EXTRA_MS
@@ -108,6 +111,10 @@ class Periodic(Item):
                     mean.index, mean, yerr=error, marker=look.marker, markersize=3, color=look.color, label=label
                 )
                 figures.reference(ax, float(means(static, "period_s", "mbps")["mean"].iloc[0]), "not rerouted")
+                for claim, period in self.stated_ratios.items():
+                    label = "paper: share of not rerouted" if period == min(self.stated_ratios.values()) else None
+                    rate = self.stated(claim) * float(means(static, "period_s", "mbps")["mean"].iloc[0])
+                    ax.plot(period, rate, "D", color="#333333", markerfacecolor="none", markersize=5, label=label)
                 ax.set(title=f"RTT {rtt} ms", xlabel="time between moves [s]", xscale="log", ylim=(0, 100))
             axes[0, 0].set(ylabel="throughput [Mb/s]")
             figures.legend(figure, axes[0, 0])

@@ -116,7 +116,7 @@ class Tab1(Item):
             times = pd.Series(range(101)) / 100 * 2 * model.recovery_s
             shape = model.at(times) / model.window
             ax.plot(times / model.recovery_s, shape, color=figures.REFERENCE, linestyle=":", label="paper's function")
-            ax.set(xlabel="time since the loss / K", ylabel="window / window before", ylim=(0.5, 1.15))
+            ax.set(xlabel="time since the loss / K", ylabel="window / window before", ylim=(0, 1.25))
         return figure
 
 

@@ -137,17 +137,16 @@ class Counts(Simulated):
         return Measured({buffer: measured[buffer][cc] / self.stated_numbers[cc][buffer] for buffer in measured})
 
     def plot(self, runs: Runs) -> Figure:
-        """Draw the numbers as bars, beside those of the paper."""
+        """Draw the numbers beside those of the paper."""
         by_buffer = self.by_buffer(runs)
         pairs = [(cc, buffer) for cc in self.variants for buffer in self.buffers]
-        measured = pd.concat([by_buffer[buffer].loc[[cc]] for cc, buffer in pairs]).reset_index()
-        measured = measured.assign(place=range(len(measured)))
+        measured = pd.concat([by_buffer[buffer].loc[[cc]] for cc, buffer in pairs])
         numbers = [float(self.stated_numbers[cc][buffer]) for cc, buffer in pairs]
-        paper = measured.assign(mean=numbers, low=numbers, high=numbers)
         with figures.single(4.6, 3.0) as (figure, ax):
-            ticks = [f"{figures.look(cc).label},\n{buffer}" for cc, buffer in pairs]
-            figures.bars(ax, {"measured": measured, "paper": paper}, "place", ticks)
-            ax.set(ylabel=f"{self.label} in {self.number} updates", yscale="symlog", ylim=(0, None))
+            figures.counts(
+                ax, measured, [f"{figures.look(cc).label},\n{buffer} buffer" for cc, buffer in pairs], numbers
+            )
+            ax.set(ylabel=f"{self.label} in {self.number} updates")
         return figure
 
 

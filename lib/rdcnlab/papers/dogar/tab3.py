@@ -229,16 +229,19 @@ class Tab3(Item):
             figure = figures.drawing(10.4, 4.4)
             axes = figure.subplots(2, 4).ravel()
             for ax, (name, (label, wide)) in zip(axes, PANELS.items(), strict=True):
-                mean = self.stats(quantities, name)
-                error = figures.error_lengths(mean)
+                mean, ticks = self.stats(quantities, name), [figures.look(cc).label for cc in self.variants]
+                ax.set(ylabel=label)
+                ax.tick_params(axis="x", labelsize=7)
+                if wide:
+                    figures.counts(ax, mean, ticks)
+                    continue
+                error = figures.error_lengths(mean.assign(low=mean["low"].clip(lower=0)))
                 colors = [figures.look(cc).color for cc in self.variants]
                 ax.bar(range(len(mean)), mean["mean"], color=colors, yerr=error, error_kw={"linewidth": 0.8})
-                ax.set_xticks(range(len(mean)), [figures.look(cc).label for cc in self.variants])
-                ax.set(ylabel=label, yscale="symlog" if wide else "linear")
-                ax.tick_params(axis="x", labelsize=7)
+                ax.set_xticks(range(len(mean)), ticks)
                 top = float(mean["high"].max(skipna=True))
                 # room above the bars; an axis of its own if there is nothing, or no number
-                ax.set(xlim=(-0.6, len(mean) - 0.4), ylim=(0, (1.6 if wide else 1.08) * top if top > 0 else 1))
+                ax.set(xlim=(-0.6, len(mean) - 0.4), ylim=(0, 1.08 * top if top > 0 else 1))
                 ax.grid(axis="x", visible=False)
         return figure
 

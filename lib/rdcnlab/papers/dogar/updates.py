@@ -231,15 +231,12 @@ class Drops(Experiment):
         return updates.drops(setting_runs, self.from_ns, STATED_UPDATES, self.width_ns)
 
     def plot(self, runs: Runs) -> Figure:
-        """Draw the losses as bars, beside those of the paper."""
-        mean = means(self.lost(runs), "cc", "value").reindex(list(self.variants)).reset_index()
-        measured = mean.assign(place=range(len(mean)))
+        """Draw the losses beside those of the paper."""
+        measured = means(self.lost(runs), "cc", "value").reindex(list(self.variants))
         numbers = [float(self.stated_numbers.get(cc, float("nan"))) for cc in self.variants]
-        paper = measured.assign(mean=numbers, low=numbers, high=numbers)
         with figures.single(4.2, 3.0) as (figure, ax):
-            ticks = [figures.look(cc).label for cc in self.variants]
-            figures.bars(ax, {"measured": measured, "paper": paper}, "place", ticks)
-            ax.set(ylabel=f"packets lost in {STATED_UPDATES} updates", yscale="symlog", ylim=(0, None))
+            figures.counts(ax, measured, [figures.look(cc).label for cc in self.variants], numbers)
+            ax.set(ylabel=f"packets lost in {STATED_UPDATES} updates")
         return figure
 
     def ratios(self, runs: Runs) -> Measured:

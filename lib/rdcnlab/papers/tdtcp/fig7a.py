@@ -3,10 +3,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from rdcnlab.analysis import figures, folded, tables
 from rdcnlab.analysis.measured import Measured, percent_above
 from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.tdtcp.graphs import Throughput
 from rdcnlab.runs.frame import Runs
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Variants over which the paper states TDTCP's gain.
+_STATED = ("cubic", "dctcp", "mptcp")
 
 
 class Fig7a(Throughput):
@@ -19,6 +28,25 @@ class Fig7a(Throughput):
             f"over-{other}": percent_above(goodput, "tdtcp", other) for other in ("cubic", "dctcp", "mptcp", "retcpdyn")
         }
         return measured | {"retcp-as-cubic": percent_above(goodput, "retcp", "cubic")}
+
+    def plot(self, runs: Runs) -> Figure:
+        """Draw the sequence graphs, and where the others' would end if TDTCP's gain were that of the paper."""
+        lines = self.lines(runs)
+        figure = folded.plot_sequences(lines, self.first, "packet", "circuit")
+        if "tdtcp" not in lines:
+            return self.caption(figure, runs)
+        ax = figure.axes[0]
+        ends = {name: tables.mean_ci(graph, ["t_us"], "bytes").iloc[-1] for name, graph in lines.items()}
+        for shift, other in enumerate(other for other in _STATED if other in ends):
+            look, gain = figures.look(other), self.stated(f"over-{other}") / 100
+            # beside each other, because two of the paper's gains are equal
+            at_us = float(ends["tdtcp"]["t_us"]) * (1.015 + 0.02 * shift)
+            ax.plot(at_us, float(ends["tdtcp"]["mean"]) / (1 + gain) / 1e6, look.marker, color=look.color,
+                    markerfacecolor="none", markersize=5, label=f"{look.label}, paper")  # fmt: skip
+        figure.legends[0].remove()
+        with figures.style():
+            figures.legend(figure, ax, columns=4)
+        return self.caption(figure, runs)
 
     def causes(self) -> list[Cause]:
         """Return the other testbed, on which these claims hold."""

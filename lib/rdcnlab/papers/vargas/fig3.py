@@ -143,21 +143,26 @@ class Fig3(Grid):
         with figures.style():
             figure = figures.drawing(11.5, 3.6)
             left, right = figure.subplots(1, 2)
-            norm = LogNorm(100, 1e5)
+            norm = LogNorm(0.1, 100)
             for ax, table, title in (
                 (left, measured, f"here: {self.where()}"),
                 (right, paper_table(), "stated by the paper"),
             ):
                 heat.draw(
                     ax,
-                    table.clip(lower=1),
+                    (table / 1000).clip(lower=0.001),
                     norm,
                     title=title,
-                    label="drops in 120 s",
-                    text="{:.0f}".format,
+                    label="thousand drops in 120 s",
+                    text=_thousands,
                     map_="rocket_r",
                 )
         return figure
+
+
+def _thousands(value: float) -> str:
+    """Return a number with two digits or, above 100, none after the point: 0.73, 2.6, 25, 411."""
+    return f"{value:.0f}" if value >= 10 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"
 
 
 def _correlation(rows: pd.DataFrame, x: str, y: str) -> Estimate:

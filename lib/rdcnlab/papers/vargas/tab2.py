@@ -210,9 +210,14 @@ class Tab2(Dataset):
     def plot(self, runs: Runs) -> Figure:
         """Draw R2 by row, with single splits, and the numbers of claims: those of the paper, and our goals."""
         scores = self.scores(runs)
-        names = list(scores["case"].unique())
-        color, lowest = figures.look("cubic").color, -0.5
-        with figures.single(7.2, 1.1 + 0.26 * len(names)) as (figure, ax):
+        known = [name for name in (*ROWS, *MORE, *READINGS, *KERAS) if name in set(scores["case"])]
+        # rows that differ in one thing only are below each other
+        names = sorted(known, key=lambda name: [*_KINDS].index({**ROWS, **MORE, **READINGS, **KERAS}[name].kind))
+        color, lowest = "#333333", -0.5
+        below = int((scores["r2"] < lowest).sum())
+        with figures.single(8.4, 1.2 + 0.26 * len(names)) as (figure, ax):
+            if below:
+                figures.note(figure, f"Drawn at {lowest:g}: R2 below it, of {below} split{'s' if below > 1 else ''}.")
             for place, name in enumerate(names):
                 r2 = scores.loc[scores["case"] == name, "r2"].clip(lower=lowest)
                 first = place == 0
@@ -224,10 +229,17 @@ class Tab2(Dataset):
                     r2.mean(), place, "|", color=color, markersize=13, markeredgewidth=2,
                     label="mean of splits" if first else None,
                 )  # fmt: skip
-            for is_own, marker, words in ((False, "D", "stated by the paper"), (True, "d", "our goal")):
+            for is_own, face, words in ((False, "#D55E00", "stated by the paper"), (True, "none", "our goal")):
                 bounds = [(bound, names.index(name)) for name, bound, own in self._bounds(names) if own == is_own]
                 if bounds:
-                    ax.plot(*zip(*bounds, strict=True), marker, color=figures.REFERENCE, markersize=5, label=words)
+                    ax.plot(
+                        *zip(*bounds, strict=True),
+                        "D",
+                        color="#D55E00",
+                        markerfacecolor=face,
+                        markersize=5,
+                        label=words,
+                    )
             ax.set_yticks(range(len(names)), [_words(name) for name in names])
             ax.invert_yaxis()
             ax.set(xlabel="R2 on other settings", xlim=(min(0.0, scores["r2"].clip(lower=lowest).min()) - 0.05, 1.05))
@@ -258,11 +270,17 @@ def _spreads(scores: pd.DataFrame, case: str, columns: list[str]) -> Measured:
     return Measured({name: buffers_records.spread(part, name) for name in columns} if len(part) else {})
 
 
+#: Kinds of models in words.
+_KINDS = {
+    "shallow": "shallow model", "deep": "deep model", "fluid": "fluid model, not trained", "better": "our better model",
+    "keras": "deep model of Keras",
+}  # fmt: skip
+
+
 def _words(case: str) -> str:
-    """Return a case in words, such as ``deep, several, no drops`` for ``deep-several-no-drops``."""
-    return (
-        case.replace("-no-drops", ", no drops")
-        .replace("-as-many", f", {AS_MANY} settings")
-        .replace("-of-all", f", {OF_ALL} settings")
-        .replace("-", ", ")
-    )
+    """Return a row of the table in words: the model, what it was trained on, and what its score is of."""
+    exam = {**ROWS, **MORE, **READINGS, **KERAS}[case]
+    condition = "one condition" if exam.rows == "single" else "nine conditions"
+    amount = f"{exam.train:g} settings" if exam.train > 1 else f"{100 * exam.train:g} % of the settings"
+    trained = condition if exam.kind == "fluid" else f"{amount} of {condition}"
+    return f"{_KINDS[exam.kind]}: {trained}" + (", without drops" if exam.outcomes == sharing.NO_DROPS else "")

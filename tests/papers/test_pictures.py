@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every figure of every paper, drawn from shipped runs: what is drawn can be seen and read."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from rdcnlab import papers
+from rdcnlab.analysis.figures import style
+
+pytestmark = pytest.mark.slow
+
+
+def outside(ax: Axes) -> Iterator[str]:
+    """Yield the lines of a panel that have points beyond the ends of its axes."""
+    for line in ax.lines:
+        if line.get_transform() != ax.transData or not line.get_visible():
+            continue
+        xs, ys = (np.asarray(data, dtype=float) for data in (line.get_xdata(orig=False), line.get_ydata(orig=False)))
+        known = np.isfinite(xs) & np.isfinite(ys)
+        for name, values, ends in (("x", xs[known], ax.get_xlim()), ("y", ys[known], ax.get_ylim())):
+            low, high = sorted(ends)
+            slack = 1e-6 * (high - low)
+            if len(values) and (values.min() < low - slack or values.max() > high + slack):
+                yield f"{line.get_label()}: {name} {values.min():g} to {values.max():g}, axis {low:g} to {high:g}"
+
+
+def words(figure: Figure) -> list[Text]:
+    """Return the visible texts. Matplotlib also keeps tick labels that it does not draw."""
+    unseen = {
+        label
+        for ax in figure.axes
+        for axis, ends in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim()))
+        for tick in [*axis.get_major_ticks(), *axis.get_minor_ticks()]
+        for label in (tick.label1, tick.label2)
+        if not ax.axison or not min(ends) <= tick.get_loc() <= max(ends)
+    }
+    found = [text for text in figure.findobj(Text) if isinstance(text, Text)]
+    return [text for text in found if text not in unseen and text.get_visible() and text.get_text().strip()]
+
+
+@pytest.mark.parametrize("name", papers.full_names())
+def test_nothing_is_clipped_and_no_word_is_on_another(name: str) -> None:
+    (kind,) = papers.select([name])
+    item = kind(profile="paper")
+    runs = item.stored_runs()
+    if runs is None:
+        pytest.skip("not all runs of the paper profile are shipped")
+    figure = item.plot(runs)
+    with style():
+        FigureCanvasAgg(figure).draw()
+    for ax in figure.axes:
+        # a number alone does not say what it counts
+        assert not re.fullmatch(r"[\d.]+ ?[a-zA-Z/]*", ax.get_title()), ax.get_title()
+        found = list(outside(ax)) if ax.axison else []
+        assert not found, (ax.get_title(), found)
+    texts = words(figure)
+    for one, other in itertools.combinations(texts, 2):
+        first, second = one.get_window_extent(), other.get_window_extent()
+        apart = first.x1 - 1 <= second.x0 or second.x1 - 1 <= first.x0
+        assert apart or first.y1 - 1 <= second.y0 or second.y1 - 1 <= first.y0, (one.get_text(), other.get_text())
+    for text in texts:
+        box = text.get_window_extent()
+        assert box.x0 >= -1, text.get_text()
+        assert box.x1 <= figure.bbox.width + 1, text.get_text()
