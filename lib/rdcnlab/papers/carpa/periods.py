@@ -112,9 +112,9 @@ class Periodic(Item):
                 )
                 figures.reference(ax, float(means(static, "period_s", "mbps")["mean"].iloc[0]), "not rerouted")
                 for claim, period in self.stated_ratios.items():
-                    label = "paper: share of not rerouted" if period == min(self.stated_ratios.values()) else None
+                    words = "paper: share of not rerouted" if period == min(self.stated_ratios.values()) else None
                     rate = self.stated(claim) * float(means(static, "period_s", "mbps")["mean"].iloc[0])
-                    ax.plot(period, rate, "D", color="#333333", markerfacecolor="none", markersize=5, label=label)
+                    ax.plot(period, rate, "D", color="#333333", markerfacecolor="none", markersize=5, label=words)
                 ax.set(title=f"RTT {rtt} ms", xlabel="time between moves [s]", xscale="log", ylim=(0, 100))
             axes[0, 0].set(ylabel="throughput [Mb/s]")
             figures.legend(figure, axes[0, 0])
