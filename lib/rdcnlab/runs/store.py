@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+    from rdcnlab.analysis.results.timeline import Timeline
+
 
 @dataclass(frozen=True, repr=False)
 class Run:
@@ -154,6 +156,28 @@ class Run:
         """
         figure: Figure = views.call("plot", self, span_ms=span_ms, sequence=sequence)
         return figure
+
+    def timeline(self) -> Timeline:
+        """Return the run as a page that can be zoomed; a notebook shows it, and ``save("run.html")`` writes it.
+
+        The page has the timetables, rates, congestion windows, queues and round-trip times over one time axis, and each
+        loss, mark and retransmission. It is one file that works without a network. Curves of more points than a screen
+        can show keep their extremes.
+
+        Raises
+        ------
+        RunError
+            A shipped run lacks the table ``throughput``.
+
+        Examples
+        --------
+        >>> from rdcnlab.papers import aykurt
+        >>> run = aykurt.fig4(profile="paper").stored_runs()[0]
+        >>> run.timeline().html.startswith("<!doctype html>")
+        True
+        """
+        page: Timeline = views.call("timeline", self)
+        return page
 
     def limits(self) -> pd.DataFrame:
         """Say what limited each flow, as far as the tables show it.

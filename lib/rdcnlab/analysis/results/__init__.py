@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from rdcnlab.analysis.results.comparison import Comparison
+    from rdcnlab.analysis.results.timeline import Timeline
     from rdcnlab.runs.frame import Runs
     from rdcnlab.runs.store import Run
 
@@ -37,6 +38,12 @@ def _compare(runs: Runs, by: Any = None) -> Comparison:
     return compare(runs, by)
 
 
+def _timeline(run: Run) -> Timeline:
+    from rdcnlab.analysis.results.timeline import timeline
+
+    return timeline(run)
+
+
 def register() -> None:
     """Make the functions of this package the methods of `Run` and `Runs` that draw and compare."""
-    views.register(plot=_plot, limits=_limits, compare=_compare)
+    views.register(plot=_plot, limits=_limits, timeline=_timeline, compare=_compare)

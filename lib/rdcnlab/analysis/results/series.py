@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -128,7 +128,9 @@ class Series:
 
     @functools.cached_property
     def _tcp(self) -> dict[str, pd.DataFrame]:
-        rows = self._held("tcp", WINDOWS)
+        # shipped windows have a resolution of 1 us
+        exact = self._held("tcp", replace(WINDOWS, tick=1))
+        rows = self._held("tcp", WINDOWS) if exact is None else exact
         return {} if rows is None else {str(flow): part for flow, part in rows.groupby("flow", observed=True)}
 
     @functools.cached_property

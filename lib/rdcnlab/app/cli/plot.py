@@ -14,12 +14,20 @@ from rdcnlab.app.run_names import HELP, PRINTED, find
 from rdcnlab.fields.errors import InputError
 from rdcnlab.runs.store import Store
 
+#: Formats of a time-line.
+PAGES = ("html",)
+
 
 def plot(
     name: Annotated[str, typer.Argument(metavar="RUN", help=HELP)],
     out: Annotated[
-        Path | None, typer.Option(*OUT, help="A file .png, .svg or .pdf; ID.png in the working directory by default.")
+        Path | None,
+        typer.Option(*OUT, help="A file .png, .svg, .pdf, or .html (a time-line); ID.png by default."),
     ] = None,
+    timeline: Annotated[
+        bool,
+        typer.Option("--timeline", help="Write a page that can be zoomed, ID.html by default; it fetches nothing."),
+    ] = False,
     span: Annotated[
         str | None, typer.Option(metavar="MS-MS", help="Only a part of the run, as in 100-250: from 100 ms to 250 ms.")
     ] = None,
@@ -27,13 +35,21 @@ def plot(
     force: Force = False,
 ) -> None:
     """Draw a run over time: timetables, rates, windows, queues, losses."""
+    as_page = timeline or (out is not None and out.suffix.lower() == ".html")
+    formats = PAGES if as_page else FORMATS
+    if as_page and (span is not None or sequence):
+        raise InputError.of("--timeline", "--span or --sequence", "neither, because a time-line shows the whole run")
     if out is not None:
-        check(out, force=force, formats=FORMATS)
+        check(out, force=force, formats=formats)
     run = find(name, Store())
-    path = Path(f"{run.id[:PRINTED]}.png") if out is None else out
-    check(path, force=force, formats=FORMATS)
-    figure = run.plot(span_ms=None if span is None else parse_span(span), sequence=sequence)
-    save(path, figure.image(path.suffix.lower().removeprefix(".")))  # type: ignore[attr-defined]
+    path = Path(f"{run.id[:PRINTED]}.{formats[0]}") if out is None else out
+    check(path, force=force, formats=formats)
+    if as_page:
+        content = run.timeline().html.encode()
+    else:
+        figure = run.plot(span_ms=None if span is None else parse_span(span), sequence=sequence)
+        content = figure.image(path.suffix.lower().removeprefix("."))  # type: ignore[attr-defined]
+    save(path, content)
     typer.echo(path)
 
 

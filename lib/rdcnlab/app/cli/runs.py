@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rdcnlab.app.cli.chart import print_chart
+from rdcnlab.app.cli.chart import MOST, print_chart
 from rdcnlab.app.cli.picture import check, save
 from rdcnlab.app.cli.tools import OUT, Force, Json, show
 from rdcnlab.app.run_names import HELP, PRINTED, find
@@ -119,9 +119,12 @@ def delete(names: Names, yes: Annotated[bool, typer.Option("--yes", "-y", help="
 
 
 def print_limits(run: Run) -> None:
-    """Print one line for each flow: what limited it."""
-    for flow, reasons in run.limits().set_index("flow")["limited_by"].items():
-        typer.echo(f"{flow!s}: limited by {reasons}")
+    """Print one line for each flow, of the first flows: what limited it."""
+    reasons = run.limits().set_index("flow")["limited_by"]
+    for flow, words in reasons.head(MOST).items():
+        typer.echo(f"{flow!s}: limited by {words}")
+    if len(reasons) > MOST:
+        typer.echo(f"and {len(reasons) - MOST} more flows: rdcnlab runs show {run.id[:PRINTED]} --json")
 
 
 def summarise(runs: Runs) -> None:
