@@ -371,3 +371,13 @@ def test_steps_of_a_tdtcp_schedule_have_all_its_slots() -> None:
     (step,) = way.steps
     assert isinstance(step, Step)
     assert step.durations == (1_180_000, 20_000, 180_000, 20_000)
+
+
+def test_a_single_link_of_its_kind_is_called_so() -> None:
+    fabric = {"fabric": "leaf-spine", "leaves": 3, "spines": 2, "hosts": 2, "rate": "40 Gb/s", "delay": "1 us"}
+    flow = {"name": "f", "src": "h1", "dst": "h3", "size": "1 MB"}
+    scenario = Scenario.from_dict({"network": fabric, "flows": [flow]})
+    words = read(picture(Shown.of(scenario.with_(**{"network.links.leaf1-spine1.delay": "2 us"}))))
+    assert "1 link\n" in words
+    assert "5 links, each\n" in words
+    assert "1 links" not in words

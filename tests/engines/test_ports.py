@@ -10,6 +10,7 @@ import pytest
 
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Port, Queue, Scenario
+from tests.engines.conftest import RunGuest
 from tests.engines.test_shared_queue import Run, run  # noqa: F401  (a fixture)
 
 INCAST = {
@@ -131,3 +132,39 @@ def test_unlimited_is_written_out_and_read_again() -> None:
 def test_the_pool_of_a_port_must_exist() -> None:
     with pytest.raises(InputError, match=r"hosts\.r\.port\.pool"):
         too_fast({"pool": "nowhere"})
+
+
+def test_a_hosts_own_queue_loses_what_arithmetic_says(run_guest: RunGuest) -> None:
+    """Bursts of 50 datagrams at 100 Mb/s: one leaves at once, 20 wait, 29 are lost."""
+    host = {"rate": "100 Mb/s", "delay": "5 us"}
+    scenario = Scenario.from_dict(
+        {
+            "network": {
+                "name": "own",
+                "hosts": [{**host, "name": "s", "queue": "20 packets"}, {**host, "name": "r"}],
+                "links": [{"name": "l", "rate": "1 Gb/s", "buffer": "1 MB"}],
+            },
+            "flows": [
+                {"name": "u", "src": "s", "dst": "r", "protocol": "udp", "size": f"{1472 * 500} B", "path": "l",
+                 "burst": 50, "interval": "10 ms"},
+                {"name": "last", "src": "s", "dst": "r", "size": "1 kB", "path": "l", "start": "110 ms"},
+            ],
+            "probes": {"ports": True},
+        }
+    )  # fmt: skip
+    tables = run_guest(scenario).tables
+    assert tables["flows"].set_index("flow")["received_B"]["u"] == 10 * 21 * 1472
+    queues = tables["queues"]
+    own = queues[queues["link"] == "s@s"]
+    assert own["drops"].sum() == 10 * 29
+    assert own["max_B"].max() == 20 * 1514
+    # a frame takes 1538 * 8 bit / 100 Mb/s = 123.04 us; 20 wait for 1, 2, ... 20 of them in each burst
+    assert own["mean_B"].sum() == pytest.approx(10 * 1514 * 123.04e-3 * 20 * 21 / 2, rel=0.01)
+    assert set(queues["link"]) >= {"s@s", "r@sw"}
+
+
+def test_a_hosts_rate_cannot_change() -> None:
+    host = {"name": "s", "rate": [["1 s", "1 Mb/s"], ["1 s", "2 Mb/s"]]}
+    data = {"network": {"name": "n", "hosts": [host, {"name": "r", "rate": "1 Gb/s"}]}, "flows": []}
+    with pytest.raises(InputError, match=r"network\.hosts\[0\]\.rate: .* must be one rate, because the host's kernel"):
+        Scenario.from_dict(data)

@@ -127,6 +127,17 @@ class Host(Faulty):
     at: Annotated[LinkName | None, Later] = None
     port: Annotated[Port, Later] = Port()
 
+    @model_validator(mode="before")
+    @classmethod
+    def _one_rate(cls, data: Any) -> Any:
+        if isinstance(data, dict) and isinstance(data.get("rate"), list | tuple | dict):
+            allowed = (
+                "one rate, because the host's kernel sends at a constant rate; a rate may change on a link between two "
+                "switches"
+            )
+            raise Misfit("rate", "a rate that changes", allowed)
+        return data
+
 
 class Link(Changing, Queueing):
     """A link with its queue: inside the one switch of the network, or between two switches.

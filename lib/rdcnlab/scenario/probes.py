@@ -43,8 +43,9 @@ class Probes(Frozen):
         events such as ``counter TCPDSACKUndo``. They count, for example, the reordering that the kernel detected and
         the window reductions that it undid.
     ports : bool
-        Whether the table ``queues`` lists the ports of switches to all hosts. Otherwise it lists those about which
-        `Host.port` states anything.
+        Whether the table ``queues`` lists both ends of the cables of all hosts that send or receive: the ports of
+        switches to them, and with the engine ``kernel`` their own queues (`Host.queue`), as ``s1@s1``. Otherwise it
+        lists the ports about which `Host.port` states anything.
     fold : int or None
         Span in ns. If given, the bins of throughput and queues are counted modulo this span. The count covers all whole
         spans from `fold_from` to the limit. This keeps tables small for behaviour that repeats every few hundred

@@ -244,6 +244,10 @@ def hosts(ax: Axes, group: tuple[Host, ...], place: Place) -> None:
         write(ax, place.x, place.y - place.height / 2 - 0.1, f"{len(group)} hosts", 6.0, color="#666666", halo=True)
 
 
+def _number(group: Sequence[Link]) -> str:
+    return "1 link" if len(group) == 1 else f"{len(group)} links, each"
+
+
 def _captions(ax: Axes, network: Network, plan: Layout) -> None:
     """Write rates and delays beside the layers, or below the columns of hosts."""
     cables = captions.alike_hosts(network.hosts)
@@ -262,9 +266,7 @@ def _captions(ax: Axes, network: Network, plan: Layout) -> None:
             next(plan.switches[n].y for n in plan.switches if plan.levels[n] == layer) for layer in sorted(ends)
         )
         alike = group_by(links, lambda link: (link.rate, link.delay))
-        text = "\n".join(
-            _caption("" if len(group) == 1 else f"{len(group)} links, each", group[0]) for group in alike[:3]
-        )
+        text = "\n".join(_caption(_number(group), group[0]) for group in alike[:3])
         _margin(ax, (low + high) / 2, text)
 
 

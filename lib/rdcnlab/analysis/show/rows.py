@@ -29,7 +29,7 @@ def switches(shown: Shown) -> list[Row]:
             "kind": kind(scenario, alike[0]),
             "acts": acts(alike[0]) or "in time",
         }
-        for alike in group_by(nodes, lambda node: node.model_copy(update={"name": SWITCH}))
+        for alike in group_by(nodes, lambda node: node.model_copy(update={"name": SWITCH, "entries": ()}))
     ]
 
 

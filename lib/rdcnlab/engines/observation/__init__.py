@@ -8,10 +8,10 @@ import pyarrow as pa
 
 from rdcnlab.engines.network import Network
 from rdcnlab.engines.observation import events, folds, queues, tcp, throughput
-from rdcnlab.engines.observation.view import Records, View
+from rdcnlab.engines.observation.view import OwnQueue, Records, View
 from rdcnlab.engines.schema import SCHEMAS
 
-__all__ = ["Records", "View", "tables"]
+__all__ = ["OwnQueue", "Records", "View", "tables"]
 
 
 def tables(network: Network, records: Records, flows: pd.DataFrame) -> dict[str, pa.Table]:

@@ -44,6 +44,10 @@ def table(view: View, records: Records) -> pd.DataFrame:
             "marks": _at_port(records.marked, name, view),
         }
         parts.append(_counted(here, counts, width).assign(link=name))
+    for name, queue in records.own.items():
+        here = _exact(queue.came, queue.left, width)
+        counts = {"drops": queue.dropped, "marks": queue.dropped[:0]}
+        parts.append(_counted(here, counts, width).assign(link=name))
     if not parts:
         return pd.DataFrame({name: [] for name in SCHEMAS["queues"].names})
     frame = pd.concat(parts, ignore_index=True)

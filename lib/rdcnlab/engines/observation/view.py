@@ -143,6 +143,18 @@ class View:
 
 
 @dataclass(frozen=True)
+class OwnQueue:
+    """The packets of a host's own queue: structured arrays with ``time`` in ns since the start and ``len`` in bytes.
+
+    ``came`` are those that wait, ``left`` the same when they leave, and ``dropped`` those that found it full.
+    """
+
+    came: NDArray[Any]
+    left: NDArray[Any]
+    dropped: NDArray[Any]
+
+
+@dataclass(frozen=True)
 class Records:
     """The records of a run: structured arrays, ordered by time.
 
@@ -174,6 +186,8 @@ class Records:
         Captured packets at hosts: ``host``, ``sport``, ``dport``, ``len``, ``leaves``.
     counters : mapping
         Counters of TCP by host and name.
+    own : mapping of str to OwnQueue
+        The packets of hosts' own queues, by the name of the host's line.
     """
 
     slots: NDArray[Any]
@@ -191,6 +205,7 @@ class Records:
     captured: NDArray[Any] = field(default_factory=lambda: np.empty(0, CAPTURED))
     counters: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     reports: Sequence[tuple[int, str, str | None, str | None, int]] = ()
+    own: Mapping[str, OwnQueue] = field(default_factory=dict)
 
 
 def counts(directory: Path, name: str, kind: np.dtype[Any] = COUNTED, ending: str = "") -> NDArray[Any]:

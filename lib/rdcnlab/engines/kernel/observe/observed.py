@@ -12,7 +12,7 @@ import pyarrow as pa
 from rdcnlab.engines import observation
 from rdcnlab.engines.kernel.observe import captures
 from rdcnlab.engines.kernel.switches.together import switches_of
-from rdcnlab.engines.kernel.trace import FIELDS, fields, records
+from rdcnlab.engines.kernel.trace import FIELDS, fields, own_queues, records
 from rdcnlab.engines.kernel.traffic import instants, quic
 from rdcnlab.engines.network import Network, compile_network
 from rdcnlab.engines.network.numbers import START_NS
@@ -59,6 +59,7 @@ def tables(scenario: Scenario, directory: Path) -> dict[str, pa.Table]:
         snapshots=counts(directory, "ocs_dequeue", SNAPSHOTS, ".seen"),
         captured=captures.records(scenario, directory),
         counters=_counters(scenario, directory),
+        own=own_queues.read(network, directory, offset),
     )
     if quic.flows(scenario) and "ocs_dequeue" in switches_of(scenario).events:
         _check_programs(network, flows, counted, directory)

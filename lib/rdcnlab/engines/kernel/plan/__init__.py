@@ -9,6 +9,7 @@ from rdcnlab.engines.kernel.plan.flows import line
 from rdcnlab.engines.kernel.plan.hosts import MEMORY_SYSCTLS, host, parameters, sysctls
 from rdcnlab.engines.kernel.plan.probes import captures, captures_kB, probes
 from rdcnlab.engines.kernel.switches.together import switches_of
+from rdcnlab.engines.kernel.trace import own_queues
 from rdcnlab.engines.kernel.traffic import instants, quic
 from rdcnlab.engines.network import compile_network
 from rdcnlab.engines.network.numbers import START_NS
@@ -46,7 +47,7 @@ def compile_plan(scenario: Scenario, *, here: bool = True) -> dict[str, Any]:
         "parameters": parameters(scenario),
         "switches": switches.devices(here=here),
         "trunks": [trunk.ports for trunk in network.trunks],
-        "probes": probes(network, switches),
+        "probes": probes(network, switches) + own_queues.probes(network),
         "seed": str(scenario.seed),
         "epoch_ns": START_NS,
         "ready_ns": instants.ready_ns(scenario),

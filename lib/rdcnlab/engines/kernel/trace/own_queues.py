@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The queues of hosts at their own ends of cables, as the kernel's network devices trace them.
+
+A host's queue is a token bucket of Linux, which is no part of our switch. So its packets are those of two events of the
+host's device: ``net_dev_queue``, before a packet is put into the queue, and ``net_dev_start_xmit``, when it leaves. A
+packet without the second event was dropped: the queue was full when it came.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdcnlab.engines.kernel.trace import records
+from rdcnlab.engines.network import Network
+from rdcnlab.engines.network.flows import payload
+from rdcnlab.engines.observation import OwnQueue
+
+#: Events by the begin of the name of their trace buffer.
+EVENTS = {"queued": "net/net_dev_queue", "sent": "net/net_dev_start_xmit"}
+#: Fields of a record: the address of the packet tells two packets apart while both exist.
+FIELDS = ("skbaddr", "len")
+#: Bytes of a record in the trace buffer.
+_RECORD = {"queued": 52, "sent": 100}
+_SPARE_KB = 256
+
+
+def hosts(network: Network) -> list[str]:
+    """Return the hosts whose own queues the table ``queues`` lists."""
+    scenario = network.scenario
+    if not scenario.probes.ports or scenario.probes.count:
+        return []
+    return list(dict.fromkeys(name for flow in scenario.flows for name in (flow.src, flow.dst)))
+
+
+def probes(network: Network) -> list[dict[str, Any]]:
+    """Return the trace buffers of all own queues that are listed, with room for twice the packets of their flows."""
+    found = []
+    for host in hosts(network):
+        flows = [flow for flow in network.scenario.flows if host in (flow.src, flow.dst)]
+        packets = sum(flow.size // payload(flow, network.mtu) + 64 for flow in flows) * 2 + 20_000
+        label = network.stations[host].label
+        found += [
+            {
+                "name": f"{name}-{label}",
+                "event": event,
+                "filter": f'name == "{label}-eth0"',
+                "fields": list(FIELDS),
+                "buffer_kB": _SPARE_KB + _RECORD[name] * packets // 1000,
+            }
+            for name, event in EVENTS.items()
+        ]
+    return found
+
+
+def read(network: Network, directory: Path, offset_ns: int) -> dict[str, OwnQueue]:
+    """Return the packets of each queue, by the name of its line."""
+    found = {}
+    for host in hosts(network):
+        label = network.stations[host].label
+        queued, sent = (records.read(directory, f"{name}-{label}", offset_ns, FIELDS) for name in EVENTS)
+        found[network.host_sides[host]] = matched(queued, sent)
+    return found
+
+
+def matched(queued: NDArray[Any], sent: NDArray[Any]) -> OwnQueue:
+    """Return the packets that waited in a queue, and those that were dropped because it was full.
+
+    Packets that leave at the instant at which they come have not waited.
+
+    Examples
+    --------
+    Of four packets that come at once, the first leaves at once, and the third finds the queue full. Its memory is used
+    for a later one, which finds the queue empty:
+
+    >>> kind = np.dtype([("time", "<i8"), ("skbaddr", "<u8"), ("len", "<u4")])
+    >>> queued = np.array([(0, 1, 50), (0, 2, 60), (0, 3, 70), (9, 3, 90)], kind)
+    >>> sent = np.array([(0, 1, 50), (5, 2, 60), (9, 3, 90)], kind)
+    >>> found = matched(queued, sent)
+    >>> found.came["len"].tolist(), found.left["time"].tolist(), found.dropped["len"].tolist()
+    ([60], [5], [70])
+    """
+    # a packet's memory is used anew only when it is gone, so the latest packet there is the one that leaves
+    leaves, latest = np.full(len(queued), -1), dict[int, int]()
+    addresses, came = queued["skbaddr"].tolist(), queued["time"].tolist()
+    place = 0
+    for number, (time, address) in enumerate(zip(sent["time"].tolist(), sent["skbaddr"].tolist(), strict=True)):
+        while place < len(came) and came[place] <= time:
+            latest[addresses[place]] = place
+            place += 1
+        if address in latest:
+            leaves[latest.pop(address)] = number
+    joined = leaves >= 0
+    waited = joined.copy()
+    waited[joined] = sent["time"][leaves[joined]] > queued["time"][joined]
+    # what still waits at the end was not dropped
+    last = np.flatnonzero(joined)[-1] if joined.any() else -1
+    waiting = np.arange(len(queued)) > last
+    return OwnQueue(queued[waited | waiting], sent[leaves[waited]], queued[~(joined | waiting)])
