@@ -161,7 +161,8 @@ def test_score_and_report_without_any_run(here: Path, rdcnlab: Run) -> None:
     assert list(rows[0])[7:11] == ["measured", "profile", "runs", "holds"]
     assert list(rows[0])[11:] == ["remark", "because", "tried", "own", "counted", "was"]
     printed = rdcnlab("score", "aykurt").stdout
-    assert "Our own goals" in printed
+    assert "○ not run" in printed
+    assert "aykurt/fig4, two CUBIC flows of 2 GB, throughput over time. Column 6.12, no runs." in printed
     assert "aykurt, column 6.12: 0 of 0 counted claims reproduced; " in printed
     assert rdcnlab("report", "aykurt").returncode == 0
     assert "not shipped" in (here / "out" / "report.html").read_text()
@@ -174,7 +175,7 @@ def test_reproduce_score_report_verify(here: Path, rdcnlab: Run) -> None:
     assert {row["item"] for row in json.loads(done.stdout)} == {"tab1", "fig4"}
     assert {path.name for path in (here / "out" / "aykurt").glob("fig4*.png")} == {"fig4.png", "fig4-network.png"}
     assert (here / "out" / "aykurt" / "fig4.png").read_bytes().startswith(b"\x89PNG")
-    assert "<table" in (here / "out" / "aykurt" / "fig4.ipynb").read_text()
+    assert "rlc-badge" in (here / "out" / "aykurt" / "fig4.ipynb").read_text()
     scored = json.loads(rdcnlab("score", "aykurt/fig4", "--json").stdout)
     assert [row["runs"] for row in scored] == [30] * 9
     assert rdcnlab("report", "aykurt/fig4").returncode == 0

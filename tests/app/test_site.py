@@ -15,10 +15,10 @@ import pandas as pd
 import pytest
 
 from rdcnlab.app import notebooks, report
-from rdcnlab.app.site import entry, executed, stored, view
+from rdcnlab.app.site import build, entry, executed, stored, view
 from rdcnlab.app.site.entries import collect
 from rdcnlab.app.site.entry import Entry, Shown
-from rdcnlab.app.site.others import others
+from rdcnlab.app.site.others import Others, others
 from rdcnlab.app.site.sources import Sources
 from rdcnlab.fields.errors import RunError
 from rdcnlab.papers import aykurt, claims
@@ -30,7 +30,8 @@ from tests.papers.test_claims import two_columns
 def row(claim: str, column: str, verdict: str, **more: Any) -> dict[str, Any]:
     return {
         "paper": "aykurt", "item": "fig4", "claim": claim, "column": column, "text": f"the {claim}", "verdict": verdict,
-        "expected": "> 1", "measured": "2", "profile": "paper", "runs": 3, "holds": "", "remark": "", "because": [],
+        "expected": "> 1", "measured": "2", "cases": [{"case": "", "measured": "2", "verdict": verdict}], "note": "",
+        "profile": "paper", "runs": 3, "shipped": "", "holds": "", "remark": "", "because": [],
         "tried": [], "own": False, "counted": True, "was": None, **more,
     }  # fmt: skip
 
@@ -195,9 +196,12 @@ def test_a_notebook_that_failed_is_tried_again(tmp_path: Path, monkeypatch: pyte
         shutil.copy(source, target)
 
     monkeypatch.setattr(executed, "execute", execute)
-    failed = others(tmp_path / "kept")["own.ipynb"].read_text()
-    assert "not executed for the site: there is no kernel" in failed
-    assert "not executed" not in others(tmp_path / "kept")["own.ipynb"].read_text()
+    first = others(tmp_path / "kept")
+    assert first.failed == {"own.ipynb": "there is no kernel"}
+    assert "not executed for the site: there is no kernel" in first.paths["own.ipynb"].read_text()
+    second = others(tmp_path / "kept")
+    assert second.failed == {}
+    assert "not executed" not in second.paths["own.ipynb"].read_text()
     others(tmp_path / "kept")
     assert len(asked) == 2  # what was executed is kept
 
@@ -235,17 +239,21 @@ def test_every_document_is_in_a_section_and_links_lead_to_pages(tmp_path: Path) 
 @pytest.mark.slow
 def test_sphinx_builds_the_site_without_a_warning(ran: Store, tmp_path: Path) -> None:
     pytest.importorskip("myst_nb")
-    from rdcnlab.app.site import build
-
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(build, "others", lambda kept: {each.name: each for each in places.notebooks().glob("*.ipynb")})
+        notebooks_of_no_item = {each.name: each for each in places.notebooks().glob("*.ipynb")}
+        patch.setattr(build, "others", lambda kept: Others(notebooks_of_no_item))
         patch.setattr(build, "collect", lambda *_, **__: [made(ran, tmp_path / ".site/entries/aykurt/fig8a")])
         done = build.build([aykurt.fig8a], ran, tmp_path)
     assert done.warnings == 0, (tmp_path / ".site" / "sphinx.log").read_text()
-    page = Page(done.page.read_text())
-    assert all(image.get("alt") for image in page.of("img"))
-    for image in page.of("img"):
-        assert (tmp_path / "site" / str(image["src"])).exists()
+    for name in ("index", "figures", "papers/aykurt"):
+        path = tmp_path / "site" / f"{name}.html"
+        page = Page(path.read_text())
+        pictures = page.of("img")
+        # a small picture in the grid is named by the words beside it
+        assert all(image.get("alt") for image in pictures) or name == "figures"
+        for image in pictures:
+            assert (path.parent / str(image["src"])).exists()
+    assert "fig8a" in (tmp_path / "site" / "_static" / "texts.js").read_text()
     # no page asks another site for anything; an anchor asks only when a reader follows it
     for path in (tmp_path / "site").rglob("*.html"):
         tags = [attributes for tag, attributes in Page(path.read_text()).tags if tag != "a"]
@@ -263,3 +271,47 @@ def test_an_item_whose_library_is_missing_is_not_run_and_says_what_installs_it(
     rows = stored.judge(aykurt.tab3, Store(tmp_path / "runs"))
     assert {row["verdict"] for row in rows} == {"not run"}
     assert {row["remark"] for row in rows} == {"cannot be judged without: make models"}
+
+
+def test_items_are_grouped_by_verdict_and_own_goals_count_only_where_nothing_else_does() -> None:
+    held, mixed = (
+        item(("a", [row("x", "a", "reproduced")])),
+        item(("a", [row("x", "a", "reproduced"), row("y", "a", "differs")])),
+    )
+    goal = item(("a", [row("x", "a", "undecided", counted=False, own=True)]))
+    assert {title: len(entries) for title, entries in view.grouped([held, mixed, goal]).items()} == {
+        "All statements reproduced": 1, "Some statements reproduced": 1, "Open: undecided, or not run": 1,
+    }  # fmt: skip
+    assert "1 reproduced" in view.counts(mixed)
+    assert "1 differs" in view.counts(mixed)
+    (_, some, _) = view.tiles([held, mixed, goal])
+    assert some.tiles[0].verdicts == "reproduced differs"
+
+
+def test_a_failed_notebook_costs_neither_its_figure_nor_the_site_and_is_tried_again(
+    ran: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise RunError("the notebook aykurt/fig8a failed: NameError", "")
+
+    monkeypatch.setattr(executed, "execute", fails)
+    stamp = entry.stamp(aykurt.fig8a, ran)
+    made_entry = entry.make(aykurt.fig8a, ran, tmp_path / "entry", stamp, execute=True)
+    assert "NameError" in made_entry.failed
+    assert made_entry.columns[0].figure
+    assert entry.current(tmp_path / "entry", stamp) is None
+    built = build.Built(tmp_path, 1, 4, 5, ["aykurt/fig8a: NameError"], 0)
+    assert "4 of 5 notebooks executed, 1 failed: aykurt/fig8a: NameError" in built.summary
+
+
+def test_the_running_item_is_named_before_it_has_finished(
+    ran: Store, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    collect([aykurt.fig8a, aykurt.fig3], ran, tmp_path / "entries", execute=False, workers=1)
+    assert "aykurt/fig8a:   0%" in capfd.readouterr().err
+
+
+def test_a_small_picture_is_small(ran: Store, tmp_path: Path) -> None:
+    shown = made(ran, tmp_path / "entry").columns[0]
+    small = tmp_path / "entry" / entry.thumb_name(shown.figure)
+    assert small.stat().st_size < (tmp_path / "entry" / shown.figure).stat().st_size

@@ -20,6 +20,9 @@ pytestmark = pytest.mark.slow
 #: Pages of each kind: the report, a section, a tutorial, a wide reference, a decision with tables, a notebook.
 PAGES = (
     "index.html",
+    "figures.html",
+    "papers.html",
+    "papers/aykurt.html",
     "docs/tutorial/1-first-scenario.html",
     "docs/reference/scenario.html",
     "docs/decisions/vargas.html",
@@ -52,7 +55,7 @@ def test_pages_fit_the_screen_and_can_be_read(site: Path, browser: Any, width: i
         browser.get((site / name).as_uri())
         assert pages.overflow_px(browser, width) <= 0, name
         assert pages.faint(browser) == [], name
-        pictures = browser.find_elements("css selector", "main img")
+        pictures = browser.find_elements("css selector", "main img:not(.rl-tile img)")
         assert [each.get_attribute("src") for each in pictures if not each.get_attribute("alt")] == [], name
         problems = [each["message"] for each in browser.get_log("browser") if each["level"] != "INFO"]
         assert problems == [], name
@@ -63,9 +66,33 @@ def test_the_search_finds_a_page_and_a_figure_has_its_data(site: Path, browser: 
     browser.implicitly_wait(10)
     found = browser.find_elements("css selector", "#search-results li a")
     assert found
+    excerpts = browser.find_elements("css selector", "#search-results .rl-excerpt")
+    assert any("prolongation" in each.text.lower() for each in excerpts)
     browser.get(found[0].get_attribute("href"))
     assert "prolongation" in browser.find_element("css selector", "main").text.lower()
-    browser.get((site / "index.html").as_uri())
+    browser.get((site / "papers/aykurt.html").as_uri())
     links = [each.get_attribute("href") for each in browser.find_elements("css selector", "a[href$='.csv']")]
     assert links
     assert all(Path(link.removeprefix("file://")).stat().st_size > 100 for link in links)
+
+
+def test_the_first_page_fits_a_screen_and_no_page_is_endless(site: Path, browser: Any) -> None:
+    pages.resize(browser, 1366)
+    browser.get((site / "index.html").as_uri())
+    doors = browser.find_elements("css selector", ".rl-door")
+    assert [each.find_element("css selector", "strong").text for each in doors] == ["Ask", "Reproduce", "Trust"]
+    assert all(Path(each.get_attribute("href").removeprefix("file://")).exists() for each in doors)
+    for name in PAGES:
+        browser.get((site / name).as_uri())
+        assert browser.execute_script("return document.documentElement.scrollHeight") < 60_000, name
+
+
+def test_a_figure_of_the_grid_leads_to_its_statements(site: Path, browser: Any) -> None:
+    browser.get((site / "figures.html").as_uri())
+    tile = browser.find_element("css selector", ".rl-tile")
+    assert tile.find_elements("css selector", ".rlc-badge")
+    browser.get(tile.get_attribute("href"))
+    assert browser.find_elements("id", browser.current_url.rpartition("#")[2])
+    browser.find_element("css selector", ".rl-folded > summary").click()
+    heads = [each.text for each in browser.find_elements("css selector", ".rl-claims th")]
+    assert "verdict" in heads

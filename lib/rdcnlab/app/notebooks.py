@@ -45,7 +45,7 @@ def of_item(kind: type[Item], parameters: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in parameters.items() if name in kind.model_fields}
 
 
-def execute(source: Path, target: Path, parameters: Mapping[str, Any]) -> Any:
+def execute(source: Path, target: Path, parameters: Mapping[str, Any], more: Sequence[Mapping[str, Any]] = ()) -> Any:
     """Execute a notebook.
 
     Parameters
@@ -54,6 +54,8 @@ def execute(source: Path, target: Path, parameters: Mapping[str, Any]) -> Any:
         The notebook, and where the executed one is written. It appears there when all cells have been executed.
     parameters : dict
         Values for its ``parameters`` cell.
+    more : sequence of dict
+        Cells that are added at its end; see `code_cell`.
 
     Returns
     -------
@@ -72,9 +74,11 @@ def execute(source: Path, target: Path, parameters: Mapping[str, Any]) -> Any:
 
     target.parent.mkdir(parents=True, exist_ok=True)
     part, failed = (target.with_name(f"{target.stem}.{end}.ipynb") for end in ("part", "failed"))
+    begun = read(source)
+    write({**begun, "cells": [*begun["cells"], *more]}, part)
     try:
         executed = pm.execute_notebook(
-            source,
+            part,
             part,
             parameters=dict(parameters),
             kernel_name="python3",

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from rdcnlab.app.site import view
 from rdcnlab.app.site.entries import collect, files
+from rdcnlab.papers import faces
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.store import Store
 
@@ -39,7 +40,8 @@ def page(kinds: Iterable[type[Item]], store: Store, root: Path) -> str:
         scores=view.scores(entries),
         link=None,  # no files beside the page
         picture=inside,
-        style=(static / "report.css").read_text(encoding="utf-8"),
+        paper_link=lambda paper: f"#paper-{paper}",
+        style=(static / "report.css").read_text(encoding="utf-8") + faces.style(),
         script=(static / "report.js").read_text(encoding="utf-8"),
     )  # fmt: skip
 

@@ -11,21 +11,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rdcnlab.papers.verdicts import Verdict, remarks
+from rdcnlab.papers.scored import Scorecard
+from rdcnlab.papers.verdicts import Verdict
 
 Rows = Sequence[dict[str, Any]]
 
 
-def card(rows: Rows) -> list[dict[str, Any]]:
-    """Return the columns of rows that fit on a terminal."""
-    return [
-        {
-            **{name: row[name] for name in ("item", "column", "text", "expected", "measured", "verdict")},
-            "remark": remarks(row),
-            "profile": row["profile"],
-        }
-        for row in rows
-    ]
+def cards(rows: Rows) -> list[Scorecard]:
+    """Return a card for each item and column, in the order of the rows."""
+    groups: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault((row["paper"], row["item"], row["column"]), []).append(row)
+    return [Scorecard(tuple(group), legend=False) for group in groups.values()]
 
 
 def restated_claims(rows: Rows) -> list[dict[str, Any]]:

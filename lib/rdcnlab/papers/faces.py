@@ -91,8 +91,8 @@ def style() -> str:
     return f"{_STYLE.strip()}\n{badges}\n"
 
 
-def badge(verdict: str) -> str:
-    """Return a verdict as HTML: its sign and its name, on a ground of its colour.
+def badge(verdict: str, words: str = "") -> str:
+    """Return a verdict as HTML: its sign and its name, or other words, on a ground of its colour.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def badge(verdict: str) -> str:
     '<span class="rlc-badge rlc-partly">◐ partly</span>'
     """
     face = FACES[verdict]
-    return f'<span class="rlc-badge rlc-{css_class(verdict)}">{face.sign} {escape(verdict)}</span>'
+    return f'<span class="rlc-badge rlc-{css_class(verdict)}">{face.sign} {escape(words or verdict)}</span>'
 
 
 def card(head: str, parts: Iterable[str], *, legend: bool = False) -> str:
@@ -194,7 +194,7 @@ def terminal_cases(cases: Sequence[dict[str, str]], note: str, first: str) -> li
 
 def indented(renderable: RenderableType, by: int = 2) -> Padding:
     """Return something for a terminal, moved to the right by some letters."""
-    return Padding(renderable, (0, 0, 0, by))
+    return Padding(renderable, (0, 0, 0, by), expand=False)
 
 
 def plain(renderable: RenderableType) -> str:

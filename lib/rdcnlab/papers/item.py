@@ -15,6 +15,7 @@ from pydantic import BeforeValidator, Field, ValidationError, field_validator
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.quantities import Frozen, Misfit, whole
 from rdcnlab.papers import claims, verdicts
+from rdcnlab.papers.beside import Comparison, compare
 from rdcnlab.papers.causes import Cause, Explanation, explain
 from rdcnlab.papers.expectation import Expectation
 from rdcnlab.papers.published import shipped_verdicts
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Profile = Literal["quick", "paper"]
+#: In place of a profile: the paper profile if its runs are stored, otherwise the quick one.
+STORED = "stored"
 
 
 class Item(Frozen, abc.ABC):
@@ -41,8 +44,9 @@ class Item(Frozen, abc.ABC):
 
     Parameters
     ----------
-    profile : {'quick', 'paper'}
-        ``quick`` makes a few runs for a first look, ``paper`` as many runs as the paper has.
+    profile : {'quick', 'paper', 'stored'}
+        ``quick`` makes a few runs for a first look, ``paper`` as many runs as the paper has. ``stored`` becomes
+        ``paper`` if all runs of that profile and of its experiments on causes are stored, otherwise ``quick``.
     seeds : int or None
         Number of runs of each scenario. None takes the number of the profile.
     changes : dict
@@ -85,10 +89,19 @@ class Item(Frozen, abc.ABC):
         *_, cls.paper, cls.id = f".{cls.__module__}".split(".")
 
     def __init__(self, **parameters: Any) -> None:
+        if parameters.get("profile") == STORED:
+            parameters = {**parameters, "profile": type(self)._stored_profile(parameters)}
         try:
             super().__init__(**parameters)
         except ValidationError as error:
             raise input_error(error, type(self)) from None
+
+    @classmethod
+    def _stored_profile(cls, parameters: Mapping[str, Any]) -> Profile:
+        """Return the paper profile if nothing must be run for it, otherwise the quick profile."""
+        store, whole = Store(), cls(**{**parameters, "profile": "paper"})
+        items = [whole, *(cause.shown_by for cause in whole.explanation())]
+        return "paper" if all(item.stored_runs(store) is not None for item in items) else "quick"
 
     @field_validator("column")
     @classmethod
@@ -304,6 +317,13 @@ class Item(Frozen, abc.ABC):
         Verdicts from fewer runs than the paper profile has stand beside those of the shipped runs of that profile.
         """
         return Scorecard(tuple(self.rows(runs)))
+
+    def beside(self, runs: Runs) -> Comparison:
+        """Compare runs with the shipped runs of the paper profile: a picture, and what both say in a few sentences.
+
+        The shipped runs are read also if ``$RDCNLAB_RESULTS`` hides them from campaigns.
+        """
+        return compare(self, runs)
 
     def explain(
         self,

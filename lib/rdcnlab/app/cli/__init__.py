@@ -168,7 +168,9 @@ def reproduce(
     from rdcnlab.app import scorecard
     from rdcnlab.app.reproduce.all import Reproduced
     from rdcnlab.app.reproduce.all import reproduce as execute
-    from rdcnlab.papers import select
+    from rdcnlab.app.reproduce.ending import ending
+    from rdcnlab.papers import faces, select
+    from rdcnlab.papers.scored import Scorecard
 
     parameters: dict[str, Any] = {"profile": _profile(profile), "workers": workers}
     parameters.update(_assignment(text) for text in parameter or ())
@@ -176,15 +178,20 @@ def reproduce(
 
     def ended(item: Reproduced) -> None:
         if item.rows and not as_json:
-            show(scorecard.card(item.rows), False, item.name)
-            typer.echo("\n".join(str(path) for path in (item.notebook, *item.figures)) + "\n")
+            faces.write(Scorecard(tuple(item.rows), legend=len(kinds) == 1))
+            typer.echo("\n" + "\n".join(str(path) for path in (item.notebook, *item.figures)) + "\n")
 
-    results = execute(kinds, parameters, output, workers=workers, cluster=cluster, progress=not as_json, ended=ended)
+    results = execute(
+        kinds, parameters, output, workers=workers, cluster=cluster, progress=not as_json,
+        beside=len(kinds) == 1 and not as_json, ended=ended,
+    )  # fmt: skip
     if as_json:
         show([row for item in results for row in item.rows], True)
     elif len(results) > 1:
         show([_summary(item) for item in results], False, "summary")
         typer.echo("\n".join(scorecard.summary([row for item in results for row in item.rows])))
+    elif results[0].sentence:
+        faces.write(ending(results[0]))
     failures = [item for item in results if item.error]
     for failure in failures:
         typer.echo(f"{failure.name}: {failure.error}", err=True)
@@ -214,7 +221,7 @@ def score(
     """Judge every claim in every column, from the stored runs of the largest profile that is complete."""
     from rdcnlab.app import scorecard
     from rdcnlab.app.site import stored
-    from rdcnlab.papers import full_names
+    from rdcnlab.papers import faces, full_names
 
     rows = stored.judge_all(full_names(names or []), Store())
     if restated:
@@ -223,11 +230,11 @@ def score(
     if as_json:
         show(rows, as_json)
         return
-    for title, is_own in (("Claims of the papers", False), ("Our own goals", True)):
-        selection = [row for row in rows if row["own"] == is_own]
-        if selection:
-            show(scorecard.card(selection), as_json, title)
-    typer.echo("\n".join(scorecard.summary(rows)))
+    for card in scorecard.cards(rows):
+        faces.write(card)
+        typer.echo("")
+    faces.write(faces.terminal_legend(row["verdict"] for row in rows))
+    typer.echo("\n" + "\n".join(scorecard.summary(rows)))
 
 
 @app.command()
@@ -269,8 +276,10 @@ def site(names: Names = None, workers: Workers = None, output: Output = Path("ou
     from rdcnlab.papers import select
 
     built = build(select(names or []), Store(), output, workers=workers)
-    typer.echo(f"{built.shown} items shown, {built.executed} notebooks executed, {built.warnings} warnings of Sphinx")
+    typer.echo(built.summary)
     typer.echo(built.page)
+    if built.failed:
+        raise typer.Exit(1)
 
 
 @app.command()

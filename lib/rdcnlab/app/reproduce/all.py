@@ -28,6 +28,9 @@ from rdcnlab.scenario import Scenario
 from rdcnlab.system import limits
 from rdcnlab.system.extras import require
 
+#: End of the id of the cell that shows the runs beside the shipped ones.
+_BESIDE = "-beside"
+
 
 @dataclass(frozen=True)
 class Reproduced:
@@ -47,6 +50,8 @@ class Reproduced:
         The pictures in the notebook, in order.
     rows : list of dict
         The scorecard, as `Item.rows` returns it.
+    sentence : str
+        The runs beside the shipped ones, in words; see `Item.beside`. Empty unless this was asked for.
     error : str
         The reason why the item failed; empty if it did not fail.
     """
@@ -57,6 +62,7 @@ class Reproduced:
     notebook: Path | None = None
     figures: tuple[Path, ...] = ()
     rows: list[dict[str, Any]] = field(default_factory=list)
+    sentence: str = ""
     error: str = ""
 
 
@@ -68,6 +74,7 @@ class _Order:
     parameters: dict[str, Any]
     store: Path
     output: Path
+    beside: bool = False
 
 
 def reproduce(
@@ -78,6 +85,7 @@ def reproduce(
     workers: int | None = None,
     cluster: Any = None,
     progress: bool = True,
+    beside: bool = False,
     ended: Callable[[Reproduced], None] | None = None,
 ) -> list[Reproduced]:
     """Reproduce items: make their missing runs, in order of cost, and execute their notebooks on all cores.
@@ -99,6 +107,8 @@ def reproduce(
         A Dask cluster for the runs; see `rdcnlab.campaign`. Then `workers` only counts processes for notebooks.
     progress : bool
         Whether to display the progress.
+    beside : bool
+        Whether notebooks end with the runs beside the shipped ones; see `Item.beside`.
     ended : callable, optional
         Called with the result of each item as soon as it is known.
 
@@ -138,7 +148,7 @@ def reproduce(
             if runs_result.error:
                 keep(runs_result)
                 continue
-            order = _Order(job.name, dict(parameters), store.root, output)
+            order = _Order(job.name, dict(parameters), store.root, output, beside)
             futures[pool.submit(execute, order)] = runs_result
             for future in [future for future in futures if future.done()]:
                 keep(_joined(future, futures.pop(future)))
@@ -158,10 +168,13 @@ def execute(order: _Order) -> Reproduced:
     """
     (kind,) = papers.select([order.name])
     target = order.output / kind.paper / f"{kind.id}.ipynb"
-    executed = notebooks.execute(notebooks.path(kind), target, order.parameters)
+    more = [notebooks.code_cell(f"{kind.id}{_BESIDE}", "item.beside(runs)")] if order.beside else []
+    executed = notebooks.execute(notebooks.path(kind), target, order.parameters, more)
     item = kind(**notebooks.of_item(kind, order.parameters))
     rows = item.rows(item.stored_runs(Store(order.store)))
-    return Reproduced(order.name, notebook=target, figures=_pictures(executed, target), rows=rows)
+    return Reproduced(
+        order.name, notebook=target, figures=_pictures(executed, target), rows=rows, sentence=_sentence(executed)
+    )
 
 
 def _run(job: Job, store: Store, display: Display, *, workers: int | None, pool: Pool | None) -> Reproduced:
@@ -218,7 +231,7 @@ def _reason(error: Exception) -> str:
 
 
 def _pictures(executed: Any, target: Path) -> tuple[Path, ...]:
-    """Write the pictures of a notebook beside it. That of the cell ``<item>-network`` has the cell's name."""
+    """Write the pictures of a notebook beside it. Those of the network and of all runs have their cell's name."""
     paths: list[Path] = []
     figures = 0
     for cell in executed.cells:
@@ -227,10 +240,19 @@ def _pictures(executed: Any, target: Path) -> tuple[Path, ...]:
             if image is None:
                 continue
             name = f"{target.stem}{f'-{figures}' if figures else ''}"
-            if cell.id.endswith(notebooks.NETWORK):
+            if cell.id.endswith((notebooks.NETWORK, _BESIDE)):
                 name = cell.id
             else:
                 figures += 1
             paths.append(target.with_name(f"{name}.png"))
             paths[-1].write_bytes(base64.b64decode(image))
     return tuple(paths)
+
+
+def _sentence(executed: Any) -> str:
+    """Return what the last cell says about the runs and the shipped ones; empty if there is no such cell."""
+    last = executed.cells[-1]
+    if not last.id.endswith(_BESIDE):
+        return ""
+    texts = (output.get("data", {}) for output in last.outputs)
+    return " ".join(data.get("text/plain", "") for data in texts if "image/png" not in data).strip()

@@ -3,39 +3,71 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
 from rdcnlab import papers
 from rdcnlab.app import notebooks
-from rdcnlab.app.site import view
+from rdcnlab.app.site import texts, view
 from rdcnlab.app.site.entries import collect, files
-from rdcnlab.app.site.entry import Entry
+from rdcnlab.app.site.entry import Entry, thumb_name
 from rdcnlab.app.site.others import others
 from rdcnlab.app.site.sources import Section, Sources
 from rdcnlab.fields.errors import RunError
+from rdcnlab.papers import faces
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.store import Store
 from rdcnlab.system import places
 from rdcnlab.system.extras import require
+from rdcnlab.system.progress import bar
 
+#: The item whose figure is on the first page.
+_HERO = ("aykurt", "fig4")
+#: How Sphinx names a page that it reads or writes.
+_STEP = re.compile(r"(reading sources|writing output)\.\.\. \[ *(\d+)%\] *(\S*)")
 #: Directory of pictures and tables on the site.
 _FIGURES = "figures"
 
 
 @dataclass(frozen=True)
 class Built:
-    """A built site: its first page, and the numbers of shown items, executed notebooks and warnings of Sphinx."""
+    """A built site.
+
+    Parameters
+    ----------
+    page : Path
+        The first page.
+    shown : int
+        Number of items with a figure.
+    executed, notebooks : int
+        Number of executed notebooks, and of all that were to be executed.
+    failed : list of str
+        Names of notebooks that failed, with the reasons.
+    warnings : int
+        Number of warnings of Sphinx.
+    """
 
     page: Path
     shown: int
     executed: int
+    notebooks: int
+    failed: list[str]
     warnings: int
+
+    @property
+    def summary(self) -> str:
+        """What was built, and what failed, in a line."""
+        failures = f", {len(self.failed)} failed: {'; '.join(self.failed)}" if self.failed else ""
+        return (
+            f"{self.shown} items shown, {self.executed} of {self.notebooks} notebooks executed{failures}; "
+            f"{self.warnings} warnings of Sphinx"
+        )
 
 
 def build(kinds: Iterable[type[Item]], store: Store, output: Path, *, workers: int | None = None) -> Built:
@@ -55,28 +87,32 @@ def build(kinds: Iterable[type[Item]], store: Store, output: Path, *, workers: i
     Raises
     ------
     RunError
-        A notebook failed, or Sphinx did. The log is that of Sphinx.
+        Sphinx failed; the log is its. Notebooks that failed are shown as they are in the tree, and named in the result.
     """
     require("site")
     cache = output.resolve() / ".site"
     entries = collect(kinds, store, cache / "entries", execute=True, workers=workers)
     sources = Sources(cache / "source")
-    _copied_notebooks(sources, entries, cache)
+    of_no_item = others(cache / "others")
+    _copied_notebooks(sources, entries, cache, of_no_item.paths)
     sections = sources.documents()
     _pages(sources, entries, sections)
     _figures(sources, files(entries, cache / "entries"))
     sources.sweep()
     page, warnings = _sphinx(sources.root, cache, output.resolve() / "site")
+    failed = [f"{entry.paper}/{entry.id}: {entry.failed}" for entry in entries if entry.failed]
+    failed += [f"{name}: {reason}" for name, reason in of_no_item.failed.items()]
+    executed = sum(bool(entry.notebook) for entry in entries) + len(of_no_item.paths) - len(of_no_item.failed)
     shown = sum(any(shown.figure for shown in entry.columns) for entry in entries)
-    return Built(page, shown, sum(bool(entry.notebook) for entry in entries), warnings)
+    return Built(page, shown, executed, len(entries) + len(of_no_item.paths), failed, warnings)
 
 
-def _copied_notebooks(sources: Sources, entries: Sequence[Entry], cache: Path) -> None:
+def _copied_notebooks(sources: Sources, entries: Sequence[Entry], cache: Path, of_no_item: Mapping[str, Path]) -> None:
     for entry in entries:
         path = f"notebooks/{entry.paper}/{entry.id}.ipynb"
         executed = cache / "entries" / entry.paper / entry.id / entry.notebook
         sources.copy(executed if entry.notebook else places.tree() / path, path)
-    for name, notebook in others(cache / "others").items():
+    for name, notebook in of_no_item.items():
         sources.copy(notebook, f"notebooks/{name}")
     selected = {(entry.paper, entry.id) for entry in entries}
     items_by_paper: dict[str, list[str]] = {}
@@ -93,32 +129,78 @@ def _pages(sources: Sources, entries: Sequence[Entry], sections: Sequence[Sectio
     for section in sections:
         text = templates.get_template("section.md.j2").render(section=section)
         sources.write(f"{section.name}.md", text)
-    report = templates.get_template("index.md.j2").render(
-        papers=view.papers(entries),
-        scores=view.scores(entries),
-        sections=[*(section.name for section in sections), "Notebooks <notebooks/index>"],
-        link=lambda name: f"{_FIGURES}/{name}",
-        picture=lambda name: f"{_FIGURES}/{name}",
+    papers_shown = view.papers(entries)
+    first, *rest = (section.name for section in sections)
+    order = ["Figures <figures>", "Papers <papers>", first, *rest[:2], "Notebooks <notebooks/index>", *rest[2:]]
+    sources.write(
+        "index.md",
+        templates.get_template("index.md.j2").render(**view.front(entries, _HERO, _FIGURES), sections=order),
     )
-    sources.write("index.md", report)
+    sources.write(
+        "figures.md",
+        templates.get_template("figures.md.j2").render(papers=papers_shown, groups=view.tiles(entries)),
+    )
+    sources.write(
+        "papers.md",
+        templates.get_template("papers.md.j2").render(
+            papers=papers_shown, scores=view.scores(entries), paper_link=lambda name: f"papers/{name}.html"
+        ),
+    )
+    for paper in papers_shown:
+        text = templates.get_template("paper.md.j2").render(
+            paper=paper,
+            link=lambda name: f"../{_FIGURES}/{name}",
+            picture=lambda name: f"../{_FIGURES}/{name}",
+        )
+        sources.write(f"papers/{paper.about.paper}.md", text)
     package = resources.files("rdcnlab.app.site")
     sources.write("conf.py", (package / "conf.py").read_text(encoding="utf-8"))
-    for name in ("report.css", "report.js"):
-        sources.write(f"_static/{name}", (package / "static" / name).read_text(encoding="utf-8"))
+    for name in ("report.css", "site.css", "report.js", "excerpts.js"):
+        text = (package / "static" / name).read_text(encoding="utf-8")
+        sources.write(f"_static/{name}", text + (faces.style() if name == "report.css" else ""))
 
 
 def _figures(sources: Sources, paths: Iterable[Path]) -> None:
     for path in paths:
         sources.copy(path, f"extra/{_FIGURES}/{path.name}")
+        if path.suffix == ".png":
+            sources.copy(path.with_name(thumb_name(path.name)), f"extra/{_FIGURES}/{thumb_name(path.name)}")
 
 
 def _sphinx(source: Path, cache: Path, target: Path) -> tuple[Path, int]:
-    """Let Sphinx build the site, and return its first page and the number of warnings."""
+    """Let Sphinx build the site on all cores, and return its first page and the number of warnings."""
     log = cache / "sphinx.log"
-    command = [sys.executable, "-m", "sphinx", "-b", "html", "-q", "-d", cache / "doctrees", "-w", log, source, target]
-    result = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
-    if result.returncode:
-        log.write_text(result.stdout + result.stderr, encoding="utf-8")
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-b",
+        "html",
+        "-j",
+        "auto",
+        "-d",
+        cache / "doctrees",
+        "-w",
+        log,
+        source,
+        target,
+    ]
+    process = subprocess.Popen(
+        [str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    assert process.stdout is not None
+    lines = []
+    with bar(200, "%", shown=True) as progress:
+        progress.set_description("Sphinx")
+        for line in process.stdout:
+            lines.append(line)
+            if step := _STEP.search(line):
+                work, percent, page = step.groups()
+                progress.set_description(f"Sphinx, {work}: {page}", refresh=False)
+                progress.update(int(percent) + 100 * (work == "writing output") - progress.n)
+    if process.wait():
+        log.write_text("".join(lines), encoding="utf-8")
         raise RunError("Sphinx could not build the site", log)
     shutil.rmtree(target / "_sources", ignore_errors=True)
+    texts.write(target)
     return target / "index.html", len(log.read_text(encoding="utf-8").splitlines())

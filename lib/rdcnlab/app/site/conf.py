@@ -23,10 +23,10 @@ html_theme = "pydata_sphinx_theme"
 html_title = "rdcnlab"
 html_static_path = ["_static"]
 html_extra_path = ["extra"]
-html_css_files = ["report.css"]
-html_js_files = ["report.js"]
+html_css_files = ["report.css", "site.css"]
+html_js_files = ["report.js", "excerpts.js"]
 html_copy_source = False
-# a summary would need the text of the found pages, which browsers refuse to read from files
+# Sphinx's summary would read the found pages, which browsers refuse for files; `excerpts.js` shows excerpts
 html_show_search_summary = False
 html_show_sourcelink = False
 html_theme_options = {

@@ -51,7 +51,7 @@ def collect(
     Raises
     ------
     RunError
-        A notebook failed. The entries of the other items are kept.
+        An item could not be shown. The entries of the other items are kept.
     """
     selection = list(kinds)
     orders = [Order(f"{kind.paper}/{kind.id}", store.root, root / kind.paper / kind.id, execute) for kind in selection]
@@ -60,11 +60,15 @@ def collect(
         return [entry_of(orders[0])]
     entries: dict[str, entry.Entry] = {}
     failed: list[str] = []
+    orders_first = sorted(orders, key=lambda order: not papers.select([order.name])[0].extras)  # the longest ones
     with executor(count) as pool, bar(len(orders), "item", shown=True) as progress:
-        names: dict[Future[entry.Entry], str] = {pool.submit(entry_of, order): order.name for order in orders}
+        names: dict[Future[entry.Entry], str] = {pool.submit(entry_of, order): order.name for order in orders_first}
+        left = list(names.values())
+        progress.set_description(_running(left, count))
         for future in as_completed(names):
             name = names[future]
-            progress.set_description(name, refresh=False)
+            left.remove(name)
+            progress.set_description(_running(left, count), refresh=False)
             try:
                 entries[name] = future.result()
             except Exception as error:  # noqa: BLE001  (a fault of one item must not cost the entries of the others)
@@ -73,6 +77,11 @@ def collect(
     if failed:
         raise RunError("; ".join(failed))
     return [entries[order.name] for order in orders]
+
+
+def _running(left: Sequence[str], count: int) -> str:
+    """Name the items that are being worked on: processes take them in order."""
+    return ", ".join(left[:count])
 
 
 def entry_of(order: Order) -> entry.Entry:

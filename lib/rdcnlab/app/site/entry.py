@@ -17,6 +17,7 @@ from rdcnlab.analysis import drawn, figures
 from rdcnlab.app import notebooks
 from rdcnlab.app.site import executed, stored
 from rdcnlab.app.site.stored import best, explaining_runs
+from rdcnlab.fields.errors import RunError
 from rdcnlab.papers import claims
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.frame import Runs
@@ -26,6 +27,8 @@ from rdcnlab.system import places
 #: Layers of the package that pages depend on. The other layers make runs, and the runs' digests are in the stamp.
 _LAYERS = ("fields", "scenario", "runs", "analysis", "models")
 _FILE = "entry.json"
+#: Width and height of small pictures, at most; twice what is shown, for screens with small pixels.
+_SMALL_PX = (560, 400)
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,8 @@ class Entry:
         Name of the executed notebook in the entry's directory, or empty.
     unexecuted : str
         The reason why there is no executed notebook.
+    failed : str
+        The reason why the notebook failed, if it did; it is executed again at the next time.
     """
 
     paper: str
@@ -95,6 +100,7 @@ class Entry:
     columns: list[Shown]
     notebook: str = ""
     unexecuted: str = ""
+    failed: str = ""
 
 
 def current(folder: Path, stamp: str) -> Entry | None:
@@ -103,7 +109,7 @@ def current(folder: Path, stamp: str) -> Entry | None:
     if not path.exists():
         return None
     data = json.loads(path.read_text(encoding="utf-8"))
-    if data.pop("stamp") != stamp:
+    if data.pop("stamp") != stamp or data["failed"]:
         return None
     return Entry(**{**data, "columns": [Shown(**column) for column in data["columns"]]})
 
@@ -142,17 +148,20 @@ def make(kind: type[Item], store: Store, folder: Path, made_with: str, *, execut
     execute : bool
         Whether to execute the notebook.
 
-    Raises
-    ------
-    RunError
-        The notebook failed.
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     item_claims = claims.paper(kind.paper).item(kind.id)
     columns = [_column(kind, store, column, folder) for column in kind.columns()]
-    book, reason = _executed(kind, store, folder, columns[0]) if execute else ("", "not executed")
-    entry = Entry(kind.paper, kind.id, item_claims.title, item_claims.says, item_claims.own, columns, book, reason)
+    book, reason, failed = "", "not executed", ""
+    try:
+        if execute:
+            book, reason = _executed(kind, store, folder, columns[0])
+    except RunError as error:
+        reason, failed = "which failed", str(error)
+    entry = Entry(
+        kind.paper, kind.id, item_claims.title, item_claims.says, item_claims.own, columns, book, reason, failed
+    )
     # last and by a rename, so that an interrupted entry is made again
     part = folder / f".{_FILE}"
     part.write_text(json.dumps({**asdict(entry), "stamp": made_with}), encoding="utf-8")
@@ -172,6 +181,7 @@ def _column(kind: type[Item], store: Store, column: claims.Column, folder: Path)
     name = f"{kind.paper}-{kind.id}-{column.id}"
     with figures.style():
         figure.savefig(folder / f"{name}.png", metadata={"Software": None})
+    _small(folder / f"{name}.png")
     size = [round(edge * figure.get_dpi()) for edge in figure.get_size_inches()]
     numbers.to_csv(folder / f"{name}.csv", index=False, float_format="%.9g")
     provenance = _provenance(runs)
@@ -181,6 +191,20 @@ def _column(kind: type[Item], store: Store, column: claims.Column, folder: Path)
     if explaining_runs(item, store) is not None:
         shown["explained"] = item.explain(store=store, progress=False).frame.reset_index().to_dict("records")
     return Shown(**shown, **provenance, figure=f"{name}.png", data=data, size=size, alt=alt)
+
+
+def thumb_name(figure: str) -> str:
+    """Return the name of the small picture of a figure."""
+    return f"small-{figure}"
+
+
+def _small(path: Path) -> None:
+    """Write a small copy of a picture beside it, for a grid of many."""
+    from PIL import Image
+
+    with Image.open(path) as picture:
+        picture.thumbnail(_SMALL_PX)
+        picture.convert("RGB").quantize(64).save(path.with_name(thumb_name(path.name)), optimize=True)
 
 
 def _provenance(runs: Runs) -> dict[str, Any]:

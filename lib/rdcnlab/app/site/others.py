@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rdcnlab.app import notebooks
@@ -13,8 +14,16 @@ from rdcnlab.fields.errors import RunError
 from rdcnlab.system import places
 
 
-def others(cache: Path) -> dict[str, Path]:
-    """Return the notebooks of no item by name, executed where this machine can execute them.
+@dataclass(frozen=True)
+class Others:
+    """The notebooks of no item by name, and why some of them failed."""
+
+    paths: dict[str, Path]
+    failed: dict[str, str] = field(default_factory=dict)
+
+
+def others(cache: Path) -> Others:
+    """Return the notebooks of no item, executed where this machine can execute them.
 
     A notebook is executed again only if it or the code changed, or if it failed.
 
@@ -24,7 +33,8 @@ def others(cache: Path) -> dict[str, Path]:
         Directory that keeps executed notebooks.
     """
     cache.mkdir(parents=True, exist_ok=True)
-    paths = {}
+    paths: dict[str, Path] = {}
+    failed: dict[str, str] = {}
     written = package().encode()
     for source in sorted(places.notebooks().glob("*.ipynb")):
         stamp = hashlib.sha256(source.read_bytes() + written).hexdigest()
@@ -36,13 +46,14 @@ def others(cache: Path) -> dict[str, Path]:
             except RunError as error:
                 # what is missing, a kernel or BMv2, may be there the next time
                 mark.unlink(missing_ok=True)
+                failed[source.name] = str(error.reason)
                 _unexecuted(source, part, str(error.reason))
                 part.rename(target)
             else:
                 part.rename(target)
                 mark.write_text(stamp)
         paths[source.name] = target
-    return paths
+    return Others(paths, failed)
 
 
 def _unexecuted(source: Path, target: Path, reason: str) -> None:

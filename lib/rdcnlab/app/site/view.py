@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import jinja2
 
 from rdcnlab.app import scorecard
-from rdcnlab.app.site.entry import Entry, by_paper
-from rdcnlab.papers import claims
+from rdcnlab.app.site.entry import Entry, by_paper, thumb_name
+from rdcnlab.papers import claims, faces
 from rdcnlab.papers.verdicts import Verdict, candidate, remarks
 
 
@@ -20,14 +22,15 @@ class Cell:
     """The measured value of a claim in one column, and the verdict on it."""
 
     column: str
-    measured: str
+    cases: list[dict[str, str]]
+    note: str
     verdict: str
     remark: str
 
     @property
     def kind(self) -> str:
         """The verdict as the name of a CSS class."""
-        return self.verdict.replace(" ", "-")
+        return faces.css_class(self.verdict)
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,47 @@ class PaperView:
     about: claims.Paper
     entries: list[tuple[Entry, list[ClaimView]]]
 
+    @property
+    def summary(self) -> list[str]:
+        """The paper in about ten lines of HTML: its score in each column, and which items are reproduced."""
+        entries = [entry for entry, _ in self.entries]
+        shown = [column for entry in entries for column in entry.columns]
+        seconds, runs = sum(column.wall_s for column in shown), sum(column.runs for column in shown)
+        lines = [f"{len(entries)} figures, tables and findings from {runs} runs, {duration(seconds)} of one core."]
+        titles = {column.id: column.title for column in self.about.columns}
+        for score in scores(entries):
+            counts = " ".join(_count(verdict, number) for verdict, number in score.verdicts.items() if number)
+            name = f"{score.column} ({titles[score.column]})" if len(titles) > 1 else "Counted statements"
+            lines.append(f"{escape(name)}: {counts}")
+        for title, of_group in grouped(entries).items():
+            links = ", ".join(f'<a href="#item-{entry.paper}-{entry.id}">{escape(entry.id)}</a>' for entry in of_group)
+            lines.append(f"{escape(title)}: {links}.")
+        return lines
+
+
+@dataclass(frozen=True)
+class Tile:
+    """An item in the grid of figures: its small picture, its verdicts as CSS classes, and their counts as HTML."""
+
+    entry: Entry
+    thumb: str
+    verdicts: str
+    badges: str
+
+
+@dataclass(frozen=True)
+class Group:
+    """Tiles of items with similar verdicts."""
+
+    title: str
+    tiles: list[Tile]
+
+
+#: Titles of groups of items, by whether all, some or none of their statements are reproduced.
+_ALL, _SOME, _NONE, _OPEN = (
+    "All statements reproduced", "Some statements reproduced", "No statement reproduced", "Open: undecided, or not run",
+)  # fmt: skip
+
 
 def papers(entries: Iterable[Entry]) -> list[PaperView]:
     """Return the papers of some entries, each with its items and their claims."""
@@ -76,6 +120,72 @@ def papers(entries: Iterable[Entry]) -> list[PaperView]:
         PaperView(claims.paper(name), [(entry, claims_of(entry)) for entry in group])
         for name, group in by_paper(entries).items()
     ]
+
+
+def verdicts_of(entry: Entry) -> Counter[str]:
+    """Count the verdicts on an item's counted claims in its first column; on all its claims if none is counted."""
+    rows = entry.columns[0].rows
+    return Counter(row["verdict"] for row in [row for row in rows if row["counted"]] or rows)
+
+
+def counts(entry: Entry) -> str:
+    """Return how many claims of an item have which verdict, as HTML."""
+    known = verdicts_of(entry)
+    return " ".join(_count(verdict, known[verdict]) for verdict in Verdict if known[verdict])
+
+
+def _count(verdict: str, number: int) -> str:
+    return faces.badge(verdict, f"{number} {verdict}")
+
+
+def grouped(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
+    """Return items by whether their statements are reproduced, groups without an item left out."""
+    groups: dict[str, list[Entry]] = {_ALL: [], _SOME: [], _NONE: [], _OPEN: []}
+    for entry in entries:
+        known = verdicts_of(entry)
+        open_ones = known[Verdict.UNDECIDED] + known[Verdict.NOT_RUN]
+        held, total = known[Verdict.REPRODUCED], known.total()
+        title = _ALL if held == total else _SOME if held else _OPEN if open_ones == total else _NONE
+        groups[title].append(entry)
+    return {title: of_group for title, of_group in groups.items() if of_group}
+
+
+def tiles(entries: Iterable[Entry]) -> list[Group]:
+    """Return the grid of figures, grouped by verdict."""
+    return [
+        Group(
+            title,
+            [
+                Tile(
+                    entry,
+                    next((thumb_name(shown.figure) for shown in entry.columns if shown.figure), ""),
+                    " ".join(faces.css_class(verdict) for verdict in verdicts_of(entry)),
+                    counts(entry),
+                )
+                for entry in of_group
+            ],
+        )
+        for title, of_group in grouped(entries).items()
+    ]
+
+
+def front(entries: Sequence[Entry], hero: tuple[str, str], folder: str) -> dict[str, Any]:
+    """Return what the first page tells: numbers of figures, papers, runs and statements, and a picture."""
+    rows = [row for entry in entries for shown in entry.columns for row in shown.rows if row["counted"]]
+    counted = {(row["paper"], row["item"], row["claim"]) for row in rows}
+    held = {(row["paper"], row["item"], row["claim"]) for row in rows if row["verdict"] == Verdict.REPRODUCED}
+    shown = [(entry, column) for entry in entries for column in entry.columns if column.figure]
+    chosen = next(((entry, column) for entry, column in shown if (entry.paper, entry.id) == hero), None)
+    picture = None
+    if chosen is not None:
+        entry, column = chosen
+        page = f"papers/{entry.paper}.html#item-{entry.paper}-{entry.id}"
+        picture = {"page": page, "picture": f"{folder}/{column.figure}", "alt": column.alt, "size": column.size}
+    return {
+        "figures": len(entries), "paper_count": len({entry.paper for entry in entries}),
+        "runs": sum(column.runs for _, column in shown), "counted": len(counted), "reproduced": len(held),
+        "hero": picture,
+    }  # fmt: skip
 
 
 def scores(entries: Iterable[Entry]) -> list[scorecard.Score]:
@@ -101,7 +211,7 @@ def _claim(rows: list[dict[str, Any]]) -> ClaimView:
         for row in rows
         if row["was"]
     ]
-    cells = [Cell(row["column"], row["measured"], row["verdict"], remarks(row)) for row in rows]
+    cells = [Cell(row["column"], row["cases"], row["note"], row["verdict"], remarks(row)) for row in rows]
     return ClaimView(
         first["text"], first["expected"], first["counted"], first["own"], cells, causes, _by_column(rows, was)
     )
@@ -136,7 +246,13 @@ def environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.globals["verdicts"] = [str(verdict) for verdict in Verdict]
+    templates.globals |= {
+        "verdicts": [str(verdict) for verdict in Verdict],
+        "badge": faces.badge,
+        "folded": faces.folded,
+        "counts": counts,
+        "measured": lambda cell: faces.measured(cell.cases, cell.note),
+    }
     templates.filters["duration"] = duration
     return templates
 

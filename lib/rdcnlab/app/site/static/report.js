@@ -4,10 +4,12 @@
   const start = () => {
     const form = document.getElementById("report-filter");
     if (!form) return;
-    const claims = [...document.querySelectorAll(".rl-claim")];
+    const claims = [...document.querySelectorAll(".rl-claim, .rl-tile")];
+    const noun = document.querySelector(".rl-tile") ? "figures" : "claims";
     // the section of a heading, in the site and on the page by itself
     const items = [...new Set(claims.map((claim) => claim.closest("section")))];
-    const papers = [...new Set(items.map((item) => item.parentElement.closest("section")))];
+    const papers = [...new Set(items.map((item) => item.parentElement.closest("section")))].filter(Boolean);
+    const visible = ".rl-claim:not([hidden]), .rl-tile:not([hidden])";
     const count = form.querySelector("output");
 
     const apply = () => {
@@ -19,9 +21,12 @@
         claim.hidden = !verdicts.some((one) => chosen.has(one)) || (paper && claim.dataset.paper !== paper);
         shown += !claim.hidden;
       }
-      for (const item of items) item.hidden = !item.querySelector(".rl-claim:not([hidden])");
-      for (const one of papers) one.hidden = !one.querySelector(".rl-claim:not([hidden])");
-      count.textContent = `${shown} of ${claims.length} claims`;
+      for (const item of items) item.hidden = !item.querySelector(visible);
+      for (const one of papers) one.hidden = !one.contains(form) && !one.querySelector(visible);
+      // a claim that is looked for is not left folded
+      const filtered = shown < claims.length;
+      for (const fold of document.querySelectorAll(".rl-folded")) if (filtered) fold.open = Boolean(fold.querySelector(visible));
+      count.textContent = `${shown} of ${claims.length} ${noun}`;
     };
 
     form.addEventListener("change", apply);

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The text of all pages in one script, from which the search takes its excerpts.
+
+Browsers refuse to read other pages if a page is a file, so the search could not read the pages that it finds.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+#: Elements whose text is no text of the page.
+_SILENT = ("script", "style", "nav", "button")
+
+
+class _Article(HTMLParser):
+    """The text of a page's article."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts: list[str] = []
+        self._inside = 0
+        self._silent = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002
+        self._inside += tag == "article"
+        self._silent += tag in _SILENT
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside -= tag == "article"
+        self._silent -= tag in _SILENT
+
+    def handle_data(self, data: str) -> None:
+        if self._inside and not self._silent:
+            self.parts.append(data)
+
+
+def text_of(page: str) -> str:
+    """Return the text of the article of a page in HTML.
+
+    Examples
+    --------
+    >>> text_of("<nav>menu</nav><article><h1>One</h1> <p>two  three</p></article>")
+    'One two three'
+    """
+    article = _Article()
+    article.feed(page)
+    return re.sub(r"\s+", " ", " ".join(article.parts)).replace("\N{PILCROW SIGN}", "").strip()
+
+
+def write(site: Path) -> Path:
+    """Write the texts of all pages of a built site, and return the script's path."""
+    pages = {
+        path.relative_to(site).as_posix(): text_of(path.read_text(encoding="utf-8"))
+        for path in sorted(site.rglob("*.html"))
+    }
+    target = site / "_static" / "texts.js"
+    target.write_text(f"window.RL_TEXTS = {json.dumps(pages, ensure_ascii=False)};\n", encoding="utf-8")
+    return target
