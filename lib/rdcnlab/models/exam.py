@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import permutations
+from pathlib import Path
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -14,12 +16,16 @@ import pandas as pd
 
 from rdcnlab.analysis.intervals import Estimate
 from rdcnlab.analysis.resampling import Floats, bootstrap_by_weight
-from rdcnlab.models import variant
+from rdcnlab.models import saved, variant
 from rdcnlab.models.traces import LENGTH_MS, Traces, traces, twins
 from rdcnlab.runs.frame import Runs
 
 #: Time in ms from the begin of one training trace to the begin of the next.
 _EVERY_MS = 100
+#: Lengths of traces, in ms, that classifiers are compared at.
+LENGTHS_MS = (50, 100, 200, 350, 500)
+#: What is known of a trace beside its samples, and decides which classifier it trains or tests.
+_ABOUT = ("variant", "seed", "period_ms", "pair")
 
 
 @dataclass(frozen=True)
@@ -110,29 +116,66 @@ class Exam:
 
         return bootstrap_by_weight(len(counts), of_draws)
 
-    def by_length(self, lengths_ms: tuple[int, ...] = (50, 100, 200, 350, 500)) -> pd.DataFrame:
-        """Return the accuracy [%] of classifiers that get only the begin of each trace: ``length_ms``, ``accuracy``."""
-        training, tests = self.data()
-        confusions = {
-            length: self.train(training.first(length)).confusion(tests.first(length)) for length in lengths_ms
-        }
-        return pd.DataFrame(
-            [{"length_ms": length, "accuracy": variant.accuracy(confusion)} for length, confusion in confusions.items()]
-        )
+    def by_length(self, lengths_ms: tuple[int, ...] = LENGTHS_MS) -> pd.DataFrame:
+        """Return the accuracy [%] of classifiers that get only the begin of each trace: ``length_ms``, ``accuracy``.
+
+        Like `by_period` and `by_pair` it trains many classifiers, so the table is saved as models are.
+        """
+        return _read(self._length_record(lengths_ms))
+
+    def _length_record(self, lengths_ms: tuple[int, ...] = LENGTHS_MS) -> Path:
+        def compute() -> pd.DataFrame:
+            training, tests = self.data()
+            confusions = {
+                length: self.train(training.first(length)).confusion(tests.first(length)) for length in lengths_ms
+            }
+            return pd.DataFrame(
+                [{"length_ms": length, "accuracy": variant.accuracy(counts)} for length, counts in confusions.items()]
+            )
+
+        return self._record("length", {"lengths_ms": list(lengths_ms)}, compute)
 
     def by_period(self) -> pd.DataFrame:
         """Return the accuracy [%] at each period, of classifiers that were trained with this period and without it.
 
         Columns are ``period_ms``, ``trained_with``, ``trained_without``. The periods have the order of the runs.
         """
-        return self._left_out("period_ms", list(dict.fromkeys(_traces(self.runs).about["period_ms"])))
+        return _read(self._period_record())
+
+    def _period_record(self) -> Path:
+        periods = list(dict.fromkeys(_traces(self.runs).about["period_ms"]))
+        return self._record("period", {}, lambda: self._left_out("period_ms", periods))
 
     def by_pair(self) -> pd.DataFrame:
         """Return the accuracy [%] for each pair of variants, of classifiers trained with this pair and without it.
 
         Columns are ``pair``, ``trained_with``, ``trained_without``.
         """
-        return self._left_out("pair", sorted({" and ".join(sorted(pair)) for pair in permutations(self.variants, 2)}))
+        return _read(self._pair_record())
+
+    def _pair_record(self) -> Path:
+        pairs = sorted({" and ".join(sorted(pair)) for pair in permutations(self.variants, 2)})
+        return self._record("pair", {}, lambda: self._left_out("pair", pairs))
+
+    def records(self) -> list[Path]:
+        """Return the files of the tables `by_length`, `by_period` and `by_pair`; missing ones are computed."""
+        return [self._length_record(), self._period_record(), self._pair_record()]
+
+    def _record(self, name: str, settings: Mapping[str, Any], compute: Callable[[], pd.DataFrame]) -> Path:
+        """Return the file of a table: the saved one if there is one, otherwise that of a new one."""
+        training, tests = self.data()
+        every = {**variant.settings(training, epochs=self.epochs, form=self.form), **settings}
+        parts = [traces.samples for traces in (training, tests)]
+        parts += [traces.about[column].to_numpy() for traces in (training, tests) for column in _ABOUT]
+        recipe = saved.Recipe(f"exam-{name}", ".csv", every, saved.digest(*parts))
+        with saved.alone(recipe):
+            path = saved.find(recipe)
+            if path is None:
+                table = compute()
+                path = saved.keep(
+                    recipe, lambda place: table.to_csv(place, index=False), {"rows": len(table)}, variant.LIBRARIES
+                )
+        return path
 
     def twins(self) -> pd.DataFrame:
         """Count the traces that cannot be distinguished; see `rdcnlab.models.traces.twins`."""
@@ -158,6 +201,11 @@ class Exam:
         """Return all test traces of some variants, which are not used for training."""
         selection = _without_overlap(_traces(self.runs).among(names or self.variants))
         return selection.where((selection.about["seed"] >= self.first_test).to_numpy())
+
+
+def _read(path: Path) -> pd.DataFrame:
+    """Read a table that was saved, with all digits."""
+    return pd.read_csv(path, float_precision="round_trip")
 
 
 def _confusion(actual: pd.Series[str], predicted: pd.Series[str], classes: list[str]) -> pd.DataFrame:

@@ -51,7 +51,7 @@ _KIND = "variant"
 _EMBEDDED, _PLAIN_FORM = 16, 1
 #: A name of its own, because `best` must not find the plain form.
 _PLAIN_KIND = "plain-variant"
-_LIBRARIES = ("tensorflow-cpu", "keras", "numpy")
+LIBRARIES = ("tensorflow-cpu", "keras", "numpy")
 
 #: The network: ``wide`` has convolutions of several widths and more features, ``plain`` is that of the paper.
 Form = Literal["wide", "plain"]
@@ -179,21 +179,25 @@ def load_or_train(
     """
     if len(data.variants) < 2:
         raise ValueError(f"traces of at least two variants are needed, not {len(data.variants)}")
-    settings: dict[str, Any] = {
+    chosen = settings(data, epochs=epochs, seed=seed, form=form)
+    content = saved.digest(data.samples, data.about["variant"], data.about["seed"])
+    recipe = saved.Recipe(_PLAIN_KIND if form == "plain" else _KIND, ".keras", chosen, content)
+    with saved.alone(recipe):
+        path = saved.find(recipe)
+        return load(_train(data, recipe, show, form) if path is None else path)
+
+
+def settings(data: Traces, *, epochs: int, seed: int = 0, form: Form = "wide") -> dict[str, Any]:
+    """Return all settings that a classifier for some traces depends on, beside the traces; see `load_or_train`."""
+    common: dict[str, Any] = {
         "variants": list(data.variants), "length_ms": data.samples.shape[1], "epochs": epochs, "rate": _RATE,
         "stride_ms": _STRIDE_MS, "units": _UNITS, "decay": _DECAY, "batch": _BATCH, "seed": seed,
     }  # fmt: skip
     if form == "plain":
-        settings |= {"embedded": _EMBEDDED, "form": _PLAIN_FORM}
-    else:
-        settings |= {
-            "filters": _FILTERS, "taps": _TAPS, "apart_ms": list(_APART), "dropout": _DROPOUT, "form": _FORM,
-        }  # fmt: skip
-    content = saved.digest(data.samples, data.about["variant"], data.about["seed"])
-    recipe = saved.Recipe(_PLAIN_KIND if form == "plain" else _KIND, ".keras", settings, content)
-    with saved.alone(recipe):
-        path = saved.find(recipe)
-        return load(_train(data, recipe, show, form) if path is None else path)
+        return common | {"embedded": _EMBEDDED, "form": _PLAIN_FORM}
+    return common | {
+        "filters": _FILTERS, "taps": _TAPS, "apart_ms": list(_APART), "dropout": _DROPOUT, "form": _FORM,
+    }  # fmt: skip
 
 
 @functools.lru_cache(maxsize=32)
@@ -302,7 +306,7 @@ def _train(data: Traces, recipe: saved.Recipe, show: bool, form: Form) -> Path:
     # a compiled model is saved together with its optimizer, which is twice as large as the network
     uncompiled = build(data.samples.shape[1], len(data.variants))
     uncompiled.set_weights(model.get_weights())
-    return saved.keep(recipe, uncompiled.save, about, _LIBRARIES)
+    return saved.keep(recipe, uncompiled.save, about, LIBRARIES)
 
 
 def _keras() -> Any:

@@ -20,7 +20,7 @@ from rdcnlab.papers.claims import Claim, FirstWording
 #: The remark of a verdict that another half of the seeds would change.
 FLIPS = "flips on halves of the seeds; more seeds needed"
 #: The remark of a verdict that is open only between `partly` and `differs`.
-NOT_REPRODUCED = "surely not reproduced; only the direction is open"
+NOT_REPRODUCED = "not reproduced; the direction is undecided"
 
 
 class Verdict(enum.StrEnum):

@@ -150,10 +150,10 @@ class Tab3(Item):
         return [by_wide, *(Cause(claim, longer) for claim in ("cubic-as-reno", "cubic-as-reno-wide"))]
 
     def models(self, runs: Runs) -> list[Path]:
-        """Return the files of the classifiers, which are shipped."""
+        """Return the files of the classifiers and of the tables of many others, which are shipped."""
         wide, plain = self.exam(runs), self.exam(runs, form="plain")
         exams = [*((wide, names) for names in self.sets), (plain, self.cc)]
-        return [exam.train(exam.data(names)[0]).path for exam, names in exams]
+        return [*(exam.train(exam.data(names)[0]).path for exam, names in exams), *wide.records()]
 
 
 def _errors(counts: pd.DataFrame) -> str:
