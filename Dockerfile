@@ -7,20 +7,16 @@ ARG NB_USER=jovyan
 ARG NB_UID=1000
 
 USER root
-COPY tools/system-packages /tmp/system-packages
+COPY tools/system-packages tools/bmv2 /tmp/
 RUN /tmp/system-packages \
     && apt-get install -y -q --no-install-recommends git \
     && apt-get clean && rm -rf /var/lib/apt/lists/* /tmp/system-packages
 
-# BMv2 and p4c are not in Debian but with the P4 project. Where its packages cannot be had, everything else works, and
-# `switch: bmv2` says what is missing.
-ARG P4LANG=https://download.opensuse.org/repositories/home:/p4lang/Debian_12
-RUN apt-get update -q && apt-get install -y -q --no-install-recommends ca-certificates curl gnupg \
-    && { curl -fsSL "${P4LANG}/Release.key" | gpg --dearmor -o /usr/share/keyrings/p4lang.gpg \
-         && echo "deb [signed-by=/usr/share/keyrings/p4lang.gpg] ${P4LANG}/ /" >/etc/apt/sources.list.d/p4lang.list \
-         && apt-get update -q && apt-get install -y -q --no-install-recommends p4lang-bmv2 p4lang-p4c \
-         || { rm -f /etc/apt/sources.list.d/p4lang.list; echo "BMv2 and p4c were not installed" >&2; }; } \
-    && apt-get clean && rm -rf /var/lib/apt/lists/*
+# BMv2 and p4c are not in Debian but with the P4 project. Where its packages cannot be had, the script says why, everything
+# else works, and `switch: bmv2` says what is missing. Another source: --build-arg P4LANG=... --build-arg P4LANG_KEY=...
+ARG P4LANG=
+ARG P4LANG_KEY=
+RUN /tmp/bmv2 || true; apt-get clean && rm -rf /var/lib/apt/lists/* /tmp/bmv2
 
 # Binder wants a user of this name and number; the base image has one of that number already
 RUN if getent passwd ${NB_UID} >/dev/null; then userdel -r "$(getent passwd ${NB_UID} | cut -d: -f1)" || true; fi \

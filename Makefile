@@ -13,7 +13,7 @@ SCRIPTS := $(shell grep -l "^.!/bin/sh" tools/*)
 INSIDE := lib/rdcnlab/engines/kernel/inside
 
 .DEFAULT_GOAL := help
-.PHONY: help setup kernel cluster models sdn ns3 demo test soak check reproduce site p4 lab wheel image clean
+.PHONY: help setup kernel cluster models sdn ns3 demo test soak check reproduce site p4 bmv2 lab wheel image clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -73,15 +73,20 @@ site: ## Build the web site with the report, from stored results (out/site/index
 p4: ## Compile the P4 program (needs p4c-bm2-ss)
 	p4/compile
 
+bmv2: ## Install BMv2 and p4c, which only switch: bmv2 needs, from the P4 project's packages
+	@tools/bmv2
+
 lab: ## Open the notebooks in JupyterLab
 	@tools/setup models
 	$(BIN)/jupyter lab notebooks/index.ipynb
 
-wheel: ## Build a wheel, which works without this tree (out/rdcnlab-*.whl)
+wheel: ## Build two wheels, which work without this tree: rdcnlab, and its kernel (out/*.whl)
+	@tools/system-packages
 	@tools/install
 	rm -rf build
 	$(BIN)/pip wheel --quiet --no-deps --no-build-isolation --no-index --wheel-dir out .
 	rm -rf build
+	$(BIN)/python tools/kernel-wheel out
 
 image: ## Build the container image
 	docker build -t $(IMAGE) .

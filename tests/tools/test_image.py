@@ -44,6 +44,13 @@ def test_pip_takes_the_lock_as_it_is_where_the_lock_leaves_packages_out() -> Non
     assert pip == ["--require-hashes", "-r requirements.lock"]
 
 
+def test_bmv2_comes_by_the_script_that_the_tree_has_too() -> None:
+    (copied,) = re.findall(r"^COPY (.*) /tmp/$", DOCKERFILE, re.MULTILINE)
+    assert {"tools/bmv2", "tools/system-packages"} == set(copied.split())
+    assert all(os.access(ROOT / name, os.X_OK) for name in copied.split())
+    assert "opensuse" not in DOCKERFILE
+
+
 def test_the_last_user_is_not_root_and_has_the_kernel() -> None:
     users = re.findall(r"^USER (.*)$", DOCKERFILE, re.MULTILINE)
     assert users == ["root", "${NB_USER}"]

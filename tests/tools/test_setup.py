@@ -123,11 +123,39 @@ def test_being_interrupted_ends_both(tmp_path: Path, number: signal.Signals) -> 
 
 
 @pytest.mark.parametrize(
+    ("extras", "wheel", "carried", "commands"),
+    [
+        ([], "", [True, True], ["system-packages --run", "install", "kernel build", "doctor --run"]),
+        ([], "", [False], ["system-packages", "install", "kernel build", "doctor --run"]),
+        ([], "a.whl", [False, True], ["system-packages --run", "install", "kernel build", "doctor --run"]),
+        (
+            [],
+            "a.whl",
+            [False, False],
+            ["system-packages --run", "install", "system-packages", "kernel build", "doctor --run"],
+        ),
+        (["dev"], "a.whl", [True], ["system-packages", "install", "doctor --run"]),
+    ],
+)
+def test_compilers_are_installed_only_where_a_kernel_is_built(
+    monkeypatch: pytest.MonkeyPatch, extras: list[str], wheel: str, carried: list[bool], commands: list[str]
+) -> None:
+    setup, ran = script("setup"), []
+    monkeypatch.setenv("KERNEL_WHEEL", wheel)
+    monkeypatch.setattr(setup, "is_carried", lambda: carried.pop(0))
+    monkeypatch.setattr(setup, "side_by_side", lambda *_: 0)
+    monkeypatch.setattr(setup.subprocess, "call", lambda command, **_: ran.append(command) or 0)
+    assert setup.main(extras) == 0
+    assert [" ".join([Path(first).name, *rest]).removeprefix("rdcnlab ") for first, *rest in ran] == commands
+
+
+@pytest.mark.parametrize(
     ("arguments", "said"),
     [
         ([], "bookworm, trixie or noble"),
         (["sarge"], "bookworm, trixie or noble"),
-        (["--commands", "demo,dance", "trixie"], "demo, test, digests, reproduce"),
+        (["--commands", "demo,dance", "trixie"], "demo, test, digests, reproduce, wheel, bmv2"),
+        (["--commands", "wheel", "--wheels", "/nonexistent", "trixie"], "make wheel"),
         (["--commands"], "needs a value"),
         (["--speed", "trixie"], "--help"),
         (["--base", "/nonexistent", "trixie"], "apt-get"),

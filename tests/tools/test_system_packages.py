@@ -13,6 +13,19 @@ SCRIPT = Path(__file__).parents[2] / "tools" / "system-packages"
 OFFER = "echo ' x | 1 | http://example.org Packages'"
 
 
+def test_runs_from_the_kernels_package_need_no_compiler(tmp_path: Path) -> None:
+    programs = {
+        "id": "echo 0", "dpkg-query": "exit 1", "apt-get": f'echo "$@" >>{tmp_path}/asked', "apt-cache": OFFER,
+        "python3": "exit 1",
+    }  # fmt: skip
+    for name, body in programs.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{body}\n")
+        (tmp_path / name).chmod(0o755)
+    path = os.pathsep.join([str(tmp_path), os.environ["PATH"]])
+    subprocess.run([SCRIPT, "--run"], check=True, capture_output=True, env={**os.environ, "PATH": path})
+    assert (tmp_path / "asked").read_text().splitlines()[1] == "install -y -q --no-install-recommends bash python3-venv"
+
+
 @pytest.mark.parametrize(
     ("lists", "offered", "installs"),
     [

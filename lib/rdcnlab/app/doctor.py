@@ -175,7 +175,7 @@ def _shipped() -> tuple[bool, str, str]:
 def _bmv2() -> tuple[bool, str, str]:
     programs = bmv2_install.missing()
     if programs:
-        return False, f"missing: {', '.join(programs)}; only switch: bmv2 needs them", bmv2_install.WHERE
+        return False, f"missing: {', '.join(programs)}; only switch: bmv2 needs them", bmv2_install.remedy()
     installation = bmv2_install.install()
     return True, f"{installation.switch} {installation.version}; {installation.cli}, run by {installation.python}", ""
 

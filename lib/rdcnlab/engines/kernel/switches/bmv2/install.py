@@ -18,10 +18,12 @@ from pathlib import Path
 
 from rdcnlab.engines.kernel.guest import sandbox
 from rdcnlab.fields.errors import RunError
+from rdcnlab.system import places
 
 WHERE = (
     "BMv2 is not in Debian; the P4 project has packages of it (p4lang-bmv2, p4lang-p4c), which "
-    "https://github.com/p4lang/behavioral-model and https://github.com/p4lang/p4c name"
+    "https://github.com/p4lang/behavioral-model and https://github.com/p4lang/p4c name; `make bmv2` in a clone "
+    "installs them"
 )
 PROGRAMS = ("simple_switch", "simple_switch_CLI")
 #: The interpreter in a guest for a script that begins with ``#!/usr/bin/env python3``.
@@ -78,6 +80,11 @@ class Install:
 def missing() -> list[str]:
     """Return the names of BMv2's programs that are missing."""
     return [name for name in PROGRAMS if shutil.which(name) is None]
+
+
+def remedy() -> str:
+    """Return the command that installs BMv2; outside a clone, where to get it."""
+    return "make bmv2" if places.source_tree() is not None else WHERE
 
 
 def install() -> Install:
