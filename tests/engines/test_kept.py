@@ -15,7 +15,7 @@ import pytest
 
 from rdcnlab.engines.builds import call
 from rdcnlab.engines.kernel import build
-from rdcnlab.engines.kernel.build import interruption, kept, own, patches, toolchain
+from rdcnlab.engines.kernel.build import interruption, kept, own, patches, static, toolchain
 from rdcnlab.engines.kernel.build.tree import Tree
 from rdcnlab.fields.errors import RunError
 from rdcnlab.system.locks import locked
@@ -205,3 +205,31 @@ def test_the_mark_stays_if_make_did_not_end_well(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt), interruption.marked(mark, tmp_path, tmp_path):
         raise KeyboardInterrupt
     assert mark.is_file()
+
+
+def linked_statically(cache: Path) -> Path:
+    """Return the directory of a static link of the small kernel."""
+    work = cache.parent / "static"
+    work.mkdir(exist_ok=True)
+    static.link_kernel(work / "target", work, lambda *_: None)
+    return work / "target"
+
+
+def test_a_static_link_takes_the_tree_of_the_kernel_and_leaves_it_as_it_was(cache: Path) -> None:
+    build.build()
+    target = linked_statically(cache)
+    assert made(cache) == ["configured", "one", "two", "linux tcp.o", "configured", "configured"]
+    assert (target / "linux").is_file()
+    assert static.LINK in (target / "config").read_text()
+    tree = Tree.below(place(), Path())
+    assert static.LINK not in tree.fragment.read_text()
+    assert static.LINK not in (tree.out / ".config").read_text()
+
+
+def test_a_tree_whose_static_link_was_killed_is_prepared_again(cache: Path) -> None:
+    build.build()
+    tree = Tree.below(place(), Path())
+    tree.fragment.write_text(tree.fragment.read_text() + static.LINK)
+    with kept.prepared(place(), cache / "log", build.config(hz=250), [], lambda *_: None) as again:
+        assert static.LINK not in again.fragment.read_text()
+        assert not again.is_compiled

@@ -67,7 +67,7 @@ def link_kernel(target: Path, work: Path, report: Progress) -> None:
     root, fragment = build.cache_root(), build.config(hz=250)
     root.mkdir(parents=True, exist_ok=True)
     log = work / "kernel.log"
-    with kept.prepared(build.tree_directory(), log, fragment, patches.series(), report) as tree:
+    with kept.prepared(build.tree_directory(), log, fragment, patches.series(stock=False), report) as tree:
         own.take_out(tree)
         tree.compile(report)
         try:
