@@ -158,7 +158,7 @@ def test_each_link_of_a_way_has_the_colour_of_its_lane(name: str) -> None:
     (ax,) = charts(figure)
     lanes = [patch for patch in ax.patches if patch.get_gid() in ("slot", "hop")]
     passed = {hop.link for way in ways_of(asked_for(name)) if not way.back or way.cycle
-              for hops in way.hops for hop in hops or ()}  # fmt: skip
+              for hops in way.route.ways for hop in hops or ()}  # fmt: skip
     colors = {to_hex(lane.get_facecolor()) for lane in lanes}
     labels = {text.get_text() for text in ax.texts}
     assert len(passed) > 1

@@ -12,7 +12,7 @@ from rdcnlab.analysis.show.graph import hosts as draw_hosts
 from rdcnlab.analysis.show.layout import SINGLE, Place, spacing_of
 from rdcnlab.analysis.show.names import readable
 from rdcnlab.analysis.show.paint import INK, NAME, SMALL, WIDTH, box, line, queue, width, write
-from rdcnlab.analysis.show.ways import SWITCH, Shown, Way, ways_of
+from rdcnlab.analysis.show.ways import Shown, Way, ways_of
 from rdcnlab.fields.units import DURATION, SIZE
 from rdcnlab.scenario import BYPASS, DARK, Host, Link, Node, Schedule
 
@@ -66,7 +66,7 @@ def draw(ax: Axes, shown: Shown, colors: Mapping[str, str]) -> None:
     inside = _lanes(shown) * _LANE + 0.35
     middle = high / 2
     box(ax, WIDTH / 2, middle, _RIGHT - _LEFT, inside)
-    kind = captions.kind(shown.scenario, Node(name=SWITCH))
+    kind = captions.kind(shown.scenario, Node(name=captions.SWITCH))
     write(ax, WIDTH / 2, middle + inside / 2 - 0.13, f"switch: {kind}", NAME, bold=True)
     _columns(ax, shown, middle, inside)
     ways = ways_of(shown)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from rdcnlab.analysis.show.names import compress, group_by, readable
-from rdcnlab.analysis.show.ways import SWITCH, Shown, Way, ways_of
+from rdcnlab.analysis.show.ways import Shown, Way, ways_of
 from rdcnlab.fields.units import DURATION, RATE, SHARE, SIZE
 from rdcnlab.scenario import BYPASS, DARK, Flow, Host, Link, Network, Node, Port, Queue, Red, Scenario, Schedule
 from rdcnlab.scenario.line import Faulty
@@ -15,6 +15,8 @@ from rdcnlab.scenario.queueing import Marking
 
 Row = dict[str, str]
 
+#: The switch of a network that names none, in words.
+SWITCH = "switch"
 #: Largest number of rows that a table prints.
 MOST = 24
 
@@ -269,22 +271,22 @@ def in_words(shown: Shown, way: Way) -> str:
         return f"as {' and '.join(names)} {'decides' if len(names) == 1 else 'decide'}"
     if way.schedule is not None:
         return f"schedule {way.schedule.name}"
-    places = [passed_links(way, place) for place in range(len(way.hops))]
+    places = [passed_links(way, place) for place in range(len(way.route.ways))]
     if not way.cycle:
         return places[0]
     return ", ".join(
-        f"{readable(DURATION, duration)} {place}" for duration, place in zip(way.durations, places, strict=True)
+        f"{readable(DURATION, duration)} {place}" for duration, place in zip(way.route.durations, places, strict=True)
     )
 
 
 def passed_links(way: Way, place: int) -> str:
     """Return the links that packets pass in a slot, joined by ``+``."""
-    hops = way.hops[place]
+    hops = way.route.ways[place]
     if hops is None:
         return DARK
     if hops:
         return "+".join(hop.link for hop in hops)
-    return BYPASS if way.first == SWITCH else "same switch"
+    return BYPASS if way.alone else "same switch"
 
 
 def slots(shown: Shown) -> list[Row]:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from rdcnlab.analysis.show import rows as captions
 from rdcnlab.analysis.show.bars import PROGRAM, Bar, Label, Panel, Row, unit_of
 from rdcnlab.analysis.show.names import group_by, readable
-from rdcnlab.analysis.show.ways import SWITCH, Shown, Step, Way, ways_of
+from rdcnlab.analysis.show.ways import Shown, Step, Way, ways_of
 from rdcnlab.fields.units import DURATION
 from rdcnlab.scenario import BYPASS, DARK, Queue
 
@@ -93,7 +93,7 @@ def _by_cycle(ways: Sequence[Way]) -> list[list[Way]]:
 
 def _begin(shown: Shown, ways: Sequence[Way], length: int) -> int:
     """Return the begin of a cycle at which all ways have begun, if this is before the scenario's limit."""
-    common = min(way.phase - (way.schedule.phase if way.schedule else 0) for way in ways)
+    common = min(way.route.phase - (way.schedule.phase if way.schedule else 0) for way in ways)
     latest = max(step.phase for way in ways for step in way.steps)
     cycles = max(0, -(-(latest - common) // length))
     if any(step.jitter for way in ways for step in way.steps):  # random instants are drawn only up to the limit
@@ -125,9 +125,9 @@ def _delay(step: Step) -> int:
 
 def _starts(way: Way, begin: int, length: int) -> Iterator[tuple[int, int]]:
     """Yield begin and index of each slot that begins within a span. Times count from the begin of the span."""
-    start = way.phase + (begin - way.phase) // way.cycle * way.cycle
+    start = way.route.phase + (begin - way.route.phase) // way.cycle * way.cycle
     while start < begin + length:
-        for place, duration in enumerate(way.durations):
+        for place, duration in enumerate(way.route.durations):
             if begin <= start < begin + length:
                 yield start - begin, place
             start += duration
@@ -173,7 +173,7 @@ def _links_from(way: Way, step: Step, target: str, slot: int) -> list[str]:
 
     They are those from this switch to the next one with a row of its own. The first row also has those before it.
     """
-    hops = way.hops[slot] or ()
+    hops = way.route.ways[slot] or ()
     places = [place for place, hop in enumerate(hops) if (hop.switch, hop.link) == (step.switch, target)]
     if not places:
         return [target]
@@ -190,10 +190,10 @@ def _label(shown: Shown, way: Way, step: Step | None) -> Label:
     senders, receivers = tuple(flow.src for flow in flows), tuple(flow.dst for flow in flows)
     if way.back:
         senders, receivers = receivers, senders
-    if not flows and way.first != SWITCH:
+    if not flows and not way.alone:
         senders, receivers = (way.first,), (way.last,)
     place = ", back" if way.back and way.schedule is None else ""
-    if step is None or step.switch == SWITCH:
+    if step is None or way.alone:
         return Label(names, place, senders, receivers)
     acts = captions.acts(shown.scenario.network.node(step.switch))
     place += f" at {step.switch}"
@@ -213,7 +213,7 @@ def _strip(way: Way, begin: int, length: int) -> Iterator[Bar]:
             continue
         first = next(value for value in reversed(values) if value is not None)  # from the cycle before
         merged: list[Bar] = []
-        for start, end, place in spans(replace(step, durations=way.durations, targets=way.named), begin, length):
+        for start, end, place in spans(replace(step, durations=way.route.durations, targets=way.named), begin, length):
             settings = [value for value in values[: place + 1] if value is not None]
             text = f"{word} {captions.length(settings[-1] if settings else first)}"
             if merged and merged[-1].label == text:
@@ -225,7 +225,7 @@ def _strip(way: Way, begin: int, length: int) -> Iterator[Bar]:
 
 def _static_row(shown: Shown, way: Way, length: int) -> Row:
     target = way.steps[0].targets[0] if way.steps else ""
-    links = tuple(hop.link for hop in way.hops[0] or ())
+    links = tuple(hop.link for hop in way.route.ways[0] or ())
     label = links[0] if links else captions.passed_links(way, 0)
     return Row(_label(shown, way, None), (Bar(0, length, target, label, further=links[1:]),), group=_group(way))
 
@@ -312,7 +312,7 @@ def _detail_panels(shown: Shown, ways: Sequence[Way]) -> list[Panel]:
         begin = _begin(shown, [way], way.cycle)
         changed = {place for step in changing if _delay(step) for place in _changing(step)}
         instants = [start for start, place in _starts(way, begin, way.cycle) if place in changed]
-        margin = min(delay, min(way.durations))
+        margin = min(delay, min(way.route.durations))
         details: list[Panel] = []
         for instant in instants[:2]:
             start = begin + instant - margin + way.cycle  # one cycle later, so that a cycle precedes it

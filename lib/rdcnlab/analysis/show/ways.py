@@ -4,54 +4,39 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import BYPASS, DARK, Flow, Scenario, Schedule, preset, presets
 from rdcnlab.scenario.fabrics import FABRICS
 from rdcnlab.scenario.forwarding import route_of, route_of_schedule, timetable
-from rdcnlab.scenario.routes import Hop, NoWay, Route
+from rdcnlab.scenario.network import ONLY_SWITCH
+from rdcnlab.scenario.routes import NoWay, Route, Timetable
 
-#: Name of the switch in a network with a single switch.
-SWITCH = "switch"
 #: Target of a slot at the receiver's switch.
 RECEIVER = "receiver"
 
 
 @dataclass(frozen=True)
-class Step:
-    """The slots of one switch for a way.
+class Step(Timetable):
+    """The slots of one switch for a way, with the switch's delays, which they include.
 
     Parameters
     ----------
+    targets, durations, phase, places
+        As in `Timetable`. A target has its name: a link, `DARK`, `BYPASS` or `RECEIVER`.
     switch : str
         Name of the switch.
-    targets : tuple of str
-        Where packets leave the switch in each slot: a link, `DARK`, `BYPASS` or `RECEIVER`.
-    durations : tuple of int
-        Duration of each slot in ns. The slots repeat forever. A single slot never ends.
-    phase : int
-        Begin of the first slot, in ns after the scenario's start. Before this time the first slot is in force, too.
-    places : tuple of int
-        Index of the way's slot for each slot of the switch.
     late, jitter, guard : int
-        As in `Node`, in ns. Durations and phase already include them.
+        As in `Node`, in ns.
     """
 
-    switch: str
     targets: tuple[str, ...]
-    durations: tuple[int, ...]
-    phase: int
-    places: tuple[int, ...]
+    switch: str
     late: int = 0
     jitter: int = 0
     guard: int = 0
-
-    @property
-    def static(self) -> bool:
-        """Whether nothing ever changes."""
-        return len(set(self.targets)) == 1
 
 
 @dataclass(frozen=True)
@@ -66,35 +51,38 @@ class Way:
         Whether it is the way from the receiver back to the sender.
     schedule : Schedule or None
         The schedule that the flows share. None if one flow has its own timetable or static path.
-    first, last : str
-        Switches of sender and receiver.
+    route : Route
+        The links in each slot, and the times of the slots.
     named : tuple of str
         The entry of the path or schedule for each slot.
-    hops : tuple of (tuple of Hop or None)
-        The links in each slot; None means dark.
-    durations : tuple of int
-        Duration of each slot in ns.
-    phase : int
-        Begin of the first slot, in ns after the scenario's start, at a switch that is not late.
     steps : tuple of Step
-        The slots of each switch on the way, except the receiver's switch.
+        The slots of each switch on the way, except the receiver's switch if the network names its switches.
+    alone : bool
+        Whether the network names no switch, so that the way is inside its only one.
     """
 
     flows: tuple[str, ...]
     back: bool
     schedule: Schedule | None
-    first: str
-    last: str
+    route: Route
     named: tuple[str, ...]
-    hops: tuple[tuple[Hop, ...] | None, ...]
-    durations: tuple[int, ...]
-    phase: int
     steps: tuple[Step, ...]
+    alone: bool
+
+    @property
+    def first(self) -> str:
+        """The sender's switch."""
+        return self.route.first
+
+    @property
+    def last(self) -> str:
+        """The receiver's switch."""
+        return self.route.last
 
     @property
     def cycle(self) -> int:
         """Time in ns after which the way repeats; 0 if nothing ever changes."""
-        return sum(self.durations) if len(self.durations) > 1 else 0
+        return sum(self.route.durations) if len(self.route.durations) > 1 else 0
 
 
 @dataclass(frozen=True)
@@ -159,7 +147,6 @@ def ways_of(shown: Shown) -> tuple[Way, ...]:
         A schedule that no flow follows leads nowhere.
     """
     scenario = shown.scenario
-    make = _way_through_switches if scenario.network.switches else _way_in_switch
     ways: dict[object, Way] = {}
     for back, flow in itertools.product((False, True), shown.flows):
         schedule = scenario.schedule(flow, back=back)
@@ -167,13 +154,13 @@ def ways_of(shown: Shown) -> tuple[Way, ...]:
         if key in ways:
             way = ways[key]
             flows = tuple(dict.fromkeys([*way.flows, flow.name]))
-            ways[key] = Way(**{**vars(way), "flows": flows, "back": way.back and back})
+            ways[key] = replace(way, flows=flows, back=way.back and back)
         else:
-            ways[key] = make(scenario, flow, schedule, back)
+            ways[key] = _way(scenario, flow, schedule, back)
     for schedule in scenario.network.schedules:
         if schedule.name not in ways and (schedule.pair is not None or not scenario.network.switches):
             try:
-                ways[schedule.name] = make(scenario, None, schedule, False)
+                ways[schedule.name] = _way(scenario, None, schedule, False)
             except NoWay as error:
                 # a scenario checks only the schedules that its flows follow
                 field = f"network.schedules.{schedule.name}.slots"
@@ -181,53 +168,36 @@ def ways_of(shown: Shown) -> tuple[Way, ...]:
     return tuple(ways.values())
 
 
-def _way_in_switch(scenario: Scenario, flow: Flow | None, schedule: Schedule | None, back: bool) -> Way:
-    """Return a way through the only switch."""
-    if schedule is not None:
-        slots, phase = schedule.slots, scenario.phase(schedule)
-        named = tuple(slot.link for slot in slots)
-        durations = tuple(slot.duration for slot in slots)
-    else:
-        assert flow is not None
-        timed, first, phase = scenario.timetable(flow, back=back)
-        named = tuple(slot.link for slot in timed) or (first,)
-        durations = tuple(slot.duration for slot in timed) or (0,)
-    step = Step(SWITCH, named, durations, phase, tuple(range(len(named))))
-    hops = tuple(None if name == DARK else () if name == BYPASS else (Hop(SWITCH, name),) for name in named)
-    flows = () if flow is None else (flow.name,)
-    return Way(flows, back, schedule, SWITCH, SWITCH, named, hops, durations, phase, (step,))
-
-
-def _way_through_switches(scenario: Scenario, flow: Flow | None, schedule: Schedule | None, back: bool) -> Way:
-    """Return a way through several switches."""
+def _way(scenario: Scenario, flow: Flow | None, schedule: Schedule | None, back: bool) -> Way:
     if flow is not None:
         route = route_of(scenario, flow, back=back)
         path = flow.back if back else flow.path
     else:
         assert schedule is not None
-        assert schedule.pair is not None
-        route = route_of_schedule(scenario, schedule, schedule.pair)
+        route = route_of_schedule(scenario, schedule, schedule.pair or (ONLY_SWITCH, ONLY_SWITCH))
         path = schedule.slots
     if schedule is not None:
         path = schedule.slots
     named = (path,) * len(route.ways) if isinstance(path, str) else tuple(slot.link for slot in path)
-    steps = tuple(_step(scenario, route, schedule, switch) for switch in route.switches[:-1])
-    flows = () if flow is None else (flow.name,)
-    first, last = route.first, route.last
-    return Way(flows, back, schedule, first, last, named, route.ways, route.durations, route.phase, steps)
+    alone = not scenario.network.switches
+    switches = route.switches if alone else route.switches[:-1]
+    steps = tuple(_step(scenario, route, schedule, switch) for switch in switches)
+    return Way(() if flow is None else (flow.name,), back, schedule, route, named, steps, alone)
 
 
 def _step(scenario: Scenario, route: Route, schedule: Schedule | None, switch: str) -> Step:
-    every = schedule is not None and switch == route.first
-    node = scenario.network.node(switch)
+    network = scenario.network
+    alone, node = not network.switches, network.node(switch)
+    every = alone or (schedule is not None and switch == route.first)
     actions = timetable(scenario, route, switch, every=every)
-    targets = tuple(DARK if target is None else target or RECEIVER for target in actions.targets)
+    receiver = BYPASS if alone else RECEIVER
+    targets = tuple(DARK if target is None else target or receiver for target in actions.targets)
     return Step(
-        switch,
         targets,
         actions.durations,
         actions.phase,
         actions.places,
+        switch,
         late=node.late,
         jitter=node.jitter,
         guard=node.guard,
@@ -259,7 +229,7 @@ def data(shown: Shown) -> dict[str, Any]:
 
 def _way_data(way: Way) -> dict[str, Any]:
     slots = []
-    for place, (duration, named, hops) in enumerate(zip(way.durations, way.named, way.hops, strict=True)):
+    for place, (duration, named, hops) in enumerate(zip(way.route.durations, way.named, way.route.ways, strict=True)):
         slot: dict[str, Any] = {"duration_ns": duration, "path": named}
         slot["way"] = None if hops is None else [{"switch": hop.switch, "link": hop.link} for hop in hops]
         if way.schedule is not None:
@@ -277,7 +247,7 @@ def _way_data(way: Way) -> dict[str, Any]:
         "from": way.first,
         "to": way.last,
         "cycle_ns": way.cycle,
-        "phase_ns": way.phase,
+        "phase_ns": way.route.phase,
         "slots": slots,
         "switches": {step.switch: _step_data(step) for step in way.steps},
     }
