@@ -26,7 +26,7 @@ def check(run_guest: RunGuest, scenario: Scenario, suite: str, name: str, *share
     )
     files = [*(patches.root() / "tests" / suite).glob("*.py"), LAB]
     files += [patches.root() / "tests" / path for path in shared]
-    files += [INSIDE / "ocs.py", INSIDE / "ocs_netlink.py", INSIDE / "ocs_steps.py"]
+    files += INSIDE.glob("ocs*.py")
     answer = run_guest(scenario, commands=[("a", line)], files=files).answers[0]
     lines = [line.strip() for line in answer.splitlines()]
     assert "status 0" in lines, answer

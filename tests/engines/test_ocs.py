@@ -45,7 +45,7 @@ def test_in_the_guest(run_guest: RunGuest, two_hosts: Scenario, name: str) -> No
         "mount -t tracefs none /sys/kernel/tracing; "  # Mininet's hosts have their own /sys
         f"PYTHONPATH=/run/rdcnlab /usr/bin/python3 -s /run/rdcnlab/{name}.py; echo status $?"
     )
-    files = [*HERE.glob("*.py"), INSIDE / "ocs.py", INSIDE / "ocs_netlink.py", INSIDE / "ocs_steps.py", CASES]
+    files = [*HERE.glob("*.py"), *INSIDE.glob("ocs*.py"), CASES]
     answer = run_guest(two_hosts, commands=[("a", line)], files=files).answers[0]
     lines = [line.strip() for line in answer.splitlines()]
     assert "status 0" in lines, answer
