@@ -14,7 +14,7 @@ from setuptools.command.build_py import build_py
 #: Directories and files at the root of the source tree that an installed package needs.
 TRAVELS = (
     "data", "docs", "kernel-patches", "notebooks", "p4",
-    "CONTRIBUTING.md", "README.md", "requirements-ns3.lock", "requirements.lock",
+    "CITATION.cff", "CONTRIBUTING.md", "README.md", "requirements-ns3.lock", "requirements.lock",
 )  # fmt: skip
 #: What programs leave in these directories.
 LEFT_BEHIND = shutil.ignore_patterns("__pycache__", ".*", "*.pyc")

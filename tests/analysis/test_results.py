@@ -163,5 +163,5 @@ def test_runs_that_differ_in_their_seed_only_are_compared_by_it(runs: Runs) -> N
     assert runs.compare("seed").mixed == ("period_ms",)
     with pytest.raises(InputError, match="period_ms"):
         runs.compare("colour")
-    with pytest.raises(InputError, match="at least one run"):
+    with pytest.raises(InputError, match="no run to compare"):
         compare(Runs([]))

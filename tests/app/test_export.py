@@ -29,7 +29,7 @@ def test_a_run_is_found_by_its_id_and_by_its_scenario(run: Run, store: Store, tm
     (tmp_path / "s.yaml").write_text(run.scenario.dump())
     for name in (run.id, run.id[:4], run.id[:8].upper(), str(tmp_path / "s.yaml")):
         assert find(name, store) == run
-    with pytest.raises(InputError, match="the id of a stored run"):
+    with pytest.raises(InputError, match="no stored run has an id"):
         find("0123456789", store)
     (tmp_path / "other.yaml").write_text(run.scenario.with_(seed=9).dump())
     made = find(str(tmp_path / "other.yaml"), store)

@@ -63,7 +63,7 @@ def test_a_run_is_deleted_only_after_a_yes(
     monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
     assert rdcnlab("runs", "delete", ids[0]).returncode == 1
     assert (here / "runs" / ids[0]).is_dir()
-    assert "not the file" in rdcnlab("runs", "delete", "s.yaml", "--yes").stderr
+    assert "takes ids" in rdcnlab("runs", "delete", "s.yaml", "--yes").stderr
     assert rdcnlab("runs", "delete", ids[0], "--yes").returncode == 0
     assert not (here / "runs" / ids[0]).exists()
     assert (here / "runs" / ids[1]).is_dir()
@@ -96,6 +96,25 @@ def test_a_run_is_drawn_with_fonts_that_can_be_searched(ids: list[str], rdcnlab:
     assert kind != "pdf" or b"/TrueType" in content or b"/CIDFontType2" in content
     Path("mine.svg").write_text("mine")
     assert "--force" in rdcnlab("plot", ids[0], "-o", "mine.svg").stderr
+
+
+def test_a_picture_for_a_paper_has_its_references_beside_it(ids: list[str], rdcnlab: Run) -> None:
+    done = rdcnlab("plot", ids[0], "--column", "single", "-o", "a.pdf")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["a.pdf", "a.bib"]
+    assert "@misc{rdcnlab," in Path("a.bib").read_text()
+    assert rdcnlab("plot", ids[0], "--column", "wide", "-o", "b.pdf").returncode == 2
+    # the engine for tests has no shipped runs
+    assert "rdcnlab reproduce aykurt/fig4" in rdcnlab("plot", "aykurt/fig4").stderr
+
+
+def test_a_time_line_is_written_by_its_ending_or_by_an_option(ids: list[str], rdcnlab: Run) -> None:
+    assert rdcnlab("plot", ids[0], "-o", "t.html").returncode == 0
+    done = rdcnlab("plot", ids[0], "--timeline")
+    assert Path(done.stdout.strip()).read_bytes() == Path("t.html").read_bytes()
+    assert "--span" in rdcnlab("plot", ids[0], "-o", "t.html", "--span", "1-2").stderr
+    Path("r.html").write_text("<p>a report of rdcnlab</p>")
+    assert "--force" in rdcnlab("plot", ids[0], "-o", "r.html").stderr
 
 
 def test_a_span_is_two_times() -> None:

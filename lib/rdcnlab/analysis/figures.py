@@ -10,6 +10,8 @@ transports.
 from __future__ import annotations
 
 import contextlib
+import contextvars
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,6 +21,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdcnlab.analysis import tables
+from rdcnlab.fields.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -88,6 +91,47 @@ def shades(count: int) -> list[str]:
     return list(sns.color_palette("crest", count).as_hex())
 
 
+#: Widths of columns in inches: one of two columns, and both (IEEE and ACM differ by up to 0.2 in).
+COLUMNS = {"single": 3.5, "double": 7.16}
+#: Sizes of text in points in a figure for a column; captions of journals have 8.
+_SMALL: dict[Any, Any] = {
+    "font.size": 7.5, "axes.labelsize": 7.5, "axes.titlesize": 7.5, "legend.fontsize": 7, "xtick.labelsize": 7,
+    "ytick.labelsize": 7, "axes.linewidth": 0.7, "lines.linewidth": 1.0, "figure.titlesize": 8,
+}  # fmt: skip
+_width: contextvars.ContextVar[float | None] = contextvars.ContextVar("width of a column", default=None)
+
+
+@contextlib.contextmanager
+def column(width: str | float) -> Iterator[None]:
+    """Draw figures for a column of a paper inside the block: its width, and text of 7 to 8 points.
+
+    Parameters
+    ----------
+    width : {'single', 'double'} or float
+        One column of two (3.5 in), both (7.16 in), or a width in inches.
+
+    Raises
+    ------
+    InputError
+        The width has no such name, or is not between 1 and 20 in.
+
+    Examples
+    --------
+    >>> with column("single"):
+    ...     figure = drawing(7.4, 3.0)
+    >>> float(figure.get_size_inches()[0])
+    3.5
+    """
+    inches = COLUMNS.get(width) if isinstance(width, str) else float(width)
+    if inches is None or not 1 <= inches <= 20:
+        raise InputError.of("width", width, f"{', '.join(COLUMNS)}, or a number of inches from 1 to 20")
+    token = _width.set(inches)
+    try:
+        yield
+    finally:
+        _width.reset(token)
+
+
 @contextlib.contextmanager
 def style() -> Iterator[None]:
     """Apply the common style inside the block."""
@@ -113,15 +157,26 @@ def style() -> Iterator[None]:
         "savefig.dpi": 150,
         "svg.hashsalt": "rdcnlab",
     }
-    with mpl.rc_context(settings):
+    with mpl.rc_context(settings | (_SMALL if _width.get() is not None else {})):
         yield
 
 
 def drawing(width: float, height: float) -> Drawing:
-    """Return an empty figure; width and height are in inches."""
+    """Return an empty figure; width and height are in inches. Inside `column`, it has the width of the column."""
     from rdcnlab.analysis.drawing import Drawing  # loads matplotlib, which judging claims does not need
 
-    return Drawing(figsize=(width, height), layout="constrained")
+    inches = _width.get()
+    if inches is not None:
+        # a narrow figure is higher in proportion: text does not shrink with it
+        width, height = inches, height * math.sqrt(inches / width)
+    figure = Drawing(figsize=(width, height), layout="constrained")
+    figure.for_column = inches is not None
+    return figure
+
+
+def in_column() -> bool:
+    """Return whether figures are drawn for a paper, whose caption says what a title would say; see `column`."""
+    return _width.get() is not None
 
 
 def panels(

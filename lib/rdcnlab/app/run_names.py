@@ -42,7 +42,7 @@ def find(name: str, store: Store) -> Run:
     """
     if not re.fullmatch(rf"[0-9a-fA-F]{{{SHORTEST},64}}", name) or Path(name).is_file():
         if re.fullmatch(r"[0-9a-fA-F]{1,3}", name) and not Path(name).is_file():
-            raise InputError.of("RUN", name, f"at least {SHORTEST} digits of an id; rdcnlab runs lists them")
+            raise InputError.of("RUN", name, reason=f'"{name}" is too short: at least {SHORTEST} digits of an id')
         (run,) = campaign([Scenario.load(name)], store=store, needs=lambda _: dict.fromkeys(SCHEMAS, WHOLE))
         return run
     digits = name.lower()
@@ -51,8 +51,8 @@ def find(name: str, store: Store) -> Run:
     rows = [row for row in store.shipped if row.id.startswith(digits)] if not runs else []
     runs += [Run(row.id, Scenario.from_dict(row.data), row.provenance, row.digests, row) for row in rows]
     if not runs:
-        raise InputError.of("RUN", name, "the id of a stored run; rdcnlab runs lists them")
+        raise InputError.of("RUN", name, reason=f'no stored run has an id that begins with "{name}"; see rdcnlab runs')
     if len(runs) > 1:
         ids = ", ".join(run.id[:PRINTED] for run in runs[:3]) + (", ..." if len(runs) > 3 else "")
-        raise InputError.of("RUN", name, f"more digits, because {len(runs)} runs begin so: {ids}")
+        raise InputError.of("RUN", name, reason=f'{len(runs)} runs begin with "{name}": {ids}; give more digits')
     return runs[0]

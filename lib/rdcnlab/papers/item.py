@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import abc
+import contextlib
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, ValidationError, field_validator
 
+from rdcnlab.analysis import figures
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.quantities import Frozen, Misfit, whole
 from rdcnlab.papers import claims, verdicts
@@ -261,6 +263,40 @@ class Item(Frozen, abc.ABC):
     def place(self, runs: Runs, scenario: Scenario) -> int:
         """Return the number of the run of a scenario of `points`."""
         return runs.place(self.with_changes(scenario))
+
+    def save(self, runs: Runs, path: str | Path, *, column: str | float | None = None) -> list[Path]:
+        """Draw the figure into a file, and write what to cite beside it.
+
+        Parameters
+        ----------
+        runs : Runs
+            The runs.
+        path : str or Path
+            Its ending is the format: ``.pdf`` (with embedded fonts), ``.pgf``, ``.svg`` or ``.png``.
+        column : {'single', 'double'} or float, optional
+            Width for a column of a paper, see `rdcnlab.analysis.figures.column`.
+
+        Returns
+        -------
+        list of Path
+            The figure, and its references as BibTeX: rdcnlab and the paper.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from rdcnlab.papers import aykurt
+        >>> fig4 = aykurt.fig4(profile="paper")
+        >>> files = fig4.save(fig4.stored_runs(), Path(tempfile.mkdtemp()) / "fig4.pdf", column="double")
+        >>> [file.name for file in files]
+        ['fig4.pdf', 'fig4.bib']
+        """
+        with contextlib.nullcontext() if column is None else figures.column(column):
+            figure = self.plot(runs)
+            from rdcnlab.analysis.drawing import Drawing  # loads matplotlib, which judging claims does not need
+
+            if not isinstance(figure, Drawing):
+                raise TypeError(f"{self.paper}/{self.id} draws no figure of rdcnlab.analysis.figures")
+            return figure.save(path, cite=[claims.paper(self.paper).title])
 
     def rows(self, runs: Runs | None) -> list[dict[str, Any]]:
         """Return the scorecard: one row for each claim. Without runs every verdict is ``not run``."""

@@ -287,7 +287,7 @@ class Store:
             The run came with the package.
         """
         if not isinstance(run.source, Path):
-            raise InputError.of("run", run.id[:12], "a run that was made on this machine; this one came with rdcnlab")
+            raise InputError.of("run", run.id[:12], reason=f"run {run.id[:12]} came with rdcnlab and stays")
         with self.workspace(run.id) as directory:
             run.source.rename(directory / "deleted")
 

@@ -64,6 +64,11 @@ def model_cache() -> Path:
     return Path(override) if override else _cache() / "models"
 
 
+def citation() -> Path:
+    """Return the file with the references: rdcnlab, and the papers."""
+    return tree() / "CITATION.cff"
+
+
 def p4() -> Path:
     """Return the directory of the P4 programs."""
     return tree() / "p4"

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from rdcnlab.analysis import figures, tables
+from rdcnlab.analysis.publication import to_latex
 from rdcnlab.fields.errors import InputError
 from rdcnlab.runs.frame import Runs
 
@@ -125,6 +126,10 @@ class Comparison:
                 markeredgewidth=1.6, elinewidth=1.0, capsize=2, label=label,
             )  # fmt: skip
 
+    def to_latex(self, *, caption: str | None = None, label: str | None = None) -> str:
+        """Return the table for LaTeX; see `rdcnlab.analysis.publication.to_latex`."""
+        return to_latex(pd.DataFrame(self.rows()), caption=caption, label=label)
+
     def _repr_html_(self) -> str:
         data = base64.b64encode(self.plot().image("png")).decode()
         said = html.escape(f"Comparison by {', '.join(self.by)}: one point for each run, and means with intervals")
@@ -135,13 +140,13 @@ class Comparison:
 def compare(runs: Runs, by: str | Sequence[str] | None = None) -> Comparison:
     """Compare runs; see `rdcnlab.runs.frame.Runs.compare`."""
     if not len(runs):
-        raise InputError.of("runs", "no run", "at least one run")
+        raise InputError.of("runs", len(runs), reason="there is no run to compare")
     scenarios = runs.scenarios
     known = [name for name in scenarios.columns if name not in ("run", "id", "shipped")]
     chosen = _varying(scenarios, known) if by is None else ([by] if isinstance(by, str) else list(by))
     for name in chosen:
         if name not in known:
-            raise InputError.of("by", name, f"settings of these runs: {', '.join(known)}")
+            raise InputError.unknown("by", name, known, "setting of these runs")
     flows = runs.flows
     limits_s = np.array([run.scenario.limit / 1e9 for run in runs])[flows["run"].to_numpy()]
     # a flow that did not finish has a goodput, too: until the run's end

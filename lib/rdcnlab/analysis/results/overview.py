@@ -57,7 +57,8 @@ def overview(run: Run, *, span_ms: tuple[float, float] | None = None, sequence: 
             ax.set_ylim(bottom=0)
         panels[-1].set_xlabel("time [ms]" if series.fold_s is None else "time within the folded span [ms]")
         panels[-1].set_xlim(begin * 1e3, end * 1e3)
-        panels[0].set_title(_title(series), fontsize=8, loc="left")
+        if not figures.in_column():
+            panels[0].set_title(_title(series), fontsize=8, loc="left")
         figures.legend(figure, panels[bool(rows)], columns=6)
         figure.align_ylabels(panels)
     return figure
@@ -68,8 +69,9 @@ def _span(span_ms: tuple[float, float] | None, series: Series) -> tuple[float, f
         return 0.0, series.end_s
     begin, end = (float(value) / 1e3 for value in span_ms)
     if not 0 <= begin < end or begin >= series.end_s:
-        allowed = f"two rising times in ms, the first before the end at {series.end_s * 1e3:.6g} ms"
-        raise InputError.of("span_ms", span_ms, allowed)
+        raise InputError.of(
+            "span_ms", span_ms, f"two rising times in ms, the first before the end at {series.end_s * 1e3:.6g} ms"
+        )
     return begin, end
 
 
@@ -211,9 +213,13 @@ def _queues(ax: Axes, series: Series, span: tuple[float, float]) -> None:
     _rugs(ax, series, span)
     more = len(series.queues) - len(used)
     ax.set_ylabel("queue [kB]")
-    if more:
+    if more and not figures.in_column():
         ax.plot([], [], " ", label=f"and {more} more, less full")
-    ax.legend(fontsize=6.5, loc="upper left", ncols=6, bbox_to_anchor=(0.0, 1.16), borderpad=0, handlelength=1.5)
+    ax.legend(
+        fontsize=6.5, loc="upper left", ncols=3 if figures.in_column() else 6, bbox_to_anchor=(0.0, 1.16), borderpad=0,
+        handlelength=1.5,
+        columnspacing=1.0,
+    )  # fmt: skip
 
 
 def _peak(series: Series) -> float:

@@ -93,7 +93,9 @@ def _is_ours(path: Path) -> bool:
         content = path.read_bytes()
     except OSError:
         return False
-    return SOFTWARE.encode() in content[:_HEAD] + content[-_HEAD:]
+    # pages of the report name rdcnlab, too
+    mark = f'name="generator" content="{SOFTWARE}"' if path.suffix.lower() == ".html" else SOFTWARE
+    return mark.encode() in content[:_HEAD] + content[-_HEAD:]
 
 
 def write(shown: Shown, path: Path) -> None:

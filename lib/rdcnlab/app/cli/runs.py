@@ -108,7 +108,7 @@ def delete(names: Names, yes: Annotated[bool, typer.Option("--yes", "-y", help="
     store = Store()
     for name in names:
         if Path(name).is_file():  # it would be run first, and then deleted
-            raise InputError.of("RUN", name, "an id, not the file of a scenario; rdcnlab runs lists them")
+            raise InputError.of("RUN", name, reason=f'"{name}" is a file; delete takes ids, see rdcnlab runs')
     runs = [find(name, store) for name in names]
     for run in runs:
         typer.echo(repr(run))

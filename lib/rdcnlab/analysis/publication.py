@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures and tables for papers: widths of columns, LaTeX, and the references to cite.
+
+`rdcnlab.analysis.figures.column` sets the width. A figure's method `save` writes it, and a file ``.bib`` beside it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from rdcnlab.fields.errors import InputError, RunError
+from rdcnlab.system import places
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Entry types of BibTeX by types of the Citation File Format. Classic BibTeX has no type for software.
+_TYPES = {"article": "article", "conference-paper": "inproceedings", "software": "misc"}
+
+
+def to_latex(table: pd.DataFrame, *, caption: str | None = None, label: str | None = None, digits: int = 4) -> str:
+    r"""Return a table for LaTeX, with the rules of the package ``booktabs``.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Its index is left out unless it has a name. Special characters of LaTeX are escaped, in headings too.
+    caption, label : str, optional
+        With either, the table floats. The caption is LaTeX.
+    digits : int
+        Significant digits of numbers.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> print(to_latex(pd.DataFrame({"flow": ["main"], "line_busy": ["97 %"], "fct_s": [3.47123]})))
+    \begin{tabular}{llr}
+    \toprule
+    flow & line\_busy & fct\_s \\
+    \midrule
+    main & 97 \% & 3.471 \\
+    \bottomrule
+    \end{tabular}
+    <BLANKLINE>
+    """
+    rows = table.reset_index() if table.index.name is not None else table
+    numeric = [name for name in rows.columns if rows[name].dtype.kind in "iuf"]
+    floating = [name for name in numeric if rows[name].dtype.kind == "f"]
+    formats: dict[Any, Any] = {name: lambda value: f"{value:.{digits}g}" for name in floating}
+    style = rows.style.hide(axis="index").format(formats, escape="latex", na_rep="--")
+    style = style.format_index(escape="latex", axis=1)
+    layout = "".join("r" if name in numeric else "l" for name in rows.columns)
+    floats: dict[str, Any] = {} if caption is None and label is None else {"position_float": "centering"}
+    text: str = style.to_latex(column_format=layout, hrules=True, caption=caption, label=label, **floats)
+    return text
+
+
+def bibtex(titles: Iterable[str] = ()) -> str:
+    """Return the references of rdcnlab and of papers, from ``CITATION.cff``, as BibTeX.
+
+    Parameters
+    ----------
+    titles : iterable of str
+        Titles of papers; rdcnlab itself comes first in any case.
+
+    Raises
+    ------
+    InputError
+        No reference has this title.
+
+    Examples
+    --------
+    >>> text = bibtex(["Time-division TCP for Reconfigurable Data Center Networks"])
+    >>> [line for line in text.splitlines() if line.startswith("@")]
+    ['@misc{rdcnlab,', '@inproceedings{chen2022,']
+    """
+    software, references = _citations()
+    known = {_plain(reference["title"]): reference for reference in references}
+    chosen = []
+    for title in titles:
+        if _plain(title) not in known:
+            raise InputError.unknown("title", title, [reference["title"] for reference in references], "reference")
+        chosen.append(known[_plain(title)])
+    return "\n".join([_entry("rdcnlab", software), *(_entry(_key(reference), reference) for reference in chosen)])
+
+
+@functools.cache
+def _citations() -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    path = places.citation()
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise RunError(f"{path} cannot be read ({error.strerror}): it has the references") from None
+    return data, list(data.get("references", []))
+
+
+def _plain(title: str) -> str:
+    """Return a title without punctuation and case: sources differ in both."""
+    return "".join(letter for letter in title.lower() if letter.isalnum())
+
+
+def _key(reference: Mapping[str, Any]) -> str:
+    family = str(reference["authors"][0]["family-names"]).split()[-1].lower()
+    return f"{family}{reference.get('year', '')}"
+
+
+def _entry(key: str, reference: Mapping[str, Any]) -> str:
+    names = [_author(author) for author in reference["authors"]]
+    fields = {
+        # braces keep capitals, and a name of one part as it is
+        "author": " and ".join(names),
+        "title": f"{{{reference['title']}}}",
+        "booktitle": dict(reference.get("conference", {})).get("name"),
+        "journal": reference.get("journal"),
+        "year": reference.get("year"),
+        "doi": reference.get("doi"),
+        "url": reference.get("url"),
+        "note": f"version {reference['version']}" if "version" in reference else None,
+    }
+    lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value is not None]
+    return "\n".join([f"@{_TYPES.get(str(reference.get('type')), 'misc')}{{{key},", *lines, "}"]) + "\n"
+
+
+def _author(author: Mapping[str, Any]) -> str:
+    if "family-names" not in author:
+        return f"{{{author['name']}}}"
+    return f"{author['family-names']}, {author['given-names']}"
+
+
+def write_references(figure: Path, titles: Sequence[str]) -> Path:
+    """Write the references of a figure beside its file, with the ending ``.bib``, and return the path."""
+    path = figure.with_suffix(".bib")
+    path.write_text(bibtex(titles), encoding="utf-8")
+    return path
