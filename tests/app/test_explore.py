@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rdcnlab.app.explore import curves as module
 from rdcnlab.app.explore import keep
 from rdcnlab.app.explore.choice import Choice
-from rdcnlab.app.explore.curves import Shown, curves, image_of, means
+from rdcnlab.app.explore.curves import Shown, curves, image_of, means, starved
 from rdcnlab.app.explore.job import Job
 from rdcnlab.app.explore.panel import Panel
 from rdcnlab.app.explore.places import MOVES, PLACES, STILL, WEEK
@@ -104,7 +105,10 @@ def test_what_does_not_fit_together_is_refused(changes: dict[str, object], words
         get_engine(choice.scenario()).identity(choice.scenario())
 
 
-def test_a_panel_runs_compares_and_refuses(store: Store, fake_engine: None) -> None:
+def test_a_panel_runs_compares_and_refuses(
+    store: Store, fake_engine: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     panel = Panel(store)
     assert 'alt="Network and timetable: aykurt, all cubic, slots of 10 ms"' in panel.picture.value
     assert all(each.description for each in panel.inputs.values())
@@ -121,7 +125,17 @@ def test_a_panel_runs_compares_and_refuses(store: Store, fake_engine: None) -> N
     assert panel.run.disabled
     panel.run.click()  # as a browser does that has not heard of it yet
     assert panel.job.ended
+    assert (panel.save.disabled, panel.book.disabled) == (True, True)  # a file of it could not be run
+    panel._keep(notebook=False)  # as a browser does that has not heard of it yet
+    assert not list(Path.cwd().glob("explored.yaml"))
+    panel.inputs["second"].value = "bbr"
+    assert (panel.save.disabled, panel.figure.value) == (False, first)
+    assert "The choice has changed since" in panel.caption.value
+    panel.inputs["second"].value = "tdtcp"
     panel.inputs["place"].value = "tdtcp"
+    # nothing of the other network stays
+    assert (panel.figure.value, panel.table.value, panel.caption.value) == ("", "", "")
+    assert ("done" in panel.words.value, panel.progress.value) == (False, 0.0)
     assert panel.inputs["timetable"].value == WEEK
     assert [panel.inputs[name].description for name in ("slot_ms", "dark_ms")] == ["day [ms]", "night [ms]"]
     assert not panel.run.disabled
@@ -223,21 +237,70 @@ def test_a_failed_run_is_reported(store: Store, fake_engine: None) -> None:
     assert (job.state, job.note.split("\n")[0][:18]) == ("failed", "the guest panicked")
 
 
+def test_a_network_that_comes_back_has_its_curves_again(store: Store, fake_engine: None) -> None:
+    panel = Panel(store)
+    panel.run.click()
+    assert panel.job is not None
+    assert panel.job.join(120)
+    before = panel.figure.value
+    assert "Curves of 1: aykurt, all cubic, slots of 10 ms." in panel.caption.value
+    panel.inputs["place"].value = "dumbbell"
+    assert not panel.figure.value
+    panel.inputs["place"].value = "aykurt"
+    assert panel.figure.value == before
+
+
+def test_the_panel_says_which_buffer_the_network_has(store: Store) -> None:
+    panel = Panel(store)
+    assert "0 leaves the network&#x27;s own: buffers of 2.7875 MB; no ECN marks" in panel.usual.value
+    panel.inputs["place"].value = "tdtcp"
+    assert "buffers of 16 packets" in panel.usual.value
+
+
+def test_a_flow_has_the_same_colour_whatever_is_compared(store: Store, fake_engine: None) -> None:
+    same = campaign(replace(usual("aykurt"), runs=1).scenarios(), store=store, progress=False)
+    other = campaign(replace(usual("aykurt"), second="bbr", runs=1).scenarios(), store=store, progress=False)
+    rate, *_ = curves(Shown("1", other), Shown("2", same)).axes
+    colors = {str(line.get_label()): line.get_color() for line in rate.lines}
+    assert colors["1: main, CUBIC"] == colors["2: main, CUBIC"]
+    assert colors["1: migrated, BBR"] == colors["2: migrated, CUBIC"] != colors["1: main, CUBIC"]
+
+
+def test_a_run_that_starves_is_seen_and_named(store: Store, fake_engine: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = campaign(replace(usual("aykurt"), runs=3).scenarios(), store=store, progress=False)
+    shown = [Shown("1", runs)]
+    assert starved(shown) == []
+    real = module._rates
+
+    def without_the_first(runs: Any) -> Any:
+        """As if the migrated flow had got nothing in the first run."""
+        rates = real(runs)
+        rates.loc[(rates["run"] == 0) & (rates["flow"] == "migrated-1"), "rate_bps"] = 0.0
+        return rates
+
+    monkeypatch.setattr(module, "_rates", without_the_first)
+    (sentence,) = starved(shown)
+    assert sentence.startswith("1, seed 0: migrated got 0.00 Gb/s")
+    row = means(shown).set_index("flows").loc["migrated"]
+    assert row["least"] == 0.0
+    assert row["most"] > row["goodput [Gb/s]"] > 0
+
+
 def test_curves_show_every_group(store: Store, fake_engine: None) -> None:
     runs = campaign(replace(usual("aykurt"), second="bbr", flows=2).scenarios(), store=store, progress=False)
     rate, rtt, queue = curves(runs).axes
-    assert len(rate.lines) == len(rtt.lines) == 2
+    assert len(rate.lines) == len(rtt.lines) == 2 * len(runs)
     assert rate.get_ylabel() == "goodput [Gb/s]"
-    assert [line.get_label() for line in rate.lines] == ["main, CUBIC", "migrated, BBR"]
+    named = [str(line.get_label()) for line in rate.lines if not str(line.get_label()).startswith("_")]
+    assert named == ["main, CUBIC, 3 runs", "migrated, BBR, 3 runs"]
     assert queue.get_xlim() == (0, 200)
     rows = means([Shown("a", runs)]).set_index("flows")
     total = runs.flows["received_B"].sum() * 8 / 3 / 0.2 / 1e9
     assert rows["goodput [Gb/s]"].sum() == pytest.approx(total, rel=0.02)
-    # what is compared is longer: neither axis grows by it, and only the first have a band
+    # what is compared is longer: no axis grows by it
     longer = campaign([runs[0].scenario.with_(limit="400 ms")], store=store, progress=False)
     both = curves(Shown("1", runs), Shown("2", longer)).axes
-    assert len(both[0].lines) == 4
-    assert [len(ax.collections) for ax in both] == [len(ax.collections) for ax in (rate, rtt, queue)]
+    assert len(both[0].lines) == 2 * (len(runs) + 1)
     assert all(max(np.asarray(line.get_xdata())) <= 200 for ax in both for line in ax.lines)
     png, words = image_of([Shown("a", runs)])
     assert png.startswith(b"\x89PNG")

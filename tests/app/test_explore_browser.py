@@ -211,6 +211,19 @@ def test_a_reader_opens_the_index_explores_moves_a_widget_and_runs(lab: str, bro
     page.click(".rdcnlab-explore select[multiple] option", "1: aykurt, all cubic")
     page.until("a table of both", lambda: len(page.all(".rdcnlab-means tbody tr")) == 4)
 
+    browser.save_screenshot(str(tmp_path / "compared.png"))
+
+    # another network: nothing of the old one stays; with the first one its curves come back
+    page.choose("network", "one link")
+    page.until("no old figure", lambda: not page.image("Goodput") and not page.said("status"))
+    browser.save_screenshot(str(tmp_path / "other.png"))
+    page.choose("network", "one switch (Aykurt)")
+    page.until("the figure", lambda: page.image("Goodput"))
+    browser.set_window_size(390, 844)
+    page.until("a narrow page", lambda: browser.execute_script("return window.innerWidth") < 520)
+    browser.save_screenshot(str(tmp_path / "phone.png"))
+    browser.set_window_size(1400, 1000)
+
     page.click(".rdcnlab-explore button", "open as a notebook")
     page.click(".rdcnlab-explore a", "open explored.ipynb")
     page.one(".jp-NotebookPanel .cm-content", 'Scenario.load("explored.yaml")')

@@ -63,7 +63,8 @@ def test_nothing_is_clipped_and_no_word_is_on_another(name: str) -> None:
         assert not re.fullmatch(r"[\d.]+ ?[a-zA-Z/]*", ax.get_title()), ax.get_title()
         found = list(outside(ax)) if ax.axison else []
         assert not found, (ax.get_title(), found)
-    texts = words(figure)
+    # the box around rotated words is larger than the words
+    texts = [text for text in words(figure) if text.get_rotation() % 90 == 0]
     for one, other in itertools.combinations(texts, 2):
         first, second = one.get_window_extent(), other.get_window_extent()
         apart = first.x1 - 1 <= second.x0 or second.x1 - 1 <= first.x0

@@ -7,8 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from rdcnlab.analysis.show.names import readable
+from rdcnlab.analysis.show.rows import length
 from rdcnlab.app.explore.places import MOVES, PLACES, STILL, WEEK, Group, Place
 from rdcnlab.fields.errors import InputError
+from rdcnlab.fields.units import SIZE
 from rdcnlab.scenario import VARIANTS, Scenario
 
 #: What a flow can be: a congestion control, or a protocol with CUBIC below it.
@@ -243,3 +246,19 @@ def _bin(limit: int) -> int:
     least = max(1_000, limit // _POINTS)
     power: int = 10 ** (len(str(least)) - 1)
     return next(step * power for step in (1, 2, 5, 10) if step * power >= least)
+
+
+def own_sizes(scenario: Scenario) -> tuple[str, str]:
+    """Return in words which buffers a scenario has, and above which sizes queues mark packets."""
+    network = scenario.network
+    queues = [link.buffer for link in network.links] + [each.queue for each in network.schedules]
+    buffers = {length(queue) for queue in queues if queue is not None}
+    marks = {each.ecn_threshold for each in network.schedules}
+    thresholds = {length(mark) for mark in marks if mark is not None}
+    thresholds |= {readable(SIZE, link.ecn_threshold) for link in network.links if link.ecn_threshold is not None}
+    if scenario.switch.ecn_threshold is not None:
+        thresholds = {readable(SIZE, scenario.switch.ecn_threshold)}
+    return (
+        f"buffers of {' and '.join(sorted(buffers))}" if buffers else "no buffer",
+        f"ECN marks above {' and '.join(sorted(thresholds))}" if thresholds else "no ECN marks",
+    )

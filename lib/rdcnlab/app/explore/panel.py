@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import html
 import threading
+from dataclasses import replace
 from typing import Any, get_args
 from urllib.parse import quote
 
@@ -16,13 +17,14 @@ from rdcnlab.analysis.show.picture import image
 from rdcnlab.analysis.show.ways import Shown as Pictured
 from rdcnlab.app import outputs
 from rdcnlab.app.explore import keep
-from rdcnlab.app.explore.choice import TIMES, TRANSPORTS, Choice
-from rdcnlab.app.explore.curves import MOST, Shown, image_of, means
+from rdcnlab.app.explore.choice import TIMES, TRANSPORTS, Choice, own_sizes
+from rdcnlab.app.explore.curves import MOST, Shown, image_of, means, starved
 from rdcnlab.app.explore.job import Job
 from rdcnlab.app.explore.places import MOVES, PLACES, STILL
 from rdcnlab.engines import get_engine
 from rdcnlab.fields.errors import RdcnlabError
 from rdcnlab.runs.store import Store
+from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.kinds import EngineKind, SwitchKind
 from rdcnlab.system import limits
 
@@ -33,7 +35,7 @@ _TABLE = """<style>
 .rdcnlab-means :is(td, th):nth-child(-n+3) {text-align: left}
 </style>"""
 #: Decimals of its columns.
-_DECIMALS = {"goodput [Gb/s]": 2, "RTT [ms]": 3, "retransmits": 1}
+_DECIMALS = {"goodput [Gb/s]": 2, "least": 2, "most": 2, "RTT [ms]": 3, "retransmits": 1}
 #: Most problems of one choice that are shown: a network of many links has the same one many times.
 _PROBLEMS = 2
 
@@ -50,8 +52,9 @@ class Panel:
     def __init__(self, store: Store) -> None:
         self.store = store
         self.job: Job | None = None
-        #: Runs of this session, in the order of their clicks.
+        #: Runs of this session, in the order of their clicks, and what was chosen for each.
         self.history: list[Shown] = []
+        self.choices: list[Choice] = []
         self._lock = threading.RLock()
         self._filling = self._offering = self._refused = False
         self._last_place = ""
@@ -69,6 +72,8 @@ class Panel:
         self.save = _button("save as YAML", "Write the scenario to the file")
         self.book = _button("open as a notebook", "Write a notebook that runs and draws the scenario")
         self.kept = widgets.Output()
+        #: What the network's own buffer and marks are, and which choice the figure shows.
+        self.usual, self.caption = _line(), widgets.HTML()
         self.picture, self.figure, self.table = widgets.HTML(), widgets.HTML(), widgets.HTML()
         self._connect()
         self.box = self._arranged()
@@ -80,7 +85,7 @@ class Panel:
         rows = widgets.Layout(flex_flow="row wrap", align_items="center")
         asked = widgets.VBox(
             [
-                *self.inputs.values(),
+                *(part for name, widget in self.inputs.items() for part in self._with_hint(name, widget)),
                 self.refusal,
                 widgets.HBox([self.run, self.stop], layout=rows),
                 self.progress,
@@ -93,12 +98,16 @@ class Panel:
         )
         # before the first run the network is beside the widgets that change it, later below the curves
         answer = widgets.VBox(
-            [self.figure, self.table, self.earlier, self.picture],
+            [self.caption, self.figure, self.table, self.earlier, self.picture],
             layout=widgets.Layout(flex="1 1 30em", min_width="20em", overflow="auto"),
         )
         box = widgets.HBox([asked, answer], layout=widgets.Layout(flex_flow="row wrap"))
         box.add_class("rdcnlab-explore")
         return box
+
+    def _with_hint(self, name: str, widget: Any) -> list[Any]:
+        """Return a widget, and what is written below it."""
+        return [widget, self.usual] if name == "ecn_kB" else [widget]
 
     # Events ------------------------------------------------------------------------------------------------------
 
@@ -138,15 +147,57 @@ class Panel:
         for name, word in zip(("slot_ms", "dark_ms"), TIMES.get(timetable, TIMES[MOVES]), strict=True):
             self.inputs[name].disabled = timetable == STILL
             self.inputs[name].description = f"{word} [ms]"
+        self._forget()
         try:
-            scenario = self.choice().scenario()
-            get_engine(scenario).identity(scenario)  # asks whether the engine can run it
+            scenario = self._scenario()
         except RdcnlabError as error:
             self._refuse(error)
             return
         self._refuse(None)
+        self.usual.value = _said("note", self._own(), bad=False)
         said = f"Network and timetable: {self.choice().title()}"
         self.picture.value = _img(image(Pictured.of(scenario), "png"), said, "46em")
+
+    def _scenario(self) -> Scenario:
+        """Return the scenario of the choice.
+
+        Raises
+        ------
+        RdcnlabError
+            The choice makes no scenario, or its engine cannot run it.
+        """
+        scenario = self.choice().scenario()
+        get_engine(scenario).identity(scenario)
+        return scenario
+
+    def _own(self) -> str:
+        """Say which buffer and marks the network has by itself."""
+        scenario = replace(self.choice(), buffer_kB=0.0, ecn_kB=0.0).scenario()
+        buffers, marks = own_sizes(scenario)
+        return f"0 leaves the network's own: {buffers}; {marks}"
+
+    def _forget(self) -> None:
+        """Take away what is said of earlier runs that are not those of the choice, unless runs are in progress."""
+        if self.job is not None and self.job.ended:
+            self.words.value, self.progress.value, self.progress.bar_style = "", 0.0, "info"
+        with self._lock:
+            self._caption()
+            if self.choices and self.choices[-1].place != self.choice().place:
+                self.figure.value = self.table.value = ""
+                self.earlier.layout.display = "none"
+            elif self.choices and not self.figure.value:
+                self._offer()
+                self._draw()
+
+    def _caption(self) -> None:
+        """Say which choice the figure shows."""
+        if not self.choices or self.choices[-1].place != self.choice().place:
+            self.caption.value = ""
+            return
+        words = f"Curves of {self.history[-1].label}."
+        if self.choices[-1] != self.choice():
+            words += " The choice has changed since: press run for its curves."
+        self.caption.value = _said("note", words, bad=False)
 
     def _refuse(self, error: RdcnlabError | None) -> None:
         """Show why the choice cannot be run, or that it can."""
@@ -160,6 +211,7 @@ class Panel:
         """Enable the buttons that can do something."""
         runs = self.job is not None and not self.job.ended
         self.run.disabled, self.stop.disabled = runs or self._refused, not runs
+        self.save.disabled = self.book.disabled = self._refused
 
     def _start(self) -> None:
         if self.run.disabled:  # a second click came before the browser knew
@@ -172,7 +224,7 @@ class Panel:
         label = f"{place + 1}: {choice.title()}"
 
         def changed(job: Job) -> None:
-            self._progress(job, place, label)
+            self._progress(job, place, label, choice)
 
         self.job = Job(choice.scenarios(), self.store, limits.cores(), changed)
         self._enable()
@@ -182,19 +234,22 @@ class Panel:
         if self.job is not None:
             self.job.stop()
 
-    def _progress(self, job: Job, place: int, label: str) -> None:
+    def _progress(self, job: Job, place: int, label: str, choice: Choice) -> None:
         with self._lock:
             count = len(job.runs)
             self.progress.value = job.share
             self.progress.bar_style = {"done": "success", "failed": "danger"}.get(job.state, "info")
             words = [f"{job.state}, {count} of {len(job.scenarios)} runs, {job.wall_s:.1f} s", job.note]
+            if choice != self.choice():
+                words.append(f"runs of an earlier choice, {label}")
             text = "; ".join(word for word in words if word)
             self.words.value = _said("status", text, bad=job.state == "failed")
             known = len(self.history[place].runs) if place < len(self.history) else 0
             if count > known:
-                self.history[place:] = [Shown(label, job.runs)]
-                self._offer()
-                self._draw()
+                self.history[place:], self.choices[place:] = [Shown(label, job.runs)], [choice]
+                if choice.place == self.choice().place:
+                    self._offer()
+                    self._draw()
             self._enable()
 
     def _offer(self) -> None:
@@ -214,17 +269,22 @@ class Panel:
             if self._offering or not self.history:
                 return
             shown = [self.history[-1], *(self.history[number] for number in self.earlier.value)][:MOST]
-            png, words = image_of([Shown(each.label.split(":")[0], each.runs) for each in shown])
+            short = [Shown(each.label.split(":")[0], each.runs) for each in shown]
+            png, words = image_of(short)
+            self._caption()
             self.figure.value = _img(png, words, "46em")
-            rows = means([Shown(each.label.split(":")[0], each.runs) for each in shown])
+            rows = means(short)
             for column, decimals in _DECIMALS.items():
                 rows[column] = ["" if pd.isna(value) else f"{value:.{decimals}f}" for value in rows[column]]
-            self.table.value = _TABLE + rows.to_html(index=False, border=0, classes="rdcnlab-means")
+            table = rows.to_html(index=False, border=0, classes="rdcnlab-means")
+            warnings = "".join(_said("note", f"Run {words}", bad=True) for words in starved(short))
+            # a phone is narrower than the table
+            self.table.value = f'{_TABLE}<div style="overflow-x:auto">{table}</div>{warnings}'
 
     def _keep(self, *, notebook: bool) -> None:
         choice = self.choice()
         try:
-            scenario = choice.scenario()
+            scenario = self._scenario()
             if notebook:
                 path = keep.save_notebook(scenario, choice.title(), choice.runs, self.file.value)
                 words = f"[open {path.name}]({quote(path.as_posix())})"
@@ -249,8 +309,8 @@ def _inputs() -> dict[str, Any]:
         "timetable": _menu("timetable", PLACES["aykurt"].timetables),
         "slot_ms": _number("slot [ms]", 10.0, 1.0),
         "dark_ms": _number("dark [ms]", 0.0, 0.1),
-        "buffer_kB": _number("buffer [kB], 0: usual", 0.0, 50.0),
-        "ecn_kB": _number("ECN at [kB], 0: usual", 0.0, 10.0),
+        "buffer_kB": _number("buffer [kB]", 0.0, 50.0),
+        "ecn_kB": _number("ECN marks above [kB]", 0.0, 10.0),
         "switch": _menu("switch", list(get_args(SwitchKind))),
         "engine": _menu("engine", list(get_args(EngineKind))),
         "limit_ms": _number("length of a run [ms]", 200.0, 50.0),
