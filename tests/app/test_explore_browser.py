@@ -221,7 +221,15 @@ def test_a_reader_opens_the_index_explores_moves_a_widget_and_runs(lab: str, bro
     page.until("the figure", lambda: page.image("Goodput"))
     browser.set_window_size(390, 844)
     page.until("a narrow page", lambda: browser.execute_script("return window.innerWidth") < 520)
+    body = page.one("body")
+    body.send_keys(Keys.CONTROL, "b")  # without the list of files
+    panel = page.until("the widgets", lambda: page._again(".rdcnlab-explore", ""))
+    browser.execute_script("arguments[0].scrollIntoView()", panel)
+    # widgets and curves are below each other
+    page.until("one column", lambda: page.one('.rdcnlab-explore img[alt^="Goodput"]').rect["y"]
+               > page.one(".rdcnlab-explore button", "run").rect["y"])  # fmt: skip
     browser.save_screenshot(str(tmp_path / "phone.png"))
+    body.send_keys(Keys.CONTROL, "b")
     browser.set_window_size(1400, 1000)
 
     page.click(".rdcnlab-explore button", "open as a notebook")

@@ -38,7 +38,8 @@ def words(figure: Figure) -> list[Text]:
     """Return the visible texts. Matplotlib also keeps tick labels that it does not draw."""
     unseen = {
         label
-        for ax in figure.axes
+        for ax in figure.findobj(Axes)  # also panels inside panels
+        if isinstance(ax, Axes)
         for axis, ends in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim()))
         for tick in [*axis.get_major_ticks(), *axis.get_minor_ticks()]
         for label in (tick.label1, tick.label2)

@@ -135,16 +135,19 @@ def plot(
                 if name not in table.index.get_level_values(0):
                     continue
                 rows = pd.DataFrame(table.loc[name]).sort_index()
+                error = figures.error_lengths(rows.assign(low=rows["low"].clip(lower=0)))  # nothing here is below 0
                 ax.errorbar(
-                    rows.index, rows["mean"], yerr=figures.error_lengths(rows), label=kind, color=style.color,
+                    rows.index, rows["mean"], yerr=error, label=kind, color=style.color,
                     marker=style.marker, markersize=3, capsize=2, linewidth=0.9,
                     linestyle="-" if kind == next(iter(stats)) else "none",
                 )  # fmt: skip
             for bound in (low, high):
                 if np.isfinite(bound):
-                    ax.axhline(bound, color=figures.REFERENCE, linewidth=0.8, linestyle=":")
+                    label = "bounds of the paper's statement"
+                    ax.axhline(bound, color=figures.REFERENCE, linewidth=0.8, linestyle=":", label=label)
             figures.shade(ax, [span for span in spans if span is not None])
-            figures.reference(ax, mark, "preset", along="x")
+            figures.reference(ax, mark, "preset", along="x", style="--")
             ax.set(xscale="log", xlabel=xlabel, ylabel=labels[name], ylim=(0, None))
-        figures.legend(figure, axes[0])
+        figures.legend_of_all(figure, axes)
+        figures.note(figure, "Grey: where all statements that the choice depends on hold; lighter where they may hold.")
     return figure

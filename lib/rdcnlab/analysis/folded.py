@@ -215,9 +215,9 @@ def plot_sequences(lines: dict[str, pd.DataFrame], scenario: Scenario, packet: s
 
 
 def _alike(line: pd.DataFrame, other: pd.DataFrame) -> bool:
-    """Return whether two lines are less than a hundredth of the highest value apart, so that one hides the other."""
+    """Return whether one of two lines hides the other: at most times they are less than their width apart."""
     pair = line.set_index("t_us")["mean"], other.set_index("t_us")["mean"]
-    return bool((pair[0] - pair[1]).abs().max() < 0.01 * max(values.max() for values in pair))
+    return bool((pair[0] - pair[1]).abs().median() < 0.01 * max(values.max() for values in pair))
 
 
 def plot_queues(lengths: dict[str, pd.DataFrame], scenario: Scenario, circuit: str) -> Figure:

@@ -25,8 +25,8 @@ _LINES = ("-", "--", ":", "-.")
 MOST = len(_LINES)
 #: The roles whose colours and markers the two groups have.
 _ROLES = ("main", "migrated")
-#: Share of a group's mean goodput below which a run is named.
-_STARVED = 0.2
+#: Share of the mean goodput of its group below which a run is named.
+_STARVED = 0.5
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def _goodput(rates: dict[str, pd.DataFrame], role: str, count: int) -> pd.Series
 
 
 def starved(shown: Iterable[Shown]) -> list[str]:
-    """Return a sentence for each group that got far less in a run than in the mean of its runs."""
+    """Return a sentence for each run in which a group got less than half of the mean of its runs."""
     sentences = []
     for one in shown:
         rates = dict(_by_role(one.runs, _rates(one.runs), "rate_bps", 1e9))

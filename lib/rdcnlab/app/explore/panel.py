@@ -31,7 +31,7 @@ from rdcnlab.system import limits
 _WIDE, _DESCRIPTION = "27em", "13em"
 #: Space between the columns of the table; words begin at the left, and numbers end at the right.
 _TABLE = """<style>
-.rdcnlab-means td, .rdcnlab-means th {padding: 0 0.8em; line-height: 1.6; white-space: nowrap; text-align: right}
+.rdcnlab-means td, .rdcnlab-means th {padding: 0 0.45em; line-height: 1.6; white-space: nowrap; text-align: right}
 .rdcnlab-means :is(td, th):nth-child(-n+3) {text-align: left}
 </style>"""
 #: Decimals of its columns.

@@ -60,7 +60,7 @@ class Tab1(Item):
         """Draw the table, with a mark for every value that ran."""
         ran = self._ran(runs)
         with figures.style():
-            figure = figures.drawing(11, 2.4)
+            figure = figures.drawing(12.6, 2.4)
             ax = figure.subplots()
             ax.set_axis_off()
             for line, (axis, values) in enumerate(AXES.items()):
@@ -69,8 +69,8 @@ class Tab1(Item):
                     has_run = ran.loc[(axis, str(value))]
                     name = figures.look(value).label if axis == "cc" else "none" if value is None else value
                     color = "#333333" if has_run else _MISSING
-                    ax.text(2.4 + 1.45 * place, -line, f"{'✓' if has_run else '✗'} {name}", color=color)
-            ax.set(xlim=(0, 2.4 + 1.45 * max(map(len, AXES.values()))), ylim=(-len(AXES) + 0.5, 0.8))
+                    ax.text(2.4 + 1.6 * place, -line, f"{'✓' if has_run else '✗'} {name}", color=color)
+            ax.set(xlim=(0, 2.4 + 1.6 * max(map(len, AXES.values()))), ylim=(-len(AXES) + 0.5, 0.8))
             figures.note(figure, "✓: a scenario with this value ran." + ("" if ran.all() else " ✗: it did not."))
         return figure
 
