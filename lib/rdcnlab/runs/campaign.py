@@ -12,6 +12,7 @@ from typing import Any
 from rdcnlab import engines
 from rdcnlab.engines import get_engine
 from rdcnlab.fields.errors import InputError, RdcnlabError, RunError, shown
+from rdcnlab.runs import clocks
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.runs.pools import Pool
@@ -123,6 +124,8 @@ def campaign(
             bar = stack.enter_context(
                 progress_bar(len(distinct), "run", initial=len(distinct) - len(missing), shown=progress)
             )
+            if progress:
+                stack.enter_context(clocks.shown(missing, store, bar))
             ended = stack.enter_context(contextlib.closing(pool.run(missing)))  # type: ignore[type-var]
             for task in ended:
                 scenario = missing[task.index]

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import struct
 import threading
 import time
 import warnings
@@ -12,18 +10,15 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from rdcnlab.engines import get_engine
-from rdcnlab.engines.kernel.guest import watchdog
-from rdcnlab.engines.network.numbers import START_NS
 from rdcnlab.fields.errors import RdcnlabError
 from rdcnlab.runs.campaign import CampaignError, campaign, lookup
+from rdcnlab.runs.clocks import LOOK_S, Clocks
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.pools import Stopped
 from rdcnlab.runs.pools.local import LocalPool
-from rdcnlab.runs.store import Store, run_id
+from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
 
-#: Seconds between two looks at the virtual clocks of runs in progress.
-_LOOK_S = 0.5
 #: Wall-clock seconds after which a run is ended: who explores does not wait longer.
 _WALL_LIMIT_S = 600.0
 
@@ -127,14 +122,11 @@ class Job:
 
     def _look(self) -> None:
         """Follow the virtual clocks of the runs in progress."""
-        names = {run_id(each, get_engine(each).identity(each)): each.limit for each in self.scenarios}
+        clocks = Clocks(self.scenarios, self.store)
         while not self.ended:
-            share = float(len(self.runs))
-            for name, limit in names.items():
-                for clock in (self.store.root / ".work").glob(f"{name}.*/engine/clock"):
-                    with contextlib.suppress(OSError, struct.error):  # the run has just begun or ended
-                        share += min(max(0.0, (watchdog.read(clock) - START_NS) / limit), 0.99)
-            if share / len(names) > self.share and not self.ended:
-                self.share = min(share / len(names), 0.99)
+            running = sum(min(ns / scenario.limit, 0.99) for scenario, ns in clocks.read())
+            share = (len(self.runs) + running) / len(self.scenarios)
+            if share > self.share and not self.ended:
+                self.share = min(share, 0.99)
                 self._say(self.state, self.note)
-            time.sleep(_LOOK_S)
+            time.sleep(LOOK_S)
