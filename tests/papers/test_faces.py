@@ -108,3 +108,19 @@ def test_verdicts_are_known_of_every_item_and_column() -> None:
         for column in kind.columns():
             claimed = {claim.id for claim in claims.paper(kind.paper).item(kind.id).claims}
             assert set(shipped_verdicts(kind.paper, kind.id, column.id)) == claimed
+
+
+def test_a_notebook_gets_text_and_html_and_nothing_of_the_terminals(tmp_path: Path) -> None:
+    from rdcnlab.app import notebooks
+
+    source = (
+        "from rdcnlab.papers import aykurt\nfrom rdcnlab.papers.scored import Scorecard\n"
+        "Scorecard(tuple(aykurt.fig4().rows(None)))"
+    )
+    book = tmp_path / "book.ipynb"
+    notebooks.write(notebooks.book([notebooks.code_cell("card", source)]), book)
+    (output,) = notebooks.execute(book, tmp_path / "done.ipynb", {}).cells[-1].outputs
+    assert set(output["data"]) == {"text/plain", "text/html"}
+    assert output["data"]["text/plain"].startswith("aykurt/fig4, two CUBIC flows of 2 GB")
+    assert "\x1b" not in output["data"]["text/plain"]
+    assert "rlc-badge" in output["data"]["text/html"]

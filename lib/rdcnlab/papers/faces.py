@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -199,15 +200,20 @@ def indented(renderable: RenderableType, by: int = 2) -> Padding:
 
 def plain(renderable: RenderableType) -> str:
     """Return what a terminal shows; with colours only if the output is a terminal."""
-    here = Console()
+    here = _console()
     buffer = io.StringIO()
     coloured = here.is_terminal and sys.stdout.isatty()
-    Console(file=buffer, width=min(here.width, _WIDEST), force_terminal=coloured, highlight=False).print(renderable)
+    _console(file=buffer, width=min(here.width, _WIDEST), force_terminal=coloured).print(renderable)
     return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines())
 
 
 def write(renderable: RenderableType) -> None:
     """Print something on a terminal, or as plain text into a file or a pipe."""
-    console = Console(highlight=False)
+    console = _console()
     width = min(console.width, _WIDEST) if console.is_terminal else _WIDEST
-    Console(width=width, highlight=False).print(renderable)
+    _console(width=width).print(renderable)
+
+
+def _console(**options: Any) -> Console:
+    """Return a console that writes text also in a notebook, where Rich would display a result of its own."""
+    return Console(force_jupyter=False, highlight=False, **options)

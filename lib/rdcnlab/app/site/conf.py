@@ -25,6 +25,8 @@ html_static_path = ["_static"]
 html_extra_path = ["extra"]
 html_css_files = ["report.css", "site.css"]
 html_js_files = ["report.js", "excerpts.js"]
+# pages without pages below them have no navigation of a section
+html_sidebars: dict[str, list[str]] = {name: [] for name in ("index", "figures", "search")}
 html_copy_source = False
 # Sphinx's summary would read the found pages, which browsers refuse for files; `excerpts.js` shows excerpts
 html_show_search_summary = False

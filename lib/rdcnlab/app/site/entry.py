@@ -29,6 +29,8 @@ _LAYERS = ("fields", "scenario", "runs", "analysis", "models")
 _FILE = "entry.json"
 #: Width and height of small pictures, at most; twice what is shown, for screens with small pixels.
 _SMALL_PX = (560, 400)
+#: Largest ratio of their width to their height.
+_WIDEST = 2.2
 
 
 @dataclass(frozen=True)
@@ -203,8 +205,11 @@ def _small(path: Path) -> None:
     from PIL import Image
 
     with Image.open(path) as picture:
-        picture.thumbnail(_SMALL_PX)
-        picture.convert("RGB").quantize(64).save(path.with_name(thumb_name(path.name)), optimize=True)
+        # of many panels in a row only the first can be recognised at this size
+        width = min(picture.width, round(_WIDEST * picture.height))
+        small = picture.convert("RGB").crop((0, 0, width, picture.height))
+    small.thumbnail(_SMALL_PX)
+    small.quantize(64).save(path.with_name(thumb_name(path.name)), optimize=True)
 
 
 def _provenance(runs: Runs) -> dict[str, Any]:
