@@ -11,8 +11,10 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
-#: Elements whose text is no text of the page.
-_SILENT = ("script", "style", "nav", "button")
+#: Elements whose text is no text of the page, or, as its title, is shown with it anyway.
+_SILENT = ("script", "style", "nav", "button", "h1")
+#: The class of the sign that a heading's link has.
+_SIGN = "headerlink"
 
 
 class _Article(HTMLParser):
@@ -23,17 +25,20 @@ class _Article(HTMLParser):
         self.parts: list[str] = []
         self._inside = 0
         self._silent = 0
+        self._sign = False
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._inside += tag == "article"
         self._silent += tag in _SILENT
+        self._sign = dict(attrs).get("class") == _SIGN
 
     def handle_endtag(self, tag: str) -> None:
         self._inside -= tag == "article"
         self._silent -= tag in _SILENT
+        self._sign = False
 
     def handle_data(self, data: str) -> None:
-        if self._inside and not self._silent:
+        if self._inside and not self._silent and not self._sign:
             self.parts.append(data)
 
 
@@ -42,12 +47,12 @@ def text_of(page: str) -> str:
 
     Examples
     --------
-    >>> text_of("<nav>menu</nav><article><h1>One</h1> <p>two  three</p></article>")
-    'One two three'
+    >>> text_of('<nav>menu</nav><article><h1>One</h1><h2>Two<a class="headerlink">#</a></h2><p>three  four</p></article>')
+    'Two three four'
     """
     article = _Article()
     article.feed(page)
-    return re.sub(r"\s+", " ", " ".join(article.parts)).replace("\N{PILCROW SIGN}", "").strip()
+    return re.sub(r"\s+", " ", " ".join(article.parts)).strip()
 
 
 def write(site: Path) -> Path:

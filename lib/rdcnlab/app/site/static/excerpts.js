@@ -11,9 +11,11 @@
     const excerpt = (text) => {
       const lower = text.toLowerCase();
       const places = words.map((word) => lower.indexOf(word)).filter((place) => place >= 0);
-      const begin = Math.max(0, (places.length ? Math.min(...places) : 0) - LENGTH / 3);
-      const cut = text.slice(begin, begin + LENGTH);
-      return `${begin ? "\u2026" : ""}${cut}${begin + LENGTH < text.length ? "\u2026" : ""}`;
+      const near = Math.max(0, (places.length ? Math.min(...places) : 0) - LENGTH / 3);
+      // whole words
+      const begin = near ? text.indexOf(" ", near) + 1 : 0;
+      const end = begin + LENGTH < text.length ? text.lastIndexOf(" ", begin + LENGTH) : text.length;
+      return `${begin ? "\u2026 " : ""}${text.slice(begin, end)}${end < text.length ? " \u2026" : ""}`;
     };
     const add = (item) => {
       const link = item.querySelector("a");
