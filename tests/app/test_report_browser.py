@@ -25,6 +25,8 @@ def page(browser: Any, fake_engine: None, tmp_path: Path, monkeypatch: pytest.Mo
     file = tmp_path / "report.html"
     file.write_text(report.page([aykurt.fig8a, tdtcp.fig2], Store(), tmp_path / "pictures"), encoding="utf-8")
     browser.get(file.as_uri())
+    assert not [fold for fold in browser.find_elements("css selector", ".rl-folded") if fold.get_attribute("open")]
+    browser.execute_script("document.querySelectorAll('.rl-folded').forEach(fold => { fold.open = true })")
     return browser
 
 

@@ -47,7 +47,7 @@ def text_of(page: str) -> str:
 
     Examples
     --------
-    >>> text_of('<nav>menu</nav><article><h1>One</h1><h2>Two<a class="headerlink">#</a></h2><p>three  four</p></article>')
+    >>> text_of('<nav>menu</nav><article><h1>One</h1><h2>Two<a class="headerlink">#</a></h2> three  four</article>')
     'Two three four'
     """
     article = _Article()
