@@ -31,7 +31,7 @@ from rdcnlab.system import limits
 _WIDE, _DESCRIPTION = "27em", "13em"
 #: Space between the columns of the table; words begin at the left, and numbers end at the right.
 _TABLE = """<style>
-.rdcnlab-means td, .rdcnlab-means th {padding: 0 0.45em; line-height: 1.6; white-space: nowrap; text-align: right}
+.rdcnlab-means td, .rdcnlab-means th {padding: 0 0.35em; font-size: 92%; line-height: 1.6; white-space: nowrap; text-align: right}
 .rdcnlab-means :is(td, th):nth-child(-n+3) {text-align: left}
 </style>"""
 #: Decimals of its columns.
@@ -94,12 +94,12 @@ class Panel:
                 widgets.HBox([self.save, self.book], layout=rows),
                 self.kept,
             ],
-            layout=widgets.Layout(width="28em", min_width="20em"),
+            layout=widgets.Layout(width="28em", max_width="100%"),
         )
         # before the first run the network is beside the widgets that change it, later below the curves
         answer = widgets.VBox(
             [self.caption, self.figure, self.table, self.earlier, self.picture],
-            layout=widgets.Layout(flex="1 1 30em", min_width="20em", overflow="auto"),
+            layout=widgets.Layout(flex="1 1 30em", min_width="min(20em, 100%)", overflow="auto"),
         )
         box = widgets.HBox([asked, answer], layout=widgets.Layout(flex_flow="row wrap"))
         box.add_class("rdcnlab-explore")
@@ -319,7 +319,7 @@ def _inputs() -> dict[str, Any]:
 
 
 def _styled(widget: Any) -> Any:
-    widget.layout.width = _WIDE
+    widget.layout.width, widget.layout.max_width = _WIDE, "100%"  # a phone is narrower
     widget.style.description_width = _DESCRIPTION
     return widget
 
@@ -342,7 +342,7 @@ def _button(name: str, says: str, style: str = "") -> Any:
 
 
 def _line() -> Any:
-    return widgets.HTML(layout=widgets.Layout(width=_WIDE))
+    return widgets.HTML(layout=widgets.Layout(width=_WIDE, max_width="100%"))
 
 
 def _said(role: str, words: str, *, bad: bool) -> str:
