@@ -31,7 +31,8 @@ from rdcnlab.system import limits
 _WIDE, _DESCRIPTION = "27em", "13em"
 #: Space between the columns of the table; words begin at the left, and numbers end at the right.
 _TABLE = """<style>
-.rdcnlab-means td, .rdcnlab-means th {padding: 0 0.35em; font-size: 92%; line-height: 1.6; white-space: nowrap; text-align: right}
+.rdcnlab-means {font-size: 92%}
+.rdcnlab-means td, .rdcnlab-means th {padding: 0 0.35em; line-height: 1.6; white-space: nowrap; text-align: right}
 .rdcnlab-means :is(td, th):nth-child(-n+3) {text-align: left}
 </style>"""
 #: Decimals of its columns.
