@@ -194,6 +194,9 @@ def estimates(table: pd.DataFrame) -> dict[Any, Estimate]:
 
     A mean of a single run (``n`` is 1) has no interval.
     """
-    is_single = table["n"] < 2 if "n" in table else pd.Series(data=False, index=table.index)
-    low, high = table["low"].mask(is_single), table["high"].mask(is_single)
-    return {name: Estimate(*ends) for name, *ends in zip(table.index, table["mean"], low, high, strict=True)}
+    low, high = (table[end].to_numpy(dtype=float) for end in ("low", "high"))
+    if "n" in table:
+        is_single = table["n"].to_numpy() < 2
+        low, high = np.where(is_single, math.nan, low), np.where(is_single, math.nan, high)
+    ends = zip(table["mean"].tolist(), low.tolist(), high.tolist(), strict=True)
+    return {name: Estimate(*numbers) for name, numbers in zip(table.index, ends, strict=True)}

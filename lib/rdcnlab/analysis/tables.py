@@ -55,13 +55,17 @@ def mean_ci(frame: pd.DataFrame, by: Sequence[str], value: str, level: float = 0
         single observation has width zero. Missing values (NaN) are left out; if only one of several is left, its
         interval contains all numbers.
     """
-    grouped = frame.groupby(list(by), sort=True)[value].agg(["mean", "std", "count", "size"]).reset_index()
-    half = np.nan_to_num(half_width(grouped["std"], grouped["count"], level))
+    grouped = frame.groupby(list(by), sort=True)[value]
+    # `agg` with a list of names takes three times as long
+    means = grouped.mean()
+    mean = means.to_numpy()
+    std, count, size = (numbers.to_numpy() for numbers in (grouped.std(), grouped.count(), grouped.size()))
+    half = np.nan_to_num(half_width(std, count, level))
     # one value of several observations says nothing about how much they vary
-    half = np.where((grouped["count"] == 1) & (grouped["size"] > 1), np.inf, half)
-    result = grouped[[*by, "mean"]].copy()
-    result["low"], result["high"], result["n"] = grouped["mean"] - half, grouped["mean"] + half, grouped["size"]
-    return result
+    half = np.where((count == 1) & (size > 1), np.inf, half)
+    # only the columns of the index: the averaged column may be one of them
+    result = means.index.to_frame(index=False)
+    return result.assign(mean=mean, low=mean - half, high=mean + half, n=size)
 
 
 def sizes(stats: pd.DataFrame) -> pd.DataFrame:

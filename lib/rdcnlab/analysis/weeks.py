@@ -61,12 +61,13 @@ def fold(frame: pd.DataFrame, column: str, scenario: Scenario, *, kind: str = "s
         raise ValueError("the bins of these runs are not folded (probes.fold)")
     count = probes.fold // probes.bin
     times = np.arange(count) * (probes.bin / 1e3)
-    parts = []
-    for run, of_run in frame.groupby("run", sort=True):
-        sums = np.bincount(of_run["bin"].to_numpy(), of_run[column].to_numpy(dtype=float), count)
-        mean = sums / (scenario.spans if kind == "sum" else 1)
-        parts.append(pd.DataFrame({"run": run, "t_us": times, "mean": mean}))
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame({"run": [], "t_us": [], "mean": []})
+    runs, places = np.unique(frame["run"].to_numpy(), return_inverse=True)
+    if not len(runs):
+        return pd.DataFrame({"run": [], "t_us": [], "mean": []})
+    bins, values = frame["bin"].to_numpy(), frame[column].to_numpy(dtype=float)
+    sums = np.bincount(places * count + bins, values, len(runs) * count)
+    mean = sums / (scenario.spans if kind == "sum" else 1)
+    return pd.DataFrame({"run": np.repeat(runs, count), "t_us": np.tile(times, len(runs)), "mean": mean})
 
 
 def sequence(folded: pd.DataFrame, *, share: float = 1.0) -> pd.DataFrame:
@@ -75,7 +76,7 @@ def sequence(folded: pd.DataFrame, *, share: float = 1.0) -> pd.DataFrame:
     Parameters
     ----------
     folded : DataFrame
-        Bytes, as `fold` returns them.
+        Bytes, as `fold` returns them: the rows of a run are adjacent.
     share : float
         Factor on the bytes, such as one flow's share of the sum.
 

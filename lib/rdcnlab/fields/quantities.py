@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import functools
+import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
@@ -51,6 +52,61 @@ class Frozen(BaseModel):
             if getattr(self, name) == default:
                 data.pop(name, None)
         return data
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy, in which some fields are replaced without checks; what was computed of them is left out."""
+        copy = super().model_copy(update=update, deep=deep)
+        for name in ("_plain", "_plain_text", "_every_text") if update else ():
+            copy.__dict__.pop(name, None)
+        return copy
+
+    @functools.cached_property
+    def _plain(self) -> dict[str, Any]:
+        """Canonical data, computed once: scenarios share parts. Callers must not change them."""
+        return self.model_dump(mode="json")
+
+    @functools.cached_property
+    def _plain_text(self) -> str:
+        """Canonical JSON, computed once."""
+        return canonical_json(self._plain)
+
+    @functools.cached_property
+    def _every_text(self) -> str:
+        """JSON with every field, also those at their default, computed once."""
+        return json.dumps(self.model_dump(mode="json", context={EVERY: True}))
+
+
+def plain(value: Any) -> Any:
+    """Return canonical data of a field of a scenario: a part of it, a sequence of parts, or a number."""
+    if isinstance(value, Frozen):
+        return value._plain
+    return [plain(item) for item in value] if isinstance(value, tuple) else value
+
+
+def plain_text(value: Any) -> str:
+    """Return the canonical JSON of a field of a scenario."""
+    if isinstance(value, Frozen):
+        return value._plain_text
+    return f"[{','.join(map(plain_text, value))}]" if isinstance(value, tuple) else canonical_json(value)
+
+
+def every_text(value: Any) -> str:
+    """Return a field of a scenario as JSON in which every field is written."""
+    if isinstance(value, Frozen):
+        return value._every_text
+    return f"[{', '.join(map(every_text, value))}]" if isinstance(value, tuple) else json.dumps(value)
+
+
+def canonical_json(data: Any) -> str:
+    """Return canonical JSON: equal data gives equal text (sorted keys, no blanks, ASCII)."""
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def canonical_fields(part: Frozen) -> dict[str, Any]:
+    """Return the values of the fields that canonical data have: without those marked `Later` at their default."""
+    later = dict(_later(type(part)))
+    values = {name: getattr(part, name) for name in type(part).model_fields}
+    return {name: value for name, value in values.items() if name not in later or value != later[name]}
 
 
 @functools.cache

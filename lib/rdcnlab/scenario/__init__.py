@@ -3,7 +3,8 @@
 
 from rdcnlab.scenario.elements import Host, Link, Node, Pool, Port
 from rdcnlab.scenario.flow import VARIANTS, Flow
-from rdcnlab.scenario.model import Scenario, canonical_json, change_all, hash_of
+from rdcnlab.fields.quantities import canonical_json
+from rdcnlab.scenario.model import Scenario, change_all, hash_of
 from rdcnlab.scenario.mptcp import Mptcp
 from rdcnlab.scenario.network import Network
 from rdcnlab.scenario.presets import preset, presets

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 from rdcnlab.fields.quantities import Misfit, unique
@@ -24,6 +25,7 @@ def check(scenario: Scenario) -> None:
     _check_names(scenario)
     _check_programs(scenario)
     hosts = [host.name for host in scenario.network.hosts]
+    checked: set[Hashable] = set()
     for flow in scenario.flows:
         place = f"flows.{flow.name}"
         for field in ("src", "dst"):
@@ -32,7 +34,7 @@ def check(scenario: Scenario) -> None:
         if flow.src == flow.dst:
             raise Misfit(f"{place}.dst", flow.dst, f"another host than src ({flow.src})")
         if scenario.network.switches:
-            _check_ways(scenario, place, flow)
+            _check_ways(scenario, place, flow, checked)
         else:
             _check_path(scenario, f"{place}.path", flow.path)
             _check_path(scenario, f"{place}.back", flow.back)
@@ -142,8 +144,16 @@ def _check_path(scenario: Scenario, place: str, path: Path) -> None:
         raise Misfit(place, DARK, "a path with at least one slot that is not dark")
 
 
-def _check_ways(scenario: Scenario, place: str, flow: Flow) -> None:
-    """Raise Misfit if a path through several switches is impossible, or uses a link without a queue."""
+def _check_ways(scenario: Scenario, place: str, flow: Flow, checked: set[Hashable]) -> None:
+    """Raise Misfit if a path through several switches is impossible, or uses a link without a queue.
+
+    Flows between the same switches with the same paths use the same ways, unless a choice is made for each flow. One
+    such flow is checked; `checked` has the flows that were.
+    """
+    alike = forwarding.alike(scenario, flow)
+    if alike in checked:
+        return
+    chosen: list[str] = []
     for field, back in (("path", False), ("back", True)):
         path = flow.back if back else flow.path
         slots = () if isinstance(path, str) else path
@@ -158,7 +168,7 @@ def _check_ways(scenario: Scenario, place: str, flow: Flow) -> None:
             raise Misfit(f"{place}.{field}", SAME, f"a link, a switch or {ECMP}; {SAME} is for the way back only")
         schedule = scenario.schedule(flow, back=back)
         try:
-            route = forwarding.route_of(scenario, flow, back=back)
+            route = forwarding.route_of(scenario, flow, back=back, chosen=chosen)
             for switch in route.switches:
                 every = schedule is not None and switch == route.first
                 forwarding.timetable(scenario, route, switch, every=every)
@@ -171,6 +181,8 @@ def _check_ways(scenario: Scenario, place: str, flow: Flow) -> None:
                 if hop.link in scenario.network.bare and not waits and not scenario.network.node(hop.switch).optical:
                     allowed = f"a buffer or a pool, because flow {flow.name} takes it from {hop.switch}"
                     raise Misfit(f"network.links.{hop.link}.buffer", None, allowed)
+    if not chosen:
+        checked.add(alike)
 
 
 def _check_subflows(scenario: Scenario, place: str, flow: Flow) -> None:

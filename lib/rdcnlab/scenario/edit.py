@@ -11,6 +11,11 @@ from rdcnlab.fields.errors import InputError
 SHORTCUTS = ("period", "cc", "size")
 
 
+def part(name: str) -> str:
+    """Return the part of a scenario that `apply` changes under a name."""
+    return "flows" if name in SHORTCUTS else name.replace("__", ".").split(".")[0]
+
+
 def apply(data: dict[str, Any], name: str, value: Any) -> None:
     """Change one field of a scenario in place.
 

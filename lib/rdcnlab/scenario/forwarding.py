@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
 from rdcnlab.scenario.draws import draw
@@ -58,13 +58,21 @@ def depend_on_seed(scenario: Scenario) -> bool:
         switches.append(switch)
         return links[0]
 
-    for flow in scenario.flows:
+    for flow in {alike(scenario, flow): flow for flow in scenario.flows}.values():
         for back in (False, True):
             route_of(scenario, flow, back=back, choose=first)
     return bool(switches)
 
 
-def route_of(scenario: Scenario, flow: Flow, *, back: bool = False, choose: Choice | None = None) -> Route:
+def alike(scenario: Scenario, flow: Flow) -> Hashable:
+    """Return what the ways and the timetable of a flow depend on, besides the choices that are made for each flow."""
+    host = scenario.network.host
+    return host(flow.src).at, host(flow.dst).at, flow.path, flow.back, flow.phase
+
+
+def route_of(
+    scenario: Scenario, flow: Flow, *, back: bool = False, choose: Choice | None = None, chosen: list[str] | None = None
+) -> Route:
     """Return the route of a flow: that of its schedule if it follows one, otherwise that of its path.
 
     Parameters
@@ -77,6 +85,8 @@ def route_of(scenario: Scenario, flow: Flow, *, back: bool = False, choose: Choi
         Whether to return the route of the opposite direction.
     choose : callable, optional
         Chooses between links that begin equally short ways; by default the hash of equal-cost multi-path routing.
+    chosen : list of str, optional
+        Receives the switches at which the hash of this flow, not that of its schedule, chose a link.
 
     Raises
     ------
@@ -90,13 +100,24 @@ def route_of(scenario: Scenario, flow: Flow, *, back: bool = False, choose: Choi
         return route_of_schedule(scenario, schedule, ends, choose)
     path = flow.back if back else flow.path
     if path == SAME and SAME not in network.graph.loops:
-        forward = route_of(scenario, flow, choose=choose)
+        forward = route_of(scenario, flow, choose=choose, chosen=chosen)
         ways = tuple(None if way is None else backwards(way, network.graph) for way in forward.ways)
         return Route(*ends, forward.durations, ways, forward.phase)
     number = [member.name for member in scenario.flows].index(flow.name)
     key = (scenario.seed, "ecmp", flow.dst if back else flow.src, flow.src if back else flow.dst, number)
     phase = 0 if isinstance(path, str) else scenario.phase(flow)  # what never changes has no phase
-    return _route(scenario, ends, path, choose or choose_by_hash(*key), phase)
+    return _route(scenario, ends, path, choose or _noted(choose_by_hash(*key), chosen), phase)
+
+
+def _noted(choose: Choice, chosen: list[str] | None) -> Choice:
+    """Return a choice that also notes the switches at which it was asked."""
+
+    def noted(switch: str, links: Sequence[str]) -> str:
+        if chosen is not None:
+            chosen.append(switch)
+        return choose(switch, links)
+
+    return noted
 
 
 def route_of_schedule(

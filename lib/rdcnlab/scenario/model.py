@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Self
 
@@ -14,7 +14,19 @@ import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from rdcnlab.fields.errors import InputError
-from rdcnlab.fields.quantities import EVERY, TEXT, Frozen, Later, Limit, Listed, whole
+from rdcnlab.fields.quantities import (
+    TEXT,
+    Frozen,
+    Later,
+    Limit,
+    Listed,
+    canonical_fields,
+    canonical_json,
+    every_text,
+    plain,
+    plain_text,
+    whole,
+)
 from rdcnlab.scenario import consistency, display, edit, forwarding, older
 from rdcnlab.scenario.check import input_error
 from rdcnlab.scenario.defaults import like, missing_in_flow, with_defaults
@@ -232,12 +244,17 @@ class Scenario(Frozen):
             raise InputError.of("scenario", data, allowed)
         complete = None
         try:
-            complete = with_defaults(data, text=text)
-            return cls.model_validate(complete, context={TEXT: text, DIRECTORY: directory})
-        except ValidationError as error:
-            raise input_error(error, cls, functools.partial(missing_in_flow, complete)) from None
+            return cls._checked(with_defaults(data, text=text), {TEXT: text, DIRECTORY: directory})
         except RecursionError:
             raise InputError.of("scenario", data, "data that does not contain itself") from None
+
+    @classmethod
+    def _checked(cls, complete: dict[str, Any], context: dict[str, Any]) -> Self:
+        """Return the scenario of data in which defaults are filled in; parts that are scenarios' parts are kept."""
+        try:
+            return cls.model_validate(complete, context=context)
+        except ValidationError as error:
+            raise input_error(error, cls, functools.partial(missing_in_flow, complete)) from None
 
     def with_(self, /, **changes: Any) -> Self:
         """Return a scenario in which some fields are changed.
@@ -257,20 +274,31 @@ class Scenario(Frozen):
             return self
         if changes.keys() == {"seed"} and type(changes["seed"]) is int and not self._depends_on_seed:
             return self._with_seed(changes["seed"])
-        data: dict[str, Any] = json.loads(self._every_field)
+        texts = self._every_field
+        touched = {edit.part(name) for name in changes}
         kernel = next((changes[name] for name in ("transport.like", "transport__like") if name in changes), ...)
+        data = {name: json.loads(text) if name in touched else None for name, text in texts.items()}
         if kernel is None or kernel in older.KERNELS:
             # first, so that settings among the changes replace those of the older kernel
             data["transport"] = like(self.transport, self.network, kernel)
         for name, value in changes.items():
             edit.apply(data, name, _as_data(name, value))
-        key = json.dumps(data)
+        texts = {name: json.dumps(data[name]) if name in touched else text for name, text in texts.items()}
+        key = "\n".join(texts.values())
         made: Self | None = _KEPT.get(key)  # type: ignore[assignment]
         if made is None:
-            made = self.from_dict(data)
+            made = self._changed({name: json.loads(text) for name, text in texts.items()}, touched)
             if not made._has_files:
                 _keep(key, made)
         return made
+
+    def _changed(self, data: dict[str, Any], touched: Collection[str]) -> Self:
+        """Return a scenario made from data with every field. It shares the parts that are not `touched`."""
+        if self._has_files:  # a file may have changed, so it is read again
+            return self.from_dict(data)
+        filled = with_defaults(data, text=False)
+        unchanged = [name for name, value in filled.items() if name not in touched and value == data[name]]
+        return self._checked({**filled, **{name: getattr(self, name) for name in unchanged}}, {TEXT: False})
 
     def with_thresholds(self, link: str, ecn_threshold: int | None, red: Red | None) -> Self:
         """Return the scenario with other thresholds of a link; the copy shares all other parts.
@@ -286,11 +314,16 @@ class Scenario(Frozen):
             As in `Link`.
         """
         changed = Link.model_validate({**dict(self.network.link(link)), "ecn_threshold": ecn_threshold, "red": red})
+        place = [item.name for item in self.network.links].index(link)
         links = tuple(changed if item.name == link else item for item in self.network.links)
         copy = self.model_copy(update={"network": self.network.model_copy(update={"links": links})})
         for kept in ("hash", "_every_field", "_family"):
             copy.__dict__.pop(kept, None)
-        copy.__dict__["canonical"] = {**self.canonical, "network": copy.network.model_dump(mode="json")}
+        # the plain data of the network differ in the link alone
+        plain_links = [*self.network._plain["links"]]
+        plain_links[place] = changed.model_dump(mode="json")
+        copy.network.__dict__["_plain"] = {**self.network._plain, "links": plain_links}
+        copy.__dict__["canonical"] = {**self.canonical, "network": copy.network._plain}
         return copy
 
     def _with_seed(self, seed: int) -> Self:
@@ -320,9 +353,9 @@ class Scenario(Frozen):
         return {}
 
     @functools.cached_property
-    def _every_field(self) -> str:
-        """The scenario as JSON, also fields with their default; a copy of its data is read from it."""
-        return json.dumps(self.model_dump(mode="json", context={EVERY: True}))
+    def _every_field(self) -> dict[str, str]:
+        """Each field as JSON, also fields with their default; a copy of the scenario's data is read from it."""
+        return {name: every_text(getattr(self, name)) for name in type(self).model_fields}
 
     @property
     def _has_files(self) -> bool:
@@ -332,8 +365,8 @@ class Scenario(Frozen):
 
     @functools.cached_property
     def canonical(self) -> dict[str, Any]:
-        """The result of `to_dict`, computed once; callers must not change it."""
-        return self.to_dict()
+        """The result of `to_dict`, computed once for each part of the scenario; callers must not change it."""
+        return {name: plain(value) for name, value in canonical_fields(self).items()}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the scenario as canonical plain data: every field, with integers in base units."""
@@ -370,9 +403,18 @@ class Scenario(Frozen):
         """SHA-256 of the canonical JSON in hexadecimal; labels of networks and paths of programs do not count."""
         if "hashed text" not in self._family:
             # the text before and after the seed, which scenarios of many seeds share
-            self._family["hashed text"] = _hashed_text({**self.canonical, "seed": _NO_SEED}).split(f'"seed":{_NO_SEED}')
+            self._family["hashed text"] = self._hashed_text().split(f'"seed":{_NO_SEED}')
         before, after = self._family["hashed text"]
         return hashlib.sha256(f'{before}"seed":{self.seed}{after}'.encode()).hexdigest()
+
+    def _hashed_text(self) -> str:
+        """Return the text that `hash` is computed from, with a mark instead of the seed."""
+        if self._has_files:
+            return _hashed_text({**self.canonical, "seed": _NO_SEED})
+        network = canonical_json(_without(self.network._plain, "name"))
+        texts = {name: plain_text(value) for name, value in canonical_fields(self).items() if name != "network"}
+        texts |= {"network": network, "seed": str(_NO_SEED)}
+        return "{" + ",".join(f'"{name}":{texts[name]}' for name in sorted(texts)) + "}"
 
 
 #: Scenarios that `Scenario.with_` made, by the JSON that they were made from, the oldest first. Items make the same
@@ -432,11 +474,6 @@ def _hashed_text(canonical: dict[str, Any]) -> str:
 
 def _without(data: dict[str, Any], name: str) -> dict[str, Any]:
     return {key: value for key, value in data.items() if key != name}
-
-
-def canonical_json(data: Any) -> str:
-    """Return canonical JSON: equal data gives equal text (sorted keys, no blanks, ASCII)."""
-    return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
 def _as_data(name: str, value: Any) -> Any:
