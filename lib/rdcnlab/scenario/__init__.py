@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scenarios, the input of a run: frozen, validated, with units and a canonical hash."""
 
+from rdcnlab.fields.quantities import canonical_json
 from rdcnlab.scenario.elements import Host, Link, Node, Pool, Port
 from rdcnlab.scenario.flow import VARIANTS, Flow
-from rdcnlab.fields.quantities import canonical_json
 from rdcnlab.scenario.model import Scenario, change_all, hash_of
 from rdcnlab.scenario.mptcp import Mptcp
 from rdcnlab.scenario.network import Network

@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Self
 
@@ -242,19 +242,22 @@ class Scenario(Frozen):
         if not isinstance(data, dict):
             allowed = f"a mapping with the fields {', '.join(cls.model_fields)}, such as 'network: aykurt'"
             raise InputError.of("scenario", data, allowed)
-        complete = None
-        try:
-            return cls._checked(with_defaults(data, text=text), {TEXT: text, DIRECTORY: directory})
-        except RecursionError:
-            raise InputError.of("scenario", data, "data that does not contain itself") from None
+        return cls._made(data, text=text, directory=directory)
 
     @classmethod
-    def _checked(cls, complete: dict[str, Any], context: dict[str, Any]) -> Self:
-        """Return the scenario of data in which defaults are filled in; parts that are scenarios' parts are kept."""
+    def _made(
+        cls, data: dict[str, Any], *, text: bool = False, directory: FilePath | None = None, base: Self | None = None
+    ) -> Self:
+        """Return the scenario of a mapping. It takes from `base` the parts that have the same data there."""
+        complete = None
         try:
-            return cls.model_validate(complete, context=context)
+            complete = with_defaults(data, text=text)
+            parts = complete if base is None else base._shared(complete)
+            return cls.model_validate(parts, context={TEXT: text, DIRECTORY: directory})
         except ValidationError as error:
             raise input_error(error, cls, functools.partial(missing_in_flow, complete)) from None
+        except RecursionError:
+            raise InputError.of("scenario", data, "data that does not contain itself") from None
 
     def with_(self, /, **changes: Any) -> Self:
         """Return a scenario in which some fields are changed.
@@ -287,18 +290,18 @@ class Scenario(Frozen):
         key = "\n".join(texts.values())
         made: Self | None = _KEPT.get(key)  # type: ignore[assignment]
         if made is None:
-            made = self._changed({name: json.loads(text) for name, text in texts.items()}, touched)
+            made = self._made({name: json.loads(text) for name, text in texts.items()}, base=self)
             if not made._has_files:
                 _keep(key, made)
         return made
 
-    def _changed(self, data: dict[str, Any], touched: Collection[str]) -> Self:
-        """Return a scenario made from data with every field. It shares the parts that are not `touched`."""
+    def _shared(self, complete: dict[str, Any]) -> dict[str, Any]:
+        """Return data with every field, in which the parts that are as in this scenario are its own, checked parts."""
         if self._has_files:  # a file may have changed, so it is read again
-            return self.from_dict(data)
-        filled = with_defaults(data, text=False)
-        unchanged = [name for name, value in filled.items() if name not in touched and value == data[name]]
-        return self._checked({**filled, **{name: getattr(self, name) for name in unchanged}}, {TEXT: False})
+            return complete
+        # text, because 1 and true are equal
+        same = (name for name, text in self._every_field.items() if json.dumps(complete[name]) == text)
+        return {**complete, **{name: getattr(self, name) for name in same}}
 
     def with_thresholds(self, link: str, ecn_threshold: int | None, red: Red | None) -> Self:
         """Return the scenario with other thresholds of a link; the copy shares all other parts.
