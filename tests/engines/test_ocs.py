@@ -28,6 +28,7 @@ CASES = places.tree() / "tests" / "queue_cases.json"
         "faults",
         "lines",
         "fabric",
+        "hops",
         "timetable",
         "queues",
         "cases",

@@ -20,6 +20,8 @@ DARK, BYPASS = 0xFFFF, 0xFFFE
 """Targets of a slot that are no link: no circuit; straight to the egress port."""
 NONE = 0xFFFFFFFF
 """``ecn``: never mark.  ``pool``: take part in none."""
+ANY_HOPS = 0xFFFFFFFF
+"""``hops_max``: count how many switches frames have passed, and never drop one."""
 NO_CLASS = 0xFFFF
 """``class`` of ``notify`` and ``echo``: none any more."""
 WRITE, RAISE = 1, 2
@@ -72,9 +74,11 @@ def _index(name: str | None) -> int | None:
 
 
 def _rule(class_id: int, prio: int, in_if: str | None, proto: int | None, src: str | None, dst: str | None,
-          sport: int | None, dport: int | None) -> dict[str, object]:  # fmt: skip
+          sport: int | None, dport: int | None, every: bool) -> dict[str, object]:  # fmt: skip
     """Return the attributes of a rule."""
     rule: dict[str, object] = {"prio": prio, "class": class_id, "proto": proto, "sport": sport, "dport": dport}
+    if every:
+        rule["any"] = True
     if in_if is not None:
         rule["in_ifindex"] = socket.if_nametoindex(in_if)
     for name, text in (("src", src), ("dst", dst)):
@@ -120,6 +124,7 @@ class Ocs(Dumps):
         seed: int | None = None,
         faults: Mapping[str, int] | None = None,
         dev: str | None = None,
+        flood: bool | None = None,
     ) -> None:
         """Create or change an internal link.
 
@@ -155,10 +160,13 @@ class Ocs(Dumps):
             A device of the kind ``ocs_line``, in whose queueing discipline frames wait instead of in ``queue``; empty:
             none any more, and what waits in the discipline is lost. The device is brought up. ``ip link add NAME mtu N
             type ocs_line`` makes it, ``tc qdisc replace dev NAME root ...`` chooses its discipline.
+        flood : bool, optional
+            Whether frames to broadcast, multicast and unknown addresses take this link, too, unless they came in by
+            the ``port`` that it ends at; False by default.
         """
         out = _index(port)
         self._set(_LINK_SET, "link", id=id, rate=rate, delay=delay, overhead=overhead, queue=queue, port=out,
-                  seed=seed, faults=faults, dev=_index(dev))  # fmt: skip
+                  seed=seed, faults=faults, dev=_index(dev), flood=None if flood is None else int(flood))  # fmt: skip
         for chunk in chunks(steps) if steps else ():
             self._set(_LINK_SET, "link", id=id, steps=chunk)
 
@@ -173,6 +181,8 @@ class Ocs(Dumps):
         ingress: Mapping[str, object] | None = None,
         notify: Mapping[str, object] | None = None,
         flood: bool | None = None,
+        hops_max: int | None = None,
+        trail: int | None = None,
         **link: object,
     ) -> None:
         """Change the links of a port, and the notifications of its host.
@@ -192,6 +202,12 @@ class Ocs(Dumps):
         flood : bool, optional
             Whether frames to broadcast, multicast and unknown addresses leave through this port; True by default. If
             there are several ways between two switches, all but one must have False at both ends.
+        hops_max : int, optional
+            Other switches are behind this port: drop a frame that has come in by such ports more often than this. 0,
+            the default: frames are not counted; `ANY_HOPS`: they are only counted.
+        trail : int, optional
+            A program that forwards frames is behind this port: for so many ns, a frame that comes in by such a port
+            goes on with the count of the frame that left by such a port and began with the same bytes; 0 by default.
         **link : object
             Egress link of the port, as in `link_set`, without ``id``.
         """
@@ -210,7 +226,7 @@ class Ocs(Dumps):
         for values in ends.values():
             if isinstance(dev := values.get("dev"), str):
                 values["dev"] = _index(dev)
-        self._set(_PORT_SET, "port", ifindex=index, notify=told, flood=floods, **ends)
+        self._set(_PORT_SET, "port", ifindex=index, notify=told, flood=floods, hops_max=hops_max, trail=trail, **ends)
         for name, table in steps.items():
             for chunk in chunks(table) if isinstance(table, Mapping) else ():
                 self._set(_PORT_SET, "port", ifindex=index, **{name: {"steps": chunk}})
@@ -262,15 +278,20 @@ class Ocs(Dumps):
 
     def rule_add(self, class_id: int, *, prio: int = 0, in_if: str | None = None, proto: int | None = None,
                  src: str | None = None, dst: str | None = None,
-                 sport: int | None = None, dport: int | None = None) -> None:  # fmt: skip
-        """Add a rule that assigns packets to a class; the lowest ``prio`` wins. ``src``, ``dst``: ``a.b.c.d[/len]``."""
-        self._set(_RULE_ADD, "rule", **_rule(class_id, prio, in_if, proto, src, dst, sport, dport))
+                 sport: int | None = None, dport: int | None = None, any: bool = False) -> None:  # noqa: A002  # fmt: skip
+        """Add a rule that assigns packets to a class; the lowest ``prio`` wins. ``src``, ``dst``: ``a.b.c.d[/len]``.
+
+        With ``any`` it also catches frames to broadcast, multicast and unknown addresses, which are flooded otherwise.
+        The class must then lead to links that end at a port.
+        """
+        self._set(_RULE_ADD, "rule", **_rule(class_id, prio, in_if, proto, src, dst, sport, dport, any))
 
     def rule_del(self, class_id: int, *, prio: int = 0, in_if: str | None = None, proto: int | None = None,
                  src: str | None = None, dst: str | None = None,
-                 sport: int | None = None, dport: int | None = None) -> None:  # fmt: skip
+                 sport: int | None = None, dport: int | None = None, any: bool = False) -> None:  # noqa: A002  # fmt: skip
         """Remove the oldest rule that was added with these arguments."""
-        self._request(_RULE_DEL, {"rule": _rule(class_id, prio, in_if, proto, src, dst, sport, dport)}, "rule_del")
+        rule = _rule(class_id, prio, in_if, proto, src, dst, sport, dport, any)
+        self._request(_RULE_DEL, {"rule": rule}, "rule_del")
 
     def rule_flush(self) -> None:
         """Remove all rules."""

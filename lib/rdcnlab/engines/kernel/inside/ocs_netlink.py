@@ -20,7 +20,7 @@ SPEC: Mapping[str, Spec] = {
     "link": {"id": (1, "u16"), "rate": (2, "uint"), "overhead": (3, "u32"), "delay": (4, "uint"),
              "queue": (5, "queue"), "tx_packets": (6, "uint"), "tx_bytes": (7, "uint"), "port": (8, "u32"),
              "drops": (9, "uint"), "steps": (10, "steps"), "seed": (11, "uint"), "faults": (12, "faults"),
-             "dev": (13, "u32")},
+             "dev": (13, "u32"), "flood": (14, "u8")},
     "steps": {"form": (1, "u8"), "count": (2, "u32"), "first": (3, "u32"), "bytes": (4, "u32"), "data": (5, "binary")},
     "faults": {"loss": (1, "u32"), "good_bad": (2, "u32"), "bad_good": (3, "u32"), "loss_good": (4, "u32"),
                "loss_bad": (5, "u32"), "corrupt": (6, "u32"), "duplicate": (7, "u32"), "jitter": (8, "uint"),
@@ -34,7 +34,8 @@ SPEC: Mapping[str, Spec] = {
     "pool": {"id": (1, "u32"), "bytes": (2, "u32"), "used": (3, "uint"), "max_used": (4, "uint")},
     "port": {"ifindex": (1, "u32"), "link": (2, "link"), "number": (3, "u16"), "rx_packets": (4, "uint"),
              "rx_bytes": (5, "uint"), "drops": (6, "uint"), "tx_drops": (7, "uint"),
-             "ingress": (8, "link"), "flood": (9, "u8"), "notify": (10, "notify")},
+             "ingress": (8, "link"), "flood": (9, "u8"), "notify": (10, "notify"), "hops_max": (11, "u32"),
+             "trail": (12, "uint"), "hops": (13, "u32")},
     "notify": {"class": (1, "u16"), "dst": (2, "raw"), "mac": (3, "raw"), "src": (4, "raw"),
                "delay": (5, "uint"), "inband": (6, "u8"), "prefix": (7, "raw"), "prefix_len": (8, "u8"),
                "tdn": (9, "u8"), "sent": (10, "uint"), "drops": (11, "uint")},
@@ -49,7 +50,7 @@ SPEC: Mapping[str, Spec] = {
              "voq_packets": (5, "u32"), "voq_ecn": (6, "u32")},
     "rule": {"prio": (1, "u32"), "class": (2, "u16"), "in_ifindex": (3, "u32"), "proto": (4, "u8"),
              "src": (5, "raw"), "src_len": (6, "u8"), "dst": (7, "raw"), "dst_len": (8, "u8"),
-             "sport": (9, "be16"), "dport": (10, "be16")},
+             "sport": (9, "be16"), "dport": (10, "be16"), "any": (11, "flag")},
     "fdb": {"mac": (1, "raw"), "port": (2, "u32")},
 }  # fmt: skip
 """Attribute sets: name -> (number, type); a type that is no scalar names a set."""
@@ -149,6 +150,8 @@ def decode(spec: str, data: bytes) -> dict[str, object]:
             out[name] = decode(kind, payload)
         elif kind == "binary":
             out[name] = payload
+        elif kind == "flag":
+            out[name] = True
         elif kind == "raw":
             out[name] = payload.hex(":") if len(payload) == 6 else ".".join(map(str, payload))
         else:
