@@ -11,7 +11,7 @@ import time
 
 from fabric import Fabric, sent
 from lab import Trace, equal, inside, main, sh
-from netlink import os_error
+from netlink import refused
 
 LLDP, EXPERIMENTAL, ARP, IPV6, VLAN = 0x88CC, 0x88B5, 0x0806, 0x86DD, 0x8100
 EVERYBODY, NEIGHBOUR, NOBODY = b"\xff" * 6, bytes.fromhex("0180c200000e"), bytes.fromhex("020000009999")
@@ -68,8 +68,8 @@ def case_copies_take_links() -> str:
         equal([a - b for a, b in zip(after, before, strict=True)], [6, 0, 5, 6, 0], "frames")
         equal([len(received(sink)), len(received(near))], [6, 5], "frames received")
         equal({row["link"] for row in rows}, {0}, "links")
-        said = os_error(lambda: net.ocs.link_set(1, port="", flood=True))
-        equal(said, "link.flood: FLOOD needs a PORT that the link ends at", "refusal")
+        said = refused(net.ocs.link_set, 1, port="", flood=True)
+        equal(said, "link_set: link.flood: FLOOD needs a PORT that the link ends at", "refusal")
         return f"{len(rows)} copies on the link"
 
 

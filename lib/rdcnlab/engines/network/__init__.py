@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from rdcnlab.engines.network.addresses import of_subflow
 from rdcnlab.engines.network.numbers import FIRST_CLASS, FIRST_PORT, LAST_CLASS, LAST_LINK
 from rdcnlab.engines.network.parts import Line, Station, Trunk, lines_and_trunks, stations
+from rdcnlab.engines.network.tree import spanning_tree
 from rdcnlab.engines.network.ways import Way, all_ways
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Link, Scenario, Schedule
@@ -142,6 +143,11 @@ class Network:
         There its class has the schedule's queue and knows which network is active.
         """
         return {way.schedule.name: way.route.first for way in self.ways if way.schedule is not None}
+
+    @functools.cached_property
+    def tree(self) -> frozenset[int]:
+        """Numbers of the lines that frames to broadcast, multicast and unknown addresses take between switches."""
+        return spanning_tree(self.lines)
 
     def line(self, switch: int, link: str) -> Line:
         """Return the line of a link at a switch."""

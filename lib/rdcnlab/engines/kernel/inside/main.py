@@ -17,6 +17,7 @@ from typing import Any
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import circles
 import pcapng
 import probes
 import traffic
@@ -48,6 +49,8 @@ def run(plan: dict[str, Any], directory: str) -> None:
         answers = [testbed.hosts[host].cmd(line) for host, line in plan["commands"]]
         with open(os.path.join(directory, "commands.json"), "w") as file:
             json.dump(answers, file)
+    except probes.TooSmall as error:
+        raise circles.explained(error, testbed) from None
     finally:
         testbed.stop()
 

@@ -63,11 +63,14 @@ class Panel:
         self.client = Client(self.plan["device"])
         for pool in self.plan["pools"]:
             self.client.pool_set(**pool)
-        for port in self.outside:
-            # only packets with a known destination pass, as others would come back through the switch
-            self.client.port_set(port, flood=False)
+        behind = [ours for ours, _ in self.plan["pairs"]]
+        for port in behind:
+            # copies for all do not go to the switch: they would come back through it
+            self.client.port_set(port, flood=False, trail=self.plan["trail"])
+        for port in self.plan["trunks"]:
+            self.client.port_set(port, flood=False, hops_max=self.plan["hops_max"])
         for link in self.plan["links"]:
-            self.client.link_set(**arguments(link))
+            self.client.link_set(**arguments(link), flood=link["id"] in self.plan["flooded"])
         for port in self.plan["ports"]:
             self.client.port_set(f"sw-{port['host']}", ingress=port["ingress"], **arguments(port["egress"]))
         for mac, interface in self.plan["fdb"]:
@@ -81,4 +84,4 @@ class Panel:
     def _leads(self, number: int, port: str, target: int) -> None:
         """Send all that comes in by a port to one target."""
         self.client.class_set(number, [{"duration": 0, "target": target}])
-        self.client.rule_add(number, in_if=port)
+        self.client.rule_add(number, in_if=port, any=self.plan["any"])

@@ -33,6 +33,10 @@ def write(path: str, text: str) -> None:
         raise RuntimeError(f"{path}: cannot set '{text}': {error.strerror}") from None
 
 
+class TooSmall(RuntimeError):
+    """A trace buffer had no room for all its events."""
+
+
 def start(probes: list[dict[str, Any]]) -> None:
     """Make the trace instances and enable their events.
 
@@ -93,14 +97,14 @@ class Follower:
         self.process = subprocess.Popen([TOOL, tool, self.instance, *words])
 
     def stop(self) -> None:
-        """Read what is left and end; raise RuntimeError if records were lost or the process has failed."""
+        """Read what is left and end; raise an error if records were lost (`TooSmall`) or the process has failed."""
         write(f"{self.instance}/tracing_on", "0")
         self.process.terminate()
         if self.process.wait():
             raise RuntimeError(f"the reader of {self.instance} ended with status {self.process.returncode}")
         missing = lost(self.instance)
         if missing:
-            raise RuntimeError(f"the trace buffer of {self.instance} was too small by {missing} events")
+            raise TooSmall(f"the trace buffer of {self.instance} was too small by {missing} events")
 
 
 def followed(probe: dict[str, Any]) -> bool:
@@ -157,7 +161,7 @@ def collect(probes: list[dict[str, Any]], directory: str) -> None:
         write(f"{instance}/tracing_on", "0")
         missing = lost(instance)
         if missing:
-            raise RuntimeError(f"the trace buffer of '{name}' was too small by {missing} events")
+            raise TooSmall(f"the trace buffer of '{name}' was too small by {missing} events")
         target = os.path.join(directory, name)
         text = layout(probe)
         with open(f"{target}.format", "w") as out:

@@ -31,10 +31,10 @@ class Ocs(Box):
         for pool in self.plan["pools"]:
             self.client.pool_set(**pool)
         for trunk in trunks:
-            # between switches, broadcasts could circulate for ever
-            self.client.port_set(trunk, flood=False)
+            # to other switches, broadcasts take the lines of a tree: by all of them, they would circle for ever
+            self.client.port_set(trunk, flood=False, hops_max=self.plan["hops_max"])
         for link in self.plan["links"]:
-            self.client.link_set(**arguments(link))
+            self.client.link_set(**arguments(link), flood=link["id"] in self.plan["flooded"])
         for port in self.plan["ports"]:
             self.client.port_set(f"sw-{port['host']}", ingress=port["ingress"], **arguments(port["egress"]))
         for mac, interface in self.plan["fdb"]:

@@ -8,6 +8,8 @@ import select
 import subprocess
 from typing import Any
 
+import circles
+
 #: Path of our tools, one static program. It runs as PID 1, so this is valid wherever the host stores the file.
 TOOL = "/proc/1/exe"
 
@@ -33,29 +35,36 @@ def run(plan: dict[str, Any], testbed: Any, directory: str) -> None:
     # The log is a file, because nobody would read a pipe during the wait for two processes. Its name is fixed, because
     # a random name would use random numbers and so change those that the kernel draws later.
     with open(os.path.join(directory, "traffic.log"), "w+") as log:
+        watch = circles.Watch() if circles.limited(plan) else None
         tool = subprocess.Popen([TOOL, "traffic", path, os.path.join(directory, "flows.jsonl")], stderr=log)
-        wait(tool, testbed.switches)
+        wait(tool, testbed.switches, watch)
+        if watch is not None and watch.seen:
+            raise circles.error(testbed)
         if tool.returncode:
             log.seek(0)
             raise RuntimeError(log.read().strip() or f"the traffic tool ended with status {tool.returncode}")
 
 
-def wait(tool: subprocess.Popen[bytes], switches: list[Any]) -> None:
-    """Wait for the traffic tool; raise an error with the switch's output if a switch that is a process ends before."""
+def wait(tool: subprocess.Popen[bytes], switches: list[Any], watch: circles.Watch | None = None) -> None:
+    """Wait for the traffic tool; end it if a frame circles.
+
+    Raise an error with the switch's output if a switch that is a process ends before.
+    """
     running = _running(switches)
-    if not running:
+    if not running and watch is None:
         tool.wait()
         return
     done = os.pidfd_open(tool.pid)
     died = {os.pidfd_open(each.process.pid): each for each in running}
     poll = select.poll()
-    for descriptor in (done, *died):
+    circling = [] if watch is None else [watch.descriptor]
+    for descriptor in (done, *died, *circling):
         poll.register(descriptor, select.POLLIN)
     ready = [descriptor for descriptor, _ in poll.poll()]
     if done not in ready:
         tool.kill()
     tool.wait()
-    if done not in ready:
+    if done not in ready and any(descriptor in died for descriptor in ready):
         # one process may end because another did, so the order is that of their start
         for each in running:
             each.check()

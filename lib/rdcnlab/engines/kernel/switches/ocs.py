@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rdcnlab.engines.kernel.switches import circles
 from rdcnlab.engines.kernel.switches.kind import Kind
 from rdcnlab.engines.network import Network, ocs
 from rdcnlab.scenario import Scenario
@@ -18,7 +19,8 @@ class Ocs(Kind):
 
     def device(self, network: Network, switch: int) -> dict[str, Any]:
         """Return the plan of one switch; see `Kind`."""
-        return ocs.device(network, switch)
+        flooded = [line.number for line in network.lines_at(switch) if line.number in network.tree]
+        return {**ocs.device(network, switch), "flooded": flooded, **circles.settings(network)}
 
     def sysctls(self, scenario: Scenario) -> dict[str, str]:
         """Return the sysctls that hosts need before the first notification of a time-division network."""

@@ -12,6 +12,10 @@ The kernel implements lines for every kind of switch. So rate, delay, queue and 
 the panel, between the switch and its hosts and neighbours. The panel does not choose: packets from a host or a
 neighbour go to the switch, and packets that the switch sends from a port take the line of this port. Packets that it
 sends to the dark are counted and lost.
+
+Frames to broadcast, multicast and unknown addresses are the exception, because no rule of ours is about them: the panel
+itself copies them along a tree, as a switch ``ocs`` does. If a program of the user's decides (`circles.decides`), the
+switch gets these frames, too, and what it sends to a host goes to that host, whatever its address.
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from rdcnlab.engines.kernel.switches import circles
 from rdcnlab.engines.network import Network, Station, forwarding, lines
 from rdcnlab.engines.network.numbers import LAST_CLASS, LAST_LINK, TARGET
 from rdcnlab.fields.errors import InputError
@@ -62,18 +67,20 @@ def hop(kind: str, network: Network, switch: int, around: dict[str, Any]) -> dic
         "number": switch,
         "ports": around["ports"],
         "panel": around,
+        "hops_max": around["hops_max"],
     }
 
 
-def plan(network: Network, switch: int, *, by_port: bool = False) -> dict[str, Any]:
+def plan(network: Network, switch: int) -> dict[str, Any]:
     """Return the plan of a switch's panel, for the guest.
 
     Keys beside those of an ``ocs`` switch: ``pairs`` are the cables to the switch; ``inward`` and ``outward`` give the
-    destination of each port.
+    destination of each port, of frames to any address if ``any``. Then frames leave a trail for ``trail`` ns.
 
-    With `by_port`, what the switch sends from a host's port goes to this host. Otherwise it goes to the host that has
-    the packet's address, which is the same host if the switch has our entries.
+    If a program of the user's decides, what the switch sends from a host's port goes to this host. Otherwise it goes to
+    the host that has the packet's address, which is the same host if the switch has our entries.
     """
+    decides = circles.decides(network, switch)
     hosts, own = network.stations_at(switch), network.lines_at(switch)
     static = network.classes.static
     # they have no rate, so no record has their numbers, which may be those of lines elsewhere
@@ -84,7 +91,7 @@ def plan(network: Network, switch: int, *, by_port: bool = False) -> dict[str, A
     trunks = [line for line in own if line.trunk is not None]
     outside += [line.trunk or "" for line in trunks]
     inside += [line_port(line.number) for line in trunks]
-    ports = len(outside) + (len(hosts) if by_port else 0)
+    ports = len(outside) + (len(hosts) if decides else 0)
     if len(own) + ports > LAST_LINK + 1:
         allowed = f"fewer at {network.switches[switch]}: a switch of another kind than ocs has {LAST_LINK + 1} at most"
         raise InputError.of("network.links", f"{len(own) + ports} lines and ports", allowed)
@@ -102,13 +109,17 @@ def plan(network: Network, switch: int, *, by_port: bool = False) -> dict[str, A
             {"from": one, "to": other, "link": next(links), "class": next(classes)}
             for one, other in [
                 *((port, f"{inner}x") for port, inner in zip(outside, inside, strict=True)),
-                *((f"{host_port(station)}x", station.interface) for station in (hosts if by_port else [])),
+                *((f"{host_port(station)}x", station.interface) for station in (hosts if decides else [])),
             ]
         ],
         "outward": [
             *({"from": f"{line_port(one.number)}x", "target": one.number, "class": static[one.number]} for one in own),
             {"from": f"{dark_port(switch)}x", "target": TARGET[DARK], "class": next(classes)},
         ],
+        "any": decides,
+        "flooded": [] if decides else [line.number for line in own if line.number in network.tree],
+        "trail": circles.TRAIL_NS if decides else 0,
+        **circles.settings(network),
         "trunks": [line.trunk for line in trunks],
         "fdb": [
             [station.mac, station.interface if line is None else line.trunk or ""]

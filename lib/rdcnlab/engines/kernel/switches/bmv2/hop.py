@@ -38,7 +38,7 @@ CLASSES, MATCHES, LINES = 1024, 1024, 255
 def switch(network: Network, number: int) -> dict[str, Any]:
     """Return the plan of one switch; see `rdcnlab.engines.kernel.switches.kind.Kind`."""
     own = network.scenario.program_at(network.switches[number]) is None
-    around = panel.plan(network, number, by_port=not own)
+    around = panel.plan(network, number)
     ports = _ports(network, number)
     entries = forwarding.entries(network, number) if own else ()
     classes = [_class(network, number, entry, place) for place, entry in enumerate(entries, 1)]
