@@ -7,6 +7,7 @@ frames.py hear INTERFACE FILE       appends a line for each frame: EtherType, ta
 import socket
 import struct
 import sys
+from pathlib import Path
 
 LLDP, ARP, IPV6, EXPERIMENTAL, VLAN = 0x88CC, 0x0806, 0x86DD, 0x88B5, 0x8100
 ALL, NEIGHBOUR, GROUP, NOBODY = "ff" * 6, "0180c200000e", "333300000001", "020000009999"
@@ -27,13 +28,13 @@ def opened(interface: str) -> socket.socket:
 
 def send(interface: str, known: str) -> None:
     with opened(interface) as out:
-        kinds = [(LLDP, NEIGHBOUR), (ARP, ALL), (IPV6, GROUP), (EXPERIMENTAL, NOBODY), (EXPERIMENTAL, known), (VLAN, ALL)]
-        for kind, to in kinds:
+        own = (EXPERIMENTAL, NOBODY), (EXPERIMENTAL, known)
+        for kind, to in ((LLDP, NEIGHBOUR), (ARP, ALL), (IPV6, GROUP), *own, (VLAN, ALL)):
             out.send(frame(kind, to.replace(":", "")))
 
 
 def hear(interface: str, path: str) -> None:
-    with opened(interface) as come, open(path, "w") as out:
+    with opened(interface) as come, Path(path).open("w") as out:
         print("ready", file=out, flush=True)
         while True:
             data, more, _, where = come.recvmsg(2000, 100)

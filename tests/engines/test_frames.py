@@ -83,7 +83,8 @@ def triangle(network: dict[str, Any] = TRIANGLE, **settings: Any) -> Scenario:
 )
 def test_frames_reach_every_host_once(run_guest: RunGuest, kind: str) -> None:
     """ARP, IPv6, an experimental EtherType and a tagged frame go along a tree; a known address gets its own frame."""
-    hear = "python3 /run/rdcnlab/frames.py hear {0}-eth0 /run/{0} >/dev/null 2>&1 & until grep -q r /run/{0}; do :; done"
+    hear = "python3 /run/rdcnlab/frames.py hear {0}-eth0 /run/{0} >/dev/null 2>&1 &"
+    hear += " until grep -q r /run/{0}; do sleep 0.1; done"
     before = [(host, hear.format(host)) for host in ("r1", "r2")]
     send = "python3 /run/rdcnlab/frames.py send s1-eth0 02:00:00:00:00:02; sleep 0.1"
     commands = [("s1", send), ("r1", "cat /run/r1"), ("r2", "cat /run/r2")]
@@ -188,15 +189,13 @@ def test_a_frame_that_circles_ends_the_run(run_guest: RunGuest, tmp_path: Path, 
 
 @pytest.mark.guest
 def test_a_full_trace_names_the_circle(run_guest: RunGuest) -> None:
-    """For 300 ms, b still sends to c, and c already to b. The records of so many rounds need more room than was planned."""
-    pairs = ["ab", "bc", "ca", "bd", "cd"]
+    """For 300 ms, b still sends to c, and c already to b. So many rounds need more room than was planned."""
+    pairs, link = ["ab", "bc", "ca", "bd", "cd"], {"rate": "10 Gb/s", "delay": "1 us", "buffer": "1 MB"}
     network = {
         "name": "late",
         "switches": [{"name": "a"}, {"name": "b", "late": "300 ms"}, {"name": "c"}, {"name": "d"}],
         "hosts": [{"name": "s", "at": "a", "rate": "1 Gb/s"}, {"name": "r", "at": "d", "rate": "1 Gb/s"}],
-        "links": [
-            {"name": pair, "between": list(pair), "rate": "10 Gb/s", "delay": "1 us", "buffer": "1 MB"} for pair in pairs
-        ],
+        "links": [{"name": pair, "between": list(pair), **link} for pair in pairs],
     }
     flow = {"name": "f", "src": "s", "dst": "r", "size": "1 MB", "path": [["1 ms", "b+c"], ["1 s", "c+b"]]}
     scenario = Scenario.from_dict({"network": network, "flows": [flow], "limit": "500 ms"})

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Frames whose address no port has: rules for them, copies over links, and the count of switches they passed.
 
-    h0 -- p0 [ocs0] t0 ----- t1 [ocs1] p1 -- h1
-    h2 -- p2 [    ] u0 ----- u1 [    ]
+h0 -- p0 [ocs0] t0 ----- t1 [ocs1] p1 -- h1
+h2 -- p2 [    ] u0 ----- u1 [    ]
 """
 
 import socket
@@ -84,7 +84,7 @@ def case_rules_for_any_address() -> str:
         before = sent(ocs, "t0", "u0", "p2")
         for kind, to in KINDS:
             sender.send(frame(kind, to))
-        equal(len(received(sink)), 6, "frames received")
+        equal(len(received(sink)), 5, "frames received")  # LLDP ends at the next switch, which has no such rule
         equal([a - b for a, b in zip(sent(ocs, "t0", "u0", "p2"), before, strict=True)], [6, 0, 0], "frames")
         ocs.link_set(0, port="")
         with Trace("ocs_drop") as rows:

@@ -11,8 +11,8 @@ from rdcnlab.engines.network.parts import Line
 def spanning_tree(lines: Sequence[Line]) -> frozenset[int]:
     """Return the numbers of the lines of a spanning tree, two for each link of it; without optical switches.
 
-    The links of the tree have the least sum of weights (Kruskal's algorithm). Of links of equal weight, the first in the
-    network's list is taken. Where the switches are not all joined, each part has a tree of its own.
+    The links of the tree have the least sum of weights (Kruskal's algorithm). Of links of equal weight, the first in
+    the network's list is taken. Where the switches are not all joined, each part has a tree of its own.
     """
     ends: dict[str, list[Line]] = {}
     for line in lines:
