@@ -12,8 +12,8 @@ import struct
 import time
 from pathlib import Path
 
-from lab import equal, inside, main
-from path import DELAY_S, INFINITE, OPEN, Way, course, info, name, send
+from lab import equal, inside, main, sh
+from path import DELAY_S, INFINITE, MSS, OPEN, RECOVERY, Way, course, info, name, send
 
 RTT_S = 2 * DELAY_S
 PARAMETERS = Path("/sys/module/tcp_nuftcp/parameters")
@@ -150,6 +150,55 @@ def case_ten_calm_rounds_end_the_threshold() -> str:
     equal(calm(14, quiet=16), kept, "later")
     equal(calm(10, readings=1 << 3), 2, "the average of algorithm 2: one segment, and the least is two")
     return f"threshold {kept}"
+
+
+def losses(**values: int) -> tuple[list[dict], dict]:
+    """Return the course of a transfer whose queue overflows, and what it said when the recovery had begun."""
+    settings(**values)
+    with Ecn() as way:
+        way.narrow(packets=40)
+        rows = course(way.connect("nuftcp"), way.receiver, 4_000_000, {})
+    settings()
+    return rows, next(row for row in rows if row["state"] == RECOVERY)
+
+
+def case_a_loss_cuts_to_the_average() -> str:
+    """With reading 2 a loss leaves the average as threshold, not half of the window: what a round trip brings."""
+    no_limit = {"factor": 1_000_000, "quiet": 0, "weight": 1000}
+    rows, plain = losses(**no_limit)
+    before = [row["cwnd"] for row in rows[: rows.index(plain)]]
+    equal(abs(plain["ssthresh"] - max(before) / 2) < 0.1 * max(before), True, f"half of {before}: {plain}")
+    _, cut = losses(**no_limit, readings=1 << 2)
+    carried = 50e6 * RTT_S / 8 / (MSS + 66)  # of the narrow link, in a round trip
+    equal(0.9 * carried < cut["ssthresh"] < 2 * carried, True, f"the average, {carried} segments and a queue: {cut}")
+    equal(cut["ssthresh"] != plain["ssthresh"], True, f"{cut} and {plain}")
+    return f"{cut['ssthresh']} instead of {plain['ssthresh']}"
+
+
+def case_retransmissions_are_limited() -> str:
+    """What is retransmitted counts as all that is in flight: after a round that brought two segments it is two."""
+    settings(factor=1000, weight=1000, quiet=0)  # in flight is what the last round brought
+    most = 0
+    with Ecn() as way:
+        sh("ip netns exec a sysctl -qw net.ipv4.tcp_early_retrans=0")  # no loss probes: a timeout, then slow start
+        sock = way.connect("nuftcp")
+        send(sock, 10)
+        sock.send(bytes(2 * MSS))
+        time.sleep(0.005)
+        sock.send(bytes(8 * MSS))
+        time.sleep(0.006)
+        way.lose(True)  # the two have arrived
+        time.sleep(0.008)
+        way.lose(False)
+        begin = info(sock)["retrans"]
+        for _ in range(300):
+            time.sleep(0.005)
+            words = struct.unpack_from("24I", sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 192), 8)
+            most = max(most, words[7])  # tcpi_retrans
+        equal(info(sock)["retrans"] - begin, 8, "segments that were lost")
+    settings()
+    equal(most, 2, "retransmissions in flight at most")
+    return ""
 
 
 def case_needs_ecn() -> str:

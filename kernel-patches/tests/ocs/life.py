@@ -7,7 +7,8 @@ import signal
 import time
 from pathlib import Path
 
-from lab import Net, burst, equal, main, sh
+from lab import Net, Trace, burst, equal, main, sh
+from notify import drain, tap
 from ocs import BYPASS, DARK, NO_CLASS, slot
 
 LOAD = {"rate": 10**8, "delay": 3_000_000, "queue": {"limit_bytes": 100_000, "pool": 0}}
@@ -118,6 +119,28 @@ def case_port_returns() -> str:
         burst(net.udp(2), 1, 1, 100)
         equal(len(sink.recv(999)), 58, "flooded, as its address is unknown again")
         return ""
+
+
+def case_frames_of_a_port_that_went() -> str:
+    """What was on its way to a port that has gone does not leave by the device that gets its number."""
+    for waits in ("link", "queue", "dark"):
+        with Net(3) as net:
+            net.ocs.link_set(0, rate=10**6 if waits == "queue" else 10**9, delay=100_000_000 if waits == "link" else 0)
+            table = [slot(50_000_000, DARK), slot(10**12, BYPASS)] if waits == "dark" else [slot(0, 0)]
+            net.ocs.class_set(0, table, hold=True)
+            net.ocs.rule_add(0, in_if="p2")
+            net.ocs.start(time.monotonic_ns())
+            burst(net.udp(2), 0, 5, 1000)
+            time.sleep(0.001)
+            with Trace("ocs_drop") as rows:
+                sh("ip link set p0 nomaster", "ip link set p1 nomaster", "ip link set p1 master ocs0")
+                equal(net.ocs.stats()["ports"]["p1"]["number"], 0, "number of the other device")
+                sniffer = tap("eth0", 1)
+                time.sleep(0.3)
+            seen = [frame for frame in drain(sniffer) if frame[:6] == bytes.fromhex("020000000001")]
+            equal(len(seen), 0, f"frames for another host, {waits}")
+            equal({row["reason"] for row in rows}, {4}, f"reasons, {waits}")
+    return ""
 
 
 def case_changes_under_load() -> str:

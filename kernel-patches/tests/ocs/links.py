@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from lab import Net, Trace, burst, equal, hold, inside, main, sh
-from ocs import slot
+from ocs import DARK, slot
 
 FRAMES, LENGTH = 2000, 1514
 
@@ -215,6 +215,30 @@ def case_frames_on_their_way_take_so_much_memory() -> str:
             raise AssertionError(f"{took} bytes of memory a frame")
         equal(net.ocs.stats()["links"][0]["drops"], sum(lost), "counter")
         return f"{took:.0f} bytes a frame"
+
+
+def case_queues_without_a_limit_are_bounded() -> str:
+    """What waits in queues, in the dark too, and what is on its way share wire_bytes."""
+    limit = Path("/sys/module/ocs/parameters/wire_bytes")
+    counts = []
+    with Net(2) as net:
+        net.ocs.link_set(0, rate=10**6)
+        net.ocs.class_set(0, [slot(0, 0)])
+        net.ocs.class_set(1, [slot(0, DARK)], hold=True)
+        net.ocs.rule_add(0, in_if="p0")
+        net.ocs.rule_add(1, in_if="p1")
+        limit.write_text("1000000")
+        try:
+            for host in (0, 1):
+                with Trace("ocs_drop") as rows:
+                    burst(net.udp(host), 1 - host, 2000, LENGTH)
+                equal({r["reason"] for r in rows}, {6}, "reasons")
+                counts.append(2000 - len(rows))
+        finally:
+            limit.write_text("0")
+        equal(0 < counts[0] <= 1_000_000 // LENGTH, True, f"frames that wait: {counts}")
+        equal(counts[1] <= counts[0] // 50, True, f"the other queue finds the memory taken: {counts}")
+        return f"{counts}"
 
 
 if __name__ == "__main__":

@@ -525,5 +525,49 @@ def case_silent_by_default() -> str:
         return ""
 
 
+def forge(net: Net, host: int, tdn: int, ttl: int = 255, proto: int = 1, kind: int = 7) -> None:
+    """Have a host send the other one what looks like a message of the switch."""
+    body = bytes([kind, 0, 0, 0, tdn, 0, 0, 0])
+    body = body[:2] + struct.pack(">H", 0xFFFF - ones(body)) + body[4:]
+    head = bytes.fromhex("450000") + bytes([20 + len(body)]) + bytes.fromhex("00004000") + bytes([ttl, proto, 0, 0])
+    head += socket.inet_aton("192.0.0.8") + socket.inet_aton(f"10.0.0.{2 - host}")
+    head = head[:10] + struct.pack(">H", 0xFFFF - ones(head)) + head[12:]
+    macs = bytes.fromhex(f"0200000000{2 - host:02x}0200000000{host + 1:02x}0800")
+    with inside(f"h{host}"):
+        sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+        sock.bind(("eth0", 0))
+    sock.send(macs + head + body)
+    sock.close()
+    time.sleep(0.01)
+
+
+def case_forged_messages_do_not_pass() -> str:
+    """Hosts cannot tell each other which network is active through a switch that tells them."""
+    with Net(2) as net:
+        for host in range(2):
+            with inside(f"h{host}"):
+                Path("/proc/sys/net/ipv4/tdn_count").write_text("4")
+        forge(net, 1, 2)
+        with inside("h0"):
+            equal(Path("/proc/sys/net/ipv4/tdn_current").read_text(), "2\n", "a switch that tells nothing is a wire")
+        net.ocs.class_set(0, [slot(0, BYPASS, tdn=1)])
+        follow(net, 0)
+        net.ocs.start(time.monotonic_ns())
+        time.sleep(0.01)
+        sniffer = tap("eth0", 0)
+        with inside("h0"):
+            equal(Path("/proc/sys/net/ipv4/tdn_current").read_text(), "1\n", "what the switch says")
+        with Trace("ocs_drop") as rows:
+            forge(net, 1, 3)
+            forge(net, 1, 3, kind=8)  # an ordinary message passes
+        with inside("h0"):
+            equal(Path("/proc/sys/net/ipv4/tdn_current").read_text(), "1\n", "after the forgery")
+        equal([row["reason"] for row in rows], [10], "reasons")
+        equal([frame[34] for frame in drain(sniffer) if frame[23] == 1], [8], "messages that arrived")
+        equal(net.ocs.stats()["ports"]["p1"]["drops"], 1, "counter of the port")
+        sniffer.close()
+        return ""
+
+
 if __name__ == "__main__":
     main(globals())

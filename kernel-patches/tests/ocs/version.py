@@ -79,13 +79,26 @@ def case_the_first_writes_the_others_raise() -> str:
             time.sleep((epoch + own * 100 * MS + 10 * MS - time.monotonic_ns()) / 1e9)
             there = [packet(16 * version + low) for version in range(16) for low in (0, 7, 15)]
             net.ocs.class_set(1, versions=WRITE)
-            equal(ttls(through(there)), [16 * own + frame[22] % 16 for frame in there], f"written by {own}")
+            # what would become 0 stays
+            written = [16 * own + frame[22] % 16 or frame[22] for frame in there]
+            equal(ttls(through(there)), written, f"written by {own}")
             net.ocs.class_set(1, versions=RAISE)
             raised = [
-                16 * (own if 1 <= (own - frame[22] // 16) % 16 <= 7 else frame[22] // 16) + frame[22] % 16
+                16 * (own if 1 <= (own - frame[22] // 16) % 16 <= 7 else frame[22] // 16) + frame[22] % 16 or frame[22]
                 for frame in there
             ]
             equal(ttls(through(there)), raised, f"raised by {own}")
+        return ""
+
+
+def case_no_ttl_becomes_0() -> str:
+    """A host that knows nothing of versions sends with 64: version 0 leaves that as it is."""
+    with Net(2) as net:
+        net.ocs.link_set(0, rate=10**10)
+        bind(net, [slot(10_000 * MS, BYPASS), slot(10 * MS, 0)], WRITE)
+        net.ocs.start(time.monotonic_ns())
+        time.sleep(0.1)
+        equal(ttls(through([packet(64), packet(128), packet(15), packet(65)])), [64, 128, 15, 1], "TTLs")
         return ""
 
 

@@ -34,6 +34,7 @@ def hosts(networks: int = 4, push: int = 0):
     with Net(4) as net:
         for host in range(4):
             sysctl(host, "tdn_count", networks)
+            sysctl(host, "tdn_source", "0.0.0.0")  # the tests send messages from hosts
             sysctl(host, "tcp_tdtcp", 1)
             sysctl(host, "tcp_tdtcp_push", push)
         yield net
@@ -150,22 +151,64 @@ def case_refused() -> str:
         return ""
 
 
-def case_bounded() -> str:
-    """No more prefixes than tdn_prefix_max; those that are there are told of on."""
+def case_one_source() -> str:
+    """Messages count from tdn_source alone, which is the switch's address at first, or from anywhere."""
     with hosts():
+        with inside("h1"):
+            sh("ip addr add 192.0.0.8/32 dev lo")
+        clients = Clients(3)
+        sysctl(0, "tdn_source", "192.0.0.8")
+        before = counter("h0", "Icmp", "InErrors")
+        tell(FAR, 1)
+        equal(active(*clients), [0], "from h1")
+        equal(counter("h0", "Icmp", "InErrors") - before, 1, "errors counted")
+        sysctl(0, "tdn_source", "10.0.0.2")
+        tell(FAR, 1)
+        equal(active(*clients), [1], "from h1, which is the source now")
+        sysctl(0, "tdn_source", "10.0.0.3")
+        tell(FAR, 2)
+        equal(active(*clients), [1], "when h2 is the source")
+        for value in ("10.0.0", "10.0.0.256", "x", ""):
+            try:
+                sysctl(0, "tdn_source", value)
+            except OSError:
+                continue
+            raise AssertionError(f"tdn_source took {value!r}")
+        with inside("h0"):
+            equal(Path("/proc/sys/net/ipv4/tdn_source").read_text(), "10.0.0.3\n", "what stays")
+        sh("ip netns add fresh")
+        try:
+            with inside("fresh"):
+                equal(Path("/proc/sys/net/ipv4/tdn_source").read_text(), "192.0.0.8\n", "of a new namespace")
+        finally:
+            sh("ip netns del fresh")
+        return ""
+
+
+def case_bounded() -> str:
+    """No more prefixes than tdn_prefix_max: a new one takes the place of that which was not heard of for longest."""
+    with hosts(push=1):
         clients = Clients(3)
         far = clients[0]
         sysctl(0, "tdn_prefix_max", 2)
         before = counter("h0", "Icmp", "InErrors")
-        for prefix in ("10.1.0.0/16", FAR, "10.2.0.0/16", "10.2.3.0/24"):
+        tell(ALL, 3)
+        for prefix in ("10.1.0.0/16", FAR, "10.1.0.0/16"):
             tell(prefix, 1)
-        equal(list(table()), [FAR, "10.1.0.0/16", ALL], "table")
-        equal(counter("h0", "Icmp", "InErrors") - before, 2, "errors counted")
+        equal(info(far)["active"], 1, "network of the prefix")
+        tell("10.2.0.0/16", 1)
+        equal(list(table()), ["10.2.0.0/16", "10.1.0.0/16", ALL], "table")
+        equal(info(far)["active"], 3, "network without the prefix, told without a message")
+        for number in range(300):  # made up
+            tell(f"10.9.{number >> 8}.{number & 255}/32", 1)
         tell(FAR, 2)
-        equal(active(far), [2], "network of a prefix that was there")
+        equal(info(far)["active"], 2, "a genuine one finds its place")
+        equal(counter("h0", "Icmp", "InErrors") - before, 0, "errors counted")
         sysctl(0, "tdn_prefix_max", 0)
         tell(FAR, 3)
-        equal(active(far), [3], "none is forgotten")
+        equal(active(far), [3], "one that is there is told of on")
+        tell(NEAR, 3)
+        equal(counter("h0", "Icmp", "InErrors") - before, 1, "a new one is refused")
         sysctl(0, "tdn_prefix_max", 1024)
         for number in range(1100):
             tell(f"10.9.{number >> 8}.{number & 255}/32", 1)
@@ -201,6 +244,19 @@ def case_push_tells_only_whom_it_concerns() -> str:
         tell(NEAR, 3)
         equal([info(end)["active"] for end in [*near, *far]], [3] * 10 + [1] * 3, "networks, then")
         equal(table()[NEAR], (3, 1, 10, 10), "(active, changes, sockets, told) of the other prefix")
+        return ""
+
+
+def case_push_reaches_more_than_a_budget() -> str:
+    """All connections are told, also when there are more than the kernel tells in one go, and in the middle of it."""
+    with hosts(push=1):
+        clients = Clients(*[3] * 150)
+        for n in range(1, 5):
+            tell(FAR, n % 4)
+        time.sleep(0.001)
+        equal({info(end)["active"] for end in clients}, {0}, "networks")
+        equal({info(end)["switches"] for end in clients}, {4}, "changes that each has seen")
+        equal(table()[FAR], (0, 4, 150, 600), "(active, changes, sockets, told)")
         return ""
 
 

@@ -110,6 +110,39 @@ def current(host: int) -> int:
         return int(Path("/proc/sys/net/ipv4/tdn_current").read_text())
 
 
+def charged() -> int:
+    """Return the memory of all TCP sockets, in pages."""
+    line = next(s for s in Path("/proc/net/sockstat").read_text().splitlines() if s.startswith("TCP:"))
+    return int(line.split()[line.split().index("mem") + 1])
+
+
+def case_memory_is_the_sockets() -> str:
+    """The state of 255 networks is charged to the socket, and given back when it closes."""
+    with Rack(count=255) as rack:
+        before = charged()
+        client, server = rack.connect()
+        for network in range(255):
+            rack.tell(network)
+            client.send(b"x")
+            server.recv(1)
+        took = charged() - before
+        client.close()
+        server.close()
+        time.sleep(0.1)
+        equal(255 * 400 * 2 / 4096 < took, True, f"pages for two ends: {took}")
+        equal(charged(), before, "pages when both are closed")
+        return f"{took} pages"
+
+
+def case_dump_has_all() -> str:
+    """A dump of sock_diag has all connections, however many networks they have."""
+    with Rack(count=255) as rack:
+        ends = [rack.connect(port=5001 + n) for n in range(20)]
+        lines = sh("ip netns exec h0 ss -tinH").splitlines()
+        equal(sum(line.startswith("ESTAB") for line in lines), len(ends), "connections that ss prints")
+        return ""
+
+
 def case_notification() -> str:
     """A message changes its own namespace; ids that are not there and garbage are refused and counted."""
     with Rack(count=4) as rack:

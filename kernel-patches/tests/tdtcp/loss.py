@@ -9,7 +9,7 @@ import socket
 import struct
 import time
 
-from lab import Trace, Transfer, counter, equal, main, until
+from lab import Trace, Transfer, counter, equal, main, sh, until
 from ocs import slot
 from rack import CIRCUIT, MS, PACKET, US, Capture, Rack, info
 
@@ -245,6 +245,87 @@ def case_retransmissions_for_another_network_take_room() -> str:
         most, window = max(row["qlen"] for row in rows if row["cls"] == 0) // 9000, packet["cwnd"]
         equal(most <= window, True, f"packets in the queue, with a window of {window}: {most}")
         return f"{most} packets in the queue, window {window}"
+
+
+def two_networks(rack: Rack) -> tuple[socket.socket, socket.socket]:
+    """Return both ends of a connection that has used both networks, with the circuit active, and nothing in flight."""
+    client, server = rack.connect()
+    Transfer(client, server, 1_000_000).wait()
+    rack.always(CIRCUIT)
+    Transfer(client, server, 1_000_000).wait()
+    time.sleep(0.1)
+    return client, server
+
+
+def take(server: socket.socket, size: int) -> None:
+    """Receive so many bytes."""
+    while size:
+        size -= len(server.recv(size))
+
+
+def case_probe_cuts_the_network_that_lost() -> str:
+    """A tail that the circuit lost is probed for by the packet network, and the circuit's window becomes smaller."""
+    with Rack() as rack:
+        client, server = two_networks(rack)
+        mss = client.getsockopt(socket.SOL_TCP, socket.TCP_MAXSEG)
+        before, probes = info(client)["path"], counter("h0", "TcpExt", "TCPLossProbes")
+        recovered = counter("h0", "TcpExt", "TCPLossProbeRecovery")
+        nothing_arrives(rack)
+        client.sendall(bytes(mss))
+        time.sleep(30 * US / 1e9)
+        rack.always(PACKET)
+        take(server, mss)
+        client.sendall(bytes(mss))  # its ACK tells that the probe was not in vain
+        take(server, mss)
+        time.sleep(0.1)
+        equal(counter("h0", "TcpExt", "TCPLossProbes") - probes, 1, "loss probes")
+        equal(counter("h0", "TcpExt", "TCPLossProbeRecovery") - recovered, 1, "losses that they repaired")
+        seen = info(client)["path"]
+        names = ("cwnd", "ssthresh")
+        equal([seen[PACKET][n] for n in names], [before[PACKET][n] for n in names], "the packet network")
+        equal(seen[CIRCUIT]["ssthresh"] < before[CIRCUIT]["cwnd"], True, f"the circuit: {seen[CIRCUIT]}")
+        return f"threshold of the circuit {seen[CIRCUIT]['ssthresh']}"
+
+
+def case_dsack_undoes_in_the_network_that_resent() -> str:
+    """Both networks time out; only what the circuit sent was late: only its window comes back."""
+    with Rack() as rack:
+        client, server = two_networks(rack)
+        mss = client.getsockopt(socket.SOL_TCP, socket.TCP_MAXSEG)
+        before, undone = info(client)["path"], counter("h0", "TcpExt", "TCPDSACKUndo")
+        with rack.net.ocs as ocs:
+            ocs.link_set(CIRCUIT, delay=1000 * MS)
+        client.sendall(bytes(2 * mss))  # late
+        time.sleep(30 * US / 1e9)
+        nothing_arrives(rack)
+        rack.tell(PACKET)
+        client.sendall(bytes(2 * mss))  # lost
+        time.sleep(0.1)
+        rack.always(PACKET)
+        take(server, 4 * mss)
+        time.sleep(2)
+        equal(counter("h0", "TcpExt", "TCPDSACKUndo") - undone, 1, "reductions undone")
+        seen = info(client)["path"]
+        equal(seen[CIRCUIT]["ssthresh"], before[CIRCUIT]["ssthresh"], "threshold of the circuit, which lost nothing")
+        equal(seen[PACKET]["ssthresh"] < before[PACKET]["cwnd"], True, f"the packet network, which did: {seen[PACKET]}")
+        return ""
+
+
+def case_loss_with_fair_queueing() -> str:
+    """Behind fq a paced segment departs in the future, and the circuit's overtake it: all losses are still found."""
+    timeouts = 0
+    with Rack(voq=5, tcp_tdtcp_pace=1) as rack:
+        for host in range(2):
+            sh(f"tc -n h{host} qdisc replace dev eth0 root fq")
+        client, server = rack.connect()
+        before = counter("h0", "TcpExt", "TCPTimeouts")
+        with rack.turns((700 * US, PACKET), (300 * US, CIRCUIT), night=20 * US):
+            Transfer(client, server, 20_000_000).wait()
+        timeouts = counter("h0", "TcpExt", "TCPTimeouts") - before
+        seen = info(client)["path"]
+        equal(min(path["lost"] for path in seen) >= 0 and seen[PACKET]["lost"] > 0, True, "losses")
+        equal(timeouts, 0, "timeouts")
+        return f"lost {[path['lost'] for path in seen]}"
 
 
 def case_loss_stays_in_its_network() -> str:

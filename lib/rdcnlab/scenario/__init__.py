@@ -14,6 +14,7 @@ from rdcnlab.scenario.queueing import Red
 from rdcnlab.scenario.quic import Quic
 from rdcnlab.scenario.settings import EngineSettings, Jitter, Notify, Switch
 from rdcnlab.scenario.timetable import BYPASS, DARK, ECMP, SAME, Schedule, Slot
+from rdcnlab.scenario.stack import Offload, Stack
 from rdcnlab.scenario.transport import Transport
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "Network",
     "Node",
     "Notify",
+    "Offload",
     "Pool",
     "Port",
     "Probes",
@@ -40,6 +42,7 @@ __all__ = [
     "Scenario",
     "Schedule",
     "Slot",
+    "Stack",
     "Switch",
     "Transport",
     "canonical_json",

@@ -59,10 +59,14 @@ def check(scenario: Scenario) -> None:
     if all(flow.protocol == "udp" for flow in scenario.flows):
         reason = "all flows are udp; add a flow of another protocol, because the end of those flows ends the run"
         raise Misfit("flows", "udp only", "at least one flow of another protocol", reason=reason)
+    _check_hosts(scenario, hosts)
     for flow in scenario.flows:
-        if scenario.transport.ecn is False and flow.cc in NEED_ECN:
-            allowed = f"true or auto, because without ECN {flow.cc} would silently be reno"
-            raise Misfit("transport.ecn", False, allowed)
+        if flow.cc not in NEED_ECN:
+            continue
+        for host in (flow.src, flow.dst):
+            if scenario.transport_of(host).ecn is False:
+                allowed = f"true or auto, because without ECN {flow.cc} would silently be reno"
+                raise Misfit(_transport(scenario, host) + ".ecn", False, allowed)
     _check_nuftcp(scenario)
     _check_like(scenario)
     _check_notify(scenario, hosts)
@@ -100,11 +104,34 @@ def _check_programs(scenario: Scenario) -> None:
                 raise Misfit(f"network.switches.{node.name}.{field}", value, allowed)
 
 
+def _transport(scenario: Scenario, host: str) -> str:
+    """Return the field that has a host's settings of TCP."""
+    own = any(stack.name == host and stack.transport for stack in scenario.hosts)
+    return f"hosts.{host}.transport" if own else "transport"
+
+
+def _check_hosts(scenario: Scenario, hosts: list[str]) -> None:
+    """Raise Misfit if a host with a stack of its own does not exist, or differs in what all hosts share."""
+    unique("hosts", (stack.name for stack in scenario.hosts))
+    for stack in scenario.hosts:
+        if stack.name not in hosts:
+            raise Misfit("hosts.name", stack.name, f"one of {', '.join(hosts)}")
+        for name in type(scenario.transport).model_fields if stack.transport else ():
+            shared, own = getattr(scenario.transport, name), getattr(stack.transport, name)
+            if own == shared:
+                continue
+            place = f"hosts.{stack.name}.transport.{name}"
+            if name.startswith(("cubic_", "nuftcp_")) and name != "cubic_clock_ms":
+                raise Misfit(place, own, f"{shared}, as in transport: a parameter of a module holds for all hosts")
+            if name.startswith(("tdtcp", "version_hold")):
+                raise Misfit(place, own, f"{shared}, as in transport; a flow has a field tdtcp of its own")
+
+
 def _check_like(scenario: Scenario) -> None:
-    """Raise Misfit if a flow's congestion control is younger than the kernel that the transport is like."""
-    kernel = scenario.transport.like
-    lacking = {} if kernel is None else older.lacking(kernel)
+    """Raise Misfit if a flow's congestion control is younger than the kernel that its sender's transport is like."""
     for flow in scenario.flows:
+        kernel = scenario.transport_of(flow.src).like
+        lacking = {} if kernel is None else older.lacking(kernel)
         if flow.protocol in ("tcp", "mptcp") and flow.cc in lacking:
             names = ", ".join(cc for cc in VARIANTS if cc not in lacking)
             allowed = f"one of {names} with transport.like {kernel}, because {lacking[flow.cc]}"

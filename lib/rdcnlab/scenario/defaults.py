@@ -19,7 +19,7 @@ from rdcnlab.scenario.transport import Transport
 
 def with_defaults(data: dict[str, Any], *, text: bool) -> dict[str, Any]:
     """Fill in values that depend on other fields: the settings of a preset, and the default path of flows."""
-    data = _with_preset(data, text=text)
+    data = _with_hosts(_with_preset(data, text=text))
     if isinstance(data.get("transport"), dict):
         data = {**data, "transport": older.with_settings(data["transport"], {})}
     switch, network = data.get("switch"), data.get("network")
@@ -120,6 +120,23 @@ def _with_preset(data: dict[str, Any], *, text: bool) -> dict[str, Any]:
     if isinstance(data.get("flows"), list | tuple):
         data = {**data, "flows": [_routed(flow, network_preset) for flow in data["flows"]]}
     return data
+
+
+def _with_hosts(data: dict[str, Any]) -> dict[str, Any]:
+    """Fill in the scenario's settings of TCP where a host gives only some."""
+    if "hosts" not in data:
+        return data
+    shared, hosts = data.get("transport", {}), expand(data["hosts"], "hosts")
+    if isinstance(shared, Transport):
+        shared = shared.model_dump(mode="json")
+    if isinstance(hosts, list) and isinstance(shared, dict):
+        hosts = [_with_transport(host, shared) if isinstance(host, dict) else host for host in hosts]
+    return {**data, "hosts": hosts}
+
+
+def _with_transport(host: dict[str, Any], shared: dict[str, Any]) -> dict[str, Any]:
+    own = host.get("transport")
+    return {**host, "transport": older.with_settings(own, shared)} if isinstance(own, dict) else host
 
 
 def _routed(flow: Any, network_preset: Preset) -> Any:

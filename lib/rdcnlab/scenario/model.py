@@ -44,6 +44,7 @@ from rdcnlab.scenario.probes import Probes
 from rdcnlab.scenario.queueing import Red
 from rdcnlab.scenario.quic import Quic
 from rdcnlab.scenario.settings import EngineSettings, Jitter, Notify, Switch
+from rdcnlab.scenario.stack import Offload, Stack
 from rdcnlab.scenario.timetable import Schedule, Slot
 from rdcnlab.scenario.transport import Transport
 from rdcnlab.scenario.user_file import DIRECTORY
@@ -64,6 +65,10 @@ class Scenario(Frozen):
         ``src``, advance together with the name.
     switch, transport, mptcp, quic, engine, probes, jitter
         Settings; each field has a default.
+    offload : Offload
+        What the network cards of all hosts do for the kernel.
+    hosts : tuple of Stack
+        Hosts whose settings of TCP or network cards differ from those of the scenario.
     notify : Notify or None
         How hosts are notified of changes of the network. None: they are not notified.
     limit : int
@@ -87,6 +92,8 @@ class Scenario(Frozen):
     flows: Annotated[tuple[Flow, ...], Field(min_length=1, max_length=1024), Listed]
     switch: Switch = Switch()
     transport: Transport = Transport()
+    offload: Annotated[Offload, Later] = Offload()
+    hosts: Annotated[tuple[Stack, ...], Listed, Later] = ()
     mptcp: Annotated[Mptcp, Later] = Mptcp()
     quic: Annotated[Quic, Later] = Quic()
     engine: EngineSettings = EngineSettings()
@@ -138,6 +145,14 @@ class Scenario(Frozen):
         """Return the number of subflows of a flow; 1 unless its protocol is mptcp."""
         path = self.schedule(flow) if flow.protocol == "mptcp" else None
         return 1 if path is None else len(path.tdns)
+
+    def transport_of(self, host: str) -> Transport:
+        """Return the settings of TCP of a host."""
+        return next((own.transport for own in self.hosts if own.name == host and own.transport), self.transport)
+
+    def offload_of(self, host: str) -> Offload:
+        """Return what the network card of a host does for the kernel."""
+        return next((own.offload for own in self.hosts if own.name == host and own.offload), self.offload)
 
     def offered(self, flow: Flow) -> bool:
         """Return whether a flow's sender offers time-division TCP."""

@@ -76,6 +76,10 @@ def _refused(scenario: Scenario) -> Iterator[InputError]:
     if scenario.engine.hz != type(scenario.engine)().hz:
         allowed = "its default, because timers of ns-3 count nanoseconds, not ticks"
         yield InputError.of("engine.hz", scenario.engine.hz, allowed)
+    if scenario.offload != type(scenario.offload)():
+        yield InputError.of("offload", "given", "nothing, because cards of ns-3 send and receive frames")
+    if scenario.hosts:
+        yield InputError.of("hosts", [host.name for host in scenario.hosts], "none, with ns3: all hosts are alike")
     yield from _settings(scenario.transport)
 
 

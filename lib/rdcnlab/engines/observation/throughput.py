@@ -60,7 +60,10 @@ def table(view: View, dequeued: NDArray[Any], acked: NDArray[Any]) -> pd.DataFra
     framed = dequeued["len"].astype(np.int64) + view.overhead - ETHERNET_HEADER
     flow = view.flow(dequeued)
     # Headers of Ethernet, IPv4 and TCP with time stamps. A packet that is not longer than a SYN has no payload.
-    tcp = ETHERNET_HEADER + 20 + 20 + (12 if view.scenario.transport.timestamps else 0)
+    stamped = [
+        all(view.scenario.transport_of(host).timestamps for host in (one.src, one.dst)) for one in view.scenario.flows
+    ]
+    tcp = ETHERNET_HEADER + 20 + 20 + np.where(stamped, 12, 0)[flow]
     udp = np.array([not one.is_tcp for one in view.scenario.flows])[flow]
     payload = dequeued["len"].astype(np.int64) - np.where(udp, ETHERNET_HEADER + UDP_HEADERS, tcp)
     payload[~udp & (dequeued["len"] <= ETHERNET_HEADER + 20 + 60)] = 0

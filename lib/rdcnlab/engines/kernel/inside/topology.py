@@ -68,6 +68,9 @@ class Testbed:
         batch(switch, "ip", self._cables())
         for spec in self.plan["hosts"]:
             configure(self.hosts[spec["name"]], spec, self.plan)
+            if spec.get("offload", {}).get("gro"):
+                # veth merges nothing that comes from an end with TSO, which could send it whole
+                command(switch, f"ethtool -K sw-{label(spec)} tso off")
         settings(switch, self.plan["memory_sysctls"])
         for name, value in self.plan["parameters"].items():
             with open(f"/sys/module/{name}", "w") as file:
@@ -80,7 +83,7 @@ class Testbed:
         lines = ["link set lo up"]
         for spec in self.plan["hosts"]:
             name, mtu = label(spec), spec["mtu"]
-            inside = f"{name}-eth0 netns {self.pid(spec['name'])} address {spec['mac']} mtu {mtu} gso_max_segs 1"
+            inside = f"{name}-eth0 netns {self.pid(spec['name'])} address {spec['mac']} mtu {mtu} {longest(spec)}"
             lines.append(f"link add sw-{name} mtu {mtu} gso_max_segs 1 type veth peer name {inside}")
             lines.append(f"link set sw-{name} up")
         mtu = self.plan["hosts"][0]["mtu"]
@@ -121,8 +124,29 @@ def configure(host: Machine, spec: dict[str, Any], plan: dict[str, Any]) -> None
     address = f"address add {spec['ip']}/{spec['prefix']} brd + dev {interface}"
     batch(host, "ip", ["link set lo up", address, f"link set {interface} up", *others])
     batch(host, "tc", [f"qdisc replace dev {interface} root {qdisc(spec, plan['overhead'])}"])
-    settings(host, plan["sysctls"] | spec["sysctls"])
+    settings(host, spec.get("transport", plan["sysctls"]) | spec["sysctls"])
     batch(host, "ip", paths(spec, interface))
+    receive_offload(host, spec, interface)
+
+
+def longest(spec: dict[str, Any]) -> str:
+    """Return the longest packet that a host gives to its card, as options of ``ip link``."""
+    size = spec.get("offload", {}).get("tso", 0)
+    return f"gso_max_size {size}" if size else "gso_max_segs 1"
+
+
+def receive_offload(host: Machine, spec: dict[str, Any], interface: str) -> None:
+    """Let a host's card merge frames, and wait for more before it interrupts.
+
+    The kernel waits by itself once its poll has found something: ``napi_defer_hard_irqs`` polls later do nothing but
+    flush, and then the next frame interrupts at once.
+    """
+    card = spec.get("offload", {})
+    if card.get("gro"):
+        command(host, f"ethtool -K {interface} gro on")
+    if card.get("coalesce"):
+        place = f"/sys/class/net/{interface}"
+        command(host, f"echo {card['coalesce']} > {place}/gro_flush_timeout; echo 1 > {place}/napi_defer_hard_irqs")
 
 
 def paths(spec: dict[str, Any], interface: str) -> list[str]:

@@ -39,10 +39,14 @@ def compile_plan(scenario: Scenario, *, here: bool = True) -> dict[str, Any]:
     """
     switches, network = switches_of(scenario), compile_network(scenario)
     starts = zip(scenario.flows, scenario.start_times(), strict=True)
+    hosts = [host(network, station) for station in network.stations.values()]
+    for own in hosts:
+        if "transport" in own:
+            own["transport"] |= switches.sysctls()
     return {
-        "hosts": [host(network, station) for station in network.stations.values()],
+        "hosts": hosts,
         "overhead": network.overhead,
-        "sysctls": sysctls(scenario) | switches.sysctls(),
+        "sysctls": sysctls(scenario, scenario.transport) | switches.sysctls(),
         "memory_sysctls": MEMORY_SYSCTLS,
         "parameters": parameters(scenario),
         "switches": switches.devices(here=here),

@@ -8,6 +8,8 @@ from typing import Any
 from rdcnlab.engines.network import Network, Station, mptcp
 from rdcnlab.engines.network.versions import HOLD_US, uses_nuftcp
 from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.stack import Offload
+from rdcnlab.scenario.transport import Transport
 
 #: Settings that the kernel would derive from the size of memory, in pages of 4 KiB or packets.
 MEMORY_SYSCTLS = {"net.ipv4.tcp_mem": "1048576 1398101 2097152", "net.ipv4.udp_mem": "1048576 1398101 2097152"}
@@ -42,8 +44,11 @@ def parameters(scenario: Scenario) -> dict[str, str]:
 def host(network: Network, station: Station) -> dict[str, Any]:
     """Return the plan of one host, in bit/s and bytes."""
     scenario, given = network.scenario, station.host
+    own, card = scenario.transport_of(given.name), scenario.offload_of(given.name)
     return {
         "name": given.name,
+        **({} if own is scenario.transport else {"transport": sysctls(scenario, own)}),
+        **({} if card == Offload() else {"offload": card.model_dump()}),
         **({} if station.label == given.name else {"label": station.label}),
         "ip": station.ip,
         "prefix": 8,
@@ -77,9 +82,8 @@ def _own_sysctls(scenario: Scenario, host: str) -> dict[str, str]:
     return {"net.ipv4.tcp_tdtcp": "0"} if differs else {}
 
 
-def sysctls(scenario: Scenario) -> dict[str, str]:
-    """Return the TCP settings of every host by sysctl name."""
-    settings = scenario.transport
+def sysctls(scenario: Scenario, settings: Transport) -> dict[str, str]:
+    """Return settings of TCP by sysctl name."""
     values: dict[str, str] = {}
     for name in type(settings).model_fields:
         value = getattr(settings, name)

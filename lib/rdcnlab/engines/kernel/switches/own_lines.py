@@ -23,8 +23,12 @@ def check_unscheduled(network: Network) -> None:
 
 
 def check_plain(network: Network, kind: str) -> None:
-    """Raise InputError if a line changes, errs or marks by chance."""
+    """Raise InputError if a line changes, errs or marks by chance, or hosts send what is no frame."""
     hosts = [station.host for station in network.stations.values()]
+    for host in hosts:
+        if network.scenario.offload_of(host.name).tso:
+            allowed = f"0, with {kind} as the only switch, whose lines would carry whole packets"
+            raise InputError.of("offload.tso", network.scenario.offload_of(host.name).tso, allowed)
     allowed = f"nothing, with {kind} as the only switch; in a network of several switches every kind has it"
     ends: list[Link | Host] = [*network.links.values(), *hosts]
     for end in ends:

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Offloads of network cards: the line carries frames whatever the kernel hands over or gets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rdcnlab.scenario import Scenario
+from tests.engines.conftest import RunGuest
+
+pytestmark = pytest.mark.guest
+SIZE = 4_000_000
+MTU = 9000
+#: Payload of a frame: without headers of IPv4 and TCP with time stamps.
+SEGMENT = MTU - 52
+
+
+def scenario(**fields: Any) -> Scenario:
+    """One flow that never waits for its window, and a record of each frame."""
+    return Scenario.from_dict(
+        {
+            "network": {
+                "name": "pair",
+                "mtu": MTU,
+                "hosts": [{"name": name, "rate": "10 Gb/s", "delay": "5 us"} for name in ("a", "b")],
+                "links": [{"name": "link", "rate": "10 Gb/s", "buffer": "9 MB"}],
+            },
+            "flows": [{"name": "flow", "size": SIZE, "path": "link", "src": "a", "dst": "b", "cc": "reno"}],
+            "probes": {"capture": ["a", "b"]},
+            **fields,
+        }
+    )
+
+
+def segments(run_guest: RunGuest, given: Scenario) -> tuple[int, int, float]:
+    """Return packets with data that the sender's TCP sent and that the receiver's got, and the completion time."""
+    line = "nstat -asz | awk '/TcpOutSegs/ {print $2} /TcpInSegs/ {print $2} /IpInReceives/ {print $2}'"
+    seen = run_guest(given, commands=[("a", line), ("b", line)])
+    sent, got = ([int(word) for word in answer.split()] for answer in seen.answers)
+    return sent[2], got[0], float(seen.tables["flows"]["fct_s"][0])
+
+
+def test_frames_on_the_line(run_guest: RunGuest) -> None:
+    plain = run_guest(scenario())
+    offloaded = run_guest(scenario(offload={"tso": 65_535}))
+    for seen in (plain, offloaded):
+        events = seen.tables["throughput"]
+        framed = events.loc[(events["where"] == "link") & (events["flow"] == "flow"), "bytes"].sum()
+        frames = -(-SIZE // SEGMENT)
+        assert framed == SIZE + frames * (52 + 38)
+    # the line is full in both, so the flow takes as long within a burst
+    assert offloaded.tables["flows"]["fct_s"][0] == pytest.approx(plain.tables["flows"]["fct_s"][0], rel=0.02)
+
+
+def test_receiver_gets_fewer_packets(run_guest: RunGuest) -> None:
+    frames = -(-SIZE // SEGMENT)
+    _, plain, _ = segments(run_guest, scenario())
+    _, merged, _ = segments(run_guest, scenario(offload={"gro": True, "coalesce": 30_000}))
+    assert plain >= frames
+    # 30 us are four frames
+    assert merged < plain / 2
+
+
+def test_one_host_alone(run_guest: RunGuest) -> None:
+    line = "ip -d link show $(ls /sys/class/net | grep eth0) | grep -o 'gso_max_s[a-z]* [0-9]*'; sysctl -n net.ipv4.tcp_sack"
+    given = scenario(hosts=[{"name": "a", "offload": {"tso": 18_000}, "transport": {"sack": False}}])
+    first, second = run_guest(given, commands=[("a", line), ("b", line)]).answers
+    assert ("gso_max_size 18000" in first, "gso_max_segs 1\n" in first, first.split()[-1]) == (True, False, "0")
+    assert ("gso_max_segs 1" in second, second.split()[-1]) == (True, "1")
