@@ -38,7 +38,7 @@ class Paths:
                 f"ip netns exec {ns} sysctl -qw net.ipv6.conf.all.disable_ipv6=1",
                 f"ip netns exec {ns} sysctl -qw net.ipv4.tcp_no_metrics_save=1",
                 f"ip netns exec {ns} sysctl -qw net.mptcp.scheduler={scheduler if ns in ends else 'default'}",
-                f"ip netns exec {ns} sysctl -qw net.ipv4.tdn_count={tdns}",
+                f"ip netns exec {ns} sysctl -qw net.ipv4.tdn_count={tdns} net.ipv4.tdn_source=0.0.0.0",
                 f"ip -n {ns} mptcp limits set subflow 1 add_addr_accepted 1",
             ]
             for i in (0, 1):

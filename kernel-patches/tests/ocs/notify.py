@@ -72,13 +72,14 @@ def ones(data: bytes) -> int:
     return total
 
 
-def sysctl(host: int, name: str, value: int | None = None) -> int:
-    """Read, or write and read, a setting of a host."""
+def sysctl(host: int, name: str, value: int | str | None = None) -> int:
+    """Read, or write and read, a setting of a host; 0 for an address."""
     with inside(f"h{host}"):
         path = Path("/proc/sys/net/ipv4") / name
         if value is not None:
             path.write_text(str(value))
-        return int(path.read_text())
+        text = path.read_text().strip()
+        return int(text) if text.isdigit() else 0
 
 
 def count(host: int, group: str, name: str) -> int:
@@ -285,6 +286,7 @@ def case_source_address() -> str:
         for check, src in ((0, None), (1, None), (2, None), (1, "10.0.0.99"), (1, "10.9.0.1"), (0, "10.0.0.2")):
             sysctl(0, "conf/all/rp_filter", check)
             sysctl(0, "tdn_count", 2)
+            sysctl(0, "tdn_source", src or "192.0.0.8")
             follow(net, 0, **({"src": src} if src else {}))
             net.ocs.start(0)
             time.sleep(0.001)

@@ -49,7 +49,7 @@ class Rack:
         for host in range(2):
             self.sysctl(host, "tdn_count", count)
             for name, value in {
-                **({} if not Path("/proc/sys/net/ipv4/tdn_source").exists() else {"tdn_source": "0.0.0.0"}),  # the tests send messages from hosts
+                "tdn_source": "0.0.0.0",  # the tests send messages from hosts
                 "tcp_tdtcp": 1,
                 "tcp_rmem": "4096 6291456 33554432",
                 "tcp_wmem": "4096 4194304 33554432",

@@ -200,6 +200,7 @@ def case_push() -> str:
             Transfer(client, server, 100_000).wait()
             time.sleep(0.1)
             rack.tell(CIRCUIT)
+            time.sleep(US / 1e9)  # a worker tells
             equal(info(client)["active"], CIRCUIT if push else PACKET, f"active network, push {push}")
             Transfer(client, server, 100_000).wait()
             equal(info(client)["active"], CIRCUIT, f"active network after sending, push {push}")
