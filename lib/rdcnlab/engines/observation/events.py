@@ -16,7 +16,7 @@ from rdcnlab.engines.observation.view import Records, View
 #: Reasons of drops by number, as in the kernel's ``enum ocs_drop``.
 DROPS = {
     0: "drop_tail", 1: "drop_pool", 2: "drop_red", 3: "drop_dark", 4: "drop_port", 5: "drop_mtu", 6: "drop_wire",
-    7: "drop_down", 8: "drop_loss", 9: "drop_aqm",
+    7: "drop_down", 8: "drop_loss", 9: "drop_aqm", 10: "drop_forged", 11: "drop_hops",
 }  # fmt: skip
 
 
