@@ -27,8 +27,8 @@ this span: bytes, packets, drops and marks are sums over all spans, ``mean_B`` i
     confirms that it has handled the message. Columns are those of ``slot``, which is then the instant at which a packet
     took the new link for the first time.
     ``drop_tail``, ``drop_pool``, ``drop_red``, ``drop_dark``, ``drop_port``, ``drop_mtu``, ``drop_wire``,
-    ``drop_down``, ``drop_loss``, ``drop_aqm``, ``drop_forged``, ``drop_hops``: a packet is lost (``link`` is the link, the port to the host, the
-    schedule if its queue did not accept the packet, or ``dark``; ``value`` is its bytes).
+    ``drop_down``, ``drop_loss``, ``drop_aqm``, ``drop_forged``, ``drop_hops``: a packet is lost (``link`` is the link,
+    the port to the host, the schedule if its queue did not accept the packet, or ``dark``; ``value`` is its bytes).
     ``retransmit``: a flow sends a segment again; ``value`` is 1.
     ``discard``, with ``probes.discards`` only: a receiver discards a segment with an old timestamp (PAWS); ``flow`` is
     null, because the kernel does not say whose it is, and ``value`` is 1.
