@@ -65,7 +65,8 @@ def test_receiver_gets_fewer_packets(run_guest: RunGuest) -> None:
 
 
 def test_one_host_alone(run_guest: RunGuest) -> None:
-    line = "ip -d link show $(ls /sys/class/net | grep eth0) | grep -o 'gso_max_s[a-z]* [0-9]*'; sysctl -n net.ipv4.tcp_sack"
+    sizes = "ip -d link show $(ls /sys/class/net | grep eth0) | grep -o 'gso_max_s[a-z]* [0-9]*'"
+    line = f"{sizes}; sysctl -n net.ipv4.tcp_sack"
     given = scenario(hosts=[{"name": "a", "offload": {"tso": 18_000}, "transport": {"sack": False}}])
     first, second = run_guest(given, commands=[("a", line), ("b", line)]).answers
     assert ("gso_max_size 18000" in first, "gso_max_segs 1\n" in first, first.split()[-1]) == (True, False, "0")

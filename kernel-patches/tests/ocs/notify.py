@@ -527,7 +527,7 @@ def case_silent_by_default() -> str:
         return ""
 
 
-def forge(net: Net, host: int, tdn: int, ttl: int = 255, proto: int = 1, kind: int = 7) -> None:
+def forge(host: int, tdn: int, ttl: int = 255, proto: int = 1, kind: int = 7) -> None:
     """Have a host send the other one what looks like a message of the switch."""
     body = bytes([kind, 0, 0, 0, tdn, 0, 0, 0])
     body = body[:2] + struct.pack(">H", 0xFFFF - ones(body)) + body[4:]
@@ -549,7 +549,7 @@ def case_forged_messages_do_not_pass() -> str:
         for host in range(2):
             with inside(f"h{host}"):
                 Path("/proc/sys/net/ipv4/tdn_count").write_text("4")
-        forge(net, 1, 2)
+        forge(1, 2)
         with inside("h0"):
             equal(Path("/proc/sys/net/ipv4/tdn_current").read_text(), "2\n", "a switch that tells nothing is a wire")
         net.ocs.class_set(0, [slot(0, BYPASS, tdn=1)])
@@ -560,8 +560,8 @@ def case_forged_messages_do_not_pass() -> str:
         with inside("h0"):
             equal(Path("/proc/sys/net/ipv4/tdn_current").read_text(), "1\n", "what the switch says")
         with Trace("ocs_drop") as rows:
-            forge(net, 1, 3)
-            forge(net, 1, 3, kind=8)  # an ordinary message passes
+            forge(1, 3)
+            forge(1, 3, kind=8)  # an ordinary message passes
         with inside("h0"):
             equal(Path("/proc/sys/net/ipv4/tdn_current").read_text(), "1\n", "after the forgery")
         equal([row["reason"] for row in rows], [10], "reasons")

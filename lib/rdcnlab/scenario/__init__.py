@@ -13,8 +13,8 @@ from rdcnlab.scenario.queue import Queue
 from rdcnlab.scenario.queueing import Red
 from rdcnlab.scenario.quic import Quic
 from rdcnlab.scenario.settings import EngineSettings, Jitter, Notify, Switch
-from rdcnlab.scenario.timetable import BYPASS, DARK, ECMP, SAME, Schedule, Slot
 from rdcnlab.scenario.stack import Offload, Stack
+from rdcnlab.scenario.timetable import BYPASS, DARK, ECMP, SAME, Schedule, Slot
 from rdcnlab.scenario.transport import Transport
 
 __all__ = [
