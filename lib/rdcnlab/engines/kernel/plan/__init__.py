@@ -46,7 +46,7 @@ def compile_plan(scenario: Scenario, *, here: bool = True) -> dict[str, Any]:
     return {
         "hosts": hosts,
         "overhead": network.overhead,
-        "sysctls": sysctls(scenario, scenario.transport) | switches.sysctls(),
+        "sysctls": sysctls(scenario) | switches.sysctls(),
         "memory_sysctls": MEMORY_SYSCTLS,
         "parameters": parameters(scenario),
         "switches": switches.devices(here=here),

@@ -82,8 +82,9 @@ def _own_sysctls(scenario: Scenario, host: str) -> dict[str, str]:
     return {"net.ipv4.tcp_tdtcp": "0"} if differs else {}
 
 
-def sysctls(scenario: Scenario, settings: Transport) -> dict[str, str]:
-    """Return settings of TCP by sysctl name."""
+def sysctls(scenario: Scenario, own: Transport | None = None) -> dict[str, str]:
+    """Return settings of TCP by sysctl name: those of every host, or the own ones of a host."""
+    settings = own or scenario.transport
     values: dict[str, str] = {}
     for name in type(settings).model_fields:
         value = getattr(settings, name)
