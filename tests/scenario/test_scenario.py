@@ -158,7 +158,7 @@ def _bursts(**changes: object) -> dict[str, object]:
         ({"flows.main": _bursts(size=1000)}, "flows.main.size", "whole number of datagrams of 8972 B"),
         ({"flows.main": _bursts(packet="9100 B")}, "flows.main.packet", "mtu"),
         ({"flows.main": _bursts(initiator="dst")}, "flows[0].initiator", "no connection"),
-        ({"flows": [_bursts()]}, "flows", "ends the run"),
+        ({"flows": [_bursts()]}, "flows", "another protocol"),
         ({"flows.main.burst": 3}, "flows[0].burst", "only udp"),
         ({"flows.main.protocol": "quic", "cc": "dctcp"}, "flows[0].cc", "cubic, reno, bbr"),
         ({"flows.main.protocol": "quic", "network.mtu": "1000 B"}, "network.mtu", "1228 B"),

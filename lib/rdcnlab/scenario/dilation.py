@@ -22,7 +22,9 @@ _TIMES = (
     "network.switches.*.jitter", "network.switches.*.guard", "network.schedules.*.slots.*.duration",
     "network.schedules.*.phase", "network.schedules.*.echo.in_advance", "flows.*.path.*.duration",
     "flows.*.back.*.duration", "flows.*.phase", "flows.*.start", "flows.*.interval", "switch.delay",
-    "switch.jitter", "transport.rto_min_us", "transport.version_hold_us", "probes.bin", "probes.snapshots",
+    "switch.jitter", "transport.rto_min_us", "transport.version_hold_us", "offload.coalesce",
+    "hosts.*.transport.rto_min_us", "hosts.*.transport.version_hold_us", "hosts.*.offload.coalesce",
+    "probes.bin", "probes.snapshots",
     "probes.fold", "probes.fold_from", "jitter.start", "jitter.phase", "notify.delay", "notify.each",
     "notify.hosts.*.delay", "limit",
 )  # fmt: skip
