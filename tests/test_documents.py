@@ -202,7 +202,8 @@ def test_the_documents_have_blocks_and_reasons_are_few() -> None:
 
 def test_every_environment_variable_is_described() -> None:
     """A variable that the code reads is in the table, and one that is in the table is read."""
-    code = "".join(path.read_text() for path in (ROOT / "lib" / "rdcnlab").rglob("*.py"))
+    files = [*(ROOT / "lib" / "rdcnlab").rglob("*.py"), ROOT / "tools" / "setup"]
+    code = "".join(path.read_text() for path in files)
     read = set(re.findall(r"environ(?:\.get\(|\[)\"((?:RDCNLAB|KERNEL)_[A-Z0-9_]+)\"", code))
     described_here = re.findall(r"^\| `([A-Z0-9_]+)` \|", (ROOT / "docs" / "environment.md").read_text(), re.MULTILINE)
     assert sorted(read) == sorted(described_here)

@@ -76,6 +76,7 @@ def test_the_tree_is_prepared_once_and_kept(tmp_path: Path, monkeypatch: pytest.
         done.append("prepare")
         (self.src / "net/ipv4").mkdir(parents=True)
         (self.src / "net/ipv4/Makefile").touch()
+        self.fragment.write_text("")
         self.prepared.touch()
 
     def compile_(self: Tree, _report: object, targets: tuple[str, ...] = ("linux",)) -> None:
