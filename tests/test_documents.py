@@ -25,6 +25,7 @@ import yaml
 from rdcnlab.app.cli import main
 from rdcnlab.papers.claims import ItemClaims
 from rdcnlab.scenario import Scenario, described
+from rdcnlab.scenario.cautions import cautions
 from tests.conftest import TWO_FLOWS
 from tests.runs.machines import Machines
 
@@ -139,7 +140,9 @@ def test_yaml(document: Path, block: Block, here: Path) -> None:
             ItemClaims.model_validate(item)
         return
     whole = completed(data)
-    Scenario.from_dict(whole, text=True, directory=here)
+    scenario = Scenario.from_dict(whole, text=True, directory=here)
+    # flows that `completed` adds to a fragment are not an example
+    assert "flows" not in data or not cautions(scenario), "an example must not do what is nearly always a mistake"
     jsonschema.Draft202012Validator(described.schema()).validate(whole)
 
 

@@ -199,3 +199,13 @@ def test_seeds() -> None:
     for wrong in ("", "a", "-1", "3-1", "1-", "٣"):
         with pytest.raises(InputError):
             parse_seeds(wrong)
+
+
+def test_cautions_are_printed_before_the_run_and_by_show(here: Path, rdcnlab: Run, fake_engine: None) -> None:
+    flow = "{name: f, src: s1, dst: r1, size: 1 MB, cc: dctcp}"
+    (here / "d.yaml").write_text(f"network: dumbbell\nflows: [{flow}]\n")
+    for command in ("run", "show"):
+        done = rdcnlab(command, "d.yaml")
+        assert done.returncode == 0, done.stderr
+        assert done.stderr.count("rdcnlab: warning: flows.f.cc: nothing on the way of flow f marks") == 1
+    assert "warning" not in rdcnlab("show", "dumbbell").stderr

@@ -52,7 +52,7 @@ class Comparison:
         requests = {
             (name, kind): scenarios[name].with_(**{"switch.kind": kind}) for name in scenarios for kind in switches
         }
-        ran = campaign(requests.values(), workers=workers, progress=progress, needs=lambda _: _READ)
+        ran = campaign(requests.values(), workers=workers, progress=progress, needs=lambda _: _READ, hints=False)
         runs = {run.scenario: run for run in ran}
         self.runs: dict[tuple[str, str], Run] = {key: runs[scenario] for key, scenario in requests.items()}
         self.names = list(scenarios)

@@ -115,7 +115,7 @@ def seconds(scenarios: list[Scenario], **options: Any) -> tuple[float, Runs]:
     with tempfile.TemporaryDirectory() as name:
         store = Store(Path(name) / "runs", shipped=Shipped(Path(name) / "none"))
         start_s = time.monotonic()
-        runs = campaign(scenarios, store=store, progress=False, **options)
+        runs = campaign(scenarios, store=store, progress=False, hints=False, **options)
         return time.monotonic() - start_s, runs
 
 

@@ -96,7 +96,7 @@ class Mine:
             if (name, other) != ("cubic", _CUBIC)  # that is CUBIC among its own
         ]
         scenarios = [self._scenario(case) for case in cases]
-        runs = campaign(scenarios, workers=workers, store=store, progress=progress)
+        runs = campaign(scenarios, workers=workers, store=store, progress=progress, hints=False)
         return Race(self.name, tuple(cases), runs)
 
     def _scenario(self, case: Case) -> Scenario:

@@ -115,7 +115,9 @@ def tune(
     if run:
         base = scenario(setting_of(proposal.setting), length_s=length_s or predictor.length_s)
         buffer = {f"network.links.{sharing.LINK}.buffer": f"{round(objective.buffer_kB)} kB"}
-        runs = campaign([base.with_(**buffer)], workers=workers, cluster=cluster, store=store, progress=progress)
+        runs = campaign(
+            [base.with_(**buffer)], workers=workers, cluster=cluster, store=store, progress=progress, hints=False
+        )
         (measured,) = (row for _, row in sharing.outcomes(runs).iterrows())
         compared, doubt = proposal.compare(measured), str(measured["doubt"])
     return Answer(objective, proposal, compared, doubt, _suggested(predictor, objective, proposal))

@@ -14,6 +14,8 @@ __all__ = ["HintWarning", "InputError", "Problem", "RdcnlabError", "RunError", "
 
 #: Field of a problem that concerns a scenario as a whole.
 WHOLE = "scenario"
+#: Most problems that the text of an error has; a scenario of a thousand flows may have thousands.
+_MOST_LINES = 20
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,10 @@ class InputError(RdcnlabError):
 
     def __init__(self, *problems: Problem) -> None:
         self.problems = problems
-        super().__init__("\n".join(str(problem) for problem in problems))
+        lines = [str(problem) for problem in problems[:_MOST_LINES]]
+        if len(problems) > _MOST_LINES:
+            lines.append(f"... and {len(problems) - _MOST_LINES} more")
+        super().__init__("\n".join(lines))
 
     @classmethod
     def of(cls, field: str, value: Any, allowed: str = "", *, reason: str = "") -> InputError:

@@ -246,6 +246,7 @@ class Item(Frozen, abc.ABC):
         for extra in self.extras:  # before runs that may take hours
             require(extra)
         options: dict[str, Any] = {"workers": workers, "cluster": cluster, "store": store, "progress": progress}
+        options["hints"] = False  # what the paper did is what is intended
         runs = campaign(self.scenarios(), needs=self.parts_of, **options)
         return Runs(tuple(runs), self.parts)
 

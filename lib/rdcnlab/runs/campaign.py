@@ -11,7 +11,7 @@ from typing import Any
 
 from rdcnlab import engines
 from rdcnlab.engines import get_engine
-from rdcnlab.fields.errors import InputError, RdcnlabError, RunError, shown
+from rdcnlab.fields.errors import HintWarning, InputError, RdcnlabError, RunError, shown
 from rdcnlab.runs import clocks
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
@@ -19,15 +19,12 @@ from rdcnlab.runs.pools import Pool
 from rdcnlab.runs.pools.local import LocalPool
 from rdcnlab.runs.store import Run, Store
 from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.cautions import cautions
 from rdcnlab.system import limits
 from rdcnlab.system.progress import bar as progress_bar
 
 #: A function that gives the parts of tables that the run of a scenario must have.
 Needs = Callable[[Scenario], Mapping[str, Part]]
-
-
-class HintWarning(UserWarning):
-    """A run finished, but probably not in the way that its author intended."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +63,7 @@ def campaign(
     cluster: Any = None,
     needs: Needs | None = None,
     done: Callable[[Scenario, RunError | None], None] | None = None,
+    hints: bool = True,
 ) -> Runs:
     """Run the scenarios that have no stored run, and return all runs in the order of the scenarios.
 
@@ -92,11 +90,14 @@ def campaign(
         scenario is run here.
     done : callable, optional
         Called after each run that is made, with its scenario, and with the error if it failed.
+    hints : bool
+        Warn of what is legal in the scenarios and nearly always a mistake; see `rdcnlab.scenario.cautions`.
 
     Warns
     -----
     HintWarning
-        A run finished, but no flow received anything through the user's own P4 program.
+        A scenario is probably not what was intended, such as DCTCP where nothing marks packets; the message has the
+        cure. Or a run finished, but no flow received anything through the user's own P4 program.
 
     Raises
     ------
@@ -110,6 +111,9 @@ def campaign(
         The user pressed Ctrl-C. Running guests are stopped; finished runs are kept.
     """
     distinct = list(dict.fromkeys(scenarios))
+    if hints:
+        for words in cautions_of(distinct):
+            warnings.warn(words, HintWarning, stacklevel=2)
     store = Store() if store is None else store
     stored = lookup(distinct, store, needs)
     runs_by_hash = {scenario.hash: run for scenario, run in zip(distinct, stored, strict=True)}
@@ -147,6 +151,13 @@ def campaign(
     if failures:
         raise CampaignError(failures, runs)
     return runs
+
+
+def cautions_of(scenarios: Iterable[Scenario]) -> list[str]:
+    """Return what is legal in scenarios and nearly always a mistake, each sentence once."""
+    # scenarios that differ in the seed only share their family, and their cautions
+    alike = {id(scenario._family): scenario for scenario in scenarios}
+    return list(dict.fromkeys(str(caution) for scenario in alike.values() for caution in cautions(scenario)))
 
 
 def lookup(scenarios: Sequence[Scenario], store: Store, needs: Needs | None = None) -> list[Run | None]:

@@ -52,7 +52,7 @@ def verify(
         failures: dict[str, str] = {}
         try:
             scenarios = [run.scenario for run in runs]
-            rerun = campaign(scenarios, workers=workers, cluster=cluster, store=fresh, progress=progress)
+            rerun = campaign(scenarios, workers=workers, cluster=cluster, store=fresh, progress=progress, hints=False)
         except CampaignError as error:
             rerun = error.runs
             failures = {failure.scenario.hash: failure.error.reason for failure in error.failures}

@@ -46,21 +46,23 @@ def input_error(error: ValidationError, model: type[BaseModel], explain: Explain
         Takes the location of a missing field and returns why it is missing. Fields with equal reasons are one problem.
     """
     errors = error.errors(include_url=False)
-    places = [details["loc"] for details in errors]
+    outer = {details["loc"][:depth] for details in errors for depth in range(len(details["loc"]))}
     misspelt = {
         (*details["loc"][:-1], nearest(details["loc"][-1], _fields_at(model, details["loc"][:-1])))
         for details in errors
         if details["type"] == "extra_forbidden"
     }
     # pydantic also reports a list as too short when its items are wrong; the errors of the items are clearer.
-    reported = [d for d in errors if not any(len(p) > len(d["loc"]) and p[: len(d["loc"])] == d["loc"] for p in places)]
     problems: list[Problem] = []
-    for details in reported:
-        if details["type"] == "missing" and details["loc"] in misspelt:
-            continue  # the message on the misspelt field has its name
+    reasons: set[str] = set()
+    for details in errors:
+        # the message on a misspelt field has the right name
+        if details["loc"] in outer or (details["type"] == "missing" and details["loc"] in misspelt):
+            continue
         problem = _problem(details, model, explain)
-        if problem is not None and (not problem.reason or problem.reason not in [other.reason for other in problems]):
+        if problem is not None and problem.reason not in reasons:
             problems.append(problem)
+            reasons |= {problem.reason} - {""}
     return InputError(*problems)
 
 

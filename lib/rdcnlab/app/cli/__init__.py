@@ -23,8 +23,8 @@ from rdcnlab.app.cli import runs as cli_runs
 from rdcnlab.app.cli import tune as cli_tune
 from rdcnlab.app.cli.tools import OUT, Cluster, Force, Json, Output, parse_seeds, show, show_checks
 from rdcnlab.app.run_names import HELP as RUN_HELP
-from rdcnlab.fields.errors import InputError, RdcnlabError
-from rdcnlab.runs.campaign import HintWarning, campaign
+from rdcnlab.fields.errors import HintWarning, InputError, RdcnlabError
+from rdcnlab.runs.campaign import campaign, cautions_of
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.kinds import SwitchKind
@@ -112,10 +112,14 @@ def run(
     if switch is not None:
         base = base.with_(**{"switch.kind": switch})
     scenarios = [base] if seeds is None else [base.with_(seed=seed) for seed in parse_seeds(seeds)]
+    for words in cautions_of(scenarios):  # before the runs, which may take long
+        typer.echo(f"rdcnlab: warning: {words}", err=True)
     with warnings.catch_warnings(record=True) as hints:
         warnings.simplefilter("always", HintWarning)
         watched = sys.stderr.isatty()
-        runs = campaign(scenarios, workers=workers, cluster=cluster, wall_limit_s=wall_limit, progress=watched)
+        runs = campaign(
+            scenarios, workers=workers, cluster=cluster, wall_limit_s=wall_limit, progress=watched, hints=False
+        )
     flows = runs.flows
     # a flow that did not finish has a goodput, too: until the run's end
     seconds = flows["fct_s"].fillna(base.limit / 1e9 - flows["start_s"])

@@ -16,6 +16,7 @@ from rdcnlab.app.cli.tools import show
 from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.units import DURATION
 from rdcnlab.scenario import Scenario, presets
+from rdcnlab.scenario.cautions import cautions
 from rdcnlab.scenario.fabrics import FABRICS
 
 #: Formats of pictures: the allowed suffixes of file names.
@@ -47,6 +48,8 @@ def draw(name: str, output: Path | None, *, as_json: bool, force: bool) -> None:
     path = output if output is not None or as_json else Path(f"{Path(name).stem}.png")
     if path is not None:
         check(path, force=force)
+    for caution in cautions(shown.scenario) if shown.flows else ():
+        typer.echo(f"rdcnlab: warning: {caution}", err=True)
     if as_json:
         typer.echo(json.dumps(data(shown), indent=2))
     else:

@@ -196,6 +196,7 @@ def _run(job: Job, store: Store, display: Display, *, workers: int | None, pool:
                 needs = batch.shown_by.parts_of
                 campaign(
                     batch.missing, workers=workers, pool=pool, store=store, progress=False, needs=needs, done=count_run,
+                    hints=False,
                 )  # fmt: skip
     except Exception as error:  # noqa: BLE001  (see `_reason`)
         problem = _reason(error)
