@@ -25,7 +25,7 @@ network: aykurt
 flows:
   - {name: main, size: 2 GiB, cc: cubic, path: green, start: 1 ms}
   - {name: migrated, size: 2 GiB, cc: dctcp, path: [[50 ms, blue], [50 ms, green]], phase: 3 ms}
-  - {name: noise, protocol: udp, src: s1, dst: r1, size: 147200 B, burst: 10, interval: 25 ms, path: blue}
+  - {name: noise, protocol: udp, src: s1, dst: r1, size: 89720 B, burst: 10, interval: 25 ms, path: blue}
 switch: {kind: ocs, dark: hold}
 transport: {like: 4.15, ecn: auto, rmem: [4 KiB, 128 KiB, 6 MiB]}
 probes: {bin: 20 us, acks: true, fold: 4.2 ms, tcp: bin}
@@ -61,7 +61,7 @@ flows:
   - {name: c, src: s1, dst: r2, size: 16 MB, path: way, protocol: tcp, cc: bbr, connect: ahead}
 """,
     """
-network: {fabric: rotor, racks: 4, hosts: 2, uplinks: 1, packet_rate: 10 Gb/s, queue: 16 packets, ecn_threshold: 5 packets}
+network: {fabric: rotor, racks: 4, hosts: 2, uplinks: 1, packet_rate: 10 Gb/s, ecn_threshold: 5 packets}
 flows:
   - {name: "f[1-2]", src: "h[1-2]", dst: "h[3-4]", size: 10 MB, cc: dctcp, tdtcp: true}
   - {name: g, src: h3, dst: h7, size: 10 MB, cc: reno, tdtcp: true}

@@ -78,7 +78,8 @@ def test_flows_of_one_congestion_control_are_one_caution() -> None:
 
 
 def test_a_socket_buffer_that_limits() -> None:
-    flow = {"name": "f", "src": "s1", "dst": "r1"}
+    flow = {"name": "f", "src": "s1", "dst": "r1", "size": "1 GB"}
+    assert not cautions(_pair({"buffer": "1 MB", "delay": "100 ms"}, {**flow, "size": "4 MB"}))
     far = {"buffer": "1 MB", "delay": "100 ms"}
     found = {caution.field: caution for caution in cautions(_pair(far, flow))}
     assert sorted(found) == ["transport.rmem", "transport.wmem"]

@@ -138,7 +138,8 @@ def _buffers(scenario: Scenario) -> Iterator[Caution]:
             product = min(rates) * rtt // (8 * NS_PER_S)
             for field, size in (("wmem", scenario.transport.wmem[2]), ("rmem", scenario.transport.rmem[2])):
                 # at most the whole buffer holds payload; the kernel counts its own overhead, too
-                if size < product and product > worst.get(field, (0,))[0]:
+                # a flow that is smaller than the buffer is not limited by it
+                if size < min(product, flow.size) and product > worst.get(field, (0,))[0]:
                     worst[field] = (product, flow, min(rates), rtt)
     for field, (product, flow, rate, rtt) in worst.items():
         size = getattr(scenario.transport, field)[2]
