@@ -17,7 +17,7 @@ from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.runs.pools import Pool
 from rdcnlab.runs.pools.local import LocalPool
-from rdcnlab.runs.store import Run, Store
+from rdcnlab.runs.store import Run, Store, run_id
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.cautions import cautions
 from rdcnlab.system import limits
@@ -48,7 +48,7 @@ class CampaignError(RdcnlabError):
 
     def __init__(self, failures: Sequence[Failure], runs: Runs) -> None:
         self.failures, self.runs = tuple(failures), runs
-        lines = [f"  {failure.scenario.hash[:12]} {label(failure.scenario)}: {failure.error}" for failure in failures]
+        lines = [f"  {_name(failure.scenario)} {label(failure.scenario)}: {failure.error}" for failure in failures]
         super().__init__("\n".join([f"{len(failures)} of {len(failures) + len(runs)} runs failed:", *lines]))
 
 
@@ -186,6 +186,12 @@ def _identity(scenario: Scenario) -> str | None:
     except RunError:
         # A machine that cannot run the engine may still have a shipped result.
         return None
+
+
+def _name(scenario: Scenario) -> str:
+    """Return the digits of a run's id by which its directory is found, also that of what failed."""
+    identity = _identity(scenario)
+    return "run" if identity is None else f"run {run_id(scenario, identity)[:12]}"
 
 
 def label(scenario: Scenario) -> str:

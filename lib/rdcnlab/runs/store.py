@@ -22,6 +22,7 @@ import json
 import os
 import secrets
 import shutil
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,8 +33,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rdcnlab.engines import SCHEMAS, Outcome
-from rdcnlab.fields.errors import InputError, RunError
-from rdcnlab.runs import views
+from rdcnlab.fields.errors import HintWarning, InputError, RunError
+from rdcnlab.runs import disk, views
 from rdcnlab.runs.digest import digests
 from rdcnlab.runs.parts import WHOLE, Part
 from rdcnlab.runs.shipped import Row, Shipped, installed
@@ -260,7 +261,13 @@ class Store:
         return Run(row.id, scenario, row.provenance, row.digests, row)
 
     def get(self, identifier: str) -> Run | None:
-        """Return the local run of this id, or None."""
+        """Return the local run of this id, or None.
+
+        Warns
+        -----
+        HintWarning
+            A table of the run is missing or not complete, so the run counts as missing.
+        """
         path = self.root / identifier
         try:
             digest = json.loads((path / "digest.json").read_text())
@@ -268,6 +275,11 @@ class Store:
             scenario = Scenario.load(path / "scenario.json")
         except (OSError, ValueError, InputError):
             return None  # no run, or a damaged one, which must not keep others from being found
+        damaged = disk.damaged_table(path, digest)
+        if damaged is not None:
+            state = "is damaged" if damaged.exists() else "is missing"
+            warnings.warn(f"{damaged} {state}; the run is made again when it is needed", HintWarning, stacklevel=2)
+            return None
         return Run(identifier, scenario, provenance, digest, path)
 
     def __iter__(self) -> Iterator[Run]:
@@ -296,18 +308,29 @@ class Store:
         """Yield an empty directory to work in. It is removed when the block ends.
 
         If the block raises `RunError`, the directory is kept as ``.failed/<id>``, and the error's log points there.
+
+        Raises
+        ------
+        RunError
+            There is no room, or no right to write there.
         """
         work = self.root / ".work"
-        work.mkdir(parents=True, exist_ok=True)
-        sweep(work)
         directory = work / f"{identifier}.{secrets.token_hex(8)}"
-        # The lock is taken before the directory is made: a directory without a held lock counts as abandoned.
-        with locked(_lock_path(directory)):
-            directory.mkdir()
+        with contextlib.ExitStack() as stack:
+            with disk.writing(self.root):
+                work.mkdir(parents=True, exist_ok=True)
+                sweep(work)
+                # The lock is taken before the directory is made: a directory without a held lock counts as abandoned.
+                stack.enter_context(locked(_lock_path(directory)))
+                directory.mkdir()
             try:
-                yield directory
+                with disk.writing(self.root):
+                    yield directory
             except RunError as error:
-                raise RunError(error.reason, self._keep(directory, identifier, error.log)) from error
+                # what a program says of a full disk is not that it is full
+                full = disk.no_room(self.root)
+                reason = error.reason if full is None or full in error.reason else f"{full} ({error.reason})"
+                raise RunError(reason, self._keep(directory, identifier, error.log)) from error
             finally:
                 shutil.rmtree(directory, ignore_errors=True)
                 _lock_path(directory).unlink(missing_ok=True)
@@ -315,8 +338,11 @@ class Store:
     def _keep(self, directory: Path, identifier: str, log: Path | None) -> Path | None:
         target = self.root / ".failed" / identifier
         shutil.rmtree(target, ignore_errors=True)
-        target.parent.mkdir(exist_ok=True)
-        directory.rename(target)
+        try:
+            target.parent.mkdir(exist_ok=True)
+            directory.rename(target)
+        except OSError:
+            return None  # without room not even this is possible, and the error's reason is what matters
         if log is not None and log.is_relative_to(directory):
             return target / log.relative_to(directory)
         return log
