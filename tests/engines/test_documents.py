@@ -24,7 +24,7 @@ def test_the_first_scenario_gives_the_numbers_that_readers_compare_with(run_gues
     scenario, other = (Scenario.from_dict(yaml.safe_load(text), text=True) for text in shown)
     assert scenario.hash == other.hash
     flows = run_guest(scenario).tables["flows"].set_index("flow")
-    times = [f"{flows.loc[flow, 'fct_s']:.5f}" for flow in ("main", "migrated")]
+    times = [f"{flows.loc[flow, 'fct_s']:.4f}" for flow in ("main", "migrated")]
     for name, numbers in _TIMES.items():
         assert re.findall(numbers, texts[name]) == [tuple(times)], name
     assert re.findall(_RETRANSMITS, texts["docs/artifact-appendix.md"]) == [str(flows.loc["migrated", "retransmits"])]
