@@ -121,7 +121,7 @@ def case_a_circle_ends_at_the_limit() -> str:
         circle(net, hops_max=100)
         with Trace("ocs_drop") as rows:
             raw(0).send(frame(LLDP, NEIGHBOUR))
-        equal([(row["reason"], row["dev"]) for row in rows], [(10, socket.if_nametoindex("ocs1"))], "drops")
+        equal([(row["reason"], row["dev"]) for row in rows], [(11, socket.if_nametoindex("ocs1"))], "drops")
         equal(hops(net), [101, 100], "counts")
         equal([net.far.stats()["ports"]["t1"][name] for name in ("hops_max", "drops")], [100, 1], "port")
         return f"{rows[0]['t'] % 10**9} ns"
