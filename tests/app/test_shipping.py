@@ -32,7 +32,7 @@ def test_shipped_results_serve_their_items(
     monkeypatch.setattr(aykurt, "ITEMS", ("fig4", "fig5"))
     for kind in kinds:
         monkeypatch.setattr(kind, "runs_of_profile", {"quick": 1, "paper": 2})
-    with pytest.raises(InputError, match="a stored run"):
+    with pytest.raises(InputError, match="has no stored run of the paper profile"):
         ship(["aykurt"])
     kinds[0](profile="paper").run(progress=False)
     ship(["aykurt"])

@@ -117,7 +117,7 @@ def test_an_entry_has_figure_numbers_and_words_in_each_column(ran: Store, tmp_pa
         assert (tmp_path / "entry" / shown.figure).read_bytes().startswith(b"\x89PNG")
         numbers = pd.read_csv(tmp_path / "entry" / shown.data)
         assert set(numbers["kind"]) >= {"line"}
-        assert "throughput [Gb/s]" in shown.alt
+        assert "mean of a cycle [Gb/s]" in shown.alt
         assert shown.runs == 4
         assert {each["verdict"] for each in shown.rows} == {"reproduced"}
 

@@ -135,7 +135,7 @@ def test_a_program_that_was_changed_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="sha256"):
         plan.compile_plan(scenario.with_(seed=2).with_(**{"switch.program.sha256": "0" * 64}))
     path.write_text('{"header_types": [}')
-    with pytest.raises(InputError, match=r"switch\.program: .*program\.json.* is not possible; .*sha256"):
+    with pytest.raises(InputError, match=r"switch\.program: .*program\.json.* has changed; .*sha256"):
         plan.compile_plan(scenario)
 
 

@@ -108,5 +108,5 @@ def test_a_saved_predictor_answers_and_says_where_it_knows_nothing(rows: pd.Data
     assert np.corrcoef(np.log(known[general.TARGET]), np.log(rows[general.TARGET]))[0, 1] > 0.95
     with pytest.raises(InputError, match="rtt_us: 50000"):
         general.load(path).predict(rows.assign(rtt_us=50_000.0))
-    with pytest.raises(InputError, match="migrated: 'vegas'"):
+    with pytest.raises(InputError, match="migrated: there is no variant 'vegas'"):
         general.load(path).predict(rows.assign(migrated="vegas"))

@@ -238,7 +238,7 @@ def test_bad_addresses(store: Store, two_flows: Scenario, address: object, allow
 
 
 def test_workers_are_not_for_a_cluster(store: Store, two_flows: Scenario) -> None:
-    with pytest.raises(InputError, match="workers: 2 must be left out, together with a cluster"):
+    with pytest.raises(InputError, match="workers: 2 must be left out together with a cluster"):
         campaign([two_flows], store=store, cluster="tcp://127.0.0.1:1", workers=2, progress=False)
 
 

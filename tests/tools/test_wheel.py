@@ -29,7 +29,17 @@ ROOT = Path(__file__).resolve().parents[2]
 #: The largest wheel in bytes that the Python Package Index takes without a request (docs/decisions/wheel.md).
 LARGEST_B = 100e6
 #: Directories and files beside ``lib`` that the package contains.
-INSIDE = ("data/", "docs/", "kernel-patches/", "notebooks/", "p4/", "README.md", "CONTRIBUTING.md", "requirements")
+INSIDE = (
+    "CITATION.cff",
+    "data/",
+    "docs/",
+    "kernel-patches/",
+    "notebooks/",
+    "p4/",
+    "README.md",
+    "CONTRIBUTING.md",
+    "requirements",
+)
 #: What decides about results, printed by the installed package and compared with that of the tree.
 SAME = """
 import json, sys

@@ -10,8 +10,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rdcnlab.engines import get_engine
-from rdcnlab.engines.kernel.guest import watchdog
-from rdcnlab.engines.network.numbers import START_NS
 from rdcnlab.fields.errors import RdcnlabError
 from rdcnlab.runs.store import Store, run_id
 from rdcnlab.scenario import Scenario
@@ -42,6 +40,10 @@ class Clocks:
 
         A guest that still boots is at 0.
         """
+        # imported here because a campaign without runs does not need an engine, which takes a second
+        from rdcnlab.engines.kernel.guest import watchdog
+        from rdcnlab.engines.network.numbers import START_NS
+
         found = []
         for clock in self._work.glob("*/engine/clock"):
             scenario = self._scenarios.get(clock.parts[-3].partition(".")[0])

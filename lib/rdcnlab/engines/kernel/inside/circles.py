@@ -15,7 +15,7 @@ import probes
 #: Name of the trace instance whose buffer gets an event when a frame has passed too many switches.
 INSTANCE = f"{probes.TRACING}/instances/circles"
 #: Reason of such a drop, as in the kernel's ``include/uapi/linux/ocs.h``.
-DROP_HOPS = 10
+DROP_HOPS = 11
 #: A count without a limit.
 NO_LIMIT = 0xFFFFFFFF
 

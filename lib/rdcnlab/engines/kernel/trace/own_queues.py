@@ -9,7 +9,7 @@ packet without the second event was dropped: the queue was full when it came.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from rdcnlab.engines.kernel.trace import records
 from rdcnlab.engines.network import Network
 from rdcnlab.engines.network.flows import payload
-from rdcnlab.engines.observation import OwnQueue
+
+if TYPE_CHECKING:
+    from rdcnlab.engines.observation import OwnQueue
 
 #: Events by the begin of the name of their trace buffer.
 EVENTS = {"queued": "net/net_dev_queue", "sent": "net/net_dev_start_xmit"}
@@ -83,6 +85,9 @@ def matched(queued: NDArray[Any], sent: NDArray[Any]) -> OwnQueue:
     >>> found.came["len"].tolist(), found.left["time"].tolist(), found.dropped["len"].tolist()
     ([60], [5], [70])
     """
+    # imported here because it loads pandas, and plans do without
+    from rdcnlab.engines.observation import OwnQueue
+
     # a packet's memory is used anew only when it is gone, so the latest packet there is the one that leaves
     leaves, latest = np.full(len(queued), -1), dict[int, int]()
     addresses, came = queued["skbaddr"].tolist(), queued["time"].tolist()
