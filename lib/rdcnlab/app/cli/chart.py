@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 from rich.console import Console
 from rich.text import Text
 
-from rdcnlab.analysis.results.series import Series
 from rdcnlab.runs.store import Run
+
+if TYPE_CHECKING:
+    from rdcnlab.analysis.results.series import Series
 
 #: Characters from empty to full.
 BLOCKS = " ▁▂▃▄▅▆▇█"
@@ -39,6 +42,9 @@ def chart(run: Run, width: int) -> list[Text]:
     Each cell shows the mean over its time. The number at the end of a line is the value of a full block: all flows have
     the same, so that their heights can be compared.
     """
+    # imported here because it loads pandas, which help does without
+    from rdcnlab.analysis.results.series import Series
+
     series = Series(run)
     rates = dict(series.rates)
     if len(rates) > MOST:

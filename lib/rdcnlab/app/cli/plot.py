@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 import typer
 
-from rdcnlab.analysis import figures
 from rdcnlab.app.cli.picture import check, save
 from rdcnlab.app.cli.tools import OUT, Force
 from rdcnlab.app.run_names import HELP, PRINTED, find
@@ -98,6 +97,9 @@ def _written(figure: Any, path: Path, cite: Sequence[str] | None) -> list[Path]:
 
 
 def _column(width: str | None) -> AbstractContextManager[None]:
+    # imported here because it loads pandas, which help does without
+    from rdcnlab.analysis import figures
+
     if width is None:
         return nullcontext()
     try:
