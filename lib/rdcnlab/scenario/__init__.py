@@ -3,8 +3,10 @@
 
 from rdcnlab.fields.quantities import canonical_json
 from rdcnlab.scenario.elements import Host, Link, Node, Pool, Port
+from rdcnlab.scenario.families import change_all
 from rdcnlab.scenario.flow import VARIANTS, Flow
-from rdcnlab.scenario.model import Scenario, change_all, hash_of
+from rdcnlab.scenario.identity import hash_of
+from rdcnlab.scenario.model import Scenario
 from rdcnlab.scenario.mptcp import Mptcp
 from rdcnlab.scenario.network import Network
 from rdcnlab.scenario.presets import preset, presets

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from rdcnlab.fields.errors import InputError
+from rdcnlab.fields.quantities import Frozen
 
 #: Names that change every flow at once, in addition to the names of fields.
 SHORTCUTS = ("period", "cc", "size")
@@ -84,3 +86,19 @@ def _names(holder: Any) -> list[str]:
     if isinstance(holder, list):
         return [item["name"] for item in holder if isinstance(item, dict) and "name" in item]
     return []
+
+
+def as_data(name: str, value: Any) -> Any:
+    """Return a Python value as plain data; it may contain numpy scalars and parts of other scenarios."""
+    try:
+        return json.loads(json.dumps(value, default=_plain))
+    except (ValueError, RecursionError, TypeError):
+        raise InputError.of(name, value, "text, numbers, lists and mappings") from None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Frozen):
+        return value.model_dump(mode="json")
+    if hasattr(value, "item"):
+        return value.item()  # a numpy scalar
+    raise TypeError(type(value).__name__)

@@ -6,7 +6,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Self
 
@@ -34,6 +33,7 @@ from rdcnlab.scenario.document import read
 from rdcnlab.scenario.draws import draw, poisson_instants
 from rdcnlab.scenario.elements import Link
 from rdcnlab.scenario.flow import Flow
+from rdcnlab.scenario.identity import NO_SEED, hashed_text, without
 from rdcnlab.scenario.kinds import SwitchKind
 from rdcnlab.scenario.mptcp import Mptcp
 from rdcnlab.scenario.network import Network
@@ -300,7 +300,7 @@ class Scenario(Frozen):
             # first, so that settings among the changes replace those of the older kernel
             data["transport"] = like(self.transport, self.network, kernel)
         for name, value in changes.items():
-            edit.apply(data, name, _as_data(name, value))
+            edit.apply(data, name, edit.as_data(name, value))
         texts = {name: json.dumps(data[name]) if name in touched else text for name, text in texts.items()}
         key = "\n".join(texts.values())
         made: Self | None = _KEPT.get(key)  # type: ignore[assignment]
@@ -421,17 +421,17 @@ class Scenario(Frozen):
         """SHA-256 of the canonical JSON in hexadecimal; labels of networks and paths of programs do not count."""
         if "hashed text" not in self._family:
             # the text before and after the seed, which scenarios of many seeds share
-            self._family["hashed text"] = self._hashed_text().split(f'"seed":{_NO_SEED}')
+            self._family["hashed text"] = self._hashed_text().split(f'"seed":{NO_SEED}')
         before, after = self._family["hashed text"]
         return hashlib.sha256(f'{before}"seed":{self.seed}{after}'.encode()).hexdigest()
 
     def _hashed_text(self) -> str:
         """Return the text that `hash` is computed from, with a mark instead of the seed."""
         if self._has_files:
-            return _hashed_text({**self.canonical, "seed": _NO_SEED})
-        network = canonical_json(_without(self.network._plain, "name"))
+            return hashed_text({**self.canonical, "seed": NO_SEED})
+        network = canonical_json(without(self.network._plain, "name"))
         texts = {name: plain_text(value) for name, value in canonical_fields(self).items() if name != "network"}
-        texts |= {"network": network, "seed": str(_NO_SEED)}
+        texts |= {"network": network, "seed": str(NO_SEED)}
         return "{" + ",".join(f'"{name}":{texts[name]}' for name in sorted(texts)) + "}"
 
 
@@ -445,66 +445,3 @@ def _keep(key: str, scenario: Scenario) -> None:
     if len(_KEPT) >= _MOST_KEPT:
         del _KEPT[next(iter(_KEPT))]
     _KEPT[key] = scenario
-
-
-#: Stands in text for a seed, which is never negative.
-_NO_SEED = -1
-
-
-def change_all(scenarios: Iterable[Scenario], changes: Mapping[str, Any]) -> list[Scenario]:
-    """Return scenarios in which some fields are changed, as `Scenario.with_` does for one.
-
-    Scenarios that share all parts except the seed are changed together: items have up to a hundred seeds of each.
-    """
-    originals = list(scenarios)
-    if not changes:
-        return originals
-    changed: dict[int, Scenario] = {}
-    results = []
-    for original in originals:
-        alike = changed.get(id(original._family))
-        if alike is None:
-            alike = changed[id(original._family)] = original.with_(**changes)
-        is_alike = "seed" not in changes and not (original._depends_on_seed or alike._depends_on_seed)
-        results.append(alike.with_(seed=original.seed) if is_alike else original.with_(**changes))
-    return results
-
-
-def hash_of(canonical: dict[str, Any]) -> str:
-    """Return the hash of a scenario from its canonical data, as `Scenario.to_dict` returns it; nothing is checked."""
-    return hashlib.sha256(_hashed_text(canonical).encode()).hexdigest()
-
-
-def _hashed_text(canonical: dict[str, Any]) -> str:
-    """Return the canonical JSON of what decides the hash."""
-    network = _without(canonical["network"], "name")
-    if "switches" in network:
-        network["switches"] = [
-            {**node, "program": _without(node["program"], "path")} if node.get("program") is not None else node
-            for node in network["switches"]
-        ]
-    data = {**canonical, "network": network}
-    for field, part in (("switch", "program"), ("switch", "controller"), ("engine", "algorithm")):
-        if canonical[field].get(part) is not None:
-            data[field] = {**data[field], part: _without(data[field][part], "path")}
-    return canonical_json(data)
-
-
-def _without(data: dict[str, Any], name: str) -> dict[str, Any]:
-    return {key: value for key, value in data.items() if key != name}
-
-
-def _as_data(name: str, value: Any) -> Any:
-    """Return a Python value as plain data; it may contain numpy scalars and parts of other scenarios."""
-    try:
-        return json.loads(json.dumps(value, default=_plain))
-    except (ValueError, RecursionError, TypeError):
-        raise InputError.of(name, value, "text, numbers, lists and mappings") from None
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Frozen):
-        return value.model_dump(mode="json")
-    if hasattr(value, "item"):
-        return value.item()  # a numpy scalar
-    raise TypeError(type(value).__name__)

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The identity of a scenario: which text of it is hashed."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from rdcnlab.fields.quantities import canonical_json
+
+#: Stands in text for a seed, which is never negative.
+NO_SEED = -1
+
+
+def hash_of(canonical: dict[str, Any]) -> str:
+    """Return the hash of a scenario from its canonical data, as `Scenario.to_dict` returns it; nothing is checked."""
+    return hashlib.sha256(hashed_text(canonical).encode()).hexdigest()
+
+
+def hashed_text(canonical: dict[str, Any]) -> str:
+    """Return the canonical JSON of what decides the hash."""
+    network = without(canonical["network"], "name")
+    if "switches" in network:
+        network["switches"] = [
+            {**node, "program": without(node["program"], "path")} if node.get("program") is not None else node
+            for node in network["switches"]
+        ]
+    data = {**canonical, "network": network}
+    for field, part in (("switch", "program"), ("switch", "controller"), ("engine", "algorithm")):
+        if canonical[field].get(part) is not None:
+            data[field] = {**data[field], part: without(data[field][part], "path")}
+    return canonical_json(data)
+
+
+def without(data: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return plain data without one field."""
+    return {key: value for key, value in data.items() if key != name}
