@@ -9,7 +9,8 @@ from rdcnlab.analysis.show.notebook import bundle as _bundle
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.runs.campaign import campaign
 from rdcnlab.runs.frame import Runs
-from rdcnlab.runs.store import Run, Store
+from rdcnlab.runs.run import Run
+from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario import display as _display
 

@@ -15,7 +15,8 @@ from rdcnlab.analysis import film, timetables
 from rdcnlab.analysis.show.paint import colors_of
 from rdcnlab.fields.errors import InputError
 from rdcnlab.runs.campaign import campaign
-from rdcnlab.runs.store import Run, Store
+from rdcnlab.runs.run import Run
+from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
 
 pytestmark = pytest.mark.usefixtures("fake_engine")

@@ -20,7 +20,8 @@ from rdcnlab.runs import frame, store
 from rdcnlab.runs.campaign import campaign
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import WHOLE, Part
-from rdcnlab.runs.store import Run, Store
+from rdcnlab.runs.run import Run
+from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
 
 

@@ -15,7 +15,8 @@ import pytest
 from rdcnlab.analysis.results import timeline
 from rdcnlab.analysis.results.series import Series
 from rdcnlab.runs.campaign import campaign
-from rdcnlab.runs.store import Run, Store
+from rdcnlab.runs.run import Run
+from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
 
 

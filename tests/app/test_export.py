@@ -15,7 +15,8 @@ from rdcnlab.app.run_names import find
 from rdcnlab.engines import Outcome
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.runs.campaign import campaign
-from rdcnlab.runs.store import Run, Store
+from rdcnlab.runs.run import Run
+from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
 from tests.fake_engine import tables
 

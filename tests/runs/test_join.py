@@ -14,8 +14,9 @@ from rdcnlab.engines import Outcome
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.join import looked_up, repeat_by_run, sorted_categories
 from rdcnlab.runs.parts import CARRIED, GROUPS, WHOLE, Part
+from rdcnlab.runs.run import Run
 from rdcnlab.runs.shipped import Shipped, ship
-from rdcnlab.runs.store import Run, Store, run_id
+from rdcnlab.runs.store import Store, run_id
 from rdcnlab.scenario import Scenario
 from tests.fake_engine import tables
 

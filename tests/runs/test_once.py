@@ -14,7 +14,8 @@ from rdcnlab.papers import aykurt
 from rdcnlab.runs import once
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.once import Kept, for_each_run
-from rdcnlab.runs.store import Run, Store
+from rdcnlab.runs.run import Run
+from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
 
 Counted = list[list[int]]

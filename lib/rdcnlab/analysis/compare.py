@@ -15,7 +15,7 @@ from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.runs.campaign import campaign
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import WHOLE
-from rdcnlab.runs.store import Run
+from rdcnlab.runs.run import Run
 from rdcnlab.scenario import Scenario
 
 if TYPE_CHECKING:

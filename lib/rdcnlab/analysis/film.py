@@ -21,7 +21,7 @@ from PIL import Image
 from rdcnlab.analysis import binned, figures, sampled, tables, timetables
 from rdcnlab.analysis.show.paint import colors_of
 from rdcnlab.fields.errors import InputError
-from rdcnlab.runs.store import Run
+from rdcnlab.runs.run import Run
 from rdcnlab.scenario import DARK
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from rdcnlab.runs.store import Run
+from rdcnlab.runs.run import Run
 
 #: The groups of tracks; Perfetto shows each as a process.
 _TIMETABLES, _WINDOWS, _QUEUES, _RATES, _EVENTS = range(1, 6)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rdcnlab.analysis.perfetto import trace
 from rdcnlab.fields.errors import InputError, RunError
-from rdcnlab.runs.store import Run
+from rdcnlab.runs.run import Run
 
 
 def _trace(run: Run, folder: Path) -> list[Path]:

@@ -10,7 +10,8 @@ from rdcnlab.engines import SCHEMAS
 from rdcnlab.fields.errors import InputError
 from rdcnlab.runs.campaign import campaign
 from rdcnlab.runs.parts import WHOLE
-from rdcnlab.runs.store import Run, Store
+from rdcnlab.runs.run import Run
+from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
 
 #: Shortest begin of an id that names a run.

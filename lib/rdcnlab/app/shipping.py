@@ -12,9 +12,10 @@ from rdcnlab.papers.item import Item
 from rdcnlab.runs.campaign import lookup
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part, unite
+from rdcnlab.runs.run import Run
 from rdcnlab.runs.shipped import Row, Shipped
 from rdcnlab.runs.shipped import ship as write
-from rdcnlab.runs.store import Run, Store
+from rdcnlab.runs.store import Store
 from rdcnlab.system import places
 
 

@@ -17,7 +17,8 @@ from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import Part
 from rdcnlab.runs.pools import Pool
 from rdcnlab.runs.pools.local import LocalPool
-from rdcnlab.runs.store import Run, Store, run_id
+from rdcnlab.runs.run import Run
+from rdcnlab.runs.store import Store, run_id
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.cautions import cautions
 from rdcnlab.system import limits

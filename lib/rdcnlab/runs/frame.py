@@ -14,7 +14,7 @@ from rdcnlab.fields.errors import RunError
 from rdcnlab.runs import join, views
 from rdcnlab.runs.once import Kept
 from rdcnlab.runs.parts import WHOLE, Part
-from rdcnlab.runs.store import Run
+from rdcnlab.runs.run import Run
 from rdcnlab.scenario import Scenario
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from rdcnlab.runs.shipped import Copy, Row
 if TYPE_CHECKING:
     import pandas as pd
 
-    from rdcnlab.runs.store import Run
+    from rdcnlab.runs.run import Run
 
 Places = npt.NDArray[np.int64]
 

@@ -31,7 +31,7 @@ from rdcnlab.scenario import canonical_json
 from rdcnlab.system import places
 
 if TYPE_CHECKING:
-    from rdcnlab.runs.store import Run
+    from rdcnlab.runs.run import Run
 
 #: ``tables`` gives for each table the position of its rows, ``[first, count]``, and the part of the table they are.
 _COLUMNS = ("run", "hash", "scenario", "provenance", "digests", "tables")

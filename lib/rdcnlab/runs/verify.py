@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from rdcnlab.runs.campaign import CampaignError, campaign
+from rdcnlab.runs.run import Run
 from rdcnlab.runs.shipped import Shipped
-from rdcnlab.runs.store import Run, Store
+from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rdcnlab.analysis.results.comparison import Comparison
     from rdcnlab.analysis.results.timeline import Timeline
     from rdcnlab.runs.frame import Runs
-    from rdcnlab.runs.store import Run
+    from rdcnlab.runs.run import Run
 
 
 def _plot(run: Run, **options: Any) -> Figure:

@@ -16,7 +16,7 @@ import pandas as pd
 
 from rdcnlab.analysis.results.series import Series
 from rdcnlab.runs.parts import LINKS, Part
-from rdcnlab.runs.store import Run
+from rdcnlab.runs.run import Run
 from rdcnlab.scenario import DARK
 
 #: A line that carries this share of its rate is full. TCP reaches 0.95 of the rate at which a loss halves its window.
@@ -44,7 +44,7 @@ class _Line:
 
 
 def limits(run: Run) -> pd.DataFrame:
-    """Say what limited each flow; see `rdcnlab.runs.store.Run.limits`."""
+    """Say what limited each flow; see `rdcnlab.runs.run.Run.limits`."""
     series = Series(run)
     flows = run.table("flows").to_pandas()
     lines = _lines(series)

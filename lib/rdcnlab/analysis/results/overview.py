@@ -15,7 +15,7 @@ from rdcnlab.analysis.results.reduce import envelope, extremes
 from rdcnlab.analysis.results.series import Queue, Series, Slot
 from rdcnlab.analysis.show.paint import colors_of, ink_on
 from rdcnlab.fields.errors import InputError
-from rdcnlab.runs.store import Run
+from rdcnlab.runs.run import Run
 from rdcnlab.scenario import DARK
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _NARROWEST = 1 / 400
 
 
 def overview(run: Run, *, span_ms: tuple[float, float] | None = None, sequence: bool = False) -> Drawing:
-    """Draw a run over time; see `rdcnlab.runs.store.Run.plot`."""
+    """Draw a run over time; see `rdcnlab.runs.run.Run.plot`."""
     series = Series(run)
     begin, end = _span(span_ms, series)
     rows = dict(list(series.timetables.items())[:MOST_TIMETABLES])

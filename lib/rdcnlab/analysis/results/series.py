@@ -14,7 +14,7 @@ import pandas as pd
 from rdcnlab.analysis import binned, figures, timetables
 from rdcnlab.fields.errors import RunError
 from rdcnlab.runs.parts import ACKNOWLEDGED, CARRIED, RECEIVER, SENDER, WINDOWS, Part
-from rdcnlab.runs.store import Run
+from rdcnlab.runs.run import Run
 from rdcnlab.scenario import DARK
 
 Floats = npt.NDArray[np.float64]

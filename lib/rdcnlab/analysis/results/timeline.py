@@ -24,7 +24,7 @@ from rdcnlab.analysis.results.limits import limits
 from rdcnlab.analysis.results.reduce import extremes
 from rdcnlab.analysis.results.series import Series
 from rdcnlab.analysis.show.paint import colors_of, ink_on
-from rdcnlab.runs.store import Run
+from rdcnlab.runs.run import Run
 from rdcnlab.scenario import DARK
 
 Floats = npt.NDArray[np.float64]
@@ -75,7 +75,7 @@ class Timeline:
 
 
 def timeline(run: Run) -> Timeline:
-    """Return the time-line of a run; see `rdcnlab.runs.store.Run.timeline`."""
+    """Return the time-line of a run; see `rdcnlab.runs.run.Run.timeline`."""
     series = Series(run)
     content = data(series)
     rows = limits(run)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from rich.console import Console
 from rich.text import Text
 
-from rdcnlab.runs.store import Run
+from rdcnlab.runs.run import Run
 
 if TYPE_CHECKING:
     from rdcnlab.analysis.results.series import Series

@@ -16,7 +16,8 @@ from rdcnlab.app.cli.tools import OUT, Force, Json, show
 from rdcnlab.app.run_names import HELP, PRINTED, find
 from rdcnlab.fields.errors import InputError
 from rdcnlab.runs.frame import Runs, variants
-from rdcnlab.runs.store import Run, Store
+from rdcnlab.runs.run import Run
+from rdcnlab.runs.store import Store
 
 app = typer.Typer(
     help="List, show, compare and delete stored runs.", invoke_without_command=True, rich_markup_mode=None

@@ -19,7 +19,8 @@ import pyarrow.parquet as pq
 from rdcnlab.engines import SCHEMAS, Outcome
 from rdcnlab.fields.errors import RunError
 from rdcnlab.runs.digest import digests
-from rdcnlab.runs.store import Run, Store, run_id
+from rdcnlab.runs.run import Run
+from rdcnlab.runs.store import Store, run_id
 from rdcnlab.scenario import Scenario
 
 #: Bytes of each file of a failed run that are sent back, from its end: the end of a log has the cause.

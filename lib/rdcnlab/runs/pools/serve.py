@@ -23,7 +23,8 @@ from typing import Any
 from rdcnlab.engines import get_engine
 from rdcnlab.fields.errors import InputError, RdcnlabError, RunError
 from rdcnlab.runs.pools import lease
-from rdcnlab.runs.store import Run, Store, run_id
+from rdcnlab.runs.run import Run
+from rdcnlab.runs.store import Store, run_id
 from rdcnlab.scenario import Scenario
 
 

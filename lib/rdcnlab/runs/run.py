@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`Run`: the tables of a scenario that was run, and their pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rdcnlab.engines import SCHEMAS
+from rdcnlab.fields.errors import RunError
+from rdcnlab.runs import views
+from rdcnlab.runs.parts import WHOLE, Part
+from rdcnlab.runs.shipped import Row
+from rdcnlab.scenario import Scenario
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from rdcnlab.analysis.results.timeline import Timeline
+
+
+@dataclass(frozen=True, repr=False)
+class Run:
+    """The result of running a scenario.
+
+    Parameters
+    ----------
+    id : str
+        64 hexadecimal digits.
+    scenario : Scenario
+        The scenario that was run.
+    provenance : dict
+        How the run was made: engine, versions, times.
+    digests : dict of str to str
+        sha256 of each table's content.
+    source : Path or Row
+        Directory of the run, or its row in the shipped results.
+    """
+
+    id: str
+    scenario: Scenario
+    provenance: Mapping[str, Any]
+    digests: Mapping[str, str]
+    source: Path | Row
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+    def __repr__(self) -> str:
+        network, flows = self.scenario.network.name, len(self.scenario.flows)
+        return f"<run {self.id[:12]}: {network}, {flows} flow{'s' * (flows != 1)}, seed {self.scenario.seed}>"
+
+    @property
+    def shipped(self) -> bool:
+        """Whether the run came with the package, instead of being made on this machine."""
+        return isinstance(self.source, Row)
+
+    def holds(self, needs: Mapping[str, Part]) -> bool:
+        """Return whether the run has these parts of tables. Shipped results have only some parts."""
+        return not isinstance(self.source, Row) or all(self.source.copy(*need) is not None for need in needs.items())
+
+    def table(self, name: str, part: Part = WHOLE) -> pa.Table:
+        """Return a part of a table, with the columns of `rdcnlab.engines.SCHEMAS`.
+
+        Raises
+        ------
+        RunError
+            The shipped results do not have this part of the table. The scenario must be run to get it.
+        """
+        if isinstance(self.source, Row):
+            return self.source.table(name, part)
+        return part.of(pq.read_table(self.source / f"{name}.parquet", schema=SCHEMAS[name]))
+
+    def file(self, name: str) -> Path:
+        """Return the path of a file of the run, such as a capture; see ``probes.capture``.
+
+        Raises
+        ------
+        RunError
+            The run has no such file. Shipped results have none.
+        """
+        if isinstance(self.source, Row):
+            raise RunError(
+                f"the shipped results do not hold the file '{name}' of run {self.id[:12]}; "
+                "with the environment's RDCNLAB_RESULTS=none it is run here"
+            )
+        path = self.source / name
+        if name not in self.provenance.get("files", {}):
+            names = ", ".join(self.provenance.get("files", {})) or "no files beside its tables"
+            raise RunError(f"run {self.id[:12]} has {names}, not '{name}'")
+        return path
+
+    @cached_property
+    def tables(self) -> dict[str, pa.Table]:
+        """All tables by name."""
+        return {name: self.table(name) for name in self.digests}
+
+    def plot(self, *, span_ms: tuple[float, float] | None = None, sequence: bool = False) -> Figure:
+        """Draw the run over time: timetables, goodput and window of each flow, queues, losses and ECN marks.
+
+        Nights are shaded; without nights, the time that the first flow that moves spends on another link. Where bins
+        are joined because there are more of them than pixels, a line is their mean, and a band reaches from the least
+        to the largest.
+
+        Parameters
+        ----------
+        span_ms : (float, float), optional
+            Begin and end of the drawn time in ms; by default the whole run.
+        sequence : bool
+            Draw the bytes that were delivered in place of the rate: those that ACKs acknowledge, if `Probes.acks`
+            records them, otherwise payload at the receiver.
+
+        Raises
+        ------
+        InputError
+            The span is not within the run.
+        RunError
+            A shipped run lacks the table ``throughput``.
+
+        Examples
+        --------
+        >>> from rdcnlab.papers import aykurt
+        >>> run = aykurt.fig4(profile="paper").stored_runs()[0]
+        >>> figure = run.plot(span_ms=(0, 200))
+        >>> [float(ms) for ms in figure.axes[0].get_xlim()]
+        [0.0, 200.0]
+        """
+        figure: Figure = views.call("plot", self, span_ms=span_ms, sequence=sequence)
+        return figure
+
+    def timeline(self) -> Timeline:
+        """Return the run as a page that can be zoomed; a notebook shows it, and ``save("run.html")`` writes it.
+
+        The page has the timetables, rates, congestion windows, queues and round-trip times over one time axis, and each
+        loss, mark and retransmission. It is one file that works without a network. Curves of more points than a screen
+        can show keep their extremes.
+
+        Raises
+        ------
+        RunError
+            A shipped run lacks the table ``throughput``.
+
+        Examples
+        --------
+        >>> from rdcnlab.papers import aykurt
+        >>> run = aykurt.fig4(profile="paper").stored_runs()[0]
+        >>> run.timeline().html.startswith("<!doctype html>")
+        True
+        """
+        page: Timeline = views.call("timeline", self)
+        return page
+
+    def limits(self) -> pd.DataFrame:
+        """Say what limited each flow, as far as the tables show it.
+
+        Returns
+        -------
+        DataFrame
+            ``flow``, ``goodput_Gbps``; ``line_busy``: share of the rate of the fullest line that it used, while it was
+            there; ``dark``: share of its time in which its timetable is dark; ``lost``: packets; ``retransmits``,
+            ``timeouts``; ``limited_by``: the reasons in words, the strongest first.
+
+        Examples
+        --------
+        >>> from rdcnlab.papers import aykurt
+        >>> run = aykurt.fig4(profile="paper").stored_runs()[0]
+        >>> run.limits()["flow"].tolist()
+        ['main', 'migrated']
+        """
+        table: pd.DataFrame = views.call("limits", self)
+        return table
