@@ -122,7 +122,7 @@ def _reader(kind: Quantity) -> Callable[[Any, ValidationInfo], Any]:
             return kind.parse(value)
         # In a file the unit of a bare number would be a guess; zero needs no unit.
         if (info.context or {}).get(TEXT) and type(value) in (int, float) and value != 0:
-            raise ValueError(f"a {kind.name} with its unit, such as '{value} {kind.usual}'")
+            raise ValueError(f"a {kind.name} with its unit, such as '{kind.proposed(str(value))}'")
         return value
 
     return read

@@ -8,6 +8,7 @@ prefixes are powers of 1024 (KiB = 1024 B). ``KB`` is refused, because it is use
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -46,6 +47,10 @@ class Quantity:
         Spellings that people use but that could mean two things, and what to write instead.
     words : dict of str to str
         Other words for a unit in lower case, which `parse` refuses and for which messages propose the unit.
+    base_from : float
+        Numbers without a unit are probably in the base unit if they are at least this large, as 1500 B is a size.
+    fractions : bool
+        Whether a number below 1 without a unit is probably a part of one, as 0.01 is 1 %.
     """
 
     name: str
@@ -54,11 +59,21 @@ class Quantity:
     example: str
     refused: Mapping[str, str] = field(default_factory=dict)
     words: Mapping[str, str] = field(default_factory=dict)
+    base_from: float = math.inf
+    fractions: bool = False
 
-    @property
-    def usual(self) -> str:
-        """The unit of the example, which messages propose for a number without a unit."""
-        return self.example.split()[1]
+    def proposed(self, number: str) -> str:
+        """Return what a number without a unit probably means.
+
+        Examples
+        --------
+        >>> SIZE.proposed("1500"), SIZE.proposed("2"), SHARE.proposed("0.01"), DURATION.proposed("50")
+        ('1500 B', '2 GiB', '1 %', '50 ms')
+        """
+        value, usual = float(number), self.example.split()[1]
+        if self.fractions and 0 < value < 1:
+            return f"{100 * value:g} %"
+        return f"{number} {next(iter(self.units)) if value >= self.base_from else usual}"
 
     @property
     def pattern(self) -> str:
@@ -97,7 +112,7 @@ class Quantity:
     def _hint_without_unit(self, text: str) -> str:
         """Return in words what text that is no number with a unit lacks, or nothing."""
         if _PLAIN_NUMBER.fullmatch(text.strip()):
-            return f"; did you mean '{text.strip()} {self.usual}'?"
+            return f"; did you mean '{self.proposed(text.strip())}'?"
         return "; this number has too many digits" if _LONG_NUMBER.fullmatch(text.strip()) else ""
 
     def _hint(self, number: str, unit: str) -> str:
@@ -150,6 +165,7 @@ RATE: Final = Quantity(
     },
     # the spelling of `tc`
     {f"{prefix.lower()}bit": f"{prefix}b/s" for prefix in ("", "k", "M", "G", "T")},
+    base_from=1e6,
 )
 SIZE: Final = Quantity(
     "size",
@@ -175,5 +191,6 @@ SIZE: Final = Quantity(
         "Kb": "b stands for bits, and sizes are in bytes: write kB for 1000 B, KiB for 1024 B",
     },
     {"byte": "B", "bytes": "B", "k": "kB", "m": "MB", "g": "GB", "t": "TB"},
+    base_from=1000,
 )
-SHARE: Final = Quantity("share", {"ppm": 1, "%": 10_000}, {}, "10 %")
+SHARE: Final = Quantity("share", {"ppm": 1, "%": 10_000}, {}, "10 %", fractions=True)
