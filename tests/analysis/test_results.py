@@ -16,7 +16,8 @@ from rdcnlab.analysis.results import reduce
 from rdcnlab.analysis.results.comparison import compare
 from rdcnlab.analysis.results.series import Series
 from rdcnlab.fields.errors import InputError
-from rdcnlab.runs import frame, run
+from rdcnlab.runs import frame
+from rdcnlab.runs import run as run_module
 from rdcnlab.runs.campaign import campaign
 from rdcnlab.runs.frame import Runs
 from rdcnlab.runs.parts import WHOLE, Part
@@ -44,7 +45,7 @@ def test_the_package_names_what_users_hold() -> None:
         assert getattr(rdcnlab, name) is not None
 
 
-@pytest.mark.parametrize("module", [run, frame, reduce], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [run_module, frame, reduce], ids=lambda module: module.__name__)
 def test_examples_of_docstrings(module: object) -> None:
     done = doctest.testmod(module)  # type: ignore[arg-type]
     assert done.attempted > 0
