@@ -16,7 +16,8 @@ RUN /tmp/system-packages \
 # else works, and `switch: bmv2` says what is missing. Another source: --build-arg P4LANG=... --build-arg P4LANG_KEY=...
 ARG P4LANG=
 ARG P4LANG_KEY=
-RUN /tmp/bmv2 || true; apt-get clean && rm -rf /var/lib/apt/lists/* /tmp/bmv2
+# status 1: the packages cannot be had here, and it has said why
+RUN { /tmp/bmv2 || [ $? -eq 1 ]; } && apt-get clean && rm -rf /var/lib/apt/lists/* /tmp/bmv2
 
 # Binder wants a user of this name and number; the base image has one of that number already
 RUN if getent passwd ${NB_UID} >/dev/null; then userdel -r "$(getent passwd ${NB_UID} | cut -d: -f1)" || true; fi \

@@ -9,7 +9,7 @@ import pytest
 
 from rdcnlab.analysis import beside
 from rdcnlab.papers import aykurt
-from rdcnlab.papers.beside import Comparison, _within
+from rdcnlab.papers.beside import ItemComparison, _within
 from rdcnlab.runs.campaign import campaign
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
@@ -40,7 +40,7 @@ def test_a_run_outside_of_the_range_is_named(two_flows: Scenario, tmp_path: Path
     compared = beside.compare(own, rest)
     assert (compared.outside_runs, compared.equal) == (1, 0)
     text = _within(compared)
-    assert text.startswith("0 of your 1 run lie within the range of the 5 shipped ones. Outside of it: ")
+    assert text.startswith("None of yours lies within the range of the 5 shipped ones. Outside of it: ")
     assert f"seed {runs[extreme].scenario.seed}" in text
     assert beside.plot(own, rest)._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]
 
@@ -50,9 +50,9 @@ def test_an_item_says_how_many_statements_the_shipped_runs_reproduce(tmp_path: P
     compared = item.beside(item.run(store=Store(tmp_path / "runs"), progress=False))
     verdicts = item.shipped_verdicts
     held = sum(verdict == "reproduced" for verdict in verdicts.values())
-    assert f"Of {len(verdicts)} statements of the paper those reproduce {held}." in repr(compared)
+    assert f"The shipped runs reproduce {held} of {len(verdicts)} statements of the paper." in repr(compared)
     assert compared.figure is not None
-    assert repr(Comparison("a sentence")) == "a sentence"
+    assert repr(ItemComparison("a sentence")) == "a sentence"
 
 
 def test_a_profile_is_chosen_by_what_is_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

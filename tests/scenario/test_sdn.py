@@ -68,7 +68,7 @@ SLOTS, NIGHTS = ([["1 ms", "green"], ["1 ms", other]] for other in ("blue", "dar
         (
             {"dark": "hold", "path": NIGHTS},
             "switch.dark",
-            "drop; it begins at sw, which is ovs, and only a switch ocs holds",
+            "drop, because it begins at sw, which is ovs, and only a switch ocs holds",
         ),
         ({"jitter": "1 ms", "path": SLOTS}, "switch.jitter", "less than the shortest slot"),
         ({"controller": "mine.py", "path": SLOTS}, r"flows\.main\.path", "one way: mine.py moves flows"),

@@ -312,8 +312,7 @@ def case_dsack_undoes_in_the_network_that_resent() -> str:
 
 
 def case_loss_with_fair_queueing() -> str:
-    """Behind fq a paced segment departs in the future, and the circuit's overtake it: all losses are still found."""
-    timeouts = 0
+    """Behind fq a paced segment departs in the future, and the circuit's overtake it: no loss needs a timeout."""
     with Rack(voq=5, tcp_tdtcp_pace=1) as rack:
         for host in range(2):
             sh(f"tc -n h{host} qdisc replace dev eth0 root fq")
@@ -323,7 +322,7 @@ def case_loss_with_fair_queueing() -> str:
             Transfer(client, server, 20_000_000).wait()
         timeouts = counter("h0", "TcpExt", "TCPTimeouts") - before
         seen = info(client)["path"]
-        equal(min(path["lost"] for path in seen) >= 0 and seen[PACKET]["lost"] > 0, True, "losses")
+        equal(seen[PACKET]["lost"] > 0, True, "losses of the packet network")
         equal(timeouts, 0, "timeouts")
         return f"lost {[path['lost'] for path in seen]}"
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from rdcnlab.analysis import figures, tables
 from rdcnlab.runs.frame import Runs, period_ms, variants
-from rdcnlab.scenario import Scenario, canonical_json
+from rdcnlab.scenario import Scenario
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,12 +60,11 @@ def goodput(runs: Runs) -> pd.DataFrame:
         only in their seed), ``label`` (the setting in words) and ``seed``.
     """
     flows = runs.flows
-    # a flow that did not finish has a goodput, too: until the run's end
-    limit_s = flows["run"].map({place: run.scenario.limit / 1e9 for place, run in enumerate(runs)})
-    seconds = flows["fct_s"].fillna(limit_s - flows["start_s"])
-    flows = flows.assign(gbps=8e-9 * flows["received_B"] / seconds, group=flows["flow"].map(tables.role))
+    limits_s = flows["run"].map({place: run.scenario.limit / 1e9 for place, run in enumerate(runs)})
+    rates = tables.mean_rates(flows, limits_s, unit=1e-9)
+    flows = flows.assign(gbps=rates, group=flows["flow"].map(tables.role))
     mean = flows.groupby(["run", "group"], sort=False)["gbps"].mean().reset_index()
-    about = {place: (_setting(run.scenario), _label(run.scenario), run.scenario.seed) for place, run in enumerate(runs)}
+    about = {place: (run.scenario.setting, _label(run.scenario), run.scenario.seed) for place, run in enumerate(runs)}
     for at, name in enumerate(("setting", "label", "seed")):
         mean[name] = mean["run"].map({place: values[at] for place, values in about.items()})
     return mean
@@ -124,10 +123,6 @@ def plot(own: Runs, shipped: Runs) -> Figure:
 def _ranges(goodputs: pd.DataFrame) -> pd.DataFrame:
     ends = goodputs.groupby(["setting", "group"], sort=False)["gbps"]
     return ends.agg(low="min", high="max").reset_index()
-
-
-def _setting(scenario: Scenario) -> str:
-    return canonical_json({name: value for name, value in scenario.canonical.items() if name != "seed"})
 
 
 def _label(scenario: Scenario) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from rdcnlab.analysis import binned
+from rdcnlab.analysis import binned, tables
 from rdcnlab.analysis.intervals import Estimate, estimates
 from rdcnlab.analysis.measured import means
 from rdcnlab.fields.units import NS_PER_S
@@ -134,8 +134,8 @@ def rates_of_flows(runs: Runs) -> pd.DataFrame:
             [run.scenario.seed for run in runs],
         )
     )
-    seconds = flows["fct_s"].fillna(limits_s - flows["start_s"])
-    return pd.DataFrame({"run": flows["run"], "seed": seeds, "mbps": 8e-6 * flows["received_B"] / seconds})
+    rates = tables.mean_rates(flows, limits_s, unit=1e-6)
+    return pd.DataFrame({"run": flows["run"], "seed": seeds, "mbps": rates})
 
 
 def ratios(throughputs: pd.DataFrame, baseline: pd.DataFrame, column: str) -> dict[Hashable, Estimate]:

@@ -21,6 +21,24 @@ def role(flow: str) -> str:
     return flow.split("-", 1)[0]
 
 
+def mean_rates(
+    flows: pd.DataFrame, limits_s: float | npt.NDArray[Any] | pd.Series[Any], *, unit: float
+) -> pd.Series[float]:
+    """Return the mean rate at which each flow delivered its payload. One that did not finish has one until the limit.
+
+    Parameters
+    ----------
+    flows : DataFrame
+        ``start_s``, ``fct_s``, ``received_B``.
+    limits_s : float or array of float
+        Limit of the run of each row in s.
+    unit : float
+        Factor from bit/s: 1e-9 for Gb/s.
+    """
+    seconds = flows["fct_s"].fillna(limits_s - flows["start_s"])
+    return 8 * unit * flows["received_B"] / seconds
+
+
 def groups(frame: pd.DataFrame, by: Sequence[str]) -> Iterator[tuple[tuple[Any, ...], pd.DataFrame]]:
     """Iterate over the groups of a frame, each with the tuple of its values of `by`."""
     for key, group in frame.groupby(list(by), sort=True):

@@ -137,6 +137,10 @@ class Engine(Protocol):
         """
         ...
 
+    def virtual_ns(self, directory: Path) -> int | None:  # noqa: ARG002
+        """Return a run's virtual time in ns since the scenario's start; None if the engine does not show it."""
+        return None
+
     def facts(self, scenario: Scenario) -> dict[str, str]:  # noqa: ARG002
         """Return the hashes of builds that the identity depends on, by the names of the builds.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`Comparison`: a reader's runs of an item over the band of the shipped ones, and in a sentence what both say."""
+"""`ItemComparison`: a reader's runs of an item over the band of the shipped ones, and in a sentence what both say."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _OUTSIDE = 3
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class ItemComparison:
     """A reader's runs of an item beside the shipped runs. Notebooks show the picture and the sentences.
 
     Parameters
     ----------
     sentence : str
-        Whether the runs lie within the shipped ones, how many statements of the paper those reproduce, and why the
-        others are not reproduced.
+        Whether the runs lie within the shipped ones, how many statements of the paper the shipped ones reproduce, and
+        why the others are not reproduced.
     figure : Figure or None
         The runs over the range of the shipped ones; None if none are shipped.
     """
@@ -57,17 +57,17 @@ class Comparison:
         show({"text/plain": self.sentence, "text/html": f"<p>{escape(self.sentence)}</p>"}, raw=True)
 
 
-def compare(item: Item, runs: Runs) -> Comparison:
+def compare(item: Item, runs: Runs) -> ItemComparison:
     """Compare a reader's runs of an item with the shipped runs of the paper profile; see `Item.beside`."""
     store = Store(places.store() / "none", shipped=Shipped(places.shipped_results()))
     whole = type(item)(**{**item.model_dump(), "profile": "paper", "seeds": None})
     shipped = whole.stored_runs(store)
     if shipped is None:
-        return Comparison(f"No runs of {item.paper}/{item.id} with these parameters are shipped to compare with.")
+        return ItemComparison(f"No runs of {item.paper}/{item.id} with these parameters are shipped to compare with.")
     if "flows" not in item.reads:
-        return Comparison(_statements(whole, shipped, store))
+        return ItemComparison(_statements(whole, shipped, store))
     compared = beside.compare(runs, shipped)
-    return Comparison(f"{_within(compared)} {_statements(whole, shipped, store)}", beside.plot(runs, shipped))
+    return ItemComparison(f"{_within(compared)} {_statements(whole, shipped, store)}", beside.plot(runs, shipped))
 
 
 def _within(compared: beside.Beside) -> str:
@@ -81,10 +81,12 @@ def _within(compared: beside.Beside) -> str:
     if inside == compared.own:
         sentences.append(f"{yours} lie within the range of the {compared.shipped} shipped ones{equal}.")
     else:
-        sentences.append(
-            f"{inside} of your {_count(compared.own, 'run')} lie within the range of the {compared.shipped} shipped "
-            f"ones{equal}."
+        of = (
+            f"{inside} of your {compared.own} runs {'lies' if inside == 1 else 'lie'}"
+            if inside
+            else "None of yours lies"
         )
+        sentences.append(f"{of} within the range of the {compared.shipped} shipped ones{equal}.")
     if compared.outside_runs:
         named = [
             f"{row.label}, seed {row.seed} ({row.group}: {row.gbps:.4g} Gb/s, shipped {row.low:.4g} to {row.high:.4g})"
@@ -106,7 +108,7 @@ def _statements(whole: Item, shipped: Runs, store: Store) -> str:
     if not listed:
         return ""
     held = [claim for claim in listed if verdicts.get(claim.id) == Verdict.REPRODUCED]
-    first = f"Of {len(listed)} {kind} those reproduce {len(held)}."
+    first = f"The shipped runs reproduce {len(held)} of {len(listed)} {kind}."
     others = [claim for claim in listed if claim not in held]
     if not others:
         return first

@@ -86,6 +86,8 @@ class Claim(Frozen):
     own : bool
         Whether the claim is a finding or a goal of ours, in an item whose other claims are the paper's. It is not
         counted.
+    stated_at_s : tuple of float
+        Instants in s that the paper states, with which the measured ones are compared and which figures draw.
     was : FirstWording, optional
         The first wording of a claim that was restated.
     because : tuple of str
@@ -106,6 +108,7 @@ class Claim(Frozen):
     by_construction: str = ""
     input: str = ""
     own: bool = False
+    stated_at_s: Annotated[tuple[float, ...], Listed] = ()
     was: FirstWording | None = None
     because: Sentences = Field(default_factory=dict)
     tried: Sentences = Field(default_factory=dict)

@@ -17,7 +17,7 @@ from rdcnlab.analysis import figures
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.quantities import Frozen, Misfit, whole
 from rdcnlab.papers import claims, verdicts
-from rdcnlab.papers.beside import Comparison, compare
+from rdcnlab.papers.beside import ItemComparison, compare
 from rdcnlab.papers.causes import Cause, Explanation, explain
 from rdcnlab.papers.expectation import Expectation
 from rdcnlab.papers.published import shipped_verdicts
@@ -210,6 +210,10 @@ class Item(Frozen, abc.ABC):
             raise ValueError(f"{self.paper}/{self.id}: '{claim}' states no number")
         return near
 
+    def stated_at_s(self, claim: str) -> tuple[float, ...]:
+        """Return the instants in s that the paper states for a claim; none if there is no such claim."""
+        return next((one.stated_at_s for one in self.claims.claims if one.id == claim), ())
+
     def stated_bound(self, claim: str) -> float:
         """Return the bound that the paper states, such as 90 for "more than 90 %", to draw it into the figure.
 
@@ -355,7 +359,7 @@ class Item(Frozen, abc.ABC):
         """
         return Scorecard(tuple(self.rows(runs)))
 
-    def beside(self, runs: Runs) -> Comparison:
+    def beside(self, runs: Runs) -> ItemComparison:
         """Compare runs with the shipped runs of the paper profile: a picture, and what both say in a few sentences.
 
         The shipped runs are read also if ``$RDCNLAB_RESULTS`` hides them from campaigns.

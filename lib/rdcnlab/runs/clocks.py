@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import struct
 import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -40,16 +39,12 @@ class Clocks:
 
         A guest that still boots is at 0.
         """
-        # imported here because a campaign without runs does not need an engine, which takes a second
-        from rdcnlab.engines.kernel.guest import watchdog
-        from rdcnlab.engines.network.numbers import START_NS
-
         found = []
-        for clock in self._work.glob("*/engine/clock"):
-            scenario = self._scenarios.get(clock.parts[-3].partition(".")[0])
-            with contextlib.suppress(OSError, struct.error):  # the run has just begun or ended
-                if scenario is not None:
-                    found.append((scenario, max(0, watchdog.read(clock) - START_NS)))
+        for directory in self._work.glob("*/engine"):
+            scenario = self._scenarios.get(directory.parent.name.partition(".")[0])
+            now = None if scenario is None else get_engine(scenario).virtual_ns(directory)
+            if scenario is not None and now is not None:
+                found.append((scenario, now))
         return found
 
 

@@ -52,8 +52,9 @@ def writing(directory: Path) -> Iterator[None]:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             reason = no_room(directory) or f"there is no room in {directory}. Make room there, {_ELSEWHERE}"
         elif error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
-            why = "its file system is read-only" if error.errno == errno.EROFS else "this user may not"
-            reason = f"nothing can be written to {directory}: {why}. Change that, {_ELSEWHERE}"
+            read_only = error.errno == errno.EROFS
+            why = "its file system is read-only" if read_only else "this user has no right to write there"
+            reason = f"nothing can be written to {directory}: {why}. Give the right, {_ELSEWHERE}"
         else:
             raise
         raise RunError(reason) from None

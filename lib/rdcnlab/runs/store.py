@@ -25,7 +25,6 @@ import shutil
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -39,9 +38,6 @@ from rdcnlab.runs.shipped import Shipped, installed
 from rdcnlab.scenario import Scenario, canonical_json, hash_of
 from rdcnlab.system import places
 from rdcnlab.system.locks import locked
-
-if TYPE_CHECKING:
-    pass
 
 
 def run_id(scenario: Scenario, identity: str) -> str:

@@ -419,11 +419,21 @@ class Scenario(Frozen):
     @functools.cached_property
     def hash(self) -> str:
         """SHA-256 of the canonical JSON in hexadecimal; labels of networks and paths of programs do not count."""
-        if "hashed text" not in self._family:
-            # the text before and after the seed, which scenarios of many seeds share
-            self._family["hashed text"] = self._hashed_text().split(f'"seed":{NO_SEED}')
-        before, after = self._family["hashed text"]
+        before, after = self._around_seed
         return hashlib.sha256(f'{before}"seed":{self.seed}{after}'.encode()).hexdigest()
+
+    @property
+    def setting(self) -> str:
+        """The same for scenarios that differ in their seed only, as the runs of a repeated experiment do."""
+        return hashlib.sha256("".join(self._around_seed).encode()).hexdigest()
+
+    @property
+    def _around_seed(self) -> list[str]:
+        """The text that is hashed before and after the seed; scenarios of many seeds share it."""
+        if "hashed text" not in self._family:
+            self._family["hashed text"] = self._hashed_text().split(f'"seed":{NO_SEED}')
+        parts: list[str] = self._family["hashed text"]
+        return parts
 
     def _hashed_text(self) -> str:
         """Return the text that `hash` is computed from, with a mark instead of the seed."""

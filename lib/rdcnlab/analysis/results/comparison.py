@@ -149,9 +149,9 @@ def compare(runs: Runs, by: str | Sequence[str] | None = None) -> Comparison:
             raise InputError.unknown("by", name, known, "setting of these runs")
     flows = runs.flows
     limits_s = np.array([run.scenario.limit / 1e9 for run in runs])[flows["run"].to_numpy()]
-    # a flow that did not finish has a goodput, too: until the run's end
-    seconds = flows["fct_s"].fillna(pd.Series(limits_s, index=flows.index) - flows["start_s"])
-    flows = flows.assign(goodput_Gbps=flows["received_B"] * 8e-9 / seconds, flow=flows["flow"].map(tables.role))
+    flows = flows.assign(
+        goodput_Gbps=tables.mean_rates(flows, limits_s, unit=1e-9), flow=flows["flow"].map(tables.role)
+    )
     grouped = flows.groupby(["run", "flow"], sort=False)[list(QUANTITIES)]
     values = grouped.mean().reset_index().merge(scenarios[["run", *dict.fromkeys([*chosen, "seed"])]], on="run")
     mixed = [name for name in _varying(scenarios, known) if name not in (*chosen, "seed")]

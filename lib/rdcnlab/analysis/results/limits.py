@@ -14,21 +14,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from rdcnlab.analysis import tables
 from rdcnlab.analysis.results.series import Series
 from rdcnlab.runs.parts import LINKS, Part
 from rdcnlab.runs.run import Run
 from rdcnlab.scenario import DARK
 
-#: A line that carries this share of its rate is full. TCP reaches 0.95 of the rate at which a loss halves its window.
+#: A line is full if it carries this share of its rate. These three shares are chosen by hand: they decide about words
+#: only, never about a verdict.
 FULL = 0.9
-#: A flow must be on a line in this share of its bins, so that the line counts for it.
+#: A line counts for a flow if the flow is on it in this share of its bins.
 _OFTEN = 0.2
-#: Nights count from this share of a flow's time on.
+#: Nights count if they are this share of a flow's time.
 _NIGHTS = 0.05
 #: Reasons of losses in words, by the event's name without ``drop_``.
 _LOSSES = {
     "tail": "full queue", "pool": "full shared buffer", "red": "RED", "dark": "night", "port": "full queue",
-    "mtu": "frame larger than the MTU", "wire": "light in the dark", "down": "line down", "loss": "random loss",
+    "mtu": "frame larger than the MTU", "wire": "too many frames under way", "down": "line down", "loss": "random loss",
     "aqm": "queue management",
 }  # fmt: skip
 
@@ -47,15 +49,17 @@ def limits(run: Run) -> pd.DataFrame:
     """Say what limited each flow; see `rdcnlab.runs.run.Run.limits`."""
     series = Series(run)
     flows = run.table("flows").to_pandas()
+    limit_s = run.scenario.limit / 1e9
+    flows["Gbps"] = tables.mean_rates(flows, limit_s, unit=1e-9)
     lines = _lines(series)
     marks = int(sum(queue.marks.sum() for queue in series.queues.values()))
     rows = []
     for flow in flows.itertuples():
-        end_s = flow.end_s if np.isfinite(flow.end_s or np.nan) else run.scenario.limit / 1e9
+        end_s = flow.end_s if np.isfinite(flow.end_s or np.nan) else limit_s
         lost = series.losses[series.losses["flow"] == flow.flow]
         row = {
             "flow": flow.flow,
-            "goodput_Gbps": flow.received_B * 8e-9 / (end_s - flow.start_s),
+            "goodput_Gbps": flow.Gbps,
             "line_busy": max((line.busy for line in lines.get(flow.flow, ())), default=float("nan")),
             "dark": _dark(series, str(flow.flow), flow.start_s, end_s),
             "lost": float("nan") if "events" in series.missing else len(lost),

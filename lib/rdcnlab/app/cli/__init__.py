@@ -120,10 +120,11 @@ def run(
         runs = campaign(
             scenarios, workers=workers, cluster=cluster, wall_limit_s=wall_limit, progress=watched, hints=False
         )
+    # imported here because it loads pandas, which help does without
+    from rdcnlab.analysis.tables import mean_rates
+
     flows = runs.flows
-    # a flow that did not finish has a goodput, too: until the run's end
-    seconds = flows["fct_s"].fillna(base.limit / 1e9 - flows["start_s"])
-    flows["goodput_Gbps"] = flows["received_B"] * 8e-9 / seconds
+    flows["goodput_Gbps"] = mean_rates(flows, base.limit / 1e9, unit=1e-9)
     columns = ["seed", "flow", "cc", "size_B", "finished", "fct_s", "goodput_Gbps", "retransmits", "timeouts"]
     show(json.loads(flows[columns].to_json(orient="records")), as_json)
     if not as_json:

@@ -22,7 +22,6 @@ class Traces(Periodic):
     runs_of_profile: ClassVar[dict[str, int]] = {"quick": 1, "paper": 5}
     reads: ClassVar[tuple[str, ...]] = ("flows", "tcp", "events")
     #: Instants in s after the start at which the paper's flow without rerouting has losses.
-    stated_losses_s: ClassVar[tuple[float, ...]] = ()
     #: Name of the claim with the window to which the paper's flow without rerouting is limited.
     limit: ClassVar[str] = "limited"
     parts: ClassVar[dict[str, Part]] = {"tcp": Part(("t_ns", "flow", "cwnd", "srtt_us"), tick=1000)}
@@ -52,7 +51,7 @@ class Traces(Periodic):
                     t_s = chosen.tcp["t_ns"] / 1e9 - start
                     line_color = color or figures.look("cubic").color
                     ax.plot(t_s, chosen.tcp["cwnd"], color=line_color, linestyle=dash, linewidth=0.8, label=label)
-                for instant in self.stated_losses_s:
+                for instant in self.stated_at_s("as-traced"):
                     figures.reference(ax, instant, "paper: losses, not rerouted", along="x")
                 if self.expected(self.limit) is not None:
                     figures.reference(ax, self.stated(self.limit), "paper: limited by the buffer, not rerouted")

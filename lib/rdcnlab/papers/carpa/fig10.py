@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import pandas as pd
 
 from rdcnlab.analysis import recoveries, reordering, tables
@@ -25,7 +23,6 @@ class Fig10(Traces):
     """Windows of a flow at an RTT of 170 ms: rerouted every 0.6 s, and not rerouted."""
 
     rtts_ms: Rtts = (170,)
-    stated_losses_s: ClassVar[tuple[float, ...]] = (23.0, 43.0)
 
     periods_s: Periods | None = (0.6,)
 
@@ -50,14 +47,13 @@ class Fig10(Traces):
             if len(seeds[name])
         }
         steps = reductions["not rerouted"].assign(step=lambda rows: rows["step"] / (rows["before"] - rows["after"]))
+        offsets = recoveries.offsets(static, self.stated_at_s("as-traced"), _LEAST)
         return {
             "undo": Measured.one(over_seeds(undone["undone"]), reordering.words(moved)),
             "collapse": Measured({"": deepest["not rerouted"]}) if "not rerouted" in deepest else Measured(),
             "no-collapse": Measured({"": deepest["rerouted"]}) if "rerouted" in deepest else Measured(),
             "stepwise": Measured.one(over_seeds(steps.groupby("seed")["step"].mean())),
-            "as-traced": Measured.by_case(
-                means(recoveries.offsets(static, self.stated_losses_s, _LEAST), "instant_s", "offset_s"), "at {:g} s"
-            ),
+            "as-traced": Measured.by_case(means(offsets, "instant_s", "offset_s"), "at {:g} s"),
         }
 
     def causes(self) -> list[Cause]:

@@ -24,8 +24,6 @@ from rdcnlab.scenario.flow import ENDLESS
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Instants in s at which the trace of the paper has losses (Sec. III-A).
-_LOSSES_S = (29.43, 34.0)
 _PARTS = {"tcp": Part(("t_ns", "flow", "cwnd", "srtt_us"), tick=1000)}
 
 
@@ -88,7 +86,8 @@ class Fig3(Item):
 
     def instants(self, runs: Runs) -> Measured:
         """Measure the distances in s of losses from those of the paper's trace."""
-        offsets = recoveries.offsets(runs, _LOSSES_S, 0.9 * cubic.full_window(RATE, self.rtt_ms / 1e3))
+        full = cubic.full_window(RATE, self.rtt_ms / 1e3)
+        offsets = recoveries.offsets(runs, self.stated_at_s("as-traced"), 0.9 * full)
         return Measured.by_case(means(offsets, "instant_s", "offset_s"), "at {:g} s")
 
     def causes(self) -> list[Cause]:

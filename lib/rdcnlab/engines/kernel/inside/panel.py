@@ -58,6 +58,7 @@ class Panel:
 
     def _configure(self) -> None:
         from lines import arguments
+        from ocs import ANY_HOPS
         from ocs import Ocs as Client
 
         self.client = Client(self.plan["device"])
@@ -68,7 +69,7 @@ class Panel:
             # copies for all do not go to the switch: they would come back through it
             self.client.port_set(port, flood=False, trail=self.plan["trail"])
         for port in self.plan["trunks"]:
-            self.client.port_set(port, flood=False, hops_max=self.plan["hops_max"])
+            self.client.port_set(port, flood=False, hops_max=self.plan.get("hops_max", ANY_HOPS))
         for link in self.plan["links"]:
             self.client.link_set(**arguments(link), flood=link["id"] in self.plan["flooded"])
         for port in self.plan["ports"]:

@@ -18,6 +18,7 @@ class Ocs(Box):
     def start(self, controllers: list[Any]) -> None:  # noqa: ARG002  (Mininet's signature)
         """Make the device, add its ports and configure it."""
         from lines import add_disciplines, arguments
+        from ocs import ANY_HOPS
         from ocs import Ocs as Client
         from topology import batch
 
@@ -32,7 +33,7 @@ class Ocs(Box):
             self.client.pool_set(**pool)
         for trunk in trunks:
             # to other switches, broadcasts take the lines of a tree: by all of them, they would circle for ever
-            self.client.port_set(trunk, flood=False, hops_max=self.plan["hops_max"])
+            self.client.port_set(trunk, flood=False, hops_max=self.plan.get("hops_max", ANY_HOPS))
         for link in self.plan["links"]:
             self.client.link_set(**arguments(link), flood=link["id"] in self.plan["flooded"])
         for port in self.plan["ports"]:

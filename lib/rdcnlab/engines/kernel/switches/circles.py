@@ -10,8 +10,6 @@ from rdcnlab.engines.network import Network
 #: How often a frame may pass each switch, on the average, if a program of the user's decides; and the least number of
 #: switches that it may pass. Such a storm grows with every round, so a higher limit takes much longer.
 ROUNDS, LEAST_PASSED = 4, 16
-#: A count without a limit, as in the kernel's ``include/uapi/linux/ocs.h``.
-NO_LIMIT = 0xFFFFFFFF
 #: ns for which the count of a frame is remembered that a program forwards. It takes no virtual time for that, unless it
 #: sleeps.
 TRAIL_NS = 10_000_000
@@ -34,4 +32,4 @@ def settings(network: Network) -> dict[str, Any]:
     scenario = network.scenario
     own = any(decides(network, switch) for switch in range(len(network.switches)))
     late = any(node.late or node.jitter for node in scenario.network.nodes)
-    return {"hops_max": max(LEAST_PASSED, ROUNDS * len(network.switches)) if own and not late else NO_LIMIT}
+    return {"hops_max": max(LEAST_PASSED, ROUNDS * len(network.switches))} if own and not late else {}

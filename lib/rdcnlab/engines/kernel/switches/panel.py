@@ -67,7 +67,7 @@ def hop(kind: str, network: Network, switch: int, around: dict[str, Any]) -> dic
         "number": switch,
         "ports": around["ports"],
         "panel": around,
-        "hops_max": around["hops_max"],
+        **{name: around[name] for name in ("hops_max",) if name in around},
     }
 
 
@@ -143,14 +143,14 @@ def check(network: Network, switch: int, kind: str) -> None:
         for place, _ in entry.way.flows:
             flow = scenario.flows[place]
             if flow.protocol == "mptcp":
-                words = f"another: it passes {name}, which is {kind}, and only a switch ocs tells subflows apart"
-                raise InputError.of(f"flows.{flow.name}.protocol", flow.protocol, words)
+                reason = f"flow {flow.name} passes {name}, which is {kind}; only a switch ocs tells subflows apart"
+                raise InputError.of(f"flows.{flow.name}.protocol", flow.protocol, "another protocol", reason=reason)
         if schedule is not None and schedule.echo is not None and name in (entry.way.route.first, entry.way.echo):
-            words = f"nothing; {name} is {kind}, and only a switch ocs sets the flag of reTCP"
+            words = f"nothing, because {name} is {kind}, and only a switch ocs sets the flag of reTCP"
             raise InputError.of(f"network.schedules.{schedule.name}.echo", "given", words)
         if entry.way.route.first != name:
             continue
-        allowed = f"{{}}; it begins at {name}, which is {kind}, and only a switch ocs {{}}"
+        allowed = f"{{}}, because it begins at {name}, which is {kind}, and only a switch ocs {{}}"
         if schedule is None:
             if scenario.switch.dark == "hold" and TARGET[DARK] in entry.targets:
                 raise InputError.of("switch.dark", "hold", allowed.format("drop", "holds packets back"))
