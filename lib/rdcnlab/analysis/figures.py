@@ -59,6 +59,10 @@ LOOKS: dict[str, Look] = {
 _FURTHER = (("#000000", "*"), ("#F0E442", "p"), ("#999999", "8"))
 #: The colour of reference lines: what a paper states, a line rate, a fair share.
 REFERENCE = "#888888"
+#: Colours of losses and of ECN marks, which are readable on white and on black.
+LOST, MARKED = "#E04040", "#E69F00"
+#: Colours of flows that have no colour of their own (Okabe and Ito, without the grey of references).
+FLOWS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8B5A2B")
 
 
 def look(name: str) -> Look:

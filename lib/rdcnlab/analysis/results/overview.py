@@ -246,8 +246,8 @@ def _rugs(ax: Axes, series: Series, span: tuple[float, float]) -> None:
         size = max(len(marked), len(queue.marks))
         marked = np.pad(marked, (0, size - len(marked))) + np.pad(queue.marks, (0, size - len(queue.marks)))
     rugs = {
-        "losses": (lost, "#C00000", 0.93),
-        "bins with ECN marks": (np.flatnonzero(marked) * series.bin_s, "#E69F00", 0.84),
+        "losses": (lost, figures.LOST, 0.93),
+        "bins with ECN marks": (np.flatnonzero(marked) * series.bin_s, figures.MARKED, 0.84),
     }
     for name, (t_s, color, height) in rugs.items():
         inside = np.unique(np.round(t_s[(t_s >= span[0]) & (t_s <= span[1])] / (span[1] - span[0]) * 4000))

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from rdcnlab.analysis import binned, figures, timetables
+from rdcnlab.analysis import binned, figures, tables, timetables
 from rdcnlab.fields.errors import RunError
 from rdcnlab.runs.parts import ACKNOWLEDGED, CARRIED, RECEIVER, SENDER, WINDOWS, Part
 from rdcnlab.runs.run import Run
@@ -22,8 +22,6 @@ Floats = npt.NDArray[np.float64]
 #: Payload at receivers.
 _RECEIVED = Part(("bin", "where", "flow", "bytes"), RECEIVER)
 _QUEUES = Part(("bin", "link", "mean_B", "max_B", "drops", "marks"))
-#: Colours of flows that have no colour of their own (Okabe and Ito, without the grey of references).
-_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8B5A2B")
 
 
 @dataclass(frozen=True)
@@ -254,11 +252,12 @@ class Series:
         """A colour for each flow: that of its role or its variant, if no other flow has it."""
         usual = {}
         for flow in self.scenario.flows:
-            known = next((name for name in (flow.name, flow.name.split("-")[0], flow.cc) if name in figures.LOOKS), "")
-            usual[flow.name] = figures.look(known).color
-        if len(set(usual.values())) == len(usual) and "#555555" not in usual.values():
+            known = [name for name in (flow.name, tables.role(flow.name), flow.cc) if name in figures.LOOKS]
+            if known and known[0] is not None:
+                usual[flow.name] = figures.look(known[0]).color
+        if len(set(usual.values())) == len(self.flows):
             return usual
-        return {flow: _COLORS[place % len(_COLORS)] for place, flow in enumerate(self.flows)}
+        return {flow: figures.FLOWS[place % len(figures.FLOWS)] for place, flow in enumerate(self.flows)}
 
 
 def _joined(name: str, begins: Floats, targets: npt.NDArray[np.str_], end_s: float) -> list[Slot]:

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from rdcnlab.analysis import figures
 from rdcnlab.analysis.results.limits import limits
 from rdcnlab.analysis.results.reduce import extremes
 from rdcnlab.analysis.results.series import Series
@@ -35,8 +36,8 @@ MOST_POINTS, MOST_TOGETHER = 40_000, 600_000
 MOST_EVENTS, MOST_FLOWS, MOST_QUEUES = 50_000, 40, 8
 #: Most flows with rows of events of their own.
 _ROWS = 6
-#: Colours of losses, retransmissions and marks. They are readable on white and on black.
-_LOST, _AGAIN, _MARKED = "#E04040", "#3F8FD0", "#E69F00"
+#: Colour of retransmissions. It is readable on white and on black.
+_AGAIN = "#3F8FD0"
 _NIGHT = "#2B2B2B"
 #: Colours of queues, and the dashes of those after them.
 _QUEUES = ("#8A6FC0", "#009E73", "#E69F00", "#D55E00")
@@ -160,7 +161,7 @@ def data(series: Series) -> dict[str, Any]:
         "moved": _moved(timetables),
         "panels": panels,
         "events": _events(series),
-        "kinds": [["lost", _LOST], ["retransmitted", _AGAIN], ["marked with ECN, in a bin", _MARKED]],
+        "kinds": [["lost", figures.LOST], ["retransmitted", _AGAIN], ["marked with ECN, in a bin", figures.MARKED]],
         "reduced": " ".join(words),
     }
 
@@ -233,14 +234,19 @@ def _events(series: Series) -> list[dict[str, Any]]:
     flows: list[str | None] = list(series.flows) if len(series.flows) <= _ROWS else [None]
     rows = []
     for flow in flows:
-        for name, table, color in (("lost", series.losses, _LOST), ("retransmitted", series.retransmissions, _AGAIN)):
+        for name, table, color in (
+            ("lost", series.losses, figures.LOST),
+            ("retransmitted", series.retransmissions, _AGAIN),
+        ):
             of_flow = table if flow is None else table[table["flow"] == flow]
             of = "all flows" if flow is None else flow
             times = _instants(of_flow["t_ns"].to_numpy(np.float64) / 1e6)
             rows.append({"name": f"{of} {name}", "of": of, "flow": flow, "color": color, "t": times})
     for link, queue in series.queues.items():
         marked = np.flatnonzero(queue.marks) * series.bin_s * 1e3
-        rows.append({"name": f"{link} marked", "of": link, "flow": None, "color": _MARKED, "t": _instants(marked)})
+        rows.append(
+            {"name": f"{link} marked", "of": link, "flow": None, "color": figures.MARKED, "t": _instants(marked)}
+        )
     return [row for row in rows if row["t"]]
 
 
