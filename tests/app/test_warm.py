@@ -71,8 +71,11 @@ def test_a_changed_path_of_python_counts(tmp_path: Path, monkeypatch: pytest.Mon
     (tmp_path / "only_here.py").write_text("answer = 42")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.chdir("/")
-    (output,) = _executed(tmp_path, "import only_here\nprint(only_here.answer)")
-    assert output["text"] == "42\n"
+    (output,) = _executed(tmp_path, "import os, only_here\nprint(only_here.answer, os.getppid())")
+    answer, server = map(int, output["text"].split())
+    # a fork again, of a Python that was started with this path
+    assert answer == 42
+    assert server != os.getpid()
 
 
 def test_figures_are_shown(tmp_path: Path) -> None:

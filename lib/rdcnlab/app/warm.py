@@ -26,6 +26,10 @@ from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 
 _SERVER = Path(__file__).with_name("warm_server.py")
+#: How the names of variables begin that Python reads when it starts.
+_READ_ONCE = "PYTHON"
+
+_Variables = tuple[tuple[str, str], ...]
 
 
 class WarmKernelManager(AsyncKernelManager):
@@ -47,8 +51,7 @@ class _Provisioner(LocalProvisioner):
         number = None
         if cmd[:3] == [sys.executable, "-m", "ipykernel_launcher"] and _can_watch():
             directory, environment = str(options.get("cwd") or Path.cwd()), dict(options.get("env") or os.environ)
-            if _server().python == _of_python(environment):
-                number = _server().fork(cmd[3:], directory, environment)
+            number = _server(_of_python(environment)).fork(cmd[3:], directory, environment)
         if number is None:
             return await super().launch_kernel(cmd, **options)
         # the fork makes itself the leader of a group of this number
@@ -58,17 +61,23 @@ class _Provisioner(LocalProvisioner):
 
 
 class _Server:
-    """The process that forks kernels."""
+    """The process that forks kernels.
 
-    def __init__(self) -> None:
-        #: What Python reads once, when it starts, such as ``PYTHONPATH``.
-        self.python = _of_python(os.environ)
+    Parameters
+    ----------
+    python : tuple
+        Variables of the environment that Python reads once, when it starts, such as ``PYTHONPATH``, with their values.
+    """
+
+    def __init__(self, python: _Variables) -> None:
+        others = {name: value for name, value in os.environ.items() if not name.startswith(_READ_ONCE)}
         self._connection, theirs = socket.socketpair()
         with theirs:
             # a session of its own, as Ctrl-C in a terminal is not for it
             self._process = subprocess.Popen(
                 [sys.executable, str(_SERVER), str(theirs.fileno())],
                 stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()], start_new_session=True,
+                env=others | dict(python),
             )  # fmt: skip
         self._answers = self._connection.makefile(encoding="utf-8")
         self._lock = threading.Lock()
@@ -91,13 +100,14 @@ class _Server:
         self._process.wait()
 
 
-def _of_python(environment: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in environment.items() if name.startswith("PYTHON")}
+def _of_python(environment: Mapping[str, str]) -> _Variables:
+    return tuple(sorted((name, value) for name, value in environment.items() if name.startswith(_READ_ONCE)))
 
 
 @functools.cache
-def _server() -> _Server:
-    return _Server()
+def _server(python: _Variables) -> _Server:
+    """Return the server for kernels whose Python starts with these variables; each set of them has its own."""
+    return _Server(python)
 
 
 @functools.cache

@@ -47,7 +47,7 @@ from rdcnlab.scenario.settings import EngineSettings, Jitter, Notify, Switch
 from rdcnlab.scenario.stack import Offload, Stack
 from rdcnlab.scenario.timetable import Schedule, Slot
 from rdcnlab.scenario.transport import Transport
-from rdcnlab.scenario.user_file import DIRECTORY
+from rdcnlab.scenario.user_file import DIRECTORY, UserFile
 
 MOST_SEED = 2**32 - 1
 
@@ -306,13 +306,13 @@ class Scenario(Frozen):
         made: Self | None = _KEPT.get(key)  # type: ignore[assignment]
         if made is None:
             made = self._made({name: json.loads(text) for name, text in texts.items()}, base=self)
-            if not made._has_files:
+            if not made.user_files:
                 _keep(key, made)
         return made
 
     def _shared(self, complete: dict[str, Any]) -> dict[str, Any]:
         """Return data with every field, in which the parts that are as in this scenario are its own, checked parts."""
-        if self._has_files:  # a file may have changed, so it is read again
+        if self.user_files:  # a file may have changed, so it is read again
             return complete
         # text, because 1 and true are equal
         same = (name for name, text in self._every_field.items() if json.dumps(complete[name]) == text)
@@ -376,10 +376,10 @@ class Scenario(Frozen):
         return {name: every_text(getattr(self, name)) for name in type(self).model_fields}
 
     @property
-    def _has_files(self) -> bool:
-        """Whether files of the user's own belong to the scenario."""
+    def user_files(self) -> list[UserFile]:
+        """Files of the user's own that belong to the scenario. Equal scenarios may name them by different paths."""
         own = [self.switch.program, self.switch.controller, self.engine.algorithm]
-        return any(file is not None for file in (*own, *(node.program for node in self.network.switches)))
+        return [file for file in (*own, *(node.program for node in self.network.switches)) if file is not None]
 
     @functools.cached_property
     def canonical(self) -> dict[str, Any]:
@@ -437,7 +437,7 @@ class Scenario(Frozen):
 
     def _hashed_text(self) -> str:
         """Return the text that `hash` is computed from, with a mark instead of the seed."""
-        if self._has_files:
+        if self.user_files:
             return hashed_text({**self.canonical, "seed": NO_SEED})
         network = canonical_json(without(self.network._plain, "name"))
         texts = {name: plain_text(value) for name, value in canonical_fields(self).items() if name != "network"}

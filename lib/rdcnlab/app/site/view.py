@@ -170,15 +170,17 @@ def tiles(entries: Iterable[Entry]) -> list[Group]:
 
 
 def front(entries: Sequence[Entry], hero: tuple[str, str], folder: str) -> dict[str, Any]:
-    """Return what the first page tells: numbers of figures, papers, runs and statements, and a picture."""
+    """Return what the first page tells: numbers of figures, papers, runs and statements, and a picture.
+
+    The picture is that of item `hero`, or of the first item with a picture on a site without that item.
+    """
     rows = [row for entry in entries for shown in entry.columns for row in shown.rows if row["counted"]]
     counted = {(row["paper"], row["item"], row["claim"]) for row in rows}
     held = {(row["paper"], row["item"], row["claim"]) for row in rows if row["verdict"] == Verdict.REPRODUCED}
     shown = [(entry, column) for entry in entries for column in entry.columns if column.figure]
-    chosen = next(((entry, column) for entry, column in shown if (entry.paper, entry.id) == hero), None)
     picture = None
-    if chosen is not None:
-        entry, column = chosen
+    if shown:
+        entry, column = next((each for each in shown if (each[0].paper, each[0].id) == hero), shown[0])
         page = f"papers/{entry.paper}.html#item-{entry.paper}-{entry.id}"
         picture = {"page": page, "picture": f"{folder}/{column.figure}", "alt": column.alt, "size": column.size}
     return {

@@ -183,7 +183,6 @@ class Network:
                 yield station, self.line(switch, graph.choices(name, last)[0])
 
 
-@functools.lru_cache(maxsize=4)
 def compile_network(scenario: Scenario) -> Network:
     """Return the network of a scenario in the form that engines take.
 
@@ -192,6 +191,12 @@ def compile_network(scenario: Scenario) -> Network:
     InputError
         The network needs more lines or classes than there are numbers, or its flows have no ways.
     """
+    return _compiled(scenario, tuple(file.path for file in scenario.user_files))
+
+
+@functools.lru_cache(maxsize=4)
+def _compiled(scenario: Scenario, _paths: tuple[str, ...]) -> Network:
+    """Return the compiled network. Equal scenarios share it only where their files have the same paths, too."""
     names = tuple(node.name for node in scenario.network.nodes)
     kinds = tuple(scenario.kind_at(name) for name in names)
     numbers = {name: number for number, name in enumerate(names)}
