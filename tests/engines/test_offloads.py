@@ -71,3 +71,26 @@ def test_one_host_alone(run_guest: RunGuest) -> None:
     first, second = run_guest(given, commands=[("a", line), ("b", line)]).answers
     assert ("gso_max_size 18000" in first, "gso_max_segs 1\n" in first, first.split()[-1]) == (True, False, "0")
     assert ("gso_max_segs 1" in second, second.split()[-1]) == (True, "1")
+
+
+def test_a_flow_of_an_older_kernel_beside_a_stock_one(run_guest: RunGuest) -> None:
+    """Both flows share the line. Neither end of the older one offers SACK in its SYN, before the time stamps."""
+    network = {
+        "name": "four",
+        "mtu": MTU,
+        "hosts": [{"name": "h[1-4]", "rate": "10 Gb/s", "delay": "5 us"}],
+        "links": [{"name": "link", "rate": "10 Gb/s", "buffer": "9 MB"}],
+    }
+    flow = {"size": SIZE, "path": "link", "cc": "reno"}
+    flows = [
+        {**flow, "name": "old", "src": "h1", "dst": "h2", "transport": {"like": "4.15", "sack": False}},
+        {**flow, "name": "new", "src": "h3", "dst": "h4"},
+    ]
+    given = scenario(network=network, flows=flows, probes={"capture": ["h1", "h3"]})
+    line = "sysctl -n net.ipv4.tcp_loss_timers net.ipv4.tcp_sack net.ipv4.tcp_half_rcvbuf"
+    seen = run_guest(given, commands=[(f"h{number}", line) for number in (1, 2, 3, 4)])
+    assert [answer.split() for answer in seen.answers] == [["1", "0", "1"]] * 2 + [["0", "1", "0"]] * 2
+    assert seen.tables["flows"]["fct_s"].notna().all()
+    for host, permitted in (("h1", False), ("h3", True)):
+        frames = (seen.directory / f"{host}.pcapng").read_bytes()
+        assert (bytes([4, 2, 8, 10]) in frames) == permitted

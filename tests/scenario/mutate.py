@@ -24,10 +24,13 @@ FILES = (
 network: aykurt
 flows:
   - {name: main, size: 2 GiB, cc: cubic, path: green, start: 1 ms}
-  - {name: migrated, size: 2 GiB, cc: dctcp, path: [[50 ms, blue], [50 ms, green]], phase: 3 ms}
+  - {name: migrated, size: 2 GiB, cc: dctcp, path: [[50 ms, blue], [50 ms, green]], phase: 3 ms,
+     transport: {like: null, sack: false}}
   - {name: noise, protocol: udp, src: s1, dst: r1, size: 89720 B, burst: 10, interval: 25 ms, path: blue}
 switch: {kind: ocs, dark: hold}
 transport: {like: 4.15, ecn: auto, rmem: [4 KiB, 128 KiB, 6 MiB]}
+offload: {tso: 64000 B}
+hosts: [{name: r1, transport: {reordering: 9}, offload: {gro: true, coalesce: 9 us}}]
 probes: {bin: 20 us, acks: true, fold: 4.2 ms, tcp: bin}
 jitter: {start: 1 us}
 limit: 300 ms

@@ -47,7 +47,7 @@ def _count(runs: Runs, flow: str) -> pd.DataFrame:
     gap_s = (bins.groupby("run")["bin"].diff() - 1) * bins["run"].map(width_s)
     gaps = bins.assign(gap_s=gap_s)[gap_s > SHORTEST_S].groupby("run")["gap_s"]
     counts = pd.DataFrame({"standstills": gaps.size(), "still_s": gaps.sum()}).reindex(range(len(runs)), fill_value=0)
-    counts["rto_min_us"] = [run.scenario.transport.rto_min_us for run in runs]
+    counts["rto_min_us"] = [_timeout_us(run.scenario, flow) for run in runs]
     return counts.rename_axis("run").reset_index().merge(times(runs, flow), on="run")
 
 
@@ -79,7 +79,7 @@ def by_timeouts_s(scenario: Scenario, flow: str) -> float:
         Name of the flow.
     """
     day, night = _day_and_night(scenario, flow)
-    period, timeout = day + night, 1000 * scenario.transport.rto_min_us
+    period, timeout = day + night, 1000 * _timeout_us(scenario, flow)
     full_days, remainder = divmod(days(scenario, flow) * day, day)
     return (full_days * period * (timeout // period + 1) + remainder) / NS_PER_S
 
@@ -91,6 +91,11 @@ def days(scenario: Scenario, flow: str) -> float:
     segments = settings.size / (network.mtu - TCP_HEADERS)
     sending_ns = 8e9 * segments * (network.mtu + network.overhead) / min(link.rate for link in network.links)
     return sending_ns / _day_and_night(scenario, flow)[0]
+
+
+def _timeout_us(scenario: Scenario, flow: str) -> int:
+    """Return the smallest timeout of a flow's sender in us."""
+    return scenario.transport_of(next(item.src for item in scenario.flows if item.name == flow)).rto_min_us
 
 
 def _day_and_night(scenario: Scenario, flow: str) -> tuple[int, int]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from rdcnlab.fields.units import DURATION, NS_PER_S, RATE, SIZE
 from rdcnlab.scenario import forwarding
+from rdcnlab.scenario.consistency import transport_field
 from rdcnlab.scenario.flow import NEED_ECN
 from rdcnlab.scenario.queue import ETHERNET_HEADER
 from rdcnlab.scenario.timetable import BYPASS, DARK, ECMP, SAME
@@ -136,22 +137,25 @@ def _buffers(scenario: Scenario) -> Iterator[Caution]:
             rates += [link.rate // users[link.name] for link in way]
             rtt = 2 * cables + delay_back + sum(link.delay for link in way)
             product = min(rates) * rtt // (8 * NS_PER_S)
-            for field, size in (("wmem", scenario.transport.wmem[2]), ("rmem", scenario.transport.rmem[2])):
+            for field, host in (("wmem", flow.src), ("rmem", flow.dst)):
+                size = getattr(scenario.transport_of(host), field)[2]
                 # at most the whole buffer holds payload; the kernel counts its own overhead, too
                 # a flow that is smaller than the buffer is not limited by it
                 if size < min(product, flow.size) and product > worst.get(field, (0,))[0]:
                     worst[field] = (product, flow, min(rates), rtt)
     for field, (product, flow, rate, rtt) in worst.items():
-        size = getattr(scenario.transport, field)[2]
-        kind = "send" if field == "wmem" else "receive"
+        kind, host = ("send", flow.src) if field == "wmem" else ("receive", flow.dst)
+        place, sizes = transport_field(scenario, host), getattr(scenario.transport_of(host), field)
+        size = sizes[2]
         text = (
             f"a {kind} buffer of at most {SIZE.format(size)} limits flow {flow.name} to about "
             f"{size * 8 * 1e3 / rtt:.3g} Mb/s: with an RTT of {DURATION.format(rtt)}, "
             f"{RATE.format(rate)} need {product / 1e6:.3g} MB"
         )
-        least = ", ".join(SIZE.format(value) for value in getattr(scenario.transport, field)[:2])
-        cure = f"Set transport: {{{field}: [{least}, {-(-2 * product // 10**6)} MB]}}"
-        yield Caution(f"transport.{field}", text, cure)
+        least = ", ".join(SIZE.format(value) for value in sizes[:2])
+        buffers = f"{field}: [{least}, {-(-2 * product // 10**6)} MB]"
+        cure = f"Set transport: {{{buffers}}}" if place == "transport" else f"Set {place}.{buffers}"
+        yield Caution(f"{place}.{field}", text, cure)
 
 
 # Room in queues ------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from rdcnlab.scenario.mptcp import MOST_SUBFLOWS
 from rdcnlab.scenario.quic import QUIC_MTU
 from rdcnlab.scenario.routes import NoWay
 from rdcnlab.scenario.timetable import DARK, ECMP, RESERVED, SAME, Path
+from rdcnlab.scenario.transport import Transport
 
 if TYPE_CHECKING:
     from rdcnlab.scenario.model import Scenario
@@ -66,7 +67,7 @@ def check(scenario: Scenario) -> None:
         for host in (flow.src, flow.dst):
             if scenario.transport_of(host).ecn is False:
                 allowed = f"true or auto, because without ECN {flow.cc} would silently be reno"
-                raise Misfit(_transport(scenario, host) + ".ecn", False, allowed)
+                raise Misfit(transport_field(scenario, host) + ".ecn", False, allowed)
     _check_nuftcp(scenario)
     _check_like(scenario)
     _check_notify(scenario, hosts)
@@ -104,8 +105,11 @@ def _check_programs(scenario: Scenario) -> None:
                 raise Misfit(f"network.switches.{node.name}.{field}", value, allowed)
 
 
-def _transport(scenario: Scenario, host: str) -> str:
+def transport_field(scenario: Scenario, host: str) -> str:
     """Return the field that has a host's settings of TCP."""
+    for flow in scenario.flows:
+        if flow.transport and host in (flow.src, flow.dst):
+            return f"flows.{flow.name}.transport"
     own = any(stack.name == host and stack.transport for stack in scenario.hosts)
     return f"hosts.{host}.transport" if own else "transport"
 
@@ -116,15 +120,37 @@ def _check_hosts(scenario: Scenario, hosts: list[str]) -> None:
     for stack in scenario.hosts:
         if stack.name not in hosts:
             raise Misfit("hosts.name", stack.name, f"one of {', '.join(hosts)}")
-        for name in type(scenario.transport).model_fields if stack.transport else ():
-            shared, own = getattr(scenario.transport, name), getattr(stack.transport, name)
-            if own == shared:
-                continue
-            place = f"hosts.{stack.name}.transport.{name}"
-            if name.startswith(("cubic_", "nuftcp_")) and name != "cubic_clock_ms":
-                raise Misfit(place, own, f"{shared}, as in transport: a parameter of a module holds for all hosts")
-            if name.startswith(("tdtcp", "version_hold")):
-                raise Misfit(place, own, f"{shared}, as in transport; a flow has a field tdtcp of its own")
+        _check_own(scenario.transport, f"hosts.{stack.name}", stack.transport)
+    seen: dict[str, Flow] = {}
+    for flow in scenario.flows:
+        _check_own(scenario.transport, f"flows.{flow.name}", flow.transport)
+        for host in (flow.src, flow.dst) if flow.is_tcp else ():
+            other = seen.setdefault(host, flow)
+            settings = [one.transport or _without_flows(scenario, host) for one in (flow, other)]
+            if settings[0] != settings[1]:
+                allowed = (
+                    f"the settings of flow {other.name!r}, or a host of its own: settings of TCP hold for whole hosts, "
+                    f"and both flows use {host}"
+                )
+                raise Misfit(f"flows.{flow.name}.transport", "other settings", allowed)
+
+
+def _without_flows(scenario: Scenario, host: str) -> Transport:
+    """Return a host's settings of TCP if no flow has its own."""
+    return next((own.transport for own in scenario.hosts if own.name == host and own.transport), scenario.transport)
+
+
+def _check_own(shared: Transport, place: str, own: Transport | None) -> None:
+    """Raise Misfit if settings of TCP of a host or a flow differ in what all hosts share."""
+    for name in type(shared).model_fields if own else ():
+        usual, value = getattr(shared, name), getattr(own, name)
+        if value == usual:
+            continue
+        field = f"{place}.transport.{name}"
+        if name.startswith(("cubic_", "nuftcp_")) and name != "cubic_clock_ms":
+            raise Misfit(field, value, f"{usual}, as in transport: a parameter of a module holds for all hosts")
+        if name.startswith(("tdtcp", "version_hold")):
+            raise Misfit(field, value, f"{usual}, as in transport; a flow has a field tdtcp of its own")
 
 
 def _check_like(scenario: Scenario) -> None:

@@ -6,8 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from pydantic import ValidationError
+
 from rdcnlab.fields.phrases import listed
-from rdcnlab.fields.quantities import EVERY
+from rdcnlab.fields.quantities import EVERY, TEXT
 from rdcnlab.scenario import older
 from rdcnlab.scenario.fabrics import FABRICS, fabric
 from rdcnlab.scenario.network import Network
@@ -19,7 +21,7 @@ from rdcnlab.scenario.transport import Transport
 
 def with_defaults(data: dict[str, Any], *, text: bool) -> dict[str, Any]:
     """Fill in values that depend on other fields: the settings of a preset, and the default path of flows."""
-    data = _with_hosts(_with_preset(data, text=text))
+    data = _with_transports(_with_preset(data, text=text))
     if isinstance(data.get("transport"), dict):
         data = {**data, "transport": older.with_settings(data["transport"], {})}
     switch, network = data.get("switch"), data.get("network")
@@ -34,12 +36,13 @@ def with_defaults(data: dict[str, Any], *, text: bool) -> dict[str, Any]:
     return {**data, "flows": [{"path": path, **flow} if isinstance(flow, dict) else flow for flow in data["flows"]]}
 
 
-def like(transport: Transport, network: Network, kernel: str | None) -> dict[str, Any]:
+def like(transport: Transport, network: str | None, kernel: str | None) -> dict[str, Any]:
     """Return a transport that behaves like another kernel, as plain data with every field.
 
-    Fields with the default of a scenario with this network take the kernel's values; the other fields keep theirs.
+    Fields with the default of a scenario with the network of this name take the kernel's values; the other fields keep
+    theirs.
     """
-    preset_fields = preset(network.name).scenario.get("transport", {}) if network.name in presets() else {}
+    preset_fields = preset(network).scenario.get("transport", {}) if network in presets() else {}
 
     def plain(fields: dict[str, Any]) -> dict[str, Any]:
         transport_like = Transport.model_validate(older.with_settings(fields, preset_fields))
@@ -122,21 +125,47 @@ def _with_preset(data: dict[str, Any], *, text: bool) -> dict[str, Any]:
     return data
 
 
-def _with_hosts(data: dict[str, Any]) -> dict[str, Any]:
-    """Fill in the scenario's settings of TCP where a host gives only some."""
-    if "hosts" not in data:
+def _with_transports(data: dict[str, Any]) -> dict[str, Any]:
+    """Fill in the scenario's settings of TCP where a host or a flow gives only some."""
+    if "hosts" in data:
+        data = {**data, "hosts": expand(data["hosts"], "hosts")}
+    parts = {name: data[name] for name in ("hosts", "flows") if isinstance(data.get(name), list | tuple)}
+    if not any(isinstance(part, dict) and "transport" in part for every in parts.values() for part in every):
         return data
-    shared, hosts = data.get("transport", {}), expand(data["hosts"], "hosts")
-    if isinstance(shared, Transport):
-        shared = shared.model_dump(mode="json")
-    if isinstance(hosts, list) and isinstance(shared, dict):
-        hosts = [_with_transport(host, shared) if isinstance(host, dict) else host for host in hosts]
-    return {**data, "hosts": hosts}
+    shared, network = data.get("transport", {}), data.get("network")
+    if isinstance(shared, dict):
+        try:
+            shared = Transport.model_validate(older.with_settings(shared, {}))
+        except ValidationError:
+            return data  # said where the scenario's settings are checked
+    if not isinstance(shared, Transport):
+        return data
+    label = network.get("name") if isinstance(network, dict) else getattr(network, "name", None)
+    return data | {name: [_with_transport(part, shared, label) for part in every] for name, every in parts.items()}
 
 
-def _with_transport(host: dict[str, Any], shared: dict[str, Any]) -> dict[str, Any]:
-    own = host.get("transport")
-    return {**host, "transport": older.with_settings(own, shared)} if isinstance(own, dict) else host
+def _with_transport(part: Any, shared: Transport, label: Any) -> Any:
+    """Fill in a host's or a flow's settings of TCP.
+
+    Parameters
+    ----------
+    part : object
+        The host or the flow. Settings with every field that canonical data always have are complete.
+    shared : Transport
+        The scenario's settings.
+    label : object
+        Name of the network.
+    """
+    own = part.get("transport") if isinstance(part, dict) else None
+    if not isinstance(own, dict) or own.keys() >= Transport().model_dump(mode="json").keys():
+        return part
+    kernel = own.get("like", shared.like)
+    kernel = None if kernel is None else str(kernel)
+    if kernel in older.KERNELS or kernel is None:
+        shared = Transport.model_validate(like(shared, label, kernel))
+    brought = older.settings(kernel) if kernel in older.KERNELS else {}
+    given = {name: value for name, value in own.items() if value is not None or name not in brought}
+    return {**part, "transport": {**shared.model_dump(mode="json", context={TEXT: True, EVERY: True}), **given}}
 
 
 def _routed(flow: Any, network_preset: Preset) -> Any:

@@ -24,6 +24,7 @@ _TIMES = (
     "flows.*.back.*.duration", "flows.*.phase", "flows.*.start", "flows.*.interval", "switch.delay",
     "switch.jitter", "transport.rto_min_us", "transport.version_hold_us", "offload.coalesce",
     "hosts.*.transport.rto_min_us", "hosts.*.transport.version_hold_us", "hosts.*.offload.coalesce",
+    "flows.*.transport.rto_min_us", "flows.*.transport.version_hold_us",
     "probes.bin", "probes.snapshots",
     "probes.fold", "probes.fold_from", "jitter.start", "jitter.phase", "notify.delay", "notify.each",
     "notify.hosts.*.delay", "limit",

@@ -22,6 +22,7 @@ from rdcnlab.fields.quantities import (
     text,
 )
 from rdcnlab.scenario.timetable import BYPASS, Path, Slot
+from rdcnlab.scenario.transport import Transport
 
 Protocol = Literal["tcp", "mptcp", "udp", "quic"]
 #: Congestion controls of our kernel.
@@ -94,6 +95,10 @@ class Flow(Frozen):
         must have the same value.
     packet : int or None
         Bytes of a datagram including its IP and UDP headers (28 B); None: the network's MTU.
+    transport : Transport or None
+        Settings of TCP of both hosts of the flow, instead of those in `Scenario.hosts`. In plain data, fields that are
+        not given have the scenario's values. They hold for the whole hosts, so flows with other settings must use other
+        hosts. None: the hosts' settings.
     """
 
     name: FlowName
@@ -112,6 +117,7 @@ class Flow(Frozen):
     packet: Annotated[Datagram | None, Later] = None
     back: Annotated[Path, Later] = BYPASS
     tdtcp: Annotated[bool | None, Later] = None
+    transport: Annotated[Transport | None, Later] = None
 
     @model_validator(mode="before")
     @classmethod
@@ -122,6 +128,8 @@ class Flow(Frozen):
     def _as_its_protocol_needs(self) -> Flow:
         if self.tdtcp is not None and self.protocol != "tcp":
             raise Misfit("tdtcp", self.tdtcp, "nothing, with another protocol than tcp")
+        if self.transport is not None and not self.is_tcp:
+            raise Misfit("transport", "given", f"nothing, with {self.protocol}: these are settings of TCP")
         if self.connect != "start" and not self.is_tcp:
             reason = "udp has no connection" if self.protocol == "udp" else "programs of quic connect when they start"
             raise Misfit("connect", self.connect, f"start, because {reason}")

@@ -147,8 +147,8 @@ class Scenario(Frozen):
         return 1 if path is None else len(path.tdns)
 
     def transport_of(self, host: str) -> Transport:
-        """Return the settings of TCP of a host."""
-        return next((own.transport for own in self.hosts if own.name == host and own.transport), self.transport)
+        """Return the settings of TCP of a host: those of its flow, its own, or the scenario's."""
+        return self._transports.get(host, self.transport)
 
     def offload_of(self, host: str) -> Offload:
         """Return what the network card of a host does for the kernel."""
@@ -298,7 +298,7 @@ class Scenario(Frozen):
         data = {name: json.loads(text) if name in touched else None for name, text in texts.items()}
         if kernel is None or kernel in older.KERNELS:
             # first, so that settings among the changes replace those of the older kernel
-            data["transport"] = like(self.transport, self.network, kernel)
+            data["transport"] = like(self.transport, self.network.name, kernel)
         for name, value in changes.items():
             edit.apply(data, name, edit.as_data(name, value))
         texts = {name: json.dumps(data[name]) if name in touched else text for name, text in texts.items()}
@@ -361,6 +361,12 @@ class Scenario(Frozen):
         return copy
 
     @functools.cached_property
+    def _transports(self) -> dict[str, Transport]:
+        """Settings of TCP of the hosts whose settings are not those of the scenario."""
+        own = {stack.name: stack.transport for stack in self.hosts if stack.transport}
+        return own | {end: flow.transport for flow in self.flows if flow.transport for end in (flow.src, flow.dst)}
+
+    @functools.cached_property
     def _depends_on_seed(self) -> bool:
         """Whether the scenario may be invalid with another seed, which decides ways or slots between switches."""
         return bool(self.network.switches) and forwarding.depend_on_seed(self)
@@ -401,6 +407,11 @@ class Scenario(Frozen):
         if self.transport.like is not None:
             # `load` would fill in the older kernel's settings where a field has the default of Linux 6.12.
             data["transport"] = self.transport.model_dump(mode="json", context={TEXT: True})
+        for name in ("hosts", "flows"):
+            for part, written in zip(getattr(self, name), data.get(name, ()), strict=True):
+                if part.transport is not None:
+                    # `load` would fill in the scenario's settings where a field has its default
+                    written["transport"] = part.transport.model_dump(mode="json", context={TEXT: True})
         data = {name: data[name] for name in type(self).model_fields if name in data}
         network_preset = preset(self.network.name) if self.network.name in presets() else None
         if network_preset is not None and network_preset.network == self.network:

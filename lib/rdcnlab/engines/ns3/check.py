@@ -69,6 +69,8 @@ def _refused(scenario: Scenario) -> Iterator[InputError]:
             yield InputError.of(f"flows[{place}].cc", flow.cc, f"one of {', '.join(VARIANTS)}, with ns3")
         if flow.tdtcp:
             yield InputError.of(f"flows[{place}].tdtcp", True, "false, because ns-3 has no TDTCP")
+        if flow.transport:
+            yield InputError.of(f"flows[{place}].transport", "given", "nothing, with ns3: all hosts are alike")
     if scenario.notify is not None:
         yield InputError.of("notify", "given", "nothing, because hosts of ns-3 know no time-division networks")
     if scenario.probes.discards:
