@@ -35,9 +35,9 @@ def test_a_film_has_whole_cycles_and_the_links_of_the_timetable(run: Run) -> Non
     step = shown.t_s[0]
     assert shown.t_s[-1] == pytest.approx(film.CYCLES * 0.020)
     middle = ((shown.t_s - step / 2) * 1e9).astype(int)
-    assert list(shown.place["migrated"]) == list(timetables.targets(run.scenario, "migrated", middle))
-    assert set(shown.place["migrated"]) == {"green", "blue"}
-    assert set(shown.place["main"]) == {"green"}
+    assert list(shown.target["migrated"]) == list(timetables.targets(run.scenario, "migrated", middle))
+    assert set(shown.target["migrated"]) == {"green", "blue"}
+    assert set(shown.target["main"]) == {"green"}
 
 
 def test_rates_and_queues_are_those_of_the_tables(run: Run) -> None:

@@ -75,10 +75,10 @@ def small_flows(gbps: dict[tuple[int, int, str], list[float]]) -> Runs:
     keys = list(dict.fromkeys((seed, period) for seed, period, _ in gbps))
     runs = Counted(SimpleNamespace(scenario=SimpleNamespace(seed=seed)) for seed, _ in keys)
     rows = [
-        {"run": keys.index((seed, period)), "period_ms": float(period), "flow": f"{group}-{place}", "fct_s": 1.0,
+        {"run": keys.index((seed, period)), "period_ms": float(period), "flow": f"{group}-{index}", "fct_s": 1.0,
          "size_B": rate * 1e9 / 8}
         for (seed, period, group), rates in gbps.items()
-        for place, rate in enumerate(rates)
+        for index, rate in enumerate(rates)
     ]  # fmt: skip
     runs.flows = pd.DataFrame(rows)
     runs.scenarios = pd.DataFrame({"run": range(len(keys)), "seed": [seed for seed, _ in keys]})

@@ -53,8 +53,8 @@ def test_retransmissions_count_from_update_to_update() -> None:
 
 def test_throughput_is_payload_where_data_enter() -> None:
     rows = [
-        {"bin": place, "where": where, "flow": flow, "bytes": 1538}
-        for place, where, flow in (
+        {"bin": index, "where": where, "flow": flow, "bytes": 1538}
+        for index, where, flow in (
             (50, "l_n@left", "fn-1"),  # before the first update
             (100, "l_n@left", "fn-1"),
             (150, "l_m@left", "fn-1"),
@@ -84,7 +84,7 @@ def test_losses_of_queues_are_scaled_to_updates_and_those_of_missing_routes_do_n
 def test_the_mean_queue_counts_bins_without_a_row() -> None:
     # bins of 10 ms until 4 s; from 3 s on there are 100, of which two have a row
     rows = [(299, "l_n@left", 900), (300, "l_n@left", 500), (399, "l_n@left", 1500), (399, "l_m@left", 7000)]
-    given = Given(queues=[{"bin": place, "link": link, "mean_B": mean} for place, link, mean in rows])
+    given = Given(queues=[{"bin": index, "link": link, "mean_B": mean} for index, link, mean in rows])
     assert given.scenario.probes.bin == 10**7
     assert updates.mean_queue.__wrapped__(given, "l_n@left", 3 * 10**9)["value"].tolist() == [20]
 

@@ -72,7 +72,7 @@ def test_causes_are_shown_where_a_claim_does_not_hold_and_say_in_which_column() 
 def test_the_score_counts_by_paper_and_column() -> None:
     rows = [row("x", "a", "reproduced"), row("y", "a", "differs"), row("z", "a", "differs", counted=False)]
     (score,) = view.scores([item(("a", rows))])
-    assert (score.reproduced, score.known, score.share, score.left) == (1, 2, 50.0, 1)
+    assert (score.reproduced, score.known, score.share, score.not_counted) == (1, 2, 50.0, 1)
 
 
 @pytest.mark.parametrize(("seconds", "words"), [(3.4, "3 s"), (90, "1.5 min"), (5400, "1.5 h")])

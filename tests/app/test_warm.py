@@ -33,7 +33,7 @@ print([
 
 def _notebook(folder: Path, *cells: str) -> Path:
     path = folder / "book.ipynb"
-    book = notebooks.book([notebooks.code_cell(f"c{place}", source) for place, source in enumerate(cells)])
+    book = notebooks.book([notebooks.code_cell(f"c{index}", source) for index, source in enumerate(cells)])
     notebooks.write(book, path)
     return path
 

@@ -58,12 +58,12 @@ def table(name: str, number_of: int, actions: list[tuple[str, int]], after: str 
     }  # fmt: skip
 
 
-def header_type(name: str, place: int, fields: dict[str, int]) -> dict[str, Any]:
-    return {"name": name, "id": place, "fields": [[*one, False] for one in fields.items()]}
+def header_type(name: str, index: int, fields: dict[str, int]) -> dict[str, Any]:
+    return {"name": name, "id": index, "fields": [[*one, False] for one in fields.items()]}
 
 
-def header(name: str, place: int, kind: str, *, metadata: bool = False) -> dict[str, Any]:
-    return {"name": name, "id": place, "header_type": kind, "metadata": metadata, "pi_omit": True}
+def header(name: str, index: int, kind: str, *, metadata: bool = False) -> dict[str, Any]:
+    return {"name": name, "id": index, "header_type": kind, "metadata": metadata, "pi_omit": True}
 
 
 def parser() -> dict[str, Any]:

@@ -12,7 +12,7 @@ import pytest
 from rdcnlab.engines.kernel import KernelEngine, build, guest
 from rdcnlab.engines.kernel.build import carried, source, toolchain
 from rdcnlab.fields.errors import RunError
-from rdcnlab.runs.pools import luggage
+from rdcnlab.runs.pools import build_bundle
 from rdcnlab.scenario import Scenario
 
 #: A compiler and a source that this machine does not have.
@@ -141,7 +141,7 @@ def test_a_campaign_takes_the_package_to_other_machines(module: Path, two_flows:
     needed = KernelEngine().builds(two_flows)
     assert needed.compilers == {"gcc": COMPILER}
     assert needed.environment["KERNEL_SOURCE"].endswith(f"{ARCHIVE.name}#sha256={DIGEST}")
-    packed = luggage.pack([two_flows])
+    packed = build_bundle.pack([two_flows])
     kernel, tools = f"kernels/{build.identity()[:16]}", f"kernels/tools-{build.tools_identity()[:16]}"
     assert {kernel, tools} <= set(packed.builds)
     assert "mnexec" in {file.name for file in packed.builds[tools].files}

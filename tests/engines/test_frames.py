@@ -71,7 +71,7 @@ KNOWN, LLDP = "88b5 0 020000000002", "88cc 0 0180c200000e"
 
 
 def triangle(network: dict[str, Any] = TRIANGLE, **settings: Any) -> Scenario:
-    flows = [{"name": f"f{place}", "src": "s1", "dst": f"r{place}", "size": "200 kB"} for place in (1, 2)]
+    flows = [{"name": f"f{index}", "src": "s1", "dst": f"r{index}", "size": "200 kB"} for index in (1, 2)]
     plain = Scenario.from_dict({"network": network, "flows": flows, "limit": "2 s"})
     return plain.with_(**{f"switch.{name}": value for name, value in settings.items()})
 

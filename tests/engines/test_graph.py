@@ -114,16 +114,19 @@ def test_in_a_rotor_fabric_nothing_is_lost_uncounted(run_guest: RunGuest) -> Non
     assert set(switches) == {"rack1", "rack2", "rack3", "rack4", "rotor"}
     for name, switch in switches.items():
         ports = switch["ports"].values()
-        came, left = (sum(port["rx_packets"] for port in ports), sum(port["link"]["tx_packets"] for port in ports))
+        arrivals, departures = (
+            sum(port["rx_packets"] for port in ports),
+            sum(port["link"]["tx_packets"] for port in ports),
+        )
         queues = [each["queue"] for each in switch["links"].values()]
         queues += [each["voq"] for each in switch["classes"].values() if "voq" in each]
         lost = sum(queue[kind] for queue in queues for kind in ("drops_tail", "drops_pool", "drops_red"))
         lost += sum(each["drops_dark"] for each in switch["classes"].values())
         lost += sum(port["drops"] + port["tx_drops"] for port in ports)
         assert not any(queue["packets"] for queue in queues)
-        assert came > 500
+        assert arrivals > 500
         # two hosts each send and receive, so the last frames of four ends of connections may be on their way
-        assert 0 <= came - left - lost <= (0 if name == "rotor" else 4), name
+        assert 0 <= arrivals - departures - lost <= (0 if name == "rotor" else 4), name
     # no light is lost if it arrives at an allowed time, because the guard is long enough
     assert not any(each["drops_dark"] for each in switches["rotor"]["classes"].values())
     # each pair has one circuit per week, and no other slots

@@ -200,9 +200,9 @@ def test_packets_of_no_flow_take_the_shortest_way_through_any_kind(run_guest: Ru
     assert set(seen.tables["throughput"]["where"]) == {"l0@a", "l1@middle", "receiver"}
     counters = json.loads((seen.directory / "switch.json").read_text())["middle"]["panel"]
     outside = {name: port for name, port in counters["ports"].items() if name.startswith("t")}
-    came = sum(port["rx_packets"] for port in outside.values())
-    left = sum(port["link"]["tx_packets"] for port in outside.values())
-    assert came == left > 100
+    arrivals = sum(port["rx_packets"] for port in outside.values())
+    departures = sum(port["link"]["tx_packets"] for port in outside.values())
+    assert arrivals == departures > 100
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def one_switch(kind: str, prefix: str = "") -> Scenario:
 
 def two_switches(*kinds: str, **more: Any) -> Scenario:
     ends = ("Left_Switch", "Right-Switch")
-    hosts = [{"name": name, "at": ends[place % 2], "rate": "100 Mb/s"} for place, name in enumerate(HOSTS)]
+    hosts = [{"name": name, "at": ends[index % 2], "rate": "100 Mb/s"} for index, name in enumerate(HOSTS)]
     line = {"between": list(ends), "rate": "10 Mb/s", "delay": "1 ms", "buffer": "100 kB"}
     return Scenario.from_dict(
         {

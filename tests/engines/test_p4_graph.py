@@ -96,14 +96,14 @@ def queue(seen: Seen, line: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, 
     """Return when packets came to a line's queue and when they left it, in ns."""
     events = seen.tables["events"]
     events = events[events["link"] == line]
-    came, left = (events[events["event"] == name]["t_ns"].to_numpy() for name in ("enqueue", "dequeue"))
-    return came, left
+    arrivals, departures = (events[events["event"] == name]["t_ns"].to_numpy() for name in ("enqueue", "dequeue"))
+    return arrivals, departures
 
 
-def depths(came: np.ndarray[Any, Any], left: np.ndarray[Any, Any], later: int = 0) -> np.ndarray[Any, Any]:
+def depths(arrivals: np.ndarray[Any, Any], departures: np.ndarray[Any, Any], later: int = 0) -> np.ndarray[Any, Any]:
     """Return how many earlier packets wait when each packet comes, or so many ns later."""
-    before = np.arange(len(came))
-    return before - np.minimum(np.searchsorted(left, came + later, side="right"), before)
+    before = np.arange(len(arrivals))
+    return before - np.minimum(np.searchsorted(departures, arrivals + later, side="right"), before)
 
 
 class TestExample:
@@ -114,8 +114,10 @@ class TestExample:
         seen = run_guest(example(size="1 MB"), core=0).tables
         assert seen["flows"]["finished"].all()
         assert (seen["flows"]["retransmits"] == 0).all()
-        came = seen["events"][seen["events"]["event"] == "enqueue"]
-        over = {name: set(one["link"]) - {"receiver"} for name, one in came[came["value"] > 1000].groupby("flow")}
+        arrivals = seen["events"][seen["events"]["event"] == "enqueue"]
+        over = {
+            name: set(one["link"]) - {"receiver"} for name, one in arrivals[arrivals["value"] > 1000].groupby("flow")
+        }
         assert over == {"direct": {"s1-s2@s1"}, "around": {"s1-s2@s1", "s2-s3@s2"}}
 
     def test_marks_by_the_depth_bound_the_queue(self, run_guest: RunGuest) -> None:
@@ -127,9 +129,9 @@ class TestExample:
         deepest = {}
         for name, scenario in (("marking", marking), ("silent", silent)):
             seen = run_guest(scenario, core=0)
-            came, left = queue(seen, "s1-s2@s1")
+            arrivals, departures = queue(seen, "s1-s2@s1")
             # the first 50 ms are slow start
-            deepest[name] = depths(came, left)[came > 50_000_000].max()
+            deepest[name] = depths(arrivals, departures)[arrivals > 50_000_000].max()
         assert 20 <= deepest["marking"] < 50
         assert deepest["silent"] == 99
 
@@ -157,25 +159,28 @@ class TestDepth:
     def test_it_is_that_of_the_lines_queue(self, run_guest: RunGuest, tmp_path: Path) -> None:
         """BMv2's clock has microseconds: the depth is that of an instant at most 1 us before or after."""
         seen = run_guest(two(tmp_path, "enq_qdepth", buffer="400 packets"), core=0)
-        found, (came, left) = recorded(seen, "c"), queue(seen, "l@s1")
-        most, least = depths(came, left, -1000)[: len(found)], depths(came, left, 1000)[: len(found)]
+        found, (arrivals, departures) = recorded(seen, "c"), queue(seen, "l@s1")
+        most, least = (
+            depths(arrivals, departures, -1000)[: len(found)],
+            depths(arrivals, departures, 1000)[: len(found)],
+        )
         assert len(found) > 800
         assert found.max() > 100
         assert ((least <= found) & (found <= most)).all()
-        assert (found == depths(came, left)[: len(found)]).mean() > 0.95
+        assert (found == depths(arrivals, departures)[: len(found)]).mean() > 0.95
 
     def test_a_packet_that_the_queue_drops_does_not_count(self, run_guest: RunGuest, tmp_path: Path) -> None:
         """At the limit, 1 us can decide whether a packet fits; the next packet at the limit makes up for it."""
         seen = run_guest(two(tmp_path, "enq_qdepth", buffer="60 kB"), core=0)
         assert (seen.tables["events"]["event"] == "drop_tail").sum() > 10
-        found, (came, left) = recorded(seen, "c"), queue(seen, "l@s1")
-        assert np.abs(found - depths(came, left)[: len(found)]).max() <= 1
+        found, (arrivals, departures) = recorded(seen, "c"), queue(seen, "l@s1")
+        assert np.abs(found - depths(arrivals, departures)[: len(found)]).max() <= 1
         assert found.max() == 60_000 // FRAME - 1  # the packet itself must fit, too
 
     def test_the_time_in_the_queue_is_known_when_a_packet_comes(self, run_guest: RunGuest, tmp_path: Path) -> None:
         seen = run_guest(two(tmp_path, "deq_timedelta", buffer="400 packets"), core=0)
-        found, (came, left) = recorded(seen, "c"), queue(seen, "l@s1")
-        waited = (left[: len(found)] - came[: len(found)]) / 1000
+        found, (arrivals, departures) = recorded(seen, "c"), queue(seen, "l@s1")
+        waited = (departures[: len(found)] - arrivals[: len(found)]) / 1000
         assert waited.max() > 10_000
         assert np.abs(found - waited).max() < 2
 

@@ -49,19 +49,19 @@ class TestExample:
         """The rule holds for every packet: in an even interval of 10 ms it takes green, otherwise blue."""
         seen = run_guest(example(**{"probes.packets": True, "jitter.start": 0}), core=0).tables
         assert seen["flows"]["finished"].all()
-        came = seen["events"]
-        came = came[(came["event"] == "enqueue") & came["link"].isin(["green", "blue"])]
-        assert len(came) >= 64 * 2**20 // 8948
-        parity = came["t_ns"] // INTERVAL % 2
-        assert (parity.map({0: "green", 1: "blue"}) == came["link"]).all()
-        assert came["t_ns"].max() // INTERVAL >= 5
+        arrivals = seen["events"]
+        arrivals = arrivals[(arrivals["event"] == "enqueue") & arrivals["link"].isin(["green", "blue"])]
+        assert len(arrivals) >= 64 * 2**20 // 8948
+        parity = arrivals["t_ns"] // INTERVAL % 2
+        assert (parity.map({0: "green", 1: "blue"}) == arrivals["link"]).all()
+        assert arrivals["t_ns"].max() // INTERVAL >= 5
 
     def test_the_start_may_be_moved(self, run_guest: RunGuest) -> None:
         scenario = example(**{"probes.packets": True, "jitter.start": 0, "flows.main.size": "16 MiB"})
         moved = [line.replace("{start_us}", "{start_us-10000}") for line in scenario.switch.entries]
-        came = run_guest(scenario.with_(**{"switch.entries": moved}), core=0).tables["events"]
-        came = came[(came["event"] == "enqueue") & came["link"].isin(["green", "blue"])]
-        assert ((came["t_ns"] // INTERVAL % 2).map({0: "blue", 1: "green"}) == came["link"]).all()
+        arrivals = run_guest(scenario.with_(**{"switch.entries": moved}), core=0).tables["events"]
+        arrivals = arrivals[(arrivals["event"] == "enqueue") & arrivals["link"].isin(["green", "blue"])]
+        assert ((arrivals["t_ns"] // INTERVAL % 2).map({0: "blue", 1: "green"}) == arrivals["link"]).all()
 
 
 class TestHints:
@@ -106,7 +106,7 @@ def resubmitting(path: Path) -> Path:
     return path
 
 
-def left(directory: Path, scenario: Scenario, received: int) -> str | None:
+def hint_of(directory: Path, scenario: Scenario, received: int) -> str | None:
     """Write the files that a run leaves, and return the hint about them."""
     (directory / "flows.jsonl").write_text(json.dumps({"flow": "main", "received_B": received}) + "\n")
     ports = [["p-s1", 1, 7, 0], ["p-r1", 3, 0, 0], ["l0a", 256, 0, 7], ["l0b", 257, 7, 0], ["dark", 254, 0, 0]]
@@ -115,23 +115,23 @@ def left(directory: Path, scenario: Scenario, received: int) -> str | None:
 
 
 def test_ports_are_called_as_in_entries(tmp_path: Path) -> None:
-    hint = left(tmp_path, example(), 0)
+    hint = hint_of(tmp_path, example(), 0)
     assert hint is not None
     assert "came into the switch: 7 at 1 (s1), 7 at 257 (green.end); left it: 7 at 256 (green)." in hint
 
 
 def test_nothing_is_said_where_something_came(tmp_path: Path) -> None:
-    assert left(tmp_path, example(), 1) is None
+    assert hint_of(tmp_path, example(), 1) is None
 
 
 def test_nothing_is_said_of_our_own_program(tmp_path: Path) -> None:
     ours = Scenario.from_dict({"network": "aykurt", "flows": [{"name": "main", "size": 1, "path": "green"}]})
-    assert left(tmp_path, ours.with_(**{"switch.kind": "bmv2"}), 0) is None
+    assert hint_of(tmp_path, ours.with_(**{"switch.kind": "bmv2"}), 0) is None
 
 
 def test_a_failed_run_that_delivered_nothing_says_so(tmp_path: Path) -> None:
     scenario = example()
-    left(tmp_path, scenario, 0)
+    hint_of(tmp_path, scenario, 0)
     error = hints_p4.explained(RunError("flow main: connect: Connection timed out"), scenario, tmp_path)
     assert error.reason.startswith("flow main: connect: Connection timed out; no flow received a byte")
 

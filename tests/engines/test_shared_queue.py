@@ -89,16 +89,19 @@ def test_counts_are_those_of_records(run: Run) -> None:
 def _check_snapshots(scenario: Scenario, looks: pd.DataFrame, packets: pd.DataFrame, queues: pd.DataFrame) -> None:
     """A snapshot has what came less what left until the last departure before it; see `queues._standing`."""
     here = packets[packets["link"] == "shared"]
-    came, left = (here[here["event"] == name] for name in ("enqueue", "dequeue"))
-    first = left["t_ns"].iloc[0]
+    arrivals, departures = (here[here["event"] == name] for name in ("enqueue", "dequeue"))
+    first = departures["t_ns"].iloc[0]
     instants = [instant for instant in scenario.snapshots() if instant > first]
     assert looks["t_ns"].tolist() == instants
     assert 200 < len(instants) < 400
     most = queues.set_index("bin")["max_B"]
     for instant, length in zip(looks["t_ns"], looks["value"], strict=True):
-        last = left.loc[left["t_ns"] < instant, "t_ns"].max()
-        gone = left.loc[left["t_ns"] <= last, "value"].sum()
-        inside = [came.loc[came["t_ns"] < last, "value"].sum(), came.loc[came["t_ns"] <= last, "value"].sum()]
+        last = departures.loc[departures["t_ns"] < instant, "t_ns"].max()
+        gone = departures.loc[departures["t_ns"] <= last, "value"].sum()
+        inside = [
+            arrivals.loc[arrivals["t_ns"] < last, "value"].sum(),
+            arrivals.loc[arrivals["t_ns"] <= last, "value"].sum(),
+        ]
         # a packet that comes at the instant of a departure may be before or behind it
         assert inside[0] - gone <= length <= inside[1] - gone
         if instant // (10 * MS) == last // (10 * MS):

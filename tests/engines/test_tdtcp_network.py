@@ -84,8 +84,8 @@ def test_data_leave_at_the_start_if_the_connection_was_opened_ahead(run_guest: R
         tables = run_guest(asked).tables
         events = tables["events"]
         # 16 first windows are more than the queue takes
-        came = events["event"].isin(["enqueue", "drop_tail"]) & (events["link"] == "forward")
-        first = events[came & (events["value"] > 8000)].groupby("flow")["t_ns"].min()
+        arrivals = events["event"].isin(["enqueue", "drop_tail"]) & (events["link"] == "forward")
+        first = events[arrivals & (events["value"] > 8000)].groupby("flow")["t_ns"].min()
         for flow, start in zip(scenario.flows, scenario.start_times(), strict=True):
             if later:
                 assert first.get(flow.name, start + later * US) >= start + later * US

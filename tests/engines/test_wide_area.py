@@ -84,11 +84,11 @@ def test_a_capture_is_read_by_others_and_repeats(kernel: build.Kernel, tmp_path:
         data = [packet for packet in packets if packet[TCP].dport == 5001 and packet.wirelen > 200]
         assert {packet[IP].dst for packet in data} == {packets[0][IP].dst}
     sent = events[(events["event"] == "capture_out") & (events["link"] == "s1") & (events["value"] > 200)]
-    came = events[(events["event"] == "capture_in") & (events["link"] == "r1") & (events["value"] > 200)]
+    arrivals = events[(events["event"] == "capture_in") & (events["link"] == "r1") & (events["value"] > 200)]
     lost = events["event"].str.startswith("drop").sum()
-    assert len(sent) == len(came) + lost
+    assert len(sent) == len(arrivals) + lost
     # the way takes 2 ms, or 3, and the lines
-    assert (came["t_ns"].iloc[0] - sent["t_ns"].iloc[0]) / 1e6 == pytest.approx(2 + 1514 * 8 / 1e5, abs=0.05)
+    assert (arrivals["t_ns"].iloc[0] - sent["t_ns"].iloc[0]) / 1e6 == pytest.approx(2 + 1514 * 8 / 1e5, abs=0.05)
     stored = _stored(asked, outcomes[0], tmp_path / "store")
     assert stored.file("s1.pcapng").read_bytes() == files[1]["s1.pcapng"].read_bytes()
 

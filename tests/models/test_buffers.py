@@ -57,7 +57,7 @@ def test_a_score_may_be_of_some_of_the_other_rows() -> None:
     part = data.iloc[20:]
     other = buffers.examine("fluid", data, 10, repeats=1, scored=part)
     order = np.random.default_rng(0).permutation(60)[10:]
-    tests = data.iloc[[place for place in order if place >= 20]]
+    tests = data.iloc[[index for index in order if index >= 20]]
     model = buffers.fit(buffers.candidates("fluid")["fluid model"], data)
     expected = r2_score(tests[list(OUTCOMES)], buffers.predictions(model, tests))
     assert other["r2"].iloc[0] == pytest.approx(expected)

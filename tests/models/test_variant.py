@@ -131,7 +131,7 @@ def test_flows_are_told_by_the_longest_model_that_fits() -> None:
     with pytest.raises(RunError, match="no model of the variant yet; this trains one: rdcnlab reproduce aykurt/tab3"):
         variant.classify(table)
     long, short = (variant.load_or_train(part, epochs=60, show=False) for part in (data, data.first(60)))
-    flows = [acks_of(data.samples[place], flow="f", run=place) for place in range(4)]
+    flows = [acks_of(data.samples[index], flow="f", run=index) for index in range(4)]
     mouse = acks_of(data.samples[0, :20], flow="mouse", run=0)
     shorter = acks_of(data.samples[1, :70], flow="shorter", run=0)
     named = variant.classify(pd.concat([*flows, mouse, shorter])).set_index(["run", "flow"])

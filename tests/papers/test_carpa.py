@@ -52,7 +52,7 @@ def test_the_paper_profile_has_the_papers_numbers_of_runs() -> None:
 
 def test_figures_share_runs() -> None:
     hashes = {
-        name: {each.hash for each in kind(profile="paper").scenarios()}
+        name: {scenario.hash for scenario in kind(profile="paper").scenarios()}
         for name, kind in (("6", carpa.fig6), ("7", carpa.fig7), ("8", carpa.fig8), ("9", carpa.fig9))
     }
     assert len(hashes["6"] & hashes["7"]) == 5

@@ -44,14 +44,16 @@ def test_the_paper_profile_has_the_papers_values() -> None:
         assert len(each.flows) == 4
         assert each.network.mtu == 1500
         assert {(link.rate, link.buffer_bytes(1500)) for link in each.network.links} == {(10**10, 1_000_000)}
-    assert {link.buffer_bytes(1500) for each in dogar.fig6().points() for link in each.network.links} == {200_000}
+    assert {link.buffer_bytes(1500) for point in dogar.fig6().points() for link in point.network.links} == {200_000}
     consistent, inconsistent = dogar.fig7(profile="paper").points()[0], dogar.fig12(profile="paper").points()[0]
     assert inconsistent.flows[-1].slots[0].duration - consistent.flows[-1].slots[0].duration == 100_000_000
 
 
 def test_figures_share_runs() -> None:
     hashes = {
-        kind.id: {each.hash for each in kind(profile="paper").scenarios()} for kind in dogar.items() if kind.id != "eq5"
+        kind.id: {scenario.hash for scenario in kind(profile="paper").scenarios()}
+        for kind in dogar.items()
+        if kind.id != "eq5"
     }
     assert hashes["fig3"] == hashes["fig5"] == hashes["fig7"]
     assert hashes["fig4"] == hashes["fig8"] == hashes["fig9"] == hashes["fig3"] | hashes["fig6"]

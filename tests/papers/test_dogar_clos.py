@@ -45,7 +45,7 @@ def test_the_rtt_is_that_of_the_lines() -> None:
 def test_figures_share_runs() -> None:
     for column in ("6.12", "ns3"):
         hashes = {
-            name: {each.hash for each in getattr(dogar, name)(profile="paper", column=column).scenarios()}
+            name: {scenario.hash for scenario in getattr(dogar, name)(profile="paper", column=column).scenarios()}
             for name in ("fig15", "fig16", "fig17", "fig18", "fig19", "fig20")
         }
         assert hashes["fig15"] == hashes["fig16"] == hashes["fig17"] | hashes["fig20"]
@@ -127,7 +127,7 @@ def test_all_intervals_can_be_run(column: str) -> None:
         (ns3_check.check if column == "ns3" else kernel_plan.check)(scenario)
         kinds = {node.jitter for node in scenario.network.switches if node.name.startswith("leaf")}
         assert len(kinds) == 1
-    assert {clos.variant_of(each) for each in item.points()} == {
+    assert {clos.variant_of(point) for point in item.points()} == {
         "nuftcp", "dctcp", "cubic", "bbr", *(["tdtcp"] if column == "6.12" else []),
     }  # fmt: skip
     assert max(item.intervals) == (0.1 if column == "ns3" else 10)
@@ -256,7 +256,7 @@ def test_settings_change_one_thing_and_share_what_they_do_not_change() -> None:
     literal = item.at("spine down, algorithm 2", "nuftcp", "small", 0)
     assert literal.transport.nuftcp_readings == (3,)
     assert literal.flows[1].path == "spine2"
-    in_figures = {each.hash for each in dogar.fig15(profile="paper", seeds=3).scenarios()}
+    in_figures = {scenario.hash for scenario in dogar.fig15(profile="paper", seeds=3).scenarios()}
     assert in_figures < {each.hash for each in dogar.readings(profile="paper").scenarios()}
 
 

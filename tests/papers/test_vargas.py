@@ -215,7 +215,7 @@ def test_the_paper_profile_has_the_papers_grid() -> None:
     assert {each.network.link("shared").rate for each in grid} == {5_000_000_000}
     assert len(vargas.fig2(profile="paper", seeds=1, column="ns3").points()) == 40
     same = {each.hash for each in grid}
-    assert same < {each.hash for each in vargas.fig3(profile="paper", seeds=1).points()}
+    assert same < {point.hash for point in vargas.fig3(profile="paper", seeds=1).points()}
     assert {each.with_(**{"engine.kind": "kernel"}).hash for each in vargas.fig2(
         profile="paper", seeds=1, column="ns3").scenarios()} < same  # fmt: skip
     assert len(vargas.dataset(profile="paper").settings) >= 1000

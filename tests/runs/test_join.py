@@ -28,7 +28,7 @@ def stored(store: Store, scenario: Scenario) -> Run:
 
 def one_by_one(runs: list[Run], name: str, part: Part = WHOLE) -> pd.DataFrame:
     """Read each run separately."""
-    frames = [run.table(name, part).to_pandas().assign(run=place) for place, run in enumerate(runs)]
+    frames = [run.table(name, part).to_pandas().assign(run=index) for index, run in enumerate(runs)]
     return pd.concat(frames, ignore_index=True)
 
 

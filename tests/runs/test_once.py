@@ -13,7 +13,7 @@ from rdcnlab.analysis import competition, windows
 from rdcnlab.papers import aykurt
 from rdcnlab.runs import once
 from rdcnlab.runs.frame import Runs
-from rdcnlab.runs.once import Kept, for_each_run
+from rdcnlab.runs.once import RunCache, for_each_run
 from rdcnlab.runs.run import Run
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
@@ -88,7 +88,7 @@ def test_what_is_written_into_a_table_is_not_kept(two_flows: Scenario) -> None:
 def test_no_more_is_kept_than_there_is_room_for(two_flows: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: Counted = []
     squares, runs = counting(calls), runs_of(two_flows, 4)
-    runs.kept = Kept(most_bytes=squares(runs_of(two_flows, 4), 1).memory_usage().sum())
+    runs.cache = RunCache(most_bytes=squares(runs_of(two_flows, 4), 1).memory_usage().sum())
     calls.clear()
     for factor in (1, 2, 1, 2):
         squares(runs, factor)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a cluster is made of: leases of cores, parcels, builds that travel, facts of machines. Dask is not needed."""
+"""Parts of a cluster: leases of cores, messages of runs, builds that travel, facts of machines. Dask is not needed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rdcnlab.engines import Outcome
 from rdcnlab.engines.builds import cache
 from rdcnlab.fields.errors import RunError
 from rdcnlab.runs.campaign import campaign
-from rdcnlab.runs.pools import facts, lease, luggage, parcel
+from rdcnlab.runs.pools import build_bundle, lease, run_message, worker_environment
 from rdcnlab.runs.shipped import Shipped
 from rdcnlab.runs.store import Store, run_id
 from rdcnlab.scenario import Scenario
@@ -86,30 +86,30 @@ def stores(tmp_path: Path) -> tuple[Store, Store]:
     return Store(tmp_path / "there", shipped=none), Store(tmp_path / "here", shipped=none)
 
 
-def put(store: Store, scenario: Scenario) -> parcel.Parcel:
-    """Store a run with a file in a worker's store, and return its parcel."""
+def put(store: Store, scenario: Scenario) -> run_message.RunMessage:
+    """Store a run with a file in a worker's store, and return its message."""
     with store.workspace("work") as directory:
         (directory / "r1.pcapng").write_bytes(b"packets")
         outcome = Outcome(tables(scenario), {"wall_s": 1.5}, {"r1.pcapng": directory / "r1.pcapng"})
-        return parcel.of_run(store.put(scenario, "fa4e", outcome, directory))
+        return run_message.of_run(store.put(scenario, "fa4e", outcome, directory))
 
 
-def test_a_parcel_has_the_whole_run(stores: tuple[Store, Store], two_flows: Scenario) -> None:
+def test_a_message_has_the_whole_run(stores: tuple[Store, Store], two_flows: Scenario) -> None:
     there, here = stores
-    run = parcel.store_run(put(there, two_flows), two_flows, "fa4e", here)
+    run = run_message.store_run(put(there, two_flows), two_flows, "fa4e", here)
     assert run.id == run_id(two_flows, "fa4e")
     assert run.file("r1.pcapng").read_bytes() == b"packets"
     assert run.provenance["wall_s"] == 1.5
     assert not list(there)
 
 
-def test_a_parcel_that_was_changed_on_the_way_is_refused(stores: tuple[Store, Store], two_flows: Scenario) -> None:
+def test_a_message_that_was_changed_on_the_way_is_refused(stores: tuple[Store, Store], two_flows: Scenario) -> None:
     there, here = stores
     sent = put(there, two_flows)
     other = put(there, two_flows.with_(seed=1))
     mixed = {**sent, "tables": {**sent["tables"], "flows": other["tables"]["flows"]}}
     with pytest.raises(RunError, match="not those that it made"):
-        parcel.store_run(mixed, two_flows, "fa4e", here)
+        run_message.store_run(mixed, two_flows, "fa4e", here)
     assert not list(here)
 
 
@@ -117,14 +117,14 @@ def test_the_end_of_a_long_log_comes_back(
     stores: tuple[Store, Store], two_flows: Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     there, here = stores
-    monkeypatch.setattr(parcel, "_END_B", 8)
+    monkeypatch.setattr(run_message, "_END_B", 8)
     left = there.root / ".failed" / "id"
     (left / "engine").mkdir(parents=True)
     (left / "engine" / "console.log").write_text("long ago, and then this")
-    sent = parcel.of_failure("the guest panicked", left / "engine" / "console.log", there.root)
+    sent = run_message.of_failure("the guest panicked", left / "engine" / "console.log", there.root)
     assert not list((there.root / ".failed").iterdir())
     with pytest.raises(RunError, match="the guest panicked") as caught:
-        parcel.store_run(sent, two_flows, "fa4e", here)
+        run_message.store_run(sent, two_flows, "fa4e", here)
     assert caught.value.log is not None
     assert caught.value.log.read_text() == "hen this"
 
@@ -136,20 +136,20 @@ def test_builds_are_unpacked_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (source / "linux").write_bytes(b"\x7fELF" * 1000)
     (source / "linux").chmod(0o755)
     (source / "version").write_text("6.12\n")
-    one = luggage.build_of("kernels/0123456789abcdef", source)
-    scripts = luggage.scripts_of({"gcc": "gcc (Debian 12.2.0-14) 12.2.0"})
+    one = build_bundle.build_of("kernels/0123456789abcdef", source)
+    scripts = build_bundle.scripts_of({"gcc": "gcc (Debian 12.2.0-14) 12.2.0"})
     monkeypatch.setenv("RDCNLAB_CACHE", str(tmp_path / "worker"))
     places = [one.place, scripts.place]
-    assert luggage.lacking(places) == places
+    assert build_bundle.lacking(places) == places
     for each in (one, scripts, one):
-        luggage.unpack(each)
-    assert luggage.lacking(places) == []
+        build_bundle.unpack(each)
+    assert build_bundle.lacking(places) == []
     kernel = cache() / one.place
     assert {path.name for path in kernel.iterdir()} == {"linux", "version"}
     assert os.access(kernel / "linux", os.X_OK)
     assert not os.access(kernel / "version", os.X_OK)
     assert not list(kernel.parent.glob(".*"))
-    environment = luggage.environment({"KERNEL_SOURCE": "https://not-needed.invalid/x"}, scripts.place)
+    environment = build_bundle.environment({"KERNEL_SOURCE": "https://not-needed.invalid/x"}, scripts.place)
     said = subprocess.run(["gcc", "--version"], env=environment, capture_output=True, text=True, check=True)
     assert said.stdout == "gcc (Debian 12.2.0-14) 12.2.0\n"
     refused = subprocess.run(["gcc", "-c", "x.c"], env=environment, capture_output=True, text=True, check=False)
@@ -158,14 +158,16 @@ def test_builds_are_unpacked_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_what_differs_is_named() -> None:
     here = {"Python": "3.11", "rdcnlab": "0.1.0", "kernel": "a6a2", "identity": "77"}
-    assert facts.differing("cluster.w", here, here) is None
-    other = facts.differing("cluster.w", {**here, "rdcnlab": "0.0.9", "kernel": "4373", "identity": "78"}, here)
-    assert [(each.field, each.value) for each in other.problems] == [  # type: ignore[union-attr]
+    assert worker_environment.differing("cluster.w", here, here) is None
+    other = worker_environment.differing(
+        "cluster.w", {**here, "rdcnlab": "0.0.9", "kernel": "4373", "identity": "78"}, here
+    )
+    assert [(problem.field, problem.value) for problem in other.problems] == [  # type: ignore[union-attr]
         ("cluster.w.rdcnlab", "0.0.9"),
         ("cluster.w.kernel", "4373"),
     ]
     assert "must be 0.1.0, as here" in str(other)
-    alone = facts.differing("cluster.w", {**here, "identity": "78"}, here)
+    alone = worker_environment.differing("cluster.w", {**here, "identity": "78"}, here)
     assert "cluster.w.identity: 78 is not possible; it must be 77, as here" in str(alone)
 
 

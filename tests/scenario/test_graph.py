@@ -425,7 +425,7 @@ def rotor(*flows: dict[str, Any], **more: Any) -> Scenario:
 def told(scenario: Scenario) -> dict[str, list[tuple[str, str]]]:
     """Return by switch which hosts are notified, and of which prefix."""
     switches = compile_plan(scenario)["switches"]
-    found = {each["name"]: [(one["host"], one["prefix"]) for one in each["notify"]] for each in switches}
+    found = {switch["name"]: [(one["host"], one["prefix"]) for one in switch["notify"]] for switch in switches}
     return {name: each for name, each in found.items() if each}
 
 

@@ -82,7 +82,7 @@ def test_drawn_settings_are_different_and_a_data_set_can_grow() -> None:
     tail = [each for each in many if each.min_kB == each.max_kB]
     assert 0.15 < len(tail) / 600 < 0.25
     assert {each.probability for each in many if each not in tail} == set(space.PROBABILITIES)
-    assert {(each.rate_gbps, each.rtt_ms) for each in space.first_settings(20, (5.0, 25))} == {(5.0, 25)}
+    assert {(setting.rate_gbps, setting.rtt_ms) for setting in space.first_settings(20, (5.0, 25))} == {(5.0, 25)}
 
 
 def test_snapshots_need_links() -> None:

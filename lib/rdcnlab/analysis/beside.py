@@ -60,20 +60,20 @@ def goodput(runs: Runs) -> pd.DataFrame:
         only in their seed), ``label`` (the setting in words) and ``seed``.
     """
     flows = runs.flows
-    limits_s = flows["run"].map({place: run.scenario.limit / 1e9 for place, run in enumerate(runs)})
+    limits_s = flows["run"].map({index: run.scenario.limit / 1e9 for index, run in enumerate(runs)})
     rates = tables.mean_rates(flows, limits_s, unit=1e-9)
     flows = flows.assign(gbps=rates, group=flows["flow"].map(tables.role))
     mean = flows.groupby(["run", "group"], sort=False)["gbps"].mean().reset_index()
-    about = {place: (run.scenario.setting, _label(run.scenario), run.scenario.seed) for place, run in enumerate(runs)}
+    about = {index: (run.scenario.setting, _label(run.scenario), run.scenario.seed) for index, run in enumerate(runs)}
     for at, name in enumerate(("setting", "label", "seed")):
-        mean[name] = mean["run"].map({place: values[at] for place, values in about.items()})
+        mean[name] = mean["run"].map({index: values[at] for index, values in about.items()})
     return mean
 
 
 def compare(own: Runs, shipped: Runs) -> Beside:
     """Compare own runs with shipped runs of the same settings."""
     digests = {run.scenario.hash: dict(run.digests) for run in shipped}
-    equal = {place for place, run in enumerate(own) if digests.get(run.scenario.hash) == dict(run.digests)}
+    equal = {index for index, run in enumerate(own) if digests.get(run.scenario.hash) == dict(run.digests)}
     here = goodput(own).merge(_ranges(goodput(shipped)), on=["setting", "group"], how="left")
     known = here[here["low"].notna()]
     slack = _SLACK * known["high"].abs()
@@ -95,23 +95,23 @@ def plot(own: Runs, shipped: Runs) -> Figure:
     settings = list(dict.fromkeys(here["setting"]))[::-1]
     labels = dict(zip(here["setting"], here["label"], strict=True))
     groups = list(dict.fromkeys(here["group"]))
-    places = {setting: place for place, setting in enumerate(settings)}
+    row_of_setting = {setting: index for index, setting in enumerate(settings)}
     with figures.single(6.0, max(2.2, 0.6 + 0.26 * min(len(settings), _LABELLED))) as (figure, ax):
         for number, group in enumerate(groups):
             shift = 0.3 * (number - (len(groups) - 1) / 2)
-            band = there[(there["group"] == group) & there["setting"].isin(places)]
-            y = band["setting"].map(places) - shift
+            band = there[(there["group"] == group) & there["setting"].isin(row_of_setting)]
+            y = band["setting"].map(row_of_setting) - shift
             title = "" if number else f"range of {len(shipped)} shipped runs"
             ax.hlines(y, band["low"], band["high"], color=_SHIPPED, linewidth=7, alpha=0.9, label=title or "_nolegend_")
             points = here[here["group"] == group]
             look = figures.look(group)
             style: dict[str, Any] = {"color": look.color, "marker": look.marker, "s": 16, "linewidth": 0.6}
             ax.scatter(
-                points["gbps"], points["setting"].map(places) - shift, zorder=3, edgecolor="white",
+                points["gbps"], points["setting"].map(row_of_setting) - shift, zorder=3, edgecolor="white",
                 label=f"your runs, {look.label}", **style,
             )  # fmt: skip
         if len(settings) <= _LABELLED:
-            ax.set_yticks(list(places.values()), [labels[setting] for setting in settings])
+            ax.set_yticks(list(row_of_setting.values()), [labels[setting] for setting in settings])
         else:
             ax.set_yticks([])
             ax.set_ylabel(f"{len(settings)} settings")

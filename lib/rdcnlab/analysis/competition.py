@@ -196,13 +196,13 @@ def _competing(runs: Runs, base_ns: int) -> pd.DataFrame:
     counted = runs.throughput
     where = counted["where"].astype("category")
     codes, names = where.cat.codes.to_numpy(), where.cat.categories
-    places, bins = counted["run"].to_numpy(), counted["bin"].to_numpy()
+    indices, bins = counted["run"].to_numpy(), counted["bin"].to_numpy()
     length = int(bins.max()) + 1 if len(bins) else 0
     # a bin belongs to the slot in which its ms begins, as in `phases`
     begin_ns = np.arange(length, dtype=np.int64) * base_ns // NS_PER_MS * NS_PER_MS
     keep = np.ones(len(counted), bool)
-    for run in np.unique(places):
-        rows = np.flatnonzero(places == run)
+    for run in np.unique(indices):
+        rows = np.flatnonzero(indices == run)
         scenario = runs[run].scenario
         is_shared = timetables.together(scenario, *FLOWS, begin_ns)[bins[rows]]
         shared_link = names.get_indexer(pd.Index(timetables.targets(scenario, "main", begin_ns)))[bins[rows]]

@@ -120,8 +120,8 @@ def _draw_near(ax: Axes, runs: Runs, period_ms: int, names: Mapping[str, str], s
     """Draw three cycles from the middle of the time in which both flows run; return the highest rate in Gb/s."""
     width_ms, cycle_ms = _near_bin_ms(period_ms), 2 * period_ms
     if width_ms is None:
-        words = f"bins of 1 ms are too wide\nfor slots of {period_ms} ms"
-        ax.text(0.5, 0.5, words, ha="center", va="center", transform=ax.transAxes, color=figures.REFERENCE)
+        message = f"bins of 1 ms are too wide\nfor slots of {period_ms} ms"
+        ax.text(0.5, 0.5, message, ha="center", va="center", transform=ax.transAxes, color=figures.REFERENCE)
         ax.set_xticks([])
         return 0.0
     ends = runs.flows[runs.flows["flow"].isin(FLOWS)].groupby("run")["end_s"].min()

@@ -171,13 +171,13 @@ def _ends(errors: ErrorbarContainer | None) -> list[tuple[float, float, float, f
 
 def _bars(bars: BarContainer) -> Iterator[dict[str, Any]]:
     ends = _ends(bars.errorbar)
-    for place, patch in enumerate(bars.patches):
+    for index, patch in enumerate(bars.patches):
         upright = bars.orientation != "horizontal"
         x, y, width, height = patch.get_x(), patch.get_y(), patch.get_width(), patch.get_height()
         end = {"x": x + width / 2, "y": y + height} if upright else {"x": x + width, "y": y + height / 2}
         row = {"kind": "bar", "series": _name(bars), **{name: float(value) for name, value in end.items()}}
-        if place < len(ends):
-            row["low"], row["high"] = (ends[place][1], ends[place][3]) if upright else (ends[place][0], ends[place][2])
+        if index < len(ends):
+            row["low"], row["high"] = (ends[index][1], ends[index][3]) if upright else (ends[index][0], ends[index][2])
         yield row
 
 
@@ -187,18 +187,18 @@ def _with_errors(bars: ErrorbarContainer) -> Iterator[dict[str, Any]]:
         return
     ends_of: Any = (data.get_xdata(orig=False), data.get_ydata(orig=False))
     points = list(zip(*ends_of, strict=True))
-    for place, (x, y) in enumerate(points):
+    for index, (x, y) in enumerate(points):
         row = {"kind": "points", "series": _name(bars), "x": float(x), "y": float(y)}
-        if place < len(ends) and bars.has_yerr != bars.has_xerr:
-            row["low"], row["high"] = (ends[place][1], ends[place][3]) if bars.has_yerr else ends[place][::2]
+        if index < len(ends) and bars.has_yerr != bars.has_xerr:
+            row["low"], row["high"] = (ends[index][1], ends[index][3]) if bars.has_yerr else ends[index][::2]
         yield row
 
 
 def _cells(mesh: QuadMesh) -> Iterator[dict[str, Any]]:
     values: Any = np.ma.filled(np.ma.asarray(mesh.get_array(), dtype=float), np.nan)
     height, width = np.asarray(mesh.get_coordinates()).shape[:2]
-    for place, value in enumerate(values.reshape(height - 1, width - 1).ravel()):
-        row, column = divmod(place, width - 1)
+    for index, value in enumerate(values.reshape(height - 1, width - 1).ravel()):
+        row, column = divmod(index, width - 1)
         yield {
             "kind": "cell",
             "series": f"row {row + 1}",

@@ -252,9 +252,9 @@ def bars(
     """
     width = 0.8 / len(stats)
     chosen_colors = shades(len(stats)) if colors is None else colors
-    for place, ((label, rows), color) in enumerate(zip(stats.items(), chosen_colors, strict=True)):
+    for index, ((label, rows), color) in enumerate(zip(stats.items(), chosen_colors, strict=True)):
         chosen = rows.sort_values(x)
-        positions = np.arange(len(chosen)) + (place + 0.5) * width - 0.4
+        positions = np.arange(len(chosen)) + (index + 0.5) * width - 0.4
         error = error_lengths(chosen.assign(low=chosen["low"].clip(lower=0)))
         ax.bar(positions, chosen["mean"], width, color=color, yerr=error, label=label, error_kw={"linewidth": 0.8})
     ax.set_xticks(range(len(ticks)), ticks)

@@ -47,7 +47,7 @@ class Scenes:
     ----------
     t_s : ndarray, shape (n,)
         End of each step from the start of the scenario, in s.
-    place : dict of str to ndarray of str, shape (n,)
+    target : dict of str to ndarray of str, shape (n,)
         For each flow the link that it is on at the end of each step, or ``dark``.
     rate_bps, cwnd_B : dict of str to ndarray, shape (n,)
         For each flow its payload per second in each step, and its congestion window at the end of each step.
@@ -56,7 +56,7 @@ class Scenes:
     """
 
     t_s: Floats
-    place: Mapping[str, npt.NDArray[np.str_]]
+    target: Mapping[str, npt.NDArray[np.str_]]
     rate_bps: Mapping[str, Floats]
     cwnd_B: Mapping[str, Floats]  # noqa: N815  (unit)
     queue_B: Mapping[str, Floats]  # noqa: N815
@@ -80,8 +80,8 @@ def scenes(run: Run) -> Scenes:
     count = min(FRAMES, int(_end_ns(run) // step))
     ends = step * np.arange(1, count + 1, dtype=np.int64)
     # just before the end, so that the slot is that of the step
-    place = {flow: timetables.targets(scenario, flow, ends - 1) for flow in flows}
-    links = [name for name in dict.fromkeys(np.concatenate(list(place.values())).tolist()) if name != DARK]
+    target = {flow: timetables.targets(scenario, flow, ends - 1) for flow in flows}
+    links = [name for name in dict.fromkeys(np.concatenate(list(target.values())).tolist()) if name != DARK]
     if len(links) > MOST_LINKS:
         raise InputError.of("links", ", ".join(links), f"flows that use at most {MOST_LINKS} links in a film")
     throughput = run.table("throughput").to_pandas().assign(run=0)
@@ -94,7 +94,7 @@ def scenes(run: Run) -> Scenes:
         window[flow] = sampled.at(
             of_flow["t_ns"].to_numpy(float), of_flow["cwnd_B"].to_numpy(float), ends.astype(float)
         )
-    return Scenes(ends / 1e9, place, rate, window, {link: _queue(run, link, step, count) for link in links})
+    return Scenes(ends / 1e9, target, rate, window, {link: _queue(run, link, step, count) for link in links})
 
 
 def _step_ns(run: Run) -> int:
@@ -177,7 +177,7 @@ class _Stage:
         self.canvas = FigureCanvasAgg(self.figure)
         # links have the colours of `rdcnlab show`, and no flow has one of these
         self.link_colors = {link: color for link, color in colors_of(scenes.queue_B).items() if link in scenes.queue_B}
-        self.looks = figures.looks(dict.fromkeys(map(tables.role, scenes.place)), self.link_colors.values())
+        self.looks = figures.looks(dict.fromkeys(map(tables.role, scenes.target)), self.link_colors.values())
         panels = self.figure.subplots(4, 1, sharex=True, height_ratios=[1.0, 1.3, 1.3, 1.3])
         self.t_ms = scenes.t_s * 1e3
         # begin and end of each step
@@ -199,11 +199,11 @@ class _Stage:
 
     def _lanes(self, ax: Axes) -> None:
         """One row a flow, and in it bars in the colours of the links that it is on; no bar where it is dark."""
-        flows = list(self.scenes.place)
+        flows = list(self.scenes.target)
         self.spans: list[tuple[Any, Floats]] = []
         for row, flow in enumerate(flows):
             for link, color in self.link_colors.items():
-                is_on_link = self.scenes.place[flow] == link
+                is_on_link = self.scenes.target[flow] == link
                 (line,) = ax.plot([], [], color=color, linewidth=22 / len(flows), solid_capstyle="butt", label=link)
                 self.spans.append((line, np.repeat(np.where(is_on_link, row, np.nan), 2)))
         ax.set(ylim=(len(flows) - 0.45, -0.55), yticks=range(len(flows)), yticklabels=flows, ylabel="flow is\non link")
@@ -239,7 +239,7 @@ class _Stage:
             line.set_data(self.edges_ms[: 2 * number + 2], values[: 2 * number + 2])
         for cursor in self.cursors:
             cursor.set_xdata([self.t_ms[number]] * 2)
-        now = ", ".join(f"{flow} on {place[number]}" for flow, place in self.scenes.place.items())
+        now = ", ".join(f"{flow} on {target[number]}" for flow, target in self.scenes.target.items())
         self.title.set_text(f"{self.t_ms[number]:5.0f} ms: {now}")
         self.canvas.draw()  # type: ignore[no-untyped-call]
         return Image.fromarray(np.asarray(self.canvas.buffer_rgba())[..., :3])  # type: ignore[no-untyped-call]

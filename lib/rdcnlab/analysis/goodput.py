@@ -87,7 +87,7 @@ def changes(runs: Runs, group: str, average: Average = "flow") -> pd.DataFrame:
     DataFrame
         The columns of `means`; the index names the two periods, such as ``50 to 25 ms``.
     """
-    seeds = {place: run.scenario.seed for place, run in enumerate(runs)}
+    seeds = {index: run.scenario.seed for index, run in enumerate(runs)}
     rates = of_groups(runs, average).assign(seed=lambda frame: frame["run"].map(seeds))
     table = rates[rates["group"] == group].pivot_table(index="seed", columns="period_ms", values="gbps")
     pairs = itertools.combinations(sorted(table.columns, reverse=True), 2)

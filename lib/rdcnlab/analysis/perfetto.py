@@ -96,16 +96,16 @@ def _windows(tcp: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def _queues(queues: pd.DataFrame, bin_us: float, folded: str) -> Iterator[dict[str, Any]]:
-    for link, place, mean, largest in _with_gaps(queues, "link", ["mean_B", "max_B"]):
+    for link, index, mean, largest in _with_gaps(queues, "link", ["mean_B", "max_B"]):
         numbers = {"mean [B]": float(mean), "most [B]": int(largest)}
-        yield {"ph": "C", "name": f"queue of {link}{folded}", "pid": _QUEUES, "ts": place * bin_us, "args": numbers}
+        yield {"ph": "C", "name": f"queue of {link}{folded}", "pid": _QUEUES, "ts": index * bin_us, "args": numbers}
 
 
 def _rates(throughput: pd.DataFrame, bin_us: float, folded: str) -> Iterator[dict[str, Any]]:
     rows = throughput.assign(name=throughput["flow"].astype(str) + " at " + throughput["where"].astype(str))
-    for name, place, count in _with_gaps(rows, "name", ["bytes"]):
+    for name, index, count in _with_gaps(rows, "name", ["bytes"]):
         rate = {"Gb/s": float(count) * 8e-3 / bin_us}
-        yield {"ph": "C", "name": f"{name}{folded}", "pid": _RATES, "ts": place * bin_us, "args": rate}
+        yield {"ph": "C", "name": f"{name}{folded}", "pid": _RATES, "ts": index * bin_us, "args": rate}
 
 
 def _with_gaps(table: pd.DataFrame, name: str, columns: list[str]) -> Iterator[tuple[Any, ...]]:
@@ -114,12 +114,12 @@ def _with_gaps(table: pd.DataFrame, name: str, columns: list[str]) -> Iterator[t
     Tables have no row for a bin without observations, and a viewer keeps the last number until the next one.
     """
     for key, rows in table.groupby(name, sort=True):
-        places = rows["bin"].to_numpy()
-        following = [*places[1:], -1]
-        for place, next_bin, *numbers in zip(places, following, *(rows[column] for column in columns), strict=True):
-            yield (key, float(place), *numbers)
-            if next_bin != place + 1:
-                yield (key, float(place + 1), *([0] * len(columns)))
+        bins = rows["bin"].to_numpy()
+        following = [*bins[1:], -1]
+        for index, next_bin, *numbers in zip(bins, following, *(rows[column] for column in columns), strict=True):
+            yield (key, float(index), *numbers)
+            if next_bin != index + 1:
+                yield (key, float(index + 1), *([0] * len(columns)))
 
 
 def _instants(events: pd.DataFrame) -> Iterator[dict[str, Any]]:

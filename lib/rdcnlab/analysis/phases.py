@@ -57,5 +57,5 @@ def nearest_second(tcp: pd.DataFrame, window: float, from_s: float, until_s: flo
     means = tcp.groupby(second)["cwnd"].mean()
     begins, values = means.index.to_numpy(dtype=float), means.to_numpy(dtype=float)
     inside = (begins >= from_s) & (begins + 1 <= until_s)
-    place = int(np.argmin(np.abs(values[inside] - window)))
-    return float(begins[inside][place]), float(values[inside][place])
+    index = int(np.argmin(np.abs(values[inside] - window)))
+    return float(begins[inside][index]), float(values[inside][index])

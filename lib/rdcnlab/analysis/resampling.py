@@ -266,5 +266,5 @@ def _choices(n: int) -> tuple[npt.NDArray[np.int64], Floats]:
 def _percentile(values: Floats, weights: Floats, tail: float) -> float:
     """Return the smallest value that has at least the probability `tail` together with all smaller ones."""
     order = np.argsort(values, kind="stable")
-    place = int(np.searchsorted(np.cumsum(weights[order]), tail * (1 - 1e-9)))
-    return float(values[order][min(place, len(values) - 1)])
+    index = int(np.searchsorted(np.cumsum(weights[order]), tail * (1 - 1e-9)))
+    return float(values[order][min(index, len(values) - 1)])

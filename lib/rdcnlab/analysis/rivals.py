@@ -38,8 +38,8 @@ def of_variants(runs: Runs, **cc: str) -> Runs:
 def variants(runs: Runs) -> pd.DataFrame:
     """Return the variants of each run's flows: ``run``, ``migrated``, ``main``."""
     rows = [
-        {"run": place, **{flow.name: flow.cc for flow in run.scenario.flows if flow.name in FLOWS}}
-        for place, run in enumerate(runs)
+        {"run": index, **{flow.name: flow.cc for flow in run.scenario.flows if flow.name in FLOWS}}
+        for index, run in enumerate(runs)
     ]
     # categories, because these values are repeated for every row of a table
     return pd.DataFrame(rows).astype(dict.fromkeys(FLOWS, "category"))

@@ -211,9 +211,9 @@ def _at_link(
 
     Bins are left out if they are not among the first `counts` of their run.
     """
-    table, places = join.read_part([*runs], name, part)
+    table, indices = join.read_part([*runs], name, part)
     frame = join.frame(table, categories=True)
     bins = frame["bin"].to_numpy()
-    is_counted = (frame[column] == LINK).to_numpy() & (bins < counts[places])
+    is_counted = (frame[column] == LINK).to_numpy() & (bins < counts[indices])
     first = counts.cumsum() - counts
-    return frame[is_counted], (first[places] + bins)[is_counted]
+    return frame[is_counted], (first[indices] + bins)[is_counted]

@@ -125,13 +125,13 @@ def cdf(values: npt.ArrayLike) -> pd.DataFrame:
 
 def with_fields(frame: pd.DataFrame, scenarios: pd.DataFrame) -> pd.DataFrame:
     """Add to each row the fields of the scenario of its ``run`` (``seed``, ``cc``, ``period_ms``...)."""
-    places = pd.Index(scenarios["run"]).get_indexer(pd.Index(frame["run"]))
+    indices = pd.Index(scenarios["run"]).get_indexer(pd.Index(frame["run"]))
     fields = {}
     for name in scenarios.columns.drop(["run", "id", "shipped"]):
         column = scenarios[name]
         # categories, because a frame has many rows for each run
         values = column.astype("category").array if isinstance(column.dtype, pd.StringDtype) else column.array
-        fields[name] = pd.api.extensions.take(values, places, allow_fill=bool((places < 0).any()))
+        fields[name] = pd.api.extensions.take(values, indices, allow_fill=bool((indices < 0).any()))
     return frame.assign(**fields)
 
 

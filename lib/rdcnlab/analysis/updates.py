@@ -44,9 +44,9 @@ def retransmissions(runs: Runs, width_ns: int, from_ns: int) -> pd.DataFrame:
     from_ns : int
         Start of the first interval. Intervals that do not end before the limit are left out.
     """
-    places, times = runs.event_times("retransmit")
+    indices, times = runs.event_times("retransmit")
     number = (times - from_ns) // width_ns
-    begins = np.searchsorted(places, np.arange(len(runs) + 1))
+    begins = np.searchsorted(indices, np.arange(len(runs) + 1))
     parts = []
     for run, (begin, end) in zip(runs, pairwise(begins), strict=True):
         count = (run.scenario.limit - from_ns) // width_ns
@@ -64,7 +64,7 @@ def throughput(runs: Runs, width_ns: int, from_ns: int) -> pd.DataFrame:
     """
     table = runs.rows("throughput")
     bins, sizes = table["bin"].to_numpy(dtype=np.int64), table["bytes"].to_numpy(dtype=float)
-    (places, ends), (flows, names) = (_codes(table[column]) for column in ("where", "flow"))
+    (indices, ends), (flows, names) = (_codes(table[column]) for column in ("where", "flow"))
     begins = np.searchsorted(table["run"].to_numpy(), np.arange(len(runs) + 1))
     parts, of_flows = [], list[str]()
     for run, (begin, end) in zip(runs, pairwise(begins), strict=True):
@@ -72,7 +72,7 @@ def throughput(runs: Runs, width_ns: int, from_ns: int) -> pd.DataFrame:
         count = (scenario.limit - from_ns) // width_ns
         flow_names = [flow.name for flow in scenario.flows]
         # the last element belongs to code -1: a row without a place or a flow
-        is_entry = np.append(ends.isin(ends_of_data(scenario)), False)[places[begin:end]]
+        is_entry = np.append(ends.isin(ends_of_data(scenario)), False)[indices[begin:end]]
         flow = np.append(pd.Index(flow_names).get_indexer(names), -1)[flows[begin:end]]
         number = (bins[begin:end] * scenario.probes.bin - from_ns) // width_ns
         chosen = is_entry & (flow >= 0) & (number >= 0) & (number < count)
@@ -242,8 +242,8 @@ def change_of_means(samples: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame
 
 def _counted(runs: Runs, names: Sequence[str], from_ns: int) -> pd.DataFrame:
     """Count the events with some names in each run, from an instant on."""
-    places, times = runs.event_times(*names)
-    return _by_run(np.bincount(places[times >= from_ns], minlength=len(runs)), runs)
+    indices, times = runs.event_times(*names)
+    return _by_run(np.bincount(indices[times >= from_ns], minlength=len(runs)), runs)
 
 
 def _by_run(values: npt.NDArray[Any], runs: Runs) -> pd.DataFrame:
@@ -286,7 +286,7 @@ def spread(points: pd.DataFrame) -> dict[Hashable, Estimate]:
 
 def _labelled(frame: pd.DataFrame, runs: Runs) -> pd.DataFrame:
     """Add the seed and the congestion control of each row's run."""
-    places = frame["run"].to_numpy()
+    indices = frame["run"].to_numpy()
     seeds = np.array([run.scenario.seed for run in runs], dtype=np.int64)
     names = pd.array([variants(run.scenario) for run in runs], dtype="str")
-    return frame.assign(seed=seeds[places], cc=names.take(places))
+    return frame.assign(seed=seeds[indices], cc=names.take(indices))

@@ -61,11 +61,11 @@ def fold(frame: pd.DataFrame, column: str, scenario: Scenario, *, kind: str = "s
         raise ValueError("the bins of these runs are not folded (probes.fold)")
     count = probes.fold // probes.bin
     times = np.arange(count) * (probes.bin / 1e3)
-    runs, places = np.unique(frame["run"].to_numpy(), return_inverse=True)
+    runs, indices = np.unique(frame["run"].to_numpy(), return_inverse=True)
     if not len(runs):
         return pd.DataFrame({"run": [], "t_us": [], "mean": []})
     bins, values = frame["bin"].to_numpy(), frame[column].to_numpy(dtype=float)
-    sums = np.bincount(places * count + bins, values, len(runs) * count)
+    sums = np.bincount(indices * count + bins, values, len(runs) * count)
     mean = sums / (scenario.spans if kind == "sum" else 1)
     return pd.DataFrame({"run": np.repeat(runs, count), "t_us": np.tile(times, len(runs)), "mean": mean})
 

@@ -58,7 +58,7 @@ def measure(*, shown: bool = True) -> Iterator[Row]:
     with contextlib.closing(progress.bar(len(PARTS), "part", shown=shown)) as bar:
         for name, part in PARTS.items():
             # in a log, only the end of a part makes a line
-            say: Say = (lambda words: bar.set_postfix_str(words)) if sys.stderr.isatty() else silent
+            say: Say = (lambda message: bar.set_postfix_str(message)) if sys.stderr.isatty() else silent
             try:
                 yield from part(say)
             except RunError as error:

@@ -168,19 +168,21 @@ def _warnings(
     values: Sequence[float], known: Sequence[float], *, undecided: bool, ratio: bool, other: float
 ) -> list[str]:
     """Return what a reader must know before using a row."""
-    words = []
+    messages = []
     if ratio and known and min(known) <= 1 <= max(known):
-        words.append("undecided which is faster: the range contains 1")
+        messages.append("undecided which is faster: the range contains 1")
     if undecided:
-        words.append("undecided: rounds on both sides of the goal")
+        messages.append("undecided: rounds on both sides of the goal")
     if ratio and len(known) == 1:
-        words.append("one round, so the spread is unknown")
+        messages.append("one round, so the spread is unknown")
     if len(known) < len(values):
-        words.append(f"{len(values) - len(known)} of {len(values)} rounds gave no value: set-up took longer than all")
+        messages.append(
+            f"{len(values) - len(known)} of {len(values)} rounds gave no value: set-up took longer than all"
+        )
     if values and other > OTHER_SHARE:
         effect = "can turn this ratio round" if ratio else "costs time"
-        words.append(f"other work had {100 * other:.0f} % of the cores, which {effect}")
-    return words
+        messages.append(f"other work had {100 * other:.0f} % of the cores, which {effect}")
+    return messages
 
 
 def missing(measure: str, reason: str, unit: str = "") -> Row:

@@ -218,9 +218,9 @@ class Race:
         shared = rows[rows["transport"] != "cubic"]
         drawn = [self.look(name) for name in shared["transport"]]
         ax.bar(range(len(shared)), shared["share against CUBIC [%]"], color=[each.color for each in drawn], width=0.7)
-        for place, name in enumerate(shared["transport"]):
+        for index, name in enumerate(shared["transport"]):
             shares = runs.loc[runs["transport"] == name, "share [%]"]
-            ax.plot([place] * len(shares), shares, "o", color="white", markeredgecolor="#333333", markersize=3)
+            ax.plot([index] * len(shares), shares, "o", color="white", markeredgecolor="#333333", markersize=3)
         ax.axhline(50, color=REFERENCE, linewidth=0.8, linestyle=":")
         ax.set_xticks(range(len(shared)), [each.label for each in drawn], rotation=30, fontsize=7.5)
         ax.set_ylim(0, 100)

@@ -53,14 +53,14 @@ class Score:
         Where the claims were judged.
     verdicts : dict of str to int
         Number of counted claims by verdict, in the order of `Verdict`; every verdict has an entry.
-    left : int
+    not_counted : int
         Number of the paper's claims that are not counted.
     """
 
     paper: str
     column: str
     verdicts: dict[str, int]
-    left: int
+    not_counted: int
 
     @property
     def reproduced(self) -> int:
@@ -100,6 +100,7 @@ def summary(rows: Rows) -> list[str]:
         holding = f"{score.reproduced} of {score.known} counted claims reproduced{share}"
         lines.append(
             f"{score.paper}, column {score.column}: {holding}"
-            f"{f'; {other_verdicts}' if other_verdicts else ''}{f'; {score.left} not counted' if score.left else ''}"
+            f"{f'; {other_verdicts}' if other_verdicts else ''}"
+            f"{f'; {score.not_counted} not counted' if score.not_counted else ''}"
         )
     return lines

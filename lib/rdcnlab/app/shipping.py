@@ -21,12 +21,12 @@ from rdcnlab.system import places
 
 @dataclass(frozen=True)
 class Done:
-    """The result of shipping an item: `written` of its `runs` are in `folder`; `left` names the incomplete columns."""
+    """The result of shipping an item: `written` of its `runs` are in `folder`; `incomplete` names columns with gaps."""
 
     folder: Path
     runs: int
     written: int
-    left: tuple[str, ...]
+    incomplete: tuple[str, ...]
 
 
 def ship(kind: type[Item], store: Store, *, batch: bool = False) -> Done:

@@ -32,7 +32,7 @@ class Problem:
         The values that are allowed, in words that complete "it must be ..."; see `rdcnlab.fields.phrases.sentence`.
     reason : str
         What is wrong, as a sentence of its own. Without it, the sentence is made of `value` and `allowed`.
-    place : str
+    location : str
         File and line of the field, as in ``mine.yaml, line 4``; empty if the input is not from a file.
     """
 
@@ -40,11 +40,11 @@ class Problem:
     value: str
     allowed: str
     reason: str = ""
-    place: str = ""
+    location: str = ""
 
     def __str__(self) -> str:
-        field = "" if self.place and self.field == WHOLE else self.field
-        words = (self.place, field, self.reason or sentence(self.value, self.allowed))
+        field = "" if self.location and self.field == WHOLE else self.field
+        words = (self.location, field, self.reason or sentence(self.value, self.allowed))
         return ": ".join(word for word in words if word)
 
 
@@ -92,9 +92,9 @@ class InputError(RdcnlabError):
         """Return the same error with the name of an outer field in front of each field."""
         return InputError(*(replace(inner, field=f"{field}.{inner.field}") for inner in self.problems))
 
-    def located(self, place: Callable[[str], str]) -> InputError:
-        """Return the same error with a place in front of each problem; `place` takes the field's path."""
-        return InputError(*(replace(problem, place=place(problem.field)) for problem in self.problems))
+    def located(self, location: Callable[[str], str]) -> InputError:
+        """Return the same error with a place in front of each problem; `location` takes the field's path."""
+        return InputError(*(replace(problem, location=location(problem.field)) for problem in self.problems))
 
 
 class RunError(RdcnlabError):

@@ -26,16 +26,20 @@ from rdcnlab.fields.units import DURATION, RATE, SHARE, SIZE, Quantity
 
 #: Validation or serialisation context. With ``{TEXT: True}`` quantities must have a unit (read) or get one (written).
 TEXT = "text"
-#: Serialisation context. With ``{EVERY: True}`` fields marked `Later` are written even at their default.
+#: Serialisation context. With ``{EVERY: True}`` fields marked `omit_default` are written even at their default.
 EVERY = "every"
 
 
-class Later:
+class _OmitDefault:
     """Mark of a field that was added after results had been published.
 
     Canonical data leaves out such a field if it has its default. So scenarios that do not use the field keep their
     hash.
     """
+
+
+#: The mark, as in ``Annotated[Share, omit_default] = 0.0``.
+omit_default = _OmitDefault()
 
 
 class Frozen(BaseModel):
@@ -103,7 +107,7 @@ def canonical_json(data: Any) -> str:
 
 
 def canonical_fields(part: Frozen) -> dict[str, Any]:
-    """Return the values of the fields that canonical data have: without those marked `Later` at their default."""
+    """Return the values of the fields that canonical data have: without fields `omit_default` at their default."""
     later = dict(_later(type(part)))
     values = {name: getattr(part, name) for name in type(part).model_fields}
     return {name: value for name, value in values.items() if name not in later or value != later[name]}
@@ -111,9 +115,11 @@ def canonical_fields(part: Frozen) -> dict[str, Any]:
 
 @functools.cache
 def _later(kind: type[Frozen]) -> tuple[tuple[str, Any], ...]:
-    """Return names and defaults of the fields marked `Later`; cached, because every part of a scenario needs them."""
+    """Return names and defaults of the fields marked `omit_default`; cached, because every part needs them."""
     fields = kind.model_fields.items()
-    return tuple((name, field.default) for name, field in fields if any(mark is Later for mark in field.metadata))
+    return tuple(
+        (name, field.default) for name, field in fields if any(mark is omit_default for mark in field.metadata)
+    )
 
 
 def _reader(kind: Quantity) -> Callable[[Any, ValidationInfo], Any]:
@@ -224,7 +230,7 @@ def text(pattern: str, allowed: str, names: Iterable[str] = (), what: str = "") 
         if compiled.fullmatch(value):
             return value
         if names:
-            raise Misfit("", value, allowed, reason=unknown(value, names, what))
+            raise FieldError("", value, allowed, reason=unknown(value, names, what))
         raise ValueError(allowed)
 
     return _Checked(check, {"description": allowed, ALLOWED: allowed})
@@ -271,7 +277,7 @@ def _fault_of_name(value: str, most: int, others: str) -> str:
     return f"has {len(value)} characters, and {most} is the most"
 
 
-class Misfit(ValueError):
+class FieldError(ValueError):
     """A value that is not compatible with another value.
 
     Parameters
@@ -291,7 +297,7 @@ class Misfit(ValueError):
         super().__init__(reason or allowed)
 
     @classmethod
-    def unknown(cls, field: str, value: Any, names: Iterable[Any], what: str = "", *, also: str = "") -> Misfit:
+    def unknown(cls, field: str, value: Any, names: Iterable[Any], what: str = "", *, also: str = "") -> FieldError:
         """Return the error of a name that does not exist; see `rdcnlab.fields.phrases.unknown` for the arguments."""
         known = list(names)
         allowed = f"one of {', '.join(map(str, known))}"
@@ -299,13 +305,13 @@ class Misfit(ValueError):
 
 
 def unique(field: str, names: Iterable[str]) -> None:
-    """Raise `Misfit` if a name occurs twice."""
+    """Raise `FieldError` if a name occurs twice."""
     first: dict[str, int] = {}
-    for place, name in enumerate(names):
+    for index, name in enumerate(names):
         if name in first:
             reason = f"the name '{name}' occurs twice; {field}[{first[name]}] has it, too"
-            raise Misfit(f"{field}[{place}].name", name, "a name that occurs only once", reason=reason)
-        first[name] = place
+            raise FieldError(f"{field}[{index}].name", name, "a name that occurs only once", reason=reason)
+        first[name] = index
 
 
 def _listed(value: Any) -> Any:

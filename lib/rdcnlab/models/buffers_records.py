@@ -151,4 +151,4 @@ def _kept(kind: str, settings: Mapping[str, Any], rows: list[pd.DataFrame], make
             return path
         table = make()
         about = {"rows": sum(len(part) for part in rows)}
-        return saved.keep(recipe, lambda place: table.to_csv(place, index=False), about, _LIBRARIES)
+        return saved.keep(recipe, lambda target: table.to_csv(target, index=False), about, _LIBRARIES)

@@ -173,7 +173,7 @@ class Exam:
             if path is None:
                 table = compute()
                 path = saved.keep(
-                    recipe, lambda place: table.to_csv(place, index=False), {"rows": len(table)}, variant.LIBRARIES
+                    recipe, lambda target: table.to_csv(target, index=False), {"rows": len(table)}, variant.LIBRARIES
                 )
         return path
 

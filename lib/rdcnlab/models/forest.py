@@ -135,7 +135,7 @@ def held_out(data: pd.DataFrame, parameters: Mapping[str, Any], *, trees: int) -
             lost = fct.importances(data, fct.forest(**{**parameters, "n_estimators": trees}))
             record["lost"] = lost[list(fct.INPUTS)].to_numpy()
             path = saved.keep(
-                recipe, lambda place: np.savez_compressed(place, **record), {"rows": len(data)}, _LIBRARIES
+                recipe, lambda target: np.savez_compressed(target, **record), {"rows": len(data)}, _LIBRARIES
             )
     with np.load(path) as archive:
         runs, *scenarios = (
@@ -183,7 +183,7 @@ def load_or_search(
                 parts.append(part)
                 bar.update(len(part))
         scores = pd.concat(parts, ignore_index=True).sort_values("mse", ignore_index=True)
-        return saved.keep(recipe, lambda place: scores.to_csv(place, index=False), {"rows": len(data)}, _LIBRARIES)
+        return saved.keep(recipe, lambda target: scores.to_csv(target, index=False), {"rows": len(data)}, _LIBRARIES)
 
 
 def _content(data: pd.DataFrame) -> str:

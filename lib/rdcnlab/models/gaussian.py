@@ -114,13 +114,13 @@ class Processes:
         """Return the means of these outcomes as `predict` does, shape (n, names), in a small part of its time."""
         fluid = balance(rows)
         features = self.inputs.transform(physics(rows, fluid))
-        places = [OUTCOMES.index(name) for name in names]
+        indices = [OUTCOMES.index(name) for name in names]
         blocks = [features[first : first + _BLOCK] for first in range(0, len(features), _BLOCK)]
         with threadpool_limits(1):
             corrections = [
-                np.concatenate([self.by_outcome[place].predict(block) for block in blocks]) for place in places
+                np.concatenate([self.by_outcome[index].predict(block) for block in blocks]) for index in indices
             ]
-        means: Floats = targets(fluid)[:, places] + np.stack(corrections, axis=1)
+        means: Floats = targets(fluid)[:, indices] + np.stack(corrections, axis=1)
         return means
 
 
@@ -169,12 +169,12 @@ def processes(rows: pd.DataFrame, kernels: Sequence[Any] | None = None) -> Proce
     fitted = []
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a length at its bound means: no influence
-        for place in range(len(OUTCOMES)):
+        for index in range(len(OUTCOMES)):
             if kernels is None:
                 process = GaussianProcessRegressor(kernel(), normalize_y=True)
             else:
-                process = GaussianProcessRegressor(kernels[place], normalize_y=True, optimizer=None)
-            fitted.append(process.fit(features, corrections[:, place]))
+                process = GaussianProcessRegressor(kernels[index], normalize_y=True, optimizer=None)
+            fitted.append(process.fit(features, corrections[:, index]))
     return Processes(inputs, fitted, rows[[*SETTINGS, *OUTCOMES]])
 
 

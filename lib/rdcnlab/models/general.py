@@ -252,7 +252,7 @@ def comparison(rows: pd.DataFrame) -> HeldOut:
         if path is None:
             candidates, (inside, width) = compare(rows), coverage(rows)
             about = {"rows": len(rows), "inside": inside, "width": width}
-            path = saved.keep(recipe, lambda place: candidates.to_csv(place), about, ("scikit-learn", "numpy"))
+            path = saved.keep(recipe, lambda target: candidates.to_csv(target), about, ("scikit-learn", "numpy"))
     about = saved.provenance(path)
     return HeldOut(path, pd.read_csv(path, index_col="model"), about["inside"], about["width"])
 

@@ -167,8 +167,8 @@ def keep(recipe: Recipe, write: Callable[[Path], None], about: Mapping[str, Any]
         "libraries": {name: version(name) for name in libraries},
         **about,
     }
-    with tempfile.TemporaryDirectory(dir=folder) as place:
-        fresh = Path(place) / recipe.name
+    with tempfile.TemporaryDirectory(dir=folder) as directory:
+        fresh = Path(directory) / recipe.name
         write(fresh)
         record = fresh.with_suffix(".json")
         record.write_text(json.dumps(text, indent=2) + "\n", encoding="utf-8")
@@ -187,7 +187,7 @@ def keep_sklearn(recipe: Recipe, model: Any, about: Mapping[str, Any]) -> Path:
     import_skops()
     from skops.io import dump
 
-    return keep(recipe, lambda place: dump(model, place, compression=ZIP_LZMA), about, _SKLEARN)
+    return keep(recipe, lambda target: dump(model, target, compression=ZIP_LZMA), about, _SKLEARN)
 
 
 def read_sklearn(path: Path) -> Any:

@@ -108,7 +108,7 @@ def traces(runs: Runs, length_ms: int = LENGTH_MS, every_ms: int = LENGTH_MS) ->
     previous_ms = 0
     for first in range(0, len(runs), _AT_ONCE):
         batch = runs.part(first, first + _AT_ONCE)
-        of_runs = [_common_fields(first + place, run.scenario) for place, run in enumerate(batch)]
+        of_runs = [_common_fields(first + index, run.scenario) for index, run in enumerate(batch)]
         variants = [{flow.name: flow.cc for flow in run.scenario.flows} for run in batch]
         silent = set(range(len(batch)))
         for names, acks in cut(batch.tcp):
@@ -131,14 +131,14 @@ def traces(runs: Runs, length_ms: int = LENGTH_MS, every_ms: int = LENGTH_MS) ->
     return Traces(windows, pd.DataFrame(about, columns=columns), np.array(begins, dtype=np.int64))
 
 
-def _common_fields(place: int, scenario: Scenario) -> dict[str, Any]:
+def _common_fields(index: int, scenario: Scenario) -> dict[str, Any]:
     """Return the values of `Traces.about` that all traces of a run have in common."""
     probes = scenario.probes
     if probes.tcp == "none" or (probes.tcp == "bin" and probes.bin > NS_PER_MS):
         value = f"{probes.tcp}, in bins of {probes.bin / NS_PER_MS:g} ms"
         raise InputError.of("probes.tcp", value, "ack, or bin with probes.bin of at most 1 ms")
     return {
-        "run": place,
+        "run": index,
         "seed": scenario.seed,
         "period_ms": period_ms(scenario),
         "pair": " and ".join(sorted({str(flow.cc) for flow in scenario.flows})),

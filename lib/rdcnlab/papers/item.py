@@ -15,7 +15,7 @@ from pydantic import BeforeValidator, Field, ValidationError, field_validator
 
 from rdcnlab.analysis import figures
 from rdcnlab.analysis.measured import Measured
-from rdcnlab.fields.quantities import Frozen, Misfit, whole
+from rdcnlab.fields.quantities import FieldError, Frozen, whole
 from rdcnlab.papers import claims, verdicts
 from rdcnlab.papers.beside import ItemComparison, compare
 from rdcnlab.papers.causes import Cause, Explanation, explain
@@ -110,7 +110,7 @@ class Item(Frozen, abc.ABC):
     def _one_of_the_papers(cls, value: str) -> str:
         columns = [column.id for column in claims.paper(cls.paper).choices_of(cls.id)]
         if value and value not in columns:
-            raise Misfit.unknown("", value, columns, "column")
+            raise FieldError.unknown("", value, columns, "column")
         return value or columns[0]
 
     @classmethod
@@ -265,9 +265,9 @@ class Item(Frozen, abc.ABC):
         """Return the runs of some scenarios of `points`, which lack the changes of the column and of the item."""
         return runs.among(change_all(scenarios, self.all_changes))
 
-    def place(self, runs: Runs, scenario: Scenario) -> int:
+    def index_of(self, runs: Runs, scenario: Scenario) -> int:
         """Return the number of the run of a scenario of `points`."""
-        return runs.place(self.with_changes(scenario))
+        return runs.index_of(self.with_changes(scenario))
 
     def save(self, runs: Runs, path: str | Path, *, column: str | float | None = None) -> list[Path]:
         """Draw the figure into a file, and write what to cite beside it.

@@ -59,11 +59,11 @@ class Scorecard:
         """What was judged, in a line: item, column, profile, number of runs."""
         first = self.rows[0]
         title = paper(first["paper"]).item(first["item"]).title
-        words = f"{first['paper']}/{first['item']}, {title}. Column {first['column']}, "
-        words += f"profile {first['profile']}, {first['runs']} runs." if first["runs"] else "no runs."
+        message = f"{first['paper']}/{first['item']}, {title}. Column {first['column']}, "
+        message += f"profile {first['profile']}, {first['runs']} runs." if first["runs"] else "no runs."
         if any(row["shipped"] for row in self.rows):
-            words += " Beside each verdict from these few runs: that from the shipped runs of the paper profile."
-        return words
+            message += " Beside each verdict from these few runs: that from the shipped runs of the paper profile."
+        return message
 
     @property
     def summary(self) -> str:

@@ -113,8 +113,8 @@ def campaign(
     """
     distinct = list(dict.fromkeys(scenarios))
     if hints:
-        for words in cautions_of(distinct):
-            warnings.warn(words, HintWarning, stacklevel=2)
+        for message in cautions_of(distinct):
+            warnings.warn(message, HintWarning, stacklevel=2)
     store = Store() if store is None else store
     stored = lookup(distinct, store, needs)
     runs_by_hash = {scenario.hash: run for scenario, run in zip(distinct, stored, strict=True)}

@@ -29,8 +29,8 @@ def no_room(directory: Path) -> str | None:
     directory : Path
         A directory, which need not exist yet.
     """
-    place = next(path for path in (directory, *directory.parents) if path.is_dir())
-    usage = shutil.disk_usage(place)
+    existing = next(path for path in (directory, *directory.parents) if path.is_dir())
+    usage = shutil.disk_usage(existing)
     if usage.free >= FULL_BYTES:
         return None
     free, total = SIZE.format(usage.free), SIZE.format(usage.total)

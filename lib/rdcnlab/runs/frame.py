@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from rdcnlab.fields.errors import RunError
 from rdcnlab.runs import join, views
-from rdcnlab.runs.once import Kept
+from rdcnlab.runs.once import RunCache
 from rdcnlab.runs.parts import WHOLE, Part
 from rdcnlab.runs.run import Run
 from rdcnlab.scenario import Scenario
@@ -44,7 +44,7 @@ class Runs:
         self._parts = dict(parts or {})
         #: Tables that were computed for these runs or for those that they were selected from, and the places of these
         #: runs there; see `rdcnlab.runs.once`.
-        self.kept, self.places = Kept(), np.arange(len(self._runs))
+        self.cache, self.indices = RunCache(), np.arange(len(self._runs))
 
     def __len__(self) -> int:
         return len(self._runs)
@@ -52,15 +52,15 @@ class Runs:
     def __iter__(self) -> Iterator[Run]:
         return iter(self._runs)
 
-    def __getitem__(self, place: int) -> Run:
-        return self._runs[place]
+    def __getitem__(self, index: int) -> Run:
+        return self._runs[index]
 
     def __repr__(self) -> str:
         return f"<{len(self)} runs>"
 
     def select(self, keep: Callable[[Scenario], bool]) -> Runs:
         """Return the runs of the scenarios that `keep` accepts, in the same order; they are numbered from 0 again."""
-        return self._at([place for place, run in enumerate(self._runs) if keep(run.scenario)])
+        return self._at([index for index, run in enumerate(self._runs) if keep(run.scenario)])
 
     def part(self, begin: int, end: int) -> Runs:
         """Return the runs from position `begin` up to, but without, `end`; they are numbered from 0 again."""
@@ -71,7 +71,7 @@ class Runs:
         hashes = {scenario.hash for scenario in scenarios}
         return self.select(lambda scenario: scenario.hash in hashes)
 
-    def place(self, scenario: Scenario) -> int:
+    def index_of(self, scenario: Scenario) -> int:
         """Return the number of the run of a scenario.
 
         Raises
@@ -88,12 +88,12 @@ class Runs:
 
     @cached_property
     def _places_by_hash(self) -> dict[str, int]:
-        return {run.scenario.hash: place for place, run in enumerate(self._runs)}
+        return {run.scenario.hash: index for index, run in enumerate(self._runs)}
 
     def _at(self, positions: Sequence[int]) -> Runs:
         """Return the runs at some positions. They share the kept tables of these runs."""
-        selection = Runs([self._runs[place] for place in positions], self._parts)
-        selection.kept, selection.places = self.kept, self.places[np.array(positions, dtype=np.int64)]
+        selection = Runs([self._runs[index] for index in positions], self._parts)
+        selection.cache, selection.indices = self.cache, self.indices[np.array(positions, dtype=np.int64)]
         return selection
 
     def compare(self, by: str | Sequence[str] | None = None) -> Comparison:
@@ -137,8 +137,8 @@ class Runs:
 
         return pd.DataFrame(
             [
-                {"run": place, "id": run.id, "shipped": run.shipped, **fields}
-                for place, (run, fields) in enumerate(zip(self._runs, self._fields, strict=True))
+                {"run": index, "id": run.id, "shipped": run.shipped, **fields}
+                for index, (run, fields) in enumerate(zip(self._runs, self._fields, strict=True))
             ]
         )
 
@@ -176,8 +176,8 @@ class Runs:
 
     def rows(self, name: str) -> pd.DataFrame:
         """Return a table with the column ``run``, and without settings: they take longer than the table itself."""
-        table, places = join.read_part(self._runs, name, self._parts.get(name, WHOLE))
-        return join.frame(table, categories=True).assign(run=places)
+        table, indices = join.read_part(self._runs, name, self._parts.get(name, WHOLE))
+        return join.frame(table, categories=True).assign(run=indices)
 
     @cached_property
     def _fields(self) -> list[dict[str, Any]]:
@@ -188,17 +188,17 @@ class Runs:
 
         if not self._runs:
             return pd.DataFrame({"run": []})
-        table, places = join.read_part(self._runs, name, self._parts.get(name, WHOLE))
+        table, indices = join.read_part(self._runs, name, self._parts.get(name, WHOLE))
         # the name of a flow occurs once in ``flows``, and thousands of times in other tables
         categories = name != "flows"
         frame = join.frame(table, categories=categories)
         if "flow" in frame.columns and "cc" not in frame.columns:
             cc_by_flow = [{flow.name: flow.cc for flow in run.scenario.flows} for run in self._runs]
-            frame.insert(0, "cc", join.looked_up(frame["flow"].array, places, cc_by_flow))
+            frame.insert(0, "cc", join.looked_up(frame["flow"].array, indices, cc_by_flow))
         fields = {"run": list(range(len(self))), **_columns(self._fields)}
         setting_columns = {column: values for column, values in fields.items() if column not in frame.columns}
         for column, values in reversed(setting_columns.items()):
-            frame.insert(0, column, join.repeat_by_run(values, places, categories=categories))
+            frame.insert(0, column, join.repeat_by_run(values, indices, categories=categories))
         return frame
 
 

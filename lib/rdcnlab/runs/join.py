@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     from rdcnlab.runs.run import Run
 
-Places = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.int64]
 
 
-def read_part(runs: Sequence[Run], name: str, part: Part) -> tuple[pa.Table, Places]:
+def read_part(runs: Sequence[Run], name: str, part: Part) -> tuple[pa.Table, Indices]:
     """Read a part of a table of several runs.
 
     Parameters
@@ -43,16 +43,16 @@ def read_part(runs: Sequence[Run], name: str, part: Part) -> tuple[pa.Table, Pla
         The rows of all runs in the order of the runs, with text as dictionaries; and for each row the position of its
         run in `runs`.
     """
-    tables, places = [], []
-    for table, place in _pieces(runs, name, part):
+    tables, indices = [], []
+    for table, index in _pieces(runs, name, part):
         tables.append(_encoded(table))
-        places.append(place)
+        indices.append(index)
     # a single table needs no concatenation, and so no copy of its rows
     rows = tables[0] if len(tables) == 1 else pa.concat_tables(tables).unify_dictionaries()
-    return rows.combine_chunks(), np.concatenate(places)
+    return rows.combine_chunks(), np.concatenate(indices)
 
 
-def event_times(runs: Sequence[Run], part: Part, names: Collection[str]) -> tuple[Places, Places]:
+def event_times(runs: Sequence[Run], part: Part, names: Collection[str]) -> tuple[Indices, Indices]:
     """Read the times of some events, without a data frame: there are millions of rows, and a count needs no more.
 
     Parameters
@@ -69,12 +69,12 @@ def event_times(runs: Sequence[Run], part: Part, names: Collection[str]) -> tupl
     ndarray of int, ndarray of int
         For each event the position of its run in `runs`, in rising order, and its time in ns.
     """
-    places, times = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-    for table, place in _pieces(runs, "events", part):
+    indices, times = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+    for table, index in _pieces(runs, "events", part):
         is_chosen = _is_one_of(_encoded(table.select(["event"]))["event"], names)
-        places.append(place[is_chosen])
+        indices.append(index[is_chosen])
         times.append(table["t_ns"].to_numpy()[is_chosen])
-    return np.concatenate(places), np.concatenate(times)
+    return np.concatenate(indices), np.concatenate(times)
 
 
 def _is_one_of(column: pa.ChunkedArray, names: Collection[str]) -> npt.NDArray[np.bool_]:
@@ -86,11 +86,11 @@ def _is_one_of(column: pa.ChunkedArray, names: Collection[str]) -> npt.NDArray[n
     return np.concatenate(masks)
 
 
-def _pieces(runs: Sequence[Run], name: str, part: Part) -> Iterator[tuple[pa.Table, Places]]:
+def _pieces(runs: Sequence[Run], name: str, part: Part) -> Iterator[tuple[pa.Table, Indices]]:
     """Yield rows of the part, and the position of each row's run. Adjacent rows of a shipped file are read together."""
     first, counts = 0, [0]
     span: Copy | None = None
-    for place, run in enumerate(runs):
+    for index, run in enumerate(runs):
         copy = run.source.holding(name, part) if isinstance(run.source, Row) else None
         # rows that have yet to be sorted or added up must not be mixed with those of another run
         if copy is not None and not part.rowwise and copy.part != part:
@@ -101,24 +101,24 @@ def _pieces(runs: Sequence[Run], name: str, part: Part) -> Iterator[tuple[pa.Tab
             continue
         if span is not None:
             yield _piece(span, part, first, counts)
-        first, span = place, copy
+        first, span = index, copy
         if copy is not None:
             counts = [copy.count]
         else:
             table = run.table(name, part)
-            yield table, np.full(len(table), place)
+            yield table, np.full(len(table), index)
     if span is not None:
         yield _piece(span, part, first, counts)
 
 
-def _piece(span: Copy, part: Part, first: int, counts: Sequence[int]) -> tuple[pa.Table, Places]:
+def _piece(span: Copy, part: Part, first: int, counts: Sequence[int]) -> tuple[pa.Table, Indices]:
     """Return the part of the rows of adjacent runs, with the position of each row's run."""
     table = span.read()
-    places = np.repeat(np.arange(first, first + len(counts)), counts)
+    indices = np.repeat(np.arange(first, first + len(counts)), counts)
     if span.part == part:
-        return table, places
+        return table, indices
     mask = part.rows(table)
-    return part.of(table), places if mask is None else places[mask]
+    return part.of(table), indices if mask is None else indices[mask]
 
 
 def _encoded(table: pa.Table) -> pa.Table:
@@ -155,21 +155,21 @@ def sorted_categories(names: Sequence[str], codes: npt.NDArray[Any]) -> pd.Categ
     import pandas as pd
 
     categories = sorted(set(names))
-    number = {name: place for place, name in enumerate(categories)}
+    number = {name: index for index, name in enumerate(categories)}
     code_type = np.int8 if len(categories) < 128 else np.int32
     # the last entry is for code -1
     new_codes = np.array([*(number[name] for name in names), -1], dtype=code_type)
     return pd.Categorical.from_codes(new_codes[codes], pd.Index(categories, dtype="str"))
 
 
-def repeat_by_run(values: Sequence[Any], places: Places, *, categories: bool) -> Any:
+def repeat_by_run(values: Sequence[Any], indices: Indices, *, categories: bool) -> Any:
     """Return a column that gives each row the value of its run.
 
     Parameters
     ----------
     values : sequence
         One value for each run.
-    places : ndarray of int
+    indices : ndarray of int
         The position of each row's run.
     categories : bool
         Whether text becomes categories.
@@ -178,35 +178,35 @@ def repeat_by_run(values: Sequence[Any], places: Places, *, categories: bool) ->
 
     kinds = {type(value) for value in values}
     if kinds == {str} and categories:
-        return sorted_categories(values, np.arange(len(values))).take(places)
+        return sorted_categories(values, np.arange(len(values))).take(indices)
     if kinds == {str}:
-        return pd.array(values, dtype="str").take(places)
+        return pd.array(values, dtype="str").take(indices)
     if kinds <= {int, float} or kinds == {bool}:
-        return np.array(values)[places]
+        return np.array(values)[indices]
     mixed = np.empty(len(values), dtype=object)
     mixed[:] = values
-    return mixed[places]
+    return mixed[indices]
 
 
-def looked_up(flows: pd.Categorical, places: Places, properties: Sequence[Mapping[str, str | None]]) -> Any:
+def looked_up(flows: pd.Categorical, indices: Indices, properties: Sequence[Mapping[str, str | None]]) -> Any:
     """Look up a property of each row's flow, such as its variant. It is missing if `properties` does not have it.
 
     Parameters
     ----------
     flows : Categorical
         The flow of each row.
-    places : ndarray of int
+    indices : ndarray of int
         The position of each row's run.
     properties : sequence of dict
         One dictionary for each run: the property by the name of the flow.
     """
     values = sorted({value for by_flow in properties for value in by_flow.values() if value is not None})
-    number = {value: place for place, value in enumerate(values)}
+    number = {value: index for index, value in enumerate(values)}
     # one column more, for rows without a flow: they have code -1, which selects the last column
     codes = np.full((len(properties), len(flows.categories) + 1), -1, dtype=np.int32)
-    column = {name: place for place, name in enumerate(flows.categories)}
+    column = {name: index for index, name in enumerate(flows.categories)}
     for row, by_flow in zip(codes, properties, strict=True):
         for name, value in by_flow.items():
             if name in column and value is not None:
                 row[column[name]] = number[value]
-    return sorted_categories(values, codes[places, flows.codes])
+    return sorted_categories(values, codes[indices, flows.codes])

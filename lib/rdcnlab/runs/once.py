@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from rdcnlab.runs.frame import Runs
 
 #: Positions of runs among those that they were selected from, in rising order.
-Places = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.int64]
 Options = ParamSpec("Options")
 
 #: Bytes of tables that are kept for one set of runs. A table that would exceed them is computed each time.
 MOST_BYTES = 128 * 2**20
 
 
-class Kept:
+class RunCache:
     """Tables that were computed for runs. They are kept as long as the runs exist.
 
     Parameters
@@ -39,27 +39,29 @@ class Kept:
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self._free = most_bytes
-        self._tables: dict[Hashable, list[tuple[Places, pd.DataFrame]]] = defaultdict(list)
+        self._tables: dict[Hashable, list[tuple[Indices, pd.DataFrame]]] = defaultdict(list)
 
-    def find(self, key: Hashable, places: Places) -> pd.DataFrame | None:
+    def find(self, key: Hashable, indices: Indices) -> pd.DataFrame | None:
         """Return the rows of the runs at some places, with the runs numbered from 0 on; None if they are not kept."""
-        for kept_places, table in self._tables[key]:
-            positions = np.searchsorted(kept_places, places)
-            if len(kept_places) and np.array_equal(kept_places[np.minimum(positions, len(kept_places) - 1)], places):
-                is_all = len(kept_places) == len(places)
-                return table.copy(deep=False) if is_all else _selected(table, positions, len(kept_places))
+        for kept_indices, table in self._tables[key]:
+            positions = np.searchsorted(kept_indices, indices)
+            if len(kept_indices) and np.array_equal(
+                kept_indices[np.minimum(positions, len(kept_indices) - 1)], indices
+            ):
+                is_all = len(kept_indices) == len(indices)
+                return table.copy(deep=False) if is_all else _selected(table, positions, len(kept_indices))
         return None
 
-    def keep(self, key: Hashable, places: Places, table: pd.DataFrame) -> None:
+    def keep(self, key: Hashable, indices: Indices, table: pd.DataFrame) -> None:
         """Keep the table of the runs at some places, if there is room."""
         size = int(table.memory_usage(index=True).sum())
         if size <= self._free:
             self._free -= size
             # a copy does not see what is written into the table later; it shares the table's memory until then
-            self._tables[key].append((places, table.copy(deep=False)))
+            self._tables[key].append((indices, table.copy(deep=False)))
 
 
-def _selected(table: pd.DataFrame, positions: Places, count: int) -> pd.DataFrame:
+def _selected(table: pd.DataFrame, positions: Indices, count: int) -> pd.DataFrame:
     """Return the rows of the runs at some positions among `count` runs; these runs are numbered from 0 on."""
     number = np.full(count, -1, dtype=np.int64)
     number[positions] = np.arange(len(positions))
@@ -88,10 +90,10 @@ def for_each_run(
     @functools.wraps(compute)
     def computed(runs: Runs, /, *options: Options.args, **keywords: Options.kwargs) -> pd.DataFrame:
         key = (compute, options, tuple(sorted(keywords.items())))
-        table = runs.kept.find(key, runs.places)
+        table = runs.cache.find(key, runs.indices)
         if table is None:
             table = compute(runs, *options, **keywords)
-            runs.kept.keep(key, runs.places, table)
+            runs.cache.keep(key, runs.indices, table)
         return table
 
     return computed

@@ -175,8 +175,8 @@ class Shipped:
         # a hidden folder is one that another process is just writing
         for path in sorted(self.root.glob("[!.]*/[!.]*/runs.parquet")):
             folder = path.parent
-            for place, scenario_hash in enumerate(pq.read_table(path, columns=["hash"])["hash"].to_pylist()):
-                by_hash[scenario_hash].append(_Entry(folder, place))
+            for index, scenario_hash in enumerate(pq.read_table(path, columns=["hash"])["hash"].to_pylist()):
+                by_hash[scenario_hash].append(_Entry(folder, index))
         return dict(by_hash)
 
 
@@ -215,11 +215,11 @@ class _Entry:
     """A row of a folder's ``runs.parquet``."""
 
     folder: Path
-    place: int
+    index: int
 
     def text(self, name: str) -> str:
         """Return the text of a column."""
-        return _column(self.folder, name)[self.place]
+        return _column(self.folder, name)[self.index]
 
 
 # few, because the scenarios of a large item take 20 MB

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from rdcnlab.fields.quantities import Frozen, Listed, Misfit, text
+from rdcnlab.fields.quantities import FieldError, Frozen, Listed, text
 
 _NAME = "a name of an option of tc: lower-case letters, digits and _"
 _VALUE = "a value of an option of tc: letters, digits and . _ / : - %, several of them with spaces between"
@@ -86,7 +86,7 @@ def _option(name: str, value: Any) -> dict[str, str]:
     if isinstance(value, list | tuple):
         value = " ".join(map(str, value))
     if not isinstance(value, str | int | float):
-        raise Misfit(name, value, "a number, text, true, false or a list of numbers")
+        raise FieldError(name, value, "a number, text, true, false or a list of numbers")
     # tc knows no space between a number and its unit, except between the values of a list
     words = str(value).split(" ")
     joined = len(words) == 2 and words[0].replace(".", "").isdigit() and words[1].isalpha()

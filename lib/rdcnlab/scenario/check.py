@@ -12,7 +12,7 @@ from pydantic_core import ErrorDetails
 
 from rdcnlab.fields.errors import WHOLE, InputError, Problem, shown
 from rdcnlab.fields.phrases import nearest, unknown
-from rdcnlab.fields.quantities import ALLOWED, Described, Misfit
+from rdcnlab.fields.quantities import ALLOWED, Described, FieldError
 from rdcnlab.scenario.timetable import PATH_TAGS
 
 #: Returns why a field is missing, as a sentence, by the field's location; None if it has nothing to add, and empty text
@@ -67,20 +67,20 @@ def input_error(error: ValidationError, model: type[BaseModel], explain: Explain
 
 
 def _problem(details: ErrorDetails, model: type[BaseModel], explain: Explain | None) -> Problem | None:
-    place = field_path(details["loc"]) or WHOLE
+    path = field_path(details["loc"]) or WHOLE
     kind, context = details["type"], details.get("ctx") or {}
     if kind == "extra_forbidden":
-        return _unknown_field(place, details["loc"], model)
+        return _unknown_field(path, details["loc"], model)
     if kind == "missing":
-        return _missing(place, details["loc"], model, explain)
+        return _missing(path, details["loc"], model, explain)
     cause = context.get("error")
-    if isinstance(cause, Misfit):
-        field = ".".join(part for part in (place if details["loc"] else "", cause.field) if part)
+    if isinstance(cause, FieldError):
+        field = ".".join(part for part in (path if details["loc"] else "", cause.field) if part)
         return Problem(field, shown(cause.value), cause.allowed, cause.reason)
     value: Any = details["input"]
     if kind == "literal_error":
         names = _names(context["expected"])
-        return Problem(place, shown(value), context["expected"], unknown(value, names) if names else "")
+        return Problem(path, shown(value), context["expected"], unknown(value, names) if names else "")
     if kind in _NUMBERS and isinstance(value, str) and value.strip().lstrip("+-").replace(".", "", 1).isdigit():
         allowed = f"{_KINDS[kind]}, without quotes"
     elif kind == "tuple_type" and isinstance(value, dict):
@@ -93,11 +93,11 @@ def _problem(details: ErrorDetails, model: type[BaseModel], explain: Explain | N
         allowed = f"{'at least' if kind == 'too_short' else 'at most'} {_length(context)}"
     else:
         allowed = _KINDS.get(kind) or details["msg"].removeprefix("Input should be ").removeprefix("Value should be ")
-    return _of(place, value, allowed)
+    return _of(path, value, allowed)
 
 
-def _of(place: str, value: Any, allowed: str) -> Problem:
-    return Problem(place, shown(value), allowed)
+def _of(path: str, value: Any, allowed: str) -> Problem:
+    return Problem(path, shown(value), allowed)
 
 
 def _names(expected: str) -> list[str]:
@@ -107,7 +107,7 @@ def _names(expected: str) -> list[str]:
     return [part[1:-1] for part in parts] if is_text else []
 
 
-def _unknown_field(place: str, location: Sequence[int | str], model: type[BaseModel]) -> Problem:
+def _unknown_field(path: str, location: Sequence[int | str], model: type[BaseModel]) -> Problem:
     name, fields = location[-1], _fields_at(model, location[:-1])
     reason = unknown(name, fields, "field")
     if "Did you mean" not in reason:
@@ -121,11 +121,11 @@ def _unknown_field(place: str, location: Sequence[int | str], model: type[BaseMo
             reason = f"'{name}' is a field of the whole file: begin its line at the left edge"
         elif inner:
             reason = f"'{name}' is a field of {' and '.join(inner)}: indent its line"
-    return Problem(place, "an unknown field", f"the fields {', '.join(fields)}", reason)
+    return Problem(path, "an unknown field", f"the fields {', '.join(fields)}", reason)
 
 
 def _missing(
-    place: str, location: Sequence[int | str], model: type[BaseModel], explain: Explain | None
+    path: str, location: Sequence[int | str], model: type[BaseModel], explain: Explain | None
 ) -> Problem | None:
     reason = None if explain is None else explain(location)
     if reason == "":
@@ -134,7 +134,7 @@ def _missing(
     if isinstance(location[-1], str):
         field = holder.model_fields.get(location[-1])
     words = None if field is None else _allowed_by(field)
-    return Problem(place, "nothing", words or "a value, because there is no default", reason or "")
+    return Problem(path, "nothing", words or "a value, because there is no default", reason or "")
 
 
 def _allowed_by(field: FieldInfo) -> str | None:

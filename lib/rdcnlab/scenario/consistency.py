@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
-from rdcnlab.fields.quantities import Misfit, unique
+from rdcnlab.fields.quantities import FieldError, unique
 from rdcnlab.fields.units import DURATION, SIZE
 from rdcnlab.scenario import forwarding, older
 from rdcnlab.scenario.flow import CC_NOUN, NEED_ECN, UDP_HEADERS, VARIANTS, Flow
@@ -21,45 +21,47 @@ if TYPE_CHECKING:
 
 
 def check(scenario: Scenario) -> None:
-    """Raise Misfit for the first parts of a scenario that do not fit together."""
+    """Raise FieldError for the first parts of a scenario that do not fit together."""
     unique("flows", (flow.name for flow in scenario.flows))
     _check_names(scenario)
     _check_programs(scenario)
     hosts = [host.name for host in scenario.network.hosts]
     checked: set[Hashable] = set()
     for flow in scenario.flows:
-        place = f"flows.{flow.name}"
+        where = f"flows.{flow.name}"
         for field in ("src", "dst"):
             if getattr(flow, field) not in hosts:
-                raise Misfit.unknown(f"{place}.{field}", getattr(flow, field), hosts, "host")
+                raise FieldError.unknown(f"{where}.{field}", getattr(flow, field), hosts, "host")
         if flow.src == flow.dst:
-            raise Misfit(f"{place}.dst", flow.dst, f"another host than src ({flow.src})")
+            raise FieldError(f"{where}.dst", flow.dst, f"another host than src ({flow.src})")
         if scenario.network.switches:
-            _check_ways(scenario, place, flow, checked)
+            _check_ways(scenario, where, flow, checked)
         else:
-            _check_path(scenario, f"{place}.path", flow.path)
-            _check_path(scenario, f"{place}.back", flow.back)
+            _check_path(scenario, f"{where}.path", flow.path)
+            _check_path(scenario, f"{where}.back", flow.back)
         if flow.phase and (scenario.schedule(flow) or scenario.schedule(flow, back=True)):
-            raise Misfit(f"{place}.phase", DURATION.format(flow.phase), "0, because a schedule has a phase of its own")
+            raise FieldError(
+                f"{where}.phase", DURATION.format(flow.phase), "0, because a schedule has a phase of its own"
+            )
         if flow.start + scenario.jitter.start >= scenario.limit:
             allowed = f"together with jitter.start less than limit ({DURATION.format(scenario.limit)})"
-            raise Misfit(f"{place}.start", DURATION.format(flow.start), allowed)
+            raise FieldError(f"{where}.start", DURATION.format(flow.start), allowed)
         if flow.packet is not None and flow.packet > scenario.network.mtu:
             allowed = f"at most the network's mtu ({SIZE.format(scenario.network.mtu)})"
-            raise Misfit(f"{place}.packet", SIZE.format(flow.packet), allowed)
+            raise FieldError(f"{where}.packet", SIZE.format(flow.packet), allowed)
         if flow.protocol == "udp":
             payload = (flow.packet or scenario.network.mtu) - UDP_HEADERS
             if flow.size % payload:
                 allowed = f"a whole number of datagrams of {payload} B"
-                raise Misfit(f"{place}.size", SIZE.format(flow.size), allowed)
+                raise FieldError(f"{where}.size", SIZE.format(flow.size), allowed)
         if flow.protocol == "mptcp":
-            _check_subflows(scenario, place, flow)
+            _check_subflows(scenario, where, flow)
         if flow.protocol == "quic" and scenario.network.mtu < QUIC_MTU:
             allowed = f"at least {QUIC_MTU} B, with quic (RFC 9000, sec. 14)"
-            raise Misfit("network.mtu", SIZE.format(scenario.network.mtu), allowed)
+            raise FieldError("network.mtu", SIZE.format(scenario.network.mtu), allowed)
     if all(flow.protocol == "udp" for flow in scenario.flows):
         reason = "all flows are udp; add a flow of another protocol, because the end of those flows ends the run"
-        raise Misfit("flows", "udp only", "at least one flow of another protocol", reason=reason)
+        raise FieldError("flows", "udp only", "at least one flow of another protocol", reason=reason)
     _check_hosts(scenario, hosts)
     for flow in scenario.flows:
         if flow.cc not in NEED_ECN:
@@ -67,34 +69,34 @@ def check(scenario: Scenario) -> None:
         for host in (flow.src, flow.dst):
             if scenario.transport_of(host).ecn is False:
                 allowed = f"true or auto, because without ECN {flow.cc} would silently be reno"
-                raise Misfit(transport_field(scenario, host) + ".ecn", False, allowed)
+                raise FieldError(transport_field(scenario, host) + ".ecn", False, allowed)
     _check_nuftcp(scenario)
     _check_like(scenario)
     _check_notify(scenario, hosts)
     links = [link.name for link in scenario.network.links]
     for name in scenario.probes.count:
         if name not in links:
-            raise Misfit.unknown("probes.count", name, links, "link")
+            raise FieldError.unknown("probes.count", name, links, "link")
     for name in scenario.probes.capture:
         if name not in hosts:
-            raise Misfit.unknown("probes.capture", name, hosts, "host")
+            raise FieldError.unknown("probes.capture", name, hosts, "host")
     if scenario.probes.fold is not None and scenario.spans < 1:
         allowed = f"at least one span of probes.fold ({DURATION.format(scenario.probes.fold)}) after probes.fold_from"
-        raise Misfit("limit", DURATION.format(scenario.limit), allowed)
+        raise FieldError("limit", DURATION.format(scenario.limit), allowed)
 
 
 def _check_names(scenario: Scenario) -> None:
-    """Raise Misfit if a flow's congestion control is neither the kernel's nor the user's own."""
+    """Raise FieldError if a flow's congestion control is neither the kernel's nor the user's own."""
     algorithm = scenario.engine.algorithm
-    for place, flow in enumerate(scenario.flows):
+    for where, flow in enumerate(scenario.flows):
         if flow.cc is not None and flow.cc not in VARIANTS and (algorithm is None or flow.cc != algorithm.name):
             names = VARIANTS if algorithm is None else (*VARIANTS, algorithm.name)
             also = "a C file of your own, which `engine: {algorithm: FILE.c}` names" if algorithm is None else ""
-            raise Misfit.unknown(f"flows[{place}].cc", flow.cc, names, CC_NOUN, also=also)
+            raise FieldError.unknown(f"flows[{where}].cc", flow.cc, names, CC_NOUN, also=also)
 
 
 def _check_programs(scenario: Scenario) -> None:
-    """Raise Misfit if a switch of another kind than bmv2 has a P4 program or its entries."""
+    """Raise FieldError if a switch of another kind than bmv2 has a P4 program or its entries."""
     for node in scenario.network.switches:
         kind = scenario.kind_at(node.name)
         for field in ("program", "entries"):
@@ -102,7 +104,7 @@ def _check_programs(scenario: Scenario) -> None:
             if given and kind != "bmv2":
                 value = given.path if field == "program" else "given"
                 allowed = f"nothing, because {node.name} is {kind}, and only bmv2 runs P4 programs"
-                raise Misfit(f"network.switches.{node.name}.{field}", value, allowed)
+                raise FieldError(f"network.switches.{node.name}.{field}", value, allowed)
 
 
 def transport_field(scenario: Scenario, host: str) -> str:
@@ -115,11 +117,11 @@ def transport_field(scenario: Scenario, host: str) -> str:
 
 
 def _check_hosts(scenario: Scenario, hosts: list[str]) -> None:
-    """Raise Misfit if a host with a stack of its own does not exist, or differs in what all hosts share."""
+    """Raise FieldError if a host with a stack of its own does not exist, or differs in what all hosts share."""
     unique("hosts", (stack.name for stack in scenario.hosts))
     for stack in scenario.hosts:
         if stack.name not in hosts:
-            raise Misfit("hosts.name", stack.name, f"one of {', '.join(hosts)}")
+            raise FieldError("hosts.name", stack.name, f"one of {', '.join(hosts)}")
         _check_own(scenario.transport, f"hosts.{stack.name}", stack.transport)
     seen: dict[str, Flow] = {}
     for flow in scenario.flows:
@@ -132,7 +134,7 @@ def _check_hosts(scenario: Scenario, hosts: list[str]) -> None:
                     f"the settings of flow {other.name!r}, or a host of its own: settings of TCP hold for whole hosts, "
                     f"and both flows use {host}"
                 )
-                raise Misfit(f"flows.{flow.name}.transport", "other settings", allowed)
+                raise FieldError(f"flows.{flow.name}.transport", "other settings", allowed)
 
 
 def _without_flows(scenario: Scenario, host: str) -> Transport:
@@ -140,44 +142,44 @@ def _without_flows(scenario: Scenario, host: str) -> Transport:
     return next((own.transport for own in scenario.hosts if own.name == host and own.transport), scenario.transport)
 
 
-def _check_own(shared: Transport, place: str, own: Transport | None) -> None:
-    """Raise Misfit if settings of TCP of a host or a flow differ in what all hosts share."""
+def _check_own(shared: Transport, where: str, own: Transport | None) -> None:
+    """Raise FieldError if settings of TCP of a host or a flow differ in what all hosts share."""
     for name in type(shared).model_fields if own else ():
         usual, value = getattr(shared, name), getattr(own, name)
         if value == usual:
             continue
-        field = f"{place}.transport.{name}"
+        field = f"{where}.transport.{name}"
         if name.startswith(("cubic_", "nuftcp_")) and name != "cubic_clock_ms":
-            raise Misfit(field, value, f"{usual}, as in transport: a parameter of a module holds for all hosts")
+            raise FieldError(field, value, f"{usual}, as in transport: a parameter of a module holds for all hosts")
         if name.startswith(("tdtcp", "version_hold")):
-            raise Misfit(field, value, f"{usual}, as in transport; a flow has a field tdtcp of its own")
+            raise FieldError(field, value, f"{usual}, as in transport; a flow has a field tdtcp of its own")
 
 
 def _check_like(scenario: Scenario) -> None:
-    """Raise Misfit if a flow's congestion control is younger than the kernel that its sender's transport is like."""
+    """Raise FieldError if a flow's congestion control is younger than the kernel that its sender's transport is like."""
     for flow in scenario.flows:
         kernel = scenario.transport_of(flow.src).like
         lacking = {} if kernel is None else older.lacking(kernel)
         if flow.protocol in ("tcp", "mptcp") and flow.cc in lacking:
             names = ", ".join(cc for cc in VARIANTS if cc not in lacking)
             allowed = f"one of {names} with transport.like {kernel}, because {lacking[flow.cc]}"
-            raise Misfit(f"flows.{flow.name}.cc", flow.cc, allowed)
+            raise FieldError(f"flows.{flow.name}.cc", flow.cc, allowed)
 
 
 def _check_nuftcp(scenario: Scenario) -> None:
-    """Raise Misfit if NUFTCP has settings and no flow, or its flows have time-division networks."""
+    """Raise FieldError if NUFTCP has settings and no flow, or its flows have time-division networks."""
     transport = scenario.transport
     if any(flow.cc == "nuftcp" for flow in scenario.flows):
         if transport.tdtcp:
-            raise Misfit("transport.tdtcp", True, "false, with nuftcp, which averages over all networks")
+            raise FieldError("transport.tdtcp", True, "false, with nuftcp, which averages over all networks")
         return
     for name, field in type(transport).model_fields.items():
         if name.startswith(("nuftcp_", "version_hold")) and getattr(transport, name) != field.default:
-            raise Misfit(f"transport.{name}", getattr(transport, name), "nothing, without a flow with cc nuftcp")
+            raise FieldError(f"transport.{name}", getattr(transport, name), "nothing, without a flow with cc nuftcp")
 
 
-def _check_path(scenario: Scenario, place: str, path: Path) -> None:
-    """Raise Misfit if a path, forward or back, names a target that does not exist or that flows cannot use."""
+def _check_path(scenario: Scenario, where: str, path: Path) -> None:
+    """Raise FieldError if a path, forward or back, names a target that does not exist or that flows cannot use."""
     if scenario.network.schedule(path) is not None:
         return
     links = [link.name for link in scenario.network.links]
@@ -187,18 +189,18 @@ def _check_path(scenario: Scenario, place: str, path: Path) -> None:
         if target not in (*links, *RESERVED):
             schedules = [] if slots else [schedule.name for schedule in scenario.network.schedules]
             what = "link or schedule" if schedules else "link"
-            raise Misfit.unknown(place, target, [*links, *RESERVED, *schedules], what)
+            raise FieldError.unknown(where, target, [*links, *RESERVED, *schedules], what)
         if target in scenario.network.bare:
-            raise Misfit(place, target, "a link with a buffer or a pool, or a schedule with a queue")
+            raise FieldError(where, target, "a link with a buffer or a pool, or a schedule with a queue")
     for number, slot in enumerate(slots):
         if slot.queue is not None or slot.ecn_threshold is not None:
-            raise Misfit(f"{place}[{number}]", slot.link, "no queue and no threshold, which only schedules have")
+            raise FieldError(f"{where}[{number}]", slot.link, "no queue and no threshold, which only schedules have")
     if set(targets) == {DARK}:
-        raise Misfit(place, DARK, "a path with at least one slot that is not dark")
+        raise FieldError(where, DARK, "a path with at least one slot that is not dark")
 
 
-def _check_ways(scenario: Scenario, place: str, flow: Flow, checked: set[Hashable]) -> None:
-    """Raise Misfit if a path through several switches is impossible, or uses a link without a queue.
+def _check_ways(scenario: Scenario, where: str, flow: Flow, checked: set[Hashable]) -> None:
+    """Raise FieldError if a path through several switches is impossible, or uses a link without a queue.
 
     Flows between the same switches with the same paths use the same ways, unless a choice is made for each flow. One
     such flow is checked; `checked` has the flows that were.
@@ -212,13 +214,13 @@ def _check_ways(scenario: Scenario, place: str, flow: Flow, checked: set[Hashabl
         slots = () if isinstance(path, str) else path
         targets = [path] if isinstance(path, str) else [slot.link for slot in path]
         if set(targets) == {DARK}:
-            raise Misfit(f"{place}.{field}", DARK, "a path with at least one slot that is not dark")
+            raise FieldError(f"{where}.{field}", DARK, "a path with at least one slot that is not dark")
         for number, slot in enumerate(slots):
             if slot.queue is not None or slot.ecn_threshold is not None:
                 allowed = "no queue and no threshold, which only schedules have"
-                raise Misfit(f"{place}.{field}[{number}]", slot.link, allowed)
+                raise FieldError(f"{where}.{field}[{number}]", slot.link, allowed)
         if SAME in targets and (not back or slots):
-            raise Misfit(f"{place}.{field}", SAME, f"a link, a switch or {ECMP}; {SAME} is for the way back only")
+            raise FieldError(f"{where}.{field}", SAME, f"a link, a switch or {ECMP}; {SAME} is for the way back only")
         schedule = scenario.schedule(flow, back=back)
         try:
             route = forwarding.route_of(scenario, flow, back=back, chosen=chosen)
@@ -227,51 +229,51 @@ def _check_ways(scenario: Scenario, place: str, flow: Flow, checked: set[Hashabl
                 forwarding.timetable(scenario, route, switch, every=every)
         except NoWay as error:
             value = targets[0] if len(targets) == 1 else targets
-            raise Misfit(f"{place}.{field}", value, str(error), reason=error.reason) from None
+            raise FieldError(f"{where}.{field}", value, str(error), reason=error.reason) from None
         for way in route.ways:
             for hop in way or ():
                 waits = schedule is not None and schedule.queues and hop.switch == route.first
                 if hop.link in scenario.network.bare and not waits and not scenario.network.node(hop.switch).optical:
                     allowed = f"a buffer or a pool, because flow {flow.name} takes it from {hop.switch}"
-                    raise Misfit(f"network.links.{hop.link}.buffer", None, allowed)
+                    raise FieldError(f"network.links.{hop.link}.buffer", None, allowed)
     if not chosen:
         checked.add(alike)
 
 
-def _check_subflows(scenario: Scenario, place: str, flow: Flow) -> None:
-    """Raise Misfit if the schedules of an MPTCP flow do not provide one network per subflow."""
+def _check_subflows(scenario: Scenario, where: str, flow: Flow) -> None:
+    """Raise FieldError if the schedules of an MPTCP flow do not provide one network per subflow."""
     path, back = scenario.schedule(flow), scenario.schedule(flow, back=True)
     if path is None or path.tdns != tuple(range(len(path.tdns))) or not 2 <= len(path.tdns) <= MOST_SUBFLOWS:
         allowed = f"a schedule whose slots have 2 to {MOST_SUBFLOWS} networks, tdn 0, 1 and so on, with mptcp"
-        raise Misfit(f"{place}.path", str(flow.path), allowed)
+        raise FieldError(f"{where}.path", str(flow.path), allowed)
     if scenario.mptcp.isolation != "none" and (back is None or back.tdns != path.tdns):
         allowed = f"a schedule with the networks of the path, with mptcp.isolation {scenario.mptcp.isolation}"
-        raise Misfit(f"{place}.back", str(flow.back), allowed)
+        raise FieldError(f"{where}.back", str(flow.back), allowed)
     if scenario.mptcp.scheduler == "tdm" and scenario.notify is None:
-        raise Misfit("notify", None, "given, because the scheduler tdm of mptcp follows the notifications of hosts")
+        raise FieldError("notify", None, "given, because the scheduler tdm of mptcp follows the notifications of hosts")
 
 
 def _check_notify(scenario: Scenario, hosts: list[str]) -> None:
     offers = scenario.offers()
     if scenario.notify is None:
         if scenario.transport.tdtcp:
-            raise Misfit("transport.tdtcp", True, "false, without notify: there would be one network only")
+            raise FieldError("transport.tdtcp", True, "false, without notify: there would be one network only")
         for flow in scenario.flows:
             if flow.tdtcp:
                 allowed = "false, without notify: there would be one network only"
-                raise Misfit(f"flows.{flow.name}.tdtcp", True, allowed)
+                raise FieldError(f"flows.{flow.name}.tdtcp", True, allowed)
         return
     for flow in scenario.flows:
         # The receiver must support TDTCP too, which transport.tdtcp sets; otherwise the connection does not use it.
         if flow.tdtcp and not scenario.transport.tdtcp:
-            raise Misfit(f"flows.{flow.name}.tdtcp", True, "false or none, without transport.tdtcp")
+            raise FieldError(f"flows.{flow.name}.tdtcp", True, "false or none, without transport.tdtcp")
         if flow.protocol == "tcp" and offers[flow.src] != scenario.offered(flow):
             allowed = f"{offers[flow.src]}, the value of another flow of the host {flow.src}"
-            raise Misfit(f"flows.{flow.name}.tdtcp", scenario.offered(flow), allowed)
+            raise FieldError(f"flows.{flow.name}.tdtcp", scenario.offered(flow), allowed)
     for host in scenario.notify.hosts:
         if host.name not in hosts:
-            raise Misfit.unknown(f"notify.hosts.{host.name}.name", host.name, hosts, "host")
+            raise FieldError.unknown(f"notify.hosts.{host.name}.name", host.name, hosts, "host")
     if not scenario.notifications() and scenario.transport.tdtcp:
         # otherwise flows would run without TDTCP, and no message would say so
         allowed = "false, because no flow follows a schedule, and hosts are notified of schedules only"
-        raise Misfit("transport.tdtcp", True, allowed)
+        raise FieldError("transport.tdtcp", True, allowed)

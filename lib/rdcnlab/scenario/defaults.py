@@ -80,13 +80,13 @@ def missing_in_flow(data: dict[str, Any] | None, location: Sequence[int | str]) 
         targets = listed([*names["links"], *names["schedules"], *RESERVED])
         return f"{title} has no path. Write path: with one of {targets}, or with a timetable"
     lacking = [end for end in ("src", "dst") if end not in flow]
-    words = f"{title} has no {' and no '.join(lacking)}. Write {' and '.join(f'{end}:' for end in lacking)}"
+    message = f"{title} has no {' and no '.join(lacking)}. Write {' and '.join(f'{end}:' for end in lacking)}"
     label = network.name if isinstance(network, Network) else network.get("name")
     routes = preset(label).routes if isinstance(label, str) and label in presets() else {}
     keys = [key for key, fields in routes.items() if field in fields]
     if keys:
-        words += f" (in the network {label} only flows whose names begin with {listed(keys)} have a default)"
-    return f"{words}; hosts are {listed(names['hosts'])}"
+        message += f" (in the network {label} only flows whose names begin with {listed(keys)} have a default)"
+    return f"{message}; hosts are {listed(names['hosts'])}"
 
 
 def _names(items: Any) -> list[str]:

@@ -78,11 +78,11 @@ def _divided(rate: int, factor: int, path: str) -> int:
 def _change(holder: Any, path: list[str], change: Any) -> None:
     name, remainder = path[0], path[1:]
     if name == "*":
-        for place, item in enumerate(holder if isinstance(holder, list) else ()):
+        for index, item in enumerate(holder if isinstance(holder, list) else ()):
             if remainder:
                 _change(item, remainder, change)
             else:
-                holder[place] = change(item)
+                holder[index] = change(item)
     elif isinstance(holder, dict) and holder.get(name) is not None:
         if remainder:
             _change(holder[name], remainder, change)

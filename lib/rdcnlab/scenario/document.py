@@ -56,7 +56,7 @@ class Document:
             line = mark.start_mark.line + 1
         return line
 
-    def place(self, field: str) -> str:
+    def location(self, field: str) -> str:
         """Return the file and the line of a field in words; see `line`."""
         line = self.line(field)
         return str(self.path) if line is None else f"{self.path}, line {line}"
@@ -111,8 +111,8 @@ class _Loader(yaml.SafeLoader):
             if isinstance(error, _Fault):
                 raise
             text = f" '{node.value[:40]}'" if isinstance(node, yaml.ScalarNode) else ""
-            words = "is a number with too many digits" if "digits" in str(error) else f"cannot be read ({error})"
-            raise _Fault(f"the value{text} {words}", node.start_mark.line + 1) from None
+            message = "is a number with too many digits" if "digits" in str(error) else f"cannot be read ({error})"
+            raise _Fault(f"the value{text} {message}", node.start_mark.line + 1) from None
 
 
 class _Fault(ValueError):
@@ -199,5 +199,5 @@ def _fault(error: yaml.MarkedYAMLError, text: str) -> str:
         return f"the line{quoted} lacks a colon with a space after it, or is indented differently from its neighbours"
     if "undefined alias" in problem:
         return f"{problem}; '*NAME' needs an '&NAME' before it"
-    words = " ".join(part for part in (problem, context) if part)
-    return f"the YAML is not correct: {words}"
+    message = " ".join(part for part in (problem, context) if part)
+    return f"the YAML is not correct: {message}"

@@ -10,14 +10,14 @@ from pydantic import model_validator
 from rdcnlab.fields.quantities import (
     Bytes32,
     Duration,
+    FieldError,
     Frozen,
     HostName,
-    Later,
     LinkName,
     Listed,
-    Misfit,
     Rate,
     Size,
+    omit_default,
     whole,
 )
 from rdcnlab.scenario.kinds import SwitchKind
@@ -63,13 +63,13 @@ class Node(Frozen):
     jitter: Duration = 0
     optical: bool = False
     guard: Duration = 0
-    program: Annotated[ProgramField, Later] = None
-    entries: Annotated[Entries, Later] = ()
+    program: Annotated[ProgramField, omit_default] = None
+    entries: Annotated[Entries, omit_default] = ()
 
     @model_validator(mode="after")
     def _guards_light(self) -> Node:
         if self.guard and not self.optical:
-            raise Misfit("guard", self.guard, "0, because the switch is not optical")
+            raise FieldError("guard", self.guard, "0, because the switch is not optical")
         return self
 
 
@@ -124,8 +124,8 @@ class Host(Faulty):
     delay: Duration = 0
     queue: QueueLimit = Queue(packets=1000)
     nic_buffer: Size = 0
-    at: Annotated[LinkName | None, Later] = None
-    port: Annotated[Port, Later] = Port()
+    at: Annotated[LinkName | None, omit_default] = None
+    port: Annotated[Port, omit_default] = Port()
 
     @model_validator(mode="before")
     @classmethod
@@ -135,7 +135,7 @@ class Host(Faulty):
                 "one rate, because the host's kernel sends at a constant rate; a rate may change on a link between two "
                 "switches"
             )
-            raise Misfit("rate", "a rate that changes", allowed)
+            raise FieldError("rate", "a rate that changes", allowed)
         return data
 
 
@@ -171,9 +171,9 @@ class Link(Changing, Queueing):
     rate: Rate
     delay: Duration = 0
     buffer: MaybeBuffer = None
-    between: Annotated[tuple[LinkName, LinkName] | None, Listed, Later] = None
-    at: Annotated[LinkName | None, Later] = None
-    weight: Annotated[int, whole(1, 1_000_000), Later] = 1
+    between: Annotated[tuple[LinkName, LinkName] | None, Listed, omit_default] = None
+    at: Annotated[LinkName | None, omit_default] = None
+    weight: Annotated[int, whole(1, 1_000_000), omit_default] = 1
 
     @property
     def has_queue(self) -> bool:
@@ -183,11 +183,11 @@ class Link(Changing, Queueing):
     @model_validator(mode="after")
     def _one_buffer(self) -> Link:
         if self.name.lower() in RESERVED:
-            raise Misfit("name", self.name, f"a name other than {' and '.join(RESERVED)}")
+            raise FieldError("name", self.name, f"a name other than {' and '.join(RESERVED)}")
         if self.buffer is not None and self.pool is not None:
-            raise Misfit("pool", self.pool, "nothing, because buffer is given: a link has either of them")
+            raise FieldError("pool", self.pool, "nothing, because buffer is given: a link has either of them")
         if self.buffer is not None and self.aqm is not None:
-            raise Misfit("buffer", "given", replaced(self.aqm))
+            raise FieldError("buffer", "given", replaced(self.aqm))
         return self
 
     def buffer_bytes(self, mtu: int) -> int:

@@ -12,13 +12,13 @@ from rdcnlab.fields.quantities import (
     Datagram,
     Described,
     Duration,
+    FieldError,
     FlowName,
     Frozen,
     HostName,
-    Later,
-    Misfit,
     PositiveSize,
     SlotDuration,
+    omit_default,
     text,
 )
 from rdcnlab.scenario.timetable import BYPASS, Path, Slot
@@ -110,14 +110,14 @@ class Flow(Frozen):
     src: HostName
     dst: HostName
     start: Duration = 0
-    initiator: Annotated[Literal["src", "dst"], Later] = "src"
-    connect: Annotated[Literal["start", "ahead"], Later] = "start"
-    burst: Annotated[int | None, Later] = None
-    interval: Annotated[SlotDuration | None, Later] = None
-    packet: Annotated[Datagram | None, Later] = None
-    back: Annotated[Path, Later] = BYPASS
-    tdtcp: Annotated[bool | None, Later] = None
-    transport: Annotated[Transport | None, Later] = None
+    initiator: Annotated[Literal["src", "dst"], omit_default] = "src"
+    connect: Annotated[Literal["start", "ahead"], omit_default] = "start"
+    burst: Annotated[int | None, omit_default] = None
+    interval: Annotated[SlotDuration | None, omit_default] = None
+    packet: Annotated[Datagram | None, omit_default] = None
+    back: Annotated[Path, omit_default] = BYPASS
+    tdtcp: Annotated[bool | None, omit_default] = None
+    transport: Annotated[Transport | None, omit_default] = None
 
     @model_validator(mode="before")
     @classmethod
@@ -127,42 +127,42 @@ class Flow(Frozen):
     @model_validator(mode="after")
     def _as_its_protocol_needs(self) -> Flow:
         if self.tdtcp is not None and self.protocol != "tcp":
-            raise Misfit("tdtcp", self.tdtcp, "nothing, with another protocol than tcp")
+            raise FieldError("tdtcp", self.tdtcp, "nothing, with another protocol than tcp")
         if self.transport is not None and not self.is_tcp:
-            raise Misfit("transport", "given", f"nothing, with {self.protocol}: these are settings of TCP")
+            raise FieldError("transport", "given", f"nothing, with {self.protocol}: these are settings of TCP")
         if self.connect != "start" and not self.is_tcp:
             reason = "udp has no connection" if self.protocol == "udp" else "programs of quic connect when they start"
-            raise Misfit("connect", self.connect, f"start, because {reason}")
+            raise FieldError("connect", self.connect, f"start, because {reason}")
         if self.protocol != "udp":
             for field in ("burst", "interval", "packet"):
                 if getattr(self, field) is not None:
-                    raise Misfit(field, getattr(self, field), "nothing, because only udp is sent in bursts")
+                    raise FieldError(field, getattr(self, field), "nothing, because only udp is sent in bursts")
             if self.cc is None:
-                raise Misfit(
+                raise FieldError(
                     "cc", None, f"one of {', '.join(VARIANTS)}", reason=f"a flow needs one of {', '.join(VARIANTS)}"
                 )
             if self.protocol == "quic" and self.cc not in QUIC_VARIANTS:
                 reason = f"quic has no {self.cc}; choose one of {', '.join(QUIC_VARIANTS)} with quic"
-                raise Misfit("cc", self.cc, f"one of {', '.join(QUIC_VARIANTS)} with quic", reason=reason)
+                raise FieldError("cc", self.cc, f"one of {', '.join(QUIC_VARIANTS)} with quic", reason=reason)
             if self.protocol == "quic" and self.initiator != "src":
                 allowed = "src, the default, because with quic the receiver always requests the data"
-                raise Misfit("initiator", self.initiator, allowed)
+                raise FieldError("initiator", self.initiator, allowed)
             if self.protocol == "mptcp" and self.cc == "nuftcp":
                 names = ", ".join(name for name in VARIANTS if name != "nuftcp")
-                raise Misfit("cc", self.cc, f"one of {names} with mptcp, because a subflow never changes its way")
+                raise FieldError("cc", self.cc, f"one of {names} with mptcp, because a subflow never changes its way")
             if self.protocol == "mptcp" and self.initiator != "src":
-                raise Misfit(
+                raise FieldError(
                     "initiator", self.initiator, "src, because with mptcp the receiver announces its addresses"
                 )
             return self
         if self.cc is not None:
-            raise Misfit("cc", self.cc, "nothing, because udp has no congestion control")
+            raise FieldError("cc", self.cc, "nothing, because udp has no congestion control")
         if self.initiator != "src":
-            raise Misfit("initiator", self.initiator, "src, because udp has no connection")
+            raise FieldError("initiator", self.initiator, "src, because udp has no connection")
         if self.burst is None or not 1 <= self.burst <= 65_535:
-            raise Misfit("burst", self.burst, "a whole number of datagrams from 1 to 65535")
+            raise FieldError("burst", self.burst, "a whole number of datagrams from 1 to 65535")
         if self.interval is None:
-            raise Misfit("interval", None, "a duration from burst to burst, such as '25 ms'")
+            raise FieldError("interval", None, "a duration from burst to burst, such as '25 ms'")
         return self
 
     @property

@@ -166,17 +166,17 @@ def timetable(scenario: Scenario, route: Route, switch: str, *, every: bool = Fa
     """
     node = scenario.network.node(switch)
     targets = route.at(switch, dark=switch == route.first or node.optical)
-    places = tuple(range(len(targets)))
+    indices = tuple(range(len(targets)))
     durations, phase = route.durations, route.phase + node.late
     if len(set(targets)) == 1 and not every:
         return Timetable(targets[:1], (0,), phase, (0,))
     if not every:
-        targets, durations, places = _merged(targets, durations)
+        targets, durations, indices = _merged(targets, durations)
     if node.guard:
         durations, shift = _guarded(targets, durations, node.guard)
         phase += shift
     if not node.jitter or len(targets) == 1:
-        return Timetable(targets, durations, phase, places)
+        return Timetable(targets, durations, phase, indices)
     if min(durations) - node.jitter < LEAST_SLOT:
         raise NoWay(f"slots at least {LEAST_SLOT} ns longer than the jitter of {switch}, {node.jitter} ns")
     changes = max((scenario.limit - phase) // sum(durations), 0) + 1
@@ -191,21 +191,21 @@ def timetable(scenario: Scenario, route: Route, switch: str, *, every: bool = Fa
         jittered.append(duration + delay - previous_delay)
         previous_delay = delay
     jittered[-1] += _LONG
-    return Timetable(targets * changes, tuple(jittered), phase, places * changes)
+    return Timetable(targets * changes, tuple(jittered), phase, indices * changes)
 
 
 def _guarded(targets: tuple[str | None, ...], durations: tuple[int, ...], guard: int) -> tuple[tuple[int, ...], int]:
     """Extend each way by the guard into the next dark slot; return the durations and the delay of the first slot."""
     extended = list(durations)
     first_delay = 0
-    for place, target in enumerate(targets):
-        next_place = (place + 1) % len(targets)
-        if target is not None and targets[next_place] is None:
-            if extended[next_place] - guard < LEAST_SLOT:
+    for index, target in enumerate(targets):
+        next_index = (index + 1) % len(targets)
+        if target is not None and targets[next_index] is None:
+            if extended[next_index] - guard < LEAST_SLOT:
                 raise NoWay(f"dark slots at least {LEAST_SLOT} ns longer than the guard of {guard} ns of a switch")
-            extended[place] += guard
-            extended[next_place] -= guard
-            first_delay = guard if next_place == 0 else first_delay
+            extended[index] += guard
+            extended[next_index] -= guard
+            first_delay = guard if next_index == 0 else first_delay
     return tuple(extended), first_delay
 
 
@@ -214,9 +214,9 @@ def _merged(
 ) -> tuple[tuple[str | None, ...], tuple[int, ...], tuple[int, ...]]:
     """Join equal neighbours; never join across the ends, because the first slot is in force before the start."""
     merged: list[tuple[str | None, int, int]] = []
-    for place, (target, duration) in enumerate(zip(targets, durations, strict=True)):
+    for index, (target, duration) in enumerate(zip(targets, durations, strict=True)):
         if merged and merged[-1][0] == target:
             merged[-1] = (target, merged[-1][1] + duration, merged[-1][2])
         else:
-            merged.append((target, duration, place))
+            merged.append((target, duration, index))
     return tuple(k[0] for k in merged), tuple(k[1] for k in merged), tuple(k[2] for k in merged)

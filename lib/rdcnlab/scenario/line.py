@@ -10,12 +10,12 @@ from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
 from rdcnlab.fields.quantities import (
     Duration,
+    FieldError,
     Frozen,
-    Later,
     Listed,
-    Misfit,
     Share,
     SlotDuration,
+    omit_default,
     quantity,
     whole,
 )
@@ -88,12 +88,12 @@ class Faulty(Frozen):
         Probability that one bit of a frame is wrong, in millionths. A receiver discards it by its checksum.
     """
 
-    loss: Annotated[Share, Later] = 0
-    bursts: Annotated[GilbertElliott | None, Later] = None
-    jitter: Annotated[Duration, Later] = 0
-    reorder: Annotated[bool, Later] = False
-    duplicate: Annotated[Share, Later] = 0
-    corrupt: Annotated[Share, Later] = 0
+    loss: Annotated[Share, omit_default] = 0
+    bursts: Annotated[GilbertElliott | None, omit_default] = None
+    jitter: Annotated[Duration, omit_default] = 0
+    reorder: Annotated[bool, omit_default] = False
+    duplicate: Annotated[Share, omit_default] = 0
+    corrupt: Annotated[Share, omit_default] = 0
 
     @property
     def errs(self) -> bool:
@@ -103,9 +103,9 @@ class Faulty(Frozen):
     @model_validator(mode="after")
     def _one_kind_of_loss(self) -> Faulty:
         if self.loss and self.bursts is not None:
-            raise Misfit("bursts", "given", "nothing, because loss is given; one of them says what is lost")
+            raise FieldError("bursts", "given", "nothing, because loss is given; one of them says what is lost")
         if self.reorder and not self.jitter:
-            raise Misfit("reorder", self.reorder, "false without jitter, because nothing can overtake")
+            raise FieldError("reorder", self.reorder, "false without jitter, because nothing can overtake")
         return self
 
 
@@ -129,14 +129,14 @@ class Changing(Faulty):
     """
 
     steps: Annotated[
-        tuple[Annotated[RateStep, BeforeValidator(_read_step)], ...], Field(max_length=MOST_STEPS), Listed, Later
+        tuple[Annotated[RateStep, BeforeValidator(_read_step)], ...], Field(max_length=MOST_STEPS), Listed, omit_default
     ] = ()
-    repeat: Annotated[bool, Later] = True
+    repeat: Annotated[bool, omit_default] = True
     opportunities: Annotated[
-        tuple[Annotated[int, whole(0, 10**8)], ...], Field(max_length=MOST_STEPS), Listed, Later
+        tuple[Annotated[int, whole(0, 10**8)], ...], Field(max_length=MOST_STEPS), Listed, omit_default
     ] = ()
-    opportunity: Annotated[int, whole(64, 65_535), Later] = BYTES
-    down: Annotated[tuple[Annotated[tuple[Duration, Duration], Listed], ...], Listed, Later] = ()
+    opportunity: Annotated[int, whole(64, 65_535), omit_default] = BYTES
+    down: Annotated[tuple[Annotated[tuple[Duration, Duration], Listed], ...], Listed, omit_default] = ()
 
     @model_validator(mode="before")
     @classmethod
@@ -146,7 +146,7 @@ class Changing(Faulty):
         rate = data.get("rate")
         if isinstance(rate, dict):
             if set(rate) != {"trace"} or not isinstance(rate["trace"], str):
-                raise Misfit("rate", rate, "a rate, a list of steps such as [[1 s, 2 Mb/s]], or {trace: FILE}")
+                raise FieldError("rate", rate, "a rate, a list of steps such as [[1 s, 2 Mb/s]], or {trace: FILE}")
             path = Path((info.context or {}).get(DIRECTORY) or ".") / rate["trace"]
             return {**data, **read_trace(path)}
         if isinstance(rate, list | tuple):
@@ -155,7 +155,7 @@ class Changing(Faulty):
             values = [RATE.parse(value) if isinstance(value, str) else value for value in rates]
             most = max((value for value in values if isinstance(value, int)), default=0)
             if not most:
-                raise Misfit(
+                raise FieldError(
                     "rate", "no step above 0 b/s", "at least one step with a rate above 0, such as [1 s, 2 Mb/s]"
                 )
             return {**data, "rate": RATE.format(most), "steps": steps}
@@ -166,18 +166,20 @@ class Changing(Faulty):
         given = [name for name in ("steps", "opportunities", "down") if getattr(self, name)]
         if len(given) > 1:
             allowed = f"nothing, because {given[0]} say when frames are sent; a step may have rate 0"
-            raise Misfit(given[1], "given", allowed)
+            raise FieldError(given[1], "given", allowed)
         most = max((step.rate for step in self.steps), default=None)
         if most is not None and getattr(self, "rate", most) != most:
             allowed = f"{RATE.format(most)}, the largest rate of its steps; to change them, change steps"
-            raise Misfit("rate", RATE.format(getattr(self, "rate", 0)), allowed)
+            raise FieldError("rate", RATE.format(getattr(self, "rate", 0)), allowed)
         instants = list(self.opportunities)
         if instants != sorted(instants) or (instants and not instants[-1]):
-            raise Misfit("opportunities", "given", "milliseconds in rising order, the last one above 0")
+            raise FieldError("opportunities", "given", "milliseconds in rising order, the last one above 0")
         end = 0
-        for place, (first, last) in enumerate(self.down):
+        for index, (first, last) in enumerate(self.down):
             if not end <= first < last:
-                raise Misfit(f"down[{place}]", [first, last], "a span that begins after the one before and ends later")
+                raise FieldError(
+                    f"down[{index}]", [first, last], "a span that begins after the one before and ends later"
+                )
             end = last
         return self
 

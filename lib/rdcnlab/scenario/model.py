@@ -16,12 +16,12 @@ from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.quantities import (
     TEXT,
     Frozen,
-    Later,
     Limit,
     Listed,
     canonical_fields,
     canonical_json,
     every_text,
+    omit_default,
     plain,
     plain_text,
     whole,
@@ -92,14 +92,14 @@ class Scenario(Frozen):
     flows: Annotated[tuple[Flow, ...], Field(min_length=1, max_length=1024), Listed]
     switch: Switch = Switch()
     transport: Transport = Transport()
-    offload: Annotated[Offload, Later] = Offload()
-    hosts: Annotated[tuple[Stack, ...], Listed, Later] = ()
-    mptcp: Annotated[Mptcp, Later] = Mptcp()
-    quic: Annotated[Quic, Later] = Quic()
+    offload: Annotated[Offload, omit_default] = Offload()
+    hosts: Annotated[tuple[Stack, ...], Listed, omit_default] = ()
+    mptcp: Annotated[Mptcp, omit_default] = Mptcp()
+    quic: Annotated[Quic, omit_default] = Quic()
     engine: EngineSettings = EngineSettings()
     probes: Probes = Probes()
     jitter: Jitter = Jitter()
-    notify: Annotated[Notify | None, Later] = None
+    notify: Annotated[Notify | None, omit_default] = None
     limit: Limit = 60_000_000_000
     seed: Annotated[int, whole(0, MOST_SEED)] = 0
 
@@ -234,7 +234,7 @@ class Scenario(Frozen):
         try:
             return cls.from_dict(document.data, text=path.suffix != ".json", directory=path.parent)
         except InputError as error:
-            raise error.located(document.place) from None
+            raise error.located(document.location) from None
 
     @classmethod
     def from_dict(cls, data: Any, *, text: bool = False, directory: FilePath | None = None) -> Self:
@@ -332,14 +332,14 @@ class Scenario(Frozen):
             As in `Link`.
         """
         changed = Link.model_validate({**dict(self.network.link(link)), "ecn_threshold": ecn_threshold, "red": red})
-        place = [item.name for item in self.network.links].index(link)
+        index = [item.name for item in self.network.links].index(link)
         links = tuple(changed if item.name == link else item for item in self.network.links)
         copy = self.model_copy(update={"network": self.network.model_copy(update={"links": links})})
         for kept in ("hash", "_every_field", "_family"):
             copy.__dict__.pop(kept, None)
         # the plain data of the network differ in the link alone
         plain_links = [*self.network._plain["links"]]
-        plain_links[place] = changed.model_dump(mode="json")
+        plain_links[index] = changed.model_dump(mode="json")
         copy.network.__dict__["_plain"] = {**self.network._plain, "links": plain_links}
         copy.__dict__["canonical"] = {**self.canonical, "network": copy.network._plain}
         return copy

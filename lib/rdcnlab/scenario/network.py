@@ -10,7 +10,7 @@ from typing import Annotated, TypeVar
 from pydantic import Field, model_validator
 
 from rdcnlab.fields.errors import InputError
-from rdcnlab.fields.quantities import FlowName, Frozen, Later, Listed, Misfit, Mtu, Overhead, unique
+from rdcnlab.fields.quantities import FieldError, FlowName, Frozen, Listed, Mtu, Overhead, omit_default, unique
 from rdcnlab.fields.units import WIRE_OVERHEAD
 from rdcnlab.scenario.elements import Host, Link, Node, Pool
 from rdcnlab.scenario.routes import Graph
@@ -70,8 +70,8 @@ class Network(Frozen):
     hosts: Annotated[tuple[Host, ...], Field(min_length=2, max_length=250), Listed]
     links: Annotated[tuple[Link, ...], Field(max_length=1024), Listed] = ()
     pools: Annotated[tuple[Pool, ...], Field(max_length=MOST_POOLS), Listed] = ()
-    schedules: Annotated[tuple[Schedule, ...], Field(max_length=4096), Listed, Later] = ()
-    switches: Annotated[tuple[Node, ...], Field(max_length=256), Listed, Later] = ()
+    schedules: Annotated[tuple[Schedule, ...], Field(max_length=4096), Listed, omit_default] = ()
+    switches: Annotated[tuple[Node, ...], Field(max_length=256), Listed, omit_default] = ()
 
     @model_validator(mode="after")
     def _consistent(self) -> Network:
@@ -113,17 +113,19 @@ class Network(Frozen):
     def _check_no_graph(self) -> None:
         for host in self.hosts:
             if host.at is not None:
-                raise Misfit(f"hosts.{host.name}.at", host.at, "nothing, in a network without switches")
+                raise FieldError(f"hosts.{host.name}.at", host.at, "nothing, in a network without switches")
         for link in self.links:
             for field in ("between", "at"):
                 if getattr(link, field) is not None:
                     allowed = "nothing, in a network without switches"
-                    raise Misfit(f"links.{link.name}.{field}", getattr(link, field), allowed)
+                    raise FieldError(f"links.{link.name}.{field}", getattr(link, field), allowed)
             if link.weight != 1:
-                raise Misfit(f"links.{link.name}.weight", link.weight, "1, in a network without switches")
+                raise FieldError(f"links.{link.name}.weight", link.weight, "1, in a network without switches")
         for schedule in self.schedules:
             if schedule.pair is not None:
-                raise Misfit(f"schedules.{schedule.name}.pair", schedule.pair, "nothing, in a network without switches")
+                raise FieldError(
+                    f"schedules.{schedule.name}.pair", schedule.pair, "nothing, in a network without switches"
+                )
 
     def _check_graph(self) -> None:
         names = [node.name for node in self.switches]
@@ -132,57 +134,59 @@ class Network(Frozen):
             for item in getattr(self, field):
                 if item.name in used_names or item.name.lower() in reserved:
                     allowed = "a name that no other switch, link or schedule has, and that is not reserved"
-                    raise Misfit(f"{field}.{item.name}.name", item.name, allowed)
+                    raise FieldError(f"{field}.{item.name}.name", item.name, allowed)
                 used_names.add(item.name)
         allowed = f"one of the switches {', '.join(names)}"
         for host in self.hosts:
             if host.at not in names:
                 if host.at is None:
-                    raise Misfit(f"hosts.{host.name}.at", None, f"{allowed}, to which the host is connected")
-                raise Misfit.unknown(f"hosts.{host.name}.at", host.at, names, "switch")
+                    raise FieldError(f"hosts.{host.name}.at", None, f"{allowed}, to which the host is connected")
+                raise FieldError.unknown(f"hosts.{host.name}.at", host.at, names, "switch")
             if self.node(host.at).optical:
-                raise Misfit(f"hosts.{host.name}.at", host.at, "a switch that is not optical, which has no hosts")
+                raise FieldError(f"hosts.{host.name}.at", host.at, "a switch that is not optical, which has no hosts")
         for link in self.links:
             if link.at is not None:
                 if link.at not in names or link.between is not None or self.node(link.at).optical:
                     allowed_at = f"{allowed} that is not optical, or two of them as between"
-                    raise Misfit(f"links.{link.name}.at", link.at, allowed_at)
+                    raise FieldError(f"links.{link.name}.at", link.at, allowed_at)
                 if link.weight != 1:
-                    raise Misfit(f"links.{link.name}.weight", link.weight, "1, for a link inside a switch")
+                    raise FieldError(f"links.{link.name}.weight", link.weight, "1, for a link inside a switch")
                 continue
             if link.between is None or len(set(link.between)) < 2:
-                raise Misfit(f"links.{link.name}.between", link.between, f"two of the switches {', '.join(names)}")
+                raise FieldError(f"links.{link.name}.between", link.between, f"two of the switches {', '.join(names)}")
             for end in link.between:
                 if end not in names:
-                    raise Misfit.unknown(f"links.{link.name}.between", end, names, "switch")
+                    raise FieldError.unknown(f"links.{link.name}.between", end, names, "switch")
         self._check_ways_of_schedules()
         homes = list(dict.fromkeys(host.at for host in self.hosts if host.at is not None))
         for home in homes[1:]:
             if self.graph.distance(homes[0], home) is None:
-                raise Misfit("links", f"no way from {homes[0]} to {home}", "links that join all switches with hosts")
+                raise FieldError(
+                    "links", f"no way from {homes[0]} to {home}", "links that join all switches with hosts"
+                )
 
     def _check_ways_of_schedules(self) -> None:
-        """Raise Misfit if a schedule names a link or switch that does not exist; the scenario checks the ways."""
+        """Raise FieldError if a schedule names a link or switch that does not exist; the scenario checks the ways."""
         hosting = [node.name for node in self.switches if not node.optical]
         names = {*(node.name for node in self.switches), *(link.name for link in self.links)}
         pairs: dict[tuple[str, str], str] = {}
         for schedule in self.schedules:
-            for place, slot in enumerate(schedule.slots):
+            for index, slot in enumerate(schedule.slots):
                 if slot.link in (*RESERVED, ECMP):
                     continue
                 for name in slot.link.split("+"):
                     if name not in names:
-                        field = f"schedules.{schedule.name}.slots[{place}].link"
-                        raise Misfit.unknown(field, name, [*sorted(names), DARK, ECMP], "link or switch")
+                        field = f"schedules.{schedule.name}.slots[{index}].link"
+                        raise FieldError.unknown(field, name, [*sorted(names), DARK, ECMP], "link or switch")
             if schedule.pair is None:
                 continue
             for end in schedule.pair:
                 if end not in hosting:
                     field = f"schedules.{schedule.name}.pair"
-                    raise Misfit.unknown(field, end, hosting, "switch that is not optical")
+                    raise FieldError.unknown(field, end, hosting, "switch that is not optical")
             owner = pairs.setdefault(schedule.pair, schedule.name)
             if owner != schedule.name:
-                raise Misfit(f"schedules.{schedule.name}.pair", schedule.pair, f"a pair other than that of {owner}")
+                raise FieldError(f"schedules.{schedule.name}.pair", schedule.pair, f"a pair other than that of {owner}")
 
     def _check_pools(self) -> None:
         pools = [pool.name for pool in self.pools]
@@ -190,24 +194,24 @@ class Network(Frozen):
         chosen |= {f"hosts.{host.name}.port.pool": host.port.pool for host in self.hosts}
         for field, pool in chosen.items():
             if pool is not None and pool not in pools:
-                raise Misfit.unknown(field, pool, pools, "pool")
+                raise FieldError.unknown(field, pool, pools, "pool")
 
     def _check_schedules(self) -> None:
         links = [link.name for link in self.links]
         for schedule in self.schedules:
             if schedule.name in links:
-                raise Misfit(f"schedules.{schedule.name}.name", schedule.name, "a name that no link has")
-            for place, slot in enumerate(schedule.slots):
-                field = f"schedules.{schedule.name}.slots[{place}].link"
+                raise FieldError(f"schedules.{schedule.name}.name", schedule.name, "a name that no link has")
+            for index, slot in enumerate(schedule.slots):
+                field = f"schedules.{schedule.name}.slots[{index}].link"
                 if slot.link not in (*links, *RESERVED):
-                    raise Misfit.unknown(field, slot.link, [*links, *RESERVED], "link")
+                    raise FieldError.unknown(field, slot.link, [*links, *RESERVED], "link")
                 if not schedule.queues and slot.link in self.bare:
-                    raise Misfit(field, slot.link, "a link with a buffer or a pool, for a schedule without a queue")
+                    raise FieldError(field, slot.link, "a link with a buffer or a pool, for a schedule without a queue")
         served = {slot.link for schedule in self.schedules for slot in schedule.slots}
         for name in self.bare:
             if name not in served:
                 allowed = "a buffer or a pool, because no schedule with a queue leads here"
-                raise Misfit(f"links.{name}.buffer", None, allowed)
+                raise FieldError(f"links.{name}.buffer", None, allowed)
 
     @property
     def bare(self) -> tuple[str, ...]:

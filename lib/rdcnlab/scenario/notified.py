@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rdcnlab.fields.quantities import Misfit
+from rdcnlab.fields.quantities import FieldError
 from rdcnlab.scenario.timetable import Schedule
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def notifications(scenario: Scenario) -> tuple[Notification, ...]:
             for host in _hosts(scenario, src, towards, schedule):
                 if schedules.setdefault((host, towards), schedule) is not schedule:
                     destination = "" if towards is None else f" to {towards}"
-                    raise Misfit("notify", host, f"a host whose flows{destination} all follow one schedule")
+                    raise FieldError("notify", host, f"a host whose flows{destination} all follow one schedule")
     return tuple(Notification(host, schedule, towards) for (host, towards), schedule in schedules.items())
 
 

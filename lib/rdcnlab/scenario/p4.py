@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, ValidationInfo
 
 from rdcnlab.fields.files import unreadable
-from rdcnlab.fields.quantities import ALLOWED, Described, Misfit
+from rdcnlab.fields.quantities import ALLOWED, Described, FieldError
 from rdcnlab.scenario.user_file import DIRECTORY, UserFile, from_path
 
 #: Keys that every program has that ``p4c-bm2-ss`` writes for ``simple_switch``.
@@ -79,7 +79,7 @@ def _listed_or_read(value: Any, info: ValidationInfo) -> Any:
         raise ValueError(f"a list of commands, or the path of a text file of them ({path} is no text)") from None
     except OSError as error:
         allowed = f"a list of commands, or a file of them that can be read ({path})"
-        raise Misfit("", value, allowed, reason=unreadable(path, error)) from None
+        raise FieldError("", value, allowed, reason=unreadable(path, error)) from None
     return tuple(line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#"))
 
 

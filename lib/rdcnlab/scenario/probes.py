@@ -7,7 +7,17 @@ from typing import Annotated, Literal
 
 from pydantic import model_validator
 
-from rdcnlab.fields.quantities import Bin, Duration, Frozen, HostName, Later, LinkName, Listed, Misfit, unique
+from rdcnlab.fields.quantities import (
+    Bin,
+    Duration,
+    FieldError,
+    Frozen,
+    HostName,
+    LinkName,
+    Listed,
+    omit_default,
+    unique,
+)
 
 
 class Probes(Frozen):
@@ -57,29 +67,29 @@ class Probes(Frozen):
     bin: Bin = 1_000_000
     tcp: Literal["none", "bin", "ack"] = "bin"
     packets: bool = False
-    acks: Annotated[bool, Later] = False
-    discards: Annotated[bool, Later] = False
-    counters: Annotated[bool, Later] = False
-    capture: Annotated[tuple[HostName, ...], Listed, Later] = ()
-    count: Annotated[tuple[LinkName, ...], Listed, Later] = ()
-    snapshots: Annotated[Bin | None, Later] = None
-    ports: Annotated[bool, Later] = False
-    fold: Annotated[Bin | None, Later] = None
-    fold_from: Annotated[Duration, Later] = 0
+    acks: Annotated[bool, omit_default] = False
+    discards: Annotated[bool, omit_default] = False
+    counters: Annotated[bool, omit_default] = False
+    capture: Annotated[tuple[HostName, ...], Listed, omit_default] = ()
+    count: Annotated[tuple[LinkName, ...], Listed, omit_default] = ()
+    snapshots: Annotated[Bin | None, omit_default] = None
+    ports: Annotated[bool, omit_default] = False
+    fold: Annotated[Bin | None, omit_default] = None
+    fold_from: Annotated[Duration, omit_default] = 0
 
     @model_validator(mode="after")
     def _consistent(self) -> Probes:
         if self.acks and self.tcp == "none":
-            raise Misfit("acks", self.acks, "false, with tcp 'none'")
+            raise FieldError("acks", self.acks, "false, with tcp 'none'")
         unique("count", self.count)
         unique("capture", self.capture)
         if self.count and self.packets:
-            raise Misfit("count", self.count, "nothing, with packets: true, which records every packet")
+            raise FieldError("count", self.count, "nothing, with packets: true, which records every packet")
         if self.snapshots is not None and not self.count:
-            raise Misfit("snapshots", self.snapshots, "nothing, without probes.count, whose links are looked at")
+            raise FieldError("snapshots", self.snapshots, "nothing, without probes.count, whose links are looked at")
         if self.fold is None and self.fold_from:
-            raise Misfit("fold_from", self.fold_from, "0, without fold")
+            raise FieldError("fold_from", self.fold_from, "0, without fold")
         for field in ("fold", "fold_from"):
             if (getattr(self, field) or 0) % self.bin:
-                raise Misfit(field, getattr(self, field), f"a whole number of bins of {self.bin} ns")
+                raise FieldError(field, getattr(self, field), f"a whole number of bins of {self.bin} ns")
         return self

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import model_validator
 
-from rdcnlab.fields.quantities import Frozen, Later, LinkName, Misfit, Share, Size
+from rdcnlab.fields.quantities import FieldError, Frozen, LinkName, Share, Size, omit_default
 from rdcnlab.scenario.aqm import Aqm
 
 
@@ -29,9 +29,9 @@ class Ramp(Frozen):
     @model_validator(mode="after")
     def _ordered(self) -> Ramp:
         if not self.max:
-            raise Misfit("max", self.max, "more than 0 B; without this part nothing is dropped or marked by chance")
+            raise FieldError("max", self.max, "more than 0 B; without this part nothing is dropped or marked by chance")
         if self.min > self.max:
-            raise Misfit("min", self.min, f"at most max ({self.max})")
+            raise FieldError("min", self.min, f"at most max ({self.max})")
         return self
 
 
@@ -68,8 +68,8 @@ class Queueing(Frozen):
     pool: LinkName | None = None
     ecn_threshold: Size | None = None
     red: Red | None = None
-    marking: Annotated[Marking | None, Later] = None
-    aqm: Annotated[Aqm | None, Later] = None
+    marking: Annotated[Marking | None, omit_default] = None
+    aqm: Annotated[Aqm | None, omit_default] = None
 
     #: Fields that a discipline replaces.
     _REPLACED: ClassVar[tuple[str, ...]] = ("pool", "ecn_threshold", "red", "marking")
@@ -79,7 +79,7 @@ class Queueing(Frozen):
         if self.aqm is not None:
             for field in self._REPLACED:
                 if getattr(self, field) is not None:
-                    raise Misfit(field, "given", replaced(self.aqm))
+                    raise FieldError(field, "given", replaced(self.aqm))
         if self.marking is not None and self.ecn_threshold is not None:
-            raise Misfit("ecn_threshold", self.ecn_threshold, "nothing, because marking says what is marked")
+            raise FieldError("ecn_threshold", self.ecn_threshold, "nothing, because marking says what is marked")
         return self

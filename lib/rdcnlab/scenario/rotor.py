@@ -96,8 +96,8 @@ def _growing(
     slots: list[dict[str, Any]], circuit: str, queue: str | None, grown: str, ahead: int
 ) -> list[dict[str, Any]]:
     """Split the slot in which the queue grows, and shrink the queue when the circuit's day ends."""
-    place = next(number for number, slot in enumerate(slots) if slot["link"] == circuit)
-    start = sum(slot["duration"] for slot in slots[:place]) - ahead
+    index = next(number for number, slot in enumerate(slots) if slot["link"] == circuit)
+    start = sum(slot["duration"] for slot in slots[:index]) - ahead
     if start < 0:
         raise InputError.of("ahead", ahead, "at most the time from the start of the week to the circuit's day")
     split: list[dict[str, Any]] = []

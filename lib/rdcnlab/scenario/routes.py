@@ -140,12 +140,12 @@ class Graph:
             if self.loops[via[-1]] != last:
                 raise NoWay(f"a link at the receiver's switch {last}, or one between switches")
             loop, via = [Hop(last, via[-1])], via[:-1]
-        for place, name in enumerate(via):
+        for index, name in enumerate(via):
             if name in self._from:
                 hops += self._shortest(at, name, choose)
                 at = name
             elif name in self.links:
-                near, far = self._direction(at, via[place:], last)
+                near, far = self._direction(at, via[index:], last)
                 hops += [*self._shortest(at, near, choose), Hop(near, name)]
                 at = far
             else:
@@ -270,14 +270,14 @@ class Route:
             else:
                 target = "" if switch == self.last else unchanged
                 links.append(next((hop.link for hop in way if hop.switch == switch), target))
-        start = next(place for place, link in enumerate(links) if link is not unchanged)
+        start = next(index for index, link in enumerate(links) if link is not unchanged)
         current: str | None = None
         targets: list[str | None] = [None] * len(links)
-        for place in range(start, start + len(links)):
-            link = links[place % len(links)]
+        for index in range(start, start + len(links)):
+            link = links[index % len(links)]
             if link is None or isinstance(link, str):
                 current = link
-            targets[place % len(links)] = current
+            targets[index % len(links)] = current
         return tuple(targets)
 
     def chooses(self, switch: str) -> bool:
@@ -292,7 +292,7 @@ class Timetable:
     targets: tuple[str | None, ...]
     durations: tuple[int, ...]
     phase: int
-    places: tuple[int, ...]
+    indices: tuple[int, ...]
     """For each target, the index of the route's slot that it belongs to."""
 
     @property

@@ -9,12 +9,12 @@ from pydantic import model_validator
 
 from rdcnlab.fields.quantities import (
     Duration,
+    FieldError,
     Frozen,
     HostName,
-    Later,
     Listed,
-    Misfit,
     Size,
+    omit_default,
     unique,
     whole,
 )
@@ -71,28 +71,28 @@ class Switch(Frozen):
     kind: SwitchKind = "ocs"
     ecn_threshold: Size | None = None
     dark: Literal["drop", "hold"] = "drop"
-    program: Annotated[ProgramField, Later] = None
-    entries: Annotated[Entries, Later] = ()
-    control: Annotated[Literal["data-plane", "control-plane"], Later] = "data-plane"
-    controller: Annotated[ControllerField, Later] = None
-    delay: Annotated[Duration, Later] = 0
-    jitter: Annotated[Duration, Later] = 0
-    table_size: Annotated[Annotated[int, whole(0, 1_000_000)] | None, Later] = None
+    program: Annotated[ProgramField, omit_default] = None
+    entries: Annotated[Entries, omit_default] = ()
+    control: Annotated[Literal["data-plane", "control-plane"], omit_default] = "data-plane"
+    controller: Annotated[ControllerField, omit_default] = None
+    delay: Annotated[Duration, omit_default] = 0
+    jitter: Annotated[Duration, omit_default] = 0
+    table_size: Annotated[Annotated[int, whole(0, 1_000_000)] | None, omit_default] = None
 
     @model_validator(mode="after")
     def _only_with_kind(self) -> Switch:
         for kind, fields in _ONLY_WITH.items():
             for field, unused in fields.items():
                 if self.kind != kind and getattr(self, field) != unused:
-                    raise Misfit(
+                    raise FieldError(
                         field, getattr(self, field), f"nothing, because only the switch {kind} has this setting"
                     )
         if self.program is not None and self.control != "data-plane":
-            raise Misfit("control", self.control, "data-plane, because the local manager works with p4/ocs.p4 only")
+            raise FieldError("control", self.control, "data-plane, because the local manager works with p4/ocs.p4 only")
         for field in ("delay", "jitter"):
             if self.controller is not None and getattr(self, field):
                 allowed = "0 ns, because a controller of your own waits itself"
-                raise Misfit(field, f"{getattr(self, field)} ns", allowed)
+                raise FieldError(field, f"{getattr(self, field)} ns", allowed)
         return self
 
 
@@ -112,12 +112,12 @@ class EngineSettings(Frozen):
 
     kind: EngineKind = "kernel"
     hz: Literal[100, 250, 300, 1000] = 250
-    algorithm: Annotated[AlgorithmField, Later] = None
+    algorithm: Annotated[AlgorithmField, omit_default] = None
 
     @model_validator(mode="after")
     def _only_a_kernel_is_built(self) -> EngineSettings:
         if self.algorithm is not None and self.kind != "kernel":
-            raise Misfit(
+            raise FieldError(
                 "algorithm", self.algorithm.path, "nothing, because only the engine kernel runs C of the kernel"
             )
         return self
@@ -180,7 +180,7 @@ class Notify(Frozen):
     def _consistent(self) -> Notify:
         unique("hosts", (host.name for host in self.hosts))
         if self.each and self.model == "pull":
-            raise Misfit("each", self.each, "0, because with the model pull the kernel updates no connections")
+            raise FieldError("each", self.each, "0, because with the model pull the kernel updates no connections")
         return self
 
     def delay_of(self, host: str) -> int:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import model_validator
 
-from rdcnlab.fields.quantities import Duration, Frozen, HostName, Later, Misfit, Size
+from rdcnlab.fields.quantities import Duration, FieldError, Frozen, HostName, Size, omit_default
 from rdcnlab.fields.units import DURATION, SIZE
 from rdcnlab.scenario.transport import Transport
 
@@ -46,11 +46,11 @@ class Offload(Frozen):
     @model_validator(mode="after")
     def _bounded(self) -> Offload:
         if self.tso > MOST_OFFLOADED:
-            raise Misfit("tso", SIZE.format(self.tso), f"at most {MOST_OFFLOADED} B, the longest packet of IPv4")
+            raise FieldError("tso", SIZE.format(self.tso), f"at most {MOST_OFFLOADED} B, the longest packet of IPv4")
         if self.coalesce > MOST_COALESCED:
-            raise Misfit("coalesce", DURATION.format(self.coalesce), f"at most {DURATION.format(MOST_COALESCED)}")
+            raise FieldError("coalesce", DURATION.format(self.coalesce), f"at most {DURATION.format(MOST_COALESCED)}")
         if self.coalesce and not self.gro:
-            raise Misfit("gro", False, "true, with coalesce: the kernel polls the card only where it merges frames")
+            raise FieldError("gro", False, "true, with coalesce: the kernel polls the card only where it merges frames")
         return self
 
 
@@ -68,5 +68,5 @@ class Stack(Frozen):
     """
 
     name: HostName
-    transport: Annotated[Transport | None, Later] = None
-    offload: Annotated[Offload | None, Later] = None
+    transport: Annotated[Transport | None, omit_default] = None
+    offload: Annotated[Offload | None, omit_default] = None

@@ -11,13 +11,13 @@ from pydantic_core.core_schema import SerializationInfo
 from rdcnlab.fields.quantities import (
     TEXT,
     Duration,
+    FieldError,
     Frozen,
-    Later,
     LinkName,
     Listed,
-    Misfit,
     SlotDuration,
     WayName,
+    omit_default,
     whole,
 )
 from rdcnlab.fields.units import DURATION
@@ -55,9 +55,9 @@ class Slot(Frozen):
 
     duration: SlotDuration
     link: WayName
-    tdn: Annotated[int, whole(0, 254), Later] = 0
-    queue: Annotated[MaybeQueueLimit, Later] = None
-    ecn_threshold: Annotated[MaybeQueueLimit, Later] = None
+    tdn: Annotated[int, whole(0, 254), omit_default] = 0
+    queue: Annotated[MaybeQueueLimit, omit_default] = None
+    ecn_threshold: Annotated[MaybeQueueLimit, omit_default] = None
 
     @property
     def plain(self) -> bool:
@@ -77,7 +77,7 @@ def _write_slot(slot: Slot, info: SerializationInfo) -> list[str] | dict[str, An
     text = bool((info.context or {}).get(TEXT))
     if text and slot.plain:
         return [DURATION.format(slot.duration), slot.link]
-    # This function replaces the model's own serializer, which leaves out `Later` fields at their default.
+    # This function replaces the model's own serializer, which leaves out `omit_default` fields at their default.
     data = slot.model_dump(mode="json", context={TEXT: text}, include={"duration", "link"})
     data["duration"] = DURATION.format(slot.duration) if text else slot.duration
     extras = {name for name in _EXTRAS if getattr(slot, name) != type(slot).model_fields[name].default}
@@ -151,25 +151,27 @@ class Schedule(Frozen):
     ecn_threshold: MaybeQueueLimit = None
     dark: Literal["hold", "drop"] = "hold"
     phase: Duration = 0
-    echo: Annotated[Echo | None, Later] = None
-    pair: Annotated[tuple[LinkName, LinkName] | None, Listed, Later] = None
+    echo: Annotated[Echo | None, omit_default] = None
+    pair: Annotated[tuple[LinkName, LinkName] | None, Listed, omit_default] = None
 
     @model_validator(mode="after")
     def _consistent(self) -> Schedule:
         if self.name.lower() in RESERVED:
-            raise Misfit("name", self.name, f"a name other than {' and '.join(RESERVED)}")
+            raise FieldError("name", self.name, f"a name other than {' and '.join(RESERVED)}")
         targets = {slot.link for slot in self.slots}
         if targets == {DARK}:
-            raise Misfit("slots", DARK, "at least one slot that is not dark")
+            raise FieldError("slots", DARK, "at least one slot that is not dark")
         if self.queues and BYPASS in targets:
-            raise Misfit("slots", BYPASS, "links and dark, because only links serve the queue of a schedule")
+            raise FieldError("slots", BYPASS, "links and dark, because only links serve the queue of a schedule")
         if self.queue is None:
-            for place, slot in enumerate(self.slots):
+            for index, slot in enumerate(self.slots):
                 for field in ("queue", "ecn_threshold"):
                     if getattr(slot, field) is not None:
-                        raise Misfit(f"slots[{place}].{field}", _text(getattr(slot, field)), "nothing without a queue")
+                        raise FieldError(
+                            f"slots[{index}].{field}", _text(getattr(slot, field)), "nothing without a queue"
+                        )
             if self.ecn_threshold is not None:
-                raise Misfit("ecn_threshold", _text(self.ecn_threshold), "nothing without a queue")
+                raise FieldError("ecn_threshold", _text(self.ecn_threshold), "nothing without a queue")
         return self
 
     @property

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, model_validator
 
-from rdcnlab.fields.quantities import Bytes31, Bytes32, Frozen, Later, Listed, Misfit, whole
+from rdcnlab.fields.quantities import Bytes31, Bytes32, FieldError, Frozen, Listed, omit_default, whole
 from rdcnlab.scenario.older import Kernel
 
 
@@ -26,8 +26,8 @@ def _version(value: Any) -> Any:
 
 Triple = Annotated[tuple[Bytes31, Bytes31, Bytes31], Listed]
 #: A sysctl that keeps the kernel's own value (None) unless the scenario, or `like`, gives one.
-Switch01 = Annotated[Annotated[int, whole(0, 1)] | None, Later]
-Mode012 = Annotated[Annotated[int, whole(0, 2)] | None, Later]
+Switch01 = Annotated[Annotated[int, whole(0, 1)] | None, omit_default]
+Mode012 = Annotated[Annotated[int, whole(0, 2)] | None, omit_default]
 
 
 class Transport(Frozen):
@@ -116,9 +116,9 @@ class Transport(Frozen):
     rto_min_us: Annotated[int, whole(1_000, 120_000_000)] = 200_000
     pacing_ss_ratio: Annotated[int, whole(0, 1000)] = 200
     pacing_ca_ratio: Annotated[int, whole(0, 1000)] = 120
-    tdtcp: Annotated[bool, Later] = False
-    tdtcp_pace: Annotated[bool, Later] = False
-    like: Annotated[Kernel | None, BeforeValidator(_version), Later] = None
+    tdtcp: Annotated[bool, omit_default] = False
+    tdtcp_pace: Annotated[bool, omit_default] = False
+    like: Annotated[Kernel | None, BeforeValidator(_version), omit_default] = None
     loss_timers: Mode012 = None
     tlp_limited: Switch01 = None
     loss_detection: Mode012 = None
@@ -127,22 +127,22 @@ class Transport(Frozen):
     dctcp_loss_by_alpha: Switch01 = None
     bbr_plain: Switch01 = None
     cubic_clock_ms: Switch01 = None
-    comp_sack_nr: Annotated[Annotated[int, whole(0, 255)] | None, Later] = None
+    comp_sack_nr: Annotated[Annotated[int, whole(0, 255)] | None, omit_default] = None
     backlog_ack_defer: Switch01 = None
-    syn_linear_timeouts: Annotated[Annotated[int, whole(0, 127)] | None, Later] = None
-    tso_rtt_log: Annotated[Annotated[int, whole(0, 31)] | None, Later] = None
-    early_retrans: Annotated[Annotated[int, whole(0, 4)] | None, Later] = None
+    syn_linear_timeouts: Annotated[Annotated[int, whole(0, 127)] | None, omit_default] = None
+    tso_rtt_log: Annotated[Annotated[int, whole(0, 31)] | None, omit_default] = None
+    early_retrans: Annotated[Annotated[int, whole(0, 4)] | None, omit_default] = None
 
-    cubic_beta: Annotated[Annotated[int, whole(512, 1023)] | None, Later] = None
+    cubic_beta: Annotated[Annotated[int, whole(512, 1023)] | None, omit_default] = None
     cubic_friendliness: Switch01 = None
     cubic_fast_convergence: Switch01 = None
     cubic_hystart: Switch01 = None
 
-    nuftcp_factor: Annotated[Annotated[int, whole(100, 100_000)] | None, Later] = None
-    nuftcp_weight: Annotated[Annotated[int, whole(1, 100)] | None, Later] = None
-    nuftcp_quiet: Annotated[Annotated[int, whole(0, 65_535)] | None, Later] = None
-    nuftcp_readings: Annotated[tuple[Annotated[int, whole(1, 6)], ...], Listed, Later] = ()
-    version_hold_us: Annotated[Annotated[int, whole(0, 100_000)] | None, Later] = None
+    nuftcp_factor: Annotated[Annotated[int, whole(100, 100_000)] | None, omit_default] = None
+    nuftcp_weight: Annotated[Annotated[int, whole(1, 100)] | None, omit_default] = None
+    nuftcp_quiet: Annotated[Annotated[int, whole(0, 65_535)] | None, omit_default] = None
+    nuftcp_readings: Annotated[tuple[Annotated[int, whole(1, 6)], ...], Listed, omit_default] = ()
+    version_hold_us: Annotated[Annotated[int, whole(0, 100_000)] | None, omit_default] = None
     version_hold_sack: Switch01 = None
 
     @model_validator(mode="after")
@@ -150,7 +150,7 @@ class Transport(Frozen):
         for field in ("rmem", "wmem"):
             sizes = getattr(self, field)
             if list(sizes) != sorted(sizes):
-                raise Misfit(field, sizes, "smallest, first and largest size in rising order")
+                raise FieldError(field, sizes, "smallest, first and largest size in rising order")
         if list(self.nuftcp_readings) != sorted(set(self.nuftcp_readings)):
-            raise Misfit("nuftcp_readings", list(self.nuftcp_readings), "rows in rising order, each once")
+            raise FieldError("nuftcp_readings", list(self.nuftcp_readings), "rows in rising order, each once")
         return self

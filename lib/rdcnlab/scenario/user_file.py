@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, ValidationInfo
 
 from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.files import unreadable
-from rdcnlab.fields.quantities import Frozen, Misfit, text
+from rdcnlab.fields.quantities import FieldError, Frozen, text
 
 #: Key of the validation context: the directory of the scenario's file.
 DIRECTORY = "directory"
@@ -81,7 +81,7 @@ def from_path(
         try:
             data = path.read_bytes()
         except OSError as error:
-            raise Misfit("", value, f"a file that can be read ({path})", reason=unreadable(path, error)) from None
+            raise FieldError("", value, f"a file that can be read ({path})", reason=unreadable(path, error)) from None
         fields = {} if examine is None else examine(path, data)
         return {"path": str(path), "sha256": hashlib.sha256(data).hexdigest(), **fields}
 

@@ -92,8 +92,8 @@ class Comparison:
             panels = figure.subplots(1, len(names), squeeze=False).ravel()
             looks = dict(zip(flows, _colors(flows), strict=True))
             for ax, name in zip(panels, names, strict=True):
-                for place, flow in enumerate(flows):
-                    shift = (place + 0.5) / len(flows) * 0.7 - 0.35
+                for index, flow in enumerate(flows):
+                    shift = (index + 0.5) / len(flows) * 0.7 - 0.35
                     self._points(ax, settings, name, flow, shift, looks[flow])
                 ax.set_ylabel(QUANTITIES[name])
                 ax.set_ylim(0, 1.08 * float(self.values[name].max()) or 1.0)
@@ -109,20 +109,20 @@ class Comparison:
 
     def _points(self, ax: Axes, settings: pd.DataFrame, name: str, flow: str, shift: float, color: str) -> None:
         of_flow = self.values[self.values["flow"] == flow]
-        for place in range(len(settings)):
+        for index in range(len(settings)):
             mask = np.ones(len(of_flow), bool)
             for key in self.by:
-                mask &= of_flow[key].map(_same(settings[key].iloc[place])).to_numpy(bool)
+                mask &= of_flow[key].map(_same(settings[key].iloc[index])).to_numpy(bool)
             values = of_flow.loc[mask, name].dropna().to_numpy(float)
             if not len(values):
                 continue
             # points of runs beside each other, so that two kinds of runs are seen as two
             spread = np.linspace(-0.06, 0.06, len(values)) if len(values) > 1 else np.zeros(1)
-            ax.plot(place + shift + spread, values, "o", color=color, markersize=2.5, alpha=0.55, markeredgewidth=0)
+            ax.plot(index + shift + spread, values, "o", color=color, markersize=2.5, alpha=0.55, markeredgewidth=0)
             stats = tables.mean_ci(pd.DataFrame({"all": 0, "value": values}), ["all"], "value")
-            label = flow if not place else None
+            label = flow if not index else None
             ax.errorbar(
-                [place + shift], stats["mean"], figures.error_lengths(stats), fmt="_", color=color, markersize=11,
+                [index + shift], stats["mean"], figures.error_lengths(stats), fmt="_", color=color, markersize=11,
                 markeredgewidth=1.6, elinewidth=1.0, capsize=2, label=label,
             )  # fmt: skip
 

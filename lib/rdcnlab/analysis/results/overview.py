@@ -44,7 +44,7 @@ def overview(run: Run, *, span_ms: tuple[float, float] | None = None, sequence: 
     has = [True, bool(series.windows), bool(series.queues)]
     drawn = [draw for draw, exists in zip(quantities, has, strict=True) if exists]
     heights = ([ROW * len(rows) + 0.08] if rows else []) + [
-        PANEL * (1.25 if not place else 1) for place in range(len(drawn))
+        PANEL * (1.25 if not index else 1) for index in range(len(drawn))
     ]
     with figures.style():
         figure = figures.drawing(WIDTH, sum(heights) + 0.95)
@@ -77,12 +77,12 @@ def _span(span_ms: tuple[float, float] | None, series: Series) -> tuple[float, f
 
 def _title(series: Series) -> str:
     scenario, run = series.scenario, series.run
-    words = f"{scenario.network.name}, seed {scenario.seed}, run {run.id[:12]}"
+    title = f"{scenario.network.name}, seed {scenario.seed}, run {run.id[:12]}"
     if series.fold_s is not None:
-        words += f"\neach bin is the mean over all spans of {series.fold_s * 1e3:g} ms"
+        title += f"\neach bin is the mean over all spans of {series.fold_s * 1e3:g} ms"
     if series.missing:
-        words += f"\nthe shipped run has no table {', '.join(series.missing)}"
-    return words
+        title += f"\nthe shipped run has no table {', '.join(series.missing)}"
+    return title
 
 
 def _timetables(ax: Axes, rows: Mapping[str, list[Slot]], span: tuple[float, float], more: int) -> None:
@@ -93,20 +93,20 @@ def _timetables(ax: Axes, rows: Mapping[str, list[Slot]], span: tuple[float, flo
     colors = colors_of(dict.fromkeys(slot.target for slots in lanes.values() for slot in slots if slot.target != DARK))
     length = span[1] - span[0]
     named: set[str] = set()
-    for place, slots in enumerate(lanes.values()):
+    for index, slots in enumerate(lanes.values()):
         seen = [slot for slot in slots if slot.end_s > span[0] and slot.begin_s < span[1]]
         for target in dict.fromkeys(slot.target for slot in seen):
             spans = [(slot.begin_s * 1e3, (slot.end_s - slot.begin_s) * 1e3) for slot in seen if slot.target == target]
             color = "white" if target == DARK else colors.get(target, figures.REFERENCE)
             label = None if target in named else "dark (white)" if target == DARK else target
             named.add(target)
-            ax.broken_barh(spans, (place - 0.4, 0.8), facecolor=color, edgecolor="none", label=label)
+            ax.broken_barh(spans, (index - 0.4, 0.8), facecolor=color, edgecolor="none", label=label)
         for slot in seen:
             begin, end = max(slot.begin_s, span[0]), min(slot.end_s, span[1])
             # about 0.075 in for each letter
             if (end - begin) / length * (WIDTH - 1.2) > 0.075 * len(slot.target) and slot.target != DARK:
                 ink = ink_on(colors.get(slot.target, figures.REFERENCE))
-                ax.text((begin + end) * 500, place, slot.target, ha="center", va="center", fontsize=6, color=ink)
+                ax.text((begin + end) * 500, index, slot.target, ha="center", va="center", fontsize=6, color=ink)
     names = [name if len(name) <= 14 else f"{name[:12]}…" for name in rows]
     if more:
         names[-1] += f"\n(+{more})"
@@ -154,8 +154,8 @@ def _lines(values: Mapping[str, Floats], colors: Mapping[str, str]) -> dict[str,
         groups = {"all flows": [series for group in groups.values() for series in group]}
     palette = list(dict.fromkeys(colors.values()))
     return {
-        f"{name} ({len(group)} flows)": (np.sum(group, axis=0), palette[place % len(palette)])
-        for place, (name, group) in enumerate(groups.items())
+        f"{name} ({len(group)} flows)": (np.sum(group, axis=0), palette[index % len(palette)])
+        for index, (name, group) in enumerate(groups.items())
     }
 
 

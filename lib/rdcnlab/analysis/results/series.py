@@ -257,7 +257,7 @@ class Series:
                 usual[flow.name] = figures.look(known[0]).color
         if len(set(usual.values())) == len(self.flows):
             return usual
-        return {flow: figures.FLOWS[place % len(figures.FLOWS)] for place, flow in enumerate(self.flows)}
+        return {flow: figures.FLOWS[index % len(figures.FLOWS)] for index, flow in enumerate(self.flows)}
 
 
 def _joined(name: str, begins: Floats, targets: npt.NDArray[np.str_], end_s: float) -> list[Slot]:

@@ -144,13 +144,15 @@ def data(series: Series) -> dict[str, Any]:
     ]
     panels = [{"title": title, "series": drawn, "limit": limit} for title, drawn, limit in curves if drawn]
     before, after = _reduce(panels)
-    words = []
+    messages = []
     if after < before:
-        words.append(f"Of {before:,} points the file has {after:,}: of neighbours the first, last, least and largest.")
+        messages.append(
+            f"Of {before:,} points the file has {after:,}: of neighbours the first, last, least and largest."
+        )
     if len(series.flows) > MOST_FLOWS:
-        words.append(f"Windows and RTTs are those of the first {MOST_FLOWS} of {len(series.flows)} flows.")
+        messages.append(f"Windows and RTTs are those of the first {MOST_FLOWS} of {len(series.flows)} flows.")
     if len(series.queues) > MOST_QUEUES:
-        words.append(f"The {MOST_QUEUES} fullest of {len(series.queues)} queues are shown.")
+        messages.append(f"The {MOST_QUEUES} fullest of {len(series.queues)} queues are shown.")
     return {
         "end_ms": series.end_s * 1e3,
         "flows": [{"name": name, "color": _color(series, name)} for name in (rates if many else flows)],
@@ -162,7 +164,7 @@ def data(series: Series) -> dict[str, Any]:
         "panels": panels,
         "events": _events(series),
         "kinds": [["lost", figures.LOST], ["retransmitted", _AGAIN], ["marked with ECN, in a bin", figures.MARKED]],
-        "reduced": " ".join(words),
+        "reduced": " ".join(messages),
     }
 
 
@@ -203,9 +205,9 @@ def _queues(series: Series, colors: Mapping[str, str]) -> tuple[list[dict[str, A
     """
     fullest = sorted(series.queues, key=lambda link: -float(series.queues[link].max_B.max()))[:MOST_QUEUES]
     curves = []
-    for place, link in enumerate(sorted(fullest)):
-        dash = [] if place < len(_QUEUES) else [4, 3]
-        color = colors.get(link.partition("@")[0], _QUEUES[place % len(_QUEUES)])
+    for index, link in enumerate(sorted(fullest)):
+        dash = [] if index < len(_QUEUES) else [4, 3]
+        color = colors.get(link.partition("@")[0], _QUEUES[index % len(_QUEUES)])
         values = series.queues[link].max_B / 1e3
         curves.append(_bins(series, link, values, color=color, dash=dash) | {"flow": f"queue {link}"})
     found = {series.limits_B.get(link) for link in fullest}

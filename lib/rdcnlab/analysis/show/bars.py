@@ -49,7 +49,7 @@ class Label:
     ----------
     names : tuple of str
         Names of flows, of a schedule or of a line.
-    place : str
+    suffix : str
         The end of the label, such as ``, back at left``.
     senders, receivers : tuple of str
         Names of the hosts or switches at both ends.
@@ -58,7 +58,7 @@ class Label:
     """
 
     names: tuple[str, ...]
-    place: str = ""
+    suffix: str = ""
     senders: tuple[str, ...] = ()
     receivers: tuple[str, ...] = ()
     acts: str = ""
@@ -66,7 +66,7 @@ class Label:
     @property
     def name(self) -> str:
         """The label."""
-        return compress(self.names) + self.place
+        return compress(self.names) + self.suffix
 
     @property
     def about(self) -> str:

@@ -148,14 +148,14 @@ def _bar(
         height /= lanes
     for lane, target in enumerate((bar.target, *bar.further)):
         y = top + lane * height
-        place = Rectangle((begin, y), wide, height, zorder=2, gid="hop" if lane else "slot")
+        patch = Rectangle((begin, y), wide, height, zorder=2, gid="hop" if lane else "slot")
         if target == DARK:
-            place.set(**_DARK)
+            patch.set(**_DARK)
         elif target == PROGRAM:
-            place.set(facecolor="white", edgecolor=INK, linewidth=0.6)
+            patch.set(facecolor="white", edgecolor=INK, linewidth=0.6)
         else:
-            place.set(facecolor=colors.get(target, FAINT), edgecolor="white", linewidth=0.6)
-        ax.add_patch(place)
+            patch.set(facecolor=colors.get(target, FAINT), edgecolor="white", linewidth=0.6)
+        ax.add_patch(patch)
         if bar.guard:
             start = (bar.end - bar.guard) / factor
             hatch = Rectangle((start, y), bar.guard / factor, height, zorder=3, gid="guard")

@@ -73,8 +73,8 @@ def draw(ax: Axes, shown: Shown, colors: Mapping[str, str]) -> None:
     top = middle + inside / 2 - 0.35
     slowest = min((link.rate for link in network.links), default=1)
     lanes: dict[str, float] = {}
-    for place, link in enumerate(network.links[:_MOST]):
-        lanes[link.name] = top - (place + 0.5) * _LANE
+    for index, link in enumerate(network.links[:_MOST]):
+        lanes[link.name] = top - (index + 0.5) * _LANE
         _lane(ax, link, lanes[link.name], colors.get(link.name, INK), wide(link.rate, slowest), ways)
     y = top - (len(lanes) + 0.5) * _LANE
     if len(network.links) > _MOST:
@@ -112,8 +112,8 @@ def _sides(shown: Shown) -> tuple[list[tuple[Host, ...]], list[tuple[Host, ...]]
 def _columns(ax: Axes, shown: Shown, middle: float, inside: float) -> None:
     for x, edge, symbols in zip((0.75, WIDTH - 0.75), (_LEFT, _RIGHT), _sides(shown), strict=True):
         spacing = spacing_of(symbols)
-        for place, group in enumerate(symbols):
-            y = middle + ((len(symbols) - 1) / 2 - place) * spacing + 0.1
+        for index, group in enumerate(symbols):
+            y = middle + ((len(symbols) - 1) / 2 - index) * spacing + 0.1
             port_y = min(max(y, middle - inside / 2 + 0.1), middle + inside / 2 - 0.1)
             line(ax, (edge, x), (port_y, y), color="#888888", wide=0.8)
             draw_hosts(ax, group, Place(x, y, 0.75, 0.24))
@@ -181,9 +181,9 @@ def _waiting(ax: Axes, shown: Shown, lanes: Mapping[str, float], top: float, way
         followed = way is not None and way.flows
         sides[way.back if way is not None and followed else number % 2 == 1].append(schedule)
     for back, schedules in sides.items():
-        for place, schedule in enumerate(schedules):
+        for index, schedule in enumerate(schedules):
             x = _RIGHT - 0.3 if back else _LEFT + 0.3
-            y = top - (place + 0.5) * max(_LANE, (max(1, len(lanes)) * _LANE) / len(schedules))
+            y = top - (index + 0.5) * max(_LANE, (max(1, len(lanes)) * _LANE) / len(schedules))
             for name in dict.fromkeys(slot.link for slot in schedule.slots):
                 if name in lanes and name != DARK:
                     lane_end = _LANES[1] + 0.07 if back else _LANES[0] - 0.07

@@ -165,14 +165,14 @@ def _row(network: Network, chain: Sequence[str], width: float) -> Layout:
     middle = lower + 0.05
     first, last = 1.95, width - 1.95
     switches = {
-        name: Place(first + (last - first) * place / (len(chain) - 1), middle, 0.85, high)
-        for place, name in enumerate(chain)
+        name: Place(first + (last - first) * index / (len(chain) - 1), middle, 0.85, high)
+        for index, name in enumerate(chain)
     }
     symbols = []
     for name, x in ((chain[0], 0.75), (chain[-1], width - 0.75)):
         groups = sides[name]
-        for place, hosts in enumerate(groups):
-            y = middle + ((len(groups) - 1) / 2 - place) * spacing_of(groups)
+        for index, hosts in enumerate(groups):
+            y = middle + ((len(groups) - 1) / 2 - index) * spacing_of(groups)
             symbols.append(Symbol(hosts, name, Place(x, y, 0.75, 0.24)))
     for name in chain[1:-1]:
         symbols += _symbols_below(network, name, switches[name], 1.3)
@@ -212,8 +212,8 @@ def _stack(network: Network, layers: Sequence[Sequence[str]], width: float) -> L
         if len(names) > MOST_IN_LAYER:
             slots = [*names[: MOST_IN_LAYER - 2], None, names[-1]]
         space = (right - left) / len(slots)
-        for place, name in enumerate(slots):
-            x = left + (place + 0.5) * space
+        for index, name in enumerate(slots):
+            x = left + (index + 0.5) * space
             if name is None:
                 gaps.append((x, y, len(names) - MOST_IN_LAYER + 1))
                 continue
@@ -234,8 +234,8 @@ def _ring(network: Network, width: float) -> Layout:
     centre = (width / 2, height / 2)
     room = 2 * math.pi * radius / len(names)
     switches, symbols = {}, []
-    for place, name in enumerate(names):
-        angle = math.pi / 2 - 2 * math.pi * place / len(names)
+    for index, name in enumerate(names):
+        angle = math.pi / 2 - 2 * math.pi * index / len(names)
         across, up = math.cos(angle), math.sin(angle)
         x, y = centre[0] + across_most * across, centre[1] + radius * up
         switches[name] = Place(x, y, min(0.72, max(0.4, room - 0.05)), 0.36)

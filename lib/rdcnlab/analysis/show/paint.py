@@ -144,7 +144,7 @@ def colors_of(links: Iterable[str]) -> dict[str, str]:
     colors = {link: _NAMED[link] for link in links if link in _NAMED}
     free = [color for color in COLORS + _LIGHT if color not in colors.values()]
     others = [link for link in links if link not in colors]
-    return colors | {link: free[place] for place, link in enumerate(others)} | {BYPASS: FAINT, DARK: "white"}
+    return colors | {link: free[index] for index, link in enumerate(others)} | {BYPASS: FAINT, DARK: "white"}
 
 
 def ordered_colors(names: Iterable[str]) -> dict[str, str]:

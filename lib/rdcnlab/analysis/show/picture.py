@@ -72,10 +72,10 @@ def _picture(shown: Shown) -> Drawing:
             figure.text(0.15 / WIDTH, 1 - (top - 0.08) / total, text, fontsize=6.5, va="center")
             top += 0.16
     middle = (chart.LABELS + WIDTH) / 2
-    for place, part in enumerate(details):
-        left, right = ((chart.LABELS, middle - 0.1), (middle + 0.1, WIDTH - chart.RIGHT))[place]
+    for index, part in enumerate(details):
+        left, right = ((chart.LABELS, middle - 0.1), (middle + 0.1, WIDTH - chart.RIGHT))[index]
         chart.draw(
-            figure, part, colors, top, total, left=left, right=right, labels=not place, legend=place == len(details) - 1
+            figure, part, colors, top, total, left=left, right=right, labels=not index, legend=index == len(details) - 1
         )
     return figure
 

@@ -271,17 +271,17 @@ def in_words(shown: Shown, way: Way) -> str:
         return f"as {' and '.join(names)} {'decides' if len(names) == 1 else 'decide'}"
     if way.schedule is not None:
         return f"schedule {way.schedule.name}"
-    places = [passed_links(way, place) for place in range(len(way.route.ways))]
+    places = [passed_links(way, index) for index in range(len(way.route.ways))]
     if not way.cycle:
         return places[0]
     return ", ".join(
-        f"{readable(DURATION, duration)} {place}" for duration, place in zip(way.route.durations, places, strict=True)
+        f"{readable(DURATION, duration)} {index}" for duration, index in zip(way.route.durations, places, strict=True)
     )
 
 
-def passed_links(way: Way, place: int) -> str:
+def passed_links(way: Way, index: int) -> str:
     """Return the links that packets pass in a slot, joined by ``+``."""
-    hops = way.route.ways[place]
+    hops = way.route.ways[index]
     if hops is None:
         return DARK
     if hops:
@@ -298,7 +298,7 @@ def slots(shown: Shown) -> list[Row]:
         if way.schedule.pair is not None and not way.flows:  # a fabric has too many of them
             continue
         begin = 0
-        for place, slot in enumerate(way.schedule.slots):
+        for index, slot in enumerate(way.schedule.slots):
             extra = [f"TDN {slot.tdn}"] if way.schedule.tdns != (0,) else []
             extra += [f"queue {length(slot.queue)}"] if slot.queue is not None else []
             extra += [f"marks above {length(slot.ecn_threshold)}"] if slot.ecn_threshold is not None else []
@@ -307,7 +307,7 @@ def slots(shown: Shown) -> list[Row]:
                     "schedule": way.schedule.name,
                     "begins": readable(DURATION, begin),
                     "lasts": readable(DURATION, slot.duration),
-                    "goes": passed_links(way, place),
+                    "goes": passed_links(way, index),
                     "sets": ", ".join(extra),
                 }
             )

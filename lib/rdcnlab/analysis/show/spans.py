@@ -70,10 +70,10 @@ def spans(step: Step, begin: int, length: int) -> Iterator[tuple[int, int, int]]
         yield 0, min(step.phase - begin, length), 0
         start = step.phase
     while start < begin + length:
-        for place, duration in enumerate(step.durations):
+        for index, duration in enumerate(step.durations):
             first, last = max(start, begin), min(start + duration, begin + length)
             if first < last:
-                yield first - begin, last - begin, place
+                yield first - begin, last - begin, index
             start += duration
 
 
@@ -127,9 +127,9 @@ def _starts(way: Way, begin: int, length: int) -> Iterator[tuple[int, int]]:
     """Yield begin and index of each slot that begins within a span. Times count from the begin of the span."""
     start = way.route.phase + (begin - way.route.phase) // way.cycle * way.cycle
     while start < begin + length:
-        for place, duration in enumerate(way.route.durations):
+        for index, duration in enumerate(way.route.durations):
             if begin <= start < begin + length:
-                yield start - begin, place
+                yield start - begin, index
             start += duration
 
 
@@ -143,9 +143,9 @@ def _rows(shown: Shown, way: Way, begin: int, length: int) -> Iterator[Row]:
         if step.jitter >= _THINNEST * length:
             changes = _changing(step)
             before = step.late + step.jitter  # a change that is due this long before the panel can still happen in it
-            for instant, place in _starts(way, begin - before, length + before):
+            for instant, index in _starts(way, begin - before, length + before):
                 first = instant - before + step.late
-                if place in changes:
+                if index in changes:
                     windows.append((max(first, 0), min(first + step.jitter, length)))
         strip = tuple(_strip(way, begin, length)) if step.switch == way.first else ()
         inside = tuple((first, last) for first, last in windows if first < last)
@@ -156,12 +156,12 @@ def _group(way: Way) -> tuple[bool, ...]:
     return way.back, way.schedule is not None
 
 
-def _bar(way: Way, step: Step, length: int, begin: int, end: int, place: int) -> Bar:
-    slot, target = step.places[place], step.targets[place]
+def _bar(way: Way, step: Step, length: int, begin: int, end: int, index: int) -> Bar:
+    slot, target = step.indices[index], step.targets[index]
     tdn = ""
     if way.schedule is not None and way.schedule.tdns != (0,) and step.switch == way.first:
         tdn = f"\nTDN {way.schedule.slots[slot].tdn}"
-    following = step.targets[(place + 1) % len(step.targets)]
+    following = step.targets[(index + 1) % len(step.targets)]
     ends = end < length and target != DARK and following == DARK  # it may continue after the panel
     guard = min(step.guard, end - begin) if ends else 0
     first, *further = _links_from(way, step, target, slot)
@@ -174,12 +174,12 @@ def _links_from(way: Way, step: Step, target: str, slot: int) -> list[str]:
     They are those from this switch to the next one with a row of its own. The first row also has those before it.
     """
     hops = way.route.ways[slot] or ()
-    places = [place for place, hop in enumerate(hops) if (hop.switch, hop.link) == (step.switch, target)]
-    if not places:
+    indices = [index for index, hop in enumerate(hops) if (hop.switch, hop.link) == (step.switch, target)]
+    if not indices:
         return [target]
     with_rows = [other.switch for other in way.steps if not other.static]
-    begin = 0 if step.switch == with_rows[0] else places[0]
-    end = next((place for place in range(places[0] + 1, len(hops)) if hops[place].switch in with_rows), len(hops))
+    begin = 0 if step.switch == with_rows[0] else indices[0]
+    end = next((index for index in range(indices[0] + 1, len(hops)) if hops[index].switch in with_rows), len(hops))
     return [hop.link for hop in hops[begin:end]]
 
 
@@ -192,13 +192,15 @@ def _label(shown: Shown, way: Way, step: Step | None) -> Label:
         senders, receivers = receivers, senders
     if not flows and not way.alone:
         senders, receivers = (way.first,), (way.last,)
-    place = ", back" if way.back and way.schedule is None else ""
+    suffix = ", back" if way.back and way.schedule is None else ""
     if step is None or way.alone:
-        return Label(names, place, senders, receivers)
+        return Label(names, suffix, senders, receivers)
     acts = captions.acts(shown.scenario.network.node(step.switch))
-    place += f" at {step.switch}"
+    suffix += f" at {step.switch}"
     # only the row of the first switch names senders and receivers
-    return Label(names, place, senders, receivers, acts) if step.switch == way.first else Label(names, place, acts=acts)
+    return (
+        Label(names, suffix, senders, receivers, acts) if step.switch == way.first else Label(names, suffix, acts=acts)
+    )
 
 
 def _strip(way: Way, begin: int, length: int) -> Iterator[Bar]:
@@ -213,13 +215,13 @@ def _strip(way: Way, begin: int, length: int) -> Iterator[Bar]:
             continue
         first = next(value for value in reversed(values) if value is not None)  # from the cycle before
         merged: list[Bar] = []
-        for start, end, place in spans(replace(step, durations=way.route.durations, targets=way.named), begin, length):
-            settings = [value for value in values[: place + 1] if value is not None]
+        for start, end, index in spans(replace(step, durations=way.route.durations, targets=way.named), begin, length):
+            settings = [value for value in values[: index + 1] if value is not None]
             text = f"{word} {captions.length(settings[-1] if settings else first)}"
             if merged and merged[-1].label == text:
                 merged[-1] = replace(merged[-1], end=end)
             else:
-                merged.append(Bar(start, end, field, text, place))
+                merged.append(Bar(start, end, field, text, index))
         yield from merged
 
 
@@ -246,7 +248,7 @@ def _by_program(shown: Shown, ways: Sequence[Way]) -> Panel:
 def _merged(rows: list[Row]) -> list[Row]:
     """Join rows that differ only in their labels."""
     merged = []
-    for alike in group_by(rows, lambda row: (replace(row, label=Label(())), row.label.place, row.label.acts)):
+    for alike in group_by(rows, lambda row: (replace(row, label=Label(())), row.label.suffix, row.label.acts)):
         names, senders, receivers = (
             tuple(name for row in alike for name in getattr(row.label, field))
             for field in ("names", "senders", "receivers")
@@ -269,13 +271,13 @@ def _turns(shown: Shown, ways: Sequence[Way]) -> list[Panel]:
     lines: dict[tuple[str, str], list[Bar]] = {}
     for way in pairs:
         step = way.steps[0]
-        for first, last, place in spans(step, begin, length):
-            target = step.targets[place]
+        for first, last, index in spans(step, begin, length):
+            target = step.targets[index]
             if target not in (DARK, BYPASS):
-                bar = Bar(first, last, way.last, way.last, step.places[place])
+                bar = Bar(first, last, way.last, way.last, step.indices[index])
                 lines.setdefault((step.switch, target), []).append(bar)
     rows = []
-    order = {node.name: place for place, node in enumerate(shown.scenario.network.switches)}
+    order = {node.name: index for index, node in enumerate(shown.scenario.network.switches)}
     links = [link.name for link in shown.scenario.network.links]
     for (switch, link), bars in sorted(lines.items(), key=lambda item: (order[item[0][0]], links.index(item[0][1]))):
         bars.sort(key=lambda bar: bar.begin)
@@ -310,8 +312,8 @@ def _detail_panels(shown: Shown, ways: Sequence[Way]) -> list[Panel]:
         if len(changing) < 2 or not 0 < delay < _INVISIBLE * way.cycle:
             continue
         begin = _begin(shown, [way], way.cycle)
-        changed = {place for step in changing if _delay(step) for place in _changing(step)}
-        instants = [start for start, place in _starts(way, begin, way.cycle) if place in changed]
+        changed = {index for step in changing if _delay(step) for index in _changing(step)}
+        instants = [start for start, index in _starts(way, begin, way.cycle) if index in changed]
         margin = min(delay, min(way.route.durations))
         details: list[Panel] = []
         for instant in instants[:2]:
@@ -328,7 +330,7 @@ def _detail_panels(shown: Shown, ways: Sequence[Way]) -> list[Panel]:
 def _changing(step: Step) -> set[int]:
     """Return the indices of those slots of the way that begin with a change of the switch."""
     first: dict[int, str] = {}  # with jitter a step has many cycles, all with the same targets
-    for place, target in zip(step.places, step.targets, strict=True):
-        first.setdefault(place, target)
+    for index, target in zip(step.indices, step.targets, strict=True):
+        first.setdefault(index, target)
     targets = list(first.values())
-    return {place for number, place in enumerate(first) if targets[number] != targets[number - 1]}
+    return {index for number, index in enumerate(first) if targets[number] != targets[number - 1]}

@@ -196,7 +196,7 @@ def _step(scenario: Scenario, route: Route, schedule: Schedule | None, switch: s
         targets,
         actions.durations,
         actions.phase,
-        actions.places,
+        actions.indices,
         switch,
         late=node.late,
         jitter=node.jitter,
@@ -229,11 +229,11 @@ def data(shown: Shown) -> dict[str, Any]:
 
 def _way_data(way: Way) -> dict[str, Any]:
     slots = []
-    for place, (duration, named, hops) in enumerate(zip(way.route.durations, way.named, way.route.ways, strict=True)):
+    for index, (duration, named, hops) in enumerate(zip(way.route.durations, way.named, way.route.ways, strict=True)):
         slot: dict[str, Any] = {"duration_ns": duration, "path": named}
         slot["way"] = None if hops is None else [{"switch": hop.switch, "link": hop.link} for hop in hops]
         if way.schedule is not None:
-            settings = way.schedule.slots[place]
+            settings = way.schedule.slots[index]
             slot["tdn"] = settings.tdn
             for field in ("queue", "ecn_threshold"):
                 limit = getattr(settings, field)
@@ -255,8 +255,8 @@ def _way_data(way: Way) -> dict[str, Any]:
 
 def _step_data(step: Step) -> dict[str, Any]:
     slots = [
-        {"duration_ns": duration, "target": target, "slot": place}
-        for duration, target, place in zip(step.durations, step.targets, step.places, strict=True)
+        {"duration_ns": duration, "target": target, "slot": index}
+        for duration, target, index in zip(step.durations, step.targets, step.indices, strict=True)
     ]
     return {
         "phase_ns": step.phase,

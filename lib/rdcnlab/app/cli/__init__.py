@@ -112,8 +112,8 @@ def run(
     if switch is not None:
         base = base.with_(**{"switch.kind": switch})
     scenarios = [base] if seeds is None else [base.with_(seed=seed) for seed in parse_seeds(seeds)]
-    for words in cautions_of(scenarios):  # before the runs, which may take long
-        typer.echo(f"rdcnlab: warning: {words}", err=True)
+    for message in cautions_of(scenarios):  # before the runs, which may take long
+        typer.echo(f"rdcnlab: warning: {message}", err=True)
     with warnings.catch_warnings(record=True) as hints:
         warnings.simplefilter("always", HintWarning)
         watched = sys.stderr.isatty()
@@ -348,7 +348,7 @@ def ship(
         raise InputError.of("PAPER[/ITEM]", " ".join(names), "items with a stored run", reason=reason)
     for result in results:
         typer.echo(f"{result.folder}: {result.written} of {result.runs} runs, the others are with other items")
-    incomplete = [words for result in results for words in result.left]
+    incomplete = [message for result in results for message in result.incomplete]
     if incomplete:
         typer.echo(f"not complete: {'; '.join(incomplete)}")
 

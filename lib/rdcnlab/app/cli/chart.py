@@ -56,8 +56,8 @@ def chart(run: Run, width: int) -> list[Text]:
         return []
     top = max((float(cell.max()) for cell in (_cells(values, series, cells) for values in rates.values())), default=0.0)
     lines = [Text(f"{series.rate_name} over {series.end_s * 1e3:.4g} ms, run {run.id[:12]}", style="bold")]
-    for place, (name, values) in enumerate(rates.items()):
-        lines.append(_line(name, _cells(values, series, cells), top, "Gb/s", name_width, _STYLES[place % len(_STYLES)]))
+    for index, (name, values) in enumerate(rates.items()):
+        lines.append(_line(name, _cells(values, series, cells), top, "Gb/s", name_width, _STYLES[index % len(_STYLES)]))
     if fullest:
         values = _cells(series.queues[fullest].mean_B / 1e3, series, cells)
         lines.append(_line(f"queue {fullest}", values, float(values.max()), "kB", name_width, "dim"))

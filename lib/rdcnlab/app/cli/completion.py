@@ -34,4 +34,4 @@ def scenarios(incomplete: str) -> list[str]:
 def networks(incomplete: str) -> list[str]:
     """Return networks, and files of scenarios."""
     names = sorted({*presets(), *FABRICS})
-    return [each for each in names if each.startswith(incomplete)] + scenarios(incomplete)
+    return [name for name in names if name.startswith(incomplete)] + scenarios(incomplete)

@@ -208,7 +208,7 @@ class Choice:
             yield from (
                 (f"network.links.{link.name}.buffer", size) for link in network.links if link.buffer is not None
             )
-            yield from ((f"network.schedules.{each.name}.queue", f"{size} B") for each in network.schedules)
+            yield from ((f"network.schedules.{schedule.name}.queue", f"{size} B") for schedule in network.schedules)
         if self.ecn_kB:
             mark = f"{round(self.ecn_kB * 1000)} B"
             yield from ((f"network.schedules.{each.name}.ecn_threshold", mark) for each in network.schedules)
@@ -253,7 +253,7 @@ def own_sizes(scenario: Scenario) -> tuple[str, str]:
     network = scenario.network
     queues = [link.buffer for link in network.links] + [each.queue for each in network.schedules]
     buffers = {length(queue) for queue in queues if queue is not None}
-    marks = {each.ecn_threshold for each in network.schedules}
+    marks = {schedule.ecn_threshold for schedule in network.schedules}
     thresholds = {length(mark) for mark in marks if mark is not None}
     thresholds |= {readable(SIZE, link.ecn_threshold) for link in network.links if link.ecn_threshold is not None}
     if scenario.switch.ecn_threshold is not None:

@@ -102,7 +102,9 @@ def means(shown: Iterable[Shown]) -> pd.DataFrame:
         looks = _looks(one.runs)
         rates = dict(_by_role(one.runs, _rates(one.runs), "rate_bps", 1e9))
         rtts = dict(_by_role(one.runs, _rtts(one.runs), "srtt_us", 1e3))
-        again = one.runs.flows.assign(role=one.runs.flows["flow"].map(tables.role)).groupby("role")["retransmits"].sum()
+        retransmissions = (
+            one.runs.flows.assign(role=one.runs.flows["flow"].map(tables.role)).groupby("role")["retransmits"].sum()
+        )
         for role, drawn in looks.items():
             of_runs = _goodput(rates, role, len(one.runs))
             rows.append(
@@ -114,7 +116,7 @@ def means(shown: Iterable[Shown]) -> pd.DataFrame:
                     "least": of_runs.min(),
                     "most": of_runs.max(),
                     "RTT [ms]": rtts[role].mean(axis=1).mean() if role in rtts else float("nan"),
-                    "retransmits": again.get(role, 0) / len(one.runs),
+                    "retransmits": retransmissions.get(role, 0) / len(one.runs),
                 }
             )
     return pd.DataFrame(rows)

@@ -195,10 +195,10 @@ class Panel:
         if not self.choices or self.choices[-1].place != self.choice().place:
             self.caption.value = ""
             return
-        words = f"Curves of {self.history[-1].label}."
+        message = f"Curves of {self.history[-1].label}."
         if self.choices[-1] != self.choice():
-            words += " The choice has changed since: press run for its curves."
-        self.caption.value = _said("note", words, bad=False)
+            message += " The choice has changed since: press run for its curves."
+        self.caption.value = _said("note", message, bad=False)
 
     def _refuse(self, error: RdcnlabError | None) -> None:
         """Show why the choice cannot be run, or that it can."""
@@ -221,11 +221,11 @@ class Panel:
         if choice.place != self._last_place:
             self.earlier.value = ()  # what was compared in another network says little here
         self._last_place = choice.place
-        place = len(self.history)
-        label = f"{place + 1}: {choice.title()}"
+        index = len(self.history)
+        label = f"{index + 1}: {choice.title()}"
 
         def changed(job: Job) -> None:
-            self._progress(job, place, label, choice)
+            self._progress(job, index, label, choice)
 
         self.job = Job(choice.scenarios(), self.store, limits.cores(), changed)
         self._enable()
@@ -235,7 +235,7 @@ class Panel:
         if self.job is not None:
             self.job.stop()
 
-    def _progress(self, job: Job, place: int, label: str, choice: Choice) -> None:
+    def _progress(self, job: Job, index: int, label: str, choice: Choice) -> None:
         with self._lock:
             count = len(job.runs)
             self.progress.value = job.share
@@ -245,9 +245,9 @@ class Panel:
                 words.append(f"runs of an earlier choice, {label}")
             text = "; ".join(word for word in words if word)
             self.words.value = _said("status", text, bad=job.state == "failed")
-            known = len(self.history[place].runs) if place < len(self.history) else 0
+            known = len(self.history[index].runs) if index < len(self.history) else 0
             if count > known:
-                self.history[place:], self.choices[place:] = [Shown(label, job.runs)], [choice]
+                self.history[index:], self.choices[index:] = [Shown(label, job.runs)], [choice]
                 if choice.place == self.choice().place:
                     self._offer()
                     self._draw()
@@ -288,14 +288,14 @@ class Panel:
             scenario = self._scenario()
             if notebook:
                 path = keep.save_notebook(scenario, choice.title(), choice.runs, self.file.value)
-                words = f"[open {path.name}]({quote(path.as_posix())})"
+                message = f"[open {path.name}]({quote(path.as_posix())})"
             else:
                 path = keep.save(scenario, self.file.value)
-                words = f"wrote `{path}`"
+                message = f"wrote `{path}`"
         except (RdcnlabError, OSError) as error:
-            words = f"`{error}`"
+            message = f"`{error}`"
         # an output of its own, because Jupyter makes links to files work there
-        data = {"text/markdown": words, "text/plain": words}
+        data = {"text/markdown": message, "text/plain": message}
         self.kept.outputs = (outputs.display(data),)
 
 
@@ -346,10 +346,10 @@ def _line() -> Any:
     return widgets.HTML(layout=widgets.Layout(width=_WIDE, max_width="100%"))
 
 
-def _said(role: str, words: str, *, bad: bool) -> str:
+def _said(role: str, message: str, *, bad: bool) -> str:
     """Return words as HTML; by their role a screen reader reads them when they change."""
     color = "var(--jp-error-color0, #b00020)" if bad else "inherit"
-    lines = html.escape(words).replace("\n", "<br>")
+    lines = html.escape(message).replace("\n", "<br>")
     return f'<div role="{role}" style="line-height:1.35;color:{color}">{lines}</div>'
 
 

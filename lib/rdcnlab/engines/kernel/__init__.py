@@ -16,7 +16,7 @@ from rdcnlab.engines.kernel import build, guest, identity, plan
 from rdcnlab.engines.kernel.build import toolchain
 from rdcnlab.engines.kernel.guest import watchdog
 from rdcnlab.engines.kernel.observe import captures, observed
-from rdcnlab.engines.kernel.switches.together import switches_of
+from rdcnlab.engines.kernel.switches.switch_set import switches_of
 from rdcnlab.engines.kernel.traffic import instants, quic
 from rdcnlab.engines.network.numbers import START_NS
 from rdcnlab.fields.errors import RunError

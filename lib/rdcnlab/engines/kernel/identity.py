@@ -15,7 +15,7 @@ from rdcnlab.engines import fingerprint
 from rdcnlab.engines.builds import hashed
 from rdcnlab.engines.kernel import build, guest
 from rdcnlab.engines.kernel.plan import compile_plan
-from rdcnlab.engines.kernel.switches.together import switches_of
+from rdcnlab.engines.kernel.switches.switch_set import switches_of
 from rdcnlab.engines.kernel.traffic import quic
 from rdcnlab.scenario import Scenario, canonical_json
 

@@ -128,7 +128,7 @@ class Network:
     def names(self) -> dict[int, str]:
         """Names of flows and schedules that have a class, by class; the ways back of flows are not included."""
         flows = list(self.ports)
-        own = {number: flows[place] for (_, place, back), number in self.classes.own.items() if not back}
+        own = {number: flows[index] for (_, index, back), number in self.classes.own.items() if not back}
         return own | {number: schedule.name for number, schedule in self.classes.schedules.items()}
 
     @functools.cached_property
@@ -208,7 +208,7 @@ def _compiled(scenario: Scenario, _paths: tuple[str, ...]) -> Network:
         raise InputError.of("network.links", f"{len(lines)} lines", f"at most {LAST_LINK + 1}, two for a link")
     if most > LAST_CLASS:
         raise InputError.of("flows", f"{most} classes of traffic", f"at most {LAST_CLASS}; fewer timetables do it")
-    ports = {flow.name: FIRST_PORT + place for place, flow in enumerate(scenario.flows)}
+    ports = {flow.name: FIRST_PORT + index for index, flow in enumerate(scenario.flows)}
     return Network(scenario, names, kinds, stations(scenario, numbers), lines, trunks, ports, ways, classes)
 
 
@@ -227,7 +227,7 @@ def _classes(scenario: Scenario, numbers: Mapping[str, int], lines: tuple[Line, 
         # the queues of schedules have consecutive numbers, which trace filters need
         steps.sort(key=lambda step: not step[0].queues_data(step[1]))
     else:
-        reserved = {place: next(free) for place in range(len(scenario.flows))}
+        reserved = {index: next(free) for index in range(len(scenario.flows))}
     lost = {numbers[node.name]: next(free) for node in scenario.network.nodes if node.optical}
     schedules: dict[int, Schedule] = {}
     shared: dict[tuple[int, str], int] = {}
@@ -235,8 +235,8 @@ def _classes(scenario: Scenario, numbers: Mapping[str, int], lines: tuple[Line, 
     queued: dict[int, Schedule] = {}
     for way, name in steps:
         if way.schedule is None:
-            place, back = way.flows[0]
-            own[numbers[name], place, back] = reserved[place] if reserved and not back else next(free)
+            index, back = way.flows[0]
+            own[numbers[name], index, back] = reserved[index] if reserved and not back else next(free)
             continue
         chosen = next(free)
         schedules[chosen], shared[numbers[name], way.schedule.name] = way.schedule, chosen

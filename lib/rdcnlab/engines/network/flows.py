@@ -16,7 +16,7 @@ def connect_ns(scenario: Scenario) -> dict[str, int]:
     """
     ahead = [flow.name for flow in scenario.flows if flow.connect == "ahead"]
     last = START_NS - AHEAD_NS
-    return {name: last - AHEAD_EACH_NS * (len(ahead) - 1 - place) for place, name in enumerate(ahead)}
+    return {name: last - AHEAD_EACH_NS * (len(ahead) - 1 - index) for index, name in enumerate(ahead)}
 
 
 def payload(flow: Flow, mtu: int) -> int:

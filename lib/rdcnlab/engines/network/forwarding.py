@@ -69,7 +69,7 @@ class Entry:
         ns of each slot. The slots repeat for ever; a single slot never ends.
     phase : int
         ns after the scenario's start at which the first slot begins. It is in force before, too.
-    places : tuple of int
+    indices : tuple of int
         For each slot, the index of the way's slot that it belongs to.
     """
 
@@ -79,7 +79,7 @@ class Entry:
     targets: tuple[int, ...]
     durations: tuple[int, ...]
     phase: int
-    places: tuple[int, ...]
+    indices: tuple[int, ...]
 
 
 @functools.lru_cache(maxsize=64)
@@ -96,18 +96,18 @@ def entries(network: Network, switch: int) -> tuple[Entry, ...]:
         if not way.needs_class(name):
             targets, durations = targets[:1], (0,)
         matched = tuple(matches(network, switch, way))
-        found.append(Entry(class_of(network, switch, way), way, matched, targets, durations, step.phase, step.places))
+        found.append(Entry(class_of(network, switch, way), way, matched, targets, durations, step.phase, step.indices))
     return tuple(found)
 
 
 def matches(network: Network, switch: int, way: Way) -> Iterator[Match]:
     """Yield the packets of a way, as a switch sees them."""
-    for place, back in way.flows:
-        flow = network.scenario.flows[place]
+    for index, back in way.flows:
+        flow = network.scenario.flows[index]
         first, last = (flow.dst, flow.src) if back else (flow.src, flow.dst)
         source, receiver = network.stations[first], network.stations[last]
         match = Match(
-            flow=place,
+            flow=index,
             source=source if source.switch == switch else None,
             receiver=receiver,
             to=receiver.ip if network.is_named else None,
@@ -131,8 +131,8 @@ def class_of(network: Network, switch: int, way: Way) -> int:
         return network.classes.static[network.line(switch, link or "").number]
     if way.schedule is not None:
         return network.classes.shared[switch, way.schedule.name]
-    place, back = way.flows[0]
-    return network.classes.own[switch, place, back]
+    index, back = way.flows[0]
+    return network.classes.own[switch, index, back]
 
 
 def target_of(network: Network, switch: int, target: str | None) -> int:

@@ -32,7 +32,7 @@ def versions_of(network: Network, entry: Entry, switch: int) -> int:
     if len(entry.durations) < 2 or all(network.scenario.flows[flow].cc != "nuftcp" for flow, _ in way.flows):
         return NONE
     # the first whose rule changes, not the first of the way
-    changes = [place for place in way.route.switches if place in way.steps and not way.steps[place].static]
+    changes = [index for index in way.route.switches if index in way.steps and not way.steps[index].static]
     name = network.switches[switch]
     if name not in changes:
         return NONE

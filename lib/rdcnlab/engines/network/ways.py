@@ -69,11 +69,11 @@ def all_ways(scenario: Scenario) -> tuple[Way, ...]:
         set flags in them.
     """
     found: dict[object, Way] = {}
-    for back, (place, flow) in itertools.product((False, True), enumerate(scenario.flows)):
+    for back, (index, flow) in itertools.product((False, True), enumerate(scenario.flows)):
         schedule = scenario.schedule(flow, back=back)
         route = route_of(scenario, flow, back=back)
         if schedule is None:
-            found[place, back] = _way(scenario, None, route, ((place, back),))
+            found[index, back] = _way(scenario, None, route, ((index, back),))
             continue
         parts = mptcp.followed(scenario, flow, schedule, back=back)
         if schedule.name not in found:
@@ -88,7 +88,7 @@ def all_ways(scenario: Scenario) -> tuple[Way, ...]:
                 ends = (route.first, route.last)
                 found[part.name] = _way(scenario, part, route_of_schedule(scenario, part, ends), part=number)
             followed = found[part.name]
-            found[part.name] = dataclasses.replace(followed, flows=(*followed.flows, (place, back)))
+            found[part.name] = dataclasses.replace(followed, flows=(*followed.flows, (index, back)))
     ways = list(found.values())
     if not scenario.network.switches:
         ways.sort(key=_rank)

@@ -61,16 +61,16 @@ def _refused(scenario: Scenario) -> Iterator[InputError]:
         if schedule.echo is not None:
             allowed = "nothing, because ns-3 has no reTCP, which reads it"
             yield InputError.of(f"network.schedules.{schedule.name}.echo", "given", allowed)
-    for place, flow in enumerate(scenario.flows):
+    for index, flow in enumerate(scenario.flows):
         if flow.protocol not in PROTOCOLS:
             allowed = f"{' or '.join(PROTOCOLS)}, because ns-3 has no {flow.protocol}"
-            yield InputError.of(f"flows[{place}].protocol", flow.protocol, allowed)
+            yield InputError.of(f"flows[{index}].protocol", flow.protocol, allowed)
         elif flow.cc is not None and flow.cc not in VARIANTS:
-            yield InputError.of(f"flows[{place}].cc", flow.cc, f"one of {', '.join(VARIANTS)}, with ns3")
+            yield InputError.of(f"flows[{index}].cc", flow.cc, f"one of {', '.join(VARIANTS)}, with ns3")
         if flow.tdtcp:
-            yield InputError.of(f"flows[{place}].tdtcp", True, "false, because ns-3 has no TDTCP")
+            yield InputError.of(f"flows[{index}].tdtcp", True, "false, because ns-3 has no TDTCP")
         if flow.transport:
-            yield InputError.of(f"flows[{place}].transport", "given", "nothing, with ns3: all hosts are alike")
+            yield InputError.of(f"flows[{index}].transport", "given", "nothing, with ns3: all hosts are alike")
     if scenario.notify is not None:
         yield InputError.of("notify", "given", "nothing, because hosts of ns-3 know no time-division networks")
     if scenario.probes.discards:

@@ -17,7 +17,7 @@ from rdcnlab.engines.network import compile_network
 from rdcnlab.engines.network.numbers import START_NS
 from rdcnlab.engines.ns3.plan import segment
 from rdcnlab.engines.observation import Records
-from rdcnlab.engines.observation.view import SNAPSHOTS, STANDING, counts
+from rdcnlab.engines.observation.numbering import SNAPSHOTS, STANDING, counts
 from rdcnlab.fields.errors import RunError
 from rdcnlab.scenario import Scenario
 

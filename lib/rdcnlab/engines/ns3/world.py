@@ -102,15 +102,15 @@ def build(lab: Lab, plan: dict[str, Any], directory: str) -> None:
         hosts[host["name"]] = lab.call("host", number(host["ip"]), *line)
     switches = [lab.call("switch") for _ in plan["switches"]]
     ports: list[dict[str, int]] = [{} for _ in switches]
-    for place, switch in zip(switches, plan["switches"], strict=True):
+    for index, switch in zip(switches, plan["switches"], strict=True):
         for port in switch["ports"]:
-            ports[place][f"sw-{port['host']}"] = _port(lab, place, hosts[port["host"]], port)
+            ports[index][f"sw-{port['host']}"] = _port(lab, index, hosts[port["host"]], port)
     for cable in plan["cables"]:
         both = lab.call("cable", *cable["switches"])
-        for place, name, end in zip(cable["switches"], cable["ports"], (both >> 16, both & 0xFFFF), strict=True):
-            ports[place][name] = end
-    for place, switch in zip(switches, plan["switches"], strict=True):
-        _switch(lab, place, switch, ports[place], plan["macs"])
+        for index, name, end in zip(cable["switches"], cable["ports"], (both >> 16, both & 0xFFFF), strict=True):
+            ports[index][name] = end
+    for index, switch in zip(switches, plan["switches"], strict=True):
+        _switch(lab, index, switch, ports[index], plan["macs"])
     for flow in plan["flows"]:
         ends = (flow["source"], flow["sink"], flow["port"], flow["size"], flow["start"])
         if flow["protocol"] == "udp":
@@ -119,41 +119,41 @@ def build(lab: Lab, plan: dict[str, Any], directory: str) -> None:
             lab.call("tcp", *ends, flow["connect"], flow["requested"], flow["variant"].encode(), flow["ecn"])
 
 
-def _port(lab: Lab, place: int, host: int, port: dict[str, Any]) -> int:
+def _port(lab: Lab, index: int, host: int, port: dict[str, Any]) -> int:
     ingress, egress = port["ingress"], port["egress"]
-    return lab.call("port", place, host, ingress["rate"], egress["rate"], egress["delay"], egress["overhead"])
+    return lab.call("port", index, host, ingress["rate"], egress["rate"], egress["delay"], egress["overhead"])
 
 
-def _switch(lab: Lab, place: int, switch: dict[str, Any], ports: dict[str, int], macs: dict[str, str]) -> None:
+def _switch(lab: Lab, index: int, switch: dict[str, Any], ports: dict[str, int], macs: dict[str, str]) -> None:
     for pool in switch["pools"]:
-        lab.call("pool", place, pool["bytes"])
+        lab.call("pool", index, pool["bytes"])
     for link in switch["links"]:
-        lab.call("link", place, link["id"], link["rate"], link["delay"], link["overhead"])
+        lab.call("link", index, link["id"], link["rate"], link["delay"], link["overhead"])
         if "port" in link:
-            lab.call("end", place, link["id"], ports[link["port"]])
-        queue(lab, place, link["id"], link["queue"])
+            lab.call("end", index, link["id"], ports[link["port"]])
+        queue(lab, index, link["id"], link["queue"])
     for port in switch["ports"]:
-        queue(lab, place, QUEUE_OF_PORT | ports[f"sw-{port['host']}"], port["egress"]["queue"])
+        queue(lab, index, QUEUE_OF_PORT | ports[f"sw-{port['host']}"], port["egress"]["queue"])
     for mac, port in switch["fdb"]:
-        lab.call("address", place, number(macs[mac]), ports[port])
+        lab.call("address", index, number(macs[mac]), ports[port])
     for each in switch["classes"]:
-        lab.call("class", place, each["id"], int(each["hold"]), int("voq" in each), each["phase"])
-        queue(lab, place, QUEUE_OF_CLASS | each["id"], each.get("voq", {}))
+        lab.call("class", index, each["id"], int(each["hold"]), int("voq" in each), each["phase"])
+        queue(lab, index, QUEUE_OF_CLASS | each["id"], each.get("voq", {}))
         for slot in each["slots"]:
             changes = [slot.get(name, NONE) for name in ("voq_bytes", "voq_packets", "voq_ecn")]
-            lab.call("slot", place, each["id"], slot["duration"], slot["target"], *changes)
+            lab.call("slot", index, each["id"], slot["duration"], slot["target"], *changes)
     for rule in switch["rules"]:
         addresses = [number(rule[name]) if name in rule else 0 for name in ("src", "dst")]
         own = [rule.get(name, 0) for name in ("sport", "dport")]
         port = ports[rule["in_if"]] if "in_if" in rule else NONE
-        lab.call("rule", place, rule["class_id"], rule["prio"], port, rule.get("proto", 0), *addresses, *own)
+        lab.call("rule", index, rule["class_id"], rule["prio"], port, rule.get("proto", 0), *addresses, *own)
 
 
-def queue(lab: Lab, place: int, name: int, words: dict[str, int]) -> None:
+def queue(lab: Lab, index: int, name: int, words: dict[str, int]) -> None:
     """Set a queue, from the words of the plan of ``ocs``."""
     limits = [words.get(word, 0) for word in ("limit_bytes", "limit_packets")]
     early = [words.get(word, 0) for word in ("red_min", "red_max", "red_prob")]
-    lab.call("queue", place, name, *limits, words.get("ecn", NONE), *early, words.get("pool", NONE))
+    lab.call("queue", index, name, *limits, words.get("ecn", NONE), *early, words.get("pool", NONE))
 
 
 def run(directory: Path) -> dict[str, Any]:
@@ -181,8 +181,8 @@ def run(directory: Path) -> dict[str, Any]:
         "simulated_s": time.monotonic() - begun,
         "virtual_s": (lab.call("now") - plan["start"]) / 1e9,
         "peak_B": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-        "lost": {host["name"]: lab.call("lost", place) for place, host in enumerate(plan["hosts"])},
-        "flows": [lab.outcome(place) for place in range(len(plan["flows"]))],
+        "lost": {host["name"]: lab.call("lost", index) for index, host in enumerate(plan["hosts"])},
+        "flows": [lab.outcome(index) for index in range(len(plan["flows"]))],
     }
 
 

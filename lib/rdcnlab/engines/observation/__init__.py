@@ -8,10 +8,10 @@ import pyarrow as pa
 
 from rdcnlab.engines.network import Network
 from rdcnlab.engines.observation import events, folds, queues, tcp, throughput
-from rdcnlab.engines.observation.view import OwnQueue, Records, View
+from rdcnlab.engines.observation.numbering import Numbering, OwnQueue, Records
 from rdcnlab.engines.schema import SCHEMAS
 
-__all__ = ["OwnQueue", "Records", "View", "tables"]
+__all__ = ["Numbering", "OwnQueue", "Records", "tables"]
 
 
 def tables(network: Network, records: Records, flows: pd.DataFrame) -> dict[str, pa.Table]:
@@ -26,20 +26,20 @@ def tables(network: Network, records: Records, flows: pd.DataFrame) -> dict[str,
     flows : DataFrame
         The table ``flows``.
     """
-    view = View.of(network)
-    acked = throughput.acked(view, records.acks)
-    passed = throughput.table(view, view.ours(records.left), acked)
+    numbering = Numbering.of(network)
+    acked = throughput.acked(numbering, records.acks)
+    passed = throughput.table(numbering, numbering.ours(records.departures), acked)
     if len(records.counted):
-        passed = pd.concat([passed, throughput.counted(view, records.counted)], ignore_index=True)
+        passed = pd.concat([passed, throughput.counted(numbering, records.counted)], ignore_index=True)
     frames = {
         "flows": flows,
         "throughput": passed,
-        "queues": queues.table(view, records),
-        "tcp": tcp.table(view, records.acks, flows),
-        "events": events.table(view, records),
+        "queues": queues.table(numbering, records),
+        "tcp": tcp.table(numbering, records.acks, flows),
+        "events": events.table(numbering, records),
     }
     for name, how in folds.FOLDS.items():
-        frames[name] = folds.folded(view, frames[name], how)
+        frames[name] = folds.folded(numbering, frames[name], how)
     return {
         name: pa.Table.from_pandas(
             frames[name][schema.names], schema=schema, preserve_index=False

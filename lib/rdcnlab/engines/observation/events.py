@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from rdcnlab.engines.observation.numbering import Numbering, Records
 from rdcnlab.engines.observation.throughput import acked
-from rdcnlab.engines.observation.view import Records, View
 
 #: Reasons of drops by number, as in the kernel's ``enum ocs_drop``.
 DROPS = {
@@ -20,10 +20,10 @@ DROPS = {
 }  # fmt: skip
 
 
-def _repeats(view: View, acked: NDArray[Any]) -> pd.DataFrame:
+def _repeats(numbering: Numbering, acked: NDArray[Any]) -> pd.DataFrame:
     """Return the runs of ACKs of each flow that acknowledge nothing new: the time of the first ACK, and the length."""
     parts = []
-    for number, flow in enumerate(view.scenario.flows):
+    for number, flow in enumerate(numbering.scenario.flows):
         of = acked[acked["flow"] == number]
         new = of["bytes"] > 0
         begins = np.flatnonzero(~new & np.concatenate(([True], new[:-1]))) if len(of) else np.empty(0, np.int64)
@@ -35,25 +35,25 @@ def _repeats(view: View, acked: NDArray[Any]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def _places(view: View, packets: NDArray[Any]) -> pd.Series[Any]:
+def _links(numbering: Numbering, packets: NDArray[Any]) -> pd.Series[Any]:
     """Return where packets are dropped or queued: the queue of a schedule, a line, or the dark."""
-    place = pd.Series(packets["link"]).map(view.targets)
-    queues = dict(view.queued)
-    own = pd.Series(packets["class"]).map(queues) if queues else pd.Series(None, index=place.index, dtype=object)
-    return place.where(own.isna() | place.isna(), own)
+    links = pd.Series(packets["link"]).map(numbering.targets)
+    queues = dict(numbering.queued)
+    own = pd.Series(packets["class"]).map(queues) if queues else pd.Series(None, index=links.index, dtype=object)
+    return links.where(own.isna() | links.isna(), own)
 
 
-def table(view: View, records: Records) -> pd.DataFrame:
+def table(numbering: Numbering, records: Records) -> pd.DataFrame:
     """Return the table ``events`` of `rdcnlab.engines.schema`."""
-    slots, again = records.slots, records.again
-    dropped = view.ours(records.dropped)
+    slots, retransmissions = records.slots, records.retransmissions
+    dropped = numbering.ours(records.dropped)
     parts = [
         pd.DataFrame(
             {
                 "t_ns": slots["time"],
                 "event": "slot",
-                "link": pd.Series(slots["target"]).map(view.targets),
-                "flow": pd.Series(slots["class"]).map(dict(view.classes)),
+                "link": pd.Series(slots["target"]).map(numbering.targets),
+                "flow": pd.Series(slots["class"]).map(dict(numbering.classes)),
                 "value": slots["slot"].astype(np.int64),
             }
         ),
@@ -62,45 +62,45 @@ def table(view: View, records: Records) -> pd.DataFrame:
                 "t_ns": dropped["time"],
                 "event": pd.Series(dropped["reason"]).map(DROPS),
                 # what is not inside the network is a cable of a host
-                "link": _places(view, dropped).combine_first(pd.Series(view.at_hosts(dropped))),
-                "flow": view.names(dropped),
+                "link": _links(numbering, dropped).combine_first(pd.Series(numbering.at_hosts(dropped))),
+                "flow": numbering.names(dropped),
                 "value": dropped["len"].astype(np.int64),
             }
         ),
         pd.DataFrame(
             {
-                "t_ns": again["time"],
+                "t_ns": retransmissions["time"],
                 "event": "retransmit",
                 "link": None,
-                "flow": view.names(again),
+                "flow": numbering.names(retransmissions),
                 "value": 1,
             }
         ),
         pd.DataFrame({"t_ns": records.discarded["time"], "event": "discard", "link": None, "flow": None, "value": 1}),
         pd.DataFrame(list(records.reports), columns=["t_ns", "event", "link", "flow", "value"]),
     ]
-    if view.scenario.probes.acks:
-        parts.append(_repeats(view, acked(view, records.acks)))
+    if numbering.scenario.probes.acks:
+        parts.append(_repeats(numbering, acked(numbering, records.acks)))
     if records.counters:
-        parts.append(_counters(view, records.counters))
+        parts.append(_counters(numbering, records.counters))
     if len(records.captured):
-        parts.append(_captured(view, records.captured))
+        parts.append(_captured(numbering, records.captured))
     if len(records.snapshots):
-        parts.append(_snapshots(view, records.snapshots))
-    if view.scenario.probes.packets:
-        packets = {"enqueue": records.came, "dequeue": records.left, "mark": records.marked}
-        parts += [_packets(view, event, found) for event, found in packets.items()]
+        parts.append(_snapshots(numbering, records.snapshots))
+    if numbering.scenario.probes.packets:
+        packets = {"enqueue": records.arrivals, "dequeue": records.departures, "mark": records.marked}
+        parts += [_packets(numbering, event, found) for event, found in packets.items()]
     frame = pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
     frame = frame[frame["t_ns"] >= 0]
     return frame.sort_values(["t_ns", "event", "flow", "value"], kind="stable")
 
 
-def _counters(view: View, counters: Mapping[str, Mapping[str, int]]) -> pd.DataFrame:
+def _counters(numbering: Numbering, counters: Mapping[str, Mapping[str, int]]) -> pd.DataFrame:
     """Return one event for each counter of each host, at the limit of the scenario."""
     rows = [(host, name, value) for host, of in counters.items() for name, value in sorted(of.items())]
     return pd.DataFrame(
         {
-            "t_ns": view.scenario.limit,
+            "t_ns": numbering.scenario.limit,
             "event": [f"counter {name}" for _, name, _ in rows],
             "link": [host for host, _, _ in rows],
             "flow": None,
@@ -109,30 +109,30 @@ def _counters(view: View, counters: Mapping[str, Mapping[str, int]]) -> pd.DataF
     )
 
 
-def _snapshots(view: View, found: NDArray[Any]) -> pd.DataFrame:
+def _snapshots(numbering: Numbering, found: NDArray[Any]) -> pd.DataFrame:
     """Return one event for each queue at each instant of `Probes.snapshots`."""
     return pd.DataFrame(
         {
             "t_ns": found["time"].astype(np.int64),
             "event": "snapshot",
-            "link": pd.Series(found["link"]).map(dict(view.lines)),
+            "link": pd.Series(found["link"]).map(dict(numbering.lines)),
             "flow": None,
             "value": found["length"].astype(np.int64),
         }
     )
 
 
-def _captured(view: View, found: NDArray[Any]) -> pd.DataFrame:
+def _captured(numbering: Numbering, found: NDArray[Any]) -> pd.DataFrame:
     """Return one event for each captured packet of a flow; the port of the flow is that of its receiver."""
-    flows = [flow.name for flow in view.scenario.flows]
-    numbers = np.column_stack([found[port].astype(np.int64) - view.first_port for port in ("dport", "sport")])
+    flows = [flow.name for flow in numbering.scenario.flows]
+    numbers = np.column_stack([found[port].astype(np.int64) - numbering.first_port for port in ("dport", "sport")])
     ours = (numbers >= 0) & (numbers < len(flows))
     flow = np.where(ours[:, 0], numbers[:, 0], numbers[:, 1])
     frame = pd.DataFrame(
         {
             "t_ns": found["time"],
             "event": np.where(found["leaves"], "capture_out", "capture_in"),
-            "link": np.array(view.scenario.probes.capture, dtype=object)[found["host"]],
+            "link": np.array(numbering.scenario.probes.capture, dtype=object)[found["host"]],
             "flow": np.array(flows, dtype=object)[np.clip(flow, 0, len(flows) - 1)],
             "value": found["len"].astype(np.int64),
         }
@@ -141,17 +141,17 @@ def _captured(view: View, found: NDArray[Any]) -> pd.DataFrame:
     return ours_only
 
 
-def _packets(view: View, event: str, found: NDArray[Any]) -> pd.DataFrame:
+def _packets(numbering: Numbering, event: str, found: NDArray[Any]) -> pd.DataFrame:
     """Return one event for each packet."""
-    found = view.ours(found)
+    found = numbering.ours(found)
     # A packet that is not on a line inside the network is on the line to the receiver.
-    place = _places(view, found) if event == "enqueue" else pd.Series(found["link"]).map(dict(view.lines))
+    links = _links(numbering, found) if event == "enqueue" else pd.Series(found["link"]).map(dict(numbering.lines))
     return pd.DataFrame(
         {
             "t_ns": found["time"],
             "event": event,
-            "link": place.fillna("receiver"),
-            "flow": view.names(found),
+            "link": links.fillna("receiver"),
+            "flow": numbering.names(found),
             "value": found["len"].astype(np.int64),
         }
     )

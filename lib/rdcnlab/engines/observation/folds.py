@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from rdcnlab.engines.observation.view import View
+from rdcnlab.engines.observation.numbering import Numbering
 
 #: How folding combines the columns of tables of bins. ``mean`` divides by all spans, also those without a row.
 FOLDS = {
@@ -14,12 +14,12 @@ FOLDS = {
 }
 
 
-def folded(view: View, frame: pd.DataFrame, how: dict[str, str]) -> pd.DataFrame:
+def folded(numbering: Numbering, frame: pd.DataFrame, how: dict[str, str]) -> pd.DataFrame:
     """Return a table with its bins modulo `Probes.fold`; unchanged if the scenario has no fold."""
-    probes = view.scenario.probes
+    probes = numbering.scenario.probes
     if probes.fold is None:
         return frame
-    spans = (view.scenario.limit - probes.fold_from) // probes.fold
+    spans = (numbering.scenario.limit - probes.fold_from) // probes.fold
     count, first = probes.fold // probes.bin, probes.fold_from // probes.bin
     kept = frame[(frame["bin"] >= first) & (frame["bin"] < first + spans * count)]
     kept = kept.assign(bin=(kept["bin"] - first) % count)

@@ -9,43 +9,45 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rdcnlab.engines.observation.view import Records, View
+from rdcnlab.engines.observation.numbering import Numbering, Records
 from rdcnlab.engines.schema import SCHEMAS
 
 #: Reasons of drops that are no queue's, as in the kernel's ``enum ocs_drop``: the line went down, or errs.
 ON_THE_LINE = (7, 8)
 
 
-def table(view: View, records: Records) -> pd.DataFrame:
+def table(numbering: Numbering, records: Records) -> pd.DataFrame:
     """Return the table ``queues`` of `rdcnlab.engines.schema`."""
-    width = view.scenario.probes.bin
-    if view.scenario.probes.count:
-        return _of_counts(view, records)
+    width = numbering.scenario.probes.bin
+    if numbering.scenario.probes.count:
+        return _of_counts(numbering, records)
     dropped = _at_queues(records.dropped)
     parts = []
-    for number, name in view.lines.items():
-        here = _standing(_of_line(records.left, number, view), width)
+    for number, name in numbering.lines.items():
+        here = _standing(_of_line(records.departures, number, numbering), width)
         counts = {
-            "drops": _of_line(dropped, number, view),
-            "marks": _of_line(records.marked, number, view),
+            "drops": _of_line(dropped, number, numbering),
+            "marks": _of_line(records.marked, number, numbering),
         }
         parts.append(_counted(here, counts, width).assign(link=name))
-    for number, name in view.queued.items():
-        here = _exact(_of_class(records.came, number, view), _of_class(records.left, number, view), width)
+    for number, name in numbering.queued.items():
+        here = _exact(
+            _of_class(records.arrivals, number, numbering), _of_class(records.departures, number, numbering), width
+        )
         counts = {
-            "drops": _of_class(records.dropped, number, view),
-            "marks": _of_class(records.marked, number, view),
+            "drops": _of_class(records.dropped, number, numbering),
+            "marks": _of_class(records.marked, number, numbering),
         }
         parts.append(_counted(here, counts, width).assign(link=name))
-    for name in view.listed:
-        here = _standing(_at_port(records.left, name, view), width)
+    for name in numbering.listed:
+        here = _standing(_at_port(records.departures, name, numbering), width)
         counts = {
-            "drops": _at_port(dropped, name, view),
-            "marks": _at_port(records.marked, name, view),
+            "drops": _at_port(dropped, name, numbering),
+            "marks": _at_port(records.marked, name, numbering),
         }
         parts.append(_counted(here, counts, width).assign(link=name))
     for name, queue in records.own.items():
-        here = _exact(queue.came, queue.left, width)
+        here = _exact(queue.arrivals, queue.departures, width)
         counts = {"drops": queue.dropped, "marks": queue.dropped[:0]}
         parts.append(_counted(here, counts, width).assign(link=name))
     if not parts:
@@ -55,18 +57,18 @@ def table(view: View, records: Records) -> pd.DataFrame:
     return frame.astype({"max_B": "int64", "drops": "int64", "marks": "int64", "bin": "int64"})
 
 
-def _of_counts(view: View, records: Records) -> pd.DataFrame:
+def _of_counts(numbering: Numbering, records: Records) -> pd.DataFrame:
     """Return the table of the links of `Probes.count`, whose departures and marks were counted in bins."""
-    width = view.scenario.probes.bin
+    width = numbering.scenario.probes.bin
     dropped = _at_queues(records.dropped)
     parts = []
-    for number, name in view.lines.items():
+    for number, name in numbering.lines.items():
         # both ends of a link between two switches are counted
-        if name.partition("@")[0] not in view.scenario.probes.count:
+        if name.partition("@")[0] not in numbering.scenario.probes.count:
             continue
         here = records.standing[records.standing["link"] == number]
         part = pd.DataFrame({"mean_B": here["area"] / width, "max_B": here["most"]}, index=here["bin"].astype(np.int64))
-        lost = _of_line(dropped, number, view)["time"] // width
+        lost = _of_line(dropped, number, numbering)["time"] // width
         marks = records.counted_marks[records.counted_marks["link"] == number]
         counts = {
             "drops": pd.Series(lost).value_counts(),
@@ -84,42 +86,42 @@ def _at_queues(dropped: NDArray[Any]) -> NDArray[Any]:
     return here
 
 
-def _of_line(records: NDArray[Any], line: int, view: View) -> NDArray[Any]:
+def _of_line(records: NDArray[Any], line: int, numbering: Numbering) -> NDArray[Any]:
     chosen = records["link"] == line
-    if view.queued:
-        chosen &= ~np.isin(records["class"], list(view.queued))
+    if numbering.queued:
+        chosen &= ~np.isin(records["class"], list(numbering.queued))
     here: NDArray[Any] = records[chosen]
     return here
 
 
-def _at_port(records: NDArray[Any], name: str, view: View) -> NDArray[Any]:
+def _at_port(records: NDArray[Any], name: str, numbering: Numbering) -> NDArray[Any]:
     """Return the records of data packets at the port to a receiver."""
-    here: NDArray[Any] = records[view.to_receiver(records) == name]
+    here: NDArray[Any] = records[numbering.to_receiver(records) == name]
     return here
 
 
-def _of_class(records: NDArray[Any], number: int, view: View) -> NDArray[Any]:
+def _of_class(records: NDArray[Any], number: int, numbering: Numbering) -> NDArray[Any]:
     """Return the records of a class's own queue, which a line inside the network serves, or no line in the dark."""
-    served = (records["link"] <= view.last_line) | (records["link"] == view.dark)
+    served = (records["link"] <= numbering.last_line) | (records["link"] == numbering.dark)
     here: NDArray[Any] = records[(records["class"] == number) & served]
     return here
 
 
-def _standing(left: NDArray[Any], width: int) -> pd.DataFrame:
+def _standing(departures: NDArray[Any], width: int) -> pd.DataFrame:
     """Return bins of a link's queue: ``mean_B``, ``max_B``.
 
     The queue length is known whenever a packet leaves the queue. On a busy link this happens every few microseconds;
     the queue of an idle link is empty. The mean assumes that the length after a departure stays until the next
     departure.
     """
-    level = left["qlen"].astype(np.int64)
-    return _bins(left["time"], level, left["time"] // width, level + left["len"], width)
+    level = departures["qlen"].astype(np.int64)
+    return _bins(departures["time"], level, departures["time"] // width, level + departures["len"], width)
 
 
-def _exact(came: NDArray[Any], left: NDArray[Any], width: int) -> pd.DataFrame:
+def _exact(arrivals: NDArray[Any], departures: NDArray[Any], width: int) -> pd.DataFrame:
     """Return bins of a schedule's queue; it uses arrivals too, because such a queue can wait long without service."""
-    time = np.concatenate([came["time"], left["time"]])
-    change = np.concatenate([came["len"].astype(np.int64), -left["len"].astype(np.int64)])
+    time = np.concatenate([arrivals["time"], departures["time"]])
+    change = np.concatenate([arrivals["len"].astype(np.int64), -departures["len"].astype(np.int64)])
     # Arrivals come before departures of the same instant. Their order does not change how long a packet waits.
     order = np.argsort(time, kind="stable")
     time, level = time[order], np.cumsum(change[order])

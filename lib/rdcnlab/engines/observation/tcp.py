@@ -9,20 +9,20 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rdcnlab.engines.observation.view import View
+from rdcnlab.engines.observation.numbering import Numbering
 
 
-def table(view: View, acks: NDArray[Any], flows: pd.DataFrame) -> pd.DataFrame:
+def table(numbering: Numbering, acks: NDArray[Any], flows: pd.DataFrame) -> pd.DataFrame:
     """Return the table ``tcp`` of `rdcnlab.engines.schema`, from records of ACKs."""
     frame = pd.DataFrame(
         {name: acks[name].astype(np.int64) for name in ("time", "dport", "snd_cwnd", "ssthresh", "srtt")}
     )
     frame = frame[frame["time"] >= 0]
-    if view.scenario.probes.tcp == "bin":
+    if numbering.scenario.probes.tcp == "bin":
         # Records are ordered by time, so the last record of each flow and bin is kept.
-        key = frame["time"] // view.scenario.probes.bin * 65536 + frame["dport"]
+        key = frame["time"] // numbering.scenario.probes.bin * 65536 + frame["dport"]
         frame = frame[~key.duplicated(keep="last").to_numpy()]
-    frame = frame.assign(flow=view.names(frame.to_records(index=False)))
+    frame = frame.assign(flow=numbering.names(frame.to_records(index=False)))
     mss = frame["flow"].map(dict(zip(flows["flow"], flows["mss_B"], strict=True)))
     return frame.assign(cwnd_B=frame["snd_cwnd"] * mss).rename(
         columns={"time": "t_ns", "snd_cwnd": "cwnd", "srtt": "srtt_us"}

@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rdcnlab.engines.observation.view import View
+from rdcnlab.engines.observation.numbering import Numbering
 from rdcnlab.scenario.flow import UDP_HEADERS
 from rdcnlab.scenario.queue import ETHERNET_HEADER
 
 
-def acked(view: View, acks: NDArray[Any]) -> NDArray[Any]:
+def acked(numbering: Numbering, acks: NDArray[Any]) -> NDArray[Any]:
     """Return the bytes that each ACK newly acknowledges, if requested: ``time``, ``flow`` (number), ``bytes``.
 
     A record has the sequence number that was acknowledged before its ACK. The next record of the flow shows what the
@@ -22,7 +22,7 @@ def acked(view: View, acks: NDArray[Any]) -> NDArray[Any]:
     """
     kind = np.dtype([("time", "<i8"), ("flow", "<i8"), ("bytes", "<i8")])
     parts = [np.empty(0, kind)]
-    for number, of in view.connections(acks) if view.scenario.probes.acks else ():
+    for number, of in numbering.connections(acks) if numbering.scenario.probes.acks else ():
         part = np.empty(max(len(of) - 1, 0), kind)
         before: NDArray[np.int64] = of["snd_una"].astype(np.int64)
         # sequence numbers have 32 bits
@@ -33,46 +33,49 @@ def acked(view: View, acks: NDArray[Any]) -> NDArray[Any]:
     return found[np.argsort(found["time"], kind="stable")]
 
 
-def counted(view: View, counts: NDArray[Any]) -> pd.DataFrame:
+def counted(numbering: Numbering, counts: NDArray[Any]) -> pd.DataFrame:
     """Return the table ``throughput`` from counts of packets on lines inside the network; see `Records.counted`."""
-    framing = view.overhead - ETHERNET_HEADER
+    framing = numbering.overhead - ETHERNET_HEADER
     frame = pd.DataFrame(
         {
             "bin": counts["bin"].astype(np.int64),
-            "where": pd.Series(counts["link"]).map(dict(view.lines)),
-            "flow": view.names(counts),
+            "where": pd.Series(counts["link"]).map(dict(numbering.lines)),
+            "flow": numbering.names(counts),
             "bytes": counts["bytes"].astype(np.int64) + framing * counts["packets"].astype(np.int64),
             "packets": counts["packets"].astype(np.int64),
         }
     )
     # the order of `table`
-    places = {name: place for place, name in enumerate(view.lines.values())}
-    flows = {flow.name: number for number, flow in enumerate(view.scenario.flows)}
-    order = np.lexsort((frame["flow"].map(flows), frame["where"].map(places), frame["bin"]))
+    ends = {name: index for index, name in enumerate(numbering.lines.values())}
+    flows = {flow.name: number for number, flow in enumerate(numbering.scenario.flows)}
+    order = np.lexsort((frame["flow"].map(flows), frame["where"].map(ends), frame["bin"]))
     return frame.iloc[order].reset_index(drop=True)
 
 
-def table(view: View, dequeued: NDArray[Any], acked: NDArray[Any]) -> pd.DataFrame:
+def table(numbering: Numbering, dequeued: NDArray[Any], acked: NDArray[Any]) -> pd.DataFrame:
     """Return the table ``throughput`` of `rdcnlab.engines.schema`, from records of data packets that leave lines."""
     # handshakes of connections that are opened ahead come before the start
     dequeued, acked = dequeued[dequeued["time"] >= 0], acked[acked["time"] >= 0]
-    inside = dequeued["link"] < view.ports
-    framed = dequeued["len"].astype(np.int64) + view.overhead - ETHERNET_HEADER
-    flow = view.flow(dequeued)
+    inside = dequeued["link"] < numbering.ports
+    framed = dequeued["len"].astype(np.int64) + numbering.overhead - ETHERNET_HEADER
+    flow = numbering.flow(dequeued)
     # Headers of Ethernet, IPv4 and TCP with time stamps. A packet that is not longer than a SYN has no payload.
     stamped = [
-        all(view.scenario.transport_of(host).timestamps for host in (one.src, one.dst)) for one in view.scenario.flows
+        all(numbering.scenario.transport_of(host).timestamps for host in (one.src, one.dst))
+        for one in numbering.scenario.flows
     ]
     tcp = ETHERNET_HEADER + 20 + 20 + np.where(stamped, 12, 0)[flow]
-    udp = np.array([not one.is_tcp for one in view.scenario.flows])[flow]
+    udp = np.array([not one.is_tcp for one in numbering.scenario.flows])[flow]
     payload = dequeued["len"].astype(np.int64) - np.where(udp, ETHERNET_HEADER + UDP_HEADERS, tcp)
     payload[~udp & (dequeued["len"] <= ETHERNET_HEADER + 20 + 60)] = 0
-    places = [*view.lines.values(), "receiver", "sender"]
-    flows = [flow.name for flow in view.scenario.flows]
-    place = np.where(inside, dequeued["link"], len(places) - 2).astype(np.int64)
+    ends = [*numbering.lines.values(), "receiver", "sender"]
+    flows = [flow.name for flow in numbering.scenario.flows]
+    index = np.where(inside, dequeued["link"], len(ends) - 2).astype(np.int64)
     # One number encodes bin, place and flow, so that a single pass counts all.
-    key = (dequeued["time"] // view.scenario.probes.bin * len(places) + place) * len(flows) + flow
-    key_acked = (acked["time"] // view.scenario.probes.bin * len(places) + len(places) - 1) * len(flows) + acked["flow"]
+    key = (dequeued["time"] // numbering.scenario.probes.bin * len(ends) + index) * len(flows) + flow
+    key_acked = (acked["time"] // numbering.scenario.probes.bin * len(ends) + len(ends) - 1) * len(flows) + acked[
+        "flow"
+    ]
     key = np.concatenate([key, key_acked])
     count = np.bincount(key)
     # sums below 2**53 are exact in a float
@@ -80,8 +83,8 @@ def table(view: View, dequeued: NDArray[Any], acked: NDArray[Any]) -> pd.DataFra
     seen = np.flatnonzero(count)
     return pd.DataFrame(
         {
-            "bin": seen // (len(places) * len(flows)),
-            "where": np.array(places, dtype=object)[seen // len(flows) % len(places)],
+            "bin": seen // (len(ends) * len(flows)),
+            "where": np.array(ends, dtype=object)[seen // len(flows) % len(ends)],
             "flow": np.array(flows, dtype=object)[seen % len(flows)],
             "bytes": size[seen].astype(np.int64),
             "packets": count[seen],

@@ -55,10 +55,10 @@ class Fig3(Item):
         with figures.style():
             figure, axes = figures.panels(1, len(self.periods_ms))
             for ax, period in zip(axes[0], self.periods_ms, strict=True):
-                for place, cc in enumerate(self.cc):
+                for index, cc in enumerate(self.cc):
                     of_cc = stats[(stats["period_ms"] == (period or 0)) & (stats["cc"] == cc)]
                     # all variants behave equally here and their curves overlap, so later ones are drawn thinner
-                    figures.band(ax, of_cc, "t_s", cc, scale=1e-9, width=1.0 + 1.8 * (len(self.cc) - 1 - place))
+                    figures.band(ax, of_cc, "t_s", cc, scale=1e-9, width=1.0 + 1.8 * (len(self.cc) - 1 - index))
                 figures.reference(ax, self.stated("fct"), "paper: FCT", along="x")
                 ax.set(title=f"period {period} ms" if period else "no migration", xlabel="time [s]", ylim=(0, 10.8))
             axes[0, 0].set_ylabel("throughput [Gb/s]")

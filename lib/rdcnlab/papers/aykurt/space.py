@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from rdcnlab.fields.quantities import Frozen, Listed, Misfit
+from rdcnlab.fields.quantities import FieldError, Frozen, Listed
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.check import input_error
@@ -86,9 +86,9 @@ class Point(Frozen):
     @model_validator(mode="after")
     def _fits(self) -> Point:
         if self.downtime_ms is not None and self.downtime_ms >= (self.period_ms or 0):
-            raise Misfit("downtime_ms", self.downtime_ms, f"less than period_ms ({self.period_ms})")
+            raise FieldError("downtime_ms", self.downtime_ms, f"less than period_ms ({self.period_ms})")
         if self.protocol == "QUIC" and self.flows == 1:
-            raise Misfit("flows", self.flows, "at least 2 with QUIC, which the main flows are of")
+            raise FieldError("flows", self.flows, "at least 2 with QUIC, which the main flows are of")
         return self
 
     def scenario(self, **changes: Any) -> Scenario:

@@ -65,11 +65,11 @@ class Tab1(Item):
             ax.set_axis_off()
             for line, (axis, values) in enumerate(AXES.items()):
                 ax.text(0, -line, _WORDS[axis], weight="bold")
-                for place, value in enumerate(values):
+                for index, value in enumerate(values):
                     has_run = ran.loc[(axis, str(value))]
                     name = figures.look(value).label if axis == "cc" else "none" if value is None else value
                     color = "#333333" if has_run else _MISSING
-                    ax.text(2.4 + 1.6 * place, -line, f"{'✓' if has_run else '✗'} {name}", color=color)
+                    ax.text(2.4 + 1.6 * index, -line, f"{'✓' if has_run else '✗'} {name}", color=color)
             ax.set(xlim=(0, 2.4 + 1.6 * max(map(len, AXES.values()))), ylim=(-len(AXES) + 0.5, 0.8))
             figures.note(figure, "✓: a scenario with this value ran." + ("" if ran.all() else " ✗: it did not."))
         return figure

@@ -59,8 +59,8 @@ class Tab2(Item):
         with figures.single(4.6, 2.8, columns=2) as (figure, ax):
             for (group,), of_group in tables.groups(stats, ["group"]):
                 look = figures.look(group)
-                places = of_group["period_ms"].map({period: place for place, period in enumerate(self.periods_ms)})
-                x = places + (-0.08 if group == "main" else 0.08)
+                indices = of_group["period_ms"].map({period: index for index, period in enumerate(self.periods_ms)})
+                x = indices + (-0.08 if group == "main" else 0.08)
                 error = figures.error_lengths(of_group)
                 ax.errorbar(
                     x, of_group["mean"], yerr=error, color=look.color, marker=look.marker, linestyle="none",

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from rdcnlab.analysis import figures
 from rdcnlab.analysis.measured import Measured
-from rdcnlab.fields.quantities import Listed, Misfit, whole
+from rdcnlab.fields.quantities import FieldError, Listed, whole
 from rdcnlab.models import variant
 from rdcnlab.models.exam import Exam, errors, most_common
 from rdcnlab.models.traces import LENGTH_MS
@@ -66,9 +66,9 @@ class Tab3(Item):
     @model_validator(mode="after")
     def _enough(self) -> Tab3:
         if self.count < 2:
-            raise Misfit("seeds", self.count, "at least 2, since those that are trained on are not tested with")
+            raise FieldError("seeds", self.count, "at least 2, since those that are trained on are not tested with")
         if len(set(self.cc)) < 2:
-            raise Misfit("cc", ", ".join(self.cc), "at least two variants")
+            raise FieldError("cc", ", ".join(self.cc), "at least two variants")
         return self
 
     def points(self) -> list[Scenario]:

@@ -130,7 +130,7 @@ class Cost(Item):
         for seed in sorted({run.scenario.seed for run in runs}):
             for number, place in enumerate(self.places(seed)):
                 moved, static = (
-                    mean_mbps[self.place(runs, self.scenario(point, seed))]
+                    mean_mbps[self.index_of(runs, self.scenario(point, seed))]
                     for point in (place, place._replace(period_s=None))
                 )
                 row = {"rtt_s": place.rtt_ms / 1e3, "extra_s": place.extra_ms / 1e3, "drawn": number >= len(self.grid)}

@@ -10,7 +10,7 @@ import pandas as pd
 from pydantic import model_validator
 
 from rdcnlab.analysis import figures, rerouting, tables
-from rdcnlab.fields.quantities import Misfit, whole
+from rdcnlab.fields.quantities import FieldError, whole
 from rdcnlab.fields.units import NS_PER_S
 from rdcnlab.papers.carpa.space import moving_groups
 from rdcnlab.papers.item import Item
@@ -53,7 +53,7 @@ class Grouped(Item):
     def _starts_on_the_shorter_path(self) -> Self:
         _, settle_s, every_s = self.sizes
         if settle_s < every_s:
-            raise Misfit("settle_s", settle_s, f"at least every_s, {every_s}, because moves have one period")
+            raise FieldError("settle_s", settle_s, f"at least every_s, {every_s}, because moves have one period")
         return self
 
     @property

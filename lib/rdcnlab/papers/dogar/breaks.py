@@ -156,17 +156,17 @@ class Breaks(Item):
         rates = evenness.evenness(runs, self.settle_ns, MEETINGS).set_index("run")["gbps"]
         surplus = updates.spurious(runs, self.settle_ns).set_index("run")["gbps"]
         gbps = rates - surplus
-        again = updates.sent_again(runs, self.settle_ns).set_index("run")["value"]
+        retransmissions = updates.sent_again(runs, self.settle_ns).set_index("run")["value"]
         rows = []
         for seed in sorted({run.scenario.seed for run in runs}):
             for cc in self.chosen:
-                static = gbps[self.place(runs, self.still(cc, seed))]
+                static = gbps[self.index_of(runs, self.still(cc, seed))]
                 for interval in self.intervals:
                     for kind in KINDS:
-                        moved = self.place(runs, self.at(cc, interval, kind, seed))
+                        moved = self.index_of(runs, self.at(cc, interval, kind, seed))
                         row = {"cc": cc, "seed": seed, "kind": kind, "interval_s": interval}
                         value = 100 * gbps[moved] / static if static else math.nan
-                        rows.append({**row, "value": value, "again": again[moved] / self.number(interval)})
+                        rows.append({**row, "value": value, "again": retransmissions[moved] / self.number(interval)})
         return pd.DataFrame(rows)
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
@@ -204,14 +204,14 @@ class Breaks(Item):
         ]
 
     def table(self, runs: Runs) -> pd.DataFrame:
-        """Return where each variant breaks (see `place`); throughput in % and segments sent again at 10 and 1 ms."""
+        """Return where each variant breaks (`breaking_point`); throughput [%] and retransmissions at 10 and 1 ms."""
         shares = self.kept_throughput(runs)
         rows = {}
         for cc in self.chosen:
             row: dict[tuple[str, str], str] = {}
             for kind in KINDS:
                 chosen = shares[(shares["cc"] == cc) & (shares["kind"] == kind)]
-                row[kind, "breaks at"] = place(means(chosen, "interval_s", "value"))
+                row[kind, "breaks at"] = breaking_point(means(chosen, "interval_s", "value"))
                 mean = chosen.groupby("interval_s")[["value", "again"]].mean()
                 for interval in (FREQUENT, MOST_FREQUENT):
                     if interval in mean.index:
@@ -244,7 +244,7 @@ class Breaks(Item):
         return figure
 
 
-def place(stats: pd.DataFrame) -> str:
+def breaking_point(stats: pd.DataFrame) -> str:
     """Say at which times between updates a variant breaks.
 
     Parameters
@@ -263,10 +263,10 @@ def place(stats: pd.DataFrame) -> str:
     broken, holds = high < BROKEN, low >= BROKEN
     first = float(ordered.index[broken].max()) if broken.any() else 0.0
     unsure = ordered.index[~broken & ~holds & (ordered.index > first)]
-    again = ordered.index[holds & (ordered.index < first)]
+    also_holds = ordered.index[holds & (ordered.index < first)]
     words = [f"{1000 * first:g} ms" if first else "none of these"]
     words += [f"undecided at {_listed(unsure)} ms"] if len(unsure) else []
-    words += [f"holds again at {_listed(again)} ms"] if len(again) else []
+    words += [f"holds again at {_listed(also_holds)} ms"] if len(also_holds) else []
     return ", ".join(words)
 
 

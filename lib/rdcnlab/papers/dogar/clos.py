@@ -166,7 +166,7 @@ def _scenario(
     is_notified = variant == "tdtcp"
     net = network(buffer_kB, inputs.mark_kB, inputs.late_us)
     flows = []
-    for place, (group, way) in enumerate(zip(GROUPS, ways, strict=True), 1):
+    for index, (group, way) in enumerate(zip(GROUPS, ways, strict=True), 1):
         path, phase = _path(way, count, every_ns, first_ns)
         route = {"path": path, "phase": phase, "back": "same"}
         if is_notified:
@@ -174,7 +174,7 @@ def _scenario(
             route = {"path": group, "back": f"{group}-acks"}
             schedule = _schedule(way, path, phase, every_ns)
             net.setdefault("schedules", []).extend({"name": name, **schedule} for name in route.values())
-        ends = {"src": f"s{place}", "dst": f"r{place}", **route}
+        ends = {"src": f"s{index}", "dst": f"r{index}", **route}
         flows += [
             {"name": f"{group}-{number}", "size": ENDLESS, "cc": "cubic" if is_notified else variant, **ends}
             for number in range(1, inputs.per_group + 1)
@@ -203,7 +203,7 @@ def _path(way: tuple[int, ...], count: int, every_ns: int, first_ns: int) -> tup
         return [[every_ns, f"spine{number}"] for number in way], first_ns - every_ns
     # the first slot is shorter than the others, so the timetable cannot repeat
     durations = [first_ns, *[every_ns] * count]
-    return [[duration, f"spine{way[place % len(way)]}"] for place, duration in enumerate(durations)], 0
+    return [[duration, f"spine{way[index % len(way)]}"] for index, duration in enumerate(durations)], 0
 
 
 def _schedule(way: tuple[int, ...], path: Any, phase: int, length_ns: int) -> dict[str, Any]:

@@ -81,7 +81,7 @@ class Eq5(Item):
             unit = bounds.capacity(RATE, rtt / 1e6)
             for window in self.windows:
                 for seed in sorted({run.scenario.seed for run in runs}):
-                    run = self.place(runs, self.scenario(window, rtt, seed))
+                    run = self.index_of(runs, self.scenario(window, rtt, seed))
                     row = {"rtt_us": rtt, "window": window, "seed": seed}
                     rows.append({**row, "longest": longest.get(run, 0) / unit, "drops": float(lost.get(run, 0))})
         return pd.DataFrame(rows)

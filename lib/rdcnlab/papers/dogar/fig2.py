@@ -83,9 +83,9 @@ class Fig2(Experiment):
         rows = []
         for cc in self.variants:
             for seed in sorted({run.scenario.seed for run in runs}):
-                static = mean_gbps[self.place(runs, self.at_interval(cc, None, seed))]
+                static = mean_gbps[self.index_of(runs, self.at_interval(cc, None, seed))]
                 for interval in self.intervals_s:
-                    moved = mean_gbps[self.place(runs, self.at_interval(cc, interval, seed))]
+                    moved = mean_gbps[self.index_of(runs, self.at_interval(cc, interval, seed))]
                     row = {"cc": cc, "seed": seed, "interval_s": interval}
                     rows.append({**row, "value": 100 * (1 - moved / static) if static else math.nan})
         return pd.DataFrame(rows)

@@ -13,7 +13,7 @@ from pydantic import Field, field_validator
 from rdcnlab.analysis import evenness, figures, updates
 from rdcnlab.analysis.intervals import estimates
 from rdcnlab.analysis.measured import Measured, largest, means
-from rdcnlab.fields.quantities import Listed, Misfit, whole
+from rdcnlab.fields.quantities import FieldError, Listed, whole
 from rdcnlab.fields.units import NS_PER_MS
 from rdcnlab.papers.causes import Cause
 from rdcnlab.papers.dogar import clos
@@ -92,7 +92,7 @@ class Readings(Item):
     def _known(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for name in value:
             if name not in SETTINGS:
-                raise Misfit.unknown("", name, SETTINGS, "setting")
+                raise FieldError.unknown("", name, SETTINGS, "setting")
         return value
 
     def at(self, setting: str, cc: clos.Variant, buffer: str, seed: int) -> Scenario:
@@ -123,7 +123,7 @@ class Readings(Item):
             for setting in self.settings:
                 for cc in PAIR:
                     for buffer in BUFFERS:
-                        number = self.place(runs, self.at(setting, cc, buffer, seed))
+                        number = self.index_of(runs, self.at(setting, cc, buffer, seed))
                         row = {"setting": setting, "cc": cc, "buffer": buffer, "seed": seed}
                         rows.append(row | {name: float(values[number]) for name, values in series.items()})
         return pd.DataFrame(rows)
@@ -138,9 +138,12 @@ class Readings(Item):
 
         measured = {}
         if LITERAL in self.settings:
-            lost, again = ({cc: numbers(LITERAL, cc, name) for cc in PAIR} for name in ("lost", "again"))
+            lost, retransmissions = ({cc: numbers(LITERAL, cc, name) for cc in PAIR} for name in ("lost", "again"))
             ratios = {buffer: lost["dctcp"][buffer] / stated for buffer, stated in STATED.items()}
-            shares = {buffer: 100 * (again["nuftcp"][buffer] / again["dctcp"][buffer]) for buffer in BUFFERS}
+            shares = {
+                buffer: 100 * (retransmissions["nuftcp"][buffer] / retransmissions["dctcp"][buffer])
+                for buffer in BUFFERS
+            }
             measured = {
                 "literal-none": largest(quantities.query("cc == 'nuftcp' and setting == @LITERAL"), "buffer", "lost"),
                 "literal-dctcp": Measured(ratios),
@@ -179,8 +182,8 @@ class Readings(Item):
                 if wide:
                     ax.set_xscale("symlog", linthresh=10)
                 stated = {"lost": STATED, "ahead": _STATED_AHEAD}.get(name, {}).values()
-                for place, number_stated in enumerate(stated):
-                    figures.reference(ax, number_stated, "_" if place else "paper, DCTCP", along="x")
+                for index, number_stated in enumerate(stated):
+                    figures.reference(ax, number_stated, "_" if index else "paper, DCTCP", along="x")
                 ax.set_xlim(left=0)
             axes[0, 0].set_yticks(range(len(names)), names)
             axes[0, 0].invert_yaxis()

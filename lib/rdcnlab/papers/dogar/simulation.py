@@ -168,12 +168,12 @@ class Curve(Simulated):
     def plot(self, runs: Runs) -> Figure:
         """Draw the rate of each flow in the first run, with the updates and the rate of a full line."""
         chosen = self.runs_of(runs, self.buffers[0])
-        numbers = [place for place, run in enumerate(chosen) if run.scenario.flows[0].cc == self.drawn]
+        numbers = [index for index, run in enumerate(chosen) if run.scenario.flows[0].cc == self.drawn]
         number = numbers[0]
         curves, scenario = evenness.curves(chosen, number), chosen[number].scenario
         with figures.single(6.4, 2.8) as (figure, ax):
-            for place, (name, rate) in enumerate(zip(curves.flows, curves.gbps, strict=True)):
-                color = figures.look("main" if place < self.per_group else "migrated").color
+            for index, (name, rate) in enumerate(zip(curves.flows, curves.gbps, strict=True)):
+                color = figures.look("main" if index < self.per_group else "migrated").color
                 ax.plot(curves.t_ms, rate, color=color, linewidth=0.9, label=name if self.per_group == 1 else None)
             for update in range(1, self.number + 1):
                 ax.axvline(update * clos.EVERY_NS / NS_PER_MS, color=figures.REFERENCE, linewidth=0.5, alpha=0.5)

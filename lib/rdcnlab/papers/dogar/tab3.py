@@ -140,7 +140,7 @@ class Tab3(Item):
             for seed in sorted({run.scenario.seed for run in runs}):
 
                 def number_of(scenario: Scenario) -> int:
-                    return self.place(runs, scenario)
+                    return self.index_of(runs, scenario)
 
                 static, many_flows = number_of(self.still(cc, seed)), number_of(self.still(cc, seed, per_group=MANY))
                 unmarked = number_of(self.still(cc, seed, marks=False)) if cc in _MARKED else static

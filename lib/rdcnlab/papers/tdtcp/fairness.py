@@ -104,4 +104,4 @@ class Fairness(Throughput):
 
 def _spread(count: int) -> set[int]:
     """Return the indices of `count` flows that are spread evenly among all flows."""
-    return {place for place in range(_FLOWS) if (place + 1) * count // _FLOWS > place * count // _FLOWS}
+    return {index for index in range(_FLOWS) if (index + 1) * count // _FLOWS > index * count // _FLOWS}

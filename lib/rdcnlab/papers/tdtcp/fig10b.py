@@ -75,10 +75,10 @@ def _p90(counts: pd.DataFrame) -> Estimate:
     """Return the 90th percentile of the counts of days, with its interval over runs."""
     # all runs have the same days
     of_runs = np.stack([days["count"].to_numpy() for _, days in counts.groupby("run")])
-    places = np.arange(len(of_runs))
+    indices = np.arange(len(of_runs))
 
     def p90(times: Floats) -> Floats:
-        chosen = np.repeat(np.tile(places, len(times)), times.astype(int).ravel()).reshape(times.shape)
+        chosen = np.repeat(np.tile(indices, len(times)), times.astype(int).ravel()).reshape(times.shape)
         drawn: Floats = np.percentile(of_runs[chosen].reshape(len(times), -1), 90, axis=1)
         return drawn
 

@@ -99,8 +99,8 @@ class Fig8a(Throughput):
             expected = self.expected("retcpdyn-optimal")
             if expected is not None:
                 inside.axhspan(*expected.bounds, color=figures.REFERENCE, alpha=0.25, linewidth=0)
-                place = (float(swept["rtt_us"].max()), sum(expected.bounds) / 2)
-                inside.text(*place, "paper", fontsize="x-small", ha="right", va="center")
+                point = (float(swept["rtt_us"].max()), sum(expected.bounds) / 2)
+                inside.text(*point, "paper", fontsize="x-small", ha="right", va="center")
             inside.set_title(f"{figures.look(_SWEPT).label} by RTT", fontsize="x-small", pad=2)
             inside.set_xlabel("RTT of both networks [us]", fontsize="x-small")
             inside.set_ylabel("goodput / optimal", fontsize="x-small")

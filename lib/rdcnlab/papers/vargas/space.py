@@ -183,9 +183,9 @@ def setting_of(row: pd.Series[float]) -> Setting:
     return Setting(ecn, low, high, float(row["probability"]), float(row["rate_gbps"]), float(row["rtt_ms"]))
 
 
-def _inside(values: Sequence[float], place: float, digits: int) -> float:
+def _inside(values: Sequence[float], share: float, digits: int) -> float:
     """Return a number between the first and the last value; a place of 0.5 is their geometric mean."""
-    return round(float(values[0] * (values[-1] / values[0]) ** place), digits)
+    return round(float(values[0] * (values[-1] / values[0]) ** share), digits)
 
 
 def _of_point(point: npt.NDArray[np.float64], condition: tuple[float, int] | None) -> Setting:

@@ -218,15 +218,15 @@ class Tab2(Dataset):
         with figures.single(8.4, 1.2 + 0.26 * len(names)) as (figure, ax):
             if below:
                 figures.note(figure, f"Drawn at {lowest:g}: R2 below it, of {below} split{'s' if below > 1 else ''}.")
-            for place, name in enumerate(names):
+            for index, name in enumerate(names):
                 r2 = scores.loc[scores["case"] == name, "r2"].clip(lower=lowest)
-                first = place == 0
+                first = index == 0
                 ax.plot(
-                    r2, [place] * len(r2), "o", color=color, alpha=0.4, markersize=4,
+                    r2, [index] * len(r2), "o", color=color, alpha=0.4, markersize=4,
                     label="split" if first else None,
                 )  # fmt: skip
                 ax.plot(
-                    r2.mean(), place, "|", color=color, markersize=13, markeredgewidth=2,
+                    r2.mean(), index, "|", color=color, markersize=13, markeredgewidth=2,
                     label="mean of splits" if first else None,
                 )  # fmt: skip
             for is_own, face, words in ((False, "#D55E00", "stated by the paper"), (True, "none", "our goal")):

@@ -90,12 +90,12 @@ class Tuner(Item):
         Two columns tell why they may differ: ``unsure`` is what the model said, ``doubt`` why the run was too short.
         """
         outcomes = sharing.outcomes(runs)
-        places = {run.scenario.hash: number for number, run in enumerate(runs)}
+        index_by_hash = {run.scenario.hash: number for number, run in enumerate(runs)}
         parts = []
         for number, (proposal, point) in enumerate(zip(self.proposals, self._points(), strict=True)):
-            place = places.get(self.with_changes(point).hash)
-            if place is not None:
-                row = outcomes[outcomes["run"] == place].iloc[0]
+            index = index_by_hash.get(self.with_changes(point).hash)
+            if index is not None:
+                row = outcomes[outcomes["run"] == index].iloc[0]
                 part = proposal.compare(row).reset_index()
                 unsure = [proposal.is_unsure(name) for name in part["outcome"]]
                 parts.append(part.assign(objective=number, unsure=unsure, doubt=row["doubt"]))

@@ -21,7 +21,7 @@ from typing import Any
 
 from rdcnlab.engines import get_engine
 from rdcnlab.fields.errors import InputError, Problem, RdcnlabError, RunError
-from rdcnlab.runs.pools import Done, facts, luggage, parcel
+from rdcnlab.runs.pools import Done, build_bundle, run_message, worker_environment
 from rdcnlab.runs.pools.address import Cluster, Link
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
@@ -137,9 +137,11 @@ class _Running:
         self.refused: list[Done] = []
         # one scenario for each engine and kind of switch; a worker is examined with them before it gets runs
         examples = {_engine_of(scenario): scenario for scenario in self.scenarios}.values()
-        self.luggage = luggage.pack(examples)
-        self.examples = [{"scenario": scenario.to_dict(), "facts": facts.facts(scenario)} for scenario in examples]
-        self.settings = {"environment": dict(self.luggage.environment), "scripts": self.luggage.scripts}
+        self.bundle = build_bundle.pack(examples)
+        self.examples = [
+            {"scenario": scenario.to_dict(), "facts": worker_environment.of_scenario(scenario)} for scenario in examples
+        ]
+        self.settings = {"environment": dict(self.bundle.environment), "scripts": self.bundle.scripts}
         self.last_look = float("-inf")
         self.last_served = time.monotonic()
         self.is_announced = False
@@ -183,7 +185,7 @@ class _Running:
         self._check_patience()
 
     def _admit(self, machine: _Machine) -> None:
-        order = (list(self.luggage.builds), facts.general(), self.examples, self.settings)
+        order = (list(self.bundle.builds), worker_environment.general(), self.examples, self.settings)
         self._submit("admit", machine, order)
 
     def _lose(self, machine: _Machine) -> None:
@@ -229,20 +231,24 @@ class _Running:
 
     def _examined(self, machine: _Machine, answer: dict[str, Any]) -> None:
         """Take a worker into service, send it the builds that it lacks, or leave it out."""
-        problem: RdcnlabError | None = facts.differing(_field(machine), answer["general"], facts.general())
+        problem: RdcnlabError | None = worker_environment.differing(
+            _field(machine), answer["general"], worker_environment.general()
+        )
         if problem is None and answer["lacking"]:
             if machine.installs:
                 problem = RunError(f"the worker {machine.address} does not keep the builds that it was sent")
             else:
                 machine.installs += 1
-                builds = [self.luggage.builds[place] for place in answer["lacking"]]
+                builds = [self.bundle.builds[place] for place in answer["lacking"]]
                 self._submit("install", machine, (builds,))
                 return
         if problem is None and "reason" in answer:
             problem = RunError(f"the worker {machine.address} cannot run this: {answer['reason']}")
         if problem is None:
             pairs = zip(answer["facts"], self.examples, strict=True)
-            differences = [facts.differing(_field(machine), theirs, example["facts"]) for theirs, example in pairs]
+            differences = [
+                worker_environment.differing(_field(machine), theirs, example["facts"]) for theirs, example in pairs
+            ]
             problem = next((difference for difference in differences if difference is not None), None)
         if problem is None:
             machine.fit = True
@@ -322,7 +328,7 @@ class _Running:
 
     def _stored(self, task: _Task, answer: dict[str, Any]) -> RunError | None:
         try:
-            parcel.store_run(answer, self.scenarios[task.index], task.identity, self.pool.store)
+            run_message.store_run(answer, self.scenarios[task.index], task.identity, self.pool.store)
         except RunError as error:
             return RunError(f"{error.reason} (on {task.machine.address})", error.log)
         except OSError as error:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rdcnlab.runs.pools import facts, luggage, parcel
+from rdcnlab.runs.pools import build_bundle, run_message, worker_environment
 from rdcnlab.runs.pools.process import Answer, Process, stop_all
 from rdcnlab.runs.store import Store
 
@@ -44,13 +44,13 @@ def admit(
     Parameters
     ----------
     places : list of str
-        Places of the campaign's builds; see `rdcnlab.runs.pools.luggage`.
+        Places of the campaign's builds; see `rdcnlab.runs.pools.build_bundle`.
     general : dict of str to str
         Facts that do not depend on a scenario; they are compared first.
     examples : list of dict
         Scenarios (``scenario``), each with the facts that the client has (``facts``).
     settings : dict
-        ``environment`` and ``scripts`` of the luggage.
+        ``environment`` and ``scripts`` of the bundle of builds.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def admit(
         ``general``: the general facts of this machine. If these are equal, ``lacking``: places of builds that are not
         here; if all are here, ``facts`` for each scenario, or the ``reason`` why a scenario cannot run here.
     """
-    report: dict[str, Any] = {"general": facts.general(), "lacking": luggage.lacking(places)}
+    report: dict[str, Any] = {"general": worker_environment.general(), "lacking": build_bundle.lacking(places)}
     if report["general"] != general or report["lacking"]:
         return report
     scenarios, expected = ([example[key] for example in examples] for key in ("scenario", "facts"))
@@ -69,20 +69,20 @@ def admit(
     return {**report, "facts": answer.data["facts"]}
 
 
-def install(builds: list[luggage.Build]) -> None:
+def install(builds: list[build_bundle.Build]) -> None:
     """Receive builds."""
     for build in builds:
-        luggage.unpack(build)
+        build_bundle.unpack(build)
 
 
 def work(task: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Run a scenario, and return the parcel with its result; with ``other_engine`` if this is not the right engine."""
+    """Run a scenario, and return the message with its result; with ``other_engine`` if this is not the right engine."""
     answer = _answer_of(task, settings)
     if answer.error is None:
         run = Store(_root()).get(answer.data["run"])
         assert run is not None
-        return parcel.of_run(run)
-    failure = parcel.of_failure(answer.error.reason, answer.error.log, _root())
+        return run_message.of_run(run)
+    failure = run_message.of_failure(answer.error.reason, answer.error.log, _root())
     return {**failure, "other_engine": answer.data.get("other_engine", False)}
 
 
@@ -128,7 +128,7 @@ def _key(environment: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
 
 def _answer_of(task: Mapping[str, Any], settings: Mapping[str, Any]) -> Answer:
     """Return a process's answer to a task; stop the process if the result is no longer wanted."""
-    environment = luggage.environment(settings["environment"], settings["scripts"])
+    environment = build_bundle.environment(settings["environment"], settings["scripts"])
     is_wanted = _task_check()
     process = _IDLE.take(environment)
     try:

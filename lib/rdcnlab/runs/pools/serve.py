@@ -136,10 +136,10 @@ def _serve(root: Path, core: int | None) -> None:
 def _do(task: dict[str, Any], store: Store, core: int | None) -> dict[str, Any]:
     """Do a task, and return the data of the answer."""
     if "examine" in task:
-        from rdcnlab.runs.pools import facts  # only a cluster examines
+        from rdcnlab.runs.pools import worker_environment  # only a cluster examines
 
         pairs = zip(task["examine"], task["facts"], strict=True)
-        return {"facts": [facts.examine(Scenario.from_dict(data), expected) for data, expected in pairs]}
+        return {"facts": [worker_environment.examine(Scenario.from_dict(data), expected) for data, expected in pairs]}
     scenario = Scenario.from_dict(task["scenario"])
     with contextlib.ExitStack() as stack:
         run_core = stack.enter_context(lease.lease_core()) if core is None else core

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rdcnlab.fields.quantities import Duration, Frozen, Misfit, Mtu, Overhead, Rate, Size
+from rdcnlab.fields.quantities import Duration, FieldError, Frozen, Mtu, Overhead, Rate, Size
 from rdcnlab.scenario.queue import Buffer, Queue
 from rdcnlab.scenario.queueing import Red
 
@@ -73,11 +73,11 @@ class Queued(Fabric):
 
 def place_hosts(switches: list[str], count: int) -> list[tuple[str, str]]:
     """Return the pairs of host and switch for `count` hosts at each switch, in the order of switches."""
-    return [(f"h{place * count + n}", switch) for place, switch in enumerate(switches) for n in range(1, count + 1)]
+    return [(f"h{index * count + n}", switch) for index, switch in enumerate(switches) for n in range(1, count + 1)]
 
 
 def check_hosts(hosts: int, switches: int) -> None:
-    """Raise Misfit if the network would have more than `MOST_HOSTS` hosts."""
+    """Raise FieldError if the network would have more than `MOST_HOSTS` hosts."""
     if switches * hosts > MOST_HOSTS:
         allowed = f"at most {MOST_HOSTS // switches}, so that {switches} switches have no more than {MOST_HOSTS}"
-        raise Misfit("hosts", hosts, allowed)
+        raise FieldError("hosts", hosts, allowed)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import model_validator
 
-from rdcnlab.fields.quantities import Duration, Misfit, Mtu, Rate, SlotDuration, whole
+from rdcnlab.fields.quantities import Duration, FieldError, Mtu, Rate, SlotDuration, whole
 from rdcnlab.scenario.fabrics.base import Fabric, check_hosts, place_hosts
 from rdcnlab.scenario.forwarding import LEAST_SLOT
 from rdcnlab.scenario.queue import Buffer, MaybeQueueLimit, Queue, QueueLimit
@@ -64,11 +64,11 @@ class Rotor(Fabric):
     @model_validator(mode="after")
     def _turns(self) -> Rotor:
         if self.uplinks >= self.racks:
-            raise Misfit("uplinks", self.uplinks, f"less than the racks ({self.racks})")
+            raise FieldError("uplinks", self.uplinks, f"less than the racks ({self.racks})")
         if self.night - self._guard < LEAST_SLOT:
             least = self._guard + LEAST_SLOT
             allowed = f"at least {least} ns, which is {LEAST_SLOT} ns more than a frame takes on an uplink"
-            raise Misfit("night", self.night, allowed)
+            raise FieldError("night", self.night, allowed)
         check_hosts(self.hosts, self.racks)
         return self
 
@@ -141,6 +141,6 @@ def matchings(count: int) -> Iterator[list[tuple[int, int]]]:
     even = count + count % 2
     circle = list(range(even))
     for _ in range(even - 1):
-        pairs = ((circle[place], circle[-1 - place]) for place in range(even // 2))
+        pairs = ((circle[index], circle[-1 - index]) for index in range(even // 2))
         yield [(min(pair), max(pair)) for pair in pairs if max(pair) < count]
         circle = [circle[0], circle[-1], *circle[1:-1]]

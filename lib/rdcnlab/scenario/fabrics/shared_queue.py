@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import model_validator
 
-from rdcnlab.fields.quantities import Duration, Misfit, Rate, whole
+from rdcnlab.fields.quantities import Duration, FieldError, Rate, whole
 from rdcnlab.scenario.fabrics.base import Queued
 
 
@@ -38,9 +38,11 @@ class SharedQueue(Queued):
     @model_validator(mode="after")
     def _far_is_farther(self) -> SharedQueue:
         if self.far_rtt < self.near_rtt:
-            raise Misfit("far_rtt", self.far_rtt, f"at least near_rtt ({self.near_rtt} ns)")
+            raise FieldError("far_rtt", self.far_rtt, f"at least near_rtt ({self.near_rtt} ns)")
         if self.receiver_rate <= self.rate:
-            raise Misfit("receiver_rate", self.receiver_rate, f"above rate ({self.rate} bit/s), so that nothing waits")
+            raise FieldError(
+                "receiver_rate", self.receiver_rate, f"above rate ({self.rate} bit/s), so that nothing waits"
+            )
         return self
 
     def data(self) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import model_validator
 
-from rdcnlab.fields.quantities import Misfit, whole
+from rdcnlab.fields.quantities import FieldError, whole
 from rdcnlab.scenario.fabrics.base import MOST_LINKS, Queued, check_hosts, place_hosts
 
 
@@ -51,7 +51,7 @@ class LeafSpine(Queued):
         if self.leaves * self.spines > MOST_LINKS:
             most = MOST_LINKS // self.leaves
             allowed = f"at most {most}, so that {self.leaves} leaves have no more than {MOST_LINKS} links"
-            raise Misfit("spines", self.spines, allowed)
+            raise FieldError("spines", self.spines, allowed)
         return self
 
     def data(self) -> dict[str, Any]:

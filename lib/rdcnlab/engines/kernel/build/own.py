@@ -72,8 +72,8 @@ def build(
             said = messages(log.read_text(errors="replace"), algorithm.path)
             if not said:
                 raise
-            words = "\n  ".join([f"a C file that can be built into {_release(tree)}:", *said])
-            raise InputError.of("engine.algorithm", algorithm.path, words) from None
+            allowed = "\n  ".join([f"a C file that can be built into {_release(tree)}:", *said])
+            raise InputError.of("engine.algorithm", algorithm.path, allowed) from None
         tree.pack(target, work)
     report("done", STEPS, STEPS)
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdcnlab.engines.network.numbers import DATE_NS
-from rdcnlab.engines.observation.view import CAPTURED
+from rdcnlab.engines.observation.numbering import CAPTURED
 from rdcnlab.fields.errors import RunError
 from rdcnlab.scenario import Scenario
 
@@ -38,12 +38,12 @@ def records(scenario: Scenario, directory: Path) -> NDArray[Any]:
         A file ends within a packet.
     """
     rows = [
-        (time, place, ports, length, leaves)
-        for place, path in enumerate(files(scenario, directory).values())
+        (time, host, ports, length, leaves)
+        for host, path in enumerate(files(scenario, directory).values())
         for time, ports, length, leaves in _packets(path)
     ]
     found = np.array(
-        [(time, place, *ports, length, leaves) for time, place, ports, length, leaves in rows], dtype=CAPTURED
+        [(time, host, *ports, length, leaves) for time, host, ports, length, leaves in rows], dtype=CAPTURED
     )
     return found[np.argsort(found["time"], kind="stable")]
 

@@ -11,13 +11,13 @@ import pyarrow as pa
 
 from rdcnlab.engines import observation
 from rdcnlab.engines.kernel.observe import captures
-from rdcnlab.engines.kernel.switches.together import switches_of
+from rdcnlab.engines.kernel.switches.switch_set import switches_of
 from rdcnlab.engines.kernel.trace import FIELDS, fields, own_queues, records
 from rdcnlab.engines.kernel.traffic import instants, quic
 from rdcnlab.engines.network import Network, compile_network
 from rdcnlab.engines.network.numbers import START_NS
-from rdcnlab.engines.observation import Records, View, throughput
-from rdcnlab.engines.observation.view import SNAPSHOTS, STANDING, counts
+from rdcnlab.engines.observation import Numbering, Records, throughput
+from rdcnlab.engines.observation.numbering import SNAPSHOTS, STANDING, counts
 from rdcnlab.fields.errors import RunError
 from rdcnlab.scenario import Scenario
 
@@ -45,12 +45,12 @@ def tables(scenario: Scenario, directory: Path) -> dict[str, pa.Table]:
     seen = switches_of(scenario).observed(directory, seen)
     counted = Records(
         slots=seen["ocs_slot"],
-        came=seen["ocs_enqueue"],
-        left=seen["ocs_dequeue"],
+        arrivals=seen["ocs_enqueue"],
+        departures=seen["ocs_dequeue"],
         dropped=seen["ocs_drop"],
         marked=seen["ocs_mark"],
         acks=seen["tcp_probe"],
-        again=seen["tcp_retransmit_skb"],
+        retransmissions=seen["tcp_retransmit_skb"],
         discarded=seen["kfree_skb"],
         reports=switches_of(scenario).reports(directory),
         counted=counts(directory, "ocs_dequeue"),
@@ -85,7 +85,7 @@ def _flows(scenario: Scenario, directory: Path) -> pd.DataFrame:
             words = [row["error"], *_last_words(directory, flow.name)]
             raise RunError(f"flow {flow.name}: {'; '.join(words)}")
         start, end = row["start_ns"] - START_NS, row["end_ns"] - START_NS
-        done = row["finished"] or (flow.protocol == "udp" and row["received_B"] == flow.size)
+        done = row["finished"] or (flow.protocol == "udp" and row["received"] == flow.size)
         rows.append(
             {
                 "flow": flow.name,
@@ -98,7 +98,7 @@ def _flows(scenario: Scenario, directory: Path) -> pd.DataFrame:
                 "end_s": end / SECOND if row["finished"] else None,
                 "fct_s": (end - start) / SECOND if row["finished"] else None,
                 "finished": done,
-                "received_B": row["received_B"],
+                "received": row["received"],
                 # programs of QUIC do not report retransmissions
                 "retransmits": row["retransmits"] if flow.is_tcp else None,
                 "timeouts": row["timeouts"] if flow.is_tcp else None,
@@ -110,14 +110,14 @@ def _flows(scenario: Scenario, directory: Path) -> pd.DataFrame:
 
 def _check_programs(network: Network, flows: pd.DataFrame, counted: Records, directory: Path) -> None:
     """Raise RunError if a client reports success but received less; some programs end with status 0 on failure."""
-    known = View.of(network)
-    acked = throughput.acked(known, counted.acks)
-    every = throughput.table(known, known.ours(counted.left), acked)
-    came = every[every["where"] == "receiver"].groupby("flow")["bytes"].sum()
+    numbering = Numbering.of(network)
+    acked = throughput.acked(numbering, counted.acks)
+    every = throughput.table(numbering, numbering.ours(counted.departures), acked)
+    received = every[every["where"] == "receiver"].groupby("flow")["bytes"].sum()
     for flow in quic.flows(network.scenario):
         done = bool(flows.set_index("flow").loc[flow.name, "finished"])
-        if done and came.get(flow.name, 0) < flow.size:
-            words = [f"its client ended after {came.get(flow.name, 0)} of {flow.size} B"]
+        if done and received.get(flow.name, 0) < flow.size:
+            words = [f"its client ended after {received.get(flow.name, 0)} of {flow.size} B"]
             raise RunError(f"flow {flow.name}: {'; '.join(words + _last_words(directory, flow.name))}")
 
 

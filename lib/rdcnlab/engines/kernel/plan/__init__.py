@@ -8,7 +8,7 @@ from typing import Any
 from rdcnlab.engines.kernel.plan.flows import line
 from rdcnlab.engines.kernel.plan.hosts import MEMORY_SYSCTLS, host, parameters, sysctls
 from rdcnlab.engines.kernel.plan.probes import captures, captures_kB, probes
-from rdcnlab.engines.kernel.switches.together import switches_of
+from rdcnlab.engines.kernel.switches.switch_set import switches_of
 from rdcnlab.engines.kernel.trace import own_queues
 from rdcnlab.engines.kernel.traffic import instants, quic
 from rdcnlab.engines.network import compile_network

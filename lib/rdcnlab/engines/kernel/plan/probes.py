@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rdcnlab.engines.kernel.switches.together import Switches
+from rdcnlab.engines.kernel.switches.switch_set import Switches
 from rdcnlab.engines.kernel.trace import fields
 from rdcnlab.engines.network import Network
 from rdcnlab.engines.network.flows import payload

@@ -26,7 +26,7 @@ class Linux(Kind):
         """Return the plan of a bridge; see `Kind`."""
         around = panel.plan(network, switch)
         return {
-            **panel.hop("linux", network, switch, around),
+            **panel.common("linux", network, switch, around),
             "fdb": panel.addresses(network, switch),
             "entries": [
                 {
@@ -42,8 +42,8 @@ class Linux(Kind):
         """Return when the bridge changed its filters; see `Kind`."""
         entries = forwarding.entries(network, switch)
         return [
-            (since, entries[entry].number, place, entries[entry].targets[place])
-            for since, entry, place in counters["slots"]
+            (since, entries[entry].number, index, entries[entry].targets[index])
+            for since, entry, index in counters["slots"]
         ]
 
 

@@ -27,7 +27,7 @@ class Ocs(Kind):
         notify = scenario.notify
         if notify is None:
             return {}
-        numbers = (slot.tdn for each in scenario.notifications() for slot in each.schedule.slots)
+        numbers = (slot.tdn for notification in scenario.notifications() for slot in notification.schedule.slots)
         values = {"net.ipv4.tdn_count": str(1 + max(numbers, default=0))}
         if scenario.transport.tdtcp:
             values["net.ipv4.tcp_tdtcp_push"] = str(int(notify.model == "push"))

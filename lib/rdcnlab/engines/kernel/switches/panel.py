@@ -59,7 +59,7 @@ def addresses(network: Network, switch: int) -> list[list[str]]:
     ]
 
 
-def hop(kind: str, network: Network, switch: int, around: dict[str, Any]) -> dict[str, Any]:
+def common(kind: str, network: Network, switch: int, around: dict[str, Any]) -> dict[str, Any]:
     """Return the common part of the plans of switches behind a panel, for any kind; `around` is the panel's plan."""
     return {
         "kind": kind,
@@ -140,14 +140,14 @@ def check(network: Network, switch: int, kind: str) -> None:
     scenario, name = network.scenario, network.switches[switch]
     for entry in forwarding.entries(network, switch):
         schedule = entry.way.schedule
-        for place, _ in entry.way.flows:
-            flow = scenario.flows[place]
+        for index, _ in entry.way.flows:
+            flow = scenario.flows[index]
             if flow.protocol == "mptcp":
                 reason = f"flow {flow.name} passes {name}, which is {kind}; only a switch ocs tells subflows apart"
                 raise InputError.of(f"flows.{flow.name}.protocol", flow.protocol, "another protocol", reason=reason)
         if schedule is not None and schedule.echo is not None and name in (entry.way.route.first, entry.way.echo):
-            words = f"nothing, because {name} is {kind}, and only a switch ocs sets the flag of reTCP"
-            raise InputError.of(f"network.schedules.{schedule.name}.echo", "given", words)
+            requirement = f"nothing, because {name} is {kind}, and only a switch ocs sets the flag of reTCP"
+            raise InputError.of(f"network.schedules.{schedule.name}.echo", "given", requirement)
         if entry.way.route.first != name:
             continue
         allowed = f"{{}}, because it begins at {name}, which is {kind}, and only a switch ocs {{}}"
@@ -160,7 +160,7 @@ def check(network: Network, switch: int, kind: str) -> None:
             raise InputError.of(f"{field}.queue", "given", allowed.format("nothing", "has queues of schedules"))
         if schedule.queues:
             raise InputError.of(f"{field}.dark", schedule.dark, allowed.format("drop", "holds packets back"))
-    told = () if scenario.notify is None else [each.host for each in scenario.notifications()]
+    told = () if scenario.notify is None else [notification.host for notification in scenario.notifications()]
     for host in told:
         if network.stations[host].switch == switch:
             raise InputError.of("notify", host, f"a host at a switch ocs; {host} is at {name}, which is {kind}")

@@ -90,12 +90,12 @@ def matched(queued: NDArray[Any], sent: NDArray[Any]) -> OwnQueue:
 
     # a packet's memory is used anew only when it is gone, so the latest packet there is the one that leaves
     leaves, latest = np.full(len(queued), -1), dict[int, int]()
-    addresses, came = queued["skbaddr"].tolist(), queued["time"].tolist()
-    place = 0
+    addresses, arrivals = queued["skbaddr"].tolist(), queued["time"].tolist()
+    index = 0
     for number, (time, address) in enumerate(zip(sent["time"].tolist(), sent["skbaddr"].tolist(), strict=True)):
-        while place < len(came) and came[place] <= time:
-            latest[addresses[place]] = place
-            place += 1
+        while index < len(arrivals) and arrivals[index] <= time:
+            latest[addresses[index]] = index
+            index += 1
         if address in latest:
             leaves[latest.pop(address)] = number
     joined = leaves >= 0

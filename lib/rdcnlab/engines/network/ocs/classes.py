@@ -32,10 +32,10 @@ def _timed(network: Network, switch: int, entry: Entry) -> dict[str, Any]:
     name, way = network.switches[switch], entry.way
     first = name == way.route.first
     slots = []
-    for target, duration, place in zip(entry.targets, entry.durations, entry.places, strict=True):
+    for target, duration, index in zip(entry.targets, entry.durations, entry.indices, strict=True):
         words = {"duration": duration, "target": target}
         if way.schedule is not None and first:
-            words |= _slot_words(way.schedule.slots[place], network.mtu)
+            words |= _slot_words(way.schedule.slots[index], network.mtu)
         slots.append(words)
     if len(slots) == 1:
         slots[0]["duration"] = 0  # the class never changes

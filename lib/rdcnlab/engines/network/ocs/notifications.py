@@ -27,8 +27,8 @@ def notifications(network: Network, switch: int) -> list[dict[str, Any]]:
     shared = network.classes.shared
     before: dict[str, int] = {}
     found = []
-    for each in network.scenario.notifications():
-        host, schedule = each.host, each.schedule
+    for notification in network.scenario.notifications():
+        host, schedule = notification.host, notification.schedule
         before[schedule.name] = before.get(schedule.name, 0) + 1
         late = notify.each * before[schedule.name]
         if network.stations[host].switch != switch:
@@ -45,7 +45,7 @@ def notifications(network: Network, switch: int) -> list[dict[str, Any]]:
             "delay": notify.delay_of(host) + late,
             "inband": int(notify.channel == "data"),
         }
-        if each.towards is not None:
-            words["prefix"] = prefix(network.switches.index(each.towards))
+        if notification.towards is not None:
+            words["prefix"] = prefix(network.switches.index(notification.towards))
         found.append(words)
     return found

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rdcnlab.engines.kernel.switches.bmv2 import hints, hop, install, observe, plan
+from rdcnlab.engines.kernel.switches.bmv2 import hints, in_network, install, observe, plan
 from rdcnlab.engines.kernel.switches.kind import Kind
 from rdcnlab.engines.network import Network
 from rdcnlab.fields.errors import RunError
@@ -29,11 +29,11 @@ class Bmv2(Kind):
 
     def check(self, network: Network, switch: int) -> None:
         """Raise InputError if the scenario asks for something that this switch cannot do; see `Kind`."""
-        hop.check(network, switch)
+        in_network.check(network, switch)
 
     def device(self, network: Network, switch: int) -> dict[str, Any]:
         """Return the plan of the switch; see `Kind`."""
-        return hop.switch(network, switch)
+        return in_network.switch(network, switch)
 
     def programs(self, network: Network, switch: int) -> dict[str, Any]:
         """Return the paths of BMv2 and of the program; see `Kind`."""

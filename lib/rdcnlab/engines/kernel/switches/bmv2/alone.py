@@ -28,9 +28,9 @@ class Bmv2Alone(Bmv2):
 
     def check(self, network: Network, switch: int) -> None:  # noqa: ARG002
         """Raise InputError if the scenario asks for something that this switch cannot do; see `Kind`."""
-        for place, flow in enumerate(network.scenario.flows):
+        for index, flow in enumerate(network.scenario.flows):
             if flow.protocol != "tcp":
-                raise InputError.of(f"flows[{place}].protocol", flow.protocol, "tcp, with bmv2 as switch")
+                raise InputError.of(f"flows[{index}].protocol", flow.protocol, "tcp, with bmv2 as switch")
         own_lines.check_unscheduled(network)
 
     def device(self, network: Network, switch: int) -> dict[str, Any]:
@@ -54,7 +54,7 @@ class Bmv2Alone(Bmv2):
 
     def provenance(self, counters: Mapping[str, Any]) -> Any:
         """Return counters that the tables do not contain; see `Kind`."""
-        return {"packets": sum(came for _, _, came, _ in counters["ports"])}
+        return {"packets": sum(arrived for _, _, arrived, _ in counters["ports"])}
 
 
 KIND = Bmv2Alone()

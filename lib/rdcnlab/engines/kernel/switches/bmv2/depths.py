@@ -62,12 +62,12 @@ def queues(network: Network, number: int, program: str) -> list[dict[str, int]]:
         The depth of a queue cannot be computed.
     """
     found = [
-        _queue(station.host, place, program, network) for place, station in enumerate(network.stations_at(number), 1)
+        _queue(station.host, index, program, network) for index, station in enumerate(network.stations_at(number), 1)
     ]
     ports = 1 if network.is_named else 2  # an only switch sees both ends of a link
     found += [
-        _queue(line.link, FIRST_LINK + ports * place, program, network)
-        for place, line in enumerate(network.lines_at(number))
+        _queue(line.link, FIRST_LINK + ports * index, program, network)
+        for index, line in enumerate(network.lines_at(number))
     ]
     return found
 

@@ -28,7 +28,7 @@ def port_numbers(network: Network) -> dict[str, int]:
 def ports_at(network: Network, switch: int) -> dict[str, int]:
     """Return the port numbers at one of several switches: its hosts, its ends of links, the CPU and the dark."""
     numbers = {station.name: number for number, station in enumerate(network.stations_at(switch), 1)}
-    numbers |= {line.link.name: FIRST_LINK + place for place, line in enumerate(network.lines_at(switch))}
+    numbers |= {line.link.name: FIRST_LINK + index for index, line in enumerate(network.lines_at(switch))}
     return numbers | {"cpu": CPU, DARK: DARK_PORT}
 
 
@@ -68,7 +68,7 @@ def filled(network: Network, switch: int) -> tuple[list[str], list[list[str | in
     """
     known = names(network, switch)
     field, lines = network.scenario.entries_at(network.switches[switch])
-    entries = [_parts(line, known, f"{field}[{place}]") for place, line in enumerate(lines)]
+    entries = [_parts(line, known, f"{field}[{index}]") for index, line in enumerate(lines)]
     early = ["".join(map(str, parts)) for parts in entries if not _waits(parts)]
     return early, [parts for parts in entries if _waits(parts)]
 

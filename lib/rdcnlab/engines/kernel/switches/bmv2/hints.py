@@ -84,8 +84,8 @@ def _ports(network: Network, switches: Iterable[int], directory: Path) -> str:
         name = network.switches[number]
         ports = {int(port): known for known, port in names(network, number).items() if port.isdigit()}
         counts = (found[name] if several else found)["ports"]
-        came = [f"{came} at {port} ({ports[port]})" for _, port, came, _ in counts if came]
-        left = [f"{left} at {port} ({ports[port]})" for _, port, _, left in counts if left]
+        arrived = [f"{arrived} at {port} ({ports[port]})" for _, port, arrived, _ in counts if arrived]
+        departed = [f"{departed} at {port} ({ports[port]})" for _, port, _, departed in counts if departed]
         where = f"the switch {name}" if several else "the switch"
-        words.append(f"came into {where}: {', '.join(came) or 'none'}; left it: {', '.join(left) or 'none'}")
+        words.append(f"came into {where}: {', '.join(arrived) or 'none'}; left it: {', '.join(departed) or 'none'}")
     return "; ".join(words)

@@ -33,9 +33,9 @@ def read(network: Network, directory: Path) -> tuple[NDArray[Any], NDArray[Any],
     """
     seen = json.loads((directory / "switch.json").read_text())
     rows = []
-    for since_us, number, _, way, port, place in seen["slots"]:
+    for since_us, number, _, way, port, index in seen["slots"]:
         target = (port - FIRST_LINK) // 2 if way == WAY_LINK else TARGET[DARK if way == WAY_DARK else BYPASS]
-        rows.append((since_us * 1000, number, place, target))
+        rows.append((since_us * 1000, number, index, target))
     dark = [(*row, _DROP_DARK) for row in _packets(network, [(TARGET[DARK], row) for row in seen["dark"]])]
     names = list(network.links)
     marked = _packets(network, [(names.index(name), row) for name, found in seen["marks"].items() for row in found])
@@ -46,9 +46,9 @@ def slots(network: Network, number: int, counters: Mapping[str, Any]) -> Iterato
     """Yield the slot changes that the program of a switch behind a panel reported; see `Kind.slots`."""
     entries = forwarding.entries(network, number)
     own = network.lines_at(number)
-    for since_us, local, _, way, port, place in counters["slots"]:
+    for since_us, local, _, way, port, index in counters["slots"]:
         target = own[port - FIRST_LINK].number if way == WAY_LINK else TARGET[DARK if way == WAY_DARK else BYPASS]
-        yield since_us * 1000, entries[local - 1].number, place, target
+        yield since_us * 1000, entries[local - 1].number, index, target
 
 
 def joined(some: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:

@@ -66,12 +66,12 @@ def switch(network: Network, number: int) -> dict[str, Any]:
     numbers = port_numbers(network)
     links = [
         {
-            "id": place,
+            "id": index,
             "name": link.name,
-            "near": f"l{place}a",
-            "far": f"l{place}a-x",
-            "out": f"l{place}b",
-            "end": f"l{place}b-x",
+            "near": f"l{index}a",
+            "far": f"l{index}a-x",
+            "out": f"l{index}b",
+            "end": f"l{index}b-x",
             "line": {
                 "rate": link.rate,
                 "delay": link.delay,
@@ -80,7 +80,7 @@ def switch(network: Network, number: int) -> dict[str, Any]:
                 "queue": {name: value for name, value in lines.queue(link, None, {}).items() if name != "ecn"},
             },
         }
-        for place, link in enumerate(network.links.values())
+        for index, link in enumerate(network.links.values())
     ]
     stations = list(network.stations.values())
     sides = [lines.port(network, station) for station in stations]
@@ -88,8 +88,8 @@ def switch(network: Network, number: int) -> dict[str, Any]:
     managed = scenario.switch.control == "control-plane"
     captured = sum(flow.size // network.mtu for flow in scenario.flows) + 20_000
     classes = [
-        _class(flow, FIRST_CLASS + place, phase, numbers)
-        for place, (flow, phase) in enumerate(zip(scenario.flows, scenario.phases(), strict=True))
+        _class(flow, FIRST_CLASS + index, phase, numbers)
+        for index, (flow, phase) in enumerate(zip(scenario.flows, scenario.phases(), strict=True))
     ]
     commands, begins = _entries(network, sides, classes, numbers) if own else ([], [])
     entries, timed = filled(network, number)
@@ -102,7 +102,7 @@ def switch(network: Network, number: int) -> dict[str, Any]:
         "memory_kB": PROCESSES_KB + (len(links) + 1) * captured * CAPTURE // 1000,
         "control": scenario.switch.control,
         "interfaces": [
-            *((f"p-{station.label}", place) for place, station in enumerate(stations, 1)),
+            *((f"p-{station.label}", index) for index, station in enumerate(stations, 1)),
             *((f"l{n}{side}", FIRST_LINK + 2 * n + k) for n in range(len(links)) for k, side in enumerate("ab")),
             ("cpu", CPU),
             ("dark", DARK_PORT),
@@ -264,10 +264,10 @@ def _entries(
     for host, side in zip(network.stations.values(), sides, strict=True):
         lines.append(f"table_add OcsIngress.deliver.macs to_port {side['mac']} => {numbers[host.name]}")
     begins = []
-    for place, (flow, entry) in enumerate(zip(scenario.flows, classes, strict=True)):
+    for index, (flow, entry) in enumerate(zip(scenario.flows, classes, strict=True)):
         number, source = entry["id"], numbers[flow.src]
-        match = f"{source}&&&0x1ff 0&&&0 0&&&0 6&&&0xff 0&&&0 {FIRST_PORT + place}&&&0xffff"
-        lines.append(f"table_add OcsIngress.classify.classes set_class {match} => {number} {place + 1}")
+        match = f"{source}&&&0x1ff 0&&&0 0&&&0 6&&&0xff 0&&&0 {FIRST_PORT + index}&&&0xffff"
+        lines.append(f"table_add OcsIngress.classify.classes set_class {match} => {number} {index + 1}")
         lines += version_registers(number, _versions(flow))
         if managed:
             continue  # the manager maintains an entry in `circuits` instead

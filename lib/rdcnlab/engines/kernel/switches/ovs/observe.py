@@ -24,11 +24,11 @@ def reports(
     found = forwarding.entries(network, switch)
     lines = {panel.line_port(line.number): line.name for line in network.lines_at(switch)}
     lines[panel.dark_port(switch)] = DARK
-    for event, since, entry, place, port in rows:
+    for event, since, entry, index, port in rows:
         way = found[entry].way
         if way.schedule is not None:
             flow: str | None = way.schedule.name
         else:
             number, back = way.flows[0]
             flow = None if back else network.scenario.flows[number].name
-        yield since, event, lines.get(port, BYPASS), flow, place
+        yield since, event, lines.get(port, BYPASS), flow, index

@@ -31,10 +31,10 @@ def switch(network: Network, number: int) -> dict[str, Any]:
     """Return the plan of one switch; see `rdcnlab.engines.kernel.switches.kind.Kind`."""
     settings = network.scenario.switch
     around = panel.plan(network, number)
-    interfaces = {port: place for place, (_, port) in enumerate(around["pairs"], 1)}
+    interfaces = {port: index for index, (_, port) in enumerate(around["pairs"], 1)}
     found = forwarding.entries(network, number)
     return {
-        **panel.hop("ovs", network, number, around),
+        **panel.common("ovs", network, number, around),
         # the first switch of this kind counts the memory that all share
         "memory_kB": PROCESSES_KB if number == network.kinds.index("ovs") else 0,
         "bridge": f"br{number}",
@@ -111,14 +111,14 @@ def _port(number: int, target: int) -> str:
 
 def _match(network: Network, number: int, entry: Entry, match: Match, back: bool) -> dict[str, Any]:
     """Return the packets of a flow, the port of each slot, and the port where the packets come in during each slot."""
-    came = [panel.host_port(match.source)] if match.source else _incoming(network, number, entry)
+    incoming = [panel.host_port(match.source)] if match.source else _incoming(network, number, entry)
     return {
         "name": f"{network.scenario.flows[match.flow].name}{' back' if back else ''}",
         "in_if": None if match.source is None else panel.host_port(match.source),
         **_fields(match),
         "receiver": panel.host_port(match.receiver),
         "ports": panel.ports(number, entry.targets, match.receiver),
-        "from": came,
+        "from": incoming,
     }
 
 
@@ -158,8 +158,8 @@ def _incoming(network: Network, number: int, entry: Entry) -> list[str | None]:
     name = network.switches[number]
     step: Timetable = entry.way.steps[name]
     found: list[str | None] = []
-    for place in step.places[: len(entry.targets)]:
-        way = entry.way.route.ways[place] or ()
+    for index in step.indices[: len(entry.targets)]:
+        way = entry.way.route.ways[index] or ()
         # the link of the hop before leads here; its other end is a line of this switch
         passed = [hop.switch for hop in way] + [entry.way.route.last]
         before = passed.index(name) - 1 if name in passed else -1
@@ -174,11 +174,11 @@ def _drawn(scenario: Scenario, name: str, found: Sequence[Entry]) -> dict[int, i
         return {}
     instants: set[int] = set()
     for entry in found:
-        instant, place = entry.phase, 0
+        instant, index = entry.phase, 0
         while len(entry.durations) > 1 and instant <= scenario.limit:
             instants.add(instant)
-            instant += entry.durations[place % len(entry.durations)]
-            place += 1
+            instant += entry.durations[index % len(entry.durations)]
+            index += 1
             if len(instants) > MOST_DRAWN:
                 allowed = f"so short that {name} changes at most {MOST_DRAWN} times, with switch.jitter"
                 raise InputError.of("limit", f"{scenario.limit} ns", allowed)

@@ -41,12 +41,12 @@ def switch(network: Network, number: int) -> dict[str, Any]:
     around = panel.plan(network, number)
     ports = _ports(network, number)
     entries = forwarding.entries(network, number) if own else ()
-    classes = [_class(network, number, entry, place) for place, entry in enumerate(entries, 1)]
+    classes = [_class(network, number, entry, index) for index, entry in enumerate(entries, 1)]
     managed = network.scenario.switch.control == "control-plane"
     commands, begins = _commands(network, number, entries, classes) if own else ([], [])
     more, timed = filled(network, number)
     return {
-        **panel.hop("bmv2", network, number, around),
+        **panel.common("bmv2", network, number, around),
         "memory_kB": PROCESSES_KB,
         "control": network.scenario.switch.control,
         "interfaces": [*ports.items(), (f"cpu{number}", CPU)],
@@ -103,7 +103,7 @@ def check(network: Network, number: int) -> None:
 
 def _ports(network: Network, number: int) -> dict[str, int]:
     """Return the number of each port."""
-    found = {panel.host_port(station): place for place, station in enumerate(network.stations_at(number), 1)}
+    found = {panel.host_port(station): index for index, station in enumerate(network.stations_at(number), 1)}
     found |= {panel.line_port(line.number): FIRST_LINK + k for k, line in enumerate(network.lines_at(number))}
     return found | {panel.dark_port(number): DARK_PORT}
 
@@ -114,13 +114,13 @@ def _action(network: Network, number: int, target: int) -> list[str]:
     return ["OcsIngress.timetable.to_link", str(_ports(network, number)[panel.line_port(target)]), "0"]
 
 
-def _class(network: Network, number: int, entry: Entry, place: int) -> dict[str, Any]:
+def _class(network: Network, number: int, entry: Entry, index: int) -> dict[str, Any]:
     """Return a class of the program: its timetable as in the scenario, and in the form that the program needs."""
     names = {target: DARK if target == TARGET[DARK] else str(target) for target in entry.targets}
     day, night, targets = regular([(d, names[t]) for d, t in zip(entry.durations, entry.targets, strict=True)])
     actions = {names[target]: _action(network, number, target) for target in entry.targets}
     return {
-        "id": place,
+        "id": index,
         "phase_ns": round(entry.phase / US) * US,
         "slots": [[d, actions[names[t]]] for d, t in zip(entry.durations, entry.targets, strict=True)],
         "day": day // US,
@@ -142,18 +142,18 @@ def _commands(
     ]
     begins = []
     for entry, known in zip(entries, classes, strict=True):
-        place = known["id"]
+        index = known["id"]
         for match in entry.matches:
             source = "0&&&0" if match.source is None else f"{ports[panel.host_port(match.source)]}&&&0x1ff"
             own = {"sport": "0&&&0", "dport": "0&&&0", match.field: f"{match.port}&&&0xffff"}
             keys = f"{source} 0&&&0 {match.receiver.ip}&&&0xffffffff {match.protocol}&&&0xff"
             keys += f" {own['sport']} {own['dport']}"
-            lines.append(f"table_add OcsIngress.classify.classes set_class {keys} => {place} {match.flow + 1}")
+            lines.append(f"table_add OcsIngress.classify.classes set_class {keys} => {index} {match.flow + 1}")
         versions = versions_of(network, entry, number)
-        lines += version_registers(place, versions)
+        lines += version_registers(index, versions)
         if network.scenario.switch.control == "control-plane":
             continue  # the manager maintains an entry in `circuits` instead
-        lines += slot_commands(place, known["targets"])
+        lines += slot_commands(index, known["targets"])
         if len(entry.targets) == 1:
             continue  # registers that are zero mean a class that never changes
         lines += timetable_registers(known)

@@ -50,7 +50,7 @@ class Build:
 
 
 @dataclass(frozen=True)
-class Luggage:
+class BuildBundle:
     """The builds that a campaign sends to a worker, and the environment of processes that use them.
 
     Parameters
@@ -68,7 +68,7 @@ class Luggage:
     environment: Mapping[str, str]
 
 
-def pack(scenarios: Iterable[Scenario]) -> Luggage:
+def pack(scenarios: Iterable[Scenario]) -> BuildBundle:
     """Return the builds that the engines of some scenarios have on this machine; the engines were prepared."""
     builds: dict[str, Build] = {}
     compilers: dict[str, str] = {}
@@ -88,7 +88,7 @@ def pack(scenarios: Iterable[Scenario]) -> Luggage:
     scripts = scripts_of(compilers)
     if compilers:
         builds[scripts.place] = scripts
-    return Luggage(builds, scripts.place if compilers else "", environment)
+    return BuildBundle(builds, scripts.place if compilers else "", environment)
 
 
 def lacking(places: Iterable[str]) -> list[str]:
@@ -113,11 +113,11 @@ def unpack(package: Build) -> None:
         shutil.rmtree(part, ignore_errors=True)
 
 
-def environment(luggage_environment: Mapping[str, str], scripts: str) -> dict[str, str]:
+def environment(extra_environment: Mapping[str, str], scripts: str) -> dict[str, str]:
     """Return the environment of a process that uses unpacked builds on this machine."""
     path = os.environ.get("PATH", os.defpath)
     extra = {"PATH": os.pathsep.join([str(cache() / scripts), path])} if scripts else {}
-    return {**os.environ, **luggage_environment, **extra}
+    return {**os.environ, **extra_environment, **extra}
 
 
 def build_of(place: str, directory: Path) -> Build:
@@ -132,14 +132,14 @@ def _file(name: str, program: bool, content: bytes) -> File:
 
 def scripts_of(compilers: Mapping[str, str]) -> Build:
     """Return scripts that answer ``--version`` as compilers do, by the compilers' names."""
-    files = tuple(_file(name, True, _script(name, words).encode()) for name, words in sorted(compilers.items()))
+    files = tuple(_file(name, True, _script(name, answer).encode()) for name, answer in sorted(compilers.items()))
     digest = hashlib.sha256(repr(sorted(compilers.items())).encode()).hexdigest()
     return Build(f"made-with/{digest[:16]}", files)
 
 
-def _script(name: str, words: str) -> str:
+def _script(name: str, answer: str) -> str:
     return (
-        "#!/bin/sh\n# The compiler of a build that came with a campaign; see rdcnlab.runs.pools.luggage.\n"
-        f'if [ "$*" = --version ]; then echo {shlex.quote(words)}; exit 0; fi\n'
+        "#!/bin/sh\n# The compiler of a build that came with a campaign; see rdcnlab.runs.pools.build_bundle.\n"
+        f'if [ "$*" = --version ]; then echo {shlex.quote(answer)}; exit 0; fi\n'
         f"echo 'this {name} compiles nothing: builds come with the campaign' >&2\nexit 1\n"
     )

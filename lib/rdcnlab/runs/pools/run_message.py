@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parcels: results of runs as a machine of a cluster sends them back, in plain data that any Python can read.
+"""Messages with the results of runs, as a machine of a cluster sends them, in plain data that any Python can read.
 
 A worker puts its run in a store of its own and sends the content; the client puts it in the campaign's store. The
 client writes the tables again, so that the bytes of the files do not depend on the worker's version of the library.
@@ -26,41 +26,41 @@ from rdcnlab.scenario import Scenario
 #: Bytes of each file of a failed run that are sent back, from its end: the end of a log has the cause.
 _END_B = 2**22
 
-Parcel = Mapping[str, Any]
+RunMessage = Mapping[str, Any]
 
 
 def of_run(run: Run) -> dict[str, Any]:
-    """Return a local run of a worker's store as a parcel, and remove the run."""
+    """Return a local run of a worker's store as a message, and remove the run."""
     assert isinstance(run.source, Path)
     provenance = dict(run.provenance)
     # the client's store writes both
     files, _ = provenance.pop("files", {}), provenance.pop("identity")
-    parcel = {
+    message = {
         "provenance": json.dumps(provenance),
         "digests": dict(run.digests),
         "tables": {name: (run.source / f"{name}.parquet").read_bytes() for name in run.digests},
         "files": {name: (run.source / name).read_bytes() for name in files},
     }
     shutil.rmtree(run.source)
-    return parcel
+    return message
 
 
 def of_failure(reason: str, log: Path | None, root: Path) -> dict[str, Any]:
-    """Return a failed run of the store in `root` as a parcel, and remove the files that it left."""
-    parcel: dict[str, Any] = {"reason": reason, "log": None, "left": {}}
+    """Return a failed run of the store in `root` as a message, and remove the files that it left."""
+    message: dict[str, Any] = {"reason": reason, "log": None, "left": {}}
     if log is None or not log.is_relative_to(root / ".failed"):
-        return parcel
+        return message
     directory = root / ".failed" / log.relative_to(root / ".failed").parts[0]
     for path in sorted(directory.rglob("*")):
         if path.is_file() and not path.is_symlink():
             with path.open("rb") as file:
                 file.seek(max(0, path.stat().st_size - _END_B))
-                parcel["left"][str(path.relative_to(directory))] = file.read()
+                message["left"][str(path.relative_to(directory))] = file.read()
     shutil.rmtree(directory, ignore_errors=True)
-    return {**parcel, "log": str(log.relative_to(directory))}
+    return {**message, "log": str(log.relative_to(directory))}
 
 
-def store_run(parcel: Parcel, scenario: Scenario, identity: str, store: Store) -> Run:
+def store_run(message: RunMessage, scenario: Scenario, identity: str, store: Store) -> Run:
     """Store the run that a worker sent, and return it.
 
     Raises
@@ -71,25 +71,25 @@ def store_run(parcel: Parcel, scenario: Scenario, identity: str, store: Store) -
     with store.workspace(run_id(scenario, identity)) as directory:
         inner = directory / "engine"
         inner.mkdir()
-        if "reason" in parcel:
-            raise _failure(parcel, directory)
+        if "reason" in message:
+            raise _failure(message, directory)
         tables = {
             name: pq.read_table(io.BytesIO(content), schema=SCHEMAS[name])
-            for name, content in sorted(parcel["tables"].items())
+            for name, content in sorted(message["tables"].items())
         }
-        if digests(tables) != parcel["digests"]:
+        if digests(tables) != message["digests"]:
             raise RunError("the tables that came from the worker are not those that it made")
         files = {}
-        for name, content in parcel["files"].items():
+        for name, content in message["files"].items():
             files[name] = inner / name
             files[name].write_bytes(content)
-        outcome = Outcome(tables, json.loads(parcel["provenance"]), files)
+        outcome = Outcome(tables, json.loads(message["provenance"]), files)
         return store.put(scenario, identity, outcome, directory)
 
 
-def _failure(parcel: Parcel, directory: Path) -> RunError:
-    for name, content in parcel["left"].items():
+def _failure(message: RunMessage, directory: Path) -> RunError:
+    for name, content in message["left"].items():
         path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
-    return RunError(parcel["reason"], directory / parcel["log"] if parcel["log"] else None)
+    return RunError(message["reason"], directory / message["log"] if message["log"] else None)

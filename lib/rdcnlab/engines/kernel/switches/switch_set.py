@@ -58,11 +58,11 @@ class Switches:
 
     def check(self) -> None:
         """Raise InputError if a switch cannot do what the scenario asks of it."""
-        for place, flow in enumerate(self.scenario.flows):
+        for index, flow in enumerate(self.scenario.flows):
             silent = [kind.name for kind in self.kinds if not kind.writes_versions]
             if flow.cc == "nuftcp" and silent:
                 allowed = f"another one, because a switch of kind {silent[0]} writes no versions into packets; ocs does"
-                raise InputError.of(f"flows[{place}].cc", flow.cc, allowed)
+                raise InputError.of(f"flows[{index}].cc", flow.cc, allowed)
         for node, kind in zip(self.scenario.network.nodes, self.at, strict=True):
             if node.optical and kind.name != "ocs":
                 raise InputError.of(f"network.switches.{node.name}.kind", kind.name, "ocs, because it is optical")
@@ -102,7 +102,7 @@ class Switches:
         ]
         if not rows:
             return seen
-        own = records.rows("ocs_slot", [(time, number, place, target) for time, number, place, target in rows])
+        own = records.rows("ocs_slot", [(time, number, slot, target) for time, number, slot, target in rows])
         both = np.concatenate([seen["ocs_slot"].astype(own.dtype), own])
         return {**seen, "ocs_slot": both[np.argsort(both["time"], kind="stable")]}
 

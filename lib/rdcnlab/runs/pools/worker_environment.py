@@ -23,7 +23,7 @@ REMEDY = {
 #: Digits of a hash that are shown.
 _DIGITS = 16
 
-Facts = Mapping[str, str]
+Environment = Mapping[str, str]
 
 
 def general() -> dict[str, str]:
@@ -33,7 +33,7 @@ def general() -> dict[str, str]:
     return {"Python": ".".join(platform.python_version_tuple()[:2]), "rdcnlab": version}
 
 
-def facts(scenario: Scenario) -> dict[str, str]:
+def of_scenario(scenario: Scenario) -> dict[str, str]:
     """Return the facts that the engine's identity depends on, and the identity, for a scenario.
 
     Raises
@@ -46,7 +46,7 @@ def facts(scenario: Scenario) -> dict[str, str]:
     return general() | {name: value[:_DIGITS] for name, value in hashes.items()}
 
 
-def examine(scenario: Scenario, expected: Facts) -> dict[str, str]:
+def examine(scenario: Scenario, expected: Environment) -> dict[str, str]:
     """Return the facts of a scenario on this machine. If they are as expected, the engine has been prepared.
 
     Raises
@@ -54,14 +54,14 @@ def examine(scenario: Scenario, expected: Facts) -> dict[str, str]:
     RunError
         The engine cannot run here.
     """
-    values = facts(scenario)
+    values = of_scenario(scenario)
     # with other facts, this would build another kernel than the campaign's
     if values == expected:
         get_engine(scenario).prepare(scenario)
     return values
 
 
-def differing(field: str, theirs: Facts, ours: Facts) -> InputError | None:
+def differing(field: str, theirs: Environment, ours: Environment) -> InputError | None:
     """Return an error that names each fact that differs, or None.
 
     Parameters

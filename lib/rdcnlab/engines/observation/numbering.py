@@ -30,7 +30,7 @@ CAPTURED = np.dtype(
 
 
 @dataclass(frozen=True)
-class View:
+class Numbering:
     """How to read the records of packets, slots and ACKs: structured arrays, ``time`` in ns since the start.
 
     Parameters
@@ -77,7 +77,7 @@ class View:
     overhead: int
 
     @classmethod
-    def of(cls, network: Network) -> View:
+    def of(cls, network: Network) -> Numbering:
         """Return how to read the records of a run."""
         scenario, classes = network.scenario, network.classes
         return cls(
@@ -149,8 +149,8 @@ class OwnQueue:
     ``came`` are those that wait, ``left`` the same when they leave, and ``dropped`` those that found it full.
     """
 
-    came: NDArray[Any]
-    left: NDArray[Any]
+    arrivals: NDArray[Any]
+    departures: NDArray[Any]
     dropped: NDArray[Any]
 
 
@@ -162,20 +162,20 @@ class Records:
     ----------
     slots : ndarray
         Changes of slots: ``class``, ``slot``, ``target``.
-    came, left : ndarray
+    arrivals, departures : ndarray
         Packets that join and leave a queue: ``link``, ``class``, ``len``, ``dport``; the latter also ``qlen``.
     dropped, marked : ndarray
         The same for packets that are lost, with ``reason``, and for packets that are marked.
     acks : ndarray
         ACKs at senders: ``dport``, ``snd_una``, ``snd_cwnd``, ``ssthresh``, ``srtt``; with mptcp ``sock_cookie``.
-    again : ndarray
+    retransmissions : ndarray
         Retransmissions: ``dport``.
     discarded : ndarray
         Segments that a receiver discarded because of their timestamps.
     reports : sequence of (int, str, str or None, str or None, int)
         Events that switches reported themselves: time in ns, event, link, flow and value.
     counted : ndarray
-        With `Probes.count`, counts of packets that left a line, in place of `left`: ``bin``, ``link``, ``dport``,
+        With `Probes.count`, counts of packets that left a line, in place of `departures`: ``bin``, ``link``, ``dport``,
         ``packets``, and ``bytes`` as the ``len`` of records.
     counted_marks : ndarray
         With `Probes.count`, the same for packets that were marked, in place of `marked`.
@@ -191,12 +191,12 @@ class Records:
     """
 
     slots: NDArray[Any]
-    came: NDArray[Any]
-    left: NDArray[Any]
+    arrivals: NDArray[Any]
+    departures: NDArray[Any]
     dropped: NDArray[Any]
     marked: NDArray[Any]
     acks: NDArray[Any]
-    again: NDArray[Any]
+    retransmissions: NDArray[Any]
     discarded: NDArray[Any]
     counted: NDArray[Any] = field(default_factory=lambda: np.empty(0, COUNTED))
     counted_marks: NDArray[Any] = field(default_factory=lambda: np.empty(0, COUNTED))
