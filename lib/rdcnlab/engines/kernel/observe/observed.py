@@ -85,7 +85,7 @@ def _flows(scenario: Scenario, directory: Path) -> pd.DataFrame:
             words = [row["error"], *_last_words(directory, flow.name)]
             raise RunError(f"flow {flow.name}: {'; '.join(words)}")
         start, end = row["start_ns"] - START_NS, row["end_ns"] - START_NS
-        done = row["finished"] or (flow.protocol == "udp" and row["received"] == flow.size)
+        done = row["finished"] or (flow.protocol == "udp" and row["received_B"] == flow.size)
         rows.append(
             {
                 "flow": flow.name,
@@ -98,7 +98,7 @@ def _flows(scenario: Scenario, directory: Path) -> pd.DataFrame:
                 "end_s": end / SECOND if row["finished"] else None,
                 "fct_s": (end - start) / SECOND if row["finished"] else None,
                 "finished": done,
-                "received": row["received"],
+                "received_B": row["received_B"],
                 # programs of QUIC do not report retransmissions
                 "retransmits": row["retransmits"] if flow.is_tcp else None,
                 "timeouts": row["timeouts"] if flow.is_tcp else None,
