@@ -156,7 +156,7 @@ def _check_own(shared: Transport, where: str, own: Transport | None) -> None:
 
 
 def _check_like(scenario: Scenario) -> None:
-    """Raise FieldError if a flow's congestion control is younger than the kernel that its sender's transport is like."""
+    """Raise FieldError if a flow's congestion control is younger than the kernel its sender's transport is like."""
     for flow in scenario.flows:
         kernel = scenario.transport_of(flow.src).like
         lacking = {} if kernel is None else older.lacking(kernel)

@@ -52,15 +52,21 @@ def tables(scenario: Scenario, directory: Path, found: Sequence[dict[str, int]])
         A file has unexpected content.
     """
     seen = {name: read(directory / f"{name}.records", fields) for name, fields in FIELDS.items()}
-    discarded = np.empty(0, np.dtype([("time", "<i8")]))
-    counted = {
-        "counted": counts(directory, "left"),
-        "counted_marks": counts(directory, "marked"),
-        "standing": counts(directory, "left", STANDING, ".standing"),
-        "snapshots": counts(directory, "left", SNAPSHOTS, ".seen"),
-        "counters": counters(scenario, found),
-    }
-    records = Records(**{**seen, "discarded": discarded, **counted})  # type: ignore[arg-type]  # names as in FIELDS
+    records = Records(
+        slots=seen["slots"],
+        arrivals=seen["came"],
+        departures=seen["left"],
+        dropped=seen["dropped"],
+        marked=seen["marked"],
+        acks=seen["acks"],
+        retransmissions=seen["again"],
+        discarded=np.empty(0, np.dtype([("time", "<i8")])),
+        counted=counts(directory, "left"),
+        counted_marks=counts(directory, "marked"),
+        standing=counts(directory, "left", STANDING, ".standing"),
+        snapshots=counts(directory, "left", SNAPSHOTS, ".seen"),
+        counters=counters(scenario, found),
+    )
     return observation.tables(compile_network(scenario), records, flows(scenario, found))
 
 
