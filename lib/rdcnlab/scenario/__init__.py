@@ -18,6 +18,7 @@ from rdcnlab.scenario.settings import EngineSettings, Jitter, Notify, Switch
 from rdcnlab.scenario.stack import Offload, Stack
 from rdcnlab.scenario.timetable import BYPASS, DARK, ECMP, SAME, Schedule, Slot
 from rdcnlab.scenario.transport import Transport
+from rdcnlab.scenario.workloads import Workload, distributions
 
 __all__ = [
     "BYPASS",
@@ -47,8 +48,10 @@ __all__ = [
     "Stack",
     "Switch",
     "Transport",
+    "Workload",
     "canonical_json",
     "change_all",
+    "distributions",
     "hash_of",
     "preset",
     "presets",

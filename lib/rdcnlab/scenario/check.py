@@ -90,7 +90,11 @@ def _problem(details: ErrorDetails, model: type[BaseModel], explain: Explain | N
     elif kind in ("model_type", "model_attributes_type", "dataclass_type"):
         allowed = f"a mapping with the fields {', '.join(_fields_at(model, details['loc']))}"
     elif kind in ("too_short", "too_long"):
+        # the number, not the list, which may have thousands of items
+        number = context.get("actual_length")
         allowed = f"{'at least' if kind == 'too_short' else 'at most'} {_length(context)}"
+        if isinstance(number, int) and not isinstance(value, str):
+            return Problem(place, f"{number} item{'' if number == 1 else 's'}", allowed)
     else:
         allowed = _KINDS.get(kind) or details["msg"].removeprefix("Input should be ").removeprefix("Value should be ")
     return _of(path, value, allowed)

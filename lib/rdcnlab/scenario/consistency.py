@@ -23,12 +23,23 @@ if TYPE_CHECKING:
 def check(scenario: Scenario) -> None:
     """Raise FieldError for the first parts of a scenario that do not fit together."""
     unique("flows", (flow.name for flow in scenario.flows))
+    unique("workloads", (workload.name for workload in scenario.workloads))
+    if not (scenario.flows or scenario.workloads):
+        reason = "there is no flow. Write at least one below flows:, or a workload below workloads:"
+        raise FieldError("flows", "nothing", "at least 1 item", reason=reason)
     _check_names(scenario)
     _check_programs(scenario)
     hosts = [host.name for host in scenario.network.hosts]
     checked: set[Hashable] = set()
+    seen: set[Hashable] = set()
     for flow in scenario.flows:
-        where = f"flows.{flow.name}"
+        where = f"flows.{flow.name}" if flow.workload is None else f"workloads.{flow.workload}"
+        if flow.workload is not None:
+            # flows of a workload between the same hosts differ in nothing that is checked here
+            alike = (flow.workload, flow.src, flow.dst)
+            if alike in seen:
+                continue
+            seen.add(alike)
         for field in ("src", "dst"):
             if getattr(flow, field) not in hosts:
                 raise FieldError.unknown(f"{where}.{field}", getattr(flow, field), hosts, "host")
@@ -92,7 +103,8 @@ def _check_names(scenario: Scenario) -> None:
         if flow.cc is not None and flow.cc not in VARIANTS and (algorithm is None or flow.cc != algorithm.name):
             names = VARIANTS if algorithm is None else (*VARIANTS, algorithm.name)
             also = "a C file of your own, which `engine: {algorithm: FILE.c}` names" if algorithm is None else ""
-            raise FieldError.unknown(f"flows[{where}].cc", flow.cc, names, CC_NOUN, also=also)
+            field = f"flows[{where}].cc" if flow.workload is None else f"workloads.{flow.workload}.cc"
+            raise FieldError.unknown(field, flow.cc, names, CC_NOUN, also=also)
 
 
 def _check_programs(scenario: Scenario) -> None:
@@ -236,7 +248,7 @@ def _check_ways(scenario: Scenario, where: str, flow: Flow, checked: set[Hashabl
                 if hop.link in scenario.network.bare and not waits and not scenario.network.node(hop.switch).optical:
                     allowed = f"a buffer or a pool, because flow {flow.name} takes it from {hop.switch}"
                     raise FieldError(f"network.links.{hop.link}.buffer", None, allowed)
-    if not chosen:
+    if not chosen or flow.workload is not None:  # a workload may have thousands of flows between two switches
         checked.add(alike)
 
 

@@ -30,10 +30,16 @@ def with_defaults(data: dict[str, Any], *, text: bool) -> dict[str, Any]:
         network.switches if isinstance(network, Network) else isinstance(network, dict) and network.get("switches")
     )
     own_program = isinstance(switch, dict) and switch.get("program") is not None
+    path = ECMP if graph else BYPASS
+    if isinstance(data.get("workloads"), list | tuple):
+        data = {**data, "workloads": _with_path(data["workloads"], path)}
     if not (own_program or graph) or not isinstance(data.get("flows"), list | tuple):
         return data
-    path = ECMP if graph else BYPASS
-    return {**data, "flows": [{"path": path, **flow} if isinstance(flow, dict) else flow for flow in data["flows"]]}
+    return {**data, "flows": _with_path(data["flows"], path)}
+
+
+def _with_path(items: Sequence[Any], path: str) -> list[Any]:
+    return [{"path": path, **item} if isinstance(item, dict) else item for item in items]
 
 
 def like(transport: Transport, network: str | None, kernel: str | None) -> dict[str, Any]:

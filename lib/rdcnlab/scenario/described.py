@@ -89,6 +89,7 @@ def schema() -> dict[str, Any]:
         ],
     }
     _describe_lines(definitions)
+    _describe_workloads(definitions)
     for name in _AS_TEXT:
         definitions[name] = {"anyOf": [{"type": "string"}, definitions[name]], "description": _first(models[name])}
     transport = definitions["Transport"]["properties"]
@@ -102,6 +103,7 @@ def schema() -> dict[str, Any]:
     # without a file of the user's own, only the kernel's congestion controls have a name
     has_algorithm = {"required": ["engine"], "properties": {"engine": {"required": ["algorithm"]}}}
     usual = {"items": {"properties": {"cc": {"enum": [*VARIANTS, None]}}}}
+    document["anyOf"] = [{"required": [part], "properties": {part: {"minItems": 1}}} for part in ("flows", "workloads")]
     document |= {"if": {"not": has_algorithm}, "then": {"properties": {"flows": usual}}}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -132,6 +134,22 @@ def _describe_lines(definitions: dict[str, Any]) -> None:
     aqm["additionalProperties"] = True
     kinds = aqm["properties"]["kind"]["enum"]
     definitions["Aqm"] = {"description": aqm["description"], "anyOf": [{"enum": kinds}, aqm]}
+
+
+def _describe_workloads(definitions: dict[str, Any]) -> None:
+    """Add the short forms in which files write parts of workloads."""
+    point, demand, workload = definitions["Point"], definitions["Demand"], definitions["Workload"]["properties"]
+    pairs = {"type": "array", "items": {"type": "array"}}
+    for name, part in (("Point", point), ("Demand", demand)):
+        definitions[name] = {"description": part["description"], "anyOf": [{"type": "array", "minItems": 2}, part]}
+    sizes = definitions["Sizes"]
+    definitions["Sizes"] = {"description": sizes["description"], "anyOf": [{"type": "string"}, pairs, sizes]}
+    arrivals = definitions["Arrivals"]
+    arrivals["properties"]["file"] = {"type": "string"}
+    definitions["Arrivals"] = {"description": arrivals["description"], "anyOf": [{"const": "once"}, arrivals]}
+    for name in ("hosts", "matrix"):
+        described = workload[name]
+        workload[name] = {"description": described.get("description", ""), "anyOf": [{"type": "string"}, described]}
 
 
 def parts() -> list[Part]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
-from itertools import count
+from collections.abc import Iterator, Sequence
+from itertools import count, takewhile
 
 
 def draw(seed: int, purpose: str, upper: int) -> int:
@@ -33,16 +33,17 @@ def poisson_instants(seed: int, purpose: str, mean: int, end: int) -> list[int]:
     end : int
         The first instant that is too late.
     """
-    instants: list[int] = []
+    return list(takewhile(lambda instant: instant < end, poisson_process(seed, purpose, mean)))
+
+
+def poisson_process(seed: int, purpose: str, mean: float) -> Iterator[int]:
+    """Yield the instants of a Poisson process in ns without end; the parameters are those of `poisson_instants`."""
     instant = 0
     for number in count():
         # the share is never 0, and the time between two instants is at least 1 ns
         share = (draw(seed, f"{purpose} {number}", 2**53 - 1) + 1) / 2**53
         instant += max(round(-math.log(share) * mean), 1)
-        if instant >= end:
-            break
-        instants.append(instant)
-    return instants
+        yield instant
 
 
 def values_with_sum(seed: int, purpose: str, values: Sequence[int], *, total: int, most: int) -> list[int]:

@@ -13,9 +13,9 @@ from rdcnlab.fields.quantities import Frozen
 SHORTCUTS = ("period", "cc", "size")
 
 
-def part(name: str) -> str:
-    """Return the part of a scenario that `apply` changes under a name."""
-    return "flows" if name in SHORTCUTS else name.replace("__", ".").split(".")[0]
+def parts(name: str) -> tuple[str, ...]:
+    """Return the parts of a scenario that `apply` may change under a name."""
+    return ("flows", "workloads") if name in SHORTCUTS else (name.replace("__", ".").split(".")[0],)
 
 
 def apply(data: dict[str, Any], name: str, value: Any) -> None:
@@ -27,7 +27,8 @@ def apply(data: dict[str, Any], name: str, value: Any) -> None:
         Plain data, as from `Scenario.to_dict`.
     name : str
         A field (``seed``), a dotted path (``switch.dark``, ``flows.main.cc``; items of lists are named by their
-        ``name``), or a shortcut. The shortcuts ``cc`` and ``size`` change every flow except bursts (udp). The shortcut
+        ``name``), or a shortcut. The shortcuts ``cc`` and ``size`` change every flow except bursts (udp); ``cc`` also
+        changes workloads. The shortcut
         ``period`` changes the duration of every slot, in each timetable with equally long slots; ``period=None`` keeps
         every flow on its first link. ``__`` may replace a dot.
     value : object
@@ -41,7 +42,8 @@ def apply(data: dict[str, Any], name: str, value: Any) -> None:
     if name == "period":
         _set_period(data, value)
     elif name in SHORTCUTS:
-        for flow in data["flows"]:
+        drawn = data.get("workloads") or () if name == "cc" else ()
+        for flow in (*data["flows"], *drawn):
             if flow.get("protocol") != "udp":
                 flow[name] = value
     else:

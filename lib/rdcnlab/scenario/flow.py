@@ -99,6 +99,8 @@ class Flow(Frozen):
         Settings of TCP of both hosts of the flow, instead of those in `Scenario.hosts`. In plain data, fields that are
         not given have the scenario's values. They hold for the whole hosts, so flows with other settings must use other
         hosts. None: the hosts' settings.
+    workload : str or None
+        The workload that drew the flow. Files do not give it.
     """
 
     name: FlowName
@@ -118,6 +120,7 @@ class Flow(Frozen):
     back: Annotated[Path, omit_default] = BYPASS
     tdtcp: Annotated[bool | None, omit_default] = None
     transport: Annotated[Transport | None, omit_default] = None
+    workload: Annotated[str | None, omit_default] = None
 
     @model_validator(mode="before")
     @classmethod

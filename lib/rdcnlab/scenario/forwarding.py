@@ -103,7 +103,7 @@ def route_of(
         forward = route_of(scenario, flow, choose=choose, chosen=chosen)
         ways = tuple(None if way is None else backwards(way, network.graph) for way in forward.ways)
         return Route(*ends, forward.durations, ways, forward.phase)
-    number = [member.name for member in scenario.flows].index(flow.name)
+    number = scenario.numbers[flow.name]
     key = (scenario.seed, "ecmp", flow.dst if back else flow.src, flow.src if back else flow.dst, number)
     phase = 0 if isinstance(path, str) else scenario.phase(flow)  # what never changes has no phase
     return _route(scenario, ends, path, choose or _noted(choose_by_hash(*key), chosen), phase)

@@ -10,7 +10,7 @@ from pathlib import Path as FilePath
 from typing import Annotated, Any, Self
 
 import yaml
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, field_serializer, model_validator
 
 from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.quantities import (
@@ -18,6 +18,7 @@ from rdcnlab.fields.quantities import (
     Frozen,
     Limit,
     Listed,
+    FieldError,
     canonical_fields,
     canonical_json,
     every_text,
@@ -48,6 +49,7 @@ from rdcnlab.scenario.stack import Offload, Stack
 from rdcnlab.scenario.timetable import Schedule, Slot
 from rdcnlab.scenario.transport import Transport
 from rdcnlab.scenario.user_file import DIRECTORY, UserFile
+from rdcnlab.scenario.workloads import MOST_FLOWS, Workload, drawn
 
 MOST_SEED = 2**32 - 1
 
@@ -61,8 +63,10 @@ class Scenario(Frozen):
         Hosts, links and pools. Instead of a network, text may give the name of a preset, or a fabric with its
         parameters, such as ``{fabric: rotor, racks: 8}``. In plain data ``h[1-6]`` names six hosts.
     flows : tuple of Flow
-        At least one. In plain data ``flow-[1-16]`` names sixteen flows. Ranges in other fields of the flow, such as
-        ``src``, advance together with the name.
+        In plain data ``flow-[1-16]`` names sixteen flows. Ranges in other fields of the flow, such as ``src``, advance
+        together with the name. In code they are followed by the flows that `workloads` draw.
+    workloads : tuple of Workload
+        Data from which the seed draws flows. A scenario has at least one flow or workload.
     switch, transport, mptcp, quic, engine, probes, jitter
         Settings; each field has a default.
     offload : Offload
@@ -89,7 +93,8 @@ class Scenario(Frozen):
     """
 
     network: Network
-    flows: Annotated[tuple[Flow, ...], Field(min_length=1, max_length=1024), Listed]
+    flows: Annotated[tuple[Flow, ...], Field(max_length=MOST_FLOWS), Listed] = ()
+    workloads: Annotated[tuple[Workload, ...], Field(max_length=256), Listed, omit_default] = ()
     switch: Switch = Switch()
     transport: Transport = Transport()
     offload: Annotated[Offload, omit_default] = Offload()
@@ -105,8 +110,29 @@ class Scenario(Frozen):
 
     @model_validator(mode="after")
     def _consistent(self) -> Scenario:
+        for place, flow in enumerate(self.flows):
+            if flow.workload is not None:
+                raise FieldError(f"flows[{place}].workload", flow.workload, "nothing, because only workloads draw flows")
+        if self.workloads:
+            flows = drawn(self.workloads, self.network, self.seed, self.limit, len(self.flows))
+            # the model is frozen, and everything below sees flows only
+            self.__dict__["flows"] = (*self.flows, *flows)
         consistency.check(self)
         return self
+
+    @field_serializer("flows", mode="wrap")
+    def _without_drawn(self, flows: tuple[Flow, ...], write: SerializerFunctionWrapHandler) -> Any:
+        return write(tuple(flow for flow in flows if flow.workload is None) if self.workloads else flows)
+
+    @property
+    def stated(self) -> tuple[Flow, ...]:
+        """The flows that the scenario states, without those that its workloads draw."""
+        return tuple(flow for flow in self.flows if flow.workload is None) if self.workloads else self.flows
+
+    @functools.cached_property
+    def numbers(self) -> dict[str, int]:
+        """The place of each flow among the flows, by its name."""
+        return {flow.name: number for number, flow in enumerate(self.flows)}
 
     @property
     def spans(self) -> int:
@@ -293,7 +319,7 @@ class Scenario(Frozen):
         if changes.keys() == {"seed"} and type(changes["seed"]) is int and not self._depends_on_seed:
             return self._with_seed(changes["seed"])
         texts = self._every_field
-        touched = {edit.part(name) for name in changes}
+        touched = {part for name in changes for part in edit.parts(name)}
         kernel = next((changes[name] for name in ("transport.like", "transport__like") if name in changes), ...)
         data = {name: json.loads(text) if name in touched else None for name, text in texts.items()}
         if kernel is None or kernel in older.KERNELS:
@@ -306,7 +332,7 @@ class Scenario(Frozen):
         made: Self | None = _KEPT.get(key)  # type: ignore[assignment]
         if made is None:
             made = self._made({name: json.loads(text) for name, text in texts.items()}, base=self)
-            if not made.user_files:
+            if not (made.user_files or made.workloads):  # drawn flows take much memory
                 _keep(key, made)
         return made
 
@@ -316,7 +342,8 @@ class Scenario(Frozen):
             return complete
         # text, because 1 and true are equal
         same = (name for name, text in self._every_field.items() if json.dumps(complete[name]) == text)
-        return {**complete, **{name: getattr(self, name) for name in same}}
+        own = {**{name: getattr(self, name) for name in type(self).model_fields}, "flows": self.stated}
+        return {**complete, **{name: own[name] for name in same}}
 
     def with_thresholds(self, link: str, ecn_threshold: int | None, red: Red | None) -> Self:
         """Return the scenario with other thresholds of a link; the copy shares all other parts.
@@ -368,8 +395,8 @@ class Scenario(Frozen):
 
     @functools.cached_property
     def _depends_on_seed(self) -> bool:
-        """Whether the scenario may be invalid with another seed, which decides ways or slots between switches."""
-        return bool(self.network.switches) and forwarding.depend_on_seed(self)
+        """Whether the scenario may be invalid with another seed, which decides flows, or ways or slots of switches."""
+        return bool(self.workloads or (self.network.switches and forwarding.depend_on_seed(self)))
 
     @functools.cached_property
     def _family(self) -> dict[str, Any]:
@@ -379,7 +406,8 @@ class Scenario(Frozen):
     @functools.cached_property
     def _every_field(self) -> dict[str, str]:
         """Each field as JSON, also fields with their default; a copy of the scenario's data is read from it."""
-        return {name: every_text(getattr(self, name)) for name in type(self).model_fields}
+        texts = {name: getattr(self, name) for name in type(self).model_fields}
+        return {name: every_text(value) for name, value in {**texts, "flows": self.stated}.items()}
 
     @property
     def user_files(self) -> list[UserFile]:
@@ -390,7 +418,10 @@ class Scenario(Frozen):
     @functools.cached_property
     def canonical(self) -> dict[str, Any]:
         """The result of `to_dict`, computed once for each part of the scenario; callers must not change it."""
-        return {name: plain(value) for name, value in canonical_fields(self).items()}
+        return {name: plain(value) for name, value in self._canonical_fields().items()}
+
+    def _canonical_fields(self) -> dict[str, Any]:
+        return {**canonical_fields(self), "flows": self.stated}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the scenario as canonical plain data: every field, with integers in base units."""
@@ -407,8 +438,8 @@ class Scenario(Frozen):
         if self.transport.like is not None:
             # `load` would fill in the older kernel's settings where a field has the default of Linux 6.12.
             data["transport"] = self.transport.model_dump(mode="json", context={TEXT: True})
-        for name in ("hosts", "flows"):
-            for part, written in zip(getattr(self, name), data.get(name, ()), strict=True):
+        for name, parts in (("hosts", self.hosts), ("flows", self.stated)):
+            for part, written in zip(parts, data.get(name, ()), strict=True):
                 if part.transport is not None:
                     # `load` would fill in the scenario's settings where a field has its default
                     written["transport"] = part.transport.model_dump(mode="json", context={TEXT: True})
@@ -451,7 +482,7 @@ class Scenario(Frozen):
         if self.user_files:
             return hashed_text({**self.canonical, "seed": NO_SEED})
         network = canonical_json(without(self.network._plain, "name"))
-        texts = {name: plain_text(value) for name, value in canonical_fields(self).items() if name != "network"}
+        texts = {name: plain_text(value) for name, value in self._canonical_fields().items() if name != "network"}
         texts |= {"network": network, "seed": str(NO_SEED)}
         return "{" + ",".join(f'"{name}":{texts[name]}' for name in sorted(texts)) + "}"
 

@@ -108,7 +108,9 @@ def run(
     """Run one scenario and print its flows. Profile quick cuts every flow to 64 MiB."""
     base = Scenario.load(scenario)
     if _profile(profile) == "quick":
-        base = base.with_(**{f"flows.{flow.name}.size": min(flow.size, _QUICK_B) for flow in base.flows})
+        cuts = {f"flows.{flow.name}.size": min(flow.size, _QUICK_B) for flow in base.stated}
+        cuts |= {f"workloads.{each.name}.at_most": min(each.at_most or _QUICK_B, _QUICK_B) for each in base.workloads}
+        base = base.with_(**cuts)
     if switch is not None:
         base = base.with_(**{"switch.kind": switch})
     scenarios = [base] if seeds is None else [base.with_(seed=seed) for seed in parse_seeds(seeds)]
