@@ -15,10 +15,10 @@ from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, fiel
 from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.quantities import (
     TEXT,
+    FieldError,
     Frozen,
     Limit,
     Listed,
-    FieldError,
     canonical_fields,
     canonical_json,
     every_text,
@@ -112,7 +112,9 @@ class Scenario(Frozen):
     def _consistent(self) -> Scenario:
         for place, flow in enumerate(self.flows):
             if flow.workload is not None:
-                raise FieldError(f"flows[{place}].workload", flow.workload, "nothing, because only workloads draw flows")
+                raise FieldError(
+                    f"flows[{place}].workload", flow.workload, "nothing, because only workloads draw flows"
+                )
         if self.workloads:
             flows = drawn(self.workloads, self.network, self.seed, self.limit, len(self.flows))
             # the model is frozen, and everything below sees flows only

@@ -9,7 +9,17 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, PlainSerializer, ValidationInfo, model_validator
 from pydantic_core.core_schema import SerializationInfo
 
-from rdcnlab.fields.quantities import ALLOWED, TEXT, Described, Duration, Frozen, omit_default, Listed, FieldError, quantity
+from rdcnlab.fields.quantities import (
+    ALLOWED,
+    TEXT,
+    Described,
+    Duration,
+    FieldError,
+    Frozen,
+    Listed,
+    omit_default,
+    quantity,
+)
 from rdcnlab.fields.units import DURATION, SHARE
 from rdcnlab.scenario.user_file import DIRECTORY
 from rdcnlab.scenario.workloads.tabular import MOST_LINES, lines_of

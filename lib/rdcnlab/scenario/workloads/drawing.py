@@ -50,7 +50,9 @@ def drawn(workloads: Sequence[Workload], network: Network, seed: int, limit: int
         try:
             flows += itertools.islice(_flows(workload, network, seed, limit), MOST_FLOWS - stated - len(flows) + 1)
         except FieldError as error:
-            raise FieldError(f"workloads[{place}].{error.field}", error.value, error.allowed, reason=error.reason) from None
+            raise FieldError(
+                f"workloads[{place}].{error.field}", error.value, error.allowed, reason=error.reason
+            ) from None
         if len(flows) + stated > MOST_FLOWS:
             reason = (
                 f"it draws more flows than the {MOST_FLOWS} that a scenario can have; set count, or a smaller until"

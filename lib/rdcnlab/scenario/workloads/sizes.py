@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer, ValidationInfo, mo
 from pydantic_core.core_schema import SerializationInfo
 
 from rdcnlab.fields.phrases import nearest
-from rdcnlab.fields.quantities import ALLOWED, TEXT, Described, Frozen, Listed, FieldError, PositiveSize, Share
+from rdcnlab.fields.quantities import ALLOWED, TEXT, Described, FieldError, Frozen, Listed, PositiveSize, Share
 from rdcnlab.fields.units import SHARE, SIZE
 from rdcnlab.scenario.user_file import DIRECTORY
 from rdcnlab.scenario.workloads.tabular import lines_of
@@ -106,7 +106,9 @@ class Sizes(Frozen):
         for number, (one, other) in enumerate(itertools.pairwise(self.points), 1):
             if other.size <= one.size or other.share < one.share:
                 value = f"{SIZE.format(other.size)} after {SIZE.format(one.size)}"
-                raise FieldError(f"points[{number}]", value, "larger than the point before, with a share that is not less")
+                raise FieldError(
+                    f"points[{number}]", value, "larger than the point before, with a share that is not less"
+                )
         if self.points[-1].share != WHOLE:
             raise FieldError("points", SHARE.format(self.points[-1].share), "points whose last share is 100 %")
         return self

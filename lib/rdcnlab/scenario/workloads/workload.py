@@ -10,13 +10,13 @@ from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
 from rdcnlab.fields.quantities import (
     Duration,
+    FieldError,
     Frozen,
     HostName,
-    omit_default,
     Listed,
-    FieldError,
     PositiveSize,
     name,
+    omit_default,
     text,
     whole,
 )
@@ -124,7 +124,9 @@ class Workload(Frozen):
     to: Annotated[HostName | None, omit_default] = None
     fan: Annotated[Annotated[int, whole(1, 10_000)] | None, omit_default] = None
     stride: Annotated[Annotated[int, whole(1, 10_000)], omit_default] = 1
-    matrix: Annotated[tuple[Demand, ...], Field(max_length=100_000), Listed, BeforeValidator(_read_matrix), omit_default] = ()
+    matrix: Annotated[
+        tuple[Demand, ...], Field(max_length=100_000), Listed, BeforeValidator(_read_matrix), omit_default
+    ] = ()
     sizes: SizesField
     arrivals: ArrivalsField
     count: Annotated[Annotated[int, whole(1, 1_000_000)] | None, omit_default] = None
