@@ -94,7 +94,7 @@ def _problem(details: ErrorDetails, model: type[BaseModel], explain: Explain | N
         number = context.get("actual_length")
         allowed = f"{'at least' if kind == 'too_short' else 'at most'} {_length(context)}"
         if isinstance(number, int) and not isinstance(value, str):
-            return Problem(where, f"{number} item{'' if number == 1 else 's'}", allowed)
+            return Problem(path, f"{number} item{'' if number == 1 else 's'}", allowed)
     else:
         allowed = _KINDS.get(kind) or details["msg"].removeprefix("Input should be ").removeprefix("Value should be ")
     return _of(path, value, allowed)
