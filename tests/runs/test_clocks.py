@@ -42,10 +42,10 @@ def test_only_the_runs_of_these_scenarios_count(store: Store, two_flows: Scenari
     first, other = two_flows.with_(seed=1), two_flows.with_(seed=2)
     tick(store, run_id(first, "fa4e"), START_NS + 1_500_000_000)
     tick(store, run_id(other, "fa4e"), START_NS + 9)
-    assert clocks.Clocks([first], store).read() == [(first, 1_500_000_000)]
+    assert clocks.Clocks([first], store).read() == [clocks.Seen(first, 1_500_000_000)]
     # a guest that boots has not begun; a clock that is just written has no value
     tick(store, run_id(first, "fa4e"), 5)
-    assert clocks.Clocks([first], store).read() == [(first, 0)]
+    assert clocks.Clocks([first], store).read() == [clocks.Seen(first, 0)]
     next((store.root / ".work").glob(f"{run_id(first, 'fa4e')}*/engine/clock")).write_bytes(b"")
     assert clocks.Clocks([first], store).read() == []
 

@@ -10,13 +10,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from rdcnlab.engines.schema import SCHEMAS
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.scenario import Scenario
 
-__all__ = ["SCHEMAS", "Builds", "Engine", "Outcome", "Progress", "RunError", "get_engine", "wall_limit_s"]
+__all__ = ["SCHEMAS", "Arrived", "Builds", "Engine", "Outcome", "Progress", "RunError", "get_engine", "wall_limit_s"]
 
 #: Function that an engine calls during preparation, with the current step in words, steps done and steps in total.
 Progress = Callable[[str, int, int], None]
@@ -67,6 +69,22 @@ class Builds:
     directories: tuple[Path, ...] = ()
     compilers: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Arrived:
+    """The payload that has arrived at the receivers of a run in progress.
+
+    Parameters
+    ----------
+    t_ns : ndarray
+        Instants in ns since the scenario's start, shape (n,).
+    received_B : ndarray
+        Payload in B of each flow until then, in the order of the scenario's flows, shape (n, flows).
+    """
+
+    t_ns: npt.NDArray[np.int64]
+    received_B: npt.NDArray[np.int64]  # noqa: N815  (unit)
 
 
 class Engine(Protocol):
@@ -139,6 +157,10 @@ class Engine(Protocol):
 
     def virtual_ns(self, directory: Path) -> int | None:  # noqa: ARG002
         """Return a run's virtual time in ns since the scenario's start; None if the engine does not show it."""
+        return None
+
+    def arrived(self, directory: Path) -> Arrived | None:  # noqa: ARG002
+        """Return what the flows of a run in progress have received so far; None if the engine does not show it."""
         return None
 
     def facts(self, scenario: Scenario) -> dict[str, str]:  # noqa: ARG002

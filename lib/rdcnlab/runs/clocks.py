@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The virtual clocks of runs in progress. A guest writes its records at its end; before, only its clock is seen."""
+"""Runs in progress: their virtual clocks, and what their flows have received. A guest writes all else at its end."""
 
 from __future__ import annotations
 
 import contextlib
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from rdcnlab.engines import get_engine
+from rdcnlab.engines import Arrived, get_engine
 from rdcnlab.fields.errors import RdcnlabError
+from rdcnlab.runs.live import curves, screen
 from rdcnlab.runs.store import Store, run_id
 from rdcnlab.scenario import Scenario
 
@@ -17,6 +19,17 @@ from rdcnlab.scenario import Scenario
 LOOK_S = 0.5
 #: Most scenarios whose clocks a bar shows. Of more runs the count itself moves, and their ids take long to compute.
 MOST = 64
+#: Most scenarios whose flows are shown. In a campaign of more, runs come and go too fast to be read.
+FEW = 4
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A run in progress: its scenario, virtual time in ns since the scenario's start, and what its flows received."""
+
+    scenario: Scenario
+    virtual_ns: int
+    arrived: Arrived | None = None
 
 
 class Clocks:
@@ -34,23 +47,30 @@ class Clocks:
         self._work = store.root / ".work"
         self._scenarios = {run_id(one, get_engine(one).identity(one)): one for one in scenarios}
 
-    def read(self) -> list[tuple[Scenario, int]]:
-        """Return the scenario of each run in progress, and its virtual time in ns since the start of the scenario.
+    def read(self, *, flows: bool = False) -> list[Seen]:
+        """Return the runs in progress, in the order of the scenarios; with `flows` also what they have received.
 
         A guest that still boots is at 0.
         """
-        found = []
+        found: dict[str, Seen] = {}
         for directory in self._work.glob("*/engine"):
-            scenario = self._scenarios.get(directory.parent.name.partition(".")[0])
-            now = None if scenario is None else get_engine(scenario).virtual_ns(directory)
-            if scenario is not None and now is not None:
-                found.append((scenario, now))
-        return found
+            identifier = directory.parent.name.partition(".")[0]
+            scenario = self._scenarios.get(identifier)
+            if scenario is None:
+                continue
+            engine = get_engine(scenario)
+            now = engine.virtual_ns(directory)
+            if now is not None:
+                found[identifier] = Seen(scenario, now, engine.arrived(directory) if flows else None)
+        return [found[identifier] for identifier in self._scenarios if identifier in found]
 
 
 @contextlib.contextmanager
 def shown(scenarios: Sequence[Scenario], store: Store, bar: Any) -> Iterator[None]:
-    """Show the virtual time of the runs in progress in a progress bar, inside the block, unless there are many."""
+    """Show the virtual time of the runs in progress in a progress bar, inside the block, unless there are many.
+
+    Of few scenarios, the rates of the flows are shown below the bar.
+    """
     if len(scenarios) > MOST:
         yield
         return
@@ -60,12 +80,19 @@ def shown(scenarios: Sequence[Scenario], store: Store, bar: Any) -> Iterator[Non
         yield
         return
     ended = threading.Event()
+    few = len(scenarios) <= FEW
 
     def follow() -> None:
-        while not ended.wait(LOOK_S):
-            words = describe(clocks.read())
-            if words:
-                bar.set_description_str(words)
+        with contextlib.closing(screen()) as below:
+            while not ended.wait(LOOK_S):
+                seen = clocks.read(flows=few)
+                words = describe(seen)
+                if words:
+                    bar.set_description_str(words)
+                if few:
+                    below.show(
+                        [curve for one in seen for curve in curves(one.scenario, one.arrived, of_many=len(scenarios) > 1)]
+                    )
 
     thread = threading.Thread(target=follow, name="rdcnlab clocks", daemon=True)
     thread.start()
@@ -77,18 +104,18 @@ def shown(scenarios: Sequence[Scenario], store: Store, bar: Any) -> Iterator[Non
         bar.set_description_str("")
 
 
-def describe(clocks: list[tuple[Scenario, int]]) -> str:
+def describe(seen: Sequence[Seen]) -> str:
     """Return the virtual times of runs in progress in words; of many, the earliest and the latest.
 
     Examples
     --------
     >>> scenario = Scenario.from_dict({"network": "aykurt", "limit": "20 s", "flows": [
     ...     {"name": "main", "size": "1 GiB", "path": "green"}]})
-    >>> describe([(scenario, 1_250_000_000), (scenario, 400_000_000)])
+    >>> describe([Seen(scenario, 1_250_000_000), Seen(scenario, 400_000_000)])
     'virtual time 0.40 to 1.25 s (ends by 20 s)'
     """
-    if not clocks:
+    if not seen:
         return ""
-    times = sorted({f"{ns / 1e9:.2f}" for _, ns in clocks}, key=float)
+    times = sorted({f"{one.virtual_ns / 1e9:.2f}" for one in seen}, key=float)
     span = times[0] if len(times) == 1 else f"{times[0]} to {times[-1]}"
-    return f"virtual time {span} s (ends by {max(scenario.limit for scenario, _ in clocks) / 1e9:g} s)"
+    return f"virtual time {span} s (ends by {max(one.scenario.limit for one in seen) / 1e9:g} s)"

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,12 +11,11 @@ from rich.console import Console
 from rich.text import Text
 
 from rdcnlab.runs.run import Run
+from rdcnlab.system.blocks import blocks, can_show
 
 if TYPE_CHECKING:
     from rdcnlab.analysis.results.series import Series
 
-#: Characters from empty to full.
-BLOCKS = " ▁▂▃▄▅▆▇█"
 #: Most flows that have a line each, and widest chart in characters.
 MOST, WIDEST = 6, 120
 #: Styles of the lines, by names that terminals know.
@@ -29,7 +27,7 @@ def print_chart(run: Run) -> None:
 
     The environment's ``NO_COLOR`` leaves out the colours.
     """
-    if not sys.stdout.isatty() or "utf" not in (sys.stdout.encoding or "").lower():
+    if not can_show():
         return
     console = Console()
     for line in chart(run, console.width):
@@ -79,8 +77,7 @@ def _cells(values: npt.NDArray[np.float64], series: Series, count: int) -> npt.N
 
 
 def _line(name: str, values: npt.NDArray[np.float64], top: float, unit: str, width: int, style: str) -> Text:
-    heights = np.ceil(values / top * (len(BLOCKS) - 1) - 1e-9).astype(int) if top > 0 else np.zeros(len(values), int)
     line = Text(f"{name[:width]:{width}} ")
-    line.append("".join(BLOCKS[height] for height in heights.clip(0, len(BLOCKS) - 1)), style=style)
+    line.append(blocks(values, top), style=style)
     line.append(f" {top:6.4g} {unit}")
     return line

@@ -124,7 +124,7 @@ class Job:
         """Follow the virtual clocks of the runs in progress."""
         clocks = Clocks(self.scenarios, self.store)
         while not self.ended:
-            running = sum(min(ns / scenario.limit, 0.99) for scenario, ns in clocks.read())
+            running = sum(min(one.virtual_ns / one.scenario.limit, 0.99) for one in clocks.read())
             share = (len(self.runs) + running) / len(self.scenarios)
             if share > self.share and not self.ended:
                 self.share = min(share, 0.99)

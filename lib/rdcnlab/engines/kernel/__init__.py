@@ -11,9 +11,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from rdcnlab.engines import Builds, Engine, Outcome, Progress
+from rdcnlab.engines import Arrived, Builds, Engine, Outcome, Progress
 from rdcnlab.engines.kernel import build, guest, identity, plan
 from rdcnlab.engines.kernel.build import toolchain
+from rdcnlab.engines.kernel.guest import progress as guest_progress
 from rdcnlab.engines.kernel.guest import watchdog
 from rdcnlab.engines.kernel.observe import captures, observed
 from rdcnlab.engines.kernel.switches.switch_set import switches_of
@@ -65,6 +66,12 @@ class KernelEngine(Engine):
             return max(0, watchdog.read(directory / "clock") - START_NS)
         return None
 
+    def arrived(self, directory: Path) -> Arrived | None:
+        """Return what the flows have received so far; see `Engine`."""
+        with contextlib.suppress(OSError):  # the guest has not begun, or it has ended
+            return guest_progress.read(directory, START_NS)
+        return None
+
     def run(
         self,
         scenario: Scenario,
@@ -113,8 +120,8 @@ class KernelEngine(Engine):
         provenance |= switches_of(scenario).provenance(directory)
         if quic.flows(scenario):
             provenance["quic"] = quic.identity(scenario)
-        for trace in [*directory.glob("*.trace"), *directory.glob("*.tally*")]:
-            trace.unlink()  # the file is large, and the tables contain its data
+        for trace in [*directory.glob("*.trace"), *directory.glob("*.tally*"), directory / guest_progress.FILE]:
+            trace.unlink(missing_ok=True)  # the file is large, and the tables contain its data
         return Outcome(tables, provenance, captures.files(scenario, directory))
 
     def facts(self, scenario: Scenario) -> dict[str, str]:

@@ -36,6 +36,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "progress.h"
 #include "tools.h"
 #include "traffic.h"
 
@@ -207,6 +208,7 @@ static void settle(void)
 	if (now > limit + READ_WITHIN)
 		die("traffic: the counts at the limit were read %" PRIu64 " ns after it",
 		    now - limit);
+	end_progress(now);
 }
 
 static void write_result(const char *path)
@@ -269,6 +271,7 @@ int traffic_main(int argc, char **argv)
 		start_thread(run_sink, &flows[i]);
 		start_thread(run_source, &flows[i]);
 	}
+	start_progress(result_directory, flows, flow_count, ready);
 	if (now_ns() >= ready)
 		die("traffic: the set-up took until %" PRIu64 " ns, the flows were to start at %"
 		    PRIu64 " ns", now_ns(), ready);

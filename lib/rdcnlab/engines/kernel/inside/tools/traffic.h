@@ -23,6 +23,8 @@ struct protocol {
 	/* the ends of the flow, each a thread in its host's network */
 	void (*source)(struct flow *f);
 	void (*sink)(struct flow *f);
+	/* the payload that has arrived so far; NULL: `received` is always up to date */
+	uint64_t (*arrived)(struct flow *f);
 	/* fills in what is known of a flow once the run is over */
 	void (*settle)(struct flow *f);
 	/* whether the run ends without waiting for it */
@@ -44,6 +46,7 @@ struct flow {
 	uint64_t end, received;
 	struct tcp_counters info;	/* of the sender, once it has all ACKs */
 	bool finished;
+	bool plain;			/* Multipath TCP that fell back to TCP */
 	char error[128];		/* why a flow could not go on */
 };
 

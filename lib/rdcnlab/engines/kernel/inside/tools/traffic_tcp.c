@@ -186,7 +186,7 @@ static void read_info(struct flow *f)
 }
 
 /* Payload that came, in order. */
-static uint64_t arrived(const struct flow *f)
+static uint64_t arrived(struct flow *f)
 {
 	struct tcp_counters there;
 	struct {
@@ -195,12 +195,15 @@ static uint64_t arrived(const struct flow *f)
 	} all;
 	socklen_t length = sizeof(there);
 
-	if (f->protocol == &mptcp_protocol) {
+	if (f->rx < 0)
+		return 0;
+	if (f->protocol == &mptcp_protocol && !f->plain) {
 		length = sizeof(all);
 		if (!getsockopt(f->rx, SOL_MPTCP, MPTCP_INFO, &all, &length) &&
 		    length == sizeof(all))
 			return all.bytes_received;
-		length = sizeof(there);		/* it fell back to plain TCP */
+		length = sizeof(there);
+		f->plain = true;	/* not tried again: calls that fail take time */
 	}
 	if (getsockopt(f->rx, IPPROTO_TCP, TCP_INFO, &there, &length))
 		return f->received;
@@ -260,6 +263,7 @@ const struct protocol mptcp_protocol = {
 	.prepare = prepare,
 	.source = source,
 	.sink = sink,
+	.arrived = arrived,
 	.settle = settle,
 };
 
@@ -269,5 +273,6 @@ const struct protocol tcp_protocol = {
 	.prepare = prepare,
 	.source = source,
 	.sink = sink,
+	.arrived = arrived,
 	.settle = settle,
 };
