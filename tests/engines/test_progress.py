@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What has arrived of each flow is seen from outside while a guest runs; ``tests/digests.json`` holds that nothing changes."""
+"""What has arrived of each flow is seen from outside while a guest runs.
+
+That the results keep their bytes is held by ``tests/digests.json``.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,8 @@ def _two_networks() -> Scenario:
         "links": [{"name": "slow", "rate": "1 Gb/s"}, {"name": "fast", "rate": "10 Gb/s"}],
         "schedules": [{"name": name, "queue": "100 packets", "slots": slots} for name in ("there", "back")],
     }
-    flow = {"name": "flow", "size": "1 GB", "src": "a", "dst": "b", "protocol": "mptcp", "path": "there", "back": "back"}
+    ends = {"src": "a", "dst": "b", "path": "there", "back": "back"}
+    flow = {"name": "flow", "size": "1 GB", "protocol": "mptcp", **ends}
     return Scenario.from_dict({"network": network, "flows": [flow], "notify": {}, "limit": "200 ms"})
 
 

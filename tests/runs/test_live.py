@@ -82,7 +82,8 @@ def test_a_notebook_shows_a_row_for_each_flow_with_its_words(scenario: Scenario)
     assert 'aria-label="rate of migrated: 4 Gb/s"' in page
     assert "over 0.06 s of virtual time; the highest is 8 Gb/s" in page
     # the larger rate is at the top of its picture, half of it in the middle
-    heights = [{float(point.partition(",")[2]) for point in one.split('"')[0].split()} for one in page.split('points="')[1:]]
+    lines = [one.partition('"')[0] for one in page.split('points="')[1:]]
+    heights = [{float(point.partition(",")[2]) for point in line.split()} for line in lines]
     assert heights == [{1.0}, {13.0}]
     assert live.picture([]) == ""
 

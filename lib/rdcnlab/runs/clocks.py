@@ -90,9 +90,9 @@ def shown(scenarios: Sequence[Scenario], store: Store, bar: Any) -> Iterator[Non
                 if words:
                     bar.set_description_str(words)
                 if few:
-                    below.show(
-                        [curve for one in seen for curve in curves(one.scenario, one.arrived, of_many=len(scenarios) > 1)]
-                    )
+                    of_many = len(scenarios) > 1
+                    found = [curves(one.scenario, one.arrived, of_many=of_many) for one in seen]
+                    below.show([curve for of_run in found for curve in of_run])
 
     thread = threading.Thread(target=follow, name="rdcnlab clocks", daemon=True)
     thread.start()

@@ -43,7 +43,7 @@ class Curve:
     """
 
     name: str
-    Gbps: npt.NDArray[np.float64]  # noqa: N815  (unit)
+    Gbps: npt.NDArray[np.float64]
     until_s: float
     finished: bool = False
 
@@ -85,10 +85,10 @@ def curves(scenario: Scenario, arrived: Arrived | None, *, of_many: bool = False
     edges_ns = np.linspace(0, arrived.t_ns[-1], CELLS + 1)
     seed = f", seed {scenario.seed}" if of_many else ""
     found = []
-    for name, arrived_B, size in zip(names, received.T, sizes, strict=True):
-        gained = np.diff(np.interp(edges_ns, arrived.t_ns, arrived_B))
+    for name, of_flow, size in zip(names, received.T, sizes, strict=True):
+        gained = np.diff(np.interp(edges_ns, arrived.t_ns, of_flow))
         rates = 8 * gained / np.diff(edges_ns)
-        found.append(Curve(f"{name}{seed}", rates, float(arrived.t_ns[-1]) / 1e9, bool(arrived_B[-1] >= size)))
+        found.append(Curve(f"{name}{seed}", rates, float(arrived.t_ns[-1]) / 1e9, bool(of_flow[-1] >= size)))
     return found
 
 
