@@ -3,12 +3,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from pathlib import Path
 
 import pytest
 
 from rdcnlab.engines.kernel import build
 from rdcnlab.engines.kernel.checks import selftests, soak
+
+#: SHA-256 of the cases of seeds 0 to 99, as they were before hosts had cards and queues of their own.
+BEFORE = "3cf5d7079c7471a3d6c7df5fb73a4db4929bce4159d407136198b5ea5d3aa5d1"
 
 
 def test_a_seed_says_all() -> None:
@@ -18,12 +23,41 @@ def test_a_seed_says_all() -> None:
 
 
 def test_cases_are_wide_and_bounded() -> None:
-    cases = [soak.draw(seed) for seed in range(30)]
+    cases = soak.draw_all(range(30))
     assert {case["kind"] for case in cases} == set(soak.KINDS)
     for case in cases:
         assert 2 <= len(case["networks"]) <= 8
         week = sum(duration for duration, *_ in case["slots"])
         assert case["lasts"] * len(case["slots"]) / week < 40_000
+
+
+def test_cards_queues_and_forgeries_are_drawn() -> None:
+    cases = soak.draw_all(range(100))
+    hosts = [host for case in cases for host in case["hosts"] or ()]
+    cards = [host["card"] for host in hosts]
+    assert 60 < len(hosts) < 140
+    assert {host["fq"] is None for host in hosts} == {True, False}
+    assert {name for host in hosts for name in host["fq"] or ()} == {"flow_limit", "quantum", "maxrate", "horizon"}
+    for field in ("tso", "gro", "coalesce"):
+        assert {bool(card[field]) for card in cards} == {True, False}, field
+    assert all(card["gro"] or not card["coalesce"] for card in cards)
+    assert {bool(rate) for case in cases for flow in case["flows"] for rate in flow.get("pacing", ())} == {True, False}
+    forged = [(case, values) for case in cases for *_, what, values in case["events"] if what == "forge"]
+    assert {values["prefixes"] for _, values in forged} == {0, 1, 10, 300}
+    assert 30 < len({case["seed"] for case, _ in forged}) < 70
+    for case in cases:
+        assert [event[:2] for event in case["events"]] == sorted(event[:2] for event in case["events"])
+
+
+def test_a_seed_keeps_its_network_and_its_traffic() -> None:
+    """Cards, queues and forgeries have draws of their own: what seeds 0 to 99 drew before is as it was."""
+    cases = soak.draw_all(range(100))
+    for case in cases:
+        del case["hosts"], case["offload"]  # hosts with cards have all features
+        case["events"] = [event for event in case["events"] if event[2] != "forge"]
+        for flow in case["flows"]:
+            flow.pop("pacing", None)
+    assert hashlib.sha256(json.dumps(cases, sort_keys=True).encode()).hexdigest() == BEFORE
 
 
 def test_the_debug_build_is_another_and_changes_no_other() -> None:

@@ -20,6 +20,9 @@ DARK = 0xFFFF
 KINDS = {"tdtcp": 50, "mptcp": 20, "retcp": 15, "tcp": 15}
 #: Share of the seeds that draw plain TCP with NUFTCP instead; the others keep the case that they always had.
 NUFTCP = 1 / 8
+#: Shares of the seeds whose hosts have cards and queues of their own, and in which a host forges notifications. What
+#: else such a seed draws does not depend on that.
+HOSTS, FORGERY = 1 / 2, 1 / 2
 CONTROLS = ("cubic", "dctcp", "reno", "bbr", "westwood", "retcp")
 #: Changes of the timetables that a case may cost.
 CHANGES = 30_000
@@ -39,8 +42,10 @@ def case(seed: int, kind: str | None = None) -> dict[str, Any]:
     """
     another = random.Random(f"nuftcp {seed}")
     if kind == "nuftcp" or (another.random() < NUFTCP and kind is None):
-        return _nuftcp(another, _case(seed, "tcp"))
-    return _case(seed, kind)
+        drawn = _nuftcp(another, _case(seed, "tcp"))
+    else:
+        drawn = _case(seed, kind)
+    return _forgery(random.Random(f"forgery {seed}"), _hosts(random.Random(f"hosts {seed}"), drawn))
 
 
 def _case(seed: int, kind: str | None) -> dict[str, Any]:
@@ -90,6 +95,52 @@ def _nuftcp(rng: random.Random, drawn: dict[str, Any]) -> dict[str, Any]:
         "readings": rng.choice((0, 0, 2 * rng.randrange(64))),
     }
     return drawn | {"kind": "nuftcp", "versions": [rng.choice((0, 1, 1, 2)) for _ in range(2)], "nuftcp": parameters}
+
+
+def _hosts(rng: random.Random, drawn: dict[str, Any]) -> dict[str, Any]:
+    """Give the hosts of a case cards with offloads, the queueing discipline fq, and flows a pacing rate, or nothing."""
+    if rng.random() >= HOSTS:
+        return drawn | {"hosts": None}
+    for flow in drawn["flows"]:
+        flow["pacing"] = [rng.choice((0, 0, _log(rng, 1e5, 1e9))) for _ in range(2)]  # B/s
+    # the features are on, and each card has its own limits
+    return drawn | {"offload": True, "hosts": [_host(rng, drawn["mtu"]) for _ in range(2)]}
+
+
+def _host(rng: random.Random, mtu: int) -> dict[str, Any]:
+    """Draw a card, and options of fq, which keeps packets until their time of departure; None is no fq."""
+    gro = rng.random() < 0.6
+    card = {
+        "tso": rng.choice((0, 65_535, _log(rng, 2 * mtu, 65_535))),
+        "gro": gro,
+        "coalesce": rng.choice((0, _log(rng, 100, MS))) if gro else 0,
+    }
+    options: dict[str, Any] = {}
+    if rng.random() < 0.3:
+        options["flow_limit"] = _log(rng, 2, 1000)
+    if rng.random() < 0.3:
+        options["quantum"] = _log(rng, mtu, 100 * mtu)
+    if rng.random() < 0.2:
+        options["maxrate"] = f"{_log(rng, 1e6, 1e10)}bit"
+    if rng.random() < 0.2:
+        options["horizon"] = f"{_log(rng, MS, 10 * S) // 1000}us"
+    return {"card": card, "fq": options if rng.random() < 0.7 else None}
+
+
+def _forgery(rng: random.Random, drawn: dict[str, Any]) -> dict[str, Any]:
+    """Let a host send the other one notifications that look like the switch's, for one prefix or for hundreds."""
+    if rng.random() >= FORGERY:
+        return drawn
+    lasts, count, forged = drawn["lasts"], len(drawn["networks"]), []
+    for _ in range(rng.choice((1, 3, 10))):
+        values = {
+            "host": rng.randrange(2),
+            "tdn": rng.choice((rng.randrange(count), count, 255)),
+            "prefixes": rng.choice((0, 0, 1, 10, 300)),  # 0: for all destinations; a host keeps 256 prefixes
+            "ttl": rng.choice((255, 255, 64, 15)),
+        }
+        forged.append([rng.randrange(lasts), rng.random(), "forge", values])
+    return drawn | {"events": sorted(drawn["events"] + forged, key=lambda event: event[:2])}
 
 
 def _log(rng: random.Random, low: float, high: float) -> int:

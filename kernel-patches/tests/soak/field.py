@@ -42,6 +42,9 @@ class Field:
                 self.sysctl(host, name, value)
             if self.paths > 1:
                 self._mptcp(host)
+        for host, own in enumerate(case["hosts"] or ()):
+            for k in range(self.paths):
+                self._card(host, k, own)
         for name, value in case.get("nuftcp", {}).items():
             Path(f"/sys/module/tcp_nuftcp/parameters/{name}").write_text(f"{value}\n")
         pool = case["pool"]
@@ -88,6 +91,23 @@ class Field:
             *([] if self.case["offload"] else [f"ip netns exec h{host} ethtool -K {dev} {off}"]),
         )
         self.ocs.fdb_set(mac(host, k), name)
+
+    def _card(self, host: int, k: int, own: dict) -> None:
+        """Give an interface of a host the offloads and the queueing discipline that were drawn for it."""
+        dev, card, fq = f"eth{k}", own["card"], own["fq"]
+        at = f"/sys/class/net/{dev}"
+        longest = f"gso_max_size {card['tso']}" if card["tso"] else "gso_max_segs 1"
+        sh(
+            f"ip -n h{host} link set {dev} {longest}",
+            f"ip netns exec h{host} ethtool -K {dev} gro {'on' if card['gro'] else 'off'}",
+            # veth merges nothing that comes from an end with TSO, which could send it whole
+            *([f"ethtool -K {port(host, k)} tso off"] if card["gro"] else []),
+            f"ip netns exec h{host} sh -c 'echo {card['coalesce']} > {at}/gro_flush_timeout'",
+            f"ip netns exec h{host} sh -c 'echo {int(card['coalesce'] > 0)} > {at}/napi_defer_hard_irqs'",
+        )
+        if fq is not None:
+            options = " ".join(f"{name} {value}" for name, value in fq.items())
+            sh(f"tc -n h{host} qdisc replace dev {dev} root fq {options}")
 
     def _mptcp(self, host: int) -> None:
         """Let connections have a subflow on each interface, network k's on interface k."""
@@ -136,19 +156,30 @@ class Field:
         Some are about the other host alone, and some say that they came through a router.
         """
         length = (0, 0, 32, 31, 8, 33)[tdn % 6]
-        body = bytearray(struct.pack(">BBHBBBB", ICMP_TDN, 0, 0, tdn, length, 0, 0))
-        if length:
-            body += (0x0A000002 - host & -1 << max(32 - length, 0) & 0xFFFFFFFF).to_bytes(4, "big")
+        body = bytearray(message(tdn, length, 0x0A000002 - host & -1 << max(32 - length, 0) & 0xFFFFFFFF))
         if flip:
             body[(1, 5, 7)[flip - 1]] ^= 1
-        sums = sum(struct.unpack(f">{len(body) // 2}H", body))
-        sums = (sums & 0xFFFF) + (sums >> 16)
-        struct.pack_into(">H", body, 2, ~(sums + (sums >> 16)) & 0xFFFF)
+            body[2:4] = bytes(2)
+            struct.pack_into(">H", body, 2, checksum(body))
         with inside(f"h{1 - host}"):
             sock = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
         sock.setsockopt(socket.SOL_IP, socket.IP_TTL, 64 if tdn % 16 == 7 else 255)
         with sock, contextlib.suppress(OSError):  # no carrier just now
             sock.sendto(body[: len(body) - cut], (f"10.0.0.{host + 1}", 0))
+
+    def forge(self, host: int, tdn: int, prefixes: int, ttl: int) -> None:
+        """Send the other host messages with the switch's source address, for all destinations or for each prefix."""
+        head = bytearray(struct.pack(">BBHHHBBH", 0x45, 0, 32 if prefixes else 28, 0, 0x4000, ttl, 1, 0))
+        head += socket.inet_aton("192.0.0.8") + socket.inet_aton(f"10.0.0.{2 - host}")
+        struct.pack_into(">H", head, 10, checksum(head))
+        ethernet = bytes.fromhex(mac(1 - host, 0).replace(":", "") + mac(host, 0).replace(":", "") + "0800")
+        with inside(f"h{host}"):
+            sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+            sock.bind(("eth0", 0))
+        with sock, contextlib.suppress(OSError):  # no carrier just now
+            for n in range(max(prefixes, 1)):
+                body = message(tdn, 32, 0x0A010000 + n) if prefixes else message(tdn)
+                sock.send(ethernet + head + body)
 
     def tell(self, host: int, tdn: int) -> None:
         """Tell a host by hand; it refuses a network that it does not know."""
@@ -213,6 +244,22 @@ class Field:
         with self.ocs as ocs:
             for number in range(2 * self.paths):
                 ocs.class_set(number, [slot(0, BYPASS)])
+
+
+def checksum(data: bytes) -> int:
+    """Return the Internet checksum of an even number of bytes."""
+    total = sum(struct.unpack(f">{len(data) // 2}H", data))
+    total = (total & 0xFFFF) + (total >> 16)
+    return ~(total + (total >> 16)) & 0xFFFF
+
+
+def message(tdn: int, length: int = 0, prefix: int = 0) -> bytes:
+    """Return a notification: of all destinations, or of those of a prefix of some length."""
+    body = bytearray(struct.pack(">BBHBBBB", ICMP_TDN, 0, 0, tdn, length, 0, 0))
+    if length:
+        body += prefix.to_bytes(4, "big")
+    struct.pack_into(">H", body, 2, checksum(body))
+    return bytes(body)
 
 
 def port(host: int, k: int) -> str:

@@ -14,6 +14,7 @@ from paths import MPTCP
 from rack import LIBC, TCP_TDTCP_CONGESTION, info
 
 AF_UNSPEC = bytes(16)
+SO_MAX_PACING_RATE = 47
 #: Seconds that the other end of a connection that was cut off waits: the reset may have been lost.
 PATIENCE_S = 5
 
@@ -49,6 +50,9 @@ class Flow:
     def _options(self, sock: socket.socket, end: int) -> None:
         sock.setsockopt(socket.SOL_TCP, socket.TCP_CONGESTION, self.plan["controls"][end].encode())
         sock.setsockopt(socket.SOL_TCP, socket.TCP_NODELAY, self.plan["nodelay"][end])
+        if rate := self.plan.get("pacing", (0, 0))[end]:
+            with contextlib.suppress(OSError):  # MPTCP may refuse
+                sock.setsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, rate)
         if self.plan["buffer"][end]:
             for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
                 sock.setsockopt(socket.SOL_SOCKET, option, self.plan["buffer"][end])

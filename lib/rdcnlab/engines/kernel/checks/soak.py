@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -74,14 +75,20 @@ class Ended:
 
 def draw(seed: int, kind: str | None = None) -> dict[str, Any]:
     """Draw the case of a seed; `kind` replaces its transport."""
-    code = "import json, sys, draw; print(json.dumps(draw.case(int(sys.argv[1]), sys.argv[2] or None)))"
+    return draw_all([seed], kind)[0]
+
+
+def draw_all(seeds: Sequence[int], kind: str | None = None) -> list[dict[str, Any]]:
+    """Draw the cases of several seeds, in their order; `kind` replaces their transports."""
+    cases_code = "[draw.case(seed, sys.argv[1] or None) for seed in json.load(sys.stdin)]"
+    code = f"import json, sys, draw; print(json.dumps({cases_code}))"
     # A separate interpreter, because the directory of the guest's modules must not be on the path of this one.
     result = subprocess.run(
-        [sys.executable, "-c", code, str(seed), kind or ""],
+        [sys.executable, "-c", code, kind or ""], input=json.dumps(list(seeds)),
         cwd=patches.root() / "tests" / "soak", capture_output=True, text=True, check=True,
     )  # fmt: skip
-    case: dict[str, Any] = json.loads(result.stdout)
-    return case
+    cases: list[dict[str, Any]] = json.loads(result.stdout)
+    return cases
 
 
 def run(
