@@ -14,11 +14,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from rdcnlab.engines.schema import SCHEMAS
+from rdcnlab.engines.schema import OPTIONAL, SCHEMAS, schema_of
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.scenario import Scenario
 
-__all__ = ["SCHEMAS", "Arrived", "Builds", "Engine", "Outcome", "Progress", "RunError", "get_engine", "wall_limit_s"]
+__all__ = [
+    "SCHEMAS", "Arrived", "Builds", "Engine", "Outcome", "Progress", "RunError", "get_engine", "schema_of",
+    "wall_limit_s",
+]  # fmt: skip
 
 #: Function that an engine calls during preparation, with the current step in words, steps done and steps in total.
 Progress = Callable[[str, int, int], None]
@@ -31,7 +34,8 @@ class Outcome:
     Parameters
     ----------
     tables : dict of str to pyarrow.Table
-        One table for every name in `SCHEMAS`, with exactly that schema. A table may be empty.
+        One table for every name in `SCHEMAS`, with exactly that schema, and those of `OPTIONAL` that the run has. A
+        table may be empty.
     provenance : dict
         Plain data about how the run was made (kernel release and identity, wall seconds, core...). No reader of the
         tables may need it, and it is not part of the run's digest.
@@ -45,11 +49,11 @@ class Outcome:
     files: Mapping[str, Path] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if set(self.tables) != set(SCHEMAS):
+        if set(self.tables) - set(OPTIONAL) != set(SCHEMAS):
             raise RunError(f"the engine gave the tables {sorted(self.tables)} instead of {sorted(SCHEMAS)}")
         for name, table in self.tables.items():
-            if not table.schema.equals(SCHEMAS[name]):
-                raise RunError(f"the table '{name}' has the columns\n{table.schema}\ninstead of\n{SCHEMAS[name]}")
+            if not table.schema.equals(schema_of(name)):
+                raise RunError(f"the table '{name}' has the columns\n{table.schema}\ninstead of\n{schema_of(name)}")
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,14 @@ this span: bytes, packets, drops and marks are sums over all spans, ``mean_B`` i
     is the host, ``value`` the bytes of the frame).
     ``enqueue``, ``dequeue``, ``mark`` of each packet, with ``probes.packets`` only (``link`` is a link, or ``receiver``
     for the line to the receiver; ``value`` is the packet's bytes).
+
+Packets of programs have a flow that is named after their hosts, such as ``h1>h2``, or ``h1>h2/udp``. They are in
+``throughput``, ``queues`` and ``events``.
+
+``programs``, one row per program, only of a scenario with programs
+    ``end_s`` and ``status`` are null if the program did not end by itself. ``ended`` says what ended it: ``itself``,
+    a signal such as ``SIGSEGV``, ``the end of the run`` or ``the limit``. ``files_B`` counts the files that programs of
+    the host left in their directory. ``sha256`` is that of everything the program printed, and of these files.
 """
 
 from __future__ import annotations
@@ -103,3 +111,27 @@ SCHEMAS: Final[dict[str, pa.Schema]] = {
         ]
     ),
 }
+
+#: Tables that only some runs have, by name.
+OPTIONAL: Final[dict[str, pa.Schema]] = {
+    "programs": pa.schema(
+        [
+            ("program", pa.string()),
+            ("host", pa.string()),
+            ("command", pa.string()),
+            ("start_s", pa.float64()),
+            ("end_s", pa.float64()),
+            ("ended", pa.string()),
+            ("status", pa.int32()),
+            ("stdout_B", pa.int64()),
+            ("stderr_B", pa.int64()),
+            ("files_B", pa.int64()),
+            ("sha256", pa.string()),
+        ]
+    ),
+}
+
+
+def schema_of(name: str) -> pa.Schema:
+    """Return the schema of a table."""
+    return SCHEMAS[name] if name in SCHEMAS else OPTIONAL[name]

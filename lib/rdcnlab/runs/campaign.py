@@ -178,7 +178,7 @@ def lookup(scenarios: Sequence[Scenario], store: Store, needs: Needs | None = No
 def _identity_settings(scenario: Scenario) -> Hashable:
     """Return the settings that the engine's identity depends on."""
     programs = scenario.quic if any(flow.protocol == "quic" for flow in scenario.flows) else None
-    return scenario.engine, scenario.switch, programs
+    return scenario.engine, scenario.switch, programs, scenario.programs
 
 
 def _identity(scenario: Scenario) -> str | None:

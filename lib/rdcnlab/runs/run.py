@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rdcnlab.engines import SCHEMAS
+from rdcnlab.engines import schema_of
 from rdcnlab.fields.errors import RunError
 from rdcnlab.runs import views
 from rdcnlab.runs.parts import WHOLE, Part
@@ -76,7 +76,7 @@ class Run:
         """
         if isinstance(self.source, Row):
             return self.source.table(name, part)
-        return part.of(pq.read_table(self.source / f"{name}.parquet", schema=SCHEMAS[name]))
+        return part.of(pq.read_table(self.source / f"{name}.parquet", schema=schema_of(name)))
 
     def file(self, name: str) -> Path:
         """Return the path of a file of the run, such as a capture; see ``probes.capture``.

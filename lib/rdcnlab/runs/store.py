@@ -207,11 +207,12 @@ class Store:
         if outcome.files:
             provenance["files"] = {name: _digest(path) for name, path in sorted(outcome.files.items())}
             for name, path in outcome.files.items():
+                (part / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.move(path, part / name)
         (part / "scenario.json").write_text(scenario.json() + "\n")
         (part / "provenance.json").write_text(canonical_json(provenance) + "\n")
         (part / "digest.json").write_text(canonical_json(digests(outcome.tables)) + "\n")
-        for path in [*part.iterdir(), part]:
+        for path in [*part.rglob("*"), part]:
             _sync(path)
         target = self.root / identifier
         if target.exists() and self.get(identifier) is None:

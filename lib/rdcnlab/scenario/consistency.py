@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
 from rdcnlab.fields.quantities import FieldError, unique
 from rdcnlab.fields.units import DURATION, SIZE
-from rdcnlab.scenario import forwarding, older
+from rdcnlab.scenario import forwarding, older, program_checks
 from rdcnlab.scenario.flow import CC_NOUN, NEED_ECN, UDP_HEADERS, VARIANTS, Flow
 from rdcnlab.scenario.mptcp import MOST_SUBFLOWS
 from rdcnlab.scenario.quic import QUIC_MTU
@@ -24,13 +24,23 @@ def check(scenario: Scenario) -> None:
     """Raise FieldError for the first parts of a scenario that do not fit together."""
     unique("flows", (flow.name for flow in scenario.flows))
     unique("workloads", (workload.name for workload in scenario.workloads))
-    if not (scenario.flows or scenario.workloads):
-        reason = "there is no flow. Write at least one below flows:, or a workload below workloads:"
+    if not (scenario.flows or scenario.workloads or scenario.programs):
+        reason = (
+            "there is no flow. Write at least one below flows:, or a workload below workloads:, or a program below "
+            "programs:"
+        )
         raise FieldError("flows", "nothing", "at least 1 item", reason=reason)
     _check_names(scenario)
     _check_programs(scenario)
     hosts = [host.name for host in scenario.network.hosts]
+    program_checks.check(scenario)
     checked: set[Hashable] = set()
+    for flow in scenario.traffic[len(scenario.flows) :]:
+        where = next(f"programs.{program.name}" for program in scenario.programs if program.host == flow.src)
+        if scenario.network.switches:
+            _check_ways(scenario, where, flow, checked, (("path", False),))
+        else:
+            _check_path(scenario, f"{where}.path", flow.path)
     seen: set[Hashable] = set()
     for flow in scenario.flows:
         where = f"flows.{flow.name}" if flow.workload is None else f"workloads.{flow.workload}"
@@ -70,7 +80,7 @@ def check(scenario: Scenario) -> None:
         if flow.protocol == "quic" and scenario.network.mtu < QUIC_MTU:
             allowed = f"at least {QUIC_MTU} B, with quic (RFC 9000, sec. 14)"
             raise FieldError("network.mtu", SIZE.format(scenario.network.mtu), allowed)
-    if all(flow.protocol == "udp" for flow in scenario.flows):
+    if scenario.flows and all(flow.protocol == "udp" for flow in scenario.flows):
         reason = "all flows are udp; add a flow of another protocol, because the end of those flows ends the run"
         raise FieldError("flows", "udp only", "at least one flow of another protocol", reason=reason)
     _check_hosts(scenario, hosts)
@@ -211,7 +221,13 @@ def _check_path(scenario: Scenario, where: str, path: Path) -> None:
         raise FieldError(where, DARK, "a path with at least one slot that is not dark")
 
 
-def _check_ways(scenario: Scenario, where: str, flow: Flow, checked: set[Hashable]) -> None:
+def _check_ways(
+    scenario: Scenario,
+    where: str,
+    flow: Flow,
+    checked: set[Hashable],
+    directions: Sequence[tuple[str, bool]] = (("path", False), ("back", True)),
+) -> None:
     """Raise FieldError if a path through several switches is impossible, or uses a link without a queue.
 
     Flows between the same switches with the same paths use the same ways, unless a choice is made for each flow. One
@@ -221,7 +237,7 @@ def _check_ways(scenario: Scenario, where: str, flow: Flow, checked: set[Hashabl
     if alike in checked:
         return
     chosen: list[str] = []
-    for field, back in (("path", False), ("back", True)):
+    for field, back in directions:
         path = flow.back if back else flow.path
         slots = () if isinstance(path, str) else path
         targets = [path] if isinstance(path, str) else [slot.link for slot in path]

@@ -14,6 +14,7 @@ from rdcnlab.scenario import older
 from rdcnlab.scenario.fabrics import FABRICS, fabric
 from rdcnlab.scenario.network import Network
 from rdcnlab.scenario.presets import Preset, preset, presets
+from rdcnlab.scenario.program import expanded
 from rdcnlab.scenario.ranges import expand, expanded_network
 from rdcnlab.scenario.timetable import BYPASS, ECMP, RESERVED
 from rdcnlab.scenario.transport import Transport
@@ -22,6 +23,8 @@ from rdcnlab.scenario.transport import Transport
 def with_defaults(data: dict[str, Any], *, text: bool) -> dict[str, Any]:
     """Fill in values that depend on other fields: the settings of a preset, and the default path of flows."""
     data = _with_transports(_with_preset(data, text=text))
+    if "programs" in data:
+        data = _with_programs(data)
     if isinstance(data.get("transport"), dict):
         data = {**data, "transport": older.with_settings(data["transport"], {})}
     switch, network = data.get("switch"), data.get("network")
@@ -33,6 +36,8 @@ def with_defaults(data: dict[str, Any], *, text: bool) -> dict[str, Any]:
     path = ECMP if graph else BYPASS
     if isinstance(data.get("workloads"), list | tuple):
         data = {**data, "workloads": _with_path(data["workloads"], path)}
+    if isinstance(data.get("programs"), list):
+        data = {**data, "programs": _with_path(data["programs"], path)}
     if not (own_program or graph) or not isinstance(data.get("flows"), list | tuple):
         return data
     return {**data, "flows": _with_path(data["flows"], path)}
@@ -129,6 +134,16 @@ def _with_preset(data: dict[str, Any], *, text: bool) -> dict[str, Any]:
     if isinstance(data.get("flows"), list | tuple):
         data = {**data, "flows": [_routed(flow, network_preset) for flow in data["flows"]]}
     return data
+
+
+def _with_programs(data: dict[str, Any]) -> dict[str, Any]:
+    """Name each program, and let a scenario with programs have no flows."""
+    network = data.get("network")
+    if isinstance(network, Network):
+        hosts = [host.name for host in network.hosts]
+    else:
+        hosts = _names(network.get("hosts")) if isinstance(network, dict) else []
+    return {"flows": [], **data, "programs": expanded(data["programs"], hosts)}
 
 
 def _with_transports(data: dict[str, Any]) -> dict[str, Any]:

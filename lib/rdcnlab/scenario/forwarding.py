@@ -58,7 +58,7 @@ def depend_on_seed(scenario: Scenario) -> bool:
         switches.append(switch)
         return links[0]
 
-    for flow in {alike(scenario, flow): flow for flow in scenario.flows}.values():
+    for flow in {alike(scenario, flow): flow for flow in scenario.traffic}.values():
         for back in (False, True):
             route_of(scenario, flow, back=back, choose=first)
     return bool(switches)

@@ -29,6 +29,11 @@ def hashed_text(canonical: dict[str, Any]) -> str:
     for field, part in (("switch", "program"), ("switch", "controller"), ("engine", "algorithm")):
         if canonical[field].get(part) is not None:
             data[field] = {**data[field], part: without(data[field][part], "path")}
+    if "programs" in canonical:
+        data["programs"] = [
+            {**program, "files": [without(file, "path") for file in program["files"]]}
+            for program in canonical["programs"]
+        ]
     return canonical_json(data)
 
 

@@ -27,7 +27,7 @@ from rdcnlab.fields.quantities import (
     plain_text,
     whole,
 )
-from rdcnlab.scenario import consistency, display, edit, forwarding, older
+from rdcnlab.scenario import consistency, display, edit, forwarding, older, program_traffic
 from rdcnlab.scenario.check import input_error
 from rdcnlab.scenario.defaults import like, missing_in_flow, with_defaults
 from rdcnlab.scenario.document import read
@@ -42,6 +42,7 @@ from rdcnlab.scenario.notified import Notification, notifications
 from rdcnlab.scenario.p4 import P4Program
 from rdcnlab.scenario.presets import preset, presets
 from rdcnlab.scenario.probes import Probes
+from rdcnlab.scenario.program import Program
 from rdcnlab.scenario.queueing import Red
 from rdcnlab.scenario.quic import Quic
 from rdcnlab.scenario.settings import EngineSettings, Jitter, Notify, Switch
@@ -66,9 +67,11 @@ class Scenario(Frozen):
         In plain data ``flow-[1-16]`` names sixteen flows. Ranges in other fields of the flow, such as ``src``, advance
         together with the name. In code they are followed by the flows that `workloads` draw.
     workloads : tuple of Workload
-        Data from which the seed draws flows. A scenario has at least one flow or workload.
+        Data from which the seed draws flows. A scenario has at least one flow, workload or program.
     switch, transport, mptcp, quic, engine, probes, jitter
         Settings; each field has a default.
+    programs : tuple of Program
+        Programs that run in hosts.
     offload : Offload
         What the network cards of all hosts do for the kernel.
     hosts : tuple of Stack
@@ -101,6 +104,7 @@ class Scenario(Frozen):
     hosts: Annotated[tuple[Stack, ...], Listed, omit_default] = ()
     mptcp: Annotated[Mptcp, omit_default] = Mptcp()
     quic: Annotated[Quic, omit_default] = Quic()
+    programs: Annotated[tuple[Program, ...], Field(max_length=1024), Listed, omit_default] = ()
     engine: EngineSettings = EngineSettings()
     probes: Probes = Probes()
     jitter: Jitter = Jitter()
@@ -133,8 +137,8 @@ class Scenario(Frozen):
 
     @functools.cached_property
     def numbers(self) -> dict[str, int]:
-        """The place of each flow among the flows, by its name."""
-        return {flow.name: number for number, flow in enumerate(self.flows)}
+        """The place of each flow among the flows and the traffic of programs, by its name."""
+        return {flow.name: number for number, flow in enumerate(self.traffic)}
 
     @property
     def spans(self) -> int:
@@ -415,7 +419,13 @@ class Scenario(Frozen):
     def user_files(self) -> list[UserFile]:
         """Files of the user's own that belong to the scenario. Equal scenarios may name them by different paths."""
         own = [self.switch.program, self.switch.controller, self.engine.algorithm]
-        return [file for file in (*own, *(node.program for node in self.network.switches)) if file is not None]
+        named = [file for file in (*own, *(node.program for node in self.network.switches)) if file is not None]
+        return [*named, *(file for program in self.programs for file in program.files)]
+
+    @functools.cached_property
+    def traffic(self) -> tuple[Flow, ...]:
+        """The flows, and the traffic of programs between two hosts as further flows, such as ``h1>h2``."""
+        return (*self.flows, *program_traffic.flows(self.programs, self.network))
 
     @functools.cached_property
     def canonical(self) -> dict[str, Any]:

@@ -57,6 +57,21 @@ class UserFile(Frozen):
         return data
 
 
+def digest_of(path: Path) -> str:
+    """Return the SHA-256 of a file in hexadecimal.
+
+    Raises
+    ------
+    FieldError
+        The file cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise FieldError("", str(path), f"a file that can be read ({path})", reason=unreadable(path, error)) from None
+
+
 def from_path(
     suffix: str, allowed: str, examine: Callable[[Path, bytes], Mapping[str, Any]] | None = None
 ) -> BeforeValidator:

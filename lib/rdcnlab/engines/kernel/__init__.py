@@ -17,8 +17,9 @@ from rdcnlab.engines.kernel.build import toolchain
 from rdcnlab.engines.kernel.guest import progress as guest_progress
 from rdcnlab.engines.kernel.guest import watchdog
 from rdcnlab.engines.kernel.observe import captures, observed
+from rdcnlab.engines.kernel.observe import programs as program_tables
 from rdcnlab.engines.kernel.switches.switch_set import switches_of
-from rdcnlab.engines.kernel.traffic import instants, quic
+from rdcnlab.engines.kernel.traffic import instants, programs, quic
 from rdcnlab.engines.network.numbers import START_NS
 from rdcnlab.fields.errors import RunError
 from rdcnlab.scenario import Scenario
@@ -58,6 +59,7 @@ class KernelEngine(Engine):
         if quic.flows(scenario):
             for role in quic.ROLES:
                 quic.program(scenario, role)
+        programs.require(scenario)
         self._kernel(scenario, progress)
 
     def virtual_ns(self, directory: Path) -> int | None:
@@ -84,6 +86,7 @@ class KernelEngine(Engine):
         """Run a scenario; see `rdcnlab.engines.Engine`."""
         plan.check(scenario)
         kernel = self._kernel(scenario)
+        programs.place_files(scenario, directory)
         try:
             report = guest.run(
                 kernel,
@@ -93,12 +96,16 @@ class KernelEngine(Engine):
                 wall_limit_s=wall_limit_s,
                 python=sys.executable,
                 # the programs may be in any directory, such as the user's home
-                read=[Path(path) for path in quic.identity(scenario) if Path(path).is_absolute()],
+                read=[
+                    *(Path(path) for path in quic.identity(scenario) if Path(path).is_absolute()),
+                    *programs.readable(scenario),
+                ],
+                most_processes=programs.most_processes(scenario),
                 watch=watch,
             )
             tables = observed.tables(scenario, directory)
         except RunError as error:
-            raise switches_of(scenario).explained(error, directory) from None
+            raise programs.explained(switches_of(scenario).explained(error, directory), scenario, directory) from None
         origin = self._origin(scenario)
         provenance: dict[str, Any] = {
             "engine": self.name,
@@ -120,9 +127,15 @@ class KernelEngine(Engine):
         provenance |= switches_of(scenario).provenance(directory)
         if quic.flows(scenario):
             provenance["quic"] = quic.identity(scenario)
+        if scenario.programs:
+            provenance["programs"] = programs.identity(scenario)
+            found = program_tables.hint(scenario, tables["programs"])
+            if found is not None:
+                provenance["hint"] = "; ".join(filter(None, [provenance.get("hint"), found]))
         for trace in [*directory.glob("*.trace"), *directory.glob("*.tally*"), directory / guest_progress.FILE]:
             trace.unlink(missing_ok=True)  # the file is large, and the tables contain its data
-        return Outcome(tables, provenance, captures.files(scenario, directory))
+        files = captures.files(scenario, directory) | program_tables.files(scenario, directory)
+        return Outcome(tables, provenance, files)
 
     def facts(self, scenario: Scenario) -> dict[str, str]:
         """Return the ids of the kernel and of our own programs; see `rdcnlab.engines.Engine`."""

@@ -16,7 +16,7 @@ from rdcnlab.engines.builds import hashed
 from rdcnlab.engines.kernel import build, guest
 from rdcnlab.engines.kernel.plan import compile_plan
 from rdcnlab.engines.kernel.switches.switch_set import switches_of
-from rdcnlab.engines.kernel.traffic import quic
+from rdcnlab.engines.kernel.traffic import programs, quic
 from rdcnlab.scenario import Scenario, canonical_json
 
 _INSIDE = build.HERE / "inside"
@@ -40,6 +40,7 @@ def identity(scenario: Scenario, *, stock: bool) -> str:
         build.tools_identity(),
         canonical_json(compile_plan(scenario, here=False)),
         *(f"{name} {digest}" for name, digest in sorted(quic.identity(scenario).items())),
+        *(f"{name} {digest}" for name, digest in sorted(programs.identity(scenario).items())),
         *switches.identity(),
         " ".join(guest.arguments(build.Kernel("", Path(), Path()), Path(), Path(), 0, "", "")),
         *(guest_code(kind.name) for kind in switches.kinds),

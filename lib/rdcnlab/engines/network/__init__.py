@@ -72,7 +72,7 @@ class Network:
     trunks : tuple of Trunk
         One trunk for each pair of neighbouring switches; if one of them is not ``ocs``, one for each of their links.
     ports : mapping of str to int
-        The TCP or UDP port of a flow, by its name.
+        The TCP or UDP port of a flow, by its name; for the traffic of programs, a number that no flow has.
     ways : tuple of Way
         The ways of all flows, slot by slot.
     classes : Classes
@@ -208,7 +208,7 @@ def _compiled(scenario: Scenario, _paths: tuple[str, ...]) -> Network:
         raise InputError.of("network.links", f"{len(lines)} lines", f"at most {LAST_LINK + 1}, two for a link")
     if most > LAST_CLASS:
         raise InputError.of("flows", f"{most} classes of traffic", f"at most {LAST_CLASS}; fewer timetables do it")
-    ports = {flow.name: FIRST_PORT + index for index, flow in enumerate(scenario.flows)}
+    ports = {flow.name: FIRST_PORT + index for index, flow in enumerate(scenario.traffic)}
     return Network(scenario, names, kinds, stations(scenario, numbers), lines, trunks, ports, ways, classes)
 
 
@@ -227,7 +227,7 @@ def _classes(scenario: Scenario, numbers: Mapping[str, int], lines: tuple[Line, 
         # the queues of schedules have consecutive numbers, which trace filters need
         steps.sort(key=lambda step: not step[0].queues_data(step[1]))
     else:
-        reserved = {index: next(free) for index in range(len(scenario.flows))}
+        reserved = {index: next(free) for index in range(len(scenario.traffic))}
     lost = {numbers[node.name]: next(free) for node in scenario.network.nodes if node.optical}
     schedules: dict[int, Schedule] = {}
     shared: dict[tuple[int, str], int] = {}

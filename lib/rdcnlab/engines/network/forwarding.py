@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from rdcnlab.engines.network import Network, Station, Way
 from rdcnlab.engines.network.numbers import IP_PROTOCOL, TARGET
-from rdcnlab.scenario import BYPASS, DARK
+from rdcnlab.scenario import BYPASS, DARK, program_traffic
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,15 @@ class Match:
         The address to which packets go; None if the sender and the port say enough.
     protocol : int
         Protocol number of IP.
-    field : {'sport', 'dport'}
-        The port that is the flow's own: that of the destination for data, that of the source for ACKs.
+    field : {'sport', 'dport', ''}
+        The port that is the flow's own: that of the destination for data, that of the source for ACKs. Empty for the
+        traffic of programs, which is told by its addresses.
     port : int
         Its value.
     subflow : str or None
         With MPTCP, the address of the flow's receiver that names the subflow: data go to it, ACKs come from it.
+    sender : str or None
+        The address from which the traffic of programs comes.
     """
 
     flow: int
@@ -49,6 +52,7 @@ class Match:
     field: str
     port: int
     subflow: str | None = None
+    sender: str | None = None
 
 
 @dataclass(frozen=True)
@@ -103,7 +107,7 @@ def entries(network: Network, switch: int) -> tuple[Entry, ...]:
 def matches(network: Network, switch: int, way: Way) -> Iterator[Match]:
     """Yield the packets of a way, as a switch sees them."""
     for index, back in way.flows:
-        flow = network.scenario.flows[index]
+        flow = network.scenario.traffic[index]
         first, last = (flow.dst, flow.src) if back else (flow.src, flow.dst)
         source, receiver = network.stations[first], network.stations[last]
         match = Match(
@@ -115,6 +119,9 @@ def matches(network: Network, switch: int, way: Way) -> Iterator[Match]:
             field="sport" if back else "dport",
             port=network.ports[flow.name],
         )
+        if program_traffic.is_of_programs(flow):
+            yield dataclasses.replace(match, sender=source.ip, to=receiver.ip, field="", port=0)
+            continue
         # a way of a single flow carries all its subflows
         if flow.protocol != "mptcp" or (way.complete and way.schedule is None):
             yield match
@@ -147,4 +154,4 @@ def field_of(network: Network, entry: Entry) -> str:
     if entry.way.schedule is not None:
         return f"network.schedules.{entry.way.schedule.name}.slots"
     flow, back = entry.way.flows[0]
-    return f"flows.{network.scenario.flows[flow].name}.{'back' if back else 'path'}"
+    return f"flows.{network.scenario.traffic[flow].name}.{'back' if back else 'path'}"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from rdcnlab.engines.network import mptcp
 from rdcnlab.fields.errors import InputError
-from rdcnlab.scenario import Scenario, Schedule
+from rdcnlab.scenario import Scenario, Schedule, program_traffic
 from rdcnlab.scenario.forwarding import route_of, route_of_schedule, timetable
 from rdcnlab.scenario.routes import Route, Timetable
 
@@ -69,7 +69,13 @@ def all_ways(scenario: Scenario) -> tuple[Way, ...]:
         set flags in them.
     """
     found: dict[object, Way] = {}
-    for back, (index, flow) in itertools.product((False, True), enumerate(scenario.flows)):
+    for back, (index, flow) in itertools.product((False, True), enumerate(scenario.traffic)):
+        if program_traffic.is_of_programs(flow):
+            # the opposite direction is a flow of its own
+            if not back:
+                route = route_of(scenario, flow)
+                found[index, back] = _way(scenario, None, route, ((index, back),), own=True)
+            continue
         schedule = scenario.schedule(flow, back=back)
         route = route_of(scenario, flow, back=back)
         if schedule is None:
@@ -108,8 +114,10 @@ def _way(
     route: Route,
     flows: tuple[tuple[int, bool], ...] = (),
     part: int | None = None,
+    *,
+    own: bool = False,
 ) -> Way:
-    complete = not scenario.network.switches
+    complete = own or not scenario.network.switches
     data = schedule is not None or not flows[0][1]
     steps = {
         switch: timetable(scenario, route, switch, every=complete or (schedule is not None and switch == route.first))

@@ -91,8 +91,8 @@ class Numbering:
             queued={number: schedule.name for number, schedule in classes.queued.items()},
             first_port=FIRST_PORT,
             cards=CARD_LINK,
-            receivers=[network.ports_to_hosts[flow.dst] for flow in scenario.flows],
-            senders=[network.host_sides[flow.src] for flow in scenario.flows],
+            receivers=[network.ports_to_hosts[flow.dst] for flow in scenario.traffic],
+            senders=[network.host_sides[flow.src] for flow in scenario.traffic],
             listed=[network.ports_to_hosts[host] for host in _listed(network)],
             overhead=network.overhead,
         )
@@ -124,11 +124,11 @@ class Numbering:
 
     def names(self, packets: NDArray[Any]) -> NDArray[Any]:
         """Return the name of each record's flow."""
-        return np.array([flow.name for flow in self.scenario.flows], dtype=object)[self.flow(packets)]
+        return np.array([flow.name for flow in self.scenario.traffic], dtype=object)[self.flow(packets)]
 
     def ours(self, packets: NDArray[Any]) -> NDArray[Any]:
         """Return the records of data packets; records of ACKs are in the input if ACKs share a queue with data."""
-        last = self.first_port + len(self.scenario.flows)
+        last = self.first_port + len(self.scenario.traffic)
         return packets[(packets["dport"] >= self.first_port) & (packets["dport"] < last)]
 
     def connections(self, acks: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
@@ -220,4 +220,4 @@ def _listed(network: Network) -> list[str]:
     if scenario.probes.count:
         return []  # their packets are not recorded
     stated = {host.name for host in hosts if scenario.probes.ports or host.port != Port()}
-    return [name for name in dict.fromkeys(flow.dst for flow in scenario.flows) if name in stated]
+    return [name for name in dict.fromkeys(flow.dst for flow in scenario.traffic) if name in stated]

@@ -47,7 +47,7 @@ def counted(numbering: Numbering, counts: NDArray[Any]) -> pd.DataFrame:
     )
     # the order of `table`
     ends = {name: index for index, name in enumerate(numbering.lines.values())}
-    flows = {flow.name: number for number, flow in enumerate(numbering.scenario.flows)}
+    flows = {flow.name: number for number, flow in enumerate(numbering.scenario.traffic)}
     order = np.lexsort((frame["flow"].map(flows), frame["where"].map(ends), frame["bin"]))
     return frame.iloc[order].reset_index(drop=True)
 
@@ -62,14 +62,14 @@ def table(numbering: Numbering, dequeued: NDArray[Any], acked: NDArray[Any]) -> 
     # Headers of Ethernet, IPv4 and TCP with time stamps. A packet that is not longer than a SYN has no payload.
     stamped = [
         all(numbering.scenario.transport_of(host).timestamps for host in (one.src, one.dst))
-        for one in numbering.scenario.flows
+        for one in numbering.scenario.traffic
     ]
     tcp = ETHERNET_HEADER + 20 + 20 + np.where(stamped, 12, 0)[flow]
-    udp = np.array([not one.is_tcp for one in numbering.scenario.flows])[flow]
+    udp = np.array([not one.is_tcp for one in numbering.scenario.traffic], dtype=bool)[flow]
     payload = dequeued["len"].astype(np.int64) - np.where(udp, ETHERNET_HEADER + UDP_HEADERS, tcp)
     payload[~udp & (dequeued["len"] <= ETHERNET_HEADER + 20 + 60)] = 0
     ends = [*numbering.lines.values(), "receiver", "sender"]
-    flows = [flow.name for flow in numbering.scenario.flows]
+    flows = [flow.name for flow in numbering.scenario.traffic]
     index = np.where(inside, dequeued["link"], len(ends) - 2).astype(np.int64)
     # One number encodes bin, place and flow, so that a single pass counts all.
     key = (dequeued["time"] // numbering.scenario.probes.bin * len(ends) + index) * len(flows) + flow

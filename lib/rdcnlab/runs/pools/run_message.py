@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from rdcnlab.engines import SCHEMAS, Outcome
+from rdcnlab.engines import Outcome, schema_of
 from rdcnlab.fields.errors import RunError
 from rdcnlab.runs.digest import digests
 from rdcnlab.runs.run import Run
@@ -74,7 +74,7 @@ def store_run(message: RunMessage, scenario: Scenario, identity: str, store: Sto
         if "reason" in message:
             raise _failure(message, directory)
         tables = {
-            name: pq.read_table(io.BytesIO(content), schema=SCHEMAS[name])
+            name: pq.read_table(io.BytesIO(content), schema=schema_of(name))
             for name, content in sorted(message["tables"].items())
         }
         if digests(tables) != message["digests"]:
@@ -82,6 +82,7 @@ def store_run(message: RunMessage, scenario: Scenario, identity: str, store: Sto
         files = {}
         for name, content in message["files"].items():
             files[name] = inner / name
+            files[name].parent.mkdir(parents=True, exist_ok=True)
             files[name].write_bytes(content)
         outcome = Outcome(tables, json.loads(message["provenance"]), files)
         return store.put(scenario, identity, outcome, directory)

@@ -66,6 +66,7 @@ def run(
     read: Sequence[Path] = (),
     watch: watchdog.Watcher | None = None,
     stall_s: float = STALL_S,
+    most_processes: int | None = None,
 ) -> Report:
     """Run a plan in a guest; afterwards `directory` contains the results.
 
@@ -89,6 +90,8 @@ def run(
         Called from time to time with the virtual time in ns.
     stall_s : float
         Seconds of processor time without progress in virtual time after which the run is stopped.
+    most_processes : int, optional
+        Number of processes of the guest from which on the run is stopped.
 
     Raises
     ------
@@ -103,6 +106,7 @@ def run(
     return boot(
         kernel, directory, need, python=python, inside=str(HERE / "inside"), read=every, core=core,
         wall_limit_s=wall_limit_s, watch=watch, stall_s=stall_s, virtual_limit_ns=plan["limit_ns"] + MARGIN_NS,
+        most_processes=most_processes,
     )  # fmt: skip
 
 
@@ -120,6 +124,7 @@ def boot(
     watch: watchdog.Watcher | None = None,
     stall_s: float = STALL_S,
     virtual_limit_ns: int | None = None,
+    most_processes: int | None = None,
 ) -> Report:
     """Boot a guest and wait for its end; its program writes ``outcome.json`` (``ok`` and, on failure, ``error``).
 
@@ -143,6 +148,8 @@ def boot(
         As in `run`.
     virtual_limit_ns : int, optional
         ns of virtual time since boot after which the guest is ended.
+    most_processes : int, optional
+        As in `run`.
 
     Raises
     ------
@@ -165,7 +172,7 @@ def boot(
     # the guest must not see the user's environment or an unusual TMPDIR
     environment = {"TMPDIR": str(room), "HOME": str(directory), "PATH": "/usr/bin:/bin", "GLIBC_TUNABLES": NO_RSEQ}
     begun = time.monotonic()
-    limits = watchdog.Limits(wall_limit_s, stall_s, virtual_limit_ns)
+    limits = watchdog.Limits(wall_limit_s, stall_s, virtual_limit_ns, most_processes)
     with log.open("wb") as console, started(command, directory, environment, console) as guest:
         reason = watchdog.wait(guest, clock, log, limits, watch)
     if reason is None:

@@ -48,11 +48,14 @@ class Limits:
         Seconds of processor time during which the virtual clock may stand still.
     virtual_ns : int or None
         Virtual time in ns at which the guest must have ended; None means no limit.
+    processes : int or None
+        Number of processes of the guest from which on it is ended; None means no limit.
     """
 
     wall_s: float
     stall_s: float
     virtual_ns: int | None = None
+    processes: int | None = None
 
 
 def wait(guest: Started, clock: Path, log: Path, limits: Limits, watch: Watcher | None = None) -> str | None:
@@ -101,6 +104,11 @@ def wait(guest: Started, clock: Path, log: Path, limits: Limits, watch: Watcher 
             return (
                 f"the virtual clock is at {virtual_ns / 1e9:.0f} s and the run had to end before "
                 f"{limits.virtual_ns / 1e9:.0f} s: a program in the guest waits for what does not come"
+            )
+        if limits.processes is not None and len(alive) > limits.processes:
+            return (
+                f"the guest has {len(alive)} processes at {virtual_ns / 1e9:.6f} s, and {limits.processes} is the "
+                "most: a program starts processes again and again"
             )
         spent_s = sum(one.processor_s for one in alive)
         if virtual_ns != last_ns:

@@ -20,6 +20,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import circles
 import pcapng
 import probes
+import programs
 import traffic
 from topology import Testbed
 
@@ -34,7 +35,12 @@ def run(plan: dict[str, Any], directory: str) -> None:
         probes.start(plan["probes"])
         captures = [pcapng.Capture(each, testbed) for each in plan["captures"]]
         followers = probes.followers(plan["probes"], directory)
+        own = programs.Programs(plan, testbed, directory) if "programs" in plan else None
+        if own is not None:
+            own.begin()
         traffic.run(plan, testbed, directory)
+        if own is not None:
+            own.end()
         for follower in followers:
             follower.stop()
         for capture in captures:
@@ -44,6 +50,8 @@ def run(plan: dict[str, Any], directory: str) -> None:
             with open(os.path.join(directory, "counters.json"), "w") as file:
                 json.dump(found, file)
         probes.collect(plan["probes"], directory)
+        if own is not None:
+            own.keep()
         with open(os.path.join(directory, "switch.json"), "w") as file:
             json.dump(testbed.counters(), file)
         answers = [testbed.hosts[host].cmd(line) for host, line in plan["commands"]]
@@ -67,7 +75,8 @@ def main(directory: str) -> int:
         run(plan, directory)
     except BaseException as error:  # noqa: BLE001  the host must be informed of any error
         traceback.print_exc()
-        outcome = {"ok": False, "error": f"{type(error).__name__}: {error}"}
+        words = str(error) if isinstance(error, programs.TooMuch) else f"{type(error).__name__}: {error}"
+        outcome = {"ok": False, "error": words}
     part = os.path.join(directory, "outcome.part")
     with open(part, "w") as file:
         json.dump(outcome, file)

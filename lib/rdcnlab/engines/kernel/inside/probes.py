@@ -66,26 +66,28 @@ class Follower:
     """A process that reads the records of a probe while the flows run, and so keeps its buffer small.
 
     A probe with ``tally`` is counted in bins, with the result in ``<name>.tally``. Of a probe with ``latest`` only the
-    last record of each flow in each bin is written, to ``<name>.trace``.
+    last record of each flow in each bin is written, to ``<name>.trace``. Of a probe with ``record`` all are.
 
     Parameters
     ----------
     probe : dict
-        A probe with ``tally`` or ``latest``: ``start_ns``, ``bin_ns``, ``every_ns``; for departures also ``instants``,
-        at which the queues are looked at.
+        A probe with ``tally``, ``latest`` or ``record``: ``start_ns``, ``bin_ns``, ``every_ns``; for departures also
+        ``instants``, at which the queues are looked at.
     directory : str
         Directory of the result.
     """
 
     def __init__(self, probe: dict[str, Any], directory: str) -> None:
         self.instance = f"{TRACING}/instances/{probe['name']}"
-        tool = "tally" if probe.get("tally") else "latest"
+        tool = next(name for name in ("tally", "latest", "record") if probe.get(name))
         times = [str(probe[tool][name]) for name in ("start_ns", "bin_ns", "every_ns")]
         text = layout(probe)
         fields = [place(text, field) for field in probe["fields"]]
         target = os.path.join(directory, probe["name"])
-        if tool == "latest":
+        if tool != "tally":
             words = [f"{target}.trace", *times, place(text, "dport"), *fields]
+            if tool == "record":
+                words = [f"{target}.trace", times[0], times[2], *fields]
             with open(f"{target}.format", "w") as out:
                 out.write(text)
         else:
@@ -109,7 +111,7 @@ class Follower:
 
 def followed(probe: dict[str, Any]) -> bool:
     """Return whether a probe's records are read while the flows run."""
-    return bool(probe.get("tally") or probe.get("latest"))
+    return bool(probe.get("tally") or probe.get("latest") or probe.get("record"))
 
 
 def followers(probes: list[dict[str, Any]], directory: str) -> list[Follower]:

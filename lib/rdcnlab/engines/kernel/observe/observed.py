@@ -10,18 +10,21 @@ import pandas as pd
 import pyarrow as pa
 
 from rdcnlab.engines import observation
-from rdcnlab.engines.kernel.observe import captures
+from rdcnlab.engines.kernel.observe import captures, programs
 from rdcnlab.engines.kernel.switches.switch_set import switches_of
-from rdcnlab.engines.kernel.trace import FIELDS, fields, own_queues, records
+from rdcnlab.engines.kernel.trace import FIELDS, attribution, fields, own_queues, records
 from rdcnlab.engines.kernel.traffic import instants, quic
 from rdcnlab.engines.network import Network, compile_network
 from rdcnlab.engines.network.numbers import START_NS
 from rdcnlab.engines.observation import Numbering, Records, throughput
 from rdcnlab.engines.observation.numbering import SNAPSHOTS, STANDING, counts
+from rdcnlab.engines.schema import SCHEMAS
 from rdcnlab.fields.errors import RunError
 from rdcnlab.scenario import Scenario
 
 SECOND = 1e9
+#: Columns of the flows of a run, for a run that has none.
+FLOWS = [*SCHEMAS["flows"].names, "mss_B"]
 
 
 def tables(scenario: Scenario, directory: Path) -> dict[str, pa.Table]:
@@ -43,6 +46,9 @@ def tables(scenario: Scenario, directory: Path) -> dict[str, pa.Table]:
         for name in FIELDS
     }
     seen = switches_of(scenario).observed(directory, seen)
+    if scenario.programs:
+        end_ns = programs.end_ns(directory)
+        seen = {name: attribution.attributed(network, rows[rows["time"] <= end_ns]) for name, rows in seen.items()}
     counted = Records(
         slots=seen["ocs_slot"],
         arrivals=seen["ocs_enqueue"],
@@ -63,7 +69,8 @@ def tables(scenario: Scenario, directory: Path) -> dict[str, pa.Table]:
     )
     if quic.flows(scenario) and "ocs_dequeue" in switches_of(scenario).events:
         _check_programs(network, flows, counted, directory)
-    return observation.tables(network, counted, flows)
+    found = observation.tables(network, counted, flows)
+    return found | {"programs": programs.table(scenario, directory)} if scenario.programs else found
 
 
 def _counters(scenario: Scenario, directory: Path) -> dict[str, dict[str, int]]:
@@ -105,7 +112,7 @@ def _flows(scenario: Scenario, directory: Path) -> pd.DataFrame:
                 "mss_B": row["mss_B"],
             }
         )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=FLOWS)
 
 
 def _check_programs(network: Network, flows: pd.DataFrame, counted: Records, directory: Path) -> None:

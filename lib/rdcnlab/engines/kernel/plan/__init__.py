@@ -10,7 +10,7 @@ from rdcnlab.engines.kernel.plan.hosts import MEMORY_SYSCTLS, host, parameters, 
 from rdcnlab.engines.kernel.plan.probes import captures, captures_kB, probes
 from rdcnlab.engines.kernel.switches.switch_set import switches_of
 from rdcnlab.engines.kernel.trace import own_queues
-from rdcnlab.engines.kernel.traffic import instants, quic
+from rdcnlab.engines.kernel.traffic import instants, programs, quic
 from rdcnlab.engines.network import compile_network
 from rdcnlab.engines.network.numbers import START_NS
 from rdcnlab.scenario import Scenario
@@ -68,7 +68,8 @@ def compile_plan(scenario: Scenario, *, here: bool = True) -> dict[str, Any]:
         "files": {quic.files(network.ports[flow.name]): flow.size for flow in quic.flows(scenario)},
         "captures": captures(network),
         "counters": scenario.probes.counters,
-        "memory_kB": quic.memory_kB(scenario) + captures_kB(network),
+        "memory_kB": quic.memory_kB(scenario) + programs.memory_kB(scenario) + captures_kB(network),
+        **programs.settings(network, here=here),
         # for tests: pairs of host and shell line to run before the flows, and after they have ended
         "before": [],
         "commands": [],
@@ -79,4 +80,5 @@ def check(scenario: Scenario) -> None:
     """Raise InputError if the scenario asks for something that this engine cannot do."""
     switches_of(scenario).check()
     quic.check(scenario)
+    programs.check(scenario)
     compile_network(scenario)

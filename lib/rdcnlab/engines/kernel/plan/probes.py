@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from rdcnlab.engines.kernel.switches.switch_set import Switches
-from rdcnlab.engines.kernel.trace import fields
+from rdcnlab.engines.kernel.trace import attribution, fields
 from rdcnlab.engines.network import Network
 from rdcnlab.engines.network.flows import payload
 from rdcnlab.engines.network.numbers import DATE_NS, FIRST_PORT, START_NS, TARGET
@@ -14,6 +14,8 @@ from rdcnlab.scenario import BYPASS, DARK, Flow, Link, Port, Scenario
 
 #: Trace filter for events in the queue of a class, which a link serves, or no link in the dark.
 IN_CLASS = f"(link <= 1023 || link == {TARGET[DARK]})"
+#: Trace filter that no packet passes.
+NOTHING = "dport == 1 && dport == 2"
 #: Subsystem of an event, if its name does not begin with it.
 SUBSYSTEM = {"kfree_skb": "skb"}
 #: With `Probes.count`: ns after which records are read and removed from their buffer, the fields that this takes, the
@@ -21,6 +23,8 @@ SUBSYSTEM = {"kfree_skb": "skb"}
 #: error.
 COUNT_EVERY_NS, TALLIED, MOST_LOST = 250_000_000, ("link", "dport", "len"), 1_000_000
 COUNTED_EVENTS = ("ocs_dequeue", "ocs_mark")
+#: Room of a capture in packets where programs send, and nobody knows how much. A run that has more ends with an error.
+MOST_CAPTURED = 400_000
 #: Size of every buffer in addition to its expected records, so that no buffer is empty.
 SPARE_KB = 256
 
@@ -36,29 +40,36 @@ def probes(network: Network, switches: Switches) -> list[dict[str, Any]]:
     # the lines on a flow's way, and the line to the receiver
     places = _lines(network) + 1
     first, last = FIRST_PORT, FIRST_PORT + len(scenario.flows) - 1
-    flow_filter = f"dport >= {first} && dport <= {last}"
+    flow_filter = f"dport >= {first} && dport <= {last}" if scenario.flows else NOTHING
+    of_programs = attribution.condition(network)
+    conditions = [flow_filter] * bool(scenario.flows) + [of_programs] * bool(of_programs)
+    packet_filter = f"({' || '.join(conditions)})" if len(conditions) > 1 else (conditions or [NOTHING])[0]
     queued = sorted(network.classes.queued)
     # packets that wait in the queue of a class, including ACKs
     waiting_filter = f"class >= {queued[0]} && class <= {queued[-1]} && {IN_CLASS}" if queued else ""
-    passing_filter = f"{flow_filter} && {switches.places}"
+    passing_filter = f"{packet_filter} && {switches.places}"
     dequeue_filter = f"({passing_filter}) || ({waiting_filter})" if waiting_filter else passing_filter
     # in a queue of a few packets, BBR retransmits every fourth packet
     lossy = packets // 2 + 20_000
     counts = bool(scenario.probes.count)
     if counts:
-        dequeue_filter = f"{flow_filter} && ({_counted(network)})"
+        dequeue_filter = f"{packet_filter} && ({_counted(network)})"
         # a run that counts packets has no buffer with room for every packet
         lossy = min(lossy, MOST_LOST)
+    if scenario.programs:
+        # nobody knows what programs send, so records are read while the run goes on
+        packets = _in_interval(network, everywhere=True)
+        lossy = min(lossy, packets)
     marked = packets * 3 // 4 * places if _marks(network) else 0
     # event: bytes per record, number of records, filter
     events: dict[str, tuple[int, int, str]] = {
         "tcp_retransmit_skb": (88, lossy, flow_filter),
         "ocs_dequeue": (36, _in_interval(network) if counts else packets * 3 // 2 * places, dequeue_filter),
-        "ocs_drop": (40, lossy, flow_filter),
+        "ocs_drop": (40, lossy, packet_filter),
         "ocs_mark": (
             36,
             min(marked, _in_interval(network)) if counts else marked,
-            dequeue_filter if counts else flow_filter,
+            dequeue_filter if counts else packet_filter,
         ),
         "ocs_slot": (36, _slot_changes(network), ""),
     }
@@ -79,6 +90,7 @@ def probes(network: Network, switches: Switches) -> list[dict[str, Any]]:
             "filter": event_filter,
             "fields": list(TALLIED) if counts and name in COUNTED_EVENTS else fields(scenario, name),
             **({"tally": _tally(scenario, name)} if counts and name in COUNTED_EVENTS else {}),
+            **({"record": _times(scenario)} if scenario.programs and not counts and name != "ocs_slot" else {}),
             **({"latest": _times(scenario)} if name == "tcp_probe" and _thinned(scenario) else {}),
             "buffer_kB": SPARE_KB + size * count // 1000,
         }
@@ -101,7 +113,8 @@ def captures_kB(network: Network) -> int:  # noqa: N802  (unit)
 
 def _captured(network: Network) -> int:
     """Return the packets of one capture: data, half of it again, and an ACK for each."""
-    return _packets(network) * 5 // 2 + 20_000
+    most = _packets(network) * 5 // 2 + 20_000
+    return min(most, MOST_CAPTURED) if network.scenario.programs else most
 
 
 def _counted(network: Network) -> str:
@@ -110,16 +123,21 @@ def _counted(network: Network) -> str:
     return " || ".join(f"link == {number}" for number in numbers)
 
 
-def _in_interval(network: Network) -> int:
-    """Return an upper bound of data packets on the counted links between two counts; half are added for short ones."""
+def _in_interval(network: Network, *, everywhere: bool = False) -> int:
+    """Return an upper bound of data packets between two counts, or two readings; half are added for short ones.
+
+    They are the packets on the counted links, or those that all hosts send, wherever they are.
+    """
     counted = network.scenario.probes.count
+    if everywhere:
+        return int(_sent_rate(network) * COUNT_EVERY_NS / (8e9 * (network.mtu + network.overhead)) * 1.5) + 1000
     rate = min(sum(network.links[name].rate for name in counted), _sent_rate(network) * len(counted))
     return int(rate * COUNT_EVERY_NS / (8e9 * (network.mtu + network.overhead)) * 1.5) + 1000
 
 
 def _sent_rate(network: Network) -> int:
     """Return the sum of the rates of all senders in bit/s."""
-    return sum(network.stations[name].host.rate for name in {flow.src for flow in network.scenario.flows})
+    return sum(network.stations[name].host.rate for name in {flow.src for flow in network.scenario.traffic})
 
 
 def _thinned(scenario: Scenario) -> bool:
@@ -132,7 +150,7 @@ def _thinned(scenario: Scenario) -> bool:
 
 def _acks_in_interval(network: Network) -> int:
     """Return an upper bound of the ACKs between two readings; half are added for short ones."""
-    frame = min(payload(flow, network.mtu) for flow in network.scenario.flows) + network.overhead
+    frame = min(payload(flow, network.mtu) for flow in network.scenario.traffic) + network.overhead
     return int(_sent_rate(network) * COUNT_EVERY_NS / (8e9 * frame) * 1.5) + 1000
 
 
@@ -168,7 +186,7 @@ def _packets(network: Network) -> int:
         counts[name] = counts.get(name, 0) + min(bound, line) + 64 * len(flows)
     for name, bits in _carried(network).items():
         if name in counts:
-            bound = int(bits * scenario.limit / wire * 1.1) + 64 * len(scenario.flows)
+            bound = int(bits * scenario.limit / wire * 1.1) + 64 * len(scenario.traffic)
             counts[name] = min(counts[name], bound)
     return sum(counts.values())
 
@@ -176,7 +194,7 @@ def _packets(network: Network) -> int:
 def _sharing(scenario: Scenario) -> dict[tuple[str, str], list[Flow]]:
     """Return the flows by the names of their schedule, which is empty without a schedule, and of their sender."""
     sharing: dict[tuple[str, str], list[Flow]] = {}
-    for flow in scenario.flows:
+    for flow in scenario.traffic:
         schedule = scenario.schedule(flow)
         sharing.setdefault(("" if schedule is None else schedule.name, flow.src), []).append(flow)
     return sharing

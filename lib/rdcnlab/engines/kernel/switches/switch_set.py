@@ -151,7 +151,10 @@ def _end_ns(scenario: Scenario, directory: Path) -> int:
     """Return when the last flow ended, in ns since the start; bursts of datagrams do not count."""
     rows = [json.loads(line) for line in (directory / "flows.jsonl").read_text().splitlines()]
     ends: dict[str, int] = {row["flow"]: row["end_ns"] - START_NS for row in rows if row["finished"]}
-    return max(ends.get(flow.name, scenario.limit) for flow in scenario.flows if flow.protocol != "udp")
+    return max(
+        (ends.get(flow.name, scenario.limit) for flow in scenario.flows if flow.protocol != "udp"),
+        default=scenario.limit,
+    )
 
 
 def switches_of(scenario: Scenario) -> Switches:

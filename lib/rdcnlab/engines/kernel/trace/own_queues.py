@@ -35,14 +35,14 @@ def hosts(network: Network) -> list[str]:
     scenario = network.scenario
     if not scenario.probes.ports or scenario.probes.count:
         return []
-    return list(dict.fromkeys(name for flow in scenario.flows for name in (flow.src, flow.dst)))
+    return list(dict.fromkeys(name for flow in scenario.traffic for name in (flow.src, flow.dst)))
 
 
 def probes(network: Network) -> list[dict[str, Any]]:
     """Return the trace buffers of all own queues that are listed, with room for twice the packets of their flows."""
     found = []
     for host in hosts(network):
-        flows = [flow for flow in network.scenario.flows if host in (flow.src, flow.dst)]
+        flows = [flow for flow in network.scenario.traffic if host in (flow.src, flow.dst)]
         packets = sum(flow.size // payload(flow, network.mtu) + 64 for flow in flows) * 2 + 20_000
         label = network.stations[host].label
         found += [

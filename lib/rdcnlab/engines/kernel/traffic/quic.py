@@ -6,12 +6,12 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
-import re
 import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
+from rdcnlab.engines.kernel.traffic import executables
 from rdcnlab.engines.network.numbers import READY_FOR_PROGRAMS_NS, READY_NS
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.scenario import Flow, Scenario
@@ -87,17 +87,10 @@ def identity(scenario: Scenario) -> dict[str, str]:
         paths = [program(scenario, role) for role in ROLES]
     except RunError:
         return {}
-    parts = sorted({part for path in paths for part in (path, *_libraries(path))})
+    parts = sorted({part for path in paths for part in (path, *executables.libraries(path))})
     own = [str(_IDENTITY / name) for name in ("server.key", "server.pem")]
     digests = {path: hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in [*parts, *own]}
     return {Path(path).name if path in own else path: digest for path, digest in digests.items()}
-
-
-@functools.cache
-def _libraries(path: str) -> tuple[str, ...]:
-    """Return the shared libraries that a program is linked with; empty for a script."""
-    answer = subprocess.run(["ldd", path], capture_output=True, text=True, check=False)
-    return tuple(re.findall(r"(/\S+) \(0x", answer.stdout)) if answer.returncode == 0 else ()
 
 
 def words(scenario: Scenario, flow: Flow, address: str, port: int) -> list[str]:

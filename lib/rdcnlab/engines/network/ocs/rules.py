@@ -26,8 +26,11 @@ def _rule(number: int, match: Match) -> dict[str, Any]:
         "class_id": number,
         "prio": match.flow,
         "proto": match.protocol,
-        match.field: match.port,
     }
+    if match.field:
+        rule[match.field] = match.port
+    if match.sender is not None:
+        rule["src"] = match.sender
     if match.to is not None:
         rule["dst"] = match.to
     if match.source is not None:

@@ -53,6 +53,18 @@ void write_file(const char *path, const char *text)
 	close(fd);
 }
 
+void preload_beside(const char *name, char *path, size_t size)
+{
+	ssize_t length = readlink("/proc/1/exe", path, size - 1);
+	char *end;
+
+	if (length < 0)
+		die("/proc/1/exe: %s", strerror(errno));
+	path[length] = '\0';
+	end = strrchr(path, '/') + 1;
+	snprintf(end, size - (end - path), "%s", name);
+}
+
 int main(int argc, char **argv)
 {
 	if (getpid() == 1)
@@ -65,8 +77,12 @@ int main(int argc, char **argv)
 		return latest_main(argc - 1, argv + 1);
 	if (argc > 1 && !strcmp(argv[1], "tally"))
 		return tally_main(argc - 1, argv + 1);
+	if (argc > 1 && !strcmp(argv[1], "programs"))
+		return programs_main(argc - 1, argv + 1);
+	if (argc > 1 && !strcmp(argv[1], "record"))
+		return record_main(argc - 1, argv + 1);
 	if (argc > 1 && !strcmp(argv[1], "hold"))
 		for (;;)
 			pause(); /* it keeps the namespaces that it was started in */
-	die("usage: rdcn-guest traffic|collect|latest|tally|hold ...");
+	die("usage: rdcn-guest traffic|programs|collect|record|latest|tally|hold ...");
 }

@@ -6,6 +6,7 @@
 #ifndef RDCNLAB_TOOLS_H
 #define RDCNLAB_TOOLS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define NSEC_PER_SEC 1000000000ULL
@@ -22,8 +23,13 @@ void sleep_until_ns(uint64_t instant);
 /* Write a string to a file of the guest (sysctl, tracefs); die() if it fails. */
 void write_file(const char *path, const char *text);
 
+/* Path of a file beside our own tools, which may be preloaded into programs. */
+void preload_beside(const char *name, char *path, size_t size);
+
 int init_main(int argc, char **argv);
 int traffic_main(int argc, char **argv);
+int programs_main(int argc, char **argv);
+int record_main(int argc, char **argv);
 int collect_main(int argc, char **argv);
 int latest_main(int argc, char **argv);
 int tally_main(int argc, char **argv);

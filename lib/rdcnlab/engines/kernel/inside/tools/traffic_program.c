@@ -45,14 +45,8 @@ static bool parse(struct flow *f, const char *words)
 static void draw_from_the_kernel(void)
 {
 	char path[PATH_MAX];
-	ssize_t length = readlink("/proc/1/exe", path, sizeof(path) - 1);
-	char *end;
 
-	if (length < 0)
-		die("traffic: /proc/1/exe: %s", strerror(errno));
-	path[length] = '\0';
-	end = strrchr(path, '/') + 1;
-	snprintf(end, sizeof(path) - (end - path), "random_device.so");
+	preload_beside("random_device.so", path, sizeof(path));
 	setenv("LD_PRELOAD", path, 1);
 }
 
