@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of many classifiers are kept by their recipe: the shipped ones are current, and a stale one is not used."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rdcnlab.models import exam, saved, variant
+from rdcnlab.models.exam import Exam
+from rdcnlab.models.traces import Traces
+from rdcnlab.papers import aykurt
+from rdcnlab.runs.frame import Runs
+from rdcnlab.system import places
+
+TABLES = ("exam-length", "exam-period", "exam-pair")
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_a_table_is_shipped_with_the_recipe_that_names_it(kind: str) -> None:
+    (path,) = places.models().glob(f"{kind}-*.csv")
+    about = saved.provenance(path)
+    recipe = saved.Recipe(about["kind"], about["ending"], about["settings"], about["data"])
+    assert recipe.name == path.name
+    assert set(about["libraries"]) == set(variant.LIBRARIES)
+    table = pd.read_csv(path)
+    assert len(table) == about["rows"]
+    assert table.iloc[:, 1:].stack().between(0, 100).all()  # percentages
+
+
+def test_the_shipped_tables_are_those_of_the_shipped_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A change of traces, settings or the network would train 15 classifiers; so the tables must be shipped anew."""
+
+    def trained(*_: object, **__: object) -> None:
+        pytest.fail("a shipped table is stale: rdcnlab ship aykurt/tab3")
+
+    monkeypatch.setenv("RDCNLAB_MODELS", str(tmp_path))  # no cache: only what is shipped
+    monkeypatch.setattr(variant, "load_or_train", trained)
+    item = aykurt.tab3(profile="paper")
+    runs = item.stored_runs()
+    assert runs is not None
+    paths = item.exam(runs).records()
+    assert {path.parent for path in paths} == {places.models()}
+    assert [path.name.rpartition("-")[0] for path in paths] == list(TABLES)
+
+
+@pytest.fixture
+def examine(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """Give a function that returns the record of one table of some traces, and counts what is computed."""
+
+    def record(scale: float = 1.0, *, periods: tuple[float, ...] = (50.0, 1.0), epochs: int = 1) -> Path:
+        names = [(cc, seed, ms) for cc in ("cubic", "reno") for seed in range(4) for ms in periods]
+        about = pd.DataFrame(names, columns=["variant", "seed", "period_ms"]).assign(pair="any", begin_ms=0, run=range(len(names)))
+        samples = scale * np.ones((len(about), 100, 2), dtype=np.float32)
+        monkeypatch.setattr(exam, "_traces", lambda _: Traces(samples, about))
+        asked = Exam(Runs([]), 3, ("cubic", "reno"), 10, epochs)
+        return asked._record("period", {}, lambda: computed.append(scale) or pd.DataFrame({"scale": [scale]}))
+
+    computed: list[float] = []
+    record.computed = computed  # type: ignore[attr-defined]
+    return record
+
+
+@pytest.mark.usefixtures("own_models")
+def test_a_record_is_used_again_only_for_the_same_traces_and_settings(examine: Callable[..., Path]) -> None:
+    first = examine()
+    assert examine() == first
+    computed = examine.computed  # type: ignore[attr-defined]
+    assert computed == [1.0]
+    others = {examine(2.0), examine(epochs=2), examine(periods=(50.0, 5.0))}
+    assert len(others | {first}) == 4
+    assert computed == [1.0, 2.0, 1.0, 1.0]
+    # a record of other traces stays as it was
+    assert pd.read_csv(first)["scale"].tolist() == [1.0]
+    assert json.loads(first.with_suffix(".json").read_text())["settings"]["epochs"] == 1
