@@ -35,6 +35,11 @@ _TABLE = """<style>
 .rdcnlab-means td, .rdcnlab-means th {padding: 0 0.35em; line-height: 1.6; white-space: nowrap; text-align: right}
 .rdcnlab-means :is(td, th):nth-child(-n+3) {text-align: left}
 </style>"""
+#: On a phone, names of widgets leave room for their values.
+_NARROW = """<style>@media (max-width: 600px) {
+.rdcnlab-explore .widget-label {min-width: 0; width: 8.5em !important; white-space: normal; line-height: 1.1}
+.rdcnlab-explore .widget-inline-hbox {height: auto; align-items: center}
+}</style>"""
 #: Decimals of its columns.
 _DECIMALS = {"goodput [Gb/s]": 2, "least": 2, "most": 2, "RTT [ms]": 3, "retransmits": 1}
 #: Most problems of one choice that are shown: a network of many links has the same one many times.
@@ -102,7 +107,7 @@ class Panel:
             [self.caption, self.figure, self.table, self.earlier, self.picture],
             layout=widgets.Layout(flex="1 1 30em", min_width="min(20em, 100%)", overflow="auto"),
         )
-        box = widgets.HBox([asked, answer], layout=widgets.Layout(flex_flow="row wrap"))
+        box = widgets.HBox([widgets.HTML(_NARROW), asked, answer], layout=widgets.Layout(flex_flow="row wrap"))
         box.add_class("rdcnlab-explore")
         return box
 
@@ -130,6 +135,7 @@ class Panel:
     def _place_changed(self) -> None:
         """Offer what the network has, and set its usual times."""
         place = PLACES[self.inputs["place"].value]
+        self.picture.value = ""  # that of the new network takes a moment
         self._filling = True
         try:
             self.inputs["timetable"].options = place.timetables

@@ -238,7 +238,8 @@ class Breaks(Item):
                 between = np.geomspace(*ends)
                 left = [100 * self.left_over(each / 1000, kind) for each in between]
                 ax.plot(between, left, color=figures.REFERENCE, linewidth=0.8, linestyle="--", label="if nothing waits")
-                ax.set(title=f"{kind} updates", xlabel="time between updates [ms]", ylim=(0, None))
+                ax.set(title=f"{kind} updates", xlabel="time between updates [ms]")
+            axes[0, 0].set_ylim(0, None)  # after all panels, which share the axis
             axes[0, 0].set_ylabel("throughput\n[% of that without updates]")
             figures.legend(figure, axes[0, 0])
         return figure

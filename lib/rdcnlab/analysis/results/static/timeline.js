@@ -101,7 +101,7 @@
 
   const axes = (narrow, more = {}) => [
     { stroke: css("--faint"), grid: { stroke: css("--line"), width: 1 }, ticks: { stroke: css("--line") }, size: 26, font: "11px system-ui" },
-    { stroke: css("--faint"), grid: { stroke: css("--line"), width: 1 }, ticks: { stroke: css("--line") }, size: narrow ? 60 : 86, font: "11px system-ui", ...more },
+    { stroke: css("--faint"), grid: { stroke: css("--line"), width: 1 }, ticks: { stroke: css("--line") }, size: narrow ? 66 : 86, font: "11px system-ui", ...more },
   ];
 
   const options = (width, height, narrow) => ({
@@ -167,7 +167,7 @@
     const box = panel(title, keys);
     const base = options(width, names.length * height + 34, narrow);
     base.scales.y = { range: () => [0, names.length], dir: -1 };
-    const longest = narrow ? 7 : 12;
+    const longest = narrow ? 8 : 12;
     base.axes[1] = {
       ...base.axes[1], grid: { show: false }, splits: () => names.map((_, row) => row + 0.5),
       values: () => names.map((name) => (name.length > longest ? `${name.slice(0, longest - 1)}…` : name)),
@@ -181,6 +181,8 @@
   const timetables = (width, narrow) => {
     const names = data.timetables.map((one) => one.name);
     const keys = Object.entries(data.colors);
+    if (data.nights.length) keys.push(["below: night, nothing passes", css("--night")]);
+    else if (data.moved.length) keys.push([`below: ${data.timetables[0].name} is not on ${data.timetables[0].spans[0][2]}`, css("--moved")]);
     lanes("timetables", names, keys, width, narrow, 18, (u) => {
       const { ctx, bbox } = u;
       ctx.save();
