@@ -20,6 +20,7 @@ from rdcnlab.app.site.entries import collect
 from rdcnlab.app.site.entry import Entry, Shown
 from rdcnlab.app.site.others import Others, others
 from rdcnlab.app.site.sources import Sources
+from rdcnlab.engines.kernel import build as kernel_build
 from rdcnlab.fields.errors import RunError
 from rdcnlab.papers import aykurt, claims
 from rdcnlab.runs.store import Store
@@ -204,6 +205,29 @@ def test_a_notebook_that_failed_is_tried_again(tmp_path: Path, monkeypatch: pyte
     assert "not executed" not in second.paths["own.ipynb"].read_text()
     others(tmp_path / "kept")
     assert len(asked) == 2  # what was executed is kept
+
+
+def test_a_site_does_not_build_a_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "notebooks" / "own.ipynb"
+    source.parent.mkdir()
+    notebooks.write(notebooks.read(places.notebooks() / "explore.ipynb"), source)
+    monkeypatch.setattr(places, "notebooks", lambda: source.parent)
+    monkeypatch.delenv("RDCNLAB_ENGINE", raising=False)
+    asked: list[str] = []
+
+    def execute(source: Path, target: Path, *_: object) -> None:
+        asked.append(source.name)
+        shutil.copy(source, target)
+
+    monkeypatch.setattr(executed, "execute", execute)
+    monkeypatch.setattr(kernel_build, "find", lambda: None)
+    first = others(tmp_path / "kept")
+    assert "rdcnlab kernel build" in first.unexecuted
+    assert "rdcnlab kernel build" in first.paths["own.ipynb"].read_text()
+    assert (first.failed, asked) == ({}, [])
+    monkeypatch.setattr(kernel_build, "find", lambda: "a kernel")
+    assert others(tmp_path / "kept").unexecuted == ""
+    assert asked == ["own.ipynb"]
 
 
 def test_a_page_that_does_not_change_is_not_written(tmp_path: Path) -> None:

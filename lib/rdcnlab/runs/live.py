@@ -194,11 +194,13 @@ def picture(curves: Sequence[Curve]) -> str:
         ]
         name, words = html.escape(curve.name), html.escape(curve.words)
         rows.append(
-            f'<tr><td style="padding-right:1em">{name}</td><td><svg role="img" aria-label="rate of {name}: {words}" '
+            f'<tr style="vertical-align:middle"><td style="padding-right:1em">{name}</td><td>'
+            f'<svg role="img" aria-label="rate of {name}: {words}" '
             f'width="{_WIDE}" height="{_HIGH}" fill="none" stroke="currentColor" stroke-width="1.5">'
-            f'<polyline points="{" ".join(points)}"/></svg></td><td style="padding-left:1em">{words}</td></tr>'
+            f'<polyline points="{" ".join(points)}"/></svg></td><td style="padding-left:1em">{words}</td>'
+            f'<td style="padding-left:1em">0 to {curve.until_s:.2f} s</td></tr>'
         )
     if not rows:
         return ""
-    span = f"rates at the receivers over {shown[0].until_s:.2f} s of virtual time; the highest is {top:.3g} Gb/s"
-    return f'<table class="rdcnlab-live">{"".join(rows)}</table><small>{span}</small>'
+    scale = f"Rates at the receivers over virtual time; the highest is {top:.3g} Gb/s."
+    return f'<table class="rdcnlab-live">{"".join(rows)}</table><small>{scale}</small>'

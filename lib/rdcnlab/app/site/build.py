@@ -102,7 +102,8 @@ def build(kinds: Iterable[type[Item]], store: Store, output: Path, *, workers: i
     page, warnings = _sphinx(sources.root, cache, output.resolve() / "site")
     failed = [f"{entry.paper}/{entry.id}: {entry.failed}" for entry in entries if entry.failed]
     failed += [f"{name}: {reason}" for name, reason in of_no_item.failed.items()]
-    executed = sum(bool(entry.notebook) for entry in entries) + len(of_no_item.paths) - len(of_no_item.failed)
+    executed = sum(bool(entry.notebook) for entry in entries)
+    executed += 0 if of_no_item.unexecuted else len(of_no_item.paths) - len(of_no_item.failed)
     shown = sum(any(shown.figure for shown in entry.columns) for entry in entries)
     return Built(page, shown, executed, len(entries) + len(of_no_item.paths), failed, warnings)
 

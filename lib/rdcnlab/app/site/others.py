@@ -10,22 +10,31 @@ from pathlib import Path
 from rdcnlab.app import notebooks
 from rdcnlab.app.site import executed
 from rdcnlab.app.site.entry import package
+from rdcnlab.engines import get_engine
+from rdcnlab.engines.kernel import build
 from rdcnlab.fields.errors import RunError
+from rdcnlab.scenario import Scenario
 from rdcnlab.system import places
+from rdcnlab.system.progress import bar
+
+#: A scenario like those of the notebooks; its engine makes their runs.
+_ANY = {"network": "aykurt", "flows": [{"name": "main", "size": "1 MB", "path": "green"}]}
 
 
 @dataclass(frozen=True)
 class Others:
-    """The notebooks of no item by name, and why some of them failed."""
+    """The notebooks of no item by name, why some of them failed, and why none was executed."""
 
     paths: dict[str, Path]
     failed: dict[str, str] = field(default_factory=dict)
+    unexecuted: str = ""
 
 
 def others(cache: Path) -> Others:
-    """Return the notebooks of no item, executed where this machine can execute them.
+    """Return the notebooks of no item, executed where this machine has a kernel for runs.
 
-    A notebook is executed again only if it or the code changed, or if it failed.
+    A notebook is executed again only if it or the code changed, or if it failed. A site does not build a kernel, which
+    takes longer than all else.
 
     Parameters
     ----------
@@ -35,25 +44,49 @@ def others(cache: Path) -> Others:
     cache.mkdir(parents=True, exist_ok=True)
     paths: dict[str, Path] = {}
     failed: dict[str, str] = {}
-    written = package().encode()
-    for source in sorted(places.notebooks().glob("*.ipynb")):
-        stamp = hashlib.sha256(source.read_bytes() + written).hexdigest()
-        target, mark = cache / source.name, cache / f"{source.stem}.stamp"
-        if not (mark.exists() and mark.read_text() == stamp):
-            part = cache / f".{source.name}"
-            try:
-                executed.execute(source, part, {}, {})
-            except RunError as error:
-                # what is missing, a kernel or BMv2, may be there the next time
-                mark.unlink(missing_ok=True)
-                failed[source.name] = str(error.reason)
-                _unexecuted(source, part, str(error.reason))
-                part.rename(target)
-            else:
-                part.rename(target)
-                mark.write_text(stamp)
-        paths[source.name] = target
-    return Others(paths, failed)
+    written, lacking = package().encode(), _lacking()
+    sources = sorted(places.notebooks().glob("*.ipynb"))
+    with bar(len(sources), "notebook", shown=not lacking) as progress:
+        for source in sources:
+            progress.set_description(source.name)
+            target = paths[source.name] = cache / source.name
+            stamp = hashlib.sha256(source.read_bytes() + written).hexdigest()
+            if lacking:
+                target.with_suffix(".stamp").unlink(missing_ok=True)
+                _unexecuted(source, target, lacking)
+            elif error := _execute(source, target, stamp):
+                failed[source.name] = error
+            progress.update()
+    return Others(paths, failed, lacking)
+
+
+def _lacking() -> str:
+    """Return why no run can be made at once; empty if one can."""
+    if get_engine(Scenario.from_dict(_ANY)).name != "kernel":
+        return ""
+    try:
+        built = build.find() is not None
+    except RunError as error:  # not even its source is here
+        return error.reason
+    return "" if built else "the kernel for runs is not built here; rdcnlab kernel build builds it"
+
+
+def _execute(source: Path, target: Path, stamp: str) -> str:
+    """Execute a notebook if it or the code changed, and return why it failed, or an empty text."""
+    mark, part = target.with_suffix(".stamp"), target.with_name(f".{target.name}")
+    if mark.exists() and target.exists() and mark.read_text() == stamp:
+        return ""
+    try:
+        executed.execute(source, part, {}, {})
+    except RunError as error:
+        # what is missing, such as BMv2, may be there the next time
+        mark.unlink(missing_ok=True)
+        _unexecuted(source, part, str(error.reason))
+        part.rename(target)
+        return str(error.reason)
+    part.rename(target)
+    mark.write_text(stamp)
+    return ""
 
 
 def _unexecuted(source: Path, target: Path, reason: str) -> None:
