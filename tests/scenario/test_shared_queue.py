@@ -87,7 +87,7 @@ def test_drawn_settings_are_different_and_a_data_set_can_grow() -> None:
 
 def test_snapshots_need_links() -> None:
     scenario = space.scenario(space.Setting(100, 800, 800))
-    with pytest.raises(InputError, match=r"probes\.snapshots: .* must be left out, without probes\.count"):
+    with pytest.raises(InputError, match=r"probes\.snapshots: .* must be left out without probes\.count"):
         scenario.with_(**{"probes.count": []})
 
 

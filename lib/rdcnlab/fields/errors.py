@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rdcnlab.fields.phrases import sentence, shown, unknown
+from rdcnlab.fields.phrases import left_out, sentence, shown, unknown
 
 __all__ = ["HintWarning", "InputError", "Problem", "RdcnlabError", "RunError", "shown"]
 
@@ -87,6 +87,12 @@ class InputError(RdcnlabError):
         known = list(names)
         allowed = f"one of {', '.join(map(str, known))}"
         return cls.of(field, value, allowed, reason=unknown(value, known, what, also=also))
+
+    @classmethod
+    def left_out(cls, field: str, value: Any, why: str) -> InputError:
+        """Return the error of a field that must have no value; see `rdcnlab.fields.phrases.left_out`."""
+        text = shown(value)
+        return cls(Problem(field, text, f"nothing, {why}", left_out(text, why)))
 
     def below(self, field: str) -> InputError:
         """Return the same error with the name of an outer field in front of each field."""

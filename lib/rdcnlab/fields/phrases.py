@@ -15,9 +15,8 @@ _REPR.maxlevel = 3
 _MOST_NAMES = 24
 #: Similarity of two names, from 0 to 1, from which on one is proposed for the other (`difflib.SequenceMatcher`).
 _SIMILAR = 0.6
-#: How `allowed` begins if the field must not have a value, and how it goes on.
-_LEAVE_OUT = ("nothing", "none")
-_GOES_ON = ("because", "with", "in ", "for", "together", "after", "and ")
+#: How a reason begins that follows "it must be left out" without a comma.
+_NO_COMMA = ("without", "together")
 #: Value of a problem that says only that the field has some value.
 GIVEN = "given"
 
@@ -36,32 +35,58 @@ def sentence(value: str, allowed: str) -> str:
     Parameters
     ----------
     value : str
-        The value as `shown` returns it; ``'given'`` stands for any value, and ``nothing`` for a missing field.
+        The value as `shown` returns it; ``'given'`` stands for any value.
     allowed : str
-        What is allowed: words that complete the sentence "it must be ...". If no value is allowed, they begin with
-        ``nothing``, and the reason follows.
+        What is allowed: words that complete the sentence "it must be ...".
 
     Examples
     --------
     >>> sentence("7", "at most 5")
     '7 is not possible; it must be at most 5'
-    >>> sentence("3", "nothing, because only udp is sent in bursts")
-    '3 must be left out, because only udp is sent in bursts'
     """
-    value = {"True": "true", "False": "false"}.get(value, value)
-    empty, _, rest = allowed.partition(" ")
-    rest = rest.strip()
-    leave_out = empty.rstrip(",;:") in _LEAVE_OUT and (not rest or rest.startswith(_GOES_ON))
-    if leave_out:
-        subject = "it" if value == repr(GIVEN) else value
-        return f"{subject} must be left out{', ' if empty.endswith(',') else ' ' if rest else ''}{rest}"
-    if value == "nothing":
-        return f"it is missing; write {allowed}"
+    value = _as_written(value)
     if value == "None":
         return f"it is not set; it must be {allowed}"
     if value == repr(GIVEN):
         return f"it is set, but it must be {allowed}"
     return f"{value} is not possible; it must be {allowed}"
+
+
+def left_out(value: str, why: str) -> str:
+    """Return that a field must have no value.
+
+    Parameters
+    ----------
+    value : str
+        The value as `shown` returns it; ``'given'`` stands for any value.
+    why : str
+        Why it must have none, in words that follow "it must be left out".
+
+    Examples
+    --------
+    >>> left_out("3", "because only udp is sent in bursts")
+    '3 must be left out, because only udp is sent in bursts'
+    >>> left_out("'given'", "without a queue")
+    'it must be left out without a queue'
+    """
+    subject = "it" if value == repr(GIVEN) else _as_written(value)
+    return f"{subject} must be left out{' ' if why.startswith(_NO_COMMA) else ', '}{why}"
+
+
+def missing(wanted: str) -> str:
+    """Return that a field has no value and needs one; `wanted` says which, in words that follow "write".
+
+    Examples
+    --------
+    >>> missing("a size, such as '2 GiB'")
+    "it is missing; write a size, such as '2 GiB'"
+    """
+    return f"it is missing; write {wanted}"
+
+
+def _as_written(value: str) -> str:
+    """Return a value as a file has it: Python's names of truth values are not YAML's."""
+    return {"True": "true", "False": "false"}.get(value, value)
 
 
 def unknown(value: Any, names: Iterable[Any], what: str = "", *, also: str = "") -> str:

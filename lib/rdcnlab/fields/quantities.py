@@ -21,7 +21,7 @@ from pydantic import (
 )
 from pydantic_core.core_schema import SerializationInfo, ValidationInfo
 
-from rdcnlab.fields.phrases import unknown
+from rdcnlab.fields.phrases import left_out, shown, unknown
 from rdcnlab.fields.units import DURATION, RATE, SHARE, SIZE, Quantity
 
 #: Validation or serialisation context. With ``{TEXT: True}`` quantities must have a unit (read) or get one (written).
@@ -302,6 +302,11 @@ class FieldError(ValueError):
         known = list(names)
         allowed = f"one of {', '.join(map(str, known))}"
         return cls(field, value, allowed, reason=unknown(value, known, what, also=also))
+
+    @classmethod
+    def left_out(cls, field: str, value: Any, why: str) -> FieldError:
+        """Return the error of a field that must have no value; see `rdcnlab.fields.phrases.left_out`."""
+        return cls(field, value, f"nothing, {why}", reason=left_out(shown(value), why))
 
 
 def unique(field: str, names: Iterable[str]) -> None:

@@ -212,7 +212,7 @@ def paper(name: str) -> Paper:
     path = folder / f"{name}.yaml"
     names = sorted(path.stem for path in folder.glob("*.yaml"))
     if name not in names:
-        raise InputError.of("paper", name, ", ".join(names) or f"nothing, because {folder} holds no papers")
+        raise InputError.unknown("paper", name, names, "paper")
     try:
         return Paper.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
     except ValidationError as error:

@@ -232,7 +232,7 @@ def _pool(cluster: Any, workers: int | None, store: Store, wall_limit_s: float) 
         yield LocalPool(limits.cores(), store, wall_limit_s=wall_limit_s, workers=_checked(workers))
         return
     if workers is not None:
-        raise InputError.of("workers", workers, "none together with a cluster, which has its own workers")
+        raise InputError.left_out("workers", workers, "together with a cluster, which has its own workers")
     # imported here because few campaigns need it, and its own imports take time
     from rdcnlab.runs.pools.cluster import ClusterPool
 

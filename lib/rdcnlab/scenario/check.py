@@ -11,7 +11,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from rdcnlab.fields.errors import WHOLE, InputError, Problem, shown
-from rdcnlab.fields.phrases import nearest, unknown
+from rdcnlab.fields.phrases import missing, nearest, unknown
 from rdcnlab.fields.quantities import ALLOWED, Described, FieldError
 from rdcnlab.scenario.timetable import PATH_TAGS
 
@@ -54,15 +54,18 @@ def input_error(error: ValidationError, model: type[BaseModel], explain: Explain
     }
     # pydantic also reports a list as too short when its items are wrong; the errors of the items are clearer.
     problems: list[Problem] = []
-    reasons: set[str] = set()
+    reasons: set[tuple[tuple[int | str, ...], str]] = set()
     for details in errors:
         # the message on a misspelt field has the right name
         if details["loc"] in outer or (details["type"] == "missing" and details["loc"] in misspelt):
             continue
         problem = _problem(details, model, explain)
-        if problem is not None and problem.reason not in reasons:
+        # two fields of a part can lack a value for one reason, which is said once
+        key = (details["loc"][:-1], problem.reason) if problem is not None and details["type"] == "missing" else None
+        if problem is not None and key not in reasons:
             problems.append(problem)
-            reasons |= {problem.reason} - {""}
+            if key is not None:
+                reasons.add(key)
     return InputError(*problems)
 
 
@@ -137,8 +140,8 @@ def _missing(
     holder, field = _model_of(model, location[:-1]), None
     if isinstance(location[-1], str):
         field = holder.model_fields.get(location[-1])
-    words = None if field is None else _allowed_by(field)
-    return Problem(path, "nothing", words or "a value, because there is no default", reason or "")
+    allowed = (None if field is None else _allowed_by(field)) or "a value, because there is no default"
+    return Problem(path, "nothing", allowed, reason or missing(allowed))
 
 
 def _allowed_by(field: FieldInfo) -> str | None:

@@ -125,8 +125,8 @@ def _check_programs(scenario: Scenario) -> None:
             given = getattr(node, field)
             if given and kind != "bmv2":
                 value = given.path if field == "program" else "given"
-                allowed = f"nothing, because {node.name} is {kind}, and only bmv2 runs P4 programs"
-                raise FieldError(f"network.switches.{node.name}.{field}", value, allowed)
+                why = f"because {node.name} is {kind}, and only bmv2 runs P4 programs"
+                raise FieldError.left_out(f"network.switches.{node.name}.{field}", value, why)
 
 
 def transport_field(scenario: Scenario, host: str) -> str:
@@ -197,7 +197,7 @@ def _check_nuftcp(scenario: Scenario) -> None:
         return
     for name, field in type(transport).model_fields.items():
         if name.startswith(("nuftcp_", "version_hold")) and getattr(transport, name) != field.default:
-            raise FieldError(f"transport.{name}", getattr(transport, name), "nothing, without a flow with cc nuftcp")
+            raise FieldError.left_out(f"transport.{name}", getattr(transport, name), "without a flow with cc nuftcp")
 
 
 def _check_path(scenario: Scenario, where: str, path: Path) -> None:

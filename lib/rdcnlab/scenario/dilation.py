@@ -64,7 +64,7 @@ def _dilated(scenario: Scenario, factor: int) -> Scenario:
     network = scenario.network
     for aqm in [*(link.aqm for link in network.links), *(host.port.aqm for host in network.hosts)]:
         if aqm is not None:
-            raise InputError.of("aqm", aqm.kind, "none, with time dilation, which knows no times of disciplines")
+            raise InputError.left_out("aqm", aqm.kind, "with time dilation, which knows no times of disciplines")
     for path in (*_TIMES, *_MILLISECONDS):
         _change(data, path.split("."), lambda value: value * factor)
     for path in _RATES:

@@ -185,9 +185,9 @@ class Link(Changing, Queueing):
         if self.name.lower() in RESERVED:
             raise FieldError("name", self.name, f"a name other than {' and '.join(RESERVED)}")
         if self.buffer is not None and self.pool is not None:
-            raise FieldError("pool", self.pool, "nothing, because buffer is given: a link has either of them")
+            raise FieldError.left_out("pool", self.pool, "because buffer is given: a link has either of them")
         if self.buffer is not None and self.aqm is not None:
-            raise FieldError("buffer", "given", replaced(self.aqm))
+            raise FieldError.left_out("buffer", "given", replaced(self.aqm))
         return self
 
     def buffer_bytes(self, mtu: int) -> int:

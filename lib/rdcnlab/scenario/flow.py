@@ -130,16 +130,16 @@ class Flow(Frozen):
     @model_validator(mode="after")
     def _as_its_protocol_needs(self) -> Flow:
         if self.tdtcp is not None and self.protocol != "tcp":
-            raise FieldError("tdtcp", self.tdtcp, "nothing, with another protocol than tcp")
+            raise FieldError.left_out("tdtcp", self.tdtcp, "with another protocol than tcp")
         if self.transport is not None and not self.is_tcp:
-            raise FieldError("transport", "given", f"nothing, with {self.protocol}: these are settings of TCP")
+            raise FieldError.left_out("transport", "given", f"with {self.protocol}: these are settings of TCP")
         if self.connect != "start" and not self.is_tcp:
             reason = "udp has no connection" if self.protocol == "udp" else "programs of quic connect when they start"
             raise FieldError("connect", self.connect, f"start, because {reason}")
         if self.protocol != "udp":
             for field in ("burst", "interval", "packet"):
                 if getattr(self, field) is not None:
-                    raise FieldError(field, getattr(self, field), "nothing, because only udp is sent in bursts")
+                    raise FieldError.left_out(field, getattr(self, field), "because only udp is sent in bursts")
             if self.cc is None:
                 raise FieldError(
                     "cc", None, f"one of {', '.join(VARIANTS)}", reason=f"a flow needs one of {', '.join(VARIANTS)}"
@@ -159,7 +159,7 @@ class Flow(Frozen):
                 )
             return self
         if self.cc is not None:
-            raise FieldError("cc", self.cc, "nothing, because udp has no congestion control")
+            raise FieldError.left_out("cc", self.cc, "because udp has no congestion control")
         if self.initiator != "src":
             raise FieldError("initiator", self.initiator, "src, because udp has no connection")
         if self.burst is None or not 1 <= self.burst <= 65_535:

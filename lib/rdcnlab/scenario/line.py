@@ -103,7 +103,7 @@ class Faulty(Frozen):
     @model_validator(mode="after")
     def _one_kind_of_loss(self) -> Faulty:
         if self.loss and self.bursts is not None:
-            raise FieldError("bursts", "given", "nothing, because loss is given; one of them says what is lost")
+            raise FieldError.left_out("bursts", "given", "because loss is given; one of them says what is lost")
         if self.reorder and not self.jitter:
             raise FieldError("reorder", self.reorder, "false without jitter, because nothing can overtake")
         return self
@@ -165,8 +165,8 @@ class Changing(Faulty):
     def _one_form(self) -> Changing:
         given = [name for name in ("steps", "opportunities", "down") if getattr(self, name)]
         if len(given) > 1:
-            allowed = f"nothing, because {given[0]} say when frames are sent; a step may have rate 0"
-            raise FieldError(given[1], "given", allowed)
+            why = f"because {given[0]} say when frames are sent; a step may have rate 0"
+            raise FieldError.left_out(given[1], "given", why)
         most = max((step.rate for step in self.steps), default=None)
         if most is not None and getattr(self, "rate", most) != most:
             allowed = f"{RATE.format(most)}, the largest rate of its steps; to change them, change steps"

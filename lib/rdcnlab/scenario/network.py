@@ -113,18 +113,18 @@ class Network(Frozen):
     def _check_no_graph(self) -> None:
         for host in self.hosts:
             if host.at is not None:
-                raise FieldError(f"hosts.{host.name}.at", host.at, "nothing, in a network without switches")
+                raise FieldError.left_out(f"hosts.{host.name}.at", host.at, "in a network without switches")
         for link in self.links:
             for field in ("between", "at"):
                 if getattr(link, field) is not None:
-                    allowed = "nothing, in a network without switches"
-                    raise FieldError(f"links.{link.name}.{field}", getattr(link, field), allowed)
+                    why = "in a network without switches"
+                    raise FieldError.left_out(f"links.{link.name}.{field}", getattr(link, field), why)
             if link.weight != 1:
                 raise FieldError(f"links.{link.name}.weight", link.weight, "1, in a network without switches")
         for schedule in self.schedules:
             if schedule.pair is not None:
-                raise FieldError(
-                    f"schedules.{schedule.name}.pair", schedule.pair, "nothing, in a network without switches"
+                raise FieldError.left_out(
+                    f"schedules.{schedule.name}.pair", schedule.pair, "in a network without switches"
                 )
 
     def _check_graph(self) -> None:

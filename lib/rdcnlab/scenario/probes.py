@@ -84,9 +84,9 @@ class Probes(Frozen):
         unique("count", self.count)
         unique("capture", self.capture)
         if self.count and self.packets:
-            raise FieldError("count", self.count, "nothing, with packets: true, which records every packet")
+            raise FieldError.left_out("count", self.count, "with packets: true, which records every packet")
         if self.snapshots is not None and not self.count:
-            raise FieldError("snapshots", self.snapshots, "nothing, without probes.count, whose links are looked at")
+            raise FieldError.left_out("snapshots", self.snapshots, "without probes.count, whose links are looked at")
         if self.fold is None and self.fold_from:
             raise FieldError("fold_from", self.fold_from, "0, without fold")
         for field in ("fold", "fold_from"):

@@ -44,8 +44,8 @@ class Marking(Ramp):
 
 
 def replaced(aqm: Aqm) -> str:
-    """Return what is allowed for a setting that a discipline replaces, in words."""
-    return f"nothing, because aqm is given: {aqm.kind} has its own limit, and decides what is dropped and marked"
+    """Return why a setting that a discipline replaces must be left out."""
+    return f"because aqm is given: {aqm.kind} has its own limit, and decides what is dropped and marked"
 
 
 class Queueing(Frozen):
@@ -79,7 +79,7 @@ class Queueing(Frozen):
         if self.aqm is not None:
             for field in self._REPLACED:
                 if getattr(self, field) is not None:
-                    raise FieldError(field, "given", replaced(self.aqm))
+                    raise FieldError.left_out(field, "given", replaced(self.aqm))
         if self.marking is not None and self.ecn_threshold is not None:
-            raise FieldError("ecn_threshold", self.ecn_threshold, "nothing, because marking says what is marked")
+            raise FieldError.left_out("ecn_threshold", self.ecn_threshold, "because marking says what is marked")
         return self

@@ -84,8 +84,8 @@ class Switch(Frozen):
         for kind, fields in _ONLY_WITH.items():
             for field, unused in fields.items():
                 if self.kind != kind and getattr(self, field) != unused:
-                    raise FieldError(
-                        field, getattr(self, field), f"nothing, because only the switch {kind} has this setting"
+                    raise FieldError.left_out(
+                        field, getattr(self, field), f"because only the switch {kind} has this setting"
                     )
         if self.program is not None and self.control != "data-plane":
             raise FieldError("control", self.control, "data-plane, because the local manager works with p4/ocs.p4 only")
@@ -117,8 +117,8 @@ class EngineSettings(Frozen):
     @model_validator(mode="after")
     def _only_a_kernel_is_built(self) -> EngineSettings:
         if self.algorithm is not None and self.kind != "kernel":
-            raise FieldError(
-                "algorithm", self.algorithm.path, "nothing, because only the engine kernel runs C of the kernel"
+            raise FieldError.left_out(
+                "algorithm", self.algorithm.path, "because only the engine kernel runs C of the kernel"
             )
         return self
 

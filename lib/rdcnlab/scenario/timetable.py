@@ -167,11 +167,11 @@ class Schedule(Frozen):
             for index, slot in enumerate(self.slots):
                 for field in ("queue", "ecn_threshold"):
                     if getattr(slot, field) is not None:
-                        raise FieldError(
-                            f"slots[{index}].{field}", _text(getattr(slot, field)), "nothing without a queue"
+                        raise FieldError.left_out(
+                            f"slots[{index}].{field}", _text(getattr(slot, field)), "without a queue"
                         )
             if self.ecn_threshold is not None:
-                raise FieldError("ecn_threshold", _text(self.ecn_threshold), "nothing without a queue")
+                raise FieldError.left_out("ecn_threshold", _text(self.ecn_threshold), "without a queue")
         return self
 
     @property

@@ -59,8 +59,8 @@ def _refused(scenario: Scenario) -> Iterator[InputError]:
     yield from _lines(network)
     for schedule in network.schedules:
         if schedule.echo is not None:
-            allowed = "nothing, because ns-3 has no reTCP, which reads it"
-            yield InputError.of(f"network.schedules.{schedule.name}.echo", "given", allowed)
+            why = "because ns-3 has no reTCP, which reads it"
+            yield InputError.left_out(f"network.schedules.{schedule.name}.echo", "given", why)
     for index, flow in enumerate(scenario.flows):
         if flow.protocol not in PROTOCOLS:
             allowed = f"{' or '.join(PROTOCOLS)}, because ns-3 has no {flow.protocol}"
@@ -70,18 +70,18 @@ def _refused(scenario: Scenario) -> Iterator[InputError]:
         if flow.tdtcp:
             yield InputError.of(f"flows[{index}].tdtcp", True, "false, because ns-3 has no TDTCP")
         if flow.transport:
-            yield InputError.of(f"flows[{index}].transport", "given", "nothing, with ns3: all hosts are alike")
+            yield InputError.left_out(f"flows[{index}].transport", "given", "with ns3: all hosts are alike")
     if scenario.notify is not None:
-        yield InputError.of("notify", "given", "nothing, because hosts of ns-3 know no time-division networks")
+        yield InputError.left_out("notify", "given", "because hosts of ns-3 know no time-division networks")
     if scenario.probes.discards:
         yield InputError.of("probes.discards", True, "false, because receivers of ns-3 discard no old timestamps")
     if scenario.engine.hz != type(scenario.engine)().hz:
         allowed = "its default, because timers of ns-3 count nanoseconds, not ticks"
         yield InputError.of("engine.hz", scenario.engine.hz, allowed)
     if scenario.offload != type(scenario.offload)():
-        yield InputError.of("offload", "given", "nothing, because cards of ns-3 send and receive frames")
+        yield InputError.left_out("offload", "given", "because cards of ns-3 send and receive frames")
     if scenario.hosts:
-        yield InputError.of("hosts", [host.name for host in scenario.hosts], "none, with ns3: all hosts are alike")
+        yield InputError.left_out("hosts", [host.name for host in scenario.hosts], "with ns3: all hosts are alike")
     yield from _settings(scenario.transport)
 
 
@@ -100,8 +100,8 @@ def _lines(network: Network) -> Iterator[InputError]:
     }
     for field, queue in queues.items():
         if queue.aqm is not None:
-            yield InputError.of(
-                f"{field}.aqm", queue.aqm.kind, "none, with ns3, which does not run Linux's disciplines"
+            yield InputError.left_out(
+                f"{field}.aqm", queue.aqm.kind, "with ns3, which does not run Linux's disciplines"
             )
         if queue.marking is not None:
             yield InputError.of(f"{field}.marking", "given", "ecn_threshold, with ns3, which has no marking by chance")
@@ -110,7 +110,7 @@ def _lines(network: Network) -> Iterator[InputError]:
 def _settings(given: Transport) -> Iterator[InputError]:
     if given.like is not None:
         # the settings that it brings need no complaint of their own
-        yield InputError.of("transport.like", given.like, "none, because ns-3 has its own TCP")
+        yield InputError.left_out("transport.like", given.like, "because ns-3 has its own TCP")
         return
     for name, field in type(given).model_fields.items():
         value = getattr(given, name)

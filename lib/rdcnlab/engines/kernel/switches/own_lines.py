@@ -12,14 +12,14 @@ def check_unscheduled(network: Network) -> None:
     """Raise InputError if a scenario has notifications, or a flow that follows a schedule or has a way back."""
     scenario = network.scenario
     if scenario.notify is not None:
-        allowed = "nothing, because only a switch of kind ocs announces changes, not another switch"
-        raise InputError.of("notify", "given", allowed)
-    for place, flow in enumerate(scenario.flows):
+        why = "because only a switch of kind ocs announces changes, not another switch"
+        raise InputError.left_out("notify", "given", why)
+    for index, flow in enumerate(scenario.flows):
         for field in ("path", "back"):
             path = getattr(flow, field)
             if scenario.network.schedule(path) is not None or (field == "back" and path != BYPASS):
                 allowed = f"{'bypass' if field == 'back' else 'no schedule'}, with another switch than ocs"
-                raise InputError.of(f"flows[{place}].{field}", str(path), allowed)
+                raise InputError.of(f"flows[{index}].{field}", str(path), allowed)
 
 
 def check_plain(network: Network, kind: str) -> None:
@@ -29,12 +29,16 @@ def check_plain(network: Network, kind: str) -> None:
         if network.scenario.offload_of(host.name).tso:
             allowed = f"0, with {kind} as the only switch, whose lines would carry whole packets"
             raise InputError.of("offload.tso", network.scenario.offload_of(host.name).tso, allowed)
-    allowed = f"nothing, with {kind} as the only switch; in a network of several switches every kind has it"
+    why = f"with {kind} as the only switch; in a network of several switches every kind has it"
     ends: list[Link | Host] = [*network.links.values(), *hosts]
     for end in ends:
-        place, queue = ("links", end) if isinstance(end, Link) else ("hosts", end.port)
+        group, queue = ("links", end) if isinstance(end, Link) else ("hosts", end.port)
         if end.errs or (isinstance(end, Link) and end.changes):
-            raise InputError.of(f"network.{place}.{end.name}", "a line that changes or errs", allowed)
+            raise InputError.of(
+                f"network.{group}.{end.name}",
+                "a line that changes or errs",
+                f"a line without changes and faults, {why}",
+            )
         for field in ("marking", "aqm"):
             if getattr(queue, field) is not None:
-                raise InputError.of(f"network.{place}.{end.name}.{field}", "given", allowed)
+                raise InputError.left_out(f"network.{group}.{end.name}.{field}", "given", why)

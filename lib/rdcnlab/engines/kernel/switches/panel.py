@@ -146,20 +146,20 @@ def check(network: Network, switch: int, kind: str) -> None:
                 reason = f"flow {flow.name} passes {name}, which is {kind}; only a switch ocs tells subflows apart"
                 raise InputError.of(f"flows.{flow.name}.protocol", flow.protocol, "another protocol", reason=reason)
         if schedule is not None and schedule.echo is not None and name in (entry.way.route.first, entry.way.echo):
-            requirement = f"nothing, because {name} is {kind}, and only a switch ocs sets the flag of reTCP"
-            raise InputError.of(f"network.schedules.{schedule.name}.echo", "given", requirement)
+            why = f"because {name} is {kind}, and only a switch ocs sets the flag of reTCP"
+            raise InputError.left_out(f"network.schedules.{schedule.name}.echo", "given", why)
         if entry.way.route.first != name:
             continue
-        allowed = f"{{}}, because it begins at {name}, which is {kind}, and only a switch ocs {{}}"
+        why = f"because it begins at {name}, which is {kind}, and only a switch ocs {{}}"
         if schedule is None:
             if scenario.switch.dark == "hold" and TARGET[DARK] in entry.targets:
-                raise InputError.of("switch.dark", "hold", allowed.format("drop", "holds packets back"))
+                raise InputError.of("switch.dark", "hold", f"drop, {why.format('holds packets back')}")
             continue
         field = f"network.schedules.{schedule.name}"
         if schedule.queue is not None:
-            raise InputError.of(f"{field}.queue", "given", allowed.format("nothing", "has queues of schedules"))
+            raise InputError.left_out(f"{field}.queue", "given", why.format("has queues of schedules"))
         if schedule.queues:
-            raise InputError.of(f"{field}.dark", schedule.dark, allowed.format("drop", "holds packets back"))
+            raise InputError.of(f"{field}.dark", schedule.dark, f"drop, {why.format('holds packets back')}")
     told = () if scenario.notify is None else [notification.host for notification in scenario.notifications()]
     for host in told:
         if network.stations[host].switch == switch:

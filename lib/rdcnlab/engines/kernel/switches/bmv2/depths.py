@@ -80,7 +80,7 @@ def _queue(end: Host | Link, port: int, program: str, network: Network) -> dict[
         raise InputError.of(f"{field}.rate", "a rate that changes", f"one rate, {because} a constant rate")
     for name in _UNKNOWN:
         if getattr(queue, name) is not None:
-            raise InputError.of(f"{field}.{name}", "given", f"nothing, {because} the limit buffer alone")
+            raise InputError.left_out(f"{field}.{name}", "given", f"{because} the limit buffer alone")
     limit: Queue | None = queue.buffer
     packets, size = (limit.packets or 0, limit.bytes or 0) if limit is not None else (0, 0)
     if not (packets or size) or packets > MOST:
