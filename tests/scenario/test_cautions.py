@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rdcnlab.fields.errors import HintWarning
+from rdcnlab.fields.errors import HintWarning, InputError
 from rdcnlab.papers import aykurt
 from rdcnlab.runs.campaign import campaign
 from rdcnlab.runs.store import Store
@@ -138,6 +138,20 @@ def test_a_path_that_is_a_detour() -> None:
     # a long way is meant if it is named
     assert not cautions(made(TWO_WAYS, {**flow, "path": "c1+c2+c3"}))
     assert not cautions(made(TWO_WAYS, {**flow, "path": "ac1+c12+c23+c3d"}))
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("c1+c3", "no link joins c1 and c3. Joined to c1: a, c2, ac1, c12"),  # c2 is left out
+        ("ac1+c32+c3d", "there is no link or switch 'c32'. Did you mean 'c3'?"),
+        ("ac1+c23+c3d", "no link joins ac1 and c23. Did you mean 'c12'? Joined to ac1: "),
+    ],
+)
+def test_a_path_whose_parts_do_not_meet_is_refused(path: str, said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        made(TWO_WAYS, {"name": "f", "src": "h1", "dst": "h2", "path": path})
+    assert f"flows.f.path: {said}" in str(caught.value)
 
 
 @pytest.mark.parametrize("network", presets())

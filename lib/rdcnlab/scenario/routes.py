@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import hashlib
 import heapq
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rdcnlab.fields.phrases import unknown
+from rdcnlab.fields.phrases import listed, nearest, unknown
 
 #: A function that chooses one of several links at a switch; each of the links begins a shortest way.
 Choice = Callable[[str, Sequence[str]], str]
@@ -140,6 +141,7 @@ class Graph:
             if self.loops[via[-1]] != last:
                 raise NoWay(f"a link at the receiver's switch {last}, or one between switches")
             loop, via = [Hop(last, via[-1])], via[:-1]
+        self._check_neighbours(via)
         for index, name in enumerate(via):
             if name in self._from:
                 hops += self._shortest(at, name, choose)
@@ -158,6 +160,30 @@ class Graph:
         if twice is not None:
             raise NoWay(f"a way from {first} to {last} that passes no switch twice; this one passes {twice} twice")
         return (*hops, *loop)
+
+    def _check_neighbours(self, via: Sequence[str]) -> None:
+        """Raise NoWay if two names that follow each other do not: a wrong name would make a detour of the rest."""
+        for name, following in itertools.pairwise(via):
+            ends, others = self._ends(name), self._ends(following)
+            if not ends or not others or self._join(name, following):
+                continue  # an unknown name has an error of its own
+            joined = [other for other in (*self.switches, *self.links) if other != name and self._join(name, other)]
+            near = nearest(following, [other for other in joined if (other in self.links) == (following in self.links)])
+            proposed = f" Did you mean '{near}'?" if near else ""
+            raise NoWay(
+                f"names of which each is joined to the next; joined to {name}: {listed(joined, following)}",
+                f"no link joins {name} and {following}.{proposed} Joined to {name}: {listed(joined, following)}",
+            )
+
+    def _ends(self, name: str) -> tuple[str, ...]:
+        """Return the ends of a link, or a switch alone; nothing for an unknown name."""
+        return (name,) if name in self._from else self.links.get(name, ())
+
+    def _join(self, name: str, other: str) -> bool:
+        """Return whether a way can pass one right after the other: links at one switch, or switches with a link."""
+        if name in self._from and other in self._from:
+            return any(neighbour == other for _, neighbour in self._from[name])
+        return bool({*self._ends(name)} & {*self._ends(other)})
 
     def _direction(self, at: str, via: Sequence[str], last: str) -> tuple[str, str]:
         """Return the ends of the link that is first in `via`, in the order in which the shortest way passes them."""
