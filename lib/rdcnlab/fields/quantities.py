@@ -324,12 +324,13 @@ def _listed(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-_DAY = 24 * 3600 * 10**9
+#: The longest time that a field can have, in ns.
+DAY_NS = 24 * 3600 * 10**9
 
-Duration = Annotated[int, *quantity(DURATION, 0, _DAY)]
+Duration = Annotated[int, *quantity(DURATION, 0, DAY_NS)]
 #: One slot of a timetable. With shorter slots the kernel would be busy with switching only.
-SlotDuration = Annotated[int, *quantity(DURATION, 1_000, _DAY)]
-Limit = Annotated[int, *quantity(DURATION, 1_000_000, _DAY)]
+SlotDuration = Annotated[int, *quantity(DURATION, 1_000, DAY_NS)]
+Limit = Annotated[int, *quantity(DURATION, 1_000_000, DAY_NS)]
 Bin = Annotated[int, *quantity(DURATION, 1_000, 10 * 10**9)]
 Rate = Annotated[int, *quantity(RATE, 1_000, 10 * 10**12)]
 Size = Annotated[int, *quantity(SIZE, 0, 2**40)]

@@ -13,7 +13,7 @@ from rdcnlab.scenario.flow import CC_NOUN, NEED_ECN, UDP_HEADERS, VARIANTS, Flow
 from rdcnlab.scenario.mptcp import MOST_SUBFLOWS
 from rdcnlab.scenario.quic import QUIC_MTU
 from rdcnlab.scenario.routes import NoWay
-from rdcnlab.scenario.timetable import DARK, ECMP, RESERVED, SAME, Path
+from rdcnlab.scenario.timetable import BYPASS, DARK, ECMP, RESERVED, SAME, Path
 from rdcnlab.scenario.transport import Transport
 
 if TYPE_CHECKING:
@@ -233,6 +233,12 @@ def _check_ways(
     Flows between the same switches with the same paths use the same ways, unless a choice is made for each flow. One
     such flow is checked; `checked` has the flows that were.
     """
+    if scenario.network.optics is not None:
+        for field in ("path", "back"):
+            path = getattr(flow, field)
+            if path not in (BYPASS, ECMP, SAME):
+                allowed = "nothing, because the routing of network.optics decides"
+                raise FieldError(f"{where}.{field}", path if isinstance(path, str) else "a timetable", allowed)
     alike = forwarding.alike(scenario, flow)
     if alike in checked:
         return
@@ -258,7 +264,7 @@ def _check_ways(
         except NoWay as error:
             value = targets[0] if len(targets) == 1 else targets
             raise FieldError(f"{where}.{field}", value, str(error), reason=error.reason) from None
-        for way in route.ways:
+        for way in route.ways if scenario.network.optics is None else ():
             for hop in way or ():
                 waits = schedule is not None and schedule.queues and hop.switch == route.first
                 if hop.link in scenario.network.bare and not waits and not scenario.network.node(hop.switch).optical:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
@@ -20,9 +21,9 @@ from rdcnlab.scenario.timetable import BYPASS, ECMP, RESERVED
 from rdcnlab.scenario.transport import Transport
 
 
-def with_defaults(data: dict[str, Any], *, text: bool) -> dict[str, Any]:
+def with_defaults(data: dict[str, Any], *, text: bool, directory: Path | None = None) -> dict[str, Any]:
     """Fill in values that depend on other fields: the settings of a preset, and the default path of flows."""
-    data = _with_transports(_with_preset(data, text=text))
+    data = _with_transports(_with_preset(data, text=text, directory=directory))
     if "programs" in data:
         data = _with_programs(data)
     if isinstance(data.get("transport"), dict):
@@ -106,7 +107,7 @@ def _names(items: Any) -> list[str]:
     return [name for name in names if isinstance(name, str)]
 
 
-def _with_preset(data: dict[str, Any], *, text: bool) -> dict[str, Any]:
+def _with_preset(data: dict[str, Any], *, text: bool, directory: Path | None) -> dict[str, Any]:
     """Replace the name of a network by the network, and fill in the preset's values for flows and settings."""
     if "flows" in data:
         data = {**data, "flows": expand(data["flows"], "flows")}
@@ -114,7 +115,7 @@ def _with_preset(data: dict[str, Any], *, text: bool) -> dict[str, Any]:
     if isinstance(network, str) and network in FABRICS:
         network = {"fabric": network}
     if isinstance(network, dict):
-        network = fabric(network, text=text) if "fabric" in network else expanded_network(network)
+        network = fabric(network, text=text, directory=directory) if "fabric" in network else expanded_network(network)
         data = {**data, "network": network}
     if isinstance(network, str):
         network_preset = preset(network)

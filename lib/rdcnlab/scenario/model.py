@@ -298,7 +298,7 @@ class Scenario(Frozen):
         """Return the scenario of a mapping. It takes from `base` the parts that have the same data there."""
         complete = None
         try:
-            complete = with_defaults(data, text=text)
+            complete = with_defaults(data, text=text, directory=directory)
             parts = complete if base is None else base._shared(complete)
             return cls.model_validate(parts, context={TEXT: text, DIRECTORY: directory})
         except ValidationError as error:

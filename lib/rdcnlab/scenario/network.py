@@ -13,6 +13,7 @@ from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.quantities import FieldError, FlowName, Frozen, Listed, Mtu, Overhead, omit_default, unique
 from rdcnlab.fields.units import WIRE_OVERHEAD
 from rdcnlab.scenario.elements import Host, Link, Node, Pool
+from rdcnlab.scenario.optics import Optics
 from rdcnlab.scenario.routes import Graph
 from rdcnlab.scenario.timetable import DARK, ECMP, RESERVED, SAME, Schedule
 
@@ -62,6 +63,8 @@ class Network(Frozen):
     switches : tuple of Node
         The switches of a graph: each host is `at` one of them and each link is `between` two. If empty, the network has
         one switch, and the links are inside it.
+    optics : Optics or None
+        Circuits that the optical switches join, and the routing of all packets between racks over them.
     """
 
     name: FlowName
@@ -72,12 +75,15 @@ class Network(Frozen):
     pools: Annotated[tuple[Pool, ...], Field(max_length=MOST_POOLS), Listed] = ()
     schedules: Annotated[tuple[Schedule, ...], Field(max_length=4096), Listed, omit_default] = ()
     switches: Annotated[tuple[Node, ...], Field(max_length=256), Listed, omit_default] = ()
+    optics: Annotated[Optics | None, omit_default] = None
 
     @model_validator(mode="after")
     def _consistent(self) -> Network:
         for field in ("hosts", "links", "pools", "schedules", "switches"):
             unique(field, (item.name for item in getattr(self, field)))
         self._check_pools()
+        if self.optics is not None:
+            self._check_optics(self.optics)
         if self.switches:
             self._check_graph()
         else:
@@ -109,6 +115,36 @@ class Network(Frozen):
     def link(self, name: str) -> Link:
         """Return the link of this name; an unknown one raises InputError."""
         return _named("links", self.links, name)
+
+    def _check_optics(self, optics: Optics) -> None:
+        """Raise FieldError if circuits or a table name links that do not lead from a rack to an optical switch."""
+        optical = {node.name for node in self.switches if node.optical}
+        ends = {link.name: link.between for link in self.links if link.between is not None}
+        inner = {name: [end for end in pair if end in optical] for name, pair in ends.items()}
+        uplinks = [name for name, found in inner.items() if len(found) == 1]
+        if self.schedules:
+            raise FieldError(
+                "schedules", self.schedules[0].name, "nothing with optics, whose circuits decide for all flows"
+            )
+        for place, slot in enumerate(optics.slots):
+            for pair in slot.circuits:
+                for name in pair:
+                    if name not in uplinks:
+                        what = "link to an optical switch"
+                        raise FieldError.unknown(f"optics.slots[{place}].circuits", name, uplinks, what)
+                if inner[pair[0]] != inner[pair[1]]:
+                    allowed = "two links of the same optical switch"
+                    raise FieldError(f"optics.slots[{place}].circuits", f"{pair[0]}, {pair[1]}", allowed)
+        for place, row in enumerate(optics.table):
+            field = f"optics.table[{place}]"
+            here = [name for name in uplinks if row.rack in ends[name]]
+            if not here or row.rack in optical:
+                racks = [node.name for node in self.switches if node.name not in optical]
+                raise FieldError.unknown(f"{field}.rack", row.rack, racks, "rack with a link to an optical switch")
+            if row.link not in here:
+                raise FieldError.unknown(f"{field}.link", row.link, here, f"link from {row.rack} to an optical switch")
+            if row.slot > len(optics.slots):
+                raise FieldError(f"{field}.slot", row.slot, f"1 to {len(optics.slots)}, a slot of the circuits")
 
     def _check_no_graph(self) -> None:
         for host in self.hosts:

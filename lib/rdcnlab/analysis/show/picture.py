@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rdcnlab.analysis.drawing import Drawing
 from rdcnlab.analysis.figures import style
-from rdcnlab.analysis.show import chart, graph, inside, rows
+from rdcnlab.analysis.show import chart, graph, inside, matrix, rows
 from rdcnlab.analysis.show.bars import Panel
 from rdcnlab.analysis.show.layout import Layout, layout
 from rdcnlab.analysis.show.paint import REFERENCE, SMALL, WIDTH, colors_of, line, sheet, wrap, write
@@ -54,7 +54,8 @@ def _picture(shown: Shown) -> Drawing:
     cycles = [part for part in parts if not part.near]
     charts = sum(chart.height(part) + _APART for part in [*cycles, *details[:1]])
     notes = 0.16 * sum(part.left_out > 0 for part in parts)
-    total = _TITLE + sketch + _APART + listed + _APART + charts + notes
+    optical = matrix.height(network) + (_APART if network.optics is not None else 0)
+    total = _TITLE + sketch + _APART + listed + _APART + optical + charts + notes
     figure = Drawing(figsize=(WIDTH, total))
     figure.set_layout_engine("none")
     title, summary = shown.title, _summary(shown)
@@ -64,6 +65,9 @@ def _picture(shown: Shown) -> Drawing:
     top = _TITLE + sketch + _APART
     _write(sheet(figure, top, listed, total), table, listed)
     top += listed + _APART
+    if network.optics is not None:
+        matrix.draw(figure, network, top, total)
+        top += optical
     for part in cycles:
         chart.draw(figure, part, colors, top, total)
         top += chart.height(part) + _APART

@@ -141,7 +141,11 @@ def _queue_of(scenario: Scenario, link: Link) -> str:
         size = next(pool.size for pool in scenario.network.pools if pool.name == link.pool)
         words = [f"shares {readable(SIZE, size)} ({link.pool})"]
     else:
-        return "none; waits in schedules"
+        optics = scenario.network.optics
+        if optics is None:
+            return "none; waits in schedules"
+        marks = [] if optics.ecn_threshold is None else [f"marks above {length(optics.ecn_threshold)}"]
+        return ", ".join([f"in a rack, for each other rack: {length(optics.queue)}", *marks])
     # a threshold of the switch replaces the thresholds of links
     threshold = link.ecn_threshold if scenario.switch.ecn_threshold is None else scenario.switch.ecn_threshold
     return ", ".join(words + _marks_and_drops(threshold, link.red, link.marking))

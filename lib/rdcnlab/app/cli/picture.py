@@ -142,6 +142,10 @@ def describe(shown: Shown) -> None:
         if lines:
             show([dict(row) for row in lines], False, title)
     cycles = sorted({way.cycle for way in ways_of(shown) if way.cycle})
+    optics = shown.scenario.network.optics
+    if optics is not None:
+        cycles = [optics.cycle] if len(optics.slots) > 1 else []
+        typer.echo(f"circuits: {len(optics.slots)} slots, routing {optics.routing}")
     if not shown.own_programs:
         words = ", ".join(readable(DURATION, cycle) for cycle in cycles)
         typer.echo(f"cycle: {words}" if cycles else "nothing ever changes")

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from rdcnlab.engines.network.addresses import of_subflow
 from rdcnlab.engines.network.numbers import FIRST_CLASS, FIRST_PORT, LAST_CLASS, LAST_LINK
+from rdcnlab.engines.network.optics import Light, Waiting, lights, waiting
 from rdcnlab.engines.network.parts import Line, Station, Trunk, lines_and_trunks, stations
 from rdcnlab.engines.network.tree import spanning_tree
 from rdcnlab.engines.network.ways import Way, all_ways
@@ -43,6 +44,8 @@ class Classes:
         Class of the traffic that always takes one line, by the line's number.
     lost : mapping
         Class of the packets that an optical switch loses, by switch.
+    light : mapping
+        Class of what an optical switch receives from a link with circuits, by switch and link.
     """
 
     schedules: Mapping[int, Schedule]
@@ -51,6 +54,7 @@ class Classes:
     queued: Mapping[int, Schedule]
     static: Mapping[int, int]
     lost: Mapping[int, int]
+    light: Mapping[tuple[int, str], int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +81,8 @@ class Network:
         The ways of all flows, slot by slot.
     classes : Classes
         The classes of traffic.
+    lights, waiting : tuple
+        What optical switches with circuits do with light, and the queues of racks for packets to each other rack.
     """
 
     scenario: Scenario
@@ -88,6 +94,8 @@ class Network:
     ports: Mapping[str, int]
     ways: tuple[Way, ...]
     classes: Classes
+    lights: tuple[Light, ...] = ()
+    waiting: tuple[Waiting, ...] = ()
 
     @property
     def is_named(self) -> bool:
@@ -201,18 +209,28 @@ def _compiled(scenario: Scenario, _paths: tuple[str, ...]) -> Network:
     kinds = tuple(scenario.kind_at(name) for name in names)
     numbers = {name: number for number, name in enumerate(names)}
     lines, trunks = lines_and_trunks(scenario, numbers)
-    ways = all_ways(scenario)
-    classes = _classes(scenario, numbers, lines, ways)
-    most = max([*classes.schedules, *classes.own.values(), *classes.static.values(), *classes.lost.values()], default=0)
+    light, queues = tuple(lights(scenario)), tuple(waiting(scenario))
+    ways = (*all_ways(scenario), *(Way((), one.schedule, one.route, {one.rack: one.step}, rest=True) for one in queues))
+    classes = _classes(scenario, numbers, lines, ways, light)
+    numbered = (classes.own, classes.static, classes.lost, classes.light)
+    most = max([*classes.schedules, *(number for some in numbered for number in some.values())], default=0)
     if len(lines) > LAST_LINK + 1:
         raise InputError.of("network.links", f"{len(lines)} lines", f"at most {LAST_LINK + 1}, two for a link")
     if most > LAST_CLASS:
         raise InputError.of("flows", f"{most} classes of traffic", f"at most {LAST_CLASS}; fewer timetables do it")
     ports = {flow.name: FIRST_PORT + index for index, flow in enumerate(scenario.traffic)}
-    return Network(scenario, names, kinds, stations(scenario, numbers), lines, trunks, ports, ways, classes)
+    return Network(
+        scenario, names, kinds, stations(scenario, numbers), lines, trunks, ports, ways, classes, light, queues
+    )
 
 
-def _classes(scenario: Scenario, numbers: Mapping[str, int], lines: tuple[Line, ...], ways: tuple[Way, ...]) -> Classes:
+def _classes(
+    scenario: Scenario,
+    numbers: Mapping[str, int],
+    lines: tuple[Line, ...],
+    ways: tuple[Way, ...],
+    lights: tuple[Light, ...],
+) -> Classes:
     """Return the numbers of all classes.
 
     In a network that names no switch, data of flow number n have class n (from 1) if they have one, and a line has a
@@ -244,4 +262,5 @@ def _classes(scenario: Scenario, numbers: Mapping[str, int], lines: tuple[Line, 
             queued[chosen] = way.schedule
     if not scenario.network.switches and scenario.switch.kind != "ocs":
         static = {line.number: next(free) for line in lines}
-    return Classes(schedules, own, shared, queued, static, lost)
+    light = {(numbers[one.switch], one.link): next(free) for one in lights}
+    return Classes(schedules, own, shared, queued, static, lost, light)

@@ -103,8 +103,9 @@ def lines_and_trunks(scenario: Scenario, numbers: Mapping[str, int]) -> tuple[tu
             found.append(Line(len(found), link.name, numbers[link.at or ONLY_SWITCH], link))
             continue
         ends = (numbers[link.between[0]], numbers[link.between[1]])
-        # a switch of another kind than ocs has a port for each of its links, so a link has a cable of its own
-        plain = all(scenario.kind_at(end) == "ocs" for end in link.between)
+        # a switch of another kind than ocs has a port for each of its links, so a link has a cable of its own; and
+        # light is passed on by the port that it comes from
+        plain = network.optics is None and all(scenario.kind_at(end) == "ocs" for end in link.between)
         key: tuple[object, ...] = tuple(sorted(ends)) if plain else (link.name,)
         trunk = trunks.setdefault(key, Trunk(ends, (f"t{len(trunks)}a", f"t{len(trunks)}b")))
         port_at = dict(zip(trunk.switches, trunk.ports, strict=True))

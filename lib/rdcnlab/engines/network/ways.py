@@ -35,6 +35,9 @@ class Way:
         The switch that sets flags in packets on this route (`Schedule.echo`).
     complete : bool
         Whether each step has a class of its own and all slots of the route.
+    rest : bool
+        Whether it carries the packets of all flows between its two racks; `flows` is then empty. It is the way to the
+        next rack only.
     """
 
     flows: tuple[tuple[int, bool], ...]
@@ -44,6 +47,7 @@ class Way:
     part: int | None = None
     echo: str | None = None
     complete: bool = False
+    rest: bool = False
 
     def needs_class(self, switch: str) -> bool:
         """Return whether the route needs its own class at a switch; static traffic uses the class of its line."""
@@ -53,7 +57,7 @@ class Way:
     def queues_data(self, switch: str) -> bool:
         """Return whether data of the route waits in a queue of its schedule at a switch."""
         first = self.schedule is not None and self.schedule.queues and switch == self.route.first
-        return first and any(not back for _, back in self.flows)
+        return first and (self.rest or any(not back for _, back in self.flows))
 
 
 def all_ways(scenario: Scenario) -> tuple[Way, ...]:
@@ -70,6 +74,8 @@ def all_ways(scenario: Scenario) -> tuple[Way, ...]:
     """
     found: dict[object, Way] = {}
     for back, (index, flow) in itertools.product((False, True), enumerate(scenario.traffic)):
+        if scenario.network.optics is not None:
+            continue  # every rack on its way decides anew
         if program_traffic.is_of_programs(flow):
             # the opposite direction is a flow of its own
             if not back:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
@@ -10,14 +11,19 @@ from pydantic import ValidationError
 from rdcnlab.fields.errors import InputError
 from rdcnlab.fields.quantities import TEXT
 from rdcnlab.scenario.check import input_error
+from rdcnlab.scenario.fabrics.architectures import ARCHITECTURES
 from rdcnlab.scenario.fabrics.base import Fabric
+from rdcnlab.scenario.fabrics.optical import OwnCircuits
 from rdcnlab.scenario.fabrics.rotor import Rotor
 from rdcnlab.scenario.fabrics.shared_queue import SharedQueue
 from rdcnlab.scenario.fabrics.switched import Dumbbell, LeafSpine
 from rdcnlab.scenario.fabrics.wide_area import WideArea
 from rdcnlab.scenario.network import Network
+from rdcnlab.scenario.user_file import DIRECTORY
 
 FABRICS: dict[str, type[Fabric]] = {
+    **ARCHITECTURES,
+    "circuits": OwnCircuits,
     "dumbbell": Dumbbell,
     "leaf-spine": LeafSpine,
     "rotor": Rotor,
@@ -26,7 +32,7 @@ FABRICS: dict[str, type[Fabric]] = {
 }
 
 
-def fabric(parameters: dict[str, Any], *, text: bool = False) -> Network:
+def fabric(parameters: dict[str, Any], *, text: bool = False, directory: Path | None = None) -> Network:
     """Return the network that a fabric and its parameters describe.
 
     Parameters
@@ -35,6 +41,8 @@ def fabric(parameters: dict[str, Any], *, text: bool = False) -> Network:
         ``fabric``, one of `FABRICS`, and fields of that class; optionally ``name``.
     text : bool
         Whether to refuse quantities without a unit, as in files.
+    directory : Path, optional
+        Where relative paths of files start; the working directory by default.
 
     Raises
     ------
@@ -46,7 +54,7 @@ def fabric(parameters: dict[str, Any], *, text: bool = False) -> Network:
     if not isinstance(kind, str) or kind not in FABRICS:
         raise InputError.unknown("network.fabric", kind, FABRICS, "fabric")
     try:
-        instance = FABRICS[kind].model_validate(fields, context={TEXT: text})
+        instance = FABRICS[kind].model_validate(fields, context={TEXT: text, DIRECTORY: directory})
     except ValidationError as error:
         raise input_error(error, FABRICS[kind]).below("network") from None
     try:

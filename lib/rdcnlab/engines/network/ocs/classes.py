@@ -8,6 +8,7 @@ from typing import Any
 from rdcnlab.engines.network import Network, forwarding
 from rdcnlab.engines.network.forwarding import Entry
 from rdcnlab.engines.network.numbers import TARGET
+from rdcnlab.engines.network.optics import Light
 from rdcnlab.engines.network.versions import versions_of
 from rdcnlab.scenario import DARK, Schedule, Slot
 
@@ -20,11 +21,26 @@ def classes(network: Network, switch: int) -> list[dict[str, Any]]:
         found.append(_static(lost[switch], TARGET[DARK]))
     name = network.switches[switch]
     entries = forwarding.entries(network, switch)
-    return found + [_timed(network, switch, entry) for entry in entries if entry.way.needs_class(name)]
+    found += [_timed(network, switch, entry) for entry in entries if entry.way.needs_class(name)]
+    return found + [_light(network, switch, light) for light in network.lights if light.switch == name]
 
 
 def _static(number: int, target: int) -> dict[str, Any]:
     return {"id": number, "slots": [{"duration": 0, "target": target}], "hold": False, "phase": 0}
+
+
+def _light(network: Network, switch: int, light: Light) -> dict[str, Any]:
+    """Return the class of what an optical switch receives from one link."""
+    targets = [forwarding.target_of(network, switch, target) for target in light.step.targets]
+    durations = light.step.durations if len(targets) > 1 else (0,)
+    return {
+        "id": network.classes.light[switch, light.link],
+        "slots": [
+            {"duration": duration, "target": target} for duration, target in zip(durations, targets, strict=True)
+        ],
+        "hold": False,
+        "phase": light.step.phase,
+    }
 
 
 def _timed(network: Network, switch: int, entry: Entry) -> dict[str, Any]:

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from rdcnlab.engines.network import Network, forwarding
+from rdcnlab.engines.network.addresses import prefix
 from rdcnlab.engines.network.forwarding import Match
 
-#: Priority of the rules for packets of no flow; the rules of flows come before.
-REST = 65_000
+#: Priority of the rules for packets of no flow; the rules of flows come before. Those for packets of a rack's own hosts
+#: come before those for packets on their way.
+REST, OWN = 65_000, 64_000
 
 
 def rules(network: Network, switch: int) -> list[dict[str, Any]]:
@@ -44,9 +46,24 @@ def _rule(number: int, match: Match) -> dict[str, Any]:
 def _rest(network: Network, switch: int) -> Iterator[dict[str, Any]]:
     """Yield the rules for packets of no flow: they take the shortest way; an optical switch loses them."""
     static, lost = network.classes.static, network.classes.lost
+    for light in network.lights:
+        if light.switch == network.switches[switch]:
+            port = network.line(switch, light.link).trunk
+            yield {"class_id": network.classes.light[switch, light.link], "prio": OWN, "in_if": port}
     if switch in lost:
         yield {"class_id": lost[switch], "prio": REST}
         return
+    routed = set()
+    for queue in network.waiting:
+        if queue.rack != network.switches[switch]:
+            continue
+        last = network.switches.index(queue.last)
+        routed.add(last)
+        rule = {"class_id": network.classes.shared[switch, queue.schedule.name], "dst": prefix(last)}
+        if queue.own:
+            yield from ({**rule, "prio": OWN, "in_if": one.interface} for one in network.stations_at(switch))
+        else:
+            yield {**rule, "prio": REST}
     for station, line in network.reached(switch):
-        if line is not None:
+        if line is not None and station.switch not in routed:
             yield {"class_id": static[line.number], "prio": REST, "dst": station.ip}

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ways of light through optical switches, and the timetables of racks for packets to each other rack."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rdcnlab.engines.network.routing import Table, routed
+from rdcnlab.fields.errors import InputError
+from rdcnlab.scenario import DARK, Scenario, Schedule, Slot
+from rdcnlab.scenario.circuits import Circuits, uplinks
+from rdcnlab.scenario.forwarding import timetable
+from rdcnlab.scenario.optics import Optics
+from rdcnlab.scenario.routes import Hop, NoWay, Route, Timetable
+
+
+@dataclass(frozen=True)
+class Light:
+    """What an optical switch does with the light of one link: the link that it leaves by, over time."""
+
+    switch: str
+    link: str
+    step: Timetable
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """The queue of a rack for packets to another rack, and the uplink that serves it over time.
+
+    Parameters
+    ----------
+    rack, last : str
+        Where packets wait, and where they go.
+    own : bool or None
+        True: for packets of the rack's own hosts. False: for packets from other racks. None: for all.
+    schedule : Schedule
+        The queue and the slots.
+    route : Route
+        The next link in each slot.
+    step : Timetable
+        The timetable of the rack.
+    """
+
+    rack: str
+    last: str
+    own: bool | None
+    schedule: Schedule
+    route: Route
+    step: Timetable
+
+
+def lights(scenario: Scenario) -> Iterator[Light]:
+    """Yield what optical switches do with the light of each uplink that ever has a circuit.
+
+    Raises
+    ------
+    InputError
+        A circuit follows another one without dark slots that are longer than the guard of the switch.
+    """
+    network = scenario.network
+    optics = network.optics
+    if optics is None:
+        return
+    durations = tuple(slot.duration for slot in optics.slots)
+    passing = [optics.light(place) for place in range(len(durations))]
+    for rack, links in uplinks(network).items():
+        for link in links:
+            targets = [way.get(link) for way in passing]
+            if not any(targets):
+                continue
+            _check_dark_between(link, targets)
+            switch = network.graph.other(link, rack)
+            ways = tuple(None if out is None else (Hop(rack, link), Hop(switch, out)) for out in targets)
+            route = Route(rack, "", durations, ways, optics.phase)
+            try:
+                yield Light(switch, link, timetable(scenario, route, switch))
+            except NoWay as error:
+                raise InputError.of("network.optics.slots", f"the circuits of {link}", str(error)) from None
+
+
+def _check_dark_between(link: str, targets: list[str | None]) -> None:
+    for place, (before, after) in enumerate(itertools.pairwise([*targets, targets[0]])):
+        if before is not None and after is not None and before != after:
+            value = f"{link} joined with {before}, then with {after}"
+            allowed = "circuits with a dark slot between them; a frame that is under way at a change would be lost"
+            raise InputError.of(f"network.optics.slots[{place}]", value, allowed)
+
+
+def waiting(scenario: Scenario) -> Iterator[Waiting]:
+    """Yield the queues of racks for packets to each other rack; where no way begins, packets wait for ever.
+
+    Raises
+    ------
+    InputError
+        A flow's packets, or those that answer, would wait for ever.
+    """
+    network = scenario.network
+    optics = network.optics
+    if optics is None:
+        return
+    circuits = Circuits.of(network)
+    tables = routed(circuits, optics)
+    kinds: list[tuple[Table, bool | None]] = [(tables.every, None if tables.own is None else False)]
+    if tables.own is not None:
+        kinds.append((tables.own, True))
+    for table, own in kinds:
+        for (rack, last), links in table.items():
+            if not any(links):
+                _check_unused(scenario, optics, rack, last)
+            merged, durations = _merged(links, circuits.durations)
+            slots = tuple(
+                Slot.model_construct(duration=duration, link=link or DARK)
+                for link, duration in zip(merged, durations, strict=True)
+            )
+            schedule = Schedule.model_construct(
+                name=f"{rack}{'>>' if own else '>'}{last}", slots=slots, queue=optics.queue,
+                ecn_threshold=optics.ecn_threshold, dark="hold", phase=optics.phase,
+            )  # fmt: skip
+            ways = tuple(None if link is None else (Hop(rack, link),) for link in merged)
+            route = Route(rack, last, durations, ways, optics.phase)
+            yield Waiting(rack, last, own, schedule, route, timetable(scenario, route, rack, every=True))
+
+
+def _check_unused(scenario: Scenario, optics: Optics, rack: str, last: str) -> None:
+    at = {host.name: host.at for host in scenario.network.hosts}
+    for flow in scenario.traffic:
+        if (rack, last) in {(at[flow.src], at[flow.dst]), (at[flow.dst], at[flow.src])}:
+            value = f"{flow.src} at {at[flow.src]}, {flow.dst} at {at[flow.dst]}"
+            allowed = (
+                f"hosts whose racks have a way in both directions; routing {optics.routing} has none from {rack} to "
+            )
+            raise InputError.of(f"flows.{flow.name}", value, allowed + last)
+
+
+def _merged(
+    links: tuple[str | None, ...], durations: tuple[int, ...]
+) -> tuple[tuple[str | None, ...], tuple[int, ...]]:
+    """Join equal neighbours; not across the ends, because the first slot is in force before the start."""
+    joined: list[tuple[str | None, int]] = []
+    for link, duration in zip(links, durations, strict=True):
+        if joined and joined[-1][0] == link:
+            joined[-1] = (link, joined[-1][1] + duration)
+        else:
+            joined.append((link, duration))
+    return tuple(link for link, _ in joined), tuple(duration for _, duration in joined)

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Routings over circuits: pure functions from circuits to the next uplink of a packet, by rack, receiver and slot.
+
+A table has, for each pair of racks (where a packet is, where its receiver is), one entry a slot: the uplink that the
+packet takes then, or None if it waits in the rack. A packet that arrives at a rack on its way is treated anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from rdcnlab.scenario.circuits import Circuits
+from rdcnlab.scenario.optics import Optics
+
+#: ``table[rack, receiver's rack]``: the uplink of each slot, None to wait.
+Table = Mapping[tuple[str, str], tuple[str | None, ...]]
+
+
+@dataclass(frozen=True)
+class Routed:
+    """The tables of a routing.
+
+    Parameters
+    ----------
+    every : mapping
+        For all packets, or if there is `own`, for packets that came from another rack.
+    own : mapping or None
+        For packets of the rack's own hosts.
+    """
+
+    every: Table
+    own: Table | None = None
+
+
+def routed(circuits: Circuits, optics: Optics) -> Routed:
+    """Return the tables of the routing that a network states."""
+    if optics.routing == "table":
+        return Routed(_given(circuits, optics))
+    return _ROUTINGS[optics.routing](circuits)
+
+
+def direct(circuits: Circuits) -> Routed:
+    """Return tables by which packets wait for the circuit to the receiver's rack.
+
+    Examples
+    --------
+    >>> a_to_b = {"a": {"up1": "b"}, "b": {"up2": "a"}}
+    >>> direct(Circuits(("a", "b"), (900, 100), (a_to_b, {"a": {}, "b": {}}))).every["a", "b"]
+    ('up1', None)
+    """
+    return Routed(_tables(circuits, lambda slot, rack, last: _straight(circuits, slot, rack, last)))
+
+
+def valiant(circuits: Circuits) -> Routed:
+    """Return the tables of Valiant load balancing: any circuit first, then the direct one.
+
+    If several circuits are up and none is direct, receivers are spread over them, in another way in each slot.
+    """
+
+    def first(slot: int, rack: str, last: str) -> str | None:
+        up = circuits.neighbours[slot][rack]
+        straight = _straight(circuits, slot, rack, last)
+        if straight is not None or not up:
+            return straight
+        return sorted(up)[(circuits.racks.index(last) + slot) % len(up)]
+
+    return Routed(direct(circuits).every, _tables(circuits, first))
+
+
+def shortest(circuits: Circuits) -> Routed:
+    """Return tables by which packets take the fewest of the circuits that are up in the slot, as Opera's small flows.
+
+    They wait only if no way is up. Of several equally short ways, receivers are spread over the first uplinks.
+    """
+    distances = [_distances(circuits, slot) for slot in range(len(circuits.durations))]
+
+    def step(slot: int, rack: str, last: str) -> str | None:
+        here = distances[slot].get((rack, last))
+        if here is None:
+            return None
+        nearer = [
+            link
+            for link, peer in sorted(circuits.neighbours[slot][rack].items())
+            if distances[slot].get((peer, last)) == here - 1
+        ]
+        return nearer[circuits.racks.index(last) % len(nearer)]
+
+    return Routed(_tables(circuits, step))
+
+
+def earliest(circuits: Circuits) -> Routed:
+    """Return tables by which packets arrive in the earliest slot, and pass the fewest circuits on such a way.
+
+    A packet may pass several circuits in one slot. It waits in a rack on its way where that is no later. This is the
+    optimum that HOHO computes: no way arrives in an earlier slot.
+    """
+    count = len(circuits.durations)
+    # (slots until the arrival, circuits) from a slot, by rack and receiver's rack. The circuits repeat, so the
+    # recursion goes round until nothing changes.
+    best: dict[tuple[str, str], tuple[int, int]] = {(rack, rack): (0, 0) for rack in circuits.racks}
+    chosen: list[dict[tuple[str, str], str | None]] = [{} for _ in range(count)]
+    before = None
+    while best != before:
+        before = best
+        for slot in reversed(range(count)):
+            best, chosen[slot] = _one_slot_earlier(circuits, slot, best)
+    return Routed(_tables(circuits, lambda slot, rack, last: chosen[slot].get((rack, last))))
+
+
+def _one_slot_earlier(
+    circuits: Circuits, slot: int, later: Mapping[tuple[str, str], tuple[int, int]]
+) -> tuple[dict[tuple[str, str], tuple[int, int]], dict[tuple[str, str], str | None]]:
+    """Return the costs and the choices of a slot from the costs of the slot after it."""
+    up, racks = circuits.neighbours[slot], circuits.racks
+    costs: dict[tuple[str, str], tuple[int, int]] = {}
+    choices: dict[tuple[str, str], str | None] = {}
+    for last in racks:
+        # to wait costs a slot
+        cost = {rack: (later[rack, last][0] + 1, later[rack, last][1]) for rack in racks if (rack, last) in later}
+        cost[last] = (0, 0)
+        choice: dict[str, str | None] = dict.fromkeys(racks)
+        improved = True
+        while improved:  # as many rounds as a way in this slot has circuits, at most
+            improved = False
+            for rack in racks:
+                for link, peer in sorted(up[rack].items()):
+                    if peer not in cost:
+                        continue
+                    through = (cost[peer][0], cost[peer][1] + 1)
+                    if rack not in cost or through < cost[rack]:
+                        cost[rack], choice[rack], improved = through, link, True
+        costs |= {(rack, last): value for rack, value in cost.items()}
+        choices |= {(rack, last): link for rack, link in choice.items()}
+    return costs, choices
+
+
+def _given(circuits: Circuits, optics: Optics) -> Table:
+    rows = {(row.slot, row.rack, row.to): row.link for row in optics.table}
+    return _tables(circuits, lambda slot, rack, last: rows.get((slot + 1, rack, last)))
+
+
+def _tables(
+    circuits: Circuits, step: Callable[[int, str, str], str | None]
+) -> dict[tuple[str, str], tuple[str | None, ...]]:
+    slots = range(len(circuits.durations))
+    return {
+        (rack, last): tuple(step(slot, rack, last) for slot in slots)
+        for rack in circuits.racks
+        for last in circuits.racks
+        if rack != last
+    }
+
+
+def _straight(circuits: Circuits, slot: int, rack: str, last: str) -> str | None:
+    return next((link for link, peer in sorted(circuits.neighbours[slot][rack].items()) if peer == last), None)
+
+
+def _distances(circuits: Circuits, slot: int) -> dict[tuple[str, str], int]:
+    """Return the least number of circuits between racks in a slot; pairs without a way are left out."""
+    up = circuits.neighbours[slot]
+    found: dict[tuple[str, str], int] = {}
+    for first in circuits.racks:
+        reached, border, steps = {first: 0}, [first], 0
+        while border:
+            steps += 1
+            border = [peer for rack in border for peer in up[rack].values() if peer not in reached]
+            reached |= dict.fromkeys(border, steps)
+        found |= {(first, last): steps for last, steps in reached.items()}
+    return found
+
+
+_ROUTINGS: dict[str, Callable[[Circuits], Routed]] = {
+    "direct": direct, "vlb": valiant, "shortest": shortest, "earliest": earliest,
+}  # fmt: skip

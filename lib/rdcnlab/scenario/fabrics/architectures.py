@@ -1,0 +1,353 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Published optical networks, each as the circuits that it makes."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from pydantic import Field, model_validator
+
+from rdcnlab.fields.quantities import Duration, FieldError, Listed, Rate, whole
+from rdcnlab.scenario.fabrics.optical import Optical, Slot, with_nights
+from rdcnlab.scenario.fabrics.rotor import matchings
+from rdcnlab.scenario.optics import CircuitDuration, Routing
+
+#: Tries to find matchings by which all racks reach each other at every instant.
+_TRIES = 2000
+
+
+_Matrix = Annotated[tuple[Annotated[tuple[int, ...], Listed], ...], Listed]
+
+
+class RotorNet(Optical):
+    """RotorNet (SIGCOMM 2017): rotors turn through fixed pairings of racks, all at once, and know no demand.
+
+    With n rotors, n pairings are up in a slot, so a pair of racks has its circuit once in about 1/n of the pairings.
+
+    Parameters
+    ----------
+    day, night : int
+        ns for which circuits are up, and ns in which all rotors turn.
+    """
+
+    uplinks: Annotated[int, whole(1, 16)] = 2
+    routing: Routing = "vlb"
+    day: CircuitDuration = 180_000
+    night: Duration = 20_000
+
+    @model_validator(mode="after")
+    def _turns(self) -> RotorNet:
+        _check_uplinks(self)
+        self.check_night("night", self.night)
+        return self
+
+    def slots(self) -> list[Slot]:
+        """Return the slots; see `Optical.slots`."""
+        turns = list(matchings(self.racks))
+        days = -(-len(turns) // self.uplinks)
+        per_day: list[list[Any]] = [[] for _ in range(days)]
+        for turn, pairs in enumerate(turns):
+            day, uplink = divmod(turn, self.uplinks)
+            per_day[day] += [((first, uplink), (second, uplink)) for first, second in pairs]
+        return with_nights([Slot(self.day, pairs) for pairs in per_day], self.night)
+
+
+class Opera(Optical):
+    """Opera (NSDI 2020): rotors turn one after the other, so that the others join all racks at every instant.
+
+    Each rotor has pairings of its own; in each slice one rotor changes, at the slice's end. The pairings are drawn
+    until all racks reach each other over the rotors that do not turn; the draw is the same on every machine.
+
+    Parameters
+    ----------
+    slice : int
+        ns from one change to the next, with the dark time.
+    night : int
+        ns that a rotor needs to turn, at the end of a slice.
+    """
+
+    uplinks: Annotated[int, whole(2, 16)] = 4
+    routing: Routing = "shortest"
+    slice: CircuitDuration = 100_000
+    night: Duration = 10_000
+
+    @model_validator(mode="after")
+    def _turns(self) -> Opera:
+        _check_uplinks(self)
+        if self.racks % 2:
+            raise FieldError("racks", self.racks, "an even number, because each rotor pairs all racks")
+        self.check_night("night", self.night)
+        if self.slice <= self.night:
+            raise FieldError("slice", self.slice, f"more than the night ({self.night} ns)")
+        if not self._rotors():
+            allowed = "more uplinks: no pairings of these many racks join all of them while one rotor turns"
+            raise FieldError("uplinks", self.uplinks, allowed)
+        return self
+
+    def _rotors(self) -> list[list[list[tuple[int, int]]]]:
+        """Return the pairings of each rotor in their order; empty if none were found."""
+        turns = list(matchings(self.racks))
+        share = -(-len(turns) // self.uplinks)
+        drawn = random.Random(self.racks * 100 + self.uplinks)
+        for _ in range(_TRIES):
+            # shuffle by sorting with draws: the result of random() is the same in every version of Python
+            order = sorted(turns, key=lambda _: drawn.random())
+            # rotors that would have fewer pairings show their first ones again
+            rotors = [
+                [order[(number + turn * self.uplinks) % len(order)] for turn in range(share)]
+                for number in range(self.uplinks)
+            ]
+            if all(
+                _connected(self.racks, [rotors[n][turn % share] for n, turn in enumerate(at) if n != dark])
+                for at, dark in self._instants(share)
+            ):
+                return rotors
+        return []
+
+    def _instants(self, share: int) -> list[tuple[list[int], int]]:
+        """Return, for each slice, which of its pairings every rotor shows, and which rotor turns at the slice's end."""
+        at, found = [0] * self.uplinks, []
+        for number in range(share * self.uplinks):
+            dark = number % self.uplinks
+            found.append((list(at), dark))
+            at[dark] += 1
+        return found
+
+    def slots(self) -> list[Slot]:
+        """Return the slots; see `Optical.slots`."""
+        rotors = self._rotors()
+        share = len(rotors[0])
+        found = []
+        for at, dark in self._instants(share):
+            pairs = {
+                number: [((a, number), (b, number)) for a, b in rotors[number][turn % share]]
+                for number, turn in enumerate(at)
+            }
+            found.append(Slot(self.slice - self.night, [pair for some in pairs.values() for pair in some]))
+            lit = [pair for number, some in pairs.items() if number != dark for pair in some]
+            found.append(Slot(self.night, lit))
+        return found
+
+
+class Sirius(Optical):
+    """Sirius (SIGCOMM 2020): passive gratings and tunable lasers; slot s joins each rack with the s-th after it.
+
+    Its cells are our packets: a slot of the paper takes less than 100 ns and carries one cell; here a slot carries at
+    least one whole frame, because Linux sends frames.
+
+    Parameters
+    ----------
+    day, night : int
+        ns for which circuits are up, and ns in which lasers change their colour.
+    """
+
+    rate: Rate = 50_000_000_000
+    uplinks: Annotated[int, whole(1, 16)] = 1
+    routing: Routing = "vlb"
+    day: CircuitDuration = 2_000
+    night: Duration = 400
+
+    @model_validator(mode="after")
+    def _turns(self) -> Sirius:
+        _check_uplinks(self)
+        self.check_night("night", self.night)
+        return self
+
+    @property
+    def directed(self) -> bool:
+        """Light passes a grating in one direction."""
+        return True
+
+    def slots(self) -> list[Slot]:
+        """Return the slots; see `Optical.slots`."""
+        days = -(-(self.racks - 1) // self.uplinks)
+        found = []
+        for day in range(days):
+            pairs = []
+            for uplink in range(self.uplinks):
+                step = day * self.uplinks + uplink + 1
+                if step < self.racks:
+                    pairs += [((n, uplink), ((n + step) % self.racks, uplink)) for n in range(self.racks)]
+            found.append(Slot(self.day, pairs))
+        return with_nights(found, self.night)
+
+
+class Shale(Optical):
+    """Shale (SIGCOMM 2024): racks are points of a grid of `levels` dimensions; slots turn through one after the other.
+
+    A circuit changes one coordinate of a rack. A packet needs at most as many circuits as there are dimensions, and
+    a cycle of slots is much shorter than one through all racks.
+
+    Parameters
+    ----------
+    levels : int
+        Number of dimensions. The number of racks is a power with this exponent.
+    day, night : int
+        ns for which circuits are up, and ns in which all is dark.
+    """
+
+    racks: Annotated[int, whole(4, 64)] = 9
+    levels: Annotated[int, whole(1, 6)] = 2
+    routing: Routing = "earliest"
+    day: CircuitDuration = 10_000
+    night: Duration = 2_000
+
+    @model_validator(mode="after")
+    def _turns(self) -> Shale:
+        if self.uplinks != 1:
+            raise FieldError("uplinks", self.uplinks, "1, with the fabric shale")
+        if self._side**self.levels != self.racks:
+            raise FieldError("racks", self.racks, f"a whole number to the power of levels ({self.levels})")
+        self.check_night("night", self.night)
+        return self
+
+    @property
+    def _side(self) -> int:
+        return round(float(self.racks ** (1 / self.levels)))
+
+    @property
+    def directed(self) -> bool:
+        """A circuit leads from a rack to the one after it."""
+        return True
+
+    def slots(self) -> list[Slot]:
+        """Return the slots; see `Optical.slots`."""
+        side, found = self._side, []
+        for step in range(1, side):
+            for level in range(self.levels):
+                unit = side**level
+                pairs = []
+                for rack in range(self.racks):
+                    digit = rack // unit % side
+                    other = rack + ((digit + step) % side - digit) * unit
+                    pairs.append(((rack, 0), (other, 0)))
+                found.append(Slot(self.day, pairs))
+        return with_nights(found, self.night)
+
+
+class Expander(Optical):
+    """A static expander: as many pairings of racks as there are uplinks, which never change; a yardstick.
+
+    The pairings are drawn until all racks reach each other; the draw is the same on every machine.
+    """
+
+    uplinks: Annotated[int, whole(2, 16)] = 4
+    routing: Routing = "shortest"
+
+    @model_validator(mode="after")
+    def _joined(self) -> Expander:
+        _check_uplinks(self)
+        if self.racks % 2:
+            raise FieldError("racks", self.racks, "an even number, because each uplink pairs all racks")
+        return self
+
+    def slots(self) -> list[Slot]:
+        """Return the slots; see `Optical.slots`."""
+        drawn = random.Random(self.racks * 100 + self.uplinks)
+        turns = list(matchings(self.racks))
+        while True:
+            chosen = sorted(turns, key=lambda _: drawn.random())[: self.uplinks]
+            if _connected(self.racks, chosen):
+                break
+        pairs = [((a, n), (b, n)) for n, turn in enumerate(chosen) for a, b in turn]
+        return [Slot(10**9, pairs)]
+
+
+class Jupiter(Optical):
+    """Circuits by demand that change slowly, as in Jupiter (SIGCOMM 2022): one topology for each matrix of demands.
+
+    Circuits are given one by one to the pair of racks with the most demand for each circuit that it has; before, a ring
+    joins all racks.
+
+    Parameters
+    ----------
+    demands : list of list of list of int
+        One or more matrices of demand between racks, in any unit; each holds for one day. Default: the same between all
+        pairs.
+    day, night : int
+        ns for which circuits are up, and ns in which they change. With one matrix they never change.
+    """
+
+    uplinks: Annotated[int, whole(2, 16)] = 4
+    routing: Routing = "shortest"
+    demands: Annotated[tuple[_Matrix, ...], Field(max_length=64), Listed] = ()
+    day: CircuitDuration = 100_000_000
+    night: Duration = 10_000_000
+
+    @model_validator(mode="after")
+    def _joined(self) -> Jupiter:
+        _check_uplinks(self)
+        for place, matrix in enumerate(self.demands):
+            if len(matrix) != self.racks or any(len(row) != self.racks for row in matrix):
+                raise FieldError(
+                    f"demands[{place}]", f"{len(matrix)} rows", f"{self.racks} rows of {self.racks} numbers"
+                )
+            if any(value < 0 for row in matrix for value in row):
+                raise FieldError(f"demands[{place}]", "a negative number", "numbers from 0")
+        if len(self.demands) > 1:
+            self.check_night("night", self.night)
+        return self
+
+    def slots(self) -> list[Slot]:
+        """Return the slots; see `Optical.slots`."""
+        same = tuple(tuple(int(a != b) for b in range(self.racks)) for a in range(self.racks))
+        days = [Slot(self.day, self._circuits(matrix)) for matrix in self.demands or (same,)]
+        return days if len(days) == 1 else with_nights(days, self.night)
+
+    def _circuits(self, matrix: Sequence[Sequence[int]]) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+        # a circuit joins the same uplink of both racks, so a pair needs an uplink that is free at both
+        free = [set(range(self.uplinks)) for _ in range(self.racks)]
+        count: dict[tuple[int, int], int] = {}
+        found: list[tuple[tuple[int, int], tuple[int, int]]] = []
+
+        def give(a: int, b: int) -> bool:
+            common = free[a] & free[b]
+            if not common:
+                return False
+            uplink = min(common)
+            free[a].remove(uplink)
+            free[b].remove(uplink)
+            count[a, b] = count.get((a, b), 0) + 1
+            found.append(((a, uplink), (b, uplink)))
+            return True
+
+        for rack in range(self.racks if self.racks > 2 else 1):
+            give(*sorted((rack, (rack + 1) % self.racks)))
+        pairs = [(a, b) for a in range(self.racks) for b in range(a + 1, self.racks) if matrix[a][b] + matrix[b][a]]
+        while pairs:
+            pairs.sort(
+                key=lambda pair: -(matrix[pair[0]][pair[1]] + matrix[pair[1]][pair[0]]) / (1 + count.get(pair, 0))
+            )
+            for pair in pairs:
+                if give(*pair):
+                    break
+                pairs = [other for other in pairs if other != pair]
+            else:
+                break
+        return found
+
+
+def _check_uplinks(fabric: Optical) -> None:
+    if fabric.uplinks >= fabric.racks:
+        raise FieldError("uplinks", fabric.uplinks, f"less than the racks ({fabric.racks})")
+
+
+def _connected(racks: int, turns: Sequence[Sequence[tuple[int, int]]]) -> bool:
+    """Return whether pairings join all racks."""
+    joined: dict[int, list[int]] = {rack: [] for rack in range(racks)}
+    for first, second in (pair for pairs in turns for pair in pairs):
+        joined[first].append(second)
+        joined[second].append(first)
+    reached, border = {0}, [0]
+    while border:
+        border = [peer for rack in border for peer in joined[rack] if peer not in reached]
+        reached.update(border)
+    return len(reached) == racks
+
+
+#: Fabrics by name.
+ARCHITECTURES: dict[str, type[Optical]] = {
+    "rotornet": RotorNet, "opera": Opera, "sirius": Sirius, "shale": Shale, "expander": Expander, "jupiter": Jupiter,
+}  # fmt: skip

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Racks behind optical switches whose circuits are data: a list, a file, or what an architecture computes."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
+
+from rdcnlab.fields.quantities import Duration, FieldError, Listed, Mtu, whole
+from rdcnlab.scenario.fabrics.base import Fabric, check_hosts, place_hosts
+from rdcnlab.scenario.forwarding import LEAST_SLOT
+from rdcnlab.scenario.optics import CircuitDuration, Routing
+from rdcnlab.scenario.queue import Buffer, MaybeQueueLimit, Queue, QueueLimit
+from rdcnlab.scenario.user_file import DIRECTORY
+
+_COLUMNS = ("slot", "rack", "uplink", "rack", "uplink")
+_ALLOWED = f"rows of five whole numbers from 1: {', '.join(_COLUMNS)}; or a CSV file of such rows"
+
+
+class Slot(NamedTuple):
+    """The circuits of one slot, as pairs of (rack, uplink), counted from 0; and how long they are up, in ns."""
+
+    duration: int
+    circuits: list[tuple[tuple[int, int], tuple[int, int]]]
+
+
+class Optical(Fabric):
+    """Racks with uplinks to optical switches, one switch for each uplink of a rack.
+
+    Hosts are ``h1``, ``h2`` ... in the order of their racks ``rack1`` ...; the uplinks of rack 1 are ``up1-1`` ..., the
+    optical switches ``optics1`` ...
+
+    Parameters
+    ----------
+    racks, hosts : int
+        Number of racks, and of hosts in each rack.
+    uplinks : int
+        Number of uplinks of each rack.
+    routing, queue, ecn_threshold
+        As in `Optics`.
+    host_buffer : Queue
+        What may wait in a rack for the line of one of its hosts.
+    """
+
+    mtu: Mtu = 1500
+    racks: Annotated[int, whole(2, 64)] = 8
+    hosts: Annotated[int, whole(1, 125)] = 1
+    uplinks: Annotated[int, whole(1, 16)] = 1
+    routing: Routing = "direct"
+    queue: QueueLimit = Queue(bytes=1_000_000)
+    ecn_threshold: MaybeQueueLimit = None
+    host_buffer: Buffer = Queue(bytes=1_000_000)
+
+    @model_validator(mode="after")
+    def _sized(self) -> Optical:
+        check_hosts(self.hosts, self.racks)
+        return self
+
+    def slots(self) -> Sequence[Slot]:
+        """Return the slots, with their dark times as slots of their own."""
+        raise NotImplementedError
+
+    @property
+    def directed(self) -> bool:
+        """Whether a circuit passes light in one direction only."""
+        return False
+
+    @property
+    def guard(self) -> int:
+        """Time in ns that the last frame of a slot needs on an uplink."""
+        return -(-(self.mtu + self.overhead) * 8 * 10**9 // self.rate) + 1
+
+    def port(self) -> dict[str, Any]:
+        """Return the queue of the port to a host; see `Fabric.port`."""
+        return {"port": {"buffer": self.host_buffer.model_dump()}}
+
+    def data(self) -> dict[str, Any]:
+        """Return the network; see `Fabric`."""
+        racks = [f"rack{n}" for n in range(1, self.racks + 1)]
+        optics = ["optics"] if self.uplinks == 1 else [f"optics{n}" for n in range(1, self.uplinks + 1)]
+        links = [
+            {"name": self.link(rack, uplink), "between": [name, switch], "rate": self.rate, "delay": self.delay}
+            for rack, name in enumerate(racks)
+            for uplink, switch in enumerate(optics)
+        ]
+        # Light reaches the optical switch after `delay`.
+        nodes = [{"name": name, "optical": True, "late": self.delay, "guard": self.guard} for name in optics]
+        network = self.network([*({"name": rack} for rack in racks), *nodes], place_hosts(racks, self.hosts), links)
+        circuits = {
+            "slots": [
+                {
+                    "duration": slot.duration,
+                    "circuits": [[self.link(*first), self.link(*second)] for first, second in slot.circuits],
+                }
+                for slot in self.slots()
+            ],
+            **self.model_dump(mode="json", include={"routing", "queue", "ecn_threshold"}),
+        }
+        if self.directed:
+            circuits["directed"] = True
+        return {**network, "optics": circuits}
+
+    def link(self, rack: int, uplink: int) -> str:
+        """Return the name of an uplink of a rack, both counted from 0."""
+        return f"up{rack + 1}" if self.uplinks == 1 else f"up{rack + 1}-{uplink + 1}"
+
+    def check_night(self, field: str, night: int) -> None:
+        """Raise FieldError if a dark time is shorter than the last frame needs."""
+        least = self.guard + LEAST_SLOT
+        if night < least:
+            allowed = f"at least {least} ns, which is {LEAST_SLOT} ns more than a frame takes on an uplink"
+            raise FieldError(field, night, allowed)
+
+
+def _read(value: Any, info: ValidationInfo) -> Any:
+    """Return the rows of a CSV file, if a file is given."""
+    if not isinstance(value, str):
+        return value
+    path = Path((info.context or {}).get(DIRECTORY) or ".").absolute() / value
+    try:
+        with path.open(encoding="utf-8", newline="") as lines:
+            rows = [row for row in csv.reader(lines) if row and not row[0].startswith("#")]
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"{_ALLOWED} ({path}: {getattr(error, 'strerror', None) or 'no text'})") from None
+    if rows and [name.strip() for name in rows[0]] == list(_COLUMNS):
+        del rows[0]
+    found = []
+    for number, row in enumerate(rows, 1):
+        try:
+            found.append([int(cell) for cell in row])
+        except ValueError:
+            raise ValueError(f"{_ALLOWED} ({path}, row {number}: {','.join(row)[:40]!r})") from None
+    return found
+
+
+Row = tuple[int, int, int, int, int]
+
+
+class OwnCircuits(Optical):
+    """Circuits of one's own, as rows.
+
+    Parameters
+    ----------
+    circuits : list of (int, int, int, int, int) or str
+        Rows of slot, rack, uplink, rack, uplink, all counted from 1, or a CSV file of such rows. A circuit joins the
+        same uplink of two racks, which leads to the same optical switch.
+    slot : int
+        ns for which the circuits of a slot are up.
+    night : int
+        ns after each slot in which all is dark. It may be 0 if there is one slot only, which then never ends.
+    one_way : bool
+        Whether a row is a circuit from its first rack to its second only.
+    """
+
+    circuits: Annotated[
+        tuple[Annotated[Row, Listed], ...], Field(min_length=1, max_length=100_000), Listed, BeforeValidator(_read)
+    ]
+    slot: CircuitDuration = 180_000
+    night: Duration = 20_000
+    one_way: bool = False
+
+    @model_validator(mode="after")
+    def _exist(self) -> OwnCircuits:
+        for place, row in enumerate(self.circuits):
+            slot, rack, uplink, other, other_uplink = row
+            field, value = f"circuits[{place}]", ", ".join(map(str, row))
+            if not (1 <= rack <= self.racks and 1 <= other <= self.racks and rack != other):
+                raise FieldError(field, value, f"two different racks of 1 to {self.racks}, in columns 2 and 4")
+            if not 1 <= uplink <= self.uplinks:
+                raise FieldError(field, value, f"an uplink of 1 to {self.uplinks}, in column 3")
+            if other_uplink != uplink:
+                raise FieldError(
+                    field, value, "the same uplink in columns 3 and 5, which leads to the same optical switch"
+                )
+            if slot < 1:
+                raise FieldError(field, value, "a slot from 1, in column 1")
+        if self._count > 1 or self.night:
+            self.check_night("night", self.night)
+        return self
+
+    @property
+    def _count(self) -> int:
+        return max(row[0] for row in self.circuits)
+
+    @property
+    def directed(self) -> bool:
+        """Whether a circuit passes light in one direction only."""
+        return self.one_way
+
+    def slots(self) -> list[Slot]:
+        """Return the slots, each with the night after it."""
+        by_slot: dict[int, list[tuple[tuple[int, int], tuple[int, int]]]] = {}
+        for slot, rack, uplink, other, other_uplink in self.circuits:
+            pair = ((rack - 1, uplink - 1), (other - 1, other_uplink - 1))
+            by_slot.setdefault(slot, []).append(pair)
+        days = [Slot(self.slot, by_slot.get(number, [])) for number in range(1, self._count + 1)]
+        return with_nights(days, self.night)
+
+
+def with_nights(days: Sequence[Slot], night: int) -> list[Slot]:
+    """Return slots with a dark one after each; a night of 0 ns is left out."""
+    return [slot for day in days for slot in (day, Slot(night, [])) if slot.duration]

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The optical part of a network: circuits between racks over slots, and the routing that racks follow."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, get_args
+
+from pydantic import Field, model_validator
+
+from rdcnlab.fields.quantities import (
+    DAY_NS,
+    Duration,
+    FieldError,
+    Frozen,
+    LinkName,
+    Listed,
+    omit_default,
+    quantity,
+    whole,
+)
+from rdcnlab.fields.units import DURATION
+from rdcnlab.scenario.queue import MaybeQueueLimit, Queue, QueueLimit
+
+#: How racks choose the next circuit of a packet; `rdcnlab.engines.network.routing` has one function for each.
+Routing = Literal["direct", "vlb", "shortest", "earliest", "table"]
+ROUTINGS: tuple[str, ...] = get_args(Routing)
+
+#: One slot of circuits. The kernel's least slot is shorter than that of a schedule of flows, as a slot may be a frame.
+CircuitDuration = Annotated[int, *quantity(DURATION, 100, DAY_NS)]
+Circuit = Annotated[tuple[LinkName, LinkName], Listed]
+
+
+class CircuitSlot(Frozen):
+    """The circuits that are up for some time.
+
+    Parameters
+    ----------
+    duration : int
+        ns, at least 100.
+    circuits : tuple of (str, str)
+        Pairs of links that an optical switch joins. A link that no pair names is dark.
+    """
+
+    duration: CircuitDuration
+    circuits: Annotated[tuple[Circuit, ...], Field(max_length=4096), Listed] = ()
+
+
+class Hop(Frozen):
+    """One row of a table of one's own.
+
+    Parameters
+    ----------
+    rack : str
+        The switch where packets are.
+    slot : int
+        Number of the slot, from 1.
+    to : str
+        The switch of the receiver.
+    link : str
+        The link that packets take.
+    """
+
+    rack: LinkName
+    slot: Annotated[int, whole(1, 1024)]
+    to: LinkName
+    link: LinkName
+
+
+class Optics(Frozen):
+    """Circuits over slots, the routing of packets over them, and the queues in which packets wait for their circuit.
+
+    Parameters
+    ----------
+    slots : tuple of CircuitSlot
+        They repeat for ever. Before the first slot it is in force, too.
+    routing : {'direct', 'vlb', 'shortest', 'earliest', 'table'}
+        Where packets go that are in a rack. ``direct``: they wait for the circuit to the receiver's rack. ``vlb``
+        (Valiant load balancing): packets of own hosts take any circuit that is up, and wait in the rack that they
+        reach for the direct one. ``shortest``: the fewest circuits that are up in this slot; packets wait only if
+        there is no way. ``earliest``: they arrive in the earliest slot, with the fewest circuits. ``table``: `table`.
+    queue : Queue
+        Limit of each queue; every rack has one for each other rack, ``RACK>RACK`` in tables, and with ``vlb`` a second
+        one for packets of its own hosts, ``RACK>>RACK``.
+    ecn_threshold : Queue or None
+        Length of such a queue above which an arriving ECN-capable packet is marked.
+    directed : bool
+        Whether a pair passes light from its first link to its second only. Otherwise it passes both directions.
+    phase : int
+        ns by which the first slot begins later than the scenario.
+    table : tuple of Hop
+        With the routing ``table``: rows (rack, slot, receiver's rack, link). Packets without a row wait.
+    """
+
+    slots: Annotated[tuple[CircuitSlot, ...], Field(min_length=1, max_length=1024), Listed]
+    routing: Routing = "direct"
+    queue: QueueLimit = Queue(packets=100)
+    ecn_threshold: MaybeQueueLimit = None
+    directed: Annotated[bool, omit_default] = False
+    phase: Annotated[Duration, omit_default] = 0
+    table: Annotated[tuple[Hop, ...], Field(max_length=1_000_000), Listed, omit_default] = ()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Optics:
+        if self.table and self.routing != "table":
+            raise FieldError("table", f"{len(self.table)} rows", f"nothing with routing {self.routing}")
+        if self.routing == "table" and not self.table:
+            raise FieldError("table", None, "at least one row, with routing table")
+        for place, slot in enumerate(self.slots):
+            seen: set[tuple[str, bool]] = set()
+            for pair in slot.circuits:
+                ends = [(pair[0], True), (pair[1], False)]
+                if not self.directed:
+                    ends += [(pair[1], True), (pair[0], False)]
+                for end in ends:
+                    if end in seen:
+                        allowed = "links that are in one pair of a slot"
+                        raise FieldError(f"slots[{place}].circuits", f"{pair[0]}, {pair[1]}", allowed)
+                    seen.add(end)
+        return self
+
+    @property
+    def cycle(self) -> int:
+        """Time in ns after which the circuits repeat."""
+        return sum(slot.duration for slot in self.slots)
+
+    def light(self, place: int) -> dict[str, str]:
+        """Return, for a slot, the link by which the light of each link leaves the optical switch."""
+        pairs = self.slots[place].circuits
+        return dict(pairs) | ({} if self.directed else {second: first for first, second in pairs})
