@@ -63,7 +63,7 @@ def written(
 
 
 @pytest.mark.parametrize("part", [WHOLE, GROUPS])
-def test_outcomes_are_those_after_the_warm_up(part: Part) -> None:
+def test_outcomes_are_those_after_the_warm_up_but_for_the_peak(part: Part) -> None:
     """40 drops a second for 119 s, and 100 in the first second: 4860."""
     scenario = space.scenario(space.Setting(100, 800, 800, 5.0, 12.5, 50), length_s=8)
     tables = written(scenario, 0.6, 4, start_drops=10)
@@ -72,6 +72,7 @@ def test_outcomes_are_those_after_the_warm_up(part: Part) -> None:
     assert 1.0 <= found["warm_s"] < 2.0
     assert found["drops"] == pytest.approx(100 + 40 * 119)
     assert (found["average_kB"], found["longest_kB"]) == (500, 800)
+    assert found["peak_kB"] == 1500
     assert found["used"] == pytest.approx(100, abs=0.1)
     assert found["doubt"] == ""
     assert [found[name] for name in sharing.SETTINGS] == [12.5, pytest.approx(50), 100, 800, 800, 5]

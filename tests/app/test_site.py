@@ -33,7 +33,7 @@ def row(claim: str, column: str, verdict: str, **more: Any) -> dict[str, Any]:
         "paper": "aykurt", "item": "fig4", "claim": claim, "column": column, "text": f"the {claim}", "verdict": verdict,
         "expected": "> 1", "measured": "2", "cases": [{"case": "", "measured": "2", "verdict": verdict}], "note": "",
         "profile": "paper", "runs": 3, "shipped": "", "holds": "", "remark": "", "because": [],
-        "tried": [], "own": False, "counted": True, "was": None, **more,
+        "tried": [], "own": False, "counted": True, "uncounted": "", "was": None, **more,
     }  # fmt: skip
 
 
@@ -71,9 +71,24 @@ def test_causes_are_shown_where_a_claim_does_not_hold_and_say_in_which_column() 
 
 
 def test_the_score_counts_by_paper_and_column() -> None:
-    rows = [row("x", "a", "reproduced"), row("y", "a", "differs"), row("z", "a", "differs", counted=False)]
+    uncounted = row("z", "a", "differs", counted=False, uncounted="by construction")
+    rows = [row("x", "a", "reproduced"), row("y", "a", "differs"), uncounted]
     (score,) = view.scores([item(("a", rows))])
     assert (score.reproduced, score.known, score.share, score.not_counted) == (1, 2, 50.0, 1)
+    assert score.uncounted == {"by construction": 1}
+
+
+def test_the_score_of_all_columns_counts_a_claim_once() -> None:
+    """x holds in both columns, y in the second only, z in neither; w is not counted."""
+    first = [row(claim, "a", verdict) for claim, verdict in (("x", "reproduced"), ("y", "differs"), ("z", "partly"))]
+    second = [
+        row(claim, "b", verdict) for claim, verdict in (("x", "reproduced"), ("y", "reproduced"), ("z", "differs"))
+    ]
+    uncounted = [row("w", column, "reproduced", counted=False, uncounted="used to calibrate") for column in "ab"]
+    both = [item(("a", [*first, uncounted[0]]), ("b", [*second, uncounted[1]]))]
+    (union,) = view.unions(both)
+    assert (union.counted, union.reproduced, union.uncounted) == (3, 2, {"used to calibrate": 1})
+    assert view.reasons(union.uncounted) == "1 used to calibrate"
 
 
 @pytest.mark.parametrize(("seconds", "words"), [(3.4, "3 s"), (90, "1.5 min"), (5400, "1.5 h")])

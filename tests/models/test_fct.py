@@ -88,3 +88,12 @@ def test_smaller_forests_of_a_search_are_those_trained_by_themselves(data: pd.Da
         parameters = {name: row[name] for name in grid}
         alone = fct.score(data, fct.forest(**parameters))
         assert (row["r2"], row["mse"]) == pytest.approx((alone.r2, alone.mse))
+
+
+def test_a_table_of_scenario_means_is_what_a_model_must_beat(data: pd.DataFrame) -> None:
+    """Without noise it is exact; indexed by nothing it is the mean of the other folds, which explains nothing."""
+    exact = data.assign(**{fct.TARGET: data.groupby("scenario")[fct.TARGET].transform("mean")})
+    assert fct.by_table(exact).r2 == pytest.approx(1, abs=1e-9)
+    assert fct.by_table(data, ()).r2 < 0.01
+    by_night = fct.by_table(data, ["night_ms"]).r2
+    assert fct.by_table(data, ()).r2 < by_night < fct.by_table(data).r2

@@ -3,7 +3,8 @@
 
 The quantities are those of Vargas et al., Sec. 7.2.2: the share of CUBIC in the throughput, packets that the queue
 drops, and its average and maximum length. Each is measured after the run's warm-up; `rdcnlab.analysis.steady` says
-where it ends and whether the run was long enough.
+where it ends and whether the run was long enough. The maximum of the whole run, warm-up included, is a column of its
+own: a paper that names a maximum without a warm-up means this one.
 """
 
 from __future__ import annotations
@@ -98,8 +99,9 @@ def outcomes(runs: Runs) -> pd.DataFrame:
     -------
     DataFrame
         ``run``, ``seed``, ``engine``; ``share`` (percent of CUBIC), ``drops`` (packets, in 120 s), ``average_kB``
-        and ``longest_kB`` (of the queue); ``share_error``, ``drops_error``, ``average_kB_error``: half the width of the
-        95 % interval, or half of the drift if that is more (see `steady`); ``used`` (percent of the line's rate);
+        and ``longest_kB`` (of the queue), ``peak_kB`` (its maximum in the whole run); ``share_error``, ``drops_error``,
+        ``average_kB_error``: half the width of the 95 % interval, or half of the drift if that is more (see `steady`);
+        ``used`` (percent of the line's rate);
         ``start_drops`` (in the warm-up); ``warm_s``, ``length_s``; ``doubt`` (why the run is too short; empty if it is
         long enough).
     """
@@ -155,6 +157,7 @@ def outcome(scenario: Scenario, bins: Bins) -> dict[str, object]:
         "drops": drops,
         "average_kB": mean.mean,
         "longest_kB": float(bins.longest_kB[start:].max()),
+        "peak_kB": float(bins.longest_kB.max()),
         "share_error": share.error,
         "drops_error": drops_error,
         "average_kB_error": mean.error,

@@ -71,6 +71,38 @@ def teeth(inside: pd.DataFrame) -> pd.DataFrame:
     return whole.reset_index(drop=True)
 
 
+def peaks_near_moves(inside: pd.DataFrame, late: float = 0.2) -> pd.DataFrame:
+    """Return each flow's largest window in every cycle, and whether it has this size ``near`` a move.
+
+    Parameters
+    ----------
+    inside : DataFrame
+        Windows, as `together` returns them. There is a move at each multiple of the period.
+    late : float
+        A peak is near a move in this last part of a slot. It is, too, up to `NOTICE_NS` after a move, because a window
+        grows until a loss is noticed. A window often keeps its size for a while, so any instant of its largest size
+        counts.
+
+    Returns
+    -------
+    DataFrame
+        ``run``, ``flow``, ``cycle``, ``cwnd_B``, ``near``: one row for each cycle (two periods) but the first.
+    """
+    keys = ["run", "flow", "cycle"]
+    t_ms = (1000 * inside["t_s"]).round(6)
+    rows = inside.assign(cycle=(t_ms // (2 * inside["period_ms"])).astype(int))
+    place_ms = t_ms % inside["period_ms"]
+    rows["near"] = (place_ms >= (1 - late) * rows["period_ms"]) | (place_ms <= NOTICE_NS / NS_PER_MS)
+    rows = rows[rows["cycle"] > 0]
+    is_largest = rows["cwnd_B"] == rows.groupby(keys, observed=True)["cwnd_B"].transform("max")
+    return (
+        rows[is_largest]
+        .groupby(keys, observed=True)
+        .agg(cwnd_B=("cwnd_B", "first"), near=("near", "any"))
+        .reset_index()
+    )
+
+
 def growth(windows: pd.DataFrame, runs: Runs) -> pd.Series[float]:
     """Return by period the percentage of runs in which the migrated window grows after the main flow's end.
 

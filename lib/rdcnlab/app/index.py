@@ -181,11 +181,21 @@ def overview(kinds: Iterable[type[Item]], rows: Sequence[dict[str, Any]], wall_s
     wall_s : dict of str to float
         Wall-clock time of each shipped run, by the hash of its scenario.
     """
-    lines = [
-        "| paper | notebooks | shipped runs, core-hours | claims that are counted | reproduced in a column |",
-        "|---|---|---|---|---|",
-    ]
+    head = (
+        "paper",
+        "notebooks",
+        "runs, core-hours",
+        "counted claims reproduced, by column",
+        "in any column",
+        "not counted",
+    )
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     counted: set[str] = set()
+    together = {union.paper: union for union in scorecard.unions(rows)}
+    columns: dict[str, list[str]] = {}
+    for by_column in scorecard.scores(rows):
+        words = f"{by_column.column}: {by_column.reproduced} of {sum(by_column.verdicts.values())}"
+        columns.setdefault(by_column.paper, []).append(words)
     by_paper: dict[str, list[type[Item]]] = {}
     for kind in kinds:
         by_paper.setdefault(kind.paper, []).append(kind)
@@ -193,15 +203,16 @@ def overview(kinds: Iterable[type[Item]], rows: Sequence[dict[str, Any]], wall_s
         hashes = set[str]().union(*(hashes for kind in items for hashes in _hashes(kind))) & wall_s.keys() - counted
         counted |= hashes
         hours = sum(wall_s[scenario_hash] for scenario_hash in hashes) / 3600
-        claimed = [row for row in rows if row["paper"] == name and row["counted"]]
-        total = {(row["item"], row["claim"]) for row in claimed}
-        held = {(row["item"], row["claim"]) for row in claimed if row["verdict"] == Verdict.REPRODUCED}
+        union = together[name]
+        share = "" if union.share is None else f" ({union.share:.0f} %)"
+        reasons = [f"{number} {reason}" for reason, number in union.uncounted.items()]
         cells = (
             f"{claims.paper(name).title} (`{name}`)",
             f"[{len(items)}](docs/figures.md#{name})",
             f"{len(hashes)}, {hours:.0f}",
-            str(len(total)),
-            str(len(held)),
+            "; ".join(columns.get(name, [])),
+            f"{union.reproduced} of {union.counted}{share}",
+            ", ".join(reasons),
         )
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"

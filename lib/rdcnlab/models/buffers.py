@@ -36,7 +36,7 @@ from rdcnlab.models.physics import limit
 
 #: Kinds of models: Table 2's two, a fluid model that is not trained, those that correct it, and the alternative with
 #: TensorFlow.
-Kind = Literal["shallow", "deep", "fluid", "better", "keras"]
+Kind = Literal["shallow", "linear", "deep", "fluid", "better", "keras"]
 #: Folds inside of the training rows.
 _FOLDS = 5
 
@@ -68,6 +68,8 @@ def candidates(kind: Kind, outcomes: Sequence[str] = OUTCOMES) -> dict[str, Any]
             "neighbours": _model(KNeighborsRegressor(3, weights="distance")),
             "forest": _model(RandomForestRegressor(200, min_samples_leaf=1, random_state=0)),
         }
+    if kind == "linear":
+        return {"ridge": _model(RidgeCV(np.logspace(-3, 3, 13)))}
     if kind == "deep":
         return {
             f"mlp {width}x{width}, decay {decay:g}": _model(_network(width, decay))
@@ -127,7 +129,7 @@ def examine(
 
     Parameters
     ----------
-    kind : {'shallow', 'deep', 'fluid', 'better', 'keras'}
+    kind : {'shallow', 'linear', 'deep', 'fluid', 'better', 'keras'}
         Kind of model; the candidate is chosen inside of the training rows of each split.
     rows : DataFrame
         Settings and outcomes, one row for each setting: splits are by row.

@@ -9,7 +9,7 @@ scenarios that it has never seen.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -170,6 +170,28 @@ def scores(data: pd.DataFrame, predictions: Floats, folds: Folds, count: int = F
         tuple(r2_of_folds),
         predictions,
     )
+
+
+def by_table(data: pd.DataFrame, columns: Sequence[str] = INPUTS) -> Scores:
+    """Predict each fold over runs with a table of means of the other folds: what a model must do better than.
+
+    Parameters
+    ----------
+    data : DataFrame
+        Data as `dataset` returns them.
+    columns : sequence of str
+        Inputs by which the table is indexed: all of them give the mean of each scenario, none the mean of all runs.
+        Rows that the table lacks are predicted by the mean of all.
+    """
+    predictions = np.full(len(data), np.nan)
+    for train, test in splits(data, "runs"):
+        known, asked = data.iloc[train], data.iloc[test]
+        predictions[test] = known[TARGET].mean()
+        if columns:
+            table = known.groupby(list(columns))[TARGET].mean().rename("mean")
+            found = asked[list(columns)].merge(table, left_on=list(columns), right_index=True, how="left")["mean"]
+            predictions[test] = found.fillna(known[TARGET].mean()).to_numpy()
+    return scores(data, predictions, "runs")
 
 
 def _predictions(fitted: Any, rows: pd.DataFrame) -> Floats:

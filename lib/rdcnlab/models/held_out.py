@@ -31,7 +31,8 @@ def judge(data: pd.DataFrame, hardest: tuple[float, float]) -> dict[str, Measure
     Returns
     -------
     dict of str to Measured
-        ``r2`` and ``mse`` (the notes have them for held-out scenarios), ``hardest`` (the ranks of this day and night by
+        ``r2`` and ``mse`` (the notes have them for held-out scenarios, and for a table of the scenarios' means),
+        ``over-table`` (R2 above that of the table), ``hardest`` (the ranks of this day and night by
         residual and by prolongation, if the data have them) and ``important``. Empty if there are fewer rows than
         folds.
     """
@@ -39,11 +40,19 @@ def judge(data: pd.DataFrame, hardest: tuple[float, float]) -> dict[str, Measure
         return {}
     held_out = record(data)
     scores, grouped = held_out.runs, held_out.scenarios
+    table, mean = fct.by_table(data), fct.by_table(data, ())
     harder = "folds of whole scenarios:"
     target = data[fct.TARGET]
     measured = {
-        "r2": Measured.one(scores.r2, f"{harder} {grouped.r2:.3f}" if grouped else ""),
-        "mse": Measured.one(scores.mse, f"{harder} {grouped.mse:.3g} s^2" if grouped else ""),
+        "r2": Measured.one(scores.r2, _also(f"{harder} {grouped.r2:.3f}" if grouped else "", f"{table.r2:.4f}")),
+        "mse": Measured.one(
+            scores.mse,
+            _also(
+                f"{harder} {grouped.mse:.3g} s^2" if grouped else "",
+                f"{table.mse:.3g} s^2, mean of all runs: {mean.mse:.3g} s^2",
+            ),
+        ),
+        "over-table": Measured.one(scores.r2 - table.r2, f"forest {scores.r2:.4f}, table {table.r2:.4f}"),
         "important": important(held_out.lost),
     }
     by_setting = data.assign(residual=(target - scores.predictions).abs(), prolongation=target).groupby(_AT)
@@ -51,6 +60,10 @@ def judge(data: pd.DataFrame, hardest: tuple[float, float]) -> dict[str, Measure
     if hardest in ranks.index:
         measured["hardest"] = Measured({str(name): float(rank[hardest]) for name, rank in ranks.items()})
     return measured
+
+
+def _also(words: str, of_table: str) -> str:
+    return "; ".join(part for part in (words, f"table of scenario means: {of_table}") if part)
 
 
 def record(data: pd.DataFrame) -> forest.HeldOut:

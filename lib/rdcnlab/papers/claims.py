@@ -83,6 +83,11 @@ class Claim(Frozen):
         Why the statement follows from the timetable or from the emulator's definition. It is not counted.
     input : str
         Which inputs of ours decide the result. The claim is not counted.
+    contradicted : str
+        Which other statement of the paper excludes this one. Both are shown, and neither is counted.
+    trivial : str
+        Why a result without any network would satisfy the claim: it tests our interface, or a constant predictor
+        satisfies it. It is not counted.
     own : bool
         Whether the claim is a finding or a goal of ours, in an item whose other claims are the paper's. It is not
         counted.
@@ -107,6 +112,8 @@ class Claim(Frozen):
     calibrates: str = ""
     by_construction: str = ""
     input: str = ""
+    contradicted: str = ""
+    trivial: str = ""
     own: bool = False
     stated_at_s: Annotated[tuple[float, ...], Listed] = ()
     was: FirstWording | None = None
@@ -120,14 +127,21 @@ class Claim(Frozen):
         return self
 
     @property
-    def not_counted(self) -> str:
-        """Why the claim is not counted; empty if it is."""
+    def reasons(self) -> dict[str, str]:
+        """Why the claim is not counted, by kind of reason; empty if it is counted."""
         reasons = {
             "used to calibrate": self.calibrates,
             "by construction": self.by_construction,
             "depends on our inputs": self.input,
+            "contradicted by the paper": self.contradicted,
+            "needs no network": self.trivial,
         }
-        return "; ".join(f"{kind}: {reason}" for kind, reason in reasons.items() if reason)
+        return {kind: reason for kind, reason in reasons.items() if reason}
+
+    @property
+    def not_counted(self) -> str:
+        """Why the claim is not counted, in words; empty if it is counted."""
+        return "; ".join(f"{kind}: {reason}" for kind, reason in self.reasons.items())
 
     def causes(self, column: str) -> tuple[str, ...]:
         """Return the sentences of `because` for a column."""

@@ -245,6 +245,7 @@ def row(
         "tried": list(claim.candidates(column)),
         "own": own or claim.own,
         "counted": not (claim.not_counted or own or claim.own),
+        "uncounted": next(iter(claim.reasons), ""),
         "was": None
         if was is None
         else {

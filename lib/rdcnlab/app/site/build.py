@@ -144,7 +144,11 @@ def _pages(sources: Sources, entries: Sequence[Entry], sections: Sequence[Sectio
     sources.write(
         "papers.md",
         templates.get_template("papers.md.j2").render(
-            papers=papers_shown, scores=view.scores(entries), paper_link=lambda name: f"papers/{name}.html"
+            papers=papers_shown,
+            scores=view.scores(entries),
+            unions=view.unions(entries),
+            reasons=view.reasons,
+            paper_link=lambda name: f"papers/{name}.html",
         ),
     )
     for paper in papers_shown:

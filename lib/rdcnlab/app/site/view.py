@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -84,6 +84,10 @@ class PaperView:
             counts = " ".join(_count(verdict, number) for verdict, number in score.verdicts.items() if number)
             name = f"{score.column} ({titles[score.column]})" if len(titles) > 1 else "Counted statements"
             lines.append(f"{escape(name)}: {counts}")
+        for union in unions(entries):
+            together = f"In any column: {union.reproduced} of {union.counted} counted statements reproduced"
+            why = scorecard.why_uncounted(union.uncounted)
+            lines.append("; ".join(part for part in (together, why) if part) + ".")
         for title, of_group in grouped(entries).items():
             links = ", ".join(f'<a href="#item-{entry.paper}-{entry.id}">{escape(entry.id)}</a>' for entry in of_group)
             lines.append(f"{escape(title)}: {links}.")
@@ -193,6 +197,16 @@ def front(entries: Sequence[Entry], hero: tuple[str, str], folder: str) -> dict[
 def scores(entries: Iterable[Entry]) -> list[scorecard.Score]:
     """Return the score of each paper and column."""
     return scorecard.scores([row for entry in entries for shown in entry.columns for row in shown.rows])
+
+
+def unions(entries: Iterable[Entry]) -> list[scorecard.Union]:
+    """Return the score of each paper in all its columns together."""
+    return scorecard.unions([row for entry in entries for shown in entry.columns for row in shown.rows])
+
+
+def reasons(uncounted: Mapping[str, int]) -> str:
+    """Return how many claims are not counted by kind of reason, in words; empty if all are counted."""
+    return ", ".join(f"{number} {reason}" for reason, number in uncounted.items())
 
 
 def claims_of(entry: Entry) -> list[ClaimView]:

@@ -69,7 +69,8 @@ class Fig10(Item):
             [competition.regularity(cc_runs, cycle).assign(cc=cc) for cc, cc_runs in with_bursts.items()]
         )
         regular = means(regular, "cc", "correlation")
-        return {
+        measured = {"bbr-loses-nothing": self._more_retransmissions(runs)} if "bbr" in self.cc else {}
+        return measured | {
             "main-later": Measured.by_case(delays),
             "main-later was": Measured.by_case(delays["low"]),
             "loss-based-lose-most": highest(lost, ["cubic", "reno"], tables.list_estimates(lost, "%")),
@@ -92,6 +93,24 @@ class Fig10(Item):
         """Return the runs of each variant, with the bursts or without."""
         chosen = runs.select(lambda scenario: _has_bursts(scenario) == bursts)
         return {cc: rivals.of_variants(chosen, main=cc) for cc in self.cc}
+
+    def _more_retransmissions(self, runs: Runs) -> Measured:
+        """Measure by how much bursts raise the retransmissions of each flow of BBR, seed by seed."""
+        bursts, alone = (
+            tables.with_seeds(
+                self.runs_by_variant(runs, bursts=chosen)["bbr"].flows,
+                self.runs_by_variant(runs, bursts=chosen)["bbr"].scenarios,
+            )
+            for chosen in (True, False)
+        )
+        pairs = bursts.merge(alone, on=["flow", "seed"], suffixes=("", "_alone"))
+        pairs = pairs[pairs["flow"].isin(rivals.FLOWS)].astype({"flow": str})
+        listed = ", ".join(
+            f"{flow}: {rows['retransmits'].mean():.4g} with, {rows['retransmits_alone'].mean():.4g} without"
+            for flow, rows in pairs.groupby("flow")
+        )
+        more = pairs.assign(more=pairs["retransmits"] - pairs["retransmits_alone"])
+        return Measured.by_case(means(more, "flow", "more"), note=listed)
 
     def _by_timeouts(self, runs: Runs) -> Measured:
         return timeouts.later_by_timeouts(self.runs_by_variant(runs, bursts=True))

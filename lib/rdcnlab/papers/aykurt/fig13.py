@@ -9,6 +9,7 @@ import pandas as pd
 from pydantic import Field
 
 from rdcnlab.analysis import competition, curves, figures, rivals, tables
+from rdcnlab.analysis.intervals import estimates
 from rdcnlab.analysis.measured import Measured, difference, means
 from rdcnlab.fields.quantities import Listed
 from rdcnlab.papers.aykurt.space import NO_ACKS, Period, Volume, delays, grid
@@ -78,9 +79,21 @@ class Fig13(Item):
         times = rivals.times(by_variant, "cc")
         ratio = means(times.assign(ratio=times["migrated_s"] / times["main_s"]), "cc", "ratio")
         measured = {"far-behind": Measured.by_case(ratio.loc[loss_based])}
+        measured |= self._completion(means(times, "cc", "migrated_s").reindex(self.cc), loss_based)
         for late, key in ((False, "{}"), (True, "{} was")):
             shared_rates = self._rates(competition.rates_on_one_link(by_variant, "cc", late=late), loss_based)
             measured |= {key.format(claim): value for claim, value in shared_rates.items()}
+        return measured
+
+    def _completion(self, ends: pd.DataFrame, loss_based: list[Mover]) -> dict[str, Measured]:
+        """Measure how the completion times of TCP's variants differ."""
+        listed, numbers = tables.list_estimates(ends, "s"), estimates(ends)
+        measured = {}
+        if "bbr" in self.cc and loss_based:
+            measured["bbr-sooner"] = Measured({cc: numbers[cc] - numbers["bbr"] for cc in loss_based}, listed)
+        others = [cc for cc in self.cc if cc != "westwood"]
+        if "westwood" in self.cc and others:
+            measured["westwood-soonest"] = Measured({cc: numbers[cc] / numbers["westwood"] for cc in others}, listed)
         return measured
 
     def _rates(self, shared: pd.DataFrame, loss_based: list[Mover]) -> dict[str, Measured]:
@@ -99,4 +112,7 @@ class Fig13(Item):
     def causes(self) -> list[Cause]:
         """Return experiments with a longer RTT, in which the bound on the QUIC flow's window is wider."""
         far = self.with_parameters(cc=self.cc, size=self.size, changes=FAR)
-        return [Cause(claim, far) for claim in ("below-half", "far-behind", "bbr-gets-more", "westwood-competes")]
+        return [
+            Cause(claim, far)
+            for claim in ("below-half", "far-behind", "bbr-gets-more", "westwood-competes", "bbr-sooner")
+        ]

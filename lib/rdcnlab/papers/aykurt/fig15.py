@@ -11,6 +11,7 @@ from pydantic import Field
 
 from rdcnlab.analysis import figures, rivals, tables
 from rdcnlab.analysis.measured import Measured
+from rdcnlab.analysis.resampling import jackknife
 from rdcnlab.fields.quantities import Listed
 from rdcnlab.models import fct, forest, held_out
 from rdcnlab.papers.aykurt.space import NO_ACKS, Downtime, Period, Volume, grid
@@ -29,6 +30,8 @@ _TIMES: tuple[tuple[Period, Downtime | None], ...] = (
 )  # fmt: skip
 #: The point that the paper calls the hardest.
 _HARDEST = (9.0, 1.0)
+#: The point that it names beside it: a period of 20 ms with a night of 2 ms.
+_EASIER = (18.0, 2.0)
 Pairs = Annotated[tuple[Literal["cubic", "reno", "westwood"], ...], Field(min_length=1), Listed]
 
 
@@ -83,7 +86,20 @@ class Fig15(Item):
             **held_out.judge(fct.dataset(runs), _HARDEST),
             "range": Measured.one(times["prolongation_s"].max()),
             "always-longer": Measured.one(times["prolongation_s"].min()),
-        }
+        } | self._by_day(runs)
+
+    def _by_day(self, runs: Runs) -> dict[str, Measured]:
+        """Measure by how much the hardest point is prolonged more than a day of 18 ms (means over pairs)."""
+        data = fct.dataset(runs)
+        seeds = tables.with_seeds(tables.completion(runs.flows.assign(period_ms=0)).dropna(), runs.scenarios)["seed"]
+        data = data.assign(seed=seeds.to_numpy())
+        hard, easy = (_at(data, *point) for point in (_HARDEST, _EASIER))
+        if hard.empty or easy.empty:
+            return {}
+        ratio = jackknife(
+            pd.concat([hard, easy]), lambda rows: _mean(_at(rows, *_HARDEST)) / _mean(_at(rows, *_EASIER))
+        )
+        return {"less-at-20": Measured.one(ratio, f"{_mean(hard):.3g} s against {_mean(easy):.3g} s")}
 
     def causes(self) -> list[Cause]:
         """Return an experiment without modern loss recovery, which weakens dark slots, and the share of first ends."""
@@ -105,3 +121,11 @@ class Fig15(Item):
         """Return the forest with the paper's parameters, trained on all runs, and the records of its tests."""
         data = fct.dataset(runs)
         return [forest.load_or_train(data, fct.BEST), held_out.record(data).path, forest.load_or_search(data)]
+
+
+def _at(data: pd.DataFrame, day_ms: float, night_ms: float) -> pd.DataFrame:
+    return data[(data["day_ms"] == day_ms) & (data["night_ms"] == night_ms)]
+
+
+def _mean(data: pd.DataFrame) -> float:
+    return float(data[fct.TARGET].mean())

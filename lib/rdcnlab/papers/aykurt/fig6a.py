@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pandas as pd
 
 from rdcnlab.analysis import competition, curves, figures, rivals, tables
-from rdcnlab.analysis.intervals import estimates
+from rdcnlab.analysis.intervals import estimates, over_seeds
 from rdcnlab.analysis.measured import Measured, highest, means
 from rdcnlab.papers.aykurt.space import COMPARED, NO_ACKS, Period, Variant, Variants, Volume, buffers, grid
 from rdcnlab.papers.causes import Cause
@@ -100,6 +100,9 @@ class Fig6a(Item):
             rate_after = competition.alone(bbr, "main")
             measured["cubic-over-bbr"] = Measured.one(estimates(ratio)["cubic", "bbr"])
             measured["bbr-alone"] = Measured.one(estimates(competition.peaks(bbr))["main"])
+            ends = rivals.times({"": rivals.of_variants(runs, migrated="cubic", main="bbr")}, "pair")
+            ratio_of_times = ends.assign(ratio=ends["main_s"] / ends["migrated_s"])
+            measured["bbr-ends-much-later"] = Measured.one(over_seeds(ratio_of_times["ratio"]))
             measured["bbr-after"] = Measured.one(rate_after, "it ended first" if math.isnan(rate_after) else "")
         if ("cubic", "reno") in drawn and len(drawn) > 1:
             fair = _by_pair(rates.apply(tables.jain, axis=1)).loc[drawn]

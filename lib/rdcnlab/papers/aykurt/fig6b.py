@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rdcnlab.analysis import rivals, tables
-from rdcnlab.analysis.intervals import Estimate, estimates, same_sign
-from rdcnlab.analysis.measured import Measured, margins, means
+from rdcnlab.analysis.intervals import estimates, same_sign
+from rdcnlab.analysis.measured import Measured, means
 from rdcnlab.analysis.resampling import Floats, Means, bootstraps_of_means
 from rdcnlab.papers.aykurt.fig6a import Fig6a
 from rdcnlab.papers.aykurt.space import Period
@@ -39,18 +39,24 @@ class Fig6b(Fig6a):
             means(times[times["period_ms"] == period], "main", "behind_s").reindex(self.mains) for period in (10, 50)
         )
         listed = f"at 10 ms {tables.list_estimates(at_10, 's')}; at 50 ms {tables.list_estimates(at_50, 's')}"
-        larger = margins(tables.sizes(at_10), tables.sizes(at_50), self.mains)
         pairs = {main: (estimates(at_10)[main], estimates(at_50)[main]) for main in self.mains}
+        apart = {f"{main}, apart": abs(gaps[0] - gaps[1]) for main, gaps in pairs.items()}
         return {
             "same-order": Measured.by_case(
                 bootstraps_of_means(times, ["period_ms", "main"], ["behind_s"], _order), note=listed
             ),
             "larger-differences": Measured(
-                {f"{main}, apart": abs(gaps[0] - gaps[1]) for main, gaps in pairs.items()}
-                | {f"{main}, same sign": same_sign(*gaps) for main, gaps in pairs.items()},
+                apart
+                | {
+                    f"{main}, same sign": same_sign(*gaps)
+                    for main, gaps in pairs.items()
+                    if all(abs(gap).low > 0 for gap in gaps)
+                },
                 listed,
             ),
-            "larger-differences was": Measured({main: _low(gap) for main, gap in larger.items()}, listed),
+            "larger-differences was": Measured(
+                apart | {f"{main}, same sign": same_sign(*gaps) for main, gaps in pairs.items()}, listed
+            ),
         }
 
     def causes(self) -> list[Cause]:
@@ -61,8 +67,3 @@ class Fig6b(Fig6a):
 def _order(mean: Means) -> dict[str, Floats]:
     at_50, at_10 = mean["behind_s"][50].align(mean["behind_s"][10], axis=1)
     return {"": tables.spearmans(at_50, at_10)}
-
-
-def _low(number: float) -> float:
-    """Return the lower end of a number's interval; without an interval the number itself."""
-    return number.low if isinstance(number, Estimate) and number.known else number

@@ -38,6 +38,9 @@ OF_ALL = 100
 #: The first settings under several conditions were known when features, kernel and kinds of better models were chosen.
 #: These models are scored on later settings only.
 SEEN = 190
+#: Claims of the paper that are judged on as many settings as it trained on (Sec. 7.2.3), by the row of the table.
+COUNTED_AS_MANY = ("shallow-several-no-drops", "deep-several", "deep-several-no-drops")
+_SUFFIX = "-as-many"
 #: Our goals for models whose claims of the paper are lower.
 GOALS = ("deep-several", "deep-several-no-drops")
 #: Fewest rows to score on.
@@ -60,13 +63,15 @@ MORE = {
     "better-single": Exam("better", "single", OF_ONE, sharing.OUTCOMES),
     "better-several": Exam("better", "several", FIVE, sharing.OUTCOMES, "later"),
     "better-several-no-drops": Exam("better", "several", FIVE, sharing.NO_DROPS, "later"),
+    "shallow-several-no-drops-as-many": Exam("shallow", "several", AS_MANY, sharing.NO_DROPS),
     "deep-several-as-many": Exam("deep", "several", AS_MANY, sharing.OUTCOMES),
     "deep-several-no-drops-as-many": Exam("deep", "several", AS_MANY, sharing.NO_DROPS),
     "better-several-as-many": Exam("better", "several", AS_MANY, sharing.OUTCOMES, "later"),
     "better-several-no-drops-as-many": Exam("better", "several", AS_MANY, sharing.NO_DROPS, "later"),
 }
-#: Why rows of the table differ: if 1 % means all settings of the paper.
+#: Why rows of the table differ: if 1 % means all settings of the paper, and if a shallow model is a linear one.
 READINGS = {
+    "linear-several-no-drops-as-many": Exam("linear", "several", AS_MANY, sharing.NO_DROPS),
     "shallow-single-of-all": Exam("shallow", "single", OF_ALL, sharing.OUTCOMES),
     "deep-single-of-all": Exam("deep", "single", OF_ALL, sharing.OUTCOMES),
 }
@@ -156,13 +161,14 @@ class Tab2(Dataset):
         for case, part in scores.groupby(scores["case"].astype(str), sort=False):
             trained_on = "no" if case.startswith("fluid") else int(part["train"].iloc[0])
             note = f"{trained_on} settings for training; {', '.join(part['model'].unique())}"
-            measured[f"r2-{case}"] = Measured.one(buffers_records.spread(part, "r2"), note)
+            r2 = Measured.one(buffers_records.spread(part, "r2"), note)
+            measured[_claim(case)] = r2
             if case in GOALS:
-                measured[f"goal-{case}"] = measured[f"r2-{case}"]
-        for suffix in ("", "-as-many"):
+                measured[f"goal-{case}"] = r2
+        for suffix, claim in (("", "occupancy-errors was"), (_SUFFIX, "occupancy-errors")):
             errors = _spreads(scores, f"deep-several{suffix}", _ERRORS)
             if errors.cases:
-                measured[f"occupancy-errors{suffix}"] = errors
+                measured[claim] = errors
         records = self.records(runs)
         if "coverage" in records:
             inside = 100.0 * buffers_records.read(records["coverage"])
@@ -192,9 +198,7 @@ class Tab2(Dataset):
         looks = {
             "r2-shallow-single": ("shallow-single-of-all", of_all),
             "r2-deep-single": ("deep-single-of-all", of_all),
-            "r2-deep-several": ("deep-several-as-many", ["r2"]),
-            "r2-deep-several-no-drops": ("deep-several-no-drops-as-many", ["r2"]),
-            "occupancy-errors": ("deep-several-as-many", _ERRORS),
+            "r2-shallow-several-no-drops": ("linear-several-no-drops-as-many", ["r2"]),
             "r2-shallow-single-no-drops": ("shallow-single-of-all", of_all),
             "goal-deep-several": ("deep-several-as-many", ["r2"]),
             "goal-deep-several-no-drops": ("deep-several-no-drops-as-many", ["r2"]),
@@ -249,6 +253,8 @@ class Tab2(Dataset):
         """Iterate over the numbers that claims expect of cases, and whether these are our goals."""
         for claim in self.claims.claims:
             kind, _, name = claim.id.partition("-")
+            if kind == "r2" and name in COUNTED_AS_MANY:
+                name += _SUFFIX
             if kind in ("r2", "goal") and name in names:
                 bound = claim.expect.at_least if claim.expect.near is None else claim.expect.near
                 assert bound is not None  # claims of the table are of these two forms
@@ -264,6 +270,18 @@ class Tab2(Dataset):
         return [gaussian.train(rows)] if len(rows) >= gaussian.LEAST_ROWS else []
 
 
+def _claim(case: str) -> str:
+    """Return the name of the measurement of a row of the table.
+
+    The paper's claims on several conditions are judged with as many settings for training as the paper has. With 5 % of
+    ours, which are fewer, they were judged before.
+    """
+    if case in COUNTED_AS_MANY:
+        return f"r2-{case} was"
+    claimed = case.removesuffix(_SUFFIX)
+    return f"r2-{claimed if claimed in COUNTED_AS_MANY else case}"
+
+
 def _spreads(scores: pd.DataFrame, case: str, columns: list[str]) -> Measured:
     """Measure some scores of a row of the table; nothing if it has none."""
     part = scores[scores["case"] == case]
@@ -272,8 +290,8 @@ def _spreads(scores: pd.DataFrame, case: str, columns: list[str]) -> Measured:
 
 #: Kinds of models in words.
 _KINDS = {
-    "shallow": "shallow model", "deep": "deep model", "fluid": "fluid model, not trained", "better": "our better model",
-    "keras": "deep model of Keras",
+    "shallow": "shallow model", "linear": "linear model", "deep": "deep model", "fluid": "fluid model, not trained",
+    "better": "our better model", "keras": "deep model of Keras",
 }  # fmt: skip
 
 
