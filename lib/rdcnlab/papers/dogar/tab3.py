@@ -204,7 +204,7 @@ class Tab3(Item):
             never = self.with_parameters(
                 profile=self.profile, variants=("nuftcp",), changes={"transport.nuftcp_quiet": 0}
             )
-            return [Cause(claim, never) for claim in ("by-feedback", "fills", "scales")]
+            return [Cause(claim, never) for claim in ("by-feedback", "fills")]
         deep = self.with_parameters(profile=self.profile, buffer_kB=_DEEP_KB)
 
         def kilobytes(runs: Runs) -> Measured:
