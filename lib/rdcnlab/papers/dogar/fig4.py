@@ -12,7 +12,6 @@ from rdcnlab.papers.dogar.space import LARGE, SMALL, Setting
 from rdcnlab.papers.dogar.updates import Retransmissions
 from rdcnlab.runs.frame import Runs
 
-
 #: At this point the text's own numbers contradict its sentence.
 _CONTRADICTED = ("dctcp at 20%",)
 
