@@ -22,7 +22,7 @@ def run(plan: dict[str, Any], testbed: Any, directory: str) -> None:
         os.makedirs(directory_of_flow)
         with open(os.path.join(directory_of_flow, "data"), "wb") as file:
             file.truncate(size)
-    lines = [f"seed {plan['seed']}", f"ready {plan['ready_ns']}", f"limit {plan['limit_ns']}"]
+    lines = [f"seed {plan['seed']}", f"ready {plan['ready_ns']}", f"limit {plan['limit_ns']}", f"small {plan['small']}"]
     for flow in plan["flows"]:
         line = flow["line"]
         places = {"@src": testbed.pid(flow["src"]), "@dst": testbed.pid(flow["dst"]), "@start": flow["start_ns"]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rdcnlab.engines.kernel.plan.flows import line
+from rdcnlab.engines.kernel.plan.flows import line, small
 from rdcnlab.engines.kernel.plan.hosts import MEMORY_SYSCTLS, host, parameters, sysctls
 from rdcnlab.engines.kernel.plan.probes import captures, captures_kB, probes
 from rdcnlab.engines.kernel.switches.switch_set import switches_of
@@ -56,6 +56,7 @@ def compile_plan(scenario: Scenario, *, here: bool = True) -> dict[str, Any]:
         "epoch_ns": START_NS,
         "ready_ns": instants.ready_ns(scenario),
         "limit_ns": START_NS + scenario.limit,
+        "small": small(scenario),
         "flows": [
             {
                 "src": flow.src,

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from rdcnlab.engines.network import Network, Station, mptcp
+from rdcnlab.engines.network.numbers import FIRST_PORT
 from rdcnlab.engines.network.versions import HOLD_US, uses_nuftcp
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.stack import Offload
@@ -14,6 +15,9 @@ from rdcnlab.scenario.transport import Transport
 #: Settings that the kernel would derive from the size of memory, in pages of 4 KiB or packets.
 MEMORY_SYSCTLS = {"net.ipv4.tcp_mem": "1048576 1398101 2097152", "net.ipv4.udp_mem": "1048576 1398101 2097152"}
 
+
+#: The first port that the kernel chooses for a connection, unless a scenario has more flows than ports below it.
+FIRST_FREE_PORT = 32_768
 
 #: Fields of `Transport` that are parameters of the kernel's module ``tcp_cubic``, with the names of the parameters.
 CUBIC_PARAMETERS = {
@@ -104,6 +108,9 @@ def sysctls(scenario: Scenario, own: Transport | None = None) -> dict[str, str]:
         values[f"net.ipv4.tcp_{name}"] = str(int(value) if isinstance(value, bool) else value)
     if uses_nuftcp(scenario):
         values["net.ipv4.ip_default_ttl"] = "15"  # the upper 4 bits are the version, which begins with 0
+    if len(scenario.flows) > FIRST_FREE_PORT - FIRST_PORT:
+        # a port that the kernel chooses must not be a flow's: packets to it would be those of the flow
+        values["net.ipv4.ip_local_port_range"] = f"{FIRST_PORT + len(scenario.flows)} 65535"
     if mptcp.flows(scenario):
         values["net.mptcp.scheduler"] = scenario.mptcp.scheduler
     return values

@@ -2,7 +2,8 @@
 /*
  * rdcn-guest traffic PLAN RESULT: all flows of a run, from one process.
  *
- * A thread for each end of each flow, in the network namespace of its host.  Flows
+ * A thread for each end of each flow, in the network namespace of its host; one thread
+ * for all flows of the protocol `loop`, of which there may be many.  Flows
  * start at absolute instants, after everything that takes a clock reading or a page
  * fault is done.
  *
@@ -12,9 +13,11 @@
  *   ready NS                when listeners must stand and the seed is set
  *   limit NS                when what has not finished is given up; its counts are those
  *                           of this instant
+ *   small BYTES            largest flow of the loop whose receiver wakes up once
  *   PROTOCOL NAME SRC_PID DST_PID SRC_IPV4 DST_IPV4 PORT SIZE START_NS ...   (per flow)
  *     tcp ... CC (src|dst) [CONNECT_NS]       who connects, and when if ahead of START_NS
  *     mptcp ... CC src [CONNECT_NS]
+ *     loop ... CC (src|dst)                   tcp, carried by one thread for all
  *     udp ... PACKET BURST INTERVAL_NS        payload bytes, datagrams
  *     program ... SERVER ARGUMENT... :: CLIENT ARGUMENT...
  * SRC_PID and DST_PID are processes in the hosts' namespaces, instants are of
@@ -40,13 +43,13 @@
 #include "tools.h"
 #include "traffic.h"
 
-enum { MAX_FLOWS = 4096 };
+enum { MAX_FLOWS = 40960 };
 
 #define TRACE_MARKER "/sys/kernel/tracing/trace_marker"
 #define REPRODUCIBLE "/proc/sys/kernel/random/reproducible"
 
 static const struct protocol *const protocols[] = {
-	&tcp_protocol, &mptcp_protocol, &udp_protocol, &program_protocol
+	&tcp_protocol, &mptcp_protocol, &udp_protocol, &program_protocol, &loop_protocol
 };
 
 static struct flow flows[MAX_FLOWS];
@@ -54,6 +57,7 @@ static int flow_count, running;
 static char seed[65];
 static uint64_t limit;
 uint64_t ready;
+unsigned int small;
 int result_directory;
 char *payload;
 int payload_file;
@@ -95,6 +99,7 @@ static void read_plan(const char *path)
 			die("traffic: a line of more than %zu characters", sizeof(line) - 2);
 		if (sscanf(line, "seed %64s", seed) == 1 ||
 		    sscanf(line, "ready %" SCNu64, &ready) == 1 ||
+		    sscanf(line, "small %u", &small) == 1 ||
 		    sscanf(line, "limit %" SCNu64, &limit) == 1)
 			continue;
 		if (flow_count == MAX_FLOWS)
@@ -152,21 +157,33 @@ static void *run_sink(void *argument)
 	return NULL;
 }
 
-static void start_thread(void *(*end)(void *), struct flow *f)
+void start_detached(void *(*run)(void *), struct flow *f)
 {
 	pthread_attr_t attributes;
 	pthread_t thread;
 	int error;
 
-	pthread_mutex_lock(&lock);
-	running += !f->protocol->background;
-	pthread_mutex_unlock(&lock);
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, 256 << 10);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	error = pthread_create(&thread, &attributes, end, f);
+	error = pthread_create(&thread, &attributes, run, f);
 	if (error)
 		die("traffic: flow %s: thread: %s", f->name, strerror(error));
+}
+
+static void start_thread(void *(*end)(void *), struct flow *f)
+{
+	pthread_mutex_lock(&lock);
+	running += !f->protocol->background;
+	pthread_mutex_unlock(&lock);
+	start_detached(end, f);
+}
+
+static void *run_loop(void *first)
+{
+	carry(flows, flow_count);
+	end_of_thread(first);
+	return NULL;
 }
 
 /*
@@ -225,7 +242,9 @@ static void write_result(const char *path)
 			", \"delivered\": %u, \"delivered_ce\": %u"
 			", \"dsack_dups\": %u, \"reordering_seen\": %u"
 			", \"timeouts\": %u, \"mss_B\": %u"
-			", \"min_rtt_us\": %u, \"error\": \"%s\"}\n",
+			", \"min_rtt_us\": %u, \"busy_us\": %" PRIu64
+			", \"rwnd_limited_us\": %" PRIu64 ", \"sndbuf_limited_us\": %" PRIu64
+			", \"error\": \"%s\"}\n",
 			f->name, f->start, f->end, f->finished ? "true" : "false",
 			f->received, f->info.segs_out,
 			f->info.total_retrans,
@@ -233,7 +252,8 @@ static void write_result(const char *path)
 			f->info.delivered, f->info.delivered_ce,
 			f->info.dsack_dups, f->info.reord_seen,
 			f->info.total_rto, f->info.snd_mss,
-			f->info.min_rtt, f->error);
+			f->info.min_rtt, f->info.busy_time, f->info.rwnd_limited,
+			f->info.sndbuf_limited, f->error);
 	}
 	if (fclose(out))
 		die("traffic: %s: %s", path, strerror(errno));
@@ -243,6 +263,7 @@ int traffic_main(int argc, char **argv)
 {
 	struct rlimit files = { 4 * MAX_FLOWS, 4 * MAX_FLOWS };
 	pthread_condattr_t clock;
+	struct flow *looped = NULL;
 
 	if (argc != 3)
 		die("usage: rdcn-guest traffic PLAN RESULT");
@@ -268,9 +289,15 @@ int traffic_main(int argc, char **argv)
 	for (int i = 0; i < flow_count; i++)
 		flows[i].protocol->prepare(&flows[i]);
 	for (int i = 0; i < flow_count; i++) {
+		if (flows[i].protocol == &loop_protocol) {
+			looped = looped ? looped : &flows[i];
+			continue;
+		}
 		start_thread(run_sink, &flows[i]);
 		start_thread(run_source, &flows[i]);
 	}
+	if (looped)
+		start_thread(run_loop, looped);
 	start_progress(result_directory, flows, flow_count, ready);
 	if (now_ns() >= ready)
 		die("traffic: the set-up took until %" PRIu64 " ns, the flows were to start at %"

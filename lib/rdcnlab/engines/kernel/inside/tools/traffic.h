@@ -44,6 +44,7 @@ struct flow {
 	pid_t server_pid, client_pid;
 	int tx, listener, rx;		/* sockets, -1 until there is one */
 	uint64_t end, received;
+	uint64_t sent;			/* bytes that the loop gave to the kernel */
 	struct tcp_counters info;	/* of the sender, once it has all ACKs */
 	bool finished;
 	bool plain;			/* Multipath TCP that fell back to TCP */
@@ -51,6 +52,11 @@ struct flow {
 };
 
 extern const struct protocol tcp_protocol, mptcp_protocol, udp_protocol, program_protocol;
+/* TCP without a thread for each end, see traffic_loop.c */
+extern const struct protocol loop_protocol;
+
+/* Carry all flows of loop_protocol, among so many flows, from their starts to their ends. */
+void carry(struct flow *flows, int count);
 
 /* CHUNK bytes that are there to be sent, or written over, and the file they are */
 #define CHUNK (16u << 20)
@@ -61,8 +67,14 @@ extern int payload_file;
 extern uint64_t ready;
 extern int result_directory;
 
+/* flows of the loop that are not larger are received at once when all of their data is there */
+extern unsigned int small;
+
 /* Go to the network of a process' host. */
 void enter(int pid);
+
+/* Begin a thread with a small stack, which nobody waits for. */
+void start_detached(void *(*run)(void *), struct flow *f);
 
 /* Note why a flow cannot go on: the call that failed, with errno. */
 void give_up(struct flow *f, const char *what);

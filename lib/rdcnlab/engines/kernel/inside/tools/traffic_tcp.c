@@ -22,14 +22,7 @@
 #include <unistd.h>
 
 #include "tools.h"
-#include "traffic.h"
-
-/*
- * Where a server listens whose clients' ports are the flows' ports: so data goes to
- * the flow's port whoever connects, and that port tells flows apart in the switch
- * and in traces.
- */
-enum { SERVER_PORTS = 20000 };
+#include "traffic_tcp.h"
 
 /* what older headers lack: struct mptcp_info has grown since */
 #ifndef IPPROTO_MPTCP
@@ -40,7 +33,7 @@ enum { SERVER_PORTS = 20000 };
 #endif
 enum { MAX_SUBFLOWS = 8, MPTCP_BYTES_RECEIVED = 64 };
 
-static const char request[] = "GET / HTTP/1.1\r\nHost: server\r\nConnection: close\r\n\r\n";
+const char request[] = "GET / HTTP/1.1\r\nHost: server\r\nConnection: close\r\n\r\n";
 
 static bool parse(struct flow *f, const char *words)
 {
@@ -52,7 +45,7 @@ static bool parse(struct flow *f, const char *words)
 	return true;
 }
 
-static struct sockaddr_in at(const char *address, int port)
+struct sockaddr_in at(const char *address, int port)
 {
 	struct sockaddr_in place = { .sin_family = AF_INET, .sin_port = htons(port) };
 
@@ -60,7 +53,7 @@ static struct sockaddr_in at(const char *address, int port)
 	return place;
 }
 
-static int open_socket(struct flow *f)
+int open_socket(struct flow *f)
 {
 	bool multipath = f->protocol == &mptcp_protocol;
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, multipath ? IPPROTO_MPTCP : 0);
@@ -72,7 +65,7 @@ static int open_socket(struct flow *f)
 	return fd;
 }
 
-static void bind_to(struct flow *f, int fd, const char *address, int port)
+void bind_to(struct flow *f, int fd, const char *address, int port)
 {
 	struct sockaddr_in place = at(address, port);
 	int on = 1;
@@ -165,7 +158,7 @@ static void sink(struct flow *f)
 }
 
 /* Of a connection with subflows, most is the first one's and losses are the sum. */
-static void read_info(struct flow *f)
+void read_info(struct flow *f)
 {
 	struct {
 		struct mptcp_subflow_data of;
@@ -186,7 +179,7 @@ static void read_info(struct flow *f)
 }
 
 /* Payload that came, in order. */
-static uint64_t arrived(struct flow *f)
+uint64_t arrived(struct flow *f)
 {
 	struct tcp_counters there;
 	struct {
