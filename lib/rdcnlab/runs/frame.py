@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from rdcnlab.analysis.results.comparison import Comparison
+    from rdcnlab.analysis.results.slowdown import Slowdown
 
 
 class Runs:
@@ -124,6 +125,41 @@ class Runs:
         """
         comparison: Comparison = views.call("compare", self, by)
         return comparison
+
+    def slowdown(self, by: str | None = None, edges: Sequence[int | str] | None = None) -> Slowdown:
+        """Divide the completion time of flows by the ideal one, and group them by size.
+
+        The ideal time is that of a flow which is alone and always has the whole rate of its way; see
+        `rdcnlab.scenario.ideal`.
+
+        Parameters
+        ----------
+        by : str, optional
+            A column of `flows` to compare; by default the congestion control.
+        edges : sequence of int or str, optional
+            Ends of the groups of sizes, in bytes or as text such as ``10 kB``; by default 10 kB, 100 kB, 1 MB, 10 MB.
+
+        Returns
+        -------
+        Slowdown
+            A notebook shows it. Its ``table`` is a data frame with median and 99th percentile, each with its interval
+            over seeds; ``plot()`` draws it; ``values`` has one row for each flow.
+
+        Raises
+        ------
+        InputError
+            There is no run, or no such column.
+
+        Examples
+        --------
+        >>> from rdcnlab.papers import aykurt
+        >>> run = aykurt.fig4(profile="paper").stored_runs()[0]
+        >>> table = Runs([run]).slowdown(edges=["1 GB"]).table
+        >>> table[["cc", "size", "flows"]].to_numpy().tolist()
+        [['bbr', 'over 1 GB', 2], ['bbr', 'all', 2]]
+        """
+        result: Slowdown = views.call("slowdown", self, by, edges)
+        return result
 
     def frame(self, run: Run, name: str) -> pd.DataFrame:
         """Return a table of one run, without the columns of the scenario's settings."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from rdcnlab.analysis.results.comparison import Comparison
+    from rdcnlab.analysis.results.slowdown import Slowdown
     from rdcnlab.analysis.results.timeline import Timeline
     from rdcnlab.runs.frame import Runs
     from rdcnlab.runs.run import Run
@@ -44,6 +45,12 @@ def _timeline(run: Run) -> Timeline:
     return timeline(run)
 
 
+def _slowdown(runs: Runs, by: Any = None, edges: Any = None) -> Slowdown:
+    from rdcnlab.analysis.results.slowdown import EDGES, slowdown
+
+    return slowdown(runs, by, EDGES if edges is None else edges)
+
+
 def register() -> None:
     """Make the functions of this package the methods of `Run` and `Runs` that draw and compare."""
-    views.register(plot=_plot, limits=_limits, timeline=_timeline, compare=_compare)
+    views.register(plot=_plot, limits=_limits, timeline=_timeline, compare=_compare, slowdown=_slowdown)

@@ -73,6 +73,7 @@ def all_ways(scenario: Scenario) -> tuple[Way, ...]:
         set flags in them.
     """
     found: dict[object, Way] = {}
+    alike: dict[Route, Way] = {}
     for back, (index, flow) in itertools.product((False, True), enumerate(scenario.traffic)):
         if scenario.network.optics is not None:
             continue  # every rack on its way decides anew
@@ -85,7 +86,10 @@ def all_ways(scenario: Scenario) -> tuple[Way, ...]:
         schedule = scenario.schedule(flow, back=back)
         route = route_of(scenario, flow, back=back)
         if schedule is None:
-            found[index, back] = _way(scenario, None, route, ((index, back),))
+            # thousands of flows take the same ways, and what switches do for them is the same
+            if route not in alike or not scenario.network.switches:
+                alike[route] = _way(scenario, None, route, ((index, back),))
+            found[index, back] = dataclasses.replace(alike[route], flows=((index, back),))
             continue
         parts = mptcp.followed(scenario, flow, schedule, back=back)
         if schedule.name not in found:

@@ -86,7 +86,7 @@ def _flows(workload: Workload, network: Network, seed: int, limit: int) -> Itera
 
 def _common(workload: Workload) -> dict[str, object]:
     """Return the fields that all flows of a workload share."""
-    shared = {name: getattr(workload, name) for name in ("cc", "path", "back", "initiator")}
+    shared = {name: getattr(workload, name) for name in ("cc", "path", "back", "initiator", "connect")}
     return {**shared, "workload": workload.name}
 
 

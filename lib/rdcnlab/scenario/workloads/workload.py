@@ -116,6 +116,8 @@ class Workload(Frozen):
         As in `Flow`; by default the shortest way.
     initiator : {'src', 'dst'}
         As in `Flow`.
+    connect : {'start', 'ahead'}
+        As in `Flow`. With ``ahead`` each end of a flow is a thread during the whole run, which takes memory.
     """
 
     name: Annotated[str, name(16, "_-", "letters, digits, _ or -", "")]
@@ -137,6 +139,7 @@ class Workload(Frozen):
     path: Annotated[Path, omit_default] = ECMP
     back: Annotated[Path, omit_default] = BYPASS
     initiator: Annotated[Literal["src", "dst"], omit_default] = "src"
+    connect: Annotated[Literal["start", "ahead"], omit_default] = "start"
 
     @model_validator(mode="after")
     def _as_its_pattern_needs(self) -> Workload:

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many flows in the guest: one thread carries them as threads of their own would, and times are those of arithmetic."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rdcnlab.engines.kernel.plan.flows import by_loop
+from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.ideal import ideal_ns
+from tests.engines.conftest import RunGuest
+
+FABRIC = {"fabric": "leaf-spine", "leaves": 2, "spines": 2, "hosts": 2}
+#: Bytes of a full frame on the wire, its payload, and the ns that it takes at 10 Gb/s.
+WIRE, PAYLOAD, FRAME_NS = 1538, 1448, 1230.4
+
+
+def drawn(**fields: Any) -> Scenario:
+    workload = {"name": "w", "sizes": "web-search", "arrivals": {"load": "40 %"}, "at_most": "1 MB", **fields}
+    return Scenario.from_dict({"network": FABRIC, "workloads": [workload], "limit": "1 s", "seed": 3})
+
+
+def test_one_thread_carries_flows_as_threads_of_their_own_do(run_guest: RunGuest) -> None:
+    # flows that do not meet: the kernel draws when connections open, so those that meet differ by chance
+    sizes = [1, 1448, 1449, 30_000, 40_000, 2_000_000]
+    base = drawn(count=2 * len(sizes), arrivals={"interval": "10 ms"}, pattern="stride")
+    pairs = [("h1", "h3"), ("h4", "h2")]
+    flows = [
+        {
+            "name": f"f{place}",
+            "size": size,
+            "src": pairs[place % 2][0],
+            "dst": pairs[place % 2][1],
+            "start": place * 10_000_000,
+            "initiator": ("src", "dst")[place // len(sizes)],
+        }
+        for place, size in enumerate(sizes * 2)
+    ]
+    by_threads = Scenario.from_dict({**base.to_dict(), "workloads": [], "flows": flows})
+    looped = by_threads.model_copy(
+        update={"flows": tuple(flow.model_copy(update={"workload": "w"}) for flow in by_threads.flows)}
+    )
+    assert not any(by_loop(by_threads, flow) for flow in by_threads.flows)
+    assert all(by_loop(looped, flow) for flow in looped.flows)
+    one, other = (run_guest(each).tables["flows"] for each in (by_threads, looped))
+    assert one["finished"].all()
+    # the clock is read once more or less, and a reading may take a nanosecond
+    assert ((one["fct_s"] - other["fct_s"]).abs() < 5e-9).all()
+    assert (one["received_B"] == other["received_B"]).all()
+
+
+@pytest.mark.parametrize("initiator", ["src", "dst"])
+def test_the_slowdown_of_a_flow_that_is_alone_is_one(run_guest: RunGuest, initiator: str) -> None:
+    sizes = [1, 1000, 1448, 1449, 2897, 14_480, 32_768, 100_000, 1_000_000, 10_000_000]
+    flows = [
+        {"name": f"{how}{size}", "src": "h1", "dst": "h4", "size": size, "connect": how, "initiator": initiator,
+         "start": 20_000_000 * (2 * place + (how == "ahead"))}
+        for place, size in enumerate(sizes)
+        for how in ("start", "ahead")
+    ]  # fmt: skip
+    scenario = Scenario.from_dict({"network": FABRIC, "flows": flows, "limit": "1 s"})
+    seen = run_guest(scenario).tables["flows"]
+    for flow, fct_s in zip(scenario.flows, seen["fct_s"], strict=True):
+        assert fct_s * 1e9 == pytest.approx(ideal_ns(scenario, flow), abs=FRAME_NS / 4), flow.name
+
+
+@pytest.mark.parametrize("packets", [50, 200])
+def test_a_fan_in_of_64_drops_what_arithmetic_says(run_guest: RunGuest, packets: int) -> None:
+    port = {"rate": "10 Gb/s", "delay": "1 us", "port": {"buffer": f"{packets} packets"}}
+    network = {"name": "star", "hosts": [{"name": "r", **port}, *({"name": f"s{n}", **port} for n in range(1, 65))]}
+    # the first window has ten segments, which every sender sends at once
+    burst = {
+        "name": "b", "pattern": "incast", "to": "r", "sizes": 10 * PAYLOAD, "arrivals": "once", "connect": "ahead",
+        "start": "1 ms",
+    }  # fmt: skip
+    scenario = Scenario.from_dict({"network": network, "workloads": [burst], "limit": "2 s"})
+    seen = run_guest(scenario)
+    events = seen.tables["events"]
+    # 64 frames arrive at once, ten times, one frame's time apart. Meanwhile the line takes ten, and the queue is full.
+    first = events[events["event"].str.startswith("drop") & (events["t_ns"] < 1_000_000 + 20_000)]
+    assert len(first) == pytest.approx(64 * 10 - (packets + 10), abs=2)
+    assert seen.tables["flows"]["finished"].all()
+
+
+def test_a_workload_repeats_byte_for_byte(run_guest: RunGuest) -> None:
+    base = drawn(until="5 ms", cc="bbr")
+    one, other = (run_guest(base, core=core) for core in (0, 1))
+    assert one.digest == other.digest
+    assert one.tables["flows"]["finished"].all()
+    assert run_guest(base.with_(seed=4)).digest != one.digest
