@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from rdcnlab.engines.kernel.observe import limited
 from rdcnlab.engines.kernel.plan.flows import by_loop
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.ideal import ideal_ns
@@ -82,6 +83,27 @@ def test_a_fan_in_of_64_drops_what_arithmetic_says(run_guest: RunGuest, packets:
     first = events[events["event"].str.startswith("drop") & (events["t_ns"] < 1_000_000 + 20_000)]
     assert len(first) == pytest.approx(64 * 10 - (packets + 10), abs=2)
     assert seen.tables["flows"]["finished"].all()
+
+
+def test_large_buffers_fill_a_long_line_and_the_hint_names_them(run_guest: RunGuest) -> None:
+    line = {"rate": "1 Gb/s", "host_rate": "1 Gb/s", "delay": "39 ms", "host_delay": "500 us", "buffer": "12 MB"}
+    data = {
+        "network": {"fabric": "dumbbell", "pairs": 1, **line},
+        "flows": [{"name": "f", "src": "s1", "dst": "r1", "size": "180 MB"}],
+        "limit": "20 s",
+        "probes": {"bin": "100 ms"},
+    }
+    usual, large = Scenario.from_dict(data), Scenario.from_dict({**data, "transport": {"buffers": "large"}})
+    seen = run_guest(usual)
+    said = limited.hint(limited.limited(usual, seen.directory)) or ""
+    assert "the send buffer limited flow f" in said
+    assert "transport: {buffers: large}" in said
+    seen = run_guest(large)
+    assert limited.hint(limited.limited(large, seen.directory)) is None
+    carried = seen.tables["throughput"].query("where == 'receiver'").groupby("bin")["bytes"].sum()
+    # after slow start; a segment of 1448 B takes 1538 B of the line
+    full = 1e9 / 8 * 0.1 * PAYLOAD / WIRE
+    assert carried.loc[12:18].min() > 0.99 * full
 
 
 def test_a_workload_repeats_byte_for_byte(run_guest: RunGuest) -> None:

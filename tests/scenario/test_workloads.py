@@ -236,3 +236,17 @@ def test_an_error_about_a_long_list_has_its_length(two_flows: Scenario) -> None:
     flow = two_flows.to_dict()["flows"][0]
     with pytest.raises(InputError, match="flows: 40001 items is not possible; it must be at most 40000 items"):
         two_flows.with_(flows=[{**flow, "name": f"f{number}"} for number in range(MOST_FLOWS + 1)])
+
+
+def test_buffers_by_name_are_sizes() -> None:
+    base = scenario().to_dict()
+    large = Scenario.from_dict({**base, "transport": {"buffers": "large", "sack": False}})
+    assert large.transport.wmem[2] == large.transport.rmem[2] == 256 * 2**20
+    assert not large.transport.sack
+    own = Scenario.from_dict({**base, "transport": {"buffers": "large", "rmem": [4096, 65536, 65536]}})
+    assert own.transport.rmem[2] == 65536
+    assert Scenario.from_dict(yaml.safe_load(large.dump()), text=True).hash == large.hash
+    with pytest.raises(
+        InputError, match=r"transport\.buffers: there is no size of buffers 'larg'\. Did you mean 'large'"
+    ):
+        Scenario.from_dict({**base, "transport": {"buffers": "larg"}})

@@ -165,7 +165,9 @@ class Run:
         DataFrame
             ``flow``, ``goodput_Gbps``; ``line_busy``: share of the rate of the fullest line that it used, while it was
             there; ``dark``: share of its time in which its timetable is dark; ``lost``: packets; ``retransmits``,
-            ``timeouts``; ``limited_by``: the reasons in words, the strongest first.
+            ``timeouts``; ``send_buffer``, ``receive_buffer``: share of the time with data to send in which this buffer
+            limited it, as the kernel counts (not in shipped runs); ``limited_by``: the reasons in words, the strongest
+            first.
 
         Examples
         --------

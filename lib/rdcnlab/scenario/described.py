@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from rdcnlab.fields.quantities import ALLOWED, UNIT, Frozen
 from rdcnlab.fields.units import DURATION, RATE, SHARE, SIZE
+from rdcnlab.scenario import buffers
 from rdcnlab.scenario.fabrics import FABRICS
 from rdcnlab.scenario.flow import VARIANTS
 from rdcnlab.scenario.model import Scenario
@@ -94,6 +95,7 @@ def schema() -> dict[str, Any]:
         definitions[name] = {"anyOf": [{"type": "string"}, definitions[name]], "description": _first(models[name])}
     transport = definitions["Transport"]["properties"]
     transport["ecn"]["anyOf"].append({"const": "auto"})
+    transport["buffers"] = {"description": "Sizes of rmem and wmem by name", "enum": [*buffers.SIZES]}
     transport["like"]["anyOf"].append({"enum": [4.15, 4.9, 4.4]})  # YAML reads these versions as numbers
     fabric = {"type": "object", "properties": {"fabric": {"enum": list(FABRICS)}}, "required": ["fabric"]}
     document["properties"]["network"] = {

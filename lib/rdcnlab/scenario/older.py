@@ -14,6 +14,8 @@ from typing import Any, Literal, get_args
 
 import yaml
 
+from rdcnlab.scenario import buffers
+
 Kernel = Literal["4.15", "4.9", "4.4"]
 #: Kernels that `Transport.like` may name, the newest first.
 KERNELS: tuple[str, ...] = get_args(Kernel)
@@ -103,6 +105,7 @@ def with_settings(fields: dict[str, Any], preset: dict[str, Any]) -> dict[str, A
     preset : dict
         The fields that the preset of its network gives, for Linux 6.12. The older kernel's settings replace them.
     """
+    fields = buffers.with_sizes(fields)
     like = fields.get("like", preset.get("like"))
     like_settings = settings(str(like)) if str(like) in KERNELS else {}
     own_settings = {name: value for name, value in fields.items() if value is not None or name not in like_settings}

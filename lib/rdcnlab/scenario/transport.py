@@ -42,7 +42,7 @@ class Transport(Frozen):
         nuftcp), as the kernel does by default. This matters where CUBIC shares a queue with DCTCP: with true, the
         switch marks packets of CUBIC too instead of dropping them.
     rmem, wmem : tuple of int
-        Minimum, initial and maximum socket buffer in bytes.
+        Minimum, initial and maximum socket buffer in bytes. In files ``buffers: large`` sets both to at most 256 MiB.
     sack, dsack, timestamps, window_scaling, moderate_rcvbuf, slow_start_after_idle, no_metrics_save : bool
         On/off sysctls of the same name.
     limit_output_bytes : int

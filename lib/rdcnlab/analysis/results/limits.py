@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What limited each flow of a run, as far as its tables show it: full lines, losses, marks, nights.
+"""What limited each flow of a run: full lines, losses, marks and nights from its tables, and buffers from the kernel.
 
-The tables do not say when a sender waited for the receiver's window, for its send buffer or for its program. So a flow
-that nothing below limited is reported as such, not explained.
+The kernel counts how long a sender waited for the receiver's window and for its own send buffer. Shipped runs do not
+have these times. A flow that nothing below limited is reported as such, not explained.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ FULL = 0.9
 _OFTEN = 0.2
 #: Nights count if they are this share of a flow's time.
 _NIGHTS = 0.05
+#: Buffers that can limit a flow, in words.
+_BUFFERS = {"send_buffer": "its send buffer", "receive_buffer": "the receiver's window"}
 #: Reasons of losses in words, by the event's name without ``drop_``.
 _LOSSES = {
     "tail": "full queue", "pool": "full shared buffer", "red": "RED", "dark": "night", "port": "full queue",
@@ -65,9 +67,17 @@ def limits(run: Run) -> pd.DataFrame:
             "lost": float("nan") if "events" in series.missing else len(lost),
             "retransmits": 0 if pd.isna(flow.retransmits) else int(flow.retransmits),
             "timeouts": 0 if pd.isna(flow.timeouts) else int(flow.timeouts),
-        }
+        } | _buffers(run, str(flow.flow))
         rows.append({**row, "limited_by": "; ".join(_reasons(row, lines.get(str(flow.flow), []), lost, marks, series))})
     return pd.DataFrame(rows)
+
+
+def _buffers(run: Run, flow: str) -> dict[str, float]:
+    """Return the shares of the time with data to send in which buffers limited a flow; NaN if the run does not say."""
+    if run.shipped or "wall_s" not in run.provenance:
+        return dict.fromkeys(_BUFFERS, float("nan"))
+    times = run.provenance.get("limited", {}).get(flow, {})
+    return {name: times.get(f"{name}_s", 0.0) / (times.get("busy_s") or 1.0) for name in _BUFFERS}
 
 
 def _lines(series: Series) -> dict[str, list[_Line]]:
@@ -109,6 +119,9 @@ def _dark(series: Series, flow: str, begin_s: float, end_s: float) -> float:
 
 def _reasons(row: dict[str, Any], lines: list[_Line], lost: pd.DataFrame, marks: int, series: Series) -> Iterator[str]:
     """Yield what limited a flow, the strongest reason first."""
+    for name, buffer in _BUFFERS.items():
+        if row[name] > _OFTEN:
+            yield f"{buffer} ({row[name]:.0%} of the time with data to send)"
     full = [line for line in lines if line.busy >= FULL]
     if full:
         yield "the rate of " + ", ".join(f"{line.name} ({line.busy:.0%} used{_with(line)})" for line in full[:3])
@@ -126,7 +139,8 @@ def _reasons(row: dict[str, Any], lines: list[_Line], lost: pd.DataFrame, marks:
         yield f"{row['timeouts']} timeout{'s' * (row['timeouts'] != 1)}"
     if marks:
         yield f"ECN marks ({marks} packets of all flows)"
-    if not (full or len(lost) or marks or row["dark"] > _NIGHTS or row["retransmits"]):
+    buffered = any(row[name] > _OFTEN for name in _BUFFERS)
+    if not (full or len(lost) or marks or row["dark"] > _NIGHTS or row["retransmits"] or buffered):
         yield "nothing that the tables show: receiver's window, send buffer, program, or the host's line"
 
 

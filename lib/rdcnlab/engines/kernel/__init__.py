@@ -16,7 +16,7 @@ from rdcnlab.engines.kernel import build, guest, identity, plan
 from rdcnlab.engines.kernel.build import toolchain
 from rdcnlab.engines.kernel.guest import progress as guest_progress
 from rdcnlab.engines.kernel.guest import watchdog
-from rdcnlab.engines.kernel.observe import captures, observed
+from rdcnlab.engines.kernel.observe import captures, limited, observed
 from rdcnlab.engines.kernel.observe import programs as program_tables
 from rdcnlab.engines.kernel.switches.switch_set import switches_of
 from rdcnlab.engines.kernel.traffic import instants, programs, quic
@@ -132,6 +132,12 @@ class KernelEngine(Engine):
             found = program_tables.hint(scenario, tables["programs"])
             if found is not None:
                 provenance["hint"] = "; ".join(filter(None, [provenance.get("hint"), found]))
+        buffers = limited.limited(scenario, directory)
+        if buffers:
+            provenance["limited"] = buffers
+        said = limited.hint(buffers)
+        if said is not None:
+            provenance["hint"] = "; ".join(filter(None, [provenance.get("hint"), said]))
         for trace in [*directory.glob("*.trace"), *directory.glob("*.tally*"), directory / guest_progress.FILE]:
             trace.unlink(missing_ok=True)  # the file is large, and the tables contain its data
         files = captures.files(scenario, directory) | program_tables.files(scenario, directory)
