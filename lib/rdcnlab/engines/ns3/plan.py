@@ -7,6 +7,7 @@ engine, from the same code.
 
 from __future__ import annotations
 
+import ipaddress
 from typing import Any
 
 from rdcnlab.engines.network import Network, compile_network, ocs
@@ -60,7 +61,7 @@ def compile_plan(scenario: Scenario) -> dict[str, Any]:
             for station in network.stations.values()
         ],
         "macs": {station.mac: station.ip for station in network.stations.values()},
-        "switches": [ocs.device(network, number) for number in range(len(network.switches))],
+        "switches": [_device(network, number) for number in range(len(network.switches))],
         "cables": [{"switches": list(trunk.switches), "ports": list(trunk.ports)} for trunk in network.trunks],
         "flows": _flows(network),
         **({"nuftcp": _nuftcp(scenario.transport)} if uses_nuftcp(scenario) else {}),
@@ -95,6 +96,20 @@ def _line(host: Host, mtu: int, overhead: int) -> dict[str, int]:
 def segment(scenario: Scenario) -> int:
     """Return the payload of a full packet of TCP in bytes."""
     return scenario.network.mtu - TCP_HEADERS + (0 if scenario.transport.timestamps else TIMESTAMPS)
+
+
+def _device(network: Network, switch: int) -> dict[str, Any]:
+    """Return the plan of a switch; the model compares whole addresses, so a rule for a prefix is one for each host."""
+    device = ocs.device(network, switch)
+    rules = []
+    for rule in device["rules"]:
+        if "/" not in rule.get("dst", ""):
+            rules.append(rule)
+            continue
+        hosts = ipaddress.IPv4Network(rule["dst"])
+        addresses = [station.ip for station in network.stations.values()]
+        rules += [{**rule, "dst": ip} for ip in addresses if ipaddress.IPv4Address(ip) in hosts]
+    return {**device, "rules": rules}
 
 
 def _transport(scenario: Scenario) -> dict[str, int]:
