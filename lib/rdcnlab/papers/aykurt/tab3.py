@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args
 
 import numpy as np
 import pandas as pd
@@ -144,15 +144,22 @@ class Tab3(Item):
 
     def causes(self) -> list[Cause]:
         """Return an experiment with only the longer periods."""
-        settings = {"cc": self.cc, "epochs": self.epochs, "profile": self.profile, "seeds": self.seeds}
-        longer = self.with_parameters(beyond=(), periods_ms=(50, 25, 10), **settings)
+        longer = self.longer()
         by_wide = Cause("bbr-never", self, lambda runs: Measured.one(_with_bbr(self.exam(runs).confusion(self.cc))))
         return [by_wide, *(Cause(claim, longer) for claim in ("cubic-as-reno", "cubic-as-reno-wide"))]
 
+    def longer(self) -> Tab3:
+        """Return this item with only the longer periods, whose runs are among its own."""
+        settings = {"cc": self.cc, "epochs": self.epochs, "profile": self.profile, "seeds": self.seeds}
+        return self.with_parameters(beyond=(), periods_ms=(50, 25, 10), **settings)
+
     def models(self, runs: Runs) -> list[Path]:
-        """Return the files of the classifiers and of the tables of many others, which are shipped."""
+        """Return the files that are shipped: the classifiers, those of causes too, and the tables of many others."""
         wide, plain = self.exam(runs), self.exam(runs, form="plain")
         exams = [*((wide, names) for names in self.sets), (plain, self.cc)]
+        longer = self.longer()
+        of_longer = runs.among(longer.scenarios())
+        exams += [(longer.exam(of_longer, form), self.cc) for form in get_args(variant.Form)]
         return [*(exam.train(exam.data(names)[0]).path for exam, names in exams), *wide.records()]
 
 
