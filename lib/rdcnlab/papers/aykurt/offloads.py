@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finding: with segmentation offload, a stack that sends loss probes only if its window is used up waits for timeouts."""
+"""Finding: with segmentation offload, a stack that probes for losses only with a full window waits for timeouts."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class Offloads(Item):
         ax.legend(fontsize="x-small")
 
     def measure(self, runs: Runs) -> dict[str, Measured]:
-        """Measure what each setting changes in completion times, alone and with the others, and what a timeout costs."""
+        """Measure what each setting changes in completion times, alone and with others, and what a timeout costs."""
         rows = self.times(runs)
         shortest = rows[rows["day_ms"] == rows["day_ms"].min()]
         return {
@@ -142,7 +142,10 @@ class Offloads(Item):
             "gro-costs-more": self._ratio(shortest, _OLD + _TSO + ", GRO", _OLD + _TSO),
             "every-day": self._ratio(rows, _OLD + _TSO, _OLD, ["cc", "day_ms"], "{}, day {:g} ms"),
             "short-days": Measured.by_case(
-                {cc: trend(rows[(rows["stack"] == _OLD + _TSO) & (rows["cc"] == cc)], "day_ms", "fct_s") for cc in self.cc}
+                {
+                    cc: trend(rows[(rows["stack"] == _OLD + _TSO) & (rows["cc"] == cc)], "day_ms", "fct_s")
+                    for cc in self.cc
+                }
             ),
         }
 
@@ -179,7 +182,9 @@ class Offloads(Item):
                 for cc in self.cc:
                     of_case = self.only(runs, self._case(name, period, cc))
                     rows = standstills.times(of_case, _MIGRATED).set_index("run")
-                    rows["prolongation_s"] = rows["fct_s"] - standstills.times(of_case, "main").set_index("run")["fct_s"]
+                    rows["prolongation_s"] = (
+                        rows["fct_s"] - standstills.times(of_case, "main").set_index("run")["fct_s"]
+                    )
                     night = _NIGHTS_MS[period]
                     of_stack = {"stack": name, "cc": cc, "day_ms": float(period - night), "night_ms": float(night)}
                     parts.append(rows.assign(**of_stack, seed=[run.scenario.seed for run in of_case]))
