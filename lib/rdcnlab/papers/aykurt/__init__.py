@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rdcnlab.papers.aykurt.fig15 import Fig15 as fig15
     from rdcnlab.papers.aykurt.general import General as general
     from rdcnlab.papers.aykurt.nights import Nights as nights
+    from rdcnlab.papers.aykurt.offloads import Offloads as offloads
     from rdcnlab.papers.aykurt.tab1 import Tab1 as tab1
     from rdcnlab.papers.aykurt.tab2 import Tab2 as tab2
     from rdcnlab.papers.aykurt.tab3 import Tab3 as tab3
@@ -50,6 +51,7 @@ __all__ = [
     "fig15",
     "general",
     "nights",
+    "offloads",
     "tab1",
     "tab2",
     "tab3",
@@ -78,6 +80,7 @@ ITEMS = (
     "buffer",
     "discards",
     "nights",
+    "offloads",
 )
 
 sys.modules[__name__].__class__ = Package
