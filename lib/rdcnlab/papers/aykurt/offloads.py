@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import pandas as pd
@@ -185,7 +186,7 @@ class Offloads(Item):
             of_variant = rows[rows["cc"] == cc]
             offloaded, plain = (of_variant[of_variant["stack"] == stack] for stack in (_OLD + _TSO, _OLD))
             more = (offloaded[columns] - plain[columns].mean()).assign(seed=offloaded["seed"])
-            found[cc] = jackknife(more, lambda part: float(part["fct_s"].sum() / part["timeouts"].sum()))
+            found[cc] = jackknife(more, _seconds_a_timeout)
         return Measured.by_case(found)
 
     def times(self, runs: Runs) -> pd.DataFrame:
@@ -225,6 +226,11 @@ class Offloads(Item):
             timeouts=("timeouts", "mean"),
         )  # fmt: skip
         return summed.round(1)
+
+
+def _seconds_a_timeout(more: pd.DataFrame) -> float:
+    seconds, timeouts = (float(more[column].sum()) for column in ("fct_s", "timeouts"))
+    return seconds / timeouts if timeouts else math.nan
 
 
 def _draw_stacks(ax: Axes, rows: pd.DataFrame, value: str, variants: tuple[str, ...]) -> None:
