@@ -86,7 +86,7 @@ def test_the_score_of_all_columns_counts_a_claim_once() -> None:
     ]
     uncounted = [row("w", column, "reproduced", counted=False, uncounted="used to calibrate") for column in "ab"]
     both = [item(("a", [*first, uncounted[0]]), ("b", [*second, uncounted[1]]))]
-    (union,) = view.unions(both)
+    (union,) = view.unions(both).values()
     assert (union.counted, union.reproduced, union.uncounted) == (3, 2, {"used to calibrate": 1})
     assert view.reasons(union.uncounted) == "1 used to calibrate"
 

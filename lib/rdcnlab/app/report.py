@@ -38,6 +38,7 @@ def page(kinds: Iterable[type[Item]], store: Store, root: Path) -> str:
     return view.environment().get_template("report.html.j2").render(
         papers=view.papers(entries),
         scores=view.scores(entries),
+        unions=view.unions(entries),
         link=None,  # no files beside the page
         picture=inside,
         paper_link=lambda paper: f"#paper-{paper}",

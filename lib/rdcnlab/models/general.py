@@ -26,7 +26,7 @@ from threadpoolctl import threadpool_limits
 
 from rdcnlab.analysis import tables
 from rdcnlab.fields.errors import InputError
-from rdcnlab.fields.units import NS_PER_US
+from rdcnlab.fields.units import NS_PER_S, NS_PER_US
 from rdcnlab.models import fct, saved
 from rdcnlab.runs.frame import Runs
 from rdcnlab.scenario import Scenario
@@ -138,6 +138,43 @@ def dataset(runs: Runs) -> pd.DataFrame:
     rows = pd.DataFrame([inputs(runs[run].scenario) for run in times.index], columns=list(INPUTS))
     rows[TARGET] = (times["migrated_s"] / times["main_s"]).to_numpy()
     return rows
+
+
+def censored(runs: Runs) -> pd.DataFrame:
+    """Return one row for each run that ended before the migrated flows did: `INPUTS` and ``least``.
+
+    ``least`` is what `TARGET` is at least: the time for which a migrated flow ran until the run's end, over the main
+    flows' completion time. Runs whose main flows did not finish either say nothing and are left out.
+    """
+    flows = runs.flows.assign(role=runs.flows["flow"].map(tables.role))
+    rows = []
+    for run, of_run in flows.groupby("run"):
+        main, migrated = (of_run[of_run["role"] == role] for role in ("main", "migrated"))
+        if main["finished"].all() and not migrated["finished"].all():
+            scenario = runs[int(run)].scenario
+            cut = migrated[~migrated["finished"]]
+            least = float((scenario.limit / NS_PER_S - cut["start_s"]).max() / main["fct_s"].mean())
+            rows.append({**inputs(scenario), "least": least})
+    return pd.DataFrame(rows, columns=[*INPUTS, "least"])
+
+
+def reached(rows: pd.DataFrame, predictor: Predictor) -> pd.DataFrame:
+    """Return whether the prediction (``typical``) and its interval's upper end (``high``) reach a censored value.
+
+    The column ``factor`` is the censored value over the prediction.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Rows as `censored` returns them; the predictor was not trained on them.
+    predictor : Predictor
+        The model.
+    """
+    features, least = matrix(rows), np.log2(rows["least"].to_numpy(dtype=float))
+    _, high = _interval_ends(predictor.intervals, features)
+    point = _predicted(predictor.point, features)
+    reaches = {"typical": point >= least, "high": np.maximum(high, point) >= least}
+    return pd.DataFrame({**reaches, "factor": 2 ** (least - point)})
 
 
 def matrix(rows: pd.DataFrame, without: str | None = None) -> Floats:

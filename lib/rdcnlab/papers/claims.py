@@ -132,9 +132,9 @@ class Claim(Frozen):
         reasons = {
             "used to calibrate": self.calibrates,
             "by construction": self.by_construction,
-            "depends on our inputs": self.input,
+            "decided by our inputs": self.input,
             "contradicted by the paper": self.contradicted,
-            "needs no network": self.trivial,
+            "independent of the network": self.trivial,
         }
         return {kind: reason for kind, reason in reasons.items() if reason}
 

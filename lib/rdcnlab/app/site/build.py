@@ -147,7 +147,6 @@ def _pages(sources: Sources, entries: Sequence[Entry], sections: Sequence[Sectio
             papers=papers_shown,
             scores=view.scores(entries),
             unions=view.unions(entries),
-            reasons=view.reasons,
             paper_link=lambda name: f"papers/{name}.html",
         ),
     )

@@ -84,7 +84,7 @@ class PaperView:
             counts = " ".join(_count(verdict, number) for verdict, number in score.verdicts.items() if number)
             name = f"{score.column} ({titles[score.column]})" if len(titles) > 1 else "Counted statements"
             lines.append(f"{escape(name)}: {counts}")
-        for union in unions(entries):
+        for union in unions(entries).values():
             together = f"In any column: {union.reproduced} of {union.counted} counted statements reproduced"
             why = scorecard.why_uncounted(union.uncounted)
             lines.append("; ".join(part for part in (together, why) if part) + ".")
@@ -199,9 +199,10 @@ def scores(entries: Iterable[Entry]) -> list[scorecard.Score]:
     return scorecard.scores([row for entry in entries for shown in entry.columns for row in shown.rows])
 
 
-def unions(entries: Iterable[Entry]) -> list[scorecard.Union]:
-    """Return the score of each paper in all its columns together."""
-    return scorecard.unions([row for entry in entries for shown in entry.columns for row in shown.rows])
+def unions(entries: Iterable[Entry]) -> dict[str, scorecard.Union]:
+    """Return the score of each paper in all its columns together, by the paper."""
+    rows = [row for entry in entries for shown in entry.columns for row in shown.rows]
+    return {union.paper: union for union in scorecard.unions(rows)}
 
 
 def reasons(uncounted: Mapping[str, int]) -> str:
@@ -267,6 +268,7 @@ def environment() -> jinja2.Environment:
         "badge": faces.badge,
         "folded": faces.folded,
         "counts": counts,
+        "reasons": reasons,
         "measured": lambda cell: faces.measured(cell.cases, cell.note),
     }
     templates.filters["duration"] = duration

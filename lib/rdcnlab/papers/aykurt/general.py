@@ -6,6 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
+import pandas as pd
+
 from rdcnlab.analysis import figures
 from rdcnlab.analysis.measured import Measured
 from rdcnlab.fields.quantities import whole
@@ -87,12 +89,36 @@ class General(Item):
         return {
             "r2": Measured.one(candidates["r2"].iloc[0], listed),
             "inside": Measured.one(100 * inside, f"from end to begin a factor of {width:.3g}; {len(rows)} scenarios"),
+            "cut-off": self._cut_off(runs, str(candidates.index[0])),
         }
 
+    def _cut_off(self, runs: Runs, name: str) -> Measured:
+        """Measure in how many of the runs that were cut off the interval contains a value that is large enough."""
+        reached = self._reached(runs, name)
+        if reached.empty:
+            return Measured()
+        note = f"{len(reached)} runs; the prediction itself in {100 * reached['typical'].mean():.0f} %"
+        return Measured.one(100 * float(reached["high"].mean()), note)
+
+    def _reached(self, runs: Runs, name: str) -> pd.DataFrame:
+        """Return what the model says of the runs that were cut off; see `general.reached`."""
+        cut = general.censored(runs)
+        if cut.empty:
+            return pd.DataFrame(columns=["typical", "high", "factor"])
+        return general.reached(cut, general.load(general.load_or_train(general.dataset(runs), name)))
+
+    def _cut_off_by(self, runs: Runs) -> Measured:
+        """Measure by what factor runs that were cut off exceed the prediction at least, in the median."""
+        best = str(general.comparison(general.dataset(runs)).candidates.index[0])
+        return Measured.one(float(self._reached(runs, best)["factor"].median()))
+
     def causes(self) -> list[Cause]:
-        """Return the R2 that the random variation between seeds allows at most."""
+        """Return the R2 that the random variation between seeds allows at most, and how far off the model is."""
         repeated = self.with_parameters(cc=self.cc, count_of_scenarios=64, seeds=3 if self.profile == "paper" else 2)
-        return [Cause("r2", repeated, lambda runs: Measured.one(general.ceiling(general.dataset(runs))))]
+        return [
+            Cause("r2", repeated, lambda runs: Measured.one(general.ceiling(general.dataset(runs)))),
+            Cause("cut-off", self, self._cut_off_by),
+        ]
 
     def models(self, runs: Runs) -> list[Path]:
         """Return the best model, trained on all runs, and the record of the comparison. Both are shipped."""
