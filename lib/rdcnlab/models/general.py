@@ -148,10 +148,10 @@ def censored(runs: Runs) -> pd.DataFrame:
     """
     flows = runs.flows.assign(role=runs.flows["flow"].map(tables.role))
     rows = []
-    for run, of_run in flows.groupby("run"):
+    for (run,), of_run in tables.groups(flows, ["run"]):
         main, migrated = (of_run[of_run["role"] == role] for role in ("main", "migrated"))
         if main["finished"].all() and not migrated["finished"].all():
-            scenario = runs[int(run)].scenario
+            scenario = runs[run].scenario
             cut = migrated[~migrated["finished"]]
             least = float((scenario.limit / NS_PER_S - cut["start_s"]).max() / main["fct_s"].mean())
             rows.append({**inputs(scenario), "least": least})
