@@ -144,7 +144,26 @@ def tables(scenario: Scenario) -> dict[str, pa.Table]:
         "queues": folded(scenario, queues, mean_B="mean", max_B="max", drops="sum", marks="sum"),
         "events": events,
     }
-    return {name: pa.Table.from_pylist(rows[name], schema) for name, schema in SCHEMAS.items()}
+    made = {name: pa.Table.from_pylist(rows[name], schema) for name, schema in SCHEMAS.items()}
+    if scenario.programs:
+        programs = [
+            {
+                "program": program.name,
+                "host": program.host,
+                "command": program.run,
+                "start_s": program.start / 1e9,
+                "end_s": program.start / 1e9 + 1,
+                "ended": "itself",
+                "status": 0,
+                "stdout_B": 0,
+                "stderr_B": 0,
+                "files_B": 0,
+                "sha256": "0" * 64,
+            }
+            for program in scenario.programs
+        ]
+        made["programs"] = pa.Table.from_pylist(programs, schema_of("programs"))
+    return made
 
 
 def folded(scenario: Scenario, rows: list[dict[str, object]], **how: str) -> list[dict[str, object]]:

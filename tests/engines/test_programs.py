@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rdcnlab.engines.kernel import build, cores
+from rdcnlab.engines.kernel import build, cores, guest
 from rdcnlab.fields.errors import InputError, RunError
 from rdcnlab.scenario import Scenario
 from tests.engines.programs import Ran, RunPrograms, run_in
@@ -118,7 +118,9 @@ def test_a_fork_bomb_ends_with_a_sentence(run: RunPrograms, tmp_path: Path) -> N
         run("{host: s1, run: ./bomb.sh}")
 
 
-def test_what_spins_is_named(run: RunPrograms, tmp_path: Path) -> None:
+def test_what_spins_is_named(run: RunPrograms, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # 3 s of CPU time without progress are enough here
+    monkeypatch.setitem(guest.run.__kwdefaults__, "stall_s", 3.0)
     (tmp_path / "spin.py").write_text("#!/usr/bin/python3\nwhile True: pass\n")
     with pytest.raises(RunError, match=r"something in it spins\. Programs that ran: s1 \(\./spin\.py\)"):
         run("{host: s1, run: ./spin.py}", "{host: s2, run: 'true'}")

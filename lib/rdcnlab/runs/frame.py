@@ -203,6 +203,20 @@ class Runs:
         """Slots, losses, timeouts."""
         return self._table("events")
 
+    @cached_property
+    def programs(self) -> pd.DataFrame:
+        """Start, end, exit status and output of each program; of scenarios with programs only.
+
+        Raises
+        ------
+        RunError
+            A run has no programs.
+        """
+        without = next((run for run in self._runs if "programs" not in run.digests), None)
+        if without is not None:
+            raise RunError(f"run {without.id[:12]} has no programs")
+        return self._table("programs")
+
     def event_times(self, *names: str) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return the run and the time in ns of each event with one of these names, sorted by run.
 
@@ -226,7 +240,7 @@ class Runs:
             return pd.DataFrame({"run": []})
         table, indices = join.read_part(self._runs, name, self._parts.get(name, WHOLE))
         # the name of a flow occurs once in ``flows``, and thousands of times in other tables
-        categories = name != "flows"
+        categories = name not in ("flows", "programs")
         frame = join.frame(table, categories=categories)
         if "flow" in frame.columns and "cc" not in frame.columns:
             cc_by_flow = [{flow.name: flow.cc for flow in run.scenario.flows} for run in self._runs]

@@ -69,7 +69,8 @@ def limits(run: Run) -> pd.DataFrame:
             "timeouts": 0 if pd.isna(flow.timeouts) else int(flow.timeouts),
         } | _buffers(run, str(flow.flow))
         rows.append({**row, "limited_by": "; ".join(_reasons(row, lines.get(str(flow.flow), []), lost, marks, series))})
-    return pd.DataFrame(rows)
+    # a run of programs may have no flows
+    return pd.DataFrame(rows, columns=None if rows else ["flow", "limited_by"])
 
 
 def _buffers(run: Run, flow: str) -> dict[str, float]:

@@ -56,8 +56,8 @@ class Series:
     def __init__(self, run: Run) -> None:
         self.run, self.scenario = run, run.scenario
         self.bin_s = run.scenario.probes.bin / 1e9
-        #: Names of the flows, in the order of the scenario.
-        self.flows = [flow.name for flow in run.scenario.flows]
+        #: Names of the flows, in the order of the scenario, and those of the traffic of programs.
+        self.flows = [flow.name for flow in run.scenario.traffic]
         #: Span in s that bins are counted modulo; None if they are not folded.
         self.fold_s = None if run.scenario.probes.fold is None else run.scenario.probes.fold / 1e9
 

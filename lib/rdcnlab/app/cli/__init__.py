@@ -125,10 +125,13 @@ def run(
     # imported here because it loads pandas, which help does without
     from rdcnlab.analysis.tables import mean_rates
 
-    flows = runs.flows
-    flows["goodput_Gbps"] = mean_rates(flows, base.limit / 1e9, unit=1e-9)
-    columns = ["seed", "flow", "cc", "size_B", "finished", "fct_s", "goodput_Gbps", "retransmits", "timeouts"]
-    show(json.loads(flows[columns].to_json(orient="records")), as_json)
+    if base.flows or base.workloads:
+        flows = runs.flows
+        flows["goodput_Gbps"] = mean_rates(flows, base.limit / 1e9, unit=1e-9)
+        columns = ["seed", "flow", "cc", "size_B", "finished", "fct_s", "goodput_Gbps", "retransmits", "timeouts"]
+        show(json.loads(flows[columns].to_json(orient="records")), as_json)
+    if base.programs:
+        cli_runs.print_programs(runs, as_json=as_json)
     if not as_json:
         cli_runs.summarise(runs)
     for hint in hints:

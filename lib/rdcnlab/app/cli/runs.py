@@ -23,6 +23,8 @@ app = typer.Typer(
     help="List, show, compare and delete stored runs.", invoke_without_command=True, rich_markup_mode=None
 )
 
+#: Most characters of a program's command line in a table.
+_COMMAND = 40
 Count = Annotated[int, typer.Option("--count", "-n", min=1, help="Number of runs, the newest first.")]
 Names = Annotated[list[str], typer.Argument(metavar="RUN...", help=HELP)]
 
@@ -58,7 +60,7 @@ def _row(run: Run) -> dict[str, Any]:
         "seed": run.scenario.seed,
         "virtual_s": run.provenance.get("virtual_s"),
         "wall_s": run.provenance.get("wall_s"),
-        "MB": round(sum(path.stat().st_size for path in run.source.iterdir()) / 1e6, 3),
+        "MB": round(sum(path.stat().st_size for path in run.source.rglob("*") if path.is_file()) / 1e6, 3),
     }
 
 
@@ -75,7 +77,10 @@ def show_run(name: Annotated[str, typer.Argument(metavar="RUN", help=HELP)], as_
         )
         return
     typer.echo(run.id)
-    show(json.loads(limits.drop(columns="limited_by").to_json(orient="records")), False)
+    if len(limits):
+        show(json.loads(limits.drop(columns="limited_by").to_json(orient="records")), False)
+    if run.scenario.programs:
+        print_programs(Runs([run]), as_json=False)
     print_limits(run)
     print_chart(run)
     typer.echo(run.scenario.dump())
@@ -126,6 +131,18 @@ def print_limits(run: Run) -> None:
         typer.echo(f"{flow!s}: limited by {words}")
     if len(reasons) > MOST:
         typer.echo(f"and {len(reasons) - MOST} more flows: rdcnlab runs show {run.id[:PRINTED]} --json")
+
+
+def print_programs(runs: Runs, *, as_json: bool) -> None:
+    """Print a row for each program, and where its output is."""
+    columns = ["seed", "program", "command", "start_s", "end_s", "ended", "status", "stdout_B", "files_B"]
+    rows = json.loads(runs.programs[columns].to_json(orient="records"))
+    for row in rows:
+        row["command"] = row["command"] if len(row["command"]) <= _COMMAND or as_json else row["command"][:_COMMAND] + "..."
+    show(rows, as_json)
+    source = runs[0].source
+    if not as_json and isinstance(source, Path):
+        typer.echo(f"What they printed and wrote: {source / 'programs'}")
 
 
 def summarise(runs: Runs) -> None:
