@@ -16,7 +16,7 @@ import pandas as pd
 import pyarrow as pa
 
 from rdcnlab.analysis.timetables import targets
-from rdcnlab.engines import SCHEMAS, Engine, Outcome, Progress, RunError
+from rdcnlab.engines import SCHEMAS, Engine, Outcome, Progress, RunError, schema_of
 from rdcnlab.engines.kernel import KernelEngine
 from rdcnlab.runs.parts import RECEIVER, SENDER
 from rdcnlab.scenario import BYPASS, DARK, Scenario
@@ -65,7 +65,10 @@ class FakeEngine(Engine):
         if mark:
             with (Path(mark) / "made").open("a") as made:
                 made.write(f"{scenario.seed} {core}\n")
-        return Outcome(tables(scenario), {"core": core})
+        files = {f"programs/{program.name}.out": directory / f"{program.name}.out" for program in scenario.programs}
+        for path in files.values():
+            path.write_text("0.000 10.086\n0.060 10.086\n")
+        return Outcome(tables(scenario), {"core": core}, files)
 
 
 def tables(scenario: Scenario) -> dict[str, pa.Table]:

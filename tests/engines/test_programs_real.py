@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that people use, from Debian: what they report agrees with the tables, and each run repeats byte for byte."""
+"""Programs of Debian: what they report agrees with the tables, and each run repeats byte for byte."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MB5 = 5_000_000
 
 
 @pytest.fixture
-def twice(kernel: build.Kernel, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> RunPrograms:  # noqa: ARG001
+def twice(kernel: build.Kernel, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> RunPrograms:
     """Run programs on the first and on the last core; both runs must be equal."""
 
     def made(*programs: str, network: str = NETWORK) -> Ran:
@@ -47,8 +47,8 @@ def test_iperf3_reports_the_tables_rates(twice: RunPrograms) -> None:
     table = seen.tables["throughput"].query("flow == 's1>r1' and where == 'receiver'")
     second = table[(table["bin"] >= (begin_s + 1) * 1000) & (table["bin"] < (begin_s + 2) * 1000)]
     assert interval["bits_per_second"] == pytest.approx(8 * second["bytes"].sum(), rel=0.01)
-    assert sent["end"]["sum_sent"]["retransmits"] == 33
-    assert seen.tables["events"].query("event == 'drop_tail'").shape[0] == 34
+    lost = seen.tables["events"].query("event == 'drop_tail' and flow == 's1>r1'")
+    assert sent["end"]["sum_sent"]["retransmits"] == len(lost) > 0
 
 
 def test_iperf3_over_udp_reports_every_datagram(twice: RunPrograms) -> None:
@@ -69,13 +69,15 @@ def test_curl_from_nginx_takes_as_long_as_the_same_flow(twice: RunPrograms, tmp_
     need("nginx", "curl")
     (tmp_path / "nginx.conf").write_text(
         "daemon off; pid nginx.pid; error_log stderr; worker_processes 1; events {}\n"
-        "http { access_log access.log; client_body_temp_path /tmp/a; proxy_temp_path /tmp/b; fastcgi_temp_path /tmp/c;\n"
-        "uwsgi_temp_path /tmp/d; scgi_temp_path /tmp/e; server { listen 80; root /run/home; } }\n"
+        "http { access_log access.log; client_body_temp_path /tmp/a; proxy_temp_path /tmp/b;\n"
+        "fastcgi_temp_path /tmp/c; uwsgi_temp_path /tmp/d; scgi_temp_path /tmp/e;\n"
+        "server { listen 80; root /run/home; } }\n"
     )
     (tmp_path / "data").write_bytes(bytes(MB5))
     seen = twice(
         '{host: s1, name: server, run: "nginx -p /run/home -c nginx.conf", files: [data], background: true}',
-        '{host: r1, name: client, run: "curl -s -o /dev/null -w %{time_total},%{size_download} s1/data", start: 100 ms}',
+        '{host: r1, name: client, run: "curl -s -o /dev/null -w %{time_total},%{size_download} s1/data", '
+        "start: 100 ms}",
     )
     took_s, size = (float(word) for word in seen.printed("client").split(","))
     path = tmp_path / "flow.yaml"

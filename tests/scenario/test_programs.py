@@ -101,6 +101,11 @@ def test_programs_of_a_host_share_its_way_and_its_congestion_control(tmp_path: P
     assert "as that of h1 on h1" in words
 
 
+def test_counts_are_refused_because_they_do_not_tell_programs_apart(tmp_path: Path) -> None:
+    words = refused(tmp_path, "{host: h1, run: x}", more="probes: {count: [leaf1-spine1]}\n")
+    assert "probes.count" in words
+
+
 def test_a_scenario_needs_flows_or_programs() -> None:
     with pytest.raises(InputError, match=r"or a program below programs:"):
         Scenario.from_dict({"network": "aykurt", "flows": []})

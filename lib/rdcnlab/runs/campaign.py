@@ -20,6 +20,7 @@ from rdcnlab.runs.pools.local import LocalPool
 from rdcnlab.runs.run import Run
 from rdcnlab.runs.store import Store, run_id
 from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.additions import additions
 from rdcnlab.scenario.cautions import cautions
 from rdcnlab.system import limits
 from rdcnlab.system.progress import bar as progress_bar
@@ -178,7 +179,7 @@ def lookup(scenarios: Sequence[Scenario], store: Store, needs: Needs | None = No
 def _identity_settings(scenario: Scenario) -> Hashable:
     """Return the settings that the engine's identity depends on."""
     programs = scenario.quic if any(flow.protocol == "quic" for flow in scenario.flows) else None
-    return scenario.engine, scenario.switch, programs, scenario.programs
+    return scenario.engine, scenario.switch, programs, scenario.programs, additions(scenario)
 
 
 def _identity(scenario: Scenario) -> str | None:

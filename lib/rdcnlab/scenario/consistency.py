@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rdcnlab.fields.quantities import FieldError, unique
 from rdcnlab.fields.units import DURATION, SIZE
 from rdcnlab.scenario import forwarding, older, program_checks
-from rdcnlab.scenario.flow import CC_NOUN, NEED_ECN, UDP_HEADERS, VARIANTS, Flow
+from rdcnlab.scenario.flow import CC_NOUN, LINUX_VARIANTS, NEED_ECN, UDP_HEADERS, VARIANTS, Flow
 from rdcnlab.scenario.mptcp import MOST_SUBFLOWS
 from rdcnlab.scenario.quic import QUIC_MTU
 from rdcnlab.scenario.routes import NoWay
@@ -108,11 +108,16 @@ def check(scenario: Scenario) -> None:
 
 def _check_names(scenario: Scenario) -> None:
     """Raise FieldError if a flow's congestion control is neither the kernel's nor the user's own."""
-    algorithm = scenario.engine.algorithm
+    own = scenario.engine.own_names
+    names = (*VARIANTS, *LINUX_VARIANTS, *own)
+    linux = sorted({flow.cc for flow in scenario.flows if flow.cc in LINUX_VARIANTS} - set(own))
+    taken = sorted(set(own) & set(LINUX_VARIANTS))
+    if linux and taken:
+        reason = f"your {taken[0]} has the name of one of Linux, which comes with {linux[0]}; give yours another name"
+        raise FieldError("engine.algorithms", taken[0], "a name that Linux does not have", reason=reason)
     for where, flow in enumerate(scenario.flows):
-        if flow.cc is not None and flow.cc not in VARIANTS and (algorithm is None or flow.cc != algorithm.name):
-            names = VARIANTS if algorithm is None else (*VARIANTS, algorithm.name)
-            also = "a C file of your own, which `engine: {algorithm: FILE.c}` names" if algorithm is None else ""
+        if flow.cc is not None and flow.cc not in names:
+            also = "" if own else "a C file of your own, which `engine: {algorithm: FILE.c}` names"
             field = f"flows[{where}].cc" if flow.workload is None else f"workloads.{flow.workload}.cc"
             raise FieldError.unknown(field, flow.cc, names, CC_NOUN, also=also)
 

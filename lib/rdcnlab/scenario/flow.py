@@ -29,6 +29,10 @@ Protocol = Literal["tcp", "mptcp", "udp", "quic"]
 CongestionControl = Literal["cubic", "reno", "westwood", "bbr", "dctcp", "retcp", "nuftcp"]
 #: Names of all congestion controls, in the order of tables and legends.
 VARIANTS: tuple[str, ...] = get_args(CongestionControl)
+#: Congestion controls that Linux has besides. They are built when a scenario first uses one.
+LINUX_VARIANTS = (
+    "bic", "cdg", "highspeed", "htcp", "hybla", "illinois", "lp", "nv", "scalable", "vegas", "veno", "yeah"
+)  # fmt: skip
 #: Names that congestion controls may have, also a user's own; the kernel stores at most 15 characters.
 NAME_PATTERN, NAME_ALLOWED = "[a-z][a-z0-9_-]{0,14}", "a lower-case letter followed by at most 14 of a-z, 0-9, _ or -"
 _KERNEL_ONLY = ("westwood", "dctcp", "retcp", "nuftcp")
@@ -43,7 +47,7 @@ CC_ALLOWED = f"{', '.join(map(repr, VARIANTS[:-1]))} or {VARIANTS[-1]!r}"
 CC_NOUN = "congestion control"
 _CC = {
     "anyOf": [
-        {"enum": list(VARIANTS)},
+        {"enum": [*VARIANTS, *LINUX_VARIANTS]},
         {"type": "string", "pattern": f"^{NAME_PATTERN}$", ALLOWED: "the name of `engine.algorithm`"},
     ]
 }
@@ -65,8 +69,9 @@ class Flow(Frozen):
     size : int
         Payload in bytes.
     cc : str or None
-        Congestion control of the sender: one of `VARIANTS`, or the name of `EngineSettings.algorithm`, or with ``quic``
-        one of `QUIC_VARIANTS`. It must be None with ``udp``, and only then.
+        Congestion control of the sender: one of `VARIANTS` or `LINUX_VARIANTS`, or the name of a file of
+        `EngineSettings.algorithm` or `EngineSettings.algorithms`, or with ``quic`` one of `QUIC_VARIANTS`. It must be
+        None with ``udp``, and only then.
     path : str or tuple of Slot
         One link that the flow always takes, a timetable that repeats, or the name of a schedule that flows share.
     back : str or tuple of Slot

@@ -29,6 +29,12 @@ def hashed_text(canonical: dict[str, Any]) -> str:
     for field, part in (("switch", "program"), ("switch", "controller"), ("engine", "algorithm")):
         if canonical[field].get(part) is not None:
             data[field] = {**data[field], part: without(data[field][part], "path")}
+    if canonical["engine"].get("algorithms"):
+        own = [
+            {**one, "files": [without(file, "path") for file in one["files"]]}
+            for one in canonical["engine"]["algorithms"]
+        ]
+        data["engine"] = {**data["engine"], "algorithms": own}
     if "programs" in canonical:
         data["programs"] = [
             {**program, "files": [without(file, "path") for file in program["files"]]}

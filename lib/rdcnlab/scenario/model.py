@@ -421,7 +421,8 @@ class Scenario(Frozen):
         """Files of the user's own that belong to the scenario. Equal scenarios may name them by different paths."""
         own = [self.switch.program, self.switch.controller, self.engine.algorithm]
         named = [file for file in (*own, *(node.program for node in self.network.switches)) if file is not None]
-        return [*named, *(file for program in self.programs for file in program.files)]
+        sources = [file for one in self.engine.algorithms for file in one.files]
+        return [*named, *sources, *(file for program in self.programs for file in program.files)]
 
     @functools.cached_property
     def traffic(self) -> tuple[Flow, ...]:

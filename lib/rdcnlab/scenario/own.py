@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from rdcnlab.fields.quantities import text
+from pydantic import ValidationInfo, model_validator
+
+from rdcnlab.fields.quantities import FieldError, Frozen, Listed, text
 from rdcnlab.scenario.flow import NAME_ALLOWED, NAME_PATTERN, VARIANTS
-from rdcnlab.scenario.user_file import UserFile, from_path
+from rdcnlab.scenario.user_file import DIRECTORY, NamedFile, UserFile, digest_of, from_path
 
 #: Names that the kernel has besides `VARIANTS`.
 _TAKEN = (*VARIANTS, "dctcp-reno")
@@ -31,13 +33,52 @@ class OwnAlgorithm(UserFile):
     name: Annotated[str, text(NAME_PATTERN, NAME_ALLOWED)]
 
 
-def registered_name(source: str) -> str:
+class OwnSources(Frozen):
+    """A congestion control of the user's own in several files; text form: the path of its directory, or of its C file.
+
+    Parameters
+    ----------
+    name : str
+        Name that one of the files registers. Flows use it as their ``cc``.
+    files : tuple of NamedFile
+        All ``*.c`` and ``*.h`` of the directory. They are compiled and linked together.
+    """
+
+    name: Annotated[str, text(NAME_PATTERN, NAME_ALLOWED)]
+    files: Annotated[tuple[NamedFile, ...], Listed]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_path(cls, data: Any, info: ValidationInfo) -> Any:
+        if not isinstance(data, str):
+            return data
+        path = Path((info.context or {}).get(DIRECTORY) or ".").absolute() / data
+        files = [path]
+        if path.is_dir():
+            files = sorted(file for file in path.iterdir() if file.suffix in (".c", ".h"))
+        elif path.suffix != ".c":
+            raise FieldError(
+                "", data, "a congestion control for the kernel: a file *.c, or a directory with such files"
+            )
+        read = [{"path": str(file), "name": file.name, "sha256": digest_of(file)} for file in files]
+        texts = [file.read_text(errors="replace") for file in files if file.suffix == ".c"]
+        registering = [content for content in texts if "tcp_register_congestion_control" in content]
+        if len(registering) != 1:
+            allowed = "a directory in which one *.c registers a congestion control"
+            reason = f"{len(registering)} files in '{data}' register a congestion control; one must"
+            raise FieldError("", data, allowed, reason=reason)
+        return {"name": registered_name(registering[0], whole=len(texts) == 1), "files": read}
+
+
+def registered_name(source: str, *, whole: bool = True) -> str:
     """Return the name of the congestion control that a C file registers.
 
     Parameters
     ----------
     source : str
         The file's text.
+    whole : bool
+        Whether the file is the only one; otherwise other files may have its operations.
 
     Raises
     ------
@@ -70,7 +111,7 @@ def registered_name(source: str) -> str:
         raise ValueError(f"a C file whose congestion control has another name than {name[1]}, which the kernel has")
     if not re.fullmatch(NAME_PATTERN, name[1]):
         raise ValueError(f'a C file whose congestion control has as .name, instead of "{name[1]}", {NAME_ALLOWED}')
-    for choice in _NEEDED:
+    for choice in _NEEDED if whole else ():
         if not any(re.search(rf"\.{operation}\s*=", body[1]) for operation in choice):
             lacking = " or ".join(f".{operation}" for operation in choice)
             raise ValueError(f"a C file whose struct tcp_congestion_ops {calls[0]} has {lacking}, which Linux requires")

@@ -16,7 +16,7 @@ from rdcnlab.fields.files import unreadable
 from rdcnlab.fields.quantities import Duration, FieldError, FlowName, Frozen, HostName, Listed, text
 from rdcnlab.scenario.ranges import names
 from rdcnlab.scenario.timetable import Path
-from rdcnlab.scenario.user_file import DIRECTORY, UserFile, digest_of
+from rdcnlab.scenario.user_file import DIRECTORY, NamedFile, digest_of
 
 #: Most words of a command line, as in ``tools/programs.c``.
 MAX_WORDS = 256
@@ -30,18 +30,6 @@ CommandLine = Annotated[
 ]
 _MISSING = FileNotFoundError(errno.ENOENT, "no such file")
 _RANGE = re.compile(r"\b[A-Za-z][A-Za-z0-9_]*\[[0-9]{1,4}-[0-9]{1,4}\]")
-
-
-class ProgramFile(UserFile):
-    """A file that a program finds in its working directory.
-
-    Parameters
-    ----------
-    name : str
-        Its path there, relative.
-    """
-
-    name: str
 
 
 class Program(Frozen):
@@ -69,7 +57,7 @@ class Program(Frozen):
     path : str or tuple of Slot
         The way of all packets that programs of this host send, as `Flow.path`. All programs of a host must have the
         same value.
-    files : tuple of ProgramFile
+    files : tuple of NamedFile
         Files that the program finds in its working directory. In plain data, paths relative to the scenario's file;
         ``www/*.html`` names several, and a directory names all files in it. Files beside the scenario's file that
         `run` names need not be listed.
@@ -92,7 +80,7 @@ class Program(Frozen):
     background: bool = False
     cc: str | None = None
     path: Path
-    files: Annotated[tuple[ProgramFile, ...], Listed] = ()
+    files: Annotated[tuple[NamedFile, ...], Listed] = ()
 
     @model_validator(mode="before")
     @classmethod

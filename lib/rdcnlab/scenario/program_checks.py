@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rdcnlab.fields.quantities import FieldError, unique
 from rdcnlab.fields.units import DURATION
 from rdcnlab.scenario import forwarding, program_traffic
-from rdcnlab.scenario.flow import CC_NOUN, VARIANTS, Flow
+from rdcnlab.scenario.flow import CC_NOUN, LINUX_VARIANTS, VARIANTS, Flow
 
 if TYPE_CHECKING:
     from rdcnlab.scenario.model import Scenario
@@ -25,8 +25,7 @@ def check(scenario: Scenario) -> None:
     """Raise FieldError for the first program that does not fit to the scenario."""
     unique("programs", (program.name for program in scenario.programs))
     hosts = [host.name for host in scenario.network.hosts]
-    algorithm = scenario.engine.algorithm
-    known = VARIANTS if algorithm is None else (*VARIANTS, algorithm.name)
+    known = (*VARIANTS, *LINUX_VARIANTS, *scenario.engine.own_names)
     first: dict[str, Program] = {}
     for program in scenario.programs:
         place = f"programs.{program.name}"
@@ -42,6 +41,9 @@ def check(scenario: Scenario) -> None:
             if getattr(program, field) != getattr(other, field):
                 allowed = f"as that of {other.name} on {program.host}, because {why}"
                 raise FieldError(f"{place}.{field}", getattr(program, field), allowed)
+    if scenario.programs and scenario.probes.count:
+        allowed = "nothing, with programs: a count does not tell whose their packets are"
+        raise FieldError("probes.count", scenario.probes.count, allowed)
     for flow in scenario.traffic:
         if program_traffic.is_of_programs(flow):
             _check_way(scenario, f"programs.{first[flow.src].name}.path", flow)

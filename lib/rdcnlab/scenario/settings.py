@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import model_validator
+from pydantic import BeforeValidator, model_validator
 
 from rdcnlab.fields.quantities import (
     Duration,
@@ -19,7 +19,7 @@ from rdcnlab.fields.quantities import (
     whole,
 )
 from rdcnlab.scenario.kinds import EngineKind, SwitchKind
-from rdcnlab.scenario.own import AlgorithmField
+from rdcnlab.scenario.own import AlgorithmField, OwnSources
 from rdcnlab.scenario.p4 import Entries, ProgramField
 from rdcnlab.scenario.sdn import ControllerField
 
@@ -96,6 +96,33 @@ class Switch(Frozen):
         return self
 
 
+class Parameters(Frozen):
+    """Parameters of a congestion control, as Linux has them for its modules.
+
+    Parameters
+    ----------
+    name : str
+        Name of the congestion control.
+    values : tuple of (str, int or str)
+        Names and values of its parameters.
+    """
+
+    name: str
+    values: Annotated[tuple[Annotated[tuple[str, int | str], Listed], ...], Listed]
+
+
+def _as_parameters(value: Any) -> Any:
+    """Return the plain data of parameters that are given by name."""
+    if not isinstance(value, dict):
+        return value
+    if not all(isinstance(values, dict) for values in value.values()):
+        raise ValueError("parameters by the names of congestion controls, such as {vegas: {alpha: 4}}")
+    return [
+        {"name": name, "values": [[field, one] for field, one in sorted(values.items())]}
+        for name, values in sorted(value.items())
+    ]
+
+
 class EngineSettings(Frozen):
     """The engine that executes the scenario, and its settings.
 
@@ -108,14 +135,32 @@ class EngineSettings(Frozen):
     algorithm : OwnAlgorithm or None
         With ``kernel``: a congestion control of the user's own, one C file that is built into the kernel. Flows name it
         as their ``cc``.
+    algorithms : tuple of OwnSources
+        Several of them. In plain data a list of C files and of directories, such as ``[tcp_a.c, bbr3]``.
+    parameters : tuple of Parameters
+        Parameters of congestion controls. In plain data by name: ``{vegas: {alpha: 4}}`` sets the parameter ``alpha``
+        of the kernel's module ``tcp_vegas``.
     """
 
     kind: EngineKind = "kernel"
     hz: Literal[100, 250, 300, 1000] = 250
     algorithm: Annotated[AlgorithmField, omit_default] = None
+    algorithms: Annotated[tuple[OwnSources, ...], Listed, omit_default] = ()
+    parameters: Annotated[tuple[Parameters, ...], Listed, BeforeValidator(_as_parameters), omit_default] = ()
+
+    @property
+    def own_names(self) -> tuple[str, ...]:
+        """Names of the user's own congestion controls."""
+        single = () if self.algorithm is None else (self.algorithm.name,)
+        return (*single, *(one.name for one in self.algorithms))
 
     @model_validator(mode="after")
     def _only_a_kernel_is_built(self) -> EngineSettings:
+        if self.kind != "kernel" and (self.algorithms or self.parameters):
+            field = "algorithms" if self.algorithms else "parameters"
+            raise FieldError(field, "given", "nothing, because only the engine kernel runs C of the kernel")
+        if len(set(self.own_names)) < len(self.own_names):
+            raise FieldError("algorithms", ", ".join(self.own_names), "files that register different names")
         if self.algorithm is not None and self.kind != "kernel":
             raise FieldError.left_out(
                 "algorithm", self.algorithm.path, "because only the engine kernel runs C of the kernel"

@@ -57,6 +57,18 @@ class UserFile(Frozen):
         return data
 
 
+class NamedFile(UserFile):
+    """A file of several that belong together.
+
+    Parameters
+    ----------
+    name : str
+        Its path among the others, relative.
+    """
+
+    name: str
+
+
 def digest_of(path: Path) -> str:
     """Return the SHA-256 of a file in hexadecimal.
 

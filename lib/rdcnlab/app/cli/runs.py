@@ -138,7 +138,9 @@ def print_programs(runs: Runs, *, as_json: bool) -> None:
     columns = ["seed", "program", "command", "start_s", "end_s", "ended", "status", "stdout_B", "files_B"]
     rows = json.loads(runs.programs[columns].to_json(orient="records"))
     for row in rows:
-        row["command"] = row["command"] if len(row["command"]) <= _COMMAND or as_json else row["command"][:_COMMAND] + "..."
+        row["command"] = (
+            row["command"] if len(row["command"]) <= _COMMAND or as_json else row["command"][:_COMMAND] + "..."
+        )
     show(rows, as_json)
     source = runs[0].source
     if not as_json and isinstance(source, Path):

@@ -23,6 +23,7 @@ from rdcnlab.engines.kernel.traffic import instants, programs, quic
 from rdcnlab.engines.network.numbers import START_NS
 from rdcnlab.fields.errors import RunError
 from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.additions import additions
 
 __all__ = ["KernelEngine"]
 
@@ -146,7 +147,7 @@ class KernelEngine(Engine):
     def facts(self, scenario: Scenario) -> dict[str, str]:
         """Return the ids of the kernel and of our own programs; see `rdcnlab.engines.Engine`."""
         settings = scenario.engine
-        kernel = build.identity(hz=settings.hz, stock=self.stock, algorithm=settings.algorithm)
+        kernel = build.identity(hz=settings.hz, stock=self.stock, algorithm=additions(scenario))
         return {"kernel": kernel, "guest tools": build.tools_identity()}
 
     def builds(self, scenario: Scenario) -> Builds:
@@ -160,11 +161,11 @@ class KernelEngine(Engine):
 
     def _origin(self, scenario: Scenario) -> build.Origin:
         settings = scenario.engine
-        return build.origin(hz=settings.hz, stock=self.stock, algorithm=settings.algorithm)
+        return build.origin(hz=settings.hz, stock=self.stock, algorithm=additions(scenario))
 
     def _kernel(self, scenario: Scenario, progress: Progress | None = None) -> build.Kernel:
         settings = scenario.engine
-        return build.build(hz=settings.hz, stock=self.stock, algorithm=settings.algorithm, progress=progress)
+        return build.build(hz=settings.hz, stock=self.stock, algorithm=additions(scenario), progress=progress)
 
 
 def cores() -> list[int]:

@@ -18,6 +18,7 @@ from rdcnlab.engines.kernel.plan import compile_plan
 from rdcnlab.engines.kernel.switches.switch_set import switches_of
 from rdcnlab.engines.kernel.traffic import programs, quic
 from rdcnlab.scenario import Scenario, canonical_json
+from rdcnlab.scenario.additions import additions
 
 _INSIDE = build.HERE / "inside"
 #: First module of the code that reads a run.
@@ -36,7 +37,7 @@ def identity(scenario: Scenario, *, stock: bool) -> str:
     """
     switches = switches_of(scenario)
     parts = [
-        build.identity(hz=scenario.engine.hz, stock=stock, algorithm=scenario.engine.algorithm),
+        build.identity(hz=scenario.engine.hz, stock=stock, algorithm=additions(scenario)),
         build.tools_identity(),
         canonical_json(compile_plan(scenario, here=False)),
         *(f"{name} {digest}" for name, digest in sorted(quic.identity(scenario).items())),

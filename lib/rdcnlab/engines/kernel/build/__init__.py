@@ -19,6 +19,7 @@ from rdcnlab.engines.builds import cache, call, hashed
 from rdcnlab.engines.kernel.build import carried, kept, own, patches, source, toolchain
 from rdcnlab.engines.kernel.build.tree import STEPS, Tree
 from rdcnlab.fields.errors import RunError
+from rdcnlab.scenario.additions import Additions
 from rdcnlab.scenario.own import OwnAlgorithm
 from rdcnlab.system.locks import locked
 
@@ -115,7 +116,7 @@ class Origin:
 
 
 def package_for(
-    *, hz: int = 250, stock: bool = False, debug: bool = False, algorithm: OwnAlgorithm | None = None
+    *, hz: int = 250, stock: bool = False, debug: bool = False, algorithm: OwnAlgorithm | Additions | None = None
 ) -> carried.Package | None:
     """Return the installed package if it carries this kernel: if it has the same patches and configuration."""
     package = carried.find(cache_root()) if algorithm is None else None
@@ -125,7 +126,9 @@ def package_for(
     return package if number == package.kernel else None
 
 
-def origin(*, hz: int = 250, stock: bool = False, debug: bool = False, algorithm: OwnAlgorithm | None = None) -> Origin:
+def origin(
+    *, hz: int = 250, stock: bool = False, debug: bool = False, algorithm: OwnAlgorithm | Additions | None = None
+) -> Origin:
     """Return source and compiler of a kernel: those of the package that carries it, or those of this machine."""
     package = package_for(hz=hz, stock=stock, debug=debug, algorithm=algorithm)
     if package is not None:
@@ -133,7 +136,9 @@ def origin(*, hz: int = 250, stock: bool = False, debug: bool = False, algorithm
     return Origin(source.find(cache_root()), toolchain.compiler(), None)
 
 
-def identity(*, hz: int = 250, stock: bool = False, debug: bool = False, algorithm: OwnAlgorithm | None = None) -> str:
+def identity(
+    *, hz: int = 250, stock: bool = False, debug: bool = False, algorithm: OwnAlgorithm | Additions | None = None
+) -> str:
     """Return the id of a build: the hash of patches, configuration, source, compiler and the user's own file."""
     package = package_for(hz=hz, stock=stock, debug=debug, algorithm=algorithm)
     if package is not None:
@@ -142,7 +147,7 @@ def identity(*, hz: int = 250, stock: bool = False, debug: bool = False, algorit
 
 
 def number_here(
-    *, hz: int = 250, stock: bool = False, debug: bool = False, algorithm: OwnAlgorithm | None = None
+    *, hz: int = 250, stock: bool = False, debug: bool = False, algorithm: OwnAlgorithm | Additions | None = None
 ) -> str:
     """Return the id of what this machine builds, whatever the installed package carries."""
     return _number(
@@ -157,12 +162,12 @@ def _number(
     hz: int,
     stock: bool,
     debug: bool,
-    algorithm: OwnAlgorithm | None = None,
+    algorithm: OwnAlgorithm | Additions | None = None,
 ) -> str:
     parts = [config(hz=hz, stock=stock, debug=debug), archive.digest, compiler]
     parts += [patches.change(path) for path in patches.series(stock=stock)]
     if algorithm is not None:
-        parts.append(f"{own.FORM} {algorithm.sha256}")
+        parts.append(own.identity_text(algorithm))
     return hashed(parts)
 
 
@@ -198,7 +203,7 @@ def _tools_directory() -> Path:
 
 
 def find(
-    *, hz: int = 250, stock: bool = False, debug: bool = False, algorithm: OwnAlgorithm | None = None
+    *, hz: int = 250, stock: bool = False, debug: bool = False, algorithm: OwnAlgorithm | Additions | None = None
 ) -> Kernel | None:
     """Return the build if it exists, in the installed package or in the cache."""
     number = identity(hz=hz, stock=stock, debug=debug, algorithm=algorithm)
@@ -228,7 +233,7 @@ def build(
     hz: int = 250,
     stock: bool = False,
     debug: bool = False,
-    algorithm: OwnAlgorithm | None = None,
+    algorithm: OwnAlgorithm | Additions | None = None,
     progress: Progress | None = None,
 ) -> Kernel:
     """Return the build; make it first if it is missing.
@@ -241,8 +246,8 @@ def build(
         Whether to apply the patches for time and randomness only.
     debug : bool
         Whether to build with checks that find errors in the kernel itself: sanitizers, lock checking, leak detection.
-    algorithm : OwnAlgorithm, optional
-        The user's own congestion control, which is built in; see `rdcnlab.engines.kernel.build.own`.
+    algorithm : OwnAlgorithm or Additions, optional
+        Congestion controls that are built in in addition; see `rdcnlab.engines.kernel.build.own`.
     progress : callable, optional
         Called with the current step in words, steps done and steps in total.
 

@@ -22,7 +22,7 @@ import pcapng
 import probes
 import programs
 import traffic
-from topology import Testbed
+from topology import Testbed, Unknown
 
 
 def run(plan: dict[str, Any], directory: str) -> None:
@@ -75,7 +75,7 @@ def main(directory: str) -> int:
         run(plan, directory)
     except BaseException as error:  # noqa: BLE001  the host must be informed of any error
         traceback.print_exc()
-        words = str(error) if isinstance(error, programs.TooMuch) else f"{type(error).__name__}: {error}"
+        words = str(error) if isinstance(error, programs.TooMuch | Unknown) else f"{type(error).__name__}: {error}"
         outcome = {"ok": False, "error": words}
     part = os.path.join(directory, "outcome.part")
     with open(part, "w") as file:

@@ -17,6 +17,7 @@ itself, as the ingress link of the switch's port. The missing tokens are the byt
 
 from __future__ import annotations
 
+import os
 import subprocess
 from importlib import import_module
 from typing import Any
@@ -26,6 +27,10 @@ from nodes import Cable, End, Machine, inside
 
 #: Bytes of the Ethernet header, which ``tc`` counts as part of a packet.
 ETHERNET_HEADER = 14
+
+
+class Unknown(RuntimeError):
+    """A congestion control has no such parameter."""
 
 
 class Testbed:
@@ -73,6 +78,13 @@ class Testbed:
                 command(switch, f"ethtool -K sw-{label(spec)} tso off")
         settings(switch, self.plan["memory_sysctls"])
         for name, value in self.plan["parameters"].items():
+            module, _, parameter = name.partition("/parameters/")
+            if not os.path.exists(f"/sys/module/{name}"):
+                known = f"/sys/module/{module}/parameters"
+                names = sorted(os.listdir(known)) if os.path.isdir(known) else []
+                raise Unknown(
+                    f"engine.parameters: {module} has no parameter '{parameter}'; it has {', '.join(names) or 'none'}"
+                )
             with open(f"/sys/module/{name}", "w") as file:
                 file.write(value)
         for each in self.switches:

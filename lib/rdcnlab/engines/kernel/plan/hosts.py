@@ -5,10 +5,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from rdcnlab.engines.kernel.build import own as own_build
 from rdcnlab.engines.network import Network, Station, mptcp
 from rdcnlab.engines.network.numbers import FIRST_PORT
 from rdcnlab.engines.network.versions import HOLD_US, uses_nuftcp
 from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.additions import additions
+from rdcnlab.scenario.own import OwnAlgorithm
 from rdcnlab.scenario.stack import Offload
 from rdcnlab.scenario.transport import Transport
 
@@ -39,6 +42,13 @@ def parameters(scenario: Scenario) -> dict[str, str]:
         value = getattr(settings, field)
         if value is not None:
             found[f"tcp_nuftcp/parameters/{name}"] = str(value * scale)
+    own = set(scenario.engine.own_names)
+    added = additions(scenario)
+    for given in scenario.engine.parameters:
+        module = f"tcp_{given.name}"
+        if given.name in own:
+            module = own_build.STEM if isinstance(added, OwnAlgorithm) else own_build.module(given.name)
+        found |= {f"{module}/parameters/{name}": str(value) for name, value in given.values}
     if settings.nuftcp_readings:
         # bit n is row n of docs/decisions/nuftcp.md
         found["tcp_nuftcp/parameters/readings"] = str(sum(1 << row for row in settings.nuftcp_readings))
