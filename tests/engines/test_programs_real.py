@@ -147,7 +147,7 @@ def test_scp_copies_a_file(twice: RunPrograms, tmp_path: Path) -> None:
         "chmod 600 host && exec /usr/sbin/sshd -D -e -p 2222 -f none -h /run/home/host -o UsePAM=no -o StrictModes=no "
         "-o PidFile=none -o AuthorizedKeysFile=/run/home/own.pub"
     )
-    client = f"cp own key; chmod 600 key; scp {options} data user@r1:copy"
+    client = f"cp own key; chmod 600 key; scp -O {options} data user@r1:copy"
     seen = twice(
         f"{{host: r1, run: \"sh -c '{server}'\", files: [host, own.pub], background: true}}",
         f"{{host: s1, run: \"sh -c '{client}'\", files: [own, data], start: 1 s}}",

@@ -15,14 +15,14 @@ from rdcnlab.fields.quantities import ALLOWED, UNIT, Frozen
 from rdcnlab.fields.units import DURATION, RATE, SHARE, SIZE
 from rdcnlab.scenario import buffers
 from rdcnlab.scenario.fabrics import FABRICS
-from rdcnlab.scenario.flow import VARIANTS
+from rdcnlab.scenario.flow import LINUX_VARIANTS, VARIANTS
 from rdcnlab.scenario.model import Scenario
 from rdcnlab.scenario.presets import presets
 
 #: Parts that a file may also write as one text, such as ``2 MB`` or a path.
-_AS_TEXT = ("Queue", "P4Program", "SdnController", "OwnAlgorithm")
+_AS_TEXT = ("Queue", "P4Program", "SdnController", "OwnAlgorithm", "OwnSources", "NamedFile")
 #: Fields that a file may leave out, because the network's preset, or the network itself, gives them.
-_FILLED_IN = {"Flow": ("src", "dst", "path")}
+_FILLED_IN = {"Flow": ("src", "dst", "path"), "Program": ("name", "path")}
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,7 @@ def schema() -> dict[str, Any]:
     }
     _describe_lines(definitions)
     _describe_workloads(definitions)
+    _describe_parameters(definitions)
     for name in _AS_TEXT:
         definitions[name] = {"anyOf": [{"type": "string"}, definitions[name]], "description": _first(models[name])}
     transport = definitions["Transport"]["properties"]
@@ -103,9 +104,12 @@ def schema() -> dict[str, Any]:
         "anyOf": [{"enum": [*presets(), *FABRICS]}, fabric, {"$ref": "#/$defs/Network"}],
     }
     # without a file of the user's own, only the kernel's congestion controls have a name
-    has_algorithm = {"required": ["engine"], "properties": {"engine": {"required": ["algorithm"]}}}
-    usual = {"items": {"properties": {"cc": {"enum": [*VARIANTS, None]}}}}
-    document["anyOf"] = [{"required": [part], "properties": {part: {"minItems": 1}}} for part in ("flows", "workloads")]
+    own = {"anyOf": [{"required": [field]} for field in ("algorithm", "algorithms")]}
+    has_algorithm = {"required": ["engine"], "properties": {"engine": own}}
+    usual = {"items": {"properties": {"cc": {"enum": [*VARIANTS, *LINUX_VARIANTS, None]}}}}
+    document["anyOf"] = [
+        {"required": [part], "properties": {part: {"minItems": 1}}} for part in ("flows", "workloads", "programs")
+    ]
     document |= {"if": {"not": has_algorithm}, "then": {"properties": {"flows": usual}}}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -152,6 +156,14 @@ def _describe_workloads(definitions: dict[str, Any]) -> None:
     for name in ("hosts", "matrix"):
         described = workload[name]
         workload[name] = {"description": described.get("description", ""), "anyOf": [{"type": "string"}, described]}
+
+
+def _describe_parameters(definitions: dict[str, Any]) -> None:
+    """Add the form in which files write parameters of congestion controls."""
+    engine = definitions["EngineSettings"]["properties"]
+    given = engine["parameters"]
+    by_name = {"type": "object", "additionalProperties": {"type": "object"}}
+    engine["parameters"] = {"description": given.get("description", ""), "anyOf": [by_name, given]}
 
 
 def parts() -> list[Part]:
