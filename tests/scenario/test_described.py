@@ -61,7 +61,7 @@ def test_the_schema_accepts_files(schema: jsonschema.protocols.Validator, change
         {"transport": {"reordering": 2}},
         {"flows": []},
         {"flows": [{"name": "main"}]},  # no size
-        {"flows": [{"name": "main", "size": "1 GiB", "cc": "vegas"}]},
+        {"flows": [{"name": "main", "size": "1 GiB", "cc": "reno2"}]},
         {"unknown": 1},
     ],
 )
