@@ -44,11 +44,11 @@ def parameters(scenario: Scenario) -> dict[str, str]:
             found[f"tcp_nuftcp/parameters/{name}"] = str(value * scale)
     own = set(scenario.engine.own_names)
     added = additions(scenario)
-    for given in scenario.engine.parameters:
-        module = f"tcp_{given.name}"
-        if given.name in own:
-            module = own_build.STEM if isinstance(added, OwnAlgorithm) else own_build.module(given.name)
-        found |= {f"{module}/parameters/{name}": str(value) for name, value in given.values}
+    for chosen in scenario.engine.parameters:
+        module = f"tcp_{chosen.name}"
+        if chosen.name in own:
+            module = own_build.STEM if isinstance(added, OwnAlgorithm) else own_build.module(chosen.name)
+        found |= {f"{module}/parameters/{name}": str(value) for name, value in chosen.values}
     if settings.nuftcp_readings:
         # bit n is row n of docs/decisions/nuftcp.md
         found["tcp_nuftcp/parameters/readings"] = str(sum(1 << row for row in settings.nuftcp_readings))
