@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _READ = dict.fromkeys(("flows", "events", "throughput"), WHOLE)
 
 
-class Comparison:
+class SwitchComparison:
     """Runs of some scenarios on several switches.
 
     Parameters

@@ -148,13 +148,16 @@ def _draw_near(ax: Axes, runs: Runs, period_ms: int, names: Mapping[str, str], s
 
 def _states(scenario: Scenario, begin_ms: int, end_ms: int) -> list[tuple[str, float, float]]:
     """Return the spans of ``shared``, ``apart`` and ``dark`` in a part of a run, with begin and end in ms."""
-    # a tenth of a ms is shorter than any slot of the paper's space
-    t_ns = np.arange(begin_ms * 10, end_ms * 10) * (NS_PER_MS // 10)
-    dark = timetables.targets(scenario, "migrated", t_ns) == DARK
-    states = np.where(dark, "dark", np.where(timetables.together(scenario, *FLOWS, t_ns), "shared", "apart"))
+    begin, end = begin_ms * NS_PER_MS, end_ms * NS_PER_MS
+    edges = np.union1d([begin], [t for flow in FLOWS for t in timetables.changes(scenario, flow, begin, end)])
+    dark = timetables.targets(scenario, "migrated", edges) == DARK
+    states = np.where(dark, "dark", np.where(timetables.together(scenario, *FLOWS, edges), "shared", "apart"))
     firsts = np.flatnonzero(np.r_[True, states[1:] != states[:-1]])
-    lasts = np.r_[firsts[1:], len(states)]
-    return [(str(states[a]), begin_ms + a / 10, begin_ms + b / 10) for a, b in zip(firsts, lasts, strict=True)]
+    instants = np.append(edges[firsts], end) / NS_PER_MS
+    return [
+        (str(states[index]), float(first), float(last))
+        for index, first, last in zip(firsts, instants[:-1], instants[1:], strict=True)
+    ]
 
 
 def plot_groups(cases: Cases, *, columns: int, width: float) -> Figure:

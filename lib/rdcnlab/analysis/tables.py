@@ -17,8 +17,15 @@ from rdcnlab.analysis.intervals import half_width
 
 
 def role(flow: str) -> str:
-    """Return the group of a flow: the part of its name before the first ``-``."""
-    return flow.split("-", 1)[0]
+    """Return the group of a flow: its name up to the first ``-``, or without one, its name without digits at its end.
+
+    Examples
+    --------
+    >>> role("migrated-3"), role("c1-3"), role("f12"), role("7")
+    ('migrated', 'c1', 'f', '7')
+    """
+    first, dash, _ = flow.partition("-")
+    return first if dash else first.rstrip("0123456789").rstrip("_") or first
 
 
 def mean_rates(

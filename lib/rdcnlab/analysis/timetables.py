@@ -38,6 +38,21 @@ def targets(scenario: Scenario, flow: str, t_ns: npt.ArrayLike) -> npt.NDArray[n
     return result
 
 
+def changes(scenario: Scenario, flow: str, begin_ns: int, end_ns: int) -> npt.NDArray[np.int64]:
+    """Return the instants from `begin_ns` on and before `end_ns` at which a slot of a flow begins, in ns."""
+    slots, _, phase = scenario.timetable(next(item for item in scenario.flows if item.name == flow))
+    if not slots:
+        return np.empty(0, dtype=np.int64)
+    durations = np.array([slot.duration for slot in slots], dtype=np.int64)
+    cycle = int(durations.sum())
+    first, last = max(0, (begin_ns - phase) // cycle), max(0, (end_ns - phase) // cycle) + 1
+    starts: npt.NDArray[np.int64] = (
+        np.add.outer(np.arange(first, last) * cycle, np.append(0, np.cumsum(durations)[:-1])).ravel() + phase
+    )
+    inside: npt.NDArray[np.int64] = starts[(starts >= begin_ns) & (starts < end_ns)]
+    return inside
+
+
 def together(scenario: Scenario, flow: str, other: str, t_ns: npt.ArrayLike) -> npt.NDArray[np.bool_]:
     """Return for each instant whether two flows are on the same link; see `targets`."""
     first, second = targets(scenario, flow, t_ns), targets(scenario, other, t_ns)

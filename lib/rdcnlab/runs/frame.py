@@ -20,7 +20,7 @@ from rdcnlab.scenario import Scenario
 if TYPE_CHECKING:
     import pandas as pd
 
-    from rdcnlab.analysis.results.comparison import Comparison
+    from rdcnlab.analysis.results.comparison import RunComparison
     from rdcnlab.analysis.results.slowdown import Slowdown
 
 
@@ -97,7 +97,7 @@ class Runs:
         selection.cache, selection.indices = self.cache, self.indices[np.array(positions, dtype=np.int64)]
         return selection
 
-    def compare(self, by: str | Sequence[str] | None = None) -> Comparison:
+    def compare(self, by: str | Sequence[str] | None = None) -> RunComparison:
         """Compare the runs: a table of means with intervals, and a picture with a point for each run.
 
         Parameters
@@ -107,7 +107,7 @@ class Runs:
 
         Returns
         -------
-        Comparison
+        RunComparison
             A notebook shows it. Its ``table`` is a data frame, and ``plot()`` draws it.
 
         Raises
@@ -123,7 +123,7 @@ class Runs:
         >>> table[["cc", "period_ms", "flow", "runs"]].head(2).to_numpy().tolist()
         [['bbr', 1.0, 'main', 30], ['bbr', 1.0, 'migrated', 30]]
         """
-        comparison: Comparison = views.call("compare", self, by)
+        comparison: RunComparison = views.call("compare", self, by)
         return comparison
 
     def slowdown(self, by: str | None = None, edges: Sequence[int | str] | None = None) -> Slowdown:

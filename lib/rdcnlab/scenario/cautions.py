@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rdcnlab.fields.units import DURATION, NS_PER_S, RATE, SIZE
 from rdcnlab.scenario import forwarding
 from rdcnlab.scenario.consistency import transport_field
+from rdcnlab.scenario.elements import Port
 from rdcnlab.scenario.flow import NEED_ECN
 from rdcnlab.scenario.queue import ETHERNET_HEADER
 from rdcnlab.scenario.timetable import BYPASS, DARK, ECMP, SAME
@@ -185,7 +186,9 @@ def _no_room(scenario: Scenario) -> Iterator[Caution]:
                 f"the switch's port to {name} has room for {_frames(room, frame)}{arrives}, "
                 f"while the cable takes {RATE.format(host.rate)}"
             )
-            yield Caution(f"network.hosts.{name}.port.buffer", text, "Set it to 1000 packets, the default, or more")
+            usual = Port.model_fields["buffer"].default
+            cure = f"Set it to {usual.packets} packets, the default, or more"
+            yield Caution(f"network.hosts.{name}.port.buffer", text, cure)
     for link in taken.values():
         if link.buffer is not None and link.buffer_bytes(network.mtu) < frame:
             text = f"a buffer of {SIZE.format(link.buffer_bytes(network.mtu))} holds no full frame of {frame} B"

@@ -452,7 +452,7 @@ class Scenario(Frozen):
         if self.transport.like is not None:
             # `load` would fill in the older kernel's settings where a field has the default of Linux 6.12.
             data["transport"] = self.transport.model_dump(mode="json", context={TEXT: True})
-        own: dict[str, Sequence[Stack | Flow]] = {"hosts": self.hosts, "flows": self.stated}
+        own: dict[str, tuple[Stack | Flow, ...]] = {"hosts": self.hosts, "flows": self.stated}
         for name, parts in own.items():
             for part, written in zip(parts, data.get(name, ()), strict=True):
                 if part.transport is not None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from rdcnlab.analysis.results.comparison import Comparison
+    from rdcnlab.analysis.results.comparison import RunComparison
     from rdcnlab.analysis.results.slowdown import Slowdown
     from rdcnlab.analysis.results.timeline import Timeline
     from rdcnlab.runs.frame import Runs
@@ -33,7 +33,7 @@ def _limits(run: Run) -> pd.DataFrame:
     return limits(run)
 
 
-def _compare(runs: Runs, by: Any = None) -> Comparison:
+def _compare(runs: Runs, by: Any = None) -> RunComparison:
     from rdcnlab.analysis.results.comparison import compare
 
     return compare(runs, by)

@@ -29,7 +29,7 @@ _WIDTH, _HEIGHT = 3.2, 2.5
 
 
 @dataclass(frozen=True)
-class Comparison:
+class RunComparison:
     """Runs side by side; a notebook shows its table and its picture.
 
     Parameters
@@ -137,7 +137,7 @@ class Comparison:
         return f'{table}<img alt="{said}" style="max-width:100%" src="data:image/png;base64,{data}">'
 
 
-def compare(runs: Runs, by: str | Sequence[str] | None = None) -> Comparison:
+def compare(runs: Runs, by: str | Sequence[str] | None = None) -> RunComparison:
     """Compare runs; see `rdcnlab.runs.frame.Runs.compare`."""
     if not len(runs):
         raise InputError.of("runs", len(runs), reason="there is no run to compare")
@@ -155,7 +155,7 @@ def compare(runs: Runs, by: str | Sequence[str] | None = None) -> Comparison:
     grouped = flows.groupby(["run", "flow"], sort=False)[list(QUANTITIES)]
     values = grouped.mean().reset_index().merge(scenarios[["run", *dict.fromkeys([*chosen, "seed"])]], on="run")
     mixed = [name for name in _varying(scenarios, known) if name not in (*chosen, "seed")]
-    return Comparison(values, tuple(chosen), tuple(mixed))
+    return RunComparison(values, tuple(chosen), tuple(mixed))
 
 
 def _varying(scenarios: pd.DataFrame, known: Sequence[str]) -> list[str]:

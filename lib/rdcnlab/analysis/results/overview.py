@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from rdcnlab.analysis import figures
+from rdcnlab.analysis import figures, tables
 from rdcnlab.analysis.results.reduce import envelope, extremes
-from rdcnlab.analysis.results.series import Queue, Series, Slot
+from rdcnlab.analysis.results.series import Queue, Series, Slot, total
 from rdcnlab.analysis.show.paint import colors_of, ink_on
 from rdcnlab.fields.errors import InputError
 from rdcnlab.runs.run import Run
@@ -149,12 +149,12 @@ def _lines(values: Mapping[str, Floats], colors: Mapping[str, str]) -> dict[str,
         return {flow: (series, colors[flow]) for flow, series in values.items()}
     groups: dict[str, list[Floats]] = {}
     for flow, series in values.items():
-        groups.setdefault(flow.rstrip("0123456789").rstrip("-_") or flow, []).append(series)
+        groups.setdefault(tables.role(flow), []).append(series)
     if len(groups) > MOST_FLOWS:
         groups = {"all flows": [series for group in groups.values() for series in group]}
     palette = list(dict.fromkeys(colors.values()))
     return {
-        f"{name} ({len(group)} flows)": (np.sum(group, axis=0), palette[index % len(palette)])
+        f"{name} ({len(group)} flows)": (total(group), palette[index % len(palette)])
         for index, (name, group) in enumerate(groups.items())
     }
 
@@ -201,7 +201,7 @@ def _windows(ax: Axes, series: Series, span: tuple[float, float]) -> None:
 
 
 def _queues(ax: Axes, series: Series, span: tuple[float, float]) -> None:
-    fullest = sorted(series.queues, key=lambda link: -float(series.queues[link].max_B.max()))[:MOST_QUEUES]
+    fullest = series.fullest[:MOST_QUEUES]
     used = [link for link in fullest if series.queues[link].max_B.max() > 0.05 * _peak(series)] or fullest[:1]
     dashes = ("-", "--", ":", "-.")
     for link, style in zip(sorted(used), dashes, strict=False):

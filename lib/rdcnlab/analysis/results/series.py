@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -163,6 +163,11 @@ class Series:
         return found
 
     @functools.cached_property
+    def fullest(self) -> list[str]:
+        """The names in `queues`, those that were longest first."""
+        return sorted(self.queues, key=lambda link: -float(self.queues[link].max_B.max()))
+
+    @functools.cached_property
     def limits_B(self) -> dict[str, int]:  # noqa: N802  (unit)
         """Limits of queues of links in bytes, by the names in `queues`; a shared or unlimited buffer has none."""
         network = self.scenario.network
@@ -258,6 +263,14 @@ class Series:
         if len(set(usual.values())) == len(self.flows):
             return usual
         return {flow: figures.FLOWS[index % len(figures.FLOWS)] for index, flow in enumerate(self.flows)}
+
+
+def total(values: Iterable[Floats]) -> Floats:
+    """Return the sum of curves in bins; a shorter one is 0 after its end."""
+    curves = list(values)
+    longest = max(map(len, curves))
+    summed: Floats = np.sum([np.pad(curve, (0, longest - len(curve))) for curve in curves], axis=0)
+    return summed
 
 
 def _joined(name: str, begins: Floats, targets: npt.NDArray[np.str_], end_s: float) -> list[Slot]:

@@ -23,7 +23,7 @@ import pandas as pd
 from rdcnlab.analysis import figures
 from rdcnlab.analysis.results.limits import limits
 from rdcnlab.analysis.results.reduce import extremes
-from rdcnlab.analysis.results.series import Series
+from rdcnlab.analysis.results.series import Series, total
 from rdcnlab.analysis.show.paint import colors_of, ink_on
 from rdcnlab.runs.run import Run
 from rdcnlab.scenario import DARK
@@ -127,7 +127,7 @@ def data(series: Series) -> dict[str, Any]:
     shown = {target: _NIGHT if target == DARK else colors.get(target, "#888888") for target in targets}
     flows = series.flows[:MOST_FLOWS]
     many = len(series.rates) > MOST_FLOWS
-    rates = {"all flows": _sum(series.rates)} if many else series.rates
+    rates = {"all flows": total(series.rates.values())} if many else series.rates
     curves = [
         (f"{series.rate_name} [Gb/s]", [_bins(series, name, values) for name, values in rates.items()], None),
         (
@@ -168,12 +168,6 @@ def data(series: Series) -> dict[str, Any]:
     }
 
 
-def _sum(values: dict[str, Floats]) -> Floats:
-    longest = max(len(one) for one in values.values())
-    total: Floats = np.sum([np.pad(one, (0, longest - len(one))) for one in values.values()], axis=0)
-    return total
-
-
 def _moved(timetables: dict[str, list[list[Any]]]) -> list[list[float]]:
     """Return the spans in which the first timetable has another target than at its begin."""
     spans = next(iter(timetables.values()), [])
@@ -203,7 +197,7 @@ def _queues(series: Series, colors: Mapping[str, str]) -> tuple[list[dict[str, A
 
     A link has the colour that it has in timetables.
     """
-    fullest = sorted(series.queues, key=lambda link: -float(series.queues[link].max_B.max()))[:MOST_QUEUES]
+    fullest = series.fullest[:MOST_QUEUES]
     curves = []
     for index, link in enumerate(sorted(fullest)):
         dash = [] if index < len(_QUEUES) else [4, 3]

@@ -41,13 +41,13 @@ def chart(run: Run, width: int) -> list[Text]:
     the same, so that their heights can be compared.
     """
     # imported here because it loads pandas, which help does without
-    from rdcnlab.analysis.results.series import Series
+    from rdcnlab.analysis.results.series import Series, total
 
     series = Series(run)
     rates = dict(series.rates)
     if len(rates) > MOST:
-        rates = {"all flows": np.sum(_aligned(list(rates.values())), axis=0)}
-    fullest = max(series.queues, key=lambda link: float(series.queues[link].max_B.max()), default="")
+        rates = {"all flows": total(rates.values())}
+    fullest = next(iter(series.fullest), "")
     name_width = min(16, max(len(name) for name in [*rates, f"queue {fullest}"]))
     cells = min(width, WIDEST) - name_width - 14
     if cells < 10:
@@ -60,11 +60,6 @@ def chart(run: Run, width: int) -> list[Text]:
         values = _cells(series.queues[fullest].mean_B / 1e3, series, cells)
         lines.append(_line(f"queue {fullest}", values, float(values.max()), "kB", name_width, "dim"))
     return lines
-
-
-def _aligned(values: list[npt.NDArray[np.float64]]) -> list[npt.NDArray[np.float64]]:
-    longest = max(len(one) for one in values)
-    return [np.pad(one, (0, longest - len(one))) for one in values]
 
 
 def _cells(values: npt.NDArray[np.float64], series: Series, count: int) -> npt.NDArray[np.float64]:
