@@ -14,7 +14,8 @@ def test_changes_are_the_instants_at_which_slots_begin(two_flows: Scenario) -> N
     span = (7 * 10**6, 180 * 10**6)
     instants = timetables.changes(two_flows, "migrated", *span)
     assert len(instants) >= 2
-    assert span[0] <= instants[0] and instants[-1] < span[1]
+    assert span[0] <= instants[0]
+    assert instants[-1] < span[1]
     at, before = (timetables.targets(two_flows, "migrated", instants - k) for k in (0, 1))
     assert (at != before).all()
     every = timetables.targets(two_flows, "migrated", np.arange(*span, 10**4))

@@ -33,7 +33,7 @@ _WHOLE = -1.0
 
 @for_each_run
 def retransmissions(runs: Runs, width_ns: int, from_ns: int) -> pd.DataFrame:
-    """Count the segments that all flows together send again in each interval.
+    """Count the retransmissions of all flows in each interval.
 
     Parameters
     ----------
@@ -124,15 +124,15 @@ def lost(runs: Runs, from_ns: int = 0) -> pd.DataFrame:
 
 @for_each_run
 def sent_again(runs: Runs, from_ns: int = 0) -> pd.DataFrame:
-    """Count the segments that all flows together send again in each run, from an instant on."""
+    """Count the retransmissions of all flows in each run, from an instant on."""
     return _counted(runs, ("retransmit",), from_ns)
 
 
 @for_each_run
 def spurious(runs: Runs, from_ns: int = 0) -> pd.DataFrame:
-    """Return the rate in Gb/s of payload that is sent again although no queue has lost it, from an instant on.
+    """Return the rate in Gb/s of payload that is retransmitted although no queue has lost it, from an instant on.
 
-    It is computed from the number of segments sent again minus that of losses: a lost segment is replaced by one. So
+    It is computed from the number of retransmissions minus that of losses: a lost segment is replaced by one. So
     losses on the last round trip make it too small. Columns: ``run``, ``seed``, ``cc``, ``gbps``.
     """
     counts = sent_again(runs, from_ns)

@@ -137,7 +137,7 @@ class Race:
 
     @cached_property
     def measurements(self) -> pd.DataFrame:
-        """One row for each run: the case, goodput of all flows, RTT, segments sent again, share of the second group."""
+        """One row for each run: the case, goodput of all flows, RTT, retransmissions, share of the second group."""
         rows = []
         for case, run in zip(self.cases, self.runs, strict=True):
             # run by run: settings of several networks would be hundreds of columns

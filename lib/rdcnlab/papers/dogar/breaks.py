@@ -48,7 +48,7 @@ KINDS = {"consistent": 0, "inconsistent": 1000}
 class Breaks(Item):
     """Throughput under updates every 10 s to 1 ms, compared with that without updates.
 
-    Segments that are sent again although no queue has lost them do not count.
+    Segments that are retransmitted although no queue has lost them do not count.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ class Breaks(Item):
     def kept_throughput(self, runs: Runs) -> pd.DataFrame:
         """Return the throughput in % of that without updates, by run.
 
-        Columns: ``cc, seed, kind, interval_s, value``, and ``again``, the segments sent again for each update.
+        Columns: ``cc, seed, kind, interval_s, value``, and ``again``, the retransmissions for each update.
         """
         rates = evenness.evenness(runs, self.settle_ns, MEETINGS).set_index("run")["gbps"]
         surplus = updates.spurious(runs, self.settle_ns).set_index("run")["gbps"]

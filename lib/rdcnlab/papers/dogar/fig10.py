@@ -14,7 +14,7 @@ from rdcnlab.runs.frame import Runs
 
 
 class Fig10(Retransmissions):
-    """Segments that are sent again between two inconsistent updates, with the large buffer."""
+    """Segments that are retransmitted between two inconsistent updates, with the large buffer."""
 
     settings: ClassVar[tuple[Setting, ...]] = (Setting(LARGE, "groups"), Setting(LARGE))
     stated_numbers: ClassVar[dict[str, tuple[float, ...]]] = {

@@ -13,7 +13,7 @@ from rdcnlab.runs.frame import Runs
 
 
 class Fig3(Retransmissions):
-    """Segments that are sent again between two consistent updates, with the large buffer."""
+    """Segments that are retransmitted between two consistent updates, with the large buffer."""
 
     stated_numbers: ClassVar[dict[str, tuple[float, ...]]] = {
         "cubic": (380, 580, 800),

@@ -17,7 +17,7 @@ _CONTRADICTED = ("dctcp at 20%",)
 
 
 class Fig4(Retransmissions):
-    """Segments that are sent again between two consistent updates, with the small buffer."""
+    """Segments that are retransmitted between two consistent updates, with the small buffer."""
 
     settings: ClassVar[tuple[Setting, ...]] = (Setting(SMALL), Setting(LARGE))
     stated_numbers: ClassVar[dict[str, tuple[float, ...]]] = {

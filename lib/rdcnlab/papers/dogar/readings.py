@@ -64,7 +64,7 @@ QUANTITIES: dict[str, tuple[str, bool, Callable[[Runs], pd.DataFrame]]] = {
 
 
 class Readings(Item):
-    """Packets lost, out of order and sent again, and throughput, with one input or reading changed at a time.
+    """Packets lost, out of order and retransmitted, and throughput, with one input or reading changed at a time.
 
     Parameters
     ----------

@@ -184,7 +184,7 @@ class Distribution(Experiment):
 
 
 class Retransmissions(Distribution):
-    """Segments that all flows together send again between two updates."""
+    """Retransmissions of all flows between two updates."""
 
     reads: ClassVar[tuple[str, ...]] = ("events",)
     label: ClassVar[str] = "retransmissions between two updates"

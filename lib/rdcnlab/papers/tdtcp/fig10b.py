@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 class Fig10b(Fig10a):
     """Retransmissions in every day of the circuit; everything else is as in `Fig10a`.
 
-    The paper counts packets that are marked for retransmission. The kernel traces packets that are sent again, but not
+    The paper counts packets that are marked for retransmission. The kernel traces packets that are retransmitted, but not
     when they were marked, so retransmissions are drawn and judged. A packet is marked after it was lost and before it
-    is sent again, so the note lists the losses of queues in the days.
+    is retransmitted, so the note lists the losses of queues in the days.
     """
 
     event: ClassVar[str] = "retransmit"
