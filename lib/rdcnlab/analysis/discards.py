@@ -33,8 +33,8 @@ def count(runs: Runs) -> pd.DataFrame:
     -------
     DataFrame
         The fields of the scenarios; ``discards``, ``drops`` and ``retransmits`` in segments; ``timeouts``; ``moves``,
-        the number of moves until the migrated flow ended; ``needless``, the segments that were retransmitted although no
-        queue had dropped them.
+        the number of moves until the migrated flow ended; ``needless``, the segments that were retransmitted although
+        no queue had dropped them.
     """
     events = runs.events
     segment_events = events[events["event"] != "slot"]

@@ -6,7 +6,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from collections.abc import Sequence
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Self
 

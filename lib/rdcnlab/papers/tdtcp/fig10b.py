@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Fig10b(Fig10a):
     """Retransmissions in every day of the circuit; everything else is as in `Fig10a`.
 
-    The paper counts packets that are marked for retransmission. The kernel traces packets that are retransmitted, but not
+    The paper counts packets that are marked for retransmission. The kernel traces retransmissions, but not
     when they were marked, so retransmissions are drawn and judged. A packet is marked after it was lost and before it
     is retransmitted, so the note lists the losses of queues in the days.
     """
