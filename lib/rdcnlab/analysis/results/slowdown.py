@@ -29,6 +29,8 @@ EDGES = (10_000, 100_000, 1_000_000, 10_000_000)
 #: Quantiles of the table, with their names.
 QUANTILES = {"median": 0.5, "p99": 0.99}
 ALL = "all"
+#: Room above the largest value of a panel, as a factor.
+_ROOM = 3
 
 
 @dataclass(frozen=True)
@@ -71,9 +73,8 @@ class Slowdown:
                 found = bootstraps(ended, _quantiles) if len(ended) else {}
                 for name in QUANTILES:
                     estimate = found.get(name)
-                    row[name] = math.nan if estimate is None else float(estimate)
-                    row[f"{name}_low"] = math.nan if estimate is None else estimate.low
-                    row[f"{name}_high"] = math.nan if estimate is None else estimate.high
+                    ends = [math.nan] * 3 if estimate is None else [estimate, estimate.low, estimate.high]
+                    row |= dict(zip((name, f"{name}_low", f"{name}_high"), map(float, np.exp(ends)), strict=True))
                 rows.append(row)
         return pd.DataFrame(rows)
 
@@ -100,11 +101,14 @@ class Slowdown:
                     )  # fmt: skip
                 figures.reference(ax, 1, "ideal")
                 ax.set_yscale("log")
+                # few seeds have intervals of many decades, which would hide everything else
+                shown = table.loc[table["size"] != ALL, quantile]
+                ax.set_ylim(0.8, _ROOM * max(float(shown.max()), 1.0))
                 ax.set_ylabel("slowdown" if quantile == "median" else "")
                 ax.set_title("median" if quantile == "median" else "99th percentile", fontsize=8, loc="left")
                 ax.set_xticks(range(len(groups)), groups, rotation=25, ha="right")
                 ax.grid(axis="x", visible=False)
-            panels[0].set_xlabel("size of the flow")
+            figure.supxlabel("size of the flow (intervals may leave the picture; the table has their ends)", fontsize=7)
             figures.legend(figure, panels[0])
         return figure
 
@@ -132,7 +136,9 @@ class Slowdown:
 
 
 def _quantiles(frame: pd.DataFrame) -> dict[str, float]:
-    values = frame["slowdown"].to_numpy()
+    """Return the logarithms of the quantiles of slowdown, by their names."""
+    # logarithms, because a quotient has no interval that reaches below 0
+    values = np.log(frame["slowdown"].to_numpy())
     return dict(zip(QUANTILES, map(float, np.quantile(values, list(QUANTILES.values()))), strict=True))
 
 
