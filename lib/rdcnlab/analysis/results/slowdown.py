@@ -162,7 +162,7 @@ def slowdown(runs: Runs, by: str | None = None, edges: Sequence[int | str] = EDG
         by=flows[chosen].fillna("").to_numpy(), workload=sources, ideal_s=np.array(ideals) / 1e9
     )
     values = values[~values["flow"].isin(_bursts(runs))]
-    values["slowdown"] = values["fct_s"] / values["ideal_s"]
+    values["slowdown"] = (values["fct_s"] / values["ideal_s"]).where(values["fct_s"] > 0)
     labels = _labels(ends)
     cut = pd.cut(values["size_B"], [0, *ends, np.inf], labels=labels)
     return Slowdown(values.assign(group=cut).reset_index(drop=True), chosen, ends)
