@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import (
     AfterValidator,
@@ -47,27 +47,34 @@ class Frozen(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
+    #: Whether the fields that hold this part write it in a way of their own, which only pydantic knows.
+    written_by_fields: ClassVar[bool] = False
+
     @model_serializer(mode="wrap")
     def _without_later_defaults(self, write: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, Any]:
         data: dict[str, Any] = write(self)
         if (info.context or {}).get(EVERY):
             return data
         for name, default in _later(type(self)):
-            if getattr(self, name) == default:
+            value = getattr(self, name)
+            if value is default or value == default:
                 data.pop(name, None)
         return data
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """Return a copy, in which some fields are replaced without checks; what was computed of them is left out."""
         copy = super().model_copy(update=update, deep=deep)
-        for name in ("_plain", "_plain_text", "_every_text") if update else ():
+        for name in ("_plain", "_plain_text", "_every", "_every_text") if update else ():
             copy.__dict__.pop(name, None)
         return copy
 
     @functools.cached_property
     def _plain(self) -> dict[str, Any]:
         """Canonical data, computed once: scenarios share parts. Callers must not change them."""
-        return self.model_dump(mode="json")
+        try:
+            return {name: _written(value) for name, value in canonical_fields(self).items()}
+        except TypeError:
+            return self.model_dump(mode="json")
 
     @functools.cached_property
     def _plain_text(self) -> str:
@@ -77,7 +84,37 @@ class Frozen(BaseModel):
     @functools.cached_property
     def _every_text(self) -> str:
         """JSON with every field, also those at their default, computed once."""
-        return json.dumps(self.model_dump(mode="json", context={EVERY: True}))
+        return json.dumps(self._every)
+
+    @functools.cached_property
+    def _every(self) -> dict[str, Any]:
+        """Canonical data with every field, computed once. Callers must not change them."""
+        try:
+            return {name: _written(getattr(self, name), every=True) for name in type(self).model_fields}
+        except TypeError:
+            return self.model_dump(mode="json", context={EVERY: True})
+
+
+def _written(value: Any, *, every: bool = False) -> Any:
+    """Return plain data of a field as pydantic writes them, in a fifth of its time.
+
+    Quantities are integers, which are written unchanged.
+
+    Raises
+    ------
+    TypeError
+        Only pydantic knows how the field is written.
+    """
+    if value is None or type(value) in _UNCHANGED:
+        return value
+    if type(value) is tuple:
+        return [_written(item, every=every) for item in value]
+    if isinstance(value, Frozen) and not value.written_by_fields:
+        return value._every if every else value._plain
+    raise TypeError
+
+
+_UNCHANGED = frozenset((int, str, bool, float))
 
 
 def plain(value: Any) -> Any:

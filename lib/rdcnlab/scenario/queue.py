@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, PlainSerializer, model_validator
 from pydantic_core.core_schema import SerializationInfo, ValidationInfo
@@ -28,6 +28,8 @@ class Queue(Frozen):
     bytes, packets : int or None
         Exactly one of the two must be given.
     """
+
+    written_by_fields: ClassVar[bool] = True  # see `_write_buffer`
 
     bytes: Bytes32 | None = None
     packets: Annotated[int, whole(1, 2**31 - 1)] | None = None

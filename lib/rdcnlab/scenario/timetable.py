@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, PlainSerializer, Tag, model_validator
 from pydantic_core.core_schema import SerializationInfo
@@ -52,6 +52,8 @@ class Slot(Frozen):
         Limit and marking threshold of the schedule's queue from this slot on; None keeps the values. Only slots of
         schedules may have them.
     """
+
+    written_by_fields: ClassVar[bool] = True  # see `_write_slot`
 
     duration: SlotDuration
     link: WayName
