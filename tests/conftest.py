@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 from rdcnlab.app.index import nothing_local
@@ -24,7 +25,9 @@ from rdcnlab.system.locks import locked
 
 # A shell starts a background job with Ctrl-C ignored, and its child processes inherit that. Tests send Ctrl-C to them.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-
+# an example takes longer on a busy machine, and is not wrong for that
+hypothesis.settings.register_profile("without deadlines", deadline=None)
+hypothesis.settings.load_profile("without deadlines")
 
 #: The cores that the tests may use together.
 CORES = os.sched_getaffinity(0)
@@ -96,6 +99,29 @@ def two_flows() -> Scenario:
 def store(tmp_path: Path) -> Store:
     """An empty store without shipped results."""
     return Store(tmp_path / "runs", shipped=Shipped(tmp_path / "none"))
+
+
+#: Makes a folder once for all tests and workers: its name, and the function that fills it.
+Shared = Callable[[str, Callable[[Path], object]], Path]
+
+
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Shared:
+    """Make a folder that many tests read once for all workers, whichever needs it first."""
+    session = tmp_path_factory.getbasetemp()
+    root = session.parent if "PYTEST_XDIST_WORKER" in os.environ else session
+
+    def folder(name: str, fill: Callable[[Path], object]) -> Path:
+        made = root / "shared" / name
+        made.parent.mkdir(exist_ok=True)
+        with locked(made.with_name(f"{name}.lock")):
+            if not made.with_name(f"{name}.made").exists():
+                made.mkdir()
+                fill(made)
+                made.with_name(f"{name}.made").touch()
+        return made
+
+    return folder
 
 
 Judged = Callable[[type[Item]], list[dict[str, Any]]]

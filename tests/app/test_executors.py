@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from multiprocessing import get_context
 from pathlib import Path
@@ -63,3 +64,34 @@ def test_tasks_are_finished_otherwise() -> None:
     with executor(1) as pool:
         future = pool.submit(os.getpid)
     assert future.result() != os.getpid()
+
+
+def _variable(name: str) -> str | None:
+    return os.environ.get(name)
+
+
+def test_a_task_sees_the_environment_of_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The processes are forks of a server that was started earlier, with another environment."""
+    for value in ("first", "second"):
+        monkeypatch.setenv("RDCNLAB_MODELS", value)
+        with executor(1) as pool:
+            assert pool.submit(_variable, "RDCNLAB_MODELS").result() == value
+    monkeypatch.delenv("RDCNLAB_MODELS")
+    with executor(1) as pool:
+        assert pool.submit(_variable, "RDCNLAB_MODELS").result() is None
+
+
+def _loaded(name: str) -> bool:
+    return name in sys.modules
+
+
+def _loaded_at_first(folder: Path) -> None:
+    with executor(1, ["colorsys"]) as pool:
+        (folder / f"{pool.submit(_loaded, 'colorsys').result()}").touch()
+
+
+def test_a_process_begins_with_the_libraries(tmp_path: Path) -> None:
+    parent = get_context("spawn").Process(target=_loaded_at_first, args=(tmp_path,))
+    parent.start()
+    parent.join()
+    assert [path.name for path in tmp_path.iterdir()] == ["True"]

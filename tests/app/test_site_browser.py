@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from rdcnlab.papers import aykurt
 from rdcnlab.runs.store import Store
 from rdcnlab.system import extras
 from tests.app import pages
+from tests.conftest import Shared
 
 pytestmark = pytest.mark.slow
 
@@ -32,20 +33,24 @@ PAGES = (
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The site with the documents as they are, and one executed notebook."""
+def site(shared: Shared) -> Path:
+    """The site with the documents as they are, and one executed notebook; all workers read the same."""
     if not extras.is_installed("site"):
         pytest.skip(f"the site's programs are missing: {extras.command('site')}")
-    folder = tmp_path_factory.mktemp("site")
+    return shared("site", build_site) / "out" / "site"
+
+
+def build_site(folder: Path) -> None:
     here = str(Path(__file__).parents[1])
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RDCNLAB_ENGINE", "fake_engine:FakeEngine")
-        patch.setenv("PYTHONPATH", here)
+        patch.setenv("PYTHONPATH", os.pathsep.join([here, os.environ.get("PYTHONPATH", "")]))
         patch.syspath_prepend(here)
         patch.setenv("RDCNLAB_RESULTS", "none")
         patch.setenv("RDCNLAB_STORE", str(folder / "runs"))
         aykurt.fig8a().run(progress=False)
-        yield build.build([aykurt.fig8a], Store(), folder / "out").page.parent
+        page = build.build([aykurt.fig8a], Store(), folder / "out").page
+    assert page.parent == folder / "out" / "site", page
 
 
 @pytest.mark.parametrize("width", [390, 1366])

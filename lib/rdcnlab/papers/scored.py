@@ -18,6 +18,9 @@ from rdcnlab.papers.claims import paper
 if TYPE_CHECKING:
     import pandas as pd
 
+#: Type of the rows of a card among the outputs of a notebook, for programs that read it.
+ROWS = "application/vnd.rdcnlab.scorecard+json"
+
 
 @dataclass(frozen=True, repr=False)
 class Scorecard:
@@ -74,6 +77,10 @@ class Scorecard:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:  # noqa: ARG002
+        """Return the rows for programs that read an executed notebook; Jupyter adds the other forms to it."""
+        return {ROWS: list(self.rows)}
 
     def _repr_html_(self) -> str:
         parts = [faces.row(_badges(row), _words(row)) for row in self.rows]

@@ -70,7 +70,7 @@ def event_times(runs: Sequence[Run], part: Part, names: Collection[str]) -> tupl
         For each event the position of its run in `runs`, in rising order, and its time in ns.
     """
     indices, times = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-    for table, index in _pieces(runs, "events", part):
+    for table, index in _pieces(runs, "events", part, ("t_ns", "event")):
         is_chosen = _is_one_of(_encoded(table.select(["event"]))["event"], names)
         indices.append(index[is_chosen])
         times.append(table["t_ns"].to_numpy()[is_chosen])
@@ -86,8 +86,13 @@ def _is_one_of(column: pa.ChunkedArray, names: Collection[str]) -> npt.NDArray[n
     return np.concatenate(masks)
 
 
-def _pieces(runs: Sequence[Run], name: str, part: Part) -> Iterator[tuple[pa.Table, Indices]]:
-    """Yield rows of the part, and the position of each row's run. Adjacent rows of a shipped file are read together."""
+def _pieces(
+    runs: Sequence[Run], name: str, part: Part, columns: Collection[str] | None = None
+) -> Iterator[tuple[pa.Table, Indices]]:
+    """Yield rows of the part, and the position of each row's run. Adjacent rows of a shipped file are read together.
+
+    Only `columns` are needed; by default all columns of the part.
+    """
     first, counts = 0, [0]
     span: Copy | None = None
     for index, run in enumerate(runs):
@@ -100,7 +105,7 @@ def _pieces(runs: Sequence[Run], name: str, part: Part) -> Iterator[tuple[pa.Tab
             counts.append(copy.count)
             continue
         if span is not None:
-            yield _piece(span, part, first, counts)
+            yield _piece(span, part, first, counts, columns)
         first, span = index, copy
         if copy is not None:
             counts = [copy.count]
@@ -108,14 +113,17 @@ def _pieces(runs: Sequence[Run], name: str, part: Part) -> Iterator[tuple[pa.Tab
             table = run.table(name, part)
             yield table, np.full(len(table), index)
     if span is not None:
-        yield _piece(span, part, first, counts)
+        yield _piece(span, part, first, counts, columns)
 
 
-def _piece(span: Copy, part: Part, first: int, counts: Sequence[int]) -> tuple[pa.Table, Indices]:
+def _piece(
+    span: Copy, part: Part, first: int, counts: Sequence[int], columns: Collection[str] | None
+) -> tuple[pa.Table, Indices]:
     """Return the part of the rows of adjacent runs, with the position of each row's run."""
-    table = span.read()
+    is_part = span.part == part
+    table = span.read(columns if is_part and columns is not None else part.needed_columns)
     indices = np.repeat(np.arange(first, first + len(counts)), counts)
-    if span.part == part:
+    if is_part:
         return table, indices
     mask = part.rows(table)
     return part.of(table), indices if mask is None else indices[mask]

@@ -54,6 +54,13 @@ class Part:
     sort: bool = False
 
     @property
+    def needed_columns(self) -> frozenset[str] | None:
+        """The columns of a table that the part is made of; None for all."""
+        if self.columns is None:
+            return None
+        return frozenset((*self.columns, *(() if self.place is None else ("where",)), *(_KEYS if self.grouped else ())))
+
+    @property
     def rowwise(self) -> bool:
         """Whether each row of the part is made of one row, in the order of the table's rows."""
         return not (self.grouped or self.sort)

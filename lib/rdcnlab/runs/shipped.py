@@ -15,7 +15,7 @@ import functools
 import json
 import shutil
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,14 +61,15 @@ class Copy:
         """Return one copy with the rows of both; the rows of `other` must come directly after these."""
         return replace(self, count=self.count + other.count)
 
-    def read(self) -> pa.Table:
-        """Read the rows, with text as dictionaries."""
-        ends = _ends(self.file)
+    def read(self, columns: Iterable[str] | None = None) -> pa.Table:
+        """Read some columns of the rows, in the order of the file, with text as dictionaries; by default all."""
+        ends, names = _ends(self.file), _file(self.file).schema_arrow.names
+        chosen = tuple(names if columns is None else [name for name in names if name in {*columns}])
         if not self.count:
-            return _file(self.file).schema_arrow.empty_table()
+            return _file(self.file).schema_arrow.empty_table().select(chosen)
         low, high = np.searchsorted(ends, [self.first, self.first + self.count - 1], side="right")
         begin = int(ends[low - 1]) if low else 0
-        groups = [_group(self.file, group) for group in range(low, high + 1)]
+        groups = [_group(self.file, group, chosen) for group in range(low, high + 1)]
         return pa.concat_tables(groups).slice(self.first - begin, self.count)
 
 
@@ -109,7 +110,7 @@ class Row:
         RunError
             This part was not shipped.
         """
-        table = self.holding(name, part).read()
+        table = self.holding(name, part).read(part.needed_columns)
         # text is a dictionary in the file, which cannot be added up
         table = table.cast(pa.schema([SCHEMAS[name].field(column) for column in table.column_names]))
         return part.of(table)
@@ -258,8 +259,8 @@ def _ends(path: Path) -> np.ndarray[Any, np.dtype[np.int64]]:
 
 
 @functools.lru_cache(maxsize=8)
-def _group(path: Path, group: int) -> pa.Table:
-    return _file(path).read_row_group(group)
+def _group(path: Path, group: int, columns: tuple[str, ...]) -> pa.Table:
+    return _file(path).read_row_group(group, columns=[*columns])
 
 
 def forget() -> None:

@@ -21,6 +21,7 @@ from rdcnlab.app.reproduce.plan import Job, plan, work
 from rdcnlab.engines import wall_limit_s
 from rdcnlab.fields.errors import RdcnlabError, RunError
 from rdcnlab.papers.item import Item
+from rdcnlab.papers.scored import ROWS
 from rdcnlab.runs.campaign import campaign
 from rdcnlab.runs.pools import Pool
 from rdcnlab.runs.store import Store
@@ -140,7 +141,7 @@ def reproduce(
     with (
         _runs_on(cluster, jobs, store) as runs_on,
         Display(len(jobs), sum(job.missing for job in jobs), sum(job.work for job in jobs), shown=progress) as display,
-        executor(min(cores, len(jobs)) or 1) as pool,
+        executor(min(cores, len(jobs)) or 1, ["rdcnlab.app.reproduce.all", "papermill", "rdcnlab.app.warm"]) as pool,
     ):
         for job in jobs:
             display.works_on(job.name)
@@ -159,7 +160,7 @@ def reproduce(
 
 
 def execute(order: _Order) -> Reproduced:
-    """Execute the notebook of an item whose runs are stored, and judge the item.
+    """Execute the notebook of an item whose runs are stored. Its scorecard is judged here only if the notebook has none.
 
     Raises
     ------
@@ -170,8 +171,10 @@ def execute(order: _Order) -> Reproduced:
     target = order.output / kind.paper / f"{kind.id}.ipynb"
     more = [notebooks.code_cell(f"{kind.id}{_BESIDE}", "item.beside(runs)")] if order.beside else []
     executed = notebooks.execute(notebooks.path(kind), target, order.parameters, more)
-    item = kind(**notebooks.of_item(kind, order.parameters))
-    rows = item.rows(item.stored_runs(Store(order.store)))
+    rows = _rows(executed)
+    if not rows:
+        item = kind(**notebooks.of_item(kind, order.parameters))
+        rows = item.rows(item.stored_runs(Store(order.store)))
     return Reproduced(
         order.name, notebook=target, figures=_pictures(executed, target), rows=rows, sentence=_sentence(executed)
     )
@@ -229,6 +232,13 @@ def _joined(future: Future[Reproduced], runs_result: Reproduced) -> Reproduced:
 def _reason(error: Exception) -> str:
     """Return an error in words. Also a fault in an item's code must not cost the results of the other items."""
     return str(error) if isinstance(error, RdcnlabError) else "".join(traceback.format_exception(error)).strip()
+
+
+def _rows(executed: Any) -> list[dict[str, Any]]:
+    """Return the rows of the last scorecard that a notebook shows; none if it shows none."""
+    outputs = (output.get("data", {}) for cell in executed.cells for output in cell.get("outputs", []))
+    cards = [data[ROWS] for data in outputs if ROWS in data]
+    return [dict(row) for row in cards[-1]] if cards else []
 
 
 def _pictures(executed: Any, target: Path) -> tuple[Path, ...]:

@@ -61,7 +61,7 @@ def collect(
     entries: dict[str, entry.Entry] = {}
     failed: list[str] = []
     orders_first = sorted(orders, key=lambda order: not papers.select([order.name])[0].extras)  # the longest ones
-    with executor(count) as pool, bar(len(orders), "item", shown=True) as progress:
+    with executor(count, ["rdcnlab.app.site.entries"]) as pool, bar(len(orders), "item", shown=True) as progress:
         names: dict[Future[entry.Entry], str] = {pool.submit(entry_of, order): order.name for order in orders_first}
         left = list(names.values())
         progress.set_description(_running(left, count))

@@ -82,7 +82,7 @@ def judge_all(
         if count < 2 or len(names) <= _FEW:
             return [row for name in names for row in judge(name)]
         rows = []
-        with executor(count) as pool:
+        with executor(count, ["rdcnlab.app.site.stored"]) as pool:
             for of_item in pool.map(judge, names):
                 rows += of_item
                 shown.update()
