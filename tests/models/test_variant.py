@@ -150,18 +150,13 @@ def test_without_a_model_of_the_variant_a_command_trains_one() -> None:
     table = acks_of(saw_teeth(1).samples[0, :20], flow="f1", run=0)
     with pytest.raises(RunError, match="no model of the variant yet; this trains one: rdcnlab reproduce aykurt/tab3"):
         variant.classify(table)
-<<<<<<< HEAD
-    long, short = (variant.load_or_train(part, epochs=60, show=False) for part in (data, data.first(60)))
-    flows = [acks_of(data.samples[index], flow="f", run=index) for index in range(4)]
-=======
 
 
 def test_flows_are_told_by_the_longest_model_that_fits(trained: variant.Classifier) -> None:
     data, long = saw_teeth(9), trained
     # no flow is told by the shorter one, so it need know nothing
     short = variant.load_or_train(data.first(60), epochs=1, show=False)
-    flows = [acks_of(data.samples[place], flow="f", run=place) for place in range(4)]
->>>>>>> 9804fc0 (WIP: scorecards of notebooks are judged once; processes are forks of one server; columns that are needed; shared fixtures)
+    flows = [acks_of(data.samples[index], flow="f", run=index) for index in range(4)]
     mouse = acks_of(data.samples[0, :20], flow="mouse", run=0)
     shorter = acks_of(data.samples[1, :70], flow="shorter", run=0)
     named = variant.classify(pd.concat([*flows, mouse, shorter])).set_index(["run", "flow"])

@@ -12,7 +12,7 @@ from rdcnlab.analysis.measured import Measured
 from rdcnlab.papers import aykurt, claims, faces, select, verdicts
 from rdcnlab.papers.causes import Explanation
 from rdcnlab.papers.published import shipped_verdicts
-from rdcnlab.papers.scored import Scorecard
+from rdcnlab.papers.scored import ROWS, Scorecard
 from rdcnlab.papers.verdicts import Verdict
 from rdcnlab.runs.store import Store
 
@@ -111,7 +111,10 @@ def test_verdicts_are_known_of_every_item_and_column() -> None:
 
 
 def test_a_notebook_gets_text_and_html_and_nothing_of_the_terminals(tmp_path: Path) -> None:
+    import nbformat
+
     from rdcnlab.app import notebooks
+    from rdcnlab.app.reproduce.all import rows_of
 
     source = (
         "from rdcnlab.papers import aykurt\nfrom rdcnlab.papers.scored import Scorecard\n"
@@ -119,8 +122,12 @@ def test_a_notebook_gets_text_and_html_and_nothing_of_the_terminals(tmp_path: Pa
     )
     book = tmp_path / "book.ipynb"
     notebooks.write(notebooks.book([notebooks.code_cell("card", source)]), book)
-    (output,) = notebooks.execute(book, tmp_path / "done.ipynb", {}).cells[-1].outputs
-    assert set(output["data"]) == {"text/plain", "text/html"}
+    executed = notebooks.execute(book, tmp_path / "done.ipynb", {})
+    (output,) = executed.cells[-1].outputs
+    # and for `rdcnlab reproduce`, which need not judge the claims again, the rows as they are
+    assert set(output["data"]) == {"text/plain", "text/html", ROWS}
+    assert rows_of(executed) == aykurt.fig4().rows(None)
+    assert rows_of(executed) == rows_of(nbformat.read(tmp_path / "done.ipynb", as_version=4))
     assert output["data"]["text/plain"].startswith("aykurt/fig4, two CUBIC flows of 2 GB")
     assert "\x1b" not in output["data"]["text/plain"]
     assert "rlc-badge" in output["data"]["text/html"]

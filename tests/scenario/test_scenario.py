@@ -17,8 +17,10 @@ from hypothesis import strategies as st
 
 from rdcnlab.engines.kernel.build import patches
 from rdcnlab.fields.errors import InputError
+from rdcnlab.fields.quantities import EVERY
 from rdcnlab.scenario import VARIANTS, Queue, Scenario, change_all, preset, presets, quic
 from tests.conftest import TWO_FLOWS
+from tests.scenario.mutate import FILES
 
 BASE = Scenario.from_dict(TWO_FLOWS)
 
@@ -63,6 +65,16 @@ def test_hash_is_that_of_the_meaning(tmp_path: Path) -> None:
     code = "import sys; from rdcnlab.scenario import Scenario; print(Scenario.load(sys.argv[1]).hash)"
     done = subprocess.run([sys.executable, "-c", code, tmp_path / "x.yaml"], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == BASE.hash
+
+
+@pytest.mark.parametrize("text", FILES)
+def test_canonical_data_are_written_as_pydantic_writes_them(text: str, tmp_path: Path) -> None:
+    """They are put together from parts that scenarios share."""
+    (tmp_path / "x.yaml").write_text(text)
+    scenario = Scenario.load(tmp_path / "x.yaml")
+    assert json.dumps(scenario.canonical) == json.dumps(scenario.to_dict())
+    every = scenario.model_dump(mode="json", context={EVERY: True})
+    assert scenario._every_field == {name: json.dumps(value) for name, value in every.items()}
 
 
 @given(

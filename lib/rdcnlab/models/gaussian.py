@@ -124,8 +124,9 @@ class Processes:
 def _means(process: Any, features: Floats) -> Floats:
     """Return the means of a process as its method `predict` does, shape (n,), in a third of its time.
 
-    A Matern kernel with nu = 1.5 is (1 + s) exp(-s), where s is the distance times the root of 3 (Rasmussen and Williams,
-    eq. 4.17). Distances are computed with one matrix product. The white noise of `kernel` adds nothing to means.
+    A Matern kernel with nu = 1.5 is (1 + s) exp(-s), where s is the distance times the root of 3 (Rasmussen and
+    Williams, eq. 4.17). Distances are computed with one matrix product. The white noise of `kernel` adds nothing to
+    means.
     """
     matern, variance = process.kernel_.k1.k2, process.kernel_.k1.k1.constant_value
     known = process.X_train_ * (np.sqrt(3) / matern.length_scale)

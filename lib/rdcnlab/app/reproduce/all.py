@@ -160,7 +160,7 @@ def reproduce(
 
 
 def execute(order: _Order) -> Reproduced:
-    """Execute the notebook of an item whose runs are stored. Its scorecard is judged here only if the notebook has none.
+    """Execute the notebook of an item whose runs are stored. Claims are judged here only if the notebook shows no card.
 
     Raises
     ------
@@ -171,7 +171,7 @@ def execute(order: _Order) -> Reproduced:
     target = order.output / kind.paper / f"{kind.id}.ipynb"
     more = [notebooks.code_cell(f"{kind.id}{_BESIDE}", "item.beside(runs)")] if order.beside else []
     executed = notebooks.execute(notebooks.path(kind), target, order.parameters, more)
-    rows = _rows(executed)
+    rows = rows_of(executed)
     if not rows:
         item = kind(**notebooks.of_item(kind, order.parameters))
         rows = item.rows(item.stored_runs(Store(order.store)))
@@ -234,7 +234,7 @@ def _reason(error: Exception) -> str:
     return str(error) if isinstance(error, RdcnlabError) else "".join(traceback.format_exception(error)).strip()
 
 
-def _rows(executed: Any) -> list[dict[str, Any]]:
+def rows_of(executed: Any) -> list[dict[str, Any]]:
     """Return the rows of the last scorecard that a notebook shows; none if it shows none."""
     outputs = (output.get("data", {}) for cell in executed.cells for output in cell.get("outputs", []))
     cards = [data[ROWS] for data in outputs if ROWS in data]
