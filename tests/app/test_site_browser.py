@@ -37,7 +37,7 @@ def site(shared: Shared) -> Path:
     """The site with the documents as they are, and one executed notebook; all workers read the same."""
     if not extras.is_installed("site"):
         pytest.skip(f"the site's programs are missing: {extras.command('site')}")
-    return shared("site", build_site) / "out" / "site"
+    return Path((shared("site", build_site) / "first page").read_text()).parent
 
 
 def build_site(folder: Path) -> None:
@@ -50,7 +50,7 @@ def build_site(folder: Path) -> None:
         patch.setenv("RDCNLAB_STORE", str(folder / "runs"))
         aykurt.fig8a().run(progress=False)
         page = build.build([aykurt.fig8a], Store(), folder / "out").page
-    assert page.parent == folder / "out" / "site", page
+    (folder / "first page").write_text(str(page))
 
 
 @pytest.mark.parametrize("width", [390, 1366])
