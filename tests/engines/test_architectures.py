@@ -97,7 +97,7 @@ def test_a_pair_gets_what_its_circuits_carry(run_guest: RunGuest, routing: str, 
 def test_ns3_carries_a_flow_over_the_same_circuits(run_guest: RunGuest, tmp_path: Path, fabric: str) -> None:
     """A flow of one segment that is open when the run starts: its time depends on circuits only.
 
-    The engines round times of lines differently, so up to 15 ns of difference were seen; a frame takes 870 ns on a line.
+    The engines round times of lines differently: up to 15 ns of difference were seen. A frame takes 870 ns on a line.
     """
     made = scenario({"fabric": fabric}, "h5", connect="ahead")
     seen = run_guest(made).tables["flows"]["fct_s"].iloc[0]

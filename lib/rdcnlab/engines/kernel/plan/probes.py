@@ -28,6 +28,9 @@ MOST_CAPTURED = 400_000
 #: Size of every buffer in addition to its expected records, so that no buffer is empty.
 SPARE_KB = 256
 
+#: Racks that a packet passes over circuits, with room to spare.
+PASSED = 8
+
 
 def probes(network: Network, switches: Switches) -> list[dict[str, Any]]:
     """Return the trace buffers: which events to record, with room for as many as the flows can cause.
@@ -168,7 +171,13 @@ def _queues_acks(network: Network) -> bool:
 
 
 def _lines(network: Network) -> int:
-    """Return the largest number of lines inside the network that a packet passes, at least 1."""
+    """Return the largest number of lines inside the network that a packet passes, at least 1.
+
+    Over circuits a packet that misses its slot is routed anew, so no bound holds for all; most pass fewer.
+    """
+    optics = network.scenario.network.optics
+    if optics is not None:
+        return {"direct": 1, "vlb": 2}.get(optics.routing, PASSED)
     return max([1, *(len(hops) for way in network.ways for hops in way.route.ways if hops is not None)])
 
 
