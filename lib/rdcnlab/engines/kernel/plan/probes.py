@@ -63,11 +63,14 @@ def probes(network: Network, switches: Switches) -> list[dict[str, Any]]:
         # nobody knows what programs send, so records are read while the run goes on
         packets = _in_interval(network, everywhere=True)
         lossy = min(lossy, packets)
+    circuits = scenario.network.optics is not None
+    # halves: a packet, half of it again, and where ACKs wait with data, one of them
+    each = 5 if circuits else 3
     marked = packets * 3 // 4 * places if _marks(network) else 0
     # event: bytes per record, number of records, filter
     events: dict[str, tuple[int, int, str]] = {
         "tcp_retransmit_skb": (88, lossy, flow_filter),
-        "ocs_dequeue": (36, _in_interval(network) if counts else packets * 3 // 2 * places, dequeue_filter),
+        "ocs_dequeue": (36, _in_interval(network) if counts else packets * each // 2 * places, dequeue_filter),
         "ocs_drop": (40, lossy, packet_filter),
         "ocs_mark": (
             36,
@@ -79,12 +82,15 @@ def probes(network: Network, switches: Switches) -> list[dict[str, Any]]:
     if scenario.probes.packets:
         events["ocs_enqueue"] = (36, packets * 3 // 2 * places, dequeue_filter)
     elif waiting_filter:
-        events["ocs_enqueue"] = (36, packets * (5 if _queues_acks(network) else 3) // 2, waiting_filter)
+        # over circuits packets wait in each rack
+        racks = _lines(network) if circuits else 1
+        events["ocs_enqueue"] = (36, packets * (5 if _queues_acks(network) else 3) // 2 * racks, waiting_filter)
     if scenario.probes.discards:
         events["kfree_skb"] = (24, lossy, "reason == {TCP_RFC7323_PAWS}")
     if scenario.probes.tcp != "none":
         # data_len == 0: the packet that arrives is an ACK
-        arriving = _acks_in_interval(network) if _thinned(scenario) else packets * 5 // 4
+        # packets out of order, which circuits cause, are acknowledged one by one
+        arriving = _acks_in_interval(network) if _thinned(scenario) else packets * (10 if circuits else 5) // 4
         events["tcp_probe"] = (132, arriving, f"data_len == 0 && {flow_filter}")
     return [
         {
@@ -167,6 +173,8 @@ def _times(scenario: Scenario) -> dict[str, Any]:
 
 def _queues_acks(network: Network) -> bool:
     """Return whether ACKs wait in a queue with data, as between racks that send to each other."""
+    if network.waiting:
+        return True
     return any(way.queues_data(way.route.first) and any(back for _, back in way.flows) for way in network.ways)
 
 
