@@ -156,7 +156,7 @@ class Runs:
         >>> run = aykurt.fig4(profile="paper").stored_runs()[0]
         >>> table = Runs([run]).slowdown(edges=["1 GB"]).table
         >>> table[["cc", "size", "flows"]].to_numpy().tolist()
-        [['bbr', 'over 1 GB', 2], ['bbr', 'all', 2]]
+        [['cubic', 'over 1 GB', 2], ['cubic', 'all', 2]]
         """
         result: Slowdown = views.call("slowdown", self, by, edges)
         return result
