@@ -124,7 +124,7 @@ def test_a_failed_run_ends_with_one(here: Path, rdcnlab: Run) -> None:
     ],
 )
 def test_bad_input_ends_with_two(here: Path, rdcnlab: Run, arguments: tuple[str, ...]) -> None:
-    (here / "bad.yaml").write_text("network: aykurt\nflows: [{name: main, size: 1 GiB, cc: vegas, path: green}]\n")
+    (here / "bad.yaml").write_text("network: aykurt\nflows: [{name: main, size: 1 GiB, cc: vega, path: green}]\n")
     (here / "empty.csv").write_text("t_ns,cwnd_B\n")
     (here / "words.csv").write_text("t_ns,cwnd_B,srtt_us\n1,many,3\n")
     done = rdcnlab(*arguments)

@@ -33,7 +33,7 @@ def test_networks_files_and_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (tmp_path / "rotary.yaml").touch()
     (tmp_path / "rough").mkdir()
     (tmp_path / "road.txt").touch()
-    assert offered("rdcnlab show ro") == ["rotor", "rough/", "rotary.yaml"]
+    assert offered("rdcnlab show ro") == ["rotor", "rotornet", "rough/", "rotary.yaml"]
     assert offered("rdcnlab run ro") == ["rough/", "rotary.yaml"]
     assert offered("rdcnlab run rotary.yaml --switch o") == ["ocs", "ovs"]
     assert offered("rdcnlab reproduce --profile q") == ["quick"]

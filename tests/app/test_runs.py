@@ -17,6 +17,7 @@ from rdcnlab.runs.campaign import campaign
 from rdcnlab.runs.shipped import Row
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
+from rdcnlab.system.blocks import BLOCKS
 from tests.app.test_cli import Run, here, rdcnlab
 
 __all__ = ["here", "rdcnlab"]  # fixtures
@@ -134,7 +135,7 @@ def test_a_chart_fits_the_terminal_and_is_fullest_where_the_rate_is(
     assert [line.split()[0] for line in lines[:3]] == ["goodput", "main", "migrated"]
     assert "█" in lines[1]
     # the end is drawn as well: the last flow ends with the run
-    assert any(line.rstrip("Gb/s .0123456789")[-1] in chart.BLOCKS[1:] for line in lines[1:3])
+    assert any(line.rstrip("Gb/s .0123456789")[-1] in BLOCKS[1:] for line in lines[1:3])
 
 
 def test_many_flows_are_one_line(store: Store) -> None:

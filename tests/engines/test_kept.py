@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import signal
 import subprocess
@@ -18,6 +19,7 @@ from rdcnlab.engines.kernel import build
 from rdcnlab.engines.kernel.build import interruption, kept, own, patches, static, toolchain
 from rdcnlab.engines.kernel.build.tree import Tree
 from rdcnlab.fields.errors import RunError
+from rdcnlab.scenario.own import OwnAlgorithm
 from rdcnlab.system.locks import locked
 
 #: The second object waits while there is a file `wait` in the cache. `made` in the cache lists what was made.
@@ -156,8 +158,11 @@ def test_an_error_leaves_no_tree(cache: Path) -> None:
 def test_the_kernel_has_nothing_of_a_users_own_file(cache: Path) -> None:
     kernel = build.build()
     tree = Tree.below(place(), cache / "log")
-    own.add(tree, b"int mine;\n")
-    own.add(tree, b"int other;\n")
+    for text in (b"int mine;\n", b"int other;\n"):
+        path = cache / "tcp_mine.c"
+        path.write_bytes(text)
+        own.take_out(tree)
+        own.add(tree, OwnAlgorithm(path=str(path), sha256=hashlib.sha256(text).hexdigest(), name="mine"))
     assert (tree.src / "net/ipv4/Makefile").read_text() == "obj-y += tcp.o\nobj-y += tcp_rdcnlab_own.o\n"
     kernel.linux.parent.rename(cache / "away")
     build.build()

@@ -190,9 +190,7 @@ def test_losses_of_both_buffers_are_compared(
 
 @pytest.mark.usefixtures("fake_engine")
 @pytest.mark.parametrize(("variation", "verdict"), [(0.1, "reproduced"), (0.39, "reproduced"), (0.5, "differs")])
-def test_steadier_is_steadier(
-    variation: float, verdict: str, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_steadier_is_steadier(variation: float, verdict: str, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     def described(runs: Any, from_ns: int) -> pd.DataFrame:
         assert from_ns == 25 * MS
         rows = [

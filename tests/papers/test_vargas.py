@@ -242,7 +242,7 @@ def test_the_paper_profile_has_enough_settings_to_train_on(
     assert set(train[["shallow-single", "deep-single", "better-single"]]) == {round(10_000 / 9 / 100)}
     assert set(train.filter(like="several").drop(list(train.filter(like="as-many").index))) == {30}
     assert set(train.filter(like="as-many")) == {400}
-    assert len(train.filter(like="as-many")) == 5
+    assert len(train.filter(like="as-many")) == 6
 
 
 def test_the_column_of_ns3_has_runs_that_can_end() -> None:

@@ -101,7 +101,13 @@ def _is_marked(scenario: Scenario, flow: Flow) -> bool:
     by_schedule = [] if schedule is None else [schedule.ecn_threshold, *(slot.ecn_threshold for slot in slots)]
     queues: list[Queueing] = [*links, scenario.network.host(flow.dst).port]
     by_switch = bool(links) and scenario.switch.ecn_threshold is not None
-    return by_switch or any(map(_marks, queues)) or any(by_schedule)
+    optics = scenario.network.optics
+    return (
+        by_switch
+        or (optics is not None and optics.ecn_threshold is not None)
+        or any(map(_marks, queues))
+        or any(by_schedule)
+    )
 
 
 def _marks(queue: Queueing) -> bool:

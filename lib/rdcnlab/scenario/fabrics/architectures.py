@@ -147,7 +147,7 @@ class Sirius(Optical):
     uplinks: Annotated[int, whole(1, 16)] = 1
     routing: Routing = "vlb"
     day: CircuitDuration = 2_000
-    night: Duration = 400
+    night: Duration = 500
 
     @model_validator(mode="after")
     def _turns(self) -> Sirius:

@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
 from rdcnlab.fields.quantities import Duration, FieldError, Listed, Mtu, whole
 from rdcnlab.scenario.fabrics.base import Fabric, check_hosts, place_hosts
+from rdcnlab.scenario.fabrics.rotor import matchings
 from rdcnlab.scenario.forwarding import LEAST_SLOT
 from rdcnlab.scenario.optics import CircuitDuration, Routing
 from rdcnlab.scenario.queue import Buffer, MaybeQueueLimit, Queue, QueueLimit
@@ -147,7 +148,8 @@ class OwnCircuits(Optical):
     ----------
     circuits : list of (int, int, int, int, int) or str
         Rows of slot, rack, uplink, rack, uplink, all counted from 1, or a CSV file of such rows. A circuit joins the
-        same uplink of two racks, which leads to the same optical switch.
+        same uplink of two racks, which leads to the same optical switch. Default: the first uplinks of all racks turn
+        through all pairings.
     slot : int
         ns for which the circuits of a slot are up.
     night : int
@@ -157,8 +159,8 @@ class OwnCircuits(Optical):
     """
 
     circuits: Annotated[
-        tuple[Annotated[Row, Listed], ...], Field(min_length=1, max_length=100_000), Listed, BeforeValidator(_read)
-    ]
+        tuple[Annotated[Row, Listed], ...], Field(max_length=100_000), Listed, BeforeValidator(_read)
+    ] = ()
     slot: CircuitDuration = 180_000
     night: Duration = 20_000
     one_way: bool = False
@@ -184,7 +186,12 @@ class OwnCircuits(Optical):
 
     @property
     def _count(self) -> int:
-        return max(row[0] for row in self.circuits)
+        return max(row[0] for row in self._rows)
+
+    @property
+    def _rows(self) -> tuple[Row, ...]:
+        turns = enumerate(matchings(self.racks), 1)
+        return self.circuits or tuple((slot, a + 1, 1, b + 1, 1) for slot, pairs in turns for a, b in pairs)
 
     @property
     def directed(self) -> bool:
@@ -194,7 +201,7 @@ class OwnCircuits(Optical):
     def slots(self) -> list[Slot]:
         """Return the slots, each with the night after it."""
         by_slot: dict[int, list[tuple[tuple[int, int], tuple[int, int]]]] = {}
-        for slot, rack, uplink, other, other_uplink in self.circuits:
+        for slot, rack, uplink, other, other_uplink in self._rows:
             pair = ((rack - 1, uplink - 1), (other - 1, other_uplink - 1))
             by_slot.setdefault(slot, []).append(pair)
         days = [Slot(self.slot, by_slot.get(number, [])) for number in range(1, self._count + 1)]
