@@ -32,14 +32,14 @@ def _two_networks() -> Scenario:
         "schedules": [{"name": name, "queue": "100 packets", "slots": slots} for name in ("there", "back")],
     }
     ends = {"src": "a", "dst": "b", "path": "there", "back": "back"}
-    flow = {"name": "flow", "size": "32 GB", "protocol": "mptcp", **ends}
-    return Scenario.from_dict({"network": network, "flows": [flow], "notify": {}, "limit": "4 s"})
+    flow = {"name": "flow", "size": "1 GB", "protocol": "mptcp", **ends}
+    return Scenario.from_dict({"network": network, "flows": [flow], "notify": {}, "limit": "200 ms"})
 
 
 @pytest.fixture(params=["tcp", "mptcp"])
 def unfinished(request: pytest.FixtureRequest, two_flows: Scenario) -> Scenario:
     """Flows that a limit ends: two of TCP, or one of Multipath TCP over two networks."""
-    return two_flows.with_(size="16 GB", limit="2 s") if request.param == "tcp" else _two_networks()
+    return two_flows.with_(size="2 GB", limit="200 ms") if request.param == "tcp" else _two_networks()
 
 
 def test_rows_appear_while_the_guest_runs_and_end_with_the_final_counts(
@@ -57,8 +57,9 @@ def test_rows_appear_while_the_guest_runs_and_end_with_the_final_counts(
     received = observed.tables(unfinished, tmp_path)["flows"].to_pandas().set_index("flow")["received_B"]
     last = progress.read(tmp_path, START_NS)
 
-    # seen more than once, and growing
-    assert len(set(seen)) > 1
+    # seen before the end, and growing; a fast machine looks once
+    assert seen
+    assert seen[0][1] < received.sum()
     assert seen == sorted(seen)
     assert last.received_B[-1].tolist() == [received[flow.name] for flow in unfinished.flows]
     assert 0 < last.received_B[-1].min() <= last.received_B[-1].max() < unfinished.flows[0].size
