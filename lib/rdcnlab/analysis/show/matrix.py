@@ -80,7 +80,11 @@ def draw(figure: Drawing, network: Network, top: float, total: float) -> Axes:
     ax.set_yticklabels([f"{rack} {link}" if several else rack for rack, link in rows], fontsize=5.5)
     ax.tick_params(axis="y", length=0, pad=2)
     ax.tick_params(axis="x", labelsize=SMALL)
-    ax.set_xlabel(f"time ({unit})", fontsize=SMALL)
+    if len(optics.slots) == 1:
+        ax.set_xticks([])
+        ax.set_xlabel("")
+    else:
+        ax.set_xlabel(f"time ({unit})", fontsize=SMALL)
     for side in ("top", "right", "left"):
         ax.spines[side].set_visible(False)
     ax.set_facecolor(FAINT)

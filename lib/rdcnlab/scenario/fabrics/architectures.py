@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
 from rdcnlab.fields.quantities import Duration, FieldError, Listed, Rate, whole
-from rdcnlab.scenario.fabrics.optical import Optical, Slot, with_nights
+from rdcnlab.scenario.fabrics.optical import Optical, Pair, Slot, Turning, with_nights
 from rdcnlab.scenario.fabrics.rotor import matchings
 from rdcnlab.scenario.optics import CircuitDuration, Routing
 
@@ -21,37 +21,23 @@ _TRIES = 2000
 _Matrix = Annotated[tuple[Annotated[tuple[int, ...], Listed], ...], Listed]
 
 
-class RotorNet(Optical):
+class RotorNet(Turning):
     """RotorNet (SIGCOMM 2017): rotors turn through fixed pairings of racks, all at once, and know no demand.
 
-    With n rotors, n pairings are up in a slot, so a pair of racks has its circuit once in about 1/n of the pairings.
-
-    Parameters
-    ----------
-    day, night : int
-        ns for which circuits are up, and ns in which all rotors turn.
+    With n rotors, n pairings are up in a day, so a pair of racks has its circuit once in about 1/n of the pairings.
     """
 
     uplinks: Annotated[int, whole(1, 16)] = 2
     routing: Routing = "vlb"
-    day: CircuitDuration = 180_000
-    night: Duration = 20_000
 
-    @model_validator(mode="after")
-    def _turns(self) -> RotorNet:
-        _check_uplinks(self)
-        self.check_night("night", self.night)
-        return self
-
-    def slots(self) -> list[Slot]:
-        """Return the slots; see `Optical.slots`."""
+    def days(self) -> list[list[Pair]]:
+        """Return the circuits of each day; see `Turning`."""
         turns = list(matchings(self.racks))
-        days = -(-len(turns) // self.uplinks)
-        per_day: list[list[Any]] = [[] for _ in range(days)]
+        found: list[list[Pair]] = [[] for _ in range(-(-len(turns) // self.uplinks))]
         for turn, pairs in enumerate(turns):
             day, uplink = divmod(turn, self.uplinks)
-            per_day[day] += [((first, uplink), (second, uplink)) for first, second in pairs]
-        return with_nights([Slot(self.day, pairs) for pairs in per_day], self.night)
+            found[day] += [((first, uplink), (second, uplink)) for first, second in pairs]
+        return found
 
 
 class Opera(Optical):
@@ -75,10 +61,10 @@ class Opera(Optical):
 
     @model_validator(mode="after")
     def _turns(self) -> Opera:
-        _check_uplinks(self)
+        self.check_uplinks()
         if self.racks % 2:
             raise FieldError("racks", self.racks, "an even number, because each rotor pairs all racks")
-        self.check_night("night", self.night)
+        self.check_night(self.night)
         if self.slice <= self.night:
             raise FieldError("slice", self.slice, f"more than the night ({self.night} ns)")
         if not self._rotors():
@@ -131,50 +117,35 @@ class Opera(Optical):
         return found
 
 
-class Sirius(Optical):
+class Sirius(Turning):
     """Sirius (SIGCOMM 2020): passive gratings and tunable lasers; slot s joins each rack with the s-th after it.
 
     Its cells are our packets: a slot of the paper takes less than 100 ns and carries one cell; here a slot carries at
     least one whole frame, because Linux sends frames.
-
-    Parameters
-    ----------
-    day, night : int
-        ns for which circuits are up, and ns in which lasers change their colour.
     """
 
     rate: Rate = 50_000_000_000
-    uplinks: Annotated[int, whole(1, 16)] = 1
     routing: Routing = "vlb"
     day: CircuitDuration = 2_000
     night: Duration = 500
-
-    @model_validator(mode="after")
-    def _turns(self) -> Sirius:
-        _check_uplinks(self)
-        self.check_night("night", self.night)
-        return self
 
     @property
     def directed(self) -> bool:
         """Light passes a grating in one direction."""
         return True
 
-    def slots(self) -> list[Slot]:
-        """Return the slots; see `Optical.slots`."""
-        days = -(-(self.racks - 1) // self.uplinks)
+    def days(self) -> list[list[Pair]]:
+        """Return the circuits of each day; see `Turning`."""
         found = []
-        for day in range(days):
-            pairs = []
-            for uplink in range(self.uplinks):
-                step = day * self.uplinks + uplink + 1
-                if step < self.racks:
-                    pairs += [((n, uplink), ((n + step) % self.racks, uplink)) for n in range(self.racks)]
-            found.append(Slot(self.day, pairs))
-        return with_nights(found, self.night)
+        for first in range(1, self.racks, self.uplinks):
+            steps = enumerate(range(first, min(first + self.uplinks, self.racks)))
+            found.append(
+                [((n, uplink), ((n + step) % self.racks, uplink)) for uplink, step in steps for n in range(self.racks)]
+            )
+        return found
 
 
-class Shale(Optical):
+class Shale(Turning):
     """Shale (SIGCOMM 2024): racks are points of a grid of `levels` dimensions; slots turn through one after the other.
 
     A circuit changes one coordinate of a rack. A packet needs at most as many circuits as there are dimensions, and
@@ -184,8 +155,6 @@ class Shale(Optical):
     ----------
     levels : int
         Number of dimensions. The number of racks is a power with this exponent.
-    day, night : int
-        ns for which circuits are up, and ns in which all is dark.
     """
 
     racks: Annotated[int, whole(4, 64)] = 9
@@ -195,12 +164,11 @@ class Shale(Optical):
     night: Duration = 2_000
 
     @model_validator(mode="after")
-    def _turns(self) -> Shale:
+    def _is_a_grid(self) -> Self:
         if self.uplinks != 1:
             raise FieldError("uplinks", self.uplinks, "1, with the fabric shale")
         if self._side**self.levels != self.racks:
             raise FieldError("racks", self.racks, f"a whole number to the power of levels ({self.levels})")
-        self.check_night("night", self.night)
         return self
 
     @property
@@ -212,19 +180,15 @@ class Shale(Optical):
         """A circuit leads from a rack to the one after it."""
         return True
 
-    def slots(self) -> list[Slot]:
-        """Return the slots; see `Optical.slots`."""
+    def days(self) -> list[list[Pair]]:
+        """Return the circuits of each day; see `Turning`."""
         side, found = self._side, []
         for step in range(1, side):
-            for level in range(self.levels):
-                unit = side**level
-                pairs = []
-                for rack in range(self.racks):
-                    digit = rack // unit % side
-                    other = rack + ((digit + step) % side - digit) * unit
-                    pairs.append(((rack, 0), (other, 0)))
-                found.append(Slot(self.day, pairs))
-        return with_nights(found, self.night)
+            for unit in (side**level for level in range(self.levels)):
+                digits = [rack // unit % side for rack in range(self.racks)]
+                others = [rack + ((digit + step) % side - digit) * unit for rack, digit in enumerate(digits)]
+                found.append([((rack, 0), (other, 0)) for rack, other in enumerate(others)])
+        return found
 
 
 class Expander(Optical):
@@ -238,7 +202,7 @@ class Expander(Optical):
 
     @model_validator(mode="after")
     def _joined(self) -> Expander:
-        _check_uplinks(self)
+        self.check_uplinks()
         if self.racks % 2:
             raise FieldError("racks", self.racks, "an even number, because each uplink pairs all racks")
         return self
@@ -278,7 +242,7 @@ class Jupiter(Optical):
 
     @model_validator(mode="after")
     def _joined(self) -> Jupiter:
-        _check_uplinks(self)
+        self.check_uplinks()
         for place, matrix in enumerate(self.demands):
             if len(matrix) != self.racks or any(len(row) != self.racks for row in matrix):
                 raise FieldError(
@@ -287,7 +251,7 @@ class Jupiter(Optical):
             if any(value < 0 for row in matrix for value in row):
                 raise FieldError(f"demands[{place}]", "a negative number", "numbers from 0")
         if len(self.demands) > 1:
-            self.check_night("night", self.night)
+            self.check_night(self.night)
         return self
 
     def slots(self) -> list[Slot]:
@@ -296,11 +260,11 @@ class Jupiter(Optical):
         days = [Slot(self.day, self._circuits(matrix)) for matrix in self.demands or (same,)]
         return days if len(days) == 1 else with_nights(days, self.night)
 
-    def _circuits(self, matrix: Sequence[Sequence[int]]) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    def _circuits(self, matrix: Sequence[Sequence[int]]) -> list[Pair]:
         # a circuit joins the same uplink of both racks, so a pair needs an uplink that is free at both
         free = [set(range(self.uplinks)) for _ in range(self.racks)]
         count: dict[tuple[int, int], int] = {}
-        found: list[tuple[tuple[int, int], tuple[int, int]]] = []
+        found: list[Pair] = []
 
         def give(a: int, b: int) -> bool:
             common = free[a] & free[b]
@@ -327,11 +291,6 @@ class Jupiter(Optical):
             else:
                 break
         return found
-
-
-def _check_uplinks(fabric: Optical) -> None:
-    if fabric.uplinks >= fabric.racks:
-        raise FieldError("uplinks", fabric.uplinks, f"less than the racks ({fabric.racks})")
 
 
 def _connected(racks: int, turns: Sequence[Sequence[tuple[int, int]]]) -> bool:

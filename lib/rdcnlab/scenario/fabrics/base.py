@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Self
 
-from rdcnlab.fields.quantities import Duration, FieldError, Frozen, Mtu, Overhead, Rate, Size
+from pydantic import model_validator
+
+from rdcnlab.fields.quantities import Duration, FieldError, Frozen, Mtu, Overhead, Rate, Size, whole
+from rdcnlab.scenario.forwarding import LEAST_SLOT
 from rdcnlab.scenario.queue import Buffer, Queue
 from rdcnlab.scenario.queueing import Red
 
@@ -69,6 +72,67 @@ class Queued(Fabric):
     def _queue(self) -> dict[str, Any]:
         red = None if self.red is None else self.red.model_dump()
         return {"buffer": self.buffer.model_dump(), "ecn_threshold": self.ecn_threshold, "red": red}
+
+
+class Uplinked(Fabric):
+    """A fabric of racks with uplinks to optical switches, one switch for each uplink of a rack.
+
+    Parameters
+    ----------
+    racks, hosts : int
+        Number of racks, and of hosts in each rack.
+    uplinks : int
+        Number of uplinks of each rack.
+    host_buffer : Queue
+        What may wait in a rack for the line of one of its hosts.
+    """
+
+    racks: Annotated[int, whole(2, 64)] = 8
+    hosts: Annotated[int, whole(1, 125)] = 1
+    uplinks: Annotated[int, whole(1, 16)] = 1
+    host_buffer: Buffer = Queue(bytes=1_000_000)
+
+    @model_validator(mode="after")
+    def _sized(self) -> Self:
+        check_hosts(self.hosts, self.racks)
+        return self
+
+    @property
+    def guard(self) -> int:
+        """Time in ns that the last frame of a slot needs on an uplink."""
+        return -(-(self.mtu + self.overhead) * 8 * 10**9 // self.rate) + 1
+
+    def check_night(self, night: int) -> None:
+        """Raise FieldError if a night is shorter than the last frame of a day needs."""
+        least = self.guard + LEAST_SLOT
+        if night < least:
+            allowed = f"at least {least} ns, which is {LEAST_SLOT} ns more than a frame takes on an uplink"
+            raise FieldError("night", night, allowed)
+
+    def check_uplinks(self) -> None:
+        """Raise FieldError if a rack has as many uplinks as there are racks."""
+        if self.uplinks >= self.racks:
+            raise FieldError("uplinks", self.uplinks, f"less than the racks ({self.racks})")
+
+    def link(self, rack: int, uplink: int) -> str:
+        """Return the name of an uplink of a rack, both counted from 0."""
+        return f"up{rack + 1}" if self.uplinks == 1 else f"up{rack + 1}-{uplink + 1}"
+
+    def plane(self, optics: str) -> tuple[list[str], list[dict[str, Any]], list[dict[str, Any]]]:
+        """Return names of racks, nodes of optical switches with names that begin with `optics`, and the uplinks."""
+        racks = [f"rack{n}" for n in range(1, self.racks + 1)]
+        names = [optics] if self.uplinks == 1 else [f"{optics}{n}" for n in range(1, self.uplinks + 1)]
+        links = [
+            {"name": self.link(rack, uplink), "between": [name, switch], "rate": self.rate, "delay": self.delay}
+            for rack, name in enumerate(racks)
+            for uplink, switch in enumerate(names)
+        ]
+        # Light reaches the optical switch after `delay`. The guard is the time that the last frame of a day needs.
+        return (
+            racks,
+            [{"name": name, "optical": True, "late": self.delay, "guard": self.guard} for name in names],
+            links,
+        )
 
 
 def place_hosts(switches: list[str], count: int) -> list[tuple[str, str]]:

@@ -6,60 +6,49 @@ from __future__ import annotations
 import csv
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, Self
 
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
-from rdcnlab.fields.quantities import Duration, FieldError, Listed, Mtu, whole
-from rdcnlab.scenario.fabrics.base import Fabric, check_hosts, place_hosts
+from rdcnlab.fields.quantities import Duration, FieldError, Listed
+from rdcnlab.scenario.fabrics.base import Uplinked, place_hosts
 from rdcnlab.scenario.fabrics.rotor import matchings
-from rdcnlab.scenario.forwarding import LEAST_SLOT
 from rdcnlab.scenario.optics import CircuitDuration, Routing
-from rdcnlab.scenario.queue import Buffer, MaybeQueueLimit, Queue, QueueLimit
+from rdcnlab.scenario.queue import MaybeQueueLimit, Queue, QueueLimit
 from rdcnlab.scenario.user_file import DIRECTORY
 
 _COLUMNS = ("slot", "rack", "uplink", "rack", "uplink")
 _ALLOWED = f"rows of five whole numbers from 1: {', '.join(_COLUMNS)}; or a CSV file of such rows"
 
 
+#: A circuit: two pairs of (rack, uplink), counted from 0.
+Pair = tuple[tuple[int, int], tuple[int, int]]
+
+
 class Slot(NamedTuple):
-    """The circuits of one slot, as pairs of (rack, uplink), counted from 0; and how long they are up, in ns."""
+    """The circuits of one slot, and how long they are up, in ns."""
 
     duration: int
-    circuits: list[tuple[tuple[int, int], tuple[int, int]]]
+    circuits: list[Pair]
 
 
-class Optical(Fabric):
-    """Racks with uplinks to optical switches, one switch for each uplink of a rack.
+class Optical(Uplinked):
+    """Racks whose uplinks have circuits, and a routing over them.
 
     Hosts are ``h1``, ``h2`` ... in the order of their racks ``rack1`` ...; the uplinks of rack 1 are ``up1-1`` ..., the
     optical switches ``optics1`` ...
 
     Parameters
     ----------
-    racks, hosts : int
-        Number of racks, and of hosts in each rack.
-    uplinks : int
-        Number of uplinks of each rack.
-    routing, queue, ecn_threshold
+    routing, queue : str, Queue
         As in `Optics`.
-    host_buffer : Queue
-        What may wait in a rack for the line of one of its hosts.
+    ecn_threshold : Queue or None
+        Length above which an arriving ECN-capable packet is marked, in queues of racks and in those of ports to hosts.
     """
 
-    mtu: Mtu = 1500
-    racks: Annotated[int, whole(2, 64)] = 8
-    hosts: Annotated[int, whole(1, 125)] = 1
-    uplinks: Annotated[int, whole(1, 16)] = 1
     routing: Routing = "direct"
     queue: QueueLimit = Queue(bytes=1_000_000)
     ecn_threshold: MaybeQueueLimit = None
-    host_buffer: Buffer = Queue(bytes=1_000_000)
-
-    @model_validator(mode="after")
-    def _sized(self) -> Optical:
-        check_hosts(self.hosts, self.racks)
-        return self
 
     def slots(self) -> Sequence[Slot]:
         """Return the slots, with their dark times as slots of their own."""
@@ -70,27 +59,15 @@ class Optical(Fabric):
         """Whether a circuit passes light in one direction only."""
         return False
 
-    @property
-    def guard(self) -> int:
-        """Time in ns that the last frame of a slot needs on an uplink."""
-        return -(-(self.mtu + self.overhead) * 8 * 10**9 // self.rate) + 1
-
     def port(self) -> dict[str, Any]:
         """Return the queue of the port to a host; see `Fabric.port`."""
-        return {"port": {"buffer": self.host_buffer.model_dump()}}
+        marks = None if self.ecn_threshold is None else self.ecn_threshold.in_bytes(self.mtu)
+        return {"port": {"buffer": self.host_buffer.model_dump(), "ecn_threshold": marks}}
 
     def data(self) -> dict[str, Any]:
         """Return the network; see `Fabric`."""
-        racks = [f"rack{n}" for n in range(1, self.racks + 1)]
-        optics = ["optics"] if self.uplinks == 1 else [f"optics{n}" for n in range(1, self.uplinks + 1)]
-        links = [
-            {"name": self.link(rack, uplink), "between": [name, switch], "rate": self.rate, "delay": self.delay}
-            for rack, name in enumerate(racks)
-            for uplink, switch in enumerate(optics)
-        ]
-        # Light reaches the optical switch after `delay`.
-        nodes = [{"name": name, "optical": True, "late": self.delay, "guard": self.guard} for name in optics]
-        network = self.network([*({"name": rack} for rack in racks), *nodes], place_hosts(racks, self.hosts), links)
+        racks, optics, links = self.plane("optics")
+        network = self.network([*({"name": rack} for rack in racks), *optics], place_hosts(racks, self.hosts), links)
         circuits = {
             "slots": [
                 {
@@ -105,16 +82,32 @@ class Optical(Fabric):
             circuits["directed"] = True
         return {**network, "optics": circuits}
 
-    def link(self, rack: int, uplink: int) -> str:
-        """Return the name of an uplink of a rack, both counted from 0."""
-        return f"up{rack + 1}" if self.uplinks == 1 else f"up{rack + 1}-{uplink + 1}"
 
-    def check_night(self, field: str, night: int) -> None:
-        """Raise FieldError if a dark time is shorter than the last frame needs."""
-        least = self.guard + LEAST_SLOT
-        if night < least:
-            allowed = f"at least {least} ns, which is {LEAST_SLOT} ns more than a frame takes on an uplink"
-            raise FieldError(field, night, allowed)
+class Turning(Optical):
+    """Racks whose circuits all change at once: a day with circuits, and a night in which all is dark.
+
+    Parameters
+    ----------
+    day, night : int
+        ns for which circuits are up, and ns in which they change.
+    """
+
+    day: CircuitDuration = 180_000
+    night: Duration = 20_000
+
+    @model_validator(mode="after")
+    def _turns(self) -> Self:
+        self.check_uplinks()
+        self.check_night(self.night)
+        return self
+
+    def days(self) -> Sequence[list[Pair]]:
+        """Return the circuits of each day."""
+        raise NotImplementedError
+
+    def slots(self) -> list[Slot]:
+        """Return the slots, each with the night after it."""
+        return with_nights([Slot(self.day, pairs) for pairs in self.days()], self.night)
 
 
 def _read(value: Any, info: ValidationInfo) -> Any:
@@ -181,7 +174,7 @@ class OwnCircuits(Optical):
             if slot < 1:
                 raise FieldError(field, value, "a slot from 1, in column 1")
         if self._count > 1 or self.night:
-            self.check_night("night", self.night)
+            self.check_night(self.night)
         return self
 
     @property
@@ -200,7 +193,7 @@ class OwnCircuits(Optical):
 
     def slots(self) -> list[Slot]:
         """Return the slots, each with the night after it."""
-        by_slot: dict[int, list[tuple[tuple[int, int], tuple[int, int]]]] = {}
+        by_slot: dict[int, list[Pair]] = {}
         for slot, rack, uplink, other, other_uplink in self._rows:
             pair = ((rack - 1, uplink - 1), (other - 1, other_uplink - 1))
             by_slot.setdefault(slot, []).append(pair)

@@ -8,9 +8,8 @@ from typing import Annotated, Any
 
 from pydantic import model_validator
 
-from rdcnlab.fields.quantities import Duration, FieldError, Mtu, Rate, SlotDuration, whole
-from rdcnlab.scenario.fabrics.base import Fabric, check_hosts, place_hosts
-from rdcnlab.scenario.forwarding import LEAST_SLOT
+from rdcnlab.fields.quantities import Duration, Mtu, Rate, SlotDuration, whole
+from rdcnlab.scenario.fabrics.base import Uplinked, place_hosts
 from rdcnlab.scenario.queue import Buffer, MaybeQueueLimit, Queue, QueueLimit
 from rdcnlab.scenario.timetable import DARK
 
@@ -18,7 +17,7 @@ from rdcnlab.scenario.timetable import DARK
 PACKET = "packet"
 
 
-class Rotor(Fabric):
+class Rotor(Uplinked):
     """Racks behind optical switches that rotate through all pairs; each pair has its circuit once a week.
 
     Hosts are ``h1``, ``h2`` ... in the order of their racks. Racks are ``rack1`` ...; each has a link to each rotor,
@@ -49,7 +48,6 @@ class Rotor(Fabric):
     """
 
     mtu: Mtu = 9000
-    racks: Annotated[int, whole(2, 64)] = 8
     hosts: Annotated[int, whole(1, 125)] = 2
     uplinks: Annotated[int, whole(1, 8)] = 1
     day: SlotDuration = 180_000
@@ -59,22 +57,12 @@ class Rotor(Fabric):
     packet_rate: Rate | None = None
     packet_delay: Duration = 20_000
     packet_buffer: Buffer = Queue(bytes=1_000_000)
-    host_buffer: Buffer = Queue(bytes=1_000_000)
 
     @model_validator(mode="after")
     def _turns(self) -> Rotor:
-        if self.uplinks >= self.racks:
-            raise FieldError("uplinks", self.uplinks, f"less than the racks ({self.racks})")
-        if self.night - self._guard < LEAST_SLOT:
-            least = self._guard + LEAST_SLOT
-            allowed = f"at least {least} ns, which is {LEAST_SLOT} ns more than a frame takes on an uplink"
-            raise FieldError("night", self.night, allowed)
-        check_hosts(self.hosts, self.racks)
+        self.check_uplinks()
+        self.check_night(self.night)
         return self
-
-    @property
-    def _guard(self) -> int:
-        return -(-(self.mtu + self.overhead) * 8 * 10**9 // self.rate) + 1
 
     def port(self) -> dict[str, Any]:
         """Return the queue of the port to a host; see `Fabric.port`."""
@@ -82,24 +70,13 @@ class Rotor(Fabric):
 
     def data(self) -> dict[str, Any]:
         """Return the network; see `Fabric`."""
-        racks = [f"rack{n}" for n in range(1, self.racks + 1)]
-        rotors = ["rotor"] if self.uplinks == 1 else [f"rotor{n}" for n in range(1, self.uplinks + 1)]
-        links = [
-            {"name": self._uplink(rack, rotor), "between": [racks[rack], name], "rate": self.rate, "delay": self.delay}
-            for rack in range(self.racks)
-            for rotor, name in enumerate(rotors)
-        ]
-        # Light reaches the rotor after `delay`. The guard is the time that the last frame of a day needs on the line.
-        optics = [{"name": name, "optical": True, "late": self.delay, "guard": self._guard} for name in rotors]
+        racks, optics, links = self.plane("rotor")
         switches = [*({"name": rack} for rack in racks), *optics]
         if self.packet_rate is not None:
             links += [self._packet_link(rack, racks[rack]) for rack in range(self.racks)]
             switches.append({"name": PACKET})
         network = self.network(switches, place_hosts(racks, self.hosts), links)
         return {**network, "schedules": self._schedules(racks)}
-
-    def _uplink(self, rack: int, rotor: int) -> str:
-        return f"up{rack + 1}" if self.uplinks == 1 else f"up{rack + 1}-{rotor + 1}"
 
     def _packet_link(self, rack: int, name: str) -> dict[str, Any]:
         sizes = {"rate": self.packet_rate, "delay": self.packet_delay, "buffer": self.packet_buffer.model_dump()}
@@ -117,7 +94,7 @@ class Rotor(Fabric):
                     continue
                 day, rotor = circuit_of_pair[min(source, target), max(source, target)]
                 before, after = day * (self.day + self.night), (days - day - 1) * (self.day + self.night) + self.night
-                circuit = {"duration": self.day, "link": self._uplink(source, rotor)}
+                circuit = {"duration": self.day, "link": self.link(source, rotor)}
                 idle_link = DARK
                 if self.packet_rate is not None:
                     idle_link, circuit["tdn"] = PACKET, 1
