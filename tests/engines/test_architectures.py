@@ -126,7 +126,7 @@ def test_racks_that_all_send_share_half_of_it_with_two_hops(run_guest: RunGuest)
 
 
 def test_a_fan_in_is_marked_at_the_port_to_its_host(run_guest: RunGuest) -> None:
-    """Seven DCTCP flows into one host share its line; the queue of its port stays near the threshold, without a loss."""
+    """Seven DCTCP flows into one host share its line; the queue of its port stays near the threshold."""
     network = {"fabric": "opera", "racks": 8, "uplinks": 4, "ecn_threshold": "60 kB"}
     flows = [
         {"name": f"f{n}", "src": f"h{n}", "dst": "h8", "size": "2 MB", "cc": "dctcp", "connect": "ahead"}

@@ -26,7 +26,11 @@ MAX_FILES = 1000
 MOST_WRITTEN = 16_000_000
 
 CommandLine = Annotated[
-    str, text("[!-~][ -~]{0,3999}", "a command line: 1 to 4000 printable ASCII characters, the first not a blank")
+    str,
+    text(
+        "[!-~][ -~]{0,3999}",
+        "a command line: 1 to 4000 printable ASCII characters on one line, the first not a blank",
+    ),
 ]
 _MISSING = FileNotFoundError(errno.ENOENT, "no such file")
 _RANGE = re.compile(r"\b[A-Za-z][A-Za-z0-9_]*\[[0-9]{1,4}-[0-9]{1,4}\]")

@@ -135,7 +135,8 @@ def _reasons(row: dict[str, Any], lines: list[_Line], lost: pd.DataFrame, marks:
     elif "events" in series.missing and row["retransmits"]:
         yield f"losses ({row['retransmits']} retransmissions; the shipped run does not say where)"
     elif row["retransmits"]:
-        yield f"{row['retransmits']} retransmissions without a loss: packets were reordered"
+        plural = "s" * (row["retransmits"] != 1)
+        yield f"{row['retransmits']} retransmission{plural} without a loss: packets were reordered"
     if row["timeouts"]:
         yield f"{row['timeouts']} timeout{'s' * (row['timeouts'] != 1)}"
     if marks:

@@ -130,7 +130,7 @@ def print_limits(run: Run) -> None:
     for flow, words in reasons.head(MOST).items():
         typer.echo(f"{flow!s}: limited by {words}")
     if len(reasons) > MOST:
-        typer.echo(f"and {len(reasons) - MOST} more flows: rdcnlab runs show {run.id[:PRINTED]} --json")
+        typer.echo(f"and {len(reasons) - MOST} more: rdcnlab runs show {run.id[:PRINTED]} --json")
 
 
 def print_programs(runs: Runs, *, as_json: bool) -> None:

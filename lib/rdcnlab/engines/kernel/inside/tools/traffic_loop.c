@@ -143,20 +143,8 @@ static void *receive_large(void *argument)
 {
 	struct flow *f = argument;
 
-	while (f->received < f->size) {
-		uint64_t missing = f->size - f->received;
-		size_t want = missing < (1u << 30) ? missing : 1u << 30;
-		ssize_t got = recv(f->rx, payload, want, MSG_TRUNC | MSG_WAITALL);
-
-		if (got <= 0) {
-			if (!got)
-				errno = EPIPE;
-			give_up(f, "recv");
-			return NULL;
-		}
-		f->received += got;
-	}
-	complete(f);
+	if (receive_all(f))
+		complete(f);
 	return NULL;
 }
 

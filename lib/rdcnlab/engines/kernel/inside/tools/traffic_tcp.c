@@ -118,6 +118,24 @@ static bool open_connection(struct flow *f, int fd, const char *address, int por
 	return true;
 }
 
+bool receive_all(struct flow *f)
+{
+	while (f->received < f->size) {
+		uint64_t missing = f->size - f->received;
+		size_t want = missing < (1u << 30) ? missing : 1u << 30;
+		ssize_t got = recv(f->rx, payload, want, MSG_TRUNC | MSG_WAITALL);
+
+		if (got <= 0) {
+			if (!got)
+				errno = EPIPE;
+			give_up(f, "recv");
+			return false;
+		}
+		f->received += got;
+	}
+	return true;
+}
+
 static void sink(struct flow *f)
 {
 	if (f->asked_for) {
@@ -138,19 +156,8 @@ static void sink(struct flow *f)
 			return;
 		}
 	}
-	while (f->received < f->size) {
-		uint64_t missing = f->size - f->received;
-		size_t want = missing < (1u << 30) ? missing : 1u << 30;
-		ssize_t got = recv(f->rx, payload, want, MSG_TRUNC | MSG_WAITALL);
-
-		if (got <= 0) {
-			if (!got)
-				errno = EPIPE;
-			give_up(f, "recv");
-			return;
-		}
-		f->received += got;
-	}
+	if (!receive_all(f))
+		return;
 	f->end = now_ns();
 	f->finished = true;
 	/* the sender's read returns, and it knows that all was delivered */
