@@ -9,7 +9,6 @@ import json
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Self
 
-import yaml
 from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, field_serializer, model_validator
 
 from rdcnlab.fields.errors import InputError
@@ -27,7 +26,7 @@ from rdcnlab.fields.quantities import (
     plain_text,
     whole,
 )
-from rdcnlab.scenario import consistency, display, edit, forwarding, older, program_traffic
+from rdcnlab.scenario import consistency, display, edit, forwarding, older, program_traffic, written
 from rdcnlab.scenario.check import input_error
 from rdcnlab.scenario.defaults import like, missing_in_flow, with_defaults
 from rdcnlab.scenario.document import read
@@ -40,7 +39,6 @@ from rdcnlab.scenario.mptcp import Mptcp
 from rdcnlab.scenario.network import Network
 from rdcnlab.scenario.notified import Notification, notifications
 from rdcnlab.scenario.p4 import P4Program
-from rdcnlab.scenario.presets import preset, presets
 from rdcnlab.scenario.probes import Probes
 from rdcnlab.scenario.program import Program
 from rdcnlab.scenario.queueing import Red
@@ -447,24 +445,7 @@ class Scenario(Frozen):
 
     def dump(self) -> str:
         """Return YAML with units, as `load` reads it; fields with their default value are left out."""
-        data = self.model_dump(mode="json", context={TEXT: True}, exclude_defaults=True)
-        if self.transport.like is not None:
-            # `load` would fill in the older kernel's settings where a field has the default of Linux 6.12.
-            data["transport"] = self.transport.model_dump(mode="json", context={TEXT: True})
-        own: dict[str, tuple[Stack | Flow, ...]] = {"hosts": self.hosts, "flows": self.stated}
-        for name, parts in own.items():
-            for part, written in zip(parts, data.get(name, ()), strict=True):
-                if part.transport is not None:
-                    # `load` would fill in the scenario's settings where a field has its default
-                    written["transport"] = part.transport.model_dump(mode="json", context={TEXT: True})
-        data = {name: data[name] for name in type(self).model_fields if name in data}
-        network_preset = preset(self.network.name) if self.network.name in presets() else None
-        if network_preset is not None and network_preset.network == self.network:
-            data["network"] = self.network.name
-            # `load` would apply the preset's settings, so these fields are written even where they have their default.
-            all_fields = self.model_dump(mode="json", context={TEXT: True})
-            data |= {name: all_fields[name] for name in network_preset.scenario}
-        return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
+        return written.text_of(self)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Scenario) and self.hash == other.hash
