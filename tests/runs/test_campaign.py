@@ -5,12 +5,14 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from rdcnlab.engines import get_engine
 from rdcnlab.fields.errors import InputError
-from rdcnlab.runs.campaign import CampaignError, campaign, lookup
+from rdcnlab.runs.campaign import CampaignError, campaign, hints_of, lookup
+from rdcnlab.runs.run import Run
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
 from tests.conftest import alive, wait_for
@@ -121,3 +123,16 @@ def test_each_run_is_looked_up_by_what_makes_it(
             store.put(scenario, engine.identity(scenario), outcome, directory)
     assert None not in lookup([two_flows, quic], store)
     assert None not in lookup([quic, two_flows], store)
+
+
+def test_what_runs_say_is_shown_in_a_few_sentences(two_flows: Scenario) -> None:
+    def run(seed: int, *, hint: str | None) -> Run:
+        provenance = {} if hint is None else {"hint": hint}
+        return SimpleNamespace(scenario=two_flows.with_(seed=seed), provenance=provenance)  # type: ignore[return-value]
+
+    assert hints_of([run(1, hint=None)]) == []
+    assert [sentence.endswith(": a buffer limits") for sentence in hints_of([run(1, hint="a buffer limits")])] == [True]
+    many = hints_of([run(seed, hint="a buffer limits") for seed in range(5)])
+    assert len(many) == 4
+    assert many[-1] == "2 more runs say such a thing"
+    assert hints_of([run(seed, hint="a buffer limits") for seed in range(4)])[-1] == "1 more run says such a thing"

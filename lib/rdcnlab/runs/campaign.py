@@ -37,6 +37,10 @@ class Failure:
     error: RunError
 
 
+#: Sentences of runs that are printed, at most.
+MOST_HINTS = 3
+
+
 class CampaignError(RdcnlabError):
     """Some runs failed; the others are stored.
 
@@ -93,7 +97,8 @@ def campaign(
     done : callable, optional
         Called after each run that is made, with its scenario, and with the error if it failed.
     hints : bool
-        Warn of what is legal in the scenarios and nearly always a mistake; see `rdcnlab.scenario.cautions`.
+        Warn of what is legal in the scenarios and nearly always a mistake, see `rdcnlab.scenario.cautions`, and of what
+        runs found, such as a buffer that limited a flow.
 
     Warns
     -----
@@ -147,12 +152,21 @@ def campaign(
                 if done is not None:
                     done(scenario, error)
     runs = Runs([run for run in runs_by_hash.values() if run is not None])
-    for run in runs:
-        if "hint" in run.provenance:
-            warnings.warn(f"{label(run.scenario)}: {run.provenance['hint']}", HintWarning, stacklevel=2)
+    if hints:
+        for message in hints_of(runs):
+            warnings.warn(message, HintWarning, stacklevel=2)
     if failures:
         raise CampaignError(failures, runs)
     return runs
+
+
+def hints_of(runs: Iterable[Run]) -> list[str]:
+    """Return what runs say of themselves that their user may want to change: some sentences, and how many more."""
+    said = [f"{label(run.scenario)}: {run.provenance['hint']}" for run in runs if "hint" in run.provenance]
+    more = len(said) - MOST_HINTS
+    if more > 0:
+        said[MOST_HINTS:] = [f"{more} more {'runs say' if more > 1 else 'run says'} such a thing"]
+    return said
 
 
 def cautions_of(scenarios: Iterable[Scenario]) -> list[str]:

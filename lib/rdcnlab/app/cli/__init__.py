@@ -24,7 +24,7 @@ from rdcnlab.app.cli import tune as cli_tune
 from rdcnlab.app.cli.tools import OUT, Cluster, Force, Json, Output, parse_seeds, show, show_checks
 from rdcnlab.app.run_names import HELP as RUN_HELP
 from rdcnlab.fields.errors import HintWarning, InputError, RdcnlabError
-from rdcnlab.runs.campaign import campaign, cautions_of
+from rdcnlab.runs.campaign import campaign, cautions_of, hints_of
 from rdcnlab.runs.store import Store
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.kinds import SwitchKind
@@ -116,7 +116,7 @@ def run(
     scenarios = [base] if seeds is None else [base.with_(seed=seed) for seed in parse_seeds(seeds)]
     for message in cautions_of(scenarios):  # before the runs, which may take long
         typer.echo(f"rdcnlab: warning: {message}", err=True)
-    with warnings.catch_warnings(record=True) as hints:
+    with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", HintWarning)
         watched = sys.stderr.isatty()
         runs = campaign(
@@ -134,8 +134,8 @@ def run(
         cli_runs.print_programs(runs, as_json=as_json)
     if not as_json:
         cli_runs.summarise(runs)
-    for hint in hints:
-        typer.echo(f"rdcnlab: {hint.message}", err=True)
+    for message in [*(str(one.message) for one in warned), *hints_of(runs)]:
+        typer.echo(f"rdcnlab: {message}", err=True)
 
 
 @app.command("show")
