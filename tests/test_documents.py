@@ -203,6 +203,15 @@ def test_the_documents_have_blocks_and_reasons_are_few() -> None:
     assert sum(bool(block.reason) for block in found) * 3 < len(found)
 
 
+@pytest.mark.parametrize("tutorial", sorted((ROOT / "docs" / "tutorial").glob("*.md")), ids=lambda path: path.stem)
+def test_a_tutorial_shows_the_picture_that_its_reader_gets(tutorial: Path) -> None:
+    """It has the tutorial's name and a text that says what is seen, and is small."""
+    pictures = re.findall(r"^!\[([^]]+)\]\((\S+)\)$", tutorial.read_text(encoding="utf-8"), re.MULTILINE)
+    assert [name for _, name in pictures] == [f"{tutorial.stem}.png"]
+    assert all(len(words) > 60 for words, _ in pictures)
+    assert tutorial.with_suffix(".png").stat().st_size < 60_000
+
+
 def test_every_environment_variable_is_described() -> None:
     """A variable that the code reads is in the table, and one that is in the table is read."""
     files = [*(ROOT / "lib" / "rdcnlab").rglob("*.py"), ROOT / "tools" / "setup"]

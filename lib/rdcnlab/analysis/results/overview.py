@@ -185,7 +185,7 @@ def _delivered(ax: Axes, series: Series, span: tuple[float, float]) -> None:
         t_ms = np.arange(1, len(values) + 1) * series.bin_s * 1e3
         inside = (t_ms >= span[0] * 1e3) & (t_ms <= span[1] * 1e3)
         ax.plot(t_ms[inside], values[inside] / 1e6, color=color, label=label, linewidth=1.0)
-    ax.set_ylabel(f"{name}\n[MB]")
+    ax.set_ylabel(name.replace(", ", ",\n") + "\n[MB]")
 
 
 def _windows(ax: Axes, series: Series, span: tuple[float, float]) -> None:
