@@ -140,3 +140,17 @@ def test_a_fan_in_is_marked_at_the_port_to_its_host(run_guest: RunGuest) -> None
     assert port["mean_B"].mean() < 2 * 60_000
     # 14 MB need 11.5 ms on a line of 10 Gb/s
     assert seen["flows"]["fct_s"].max() > 14_000_000 / 1448 * 1538 * 8 / 10e9
+
+
+def test_the_fabric_rotor_marks_at_ports_to_hosts_too(run_guest: RunGuest) -> None:
+    """Three DCTCP flows inside one rack meet at one port only."""
+    network = {"fabric": "rotor", "racks": 4, "hosts": 4, "mtu": "1500 B", "ecn_threshold": "60 kB"}
+    flows = [
+        {"name": f"f{n}", "src": f"h{n}", "dst": "h1", "size": "2 MB", "cc": "dctcp", "connect": "ahead"}
+        for n in (2, 3, 4)
+    ]
+    seen = run_guest(Scenario.from_dict({"network": network, "flows": flows, "limit": "1 s"})).tables
+    port = seen["queues"].set_index("link").loc["h1@rack1"]
+    assert port["marks"].sum() > 100
+    assert port["drops"].sum() == 0
+    assert port["mean_B"].mean() < 2 * 60_000

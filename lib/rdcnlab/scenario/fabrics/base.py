@@ -9,7 +9,7 @@ from pydantic import model_validator
 
 from rdcnlab.fields.quantities import Duration, FieldError, Frozen, Mtu, Overhead, Rate, Size, whole
 from rdcnlab.scenario.forwarding import LEAST_SLOT
-from rdcnlab.scenario.queue import Buffer, Queue
+from rdcnlab.scenario.queue import Buffer, MaybeQueueLimit, Queue
 from rdcnlab.scenario.queueing import Red
 
 #: Largest number of hosts of a network.
@@ -83,6 +83,9 @@ class Uplinked(Fabric):
         Number of racks, and of hosts in each rack.
     uplinks : int
         Number of uplinks of each rack.
+    ecn_threshold : Queue or None
+        Length above which an arriving ECN-capable packet is marked, in queues of racks for other racks, and in those of
+        ports to hosts, where a fan-in waits.
     host_buffer : Queue
         What may wait in a rack for the line of one of its hosts.
     """
@@ -90,7 +93,13 @@ class Uplinked(Fabric):
     racks: Annotated[int, whole(2, 64)] = 8
     hosts: Annotated[int, whole(1, 125)] = 1
     uplinks: Annotated[int, whole(1, 16)] = 1
+    ecn_threshold: MaybeQueueLimit = None
     host_buffer: Buffer = Queue(bytes=1_000_000)
+
+    def port(self) -> dict[str, Any]:
+        """Return the queue of the port to a host; see `Fabric.port`."""
+        marks = None if self.ecn_threshold is None else self.ecn_threshold.in_bytes(self.mtu)
+        return {"port": {"buffer": self.host_buffer.model_dump(), "ecn_threshold": marks}}
 
     @model_validator(mode="after")
     def _sized(self) -> Self:

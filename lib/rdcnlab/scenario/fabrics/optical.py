@@ -14,7 +14,7 @@ from rdcnlab.fields.quantities import Duration, FieldError, Listed
 from rdcnlab.scenario.fabrics.base import Uplinked, place_hosts
 from rdcnlab.scenario.fabrics.rotor import matchings
 from rdcnlab.scenario.optics import CircuitDuration, Routing
-from rdcnlab.scenario.queue import MaybeQueueLimit, Queue, QueueLimit
+from rdcnlab.scenario.queue import Queue, QueueLimit
 from rdcnlab.scenario.user_file import DIRECTORY
 
 _COLUMNS = ("slot", "rack", "uplink", "rack", "uplink")
@@ -42,13 +42,10 @@ class Optical(Uplinked):
     ----------
     routing, queue : str, Queue
         As in `Optics`.
-    ecn_threshold : Queue or None
-        Length above which an arriving ECN-capable packet is marked, in queues of racks and in those of ports to hosts.
     """
 
     routing: Routing = "direct"
     queue: QueueLimit = Queue(bytes=1_000_000)
-    ecn_threshold: MaybeQueueLimit = None
 
     def slots(self) -> Sequence[Slot]:
         """Return the slots, with their dark times as slots of their own."""
@@ -58,11 +55,6 @@ class Optical(Uplinked):
     def directed(self) -> bool:
         """Whether a circuit passes light in one direction only."""
         return False
-
-    def port(self) -> dict[str, Any]:
-        """Return the queue of the port to a host; see `Fabric.port`."""
-        marks = None if self.ecn_threshold is None else self.ecn_threshold.in_bytes(self.mtu)
-        return {"port": {"buffer": self.host_buffer.model_dump(), "ecn_threshold": marks}}
 
     def data(self) -> dict[str, Any]:
         """Return the network; see `Fabric`."""

@@ -10,7 +10,7 @@ from pydantic import model_validator
 
 from rdcnlab.fields.quantities import Duration, Mtu, Rate, SlotDuration, whole
 from rdcnlab.scenario.fabrics.base import Uplinked, place_hosts
-from rdcnlab.scenario.queue import Buffer, MaybeQueueLimit, Queue, QueueLimit
+from rdcnlab.scenario.queue import Buffer, Queue, QueueLimit
 from rdcnlab.scenario.timetable import DARK
 
 #: Name of the packet switch, and of its links before the number of the rack.
@@ -33,8 +33,8 @@ class Rotor(Uplinked):
         1/n of the days.
     day, night : int
         ns for which a circuit is up, and ns after it in which all is dark while the rotors turn.
-    queue, ecn_threshold : Queue
-        Limit and marking threshold of the queue of packets that wait in one rack for another one.
+    queue : Queue
+        Limit of the queue of packets that wait in one rack for another one.
     packet_rate : int or None
         Rate in bit/s of a link from each rack to a packet switch, ``packet``. Packets take it while their pair has no
         circuit: network 0 is the packet network, network 1 is the circuit. None: there is no packet switch, and packets
@@ -53,7 +53,6 @@ class Rotor(Uplinked):
     day: SlotDuration = 180_000
     night: SlotDuration = 20_000
     queue: QueueLimit = Queue(packets=50)
-    ecn_threshold: MaybeQueueLimit = None
     packet_rate: Rate | None = None
     packet_delay: Duration = 20_000
     packet_buffer: Buffer = Queue(bytes=1_000_000)
@@ -63,10 +62,6 @@ class Rotor(Uplinked):
         self.check_uplinks()
         self.check_night(self.night)
         return self
-
-    def port(self) -> dict[str, Any]:
-        """Return the queue of the port to a host; see `Fabric.port`."""
-        return {"port": {"buffer": self.host_buffer.model_dump()}}
 
     def data(self) -> dict[str, Any]:
         """Return the network; see `Fabric`."""
