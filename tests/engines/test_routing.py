@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from rdcnlab.engines.network import compile_network
-from rdcnlab.engines.network.routing import Routed, direct, earliest, shortest, valiant
+from rdcnlab.engines.network.routing import direct, earliest, shortest, valiant
+from rdcnlab.engines.network.tables import Routed
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.circuits import Circuits
 

@@ -20,7 +20,7 @@ _TIMES = (
     "network.hosts.*.delay", "network.hosts.*.jitter", "network.links.*.delay", "network.links.*.jitter",
     "network.links.*.steps.*.duration", "network.links.*.down.*.*", "network.switches.*.late",
     "network.switches.*.jitter", "network.switches.*.guard", "network.schedules.*.slots.*.duration",
-    "network.optics.slots.*.duration", "network.optics.phase",
+    "network.optics.slots.*.duration", "network.optics.phase", "network.optics.hop_cost",
     "network.schedules.*.phase", "network.schedules.*.echo.in_advance", "flows.*.path.*.duration",
     "flows.*.back.*.duration", "flows.*.phase", "flows.*.start", "flows.*.interval", "workloads.*.start",
     "workloads.*.until",

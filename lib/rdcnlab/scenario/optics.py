@@ -22,11 +22,12 @@ from rdcnlab.fields.units import DURATION
 from rdcnlab.scenario.queue import MaybeQueueLimit, Queue, QueueLimit
 
 #: How racks choose the next circuit of a packet; `rdcnlab.engines.network.routing` has one function for each.
-Routing = Literal["direct", "vlb", "shortest", "earliest", "table"]
+Routing = Literal["direct", "vlb", "shortest", "earliest", "ksp", "ucmp", "table"]
 ROUTINGS: tuple[str, ...] = get_args(Routing)
 
 #: One slot of circuits. The kernel's least slot is shorter than that of a schedule of flows, as a slot may be a frame.
 CircuitDuration = Annotated[int, *quantity(DURATION, 100, DAY_NS)]
+HopCost = Annotated[int, *quantity(DURATION, 1, DAY_NS)]
 Circuit = Annotated[tuple[LinkName, LinkName], Listed]
 
 
@@ -73,11 +74,13 @@ class Optics(Frozen):
     ----------
     slots : tuple of CircuitSlot
         They repeat for ever. Before the first slot it is in force, too.
-    routing : {'direct', 'vlb', 'shortest', 'earliest', 'table'}
+    routing : {'direct', 'vlb', 'shortest', 'earliest', 'ksp', 'ucmp', 'table'}
         Where packets go that are in a rack. ``direct``: they wait for the circuit to the receiver's rack. ``vlb``
         (Valiant load balancing): packets of own hosts take any circuit that is up, and wait in the rack that they
         reach for the direct one. ``shortest``: the fewest circuits that are up in this slot; packets wait only if
-        there is no way. ``earliest``: they arrive in the earliest slot, with the fewest circuits. ``table``: `table`.
+        there is no way. ``earliest``: they arrive in the earliest slot, with the fewest circuits. ``ksp``: flows are
+        spread over the shortest ways of each slot's circuits. ``ucmp``: flows are spread over all ways that cost
+        least, a circuit `hop_cost` and a slot of waiting its duration. ``table``: `table`.
     queue : Queue
         Limit of each queue; every rack has one for each other rack, ``RACK>RACK`` in tables, and with ``vlb`` a second
         one for packets of its own hosts, ``RACK>>RACK``.
@@ -87,6 +90,11 @@ class Optics(Frozen):
         Whether a pair passes light from its first link to its second only. Otherwise it passes both directions.
     phase : int
         ns by which the first slot begins later than the scenario.
+    ways : int
+        With the routings ``ksp`` and ``ucmp``: number of ways between two racks over which flows are spread. Flow n of
+        the scenario, counted from 0, takes way n modulo `ways`.
+    hop_cost : int or None
+        With the routing ``ucmp``: what a circuit costs, in ns of waiting. None: the mean duration of a slot.
     table : tuple of Hop
         With the routing ``table``: rows (rack, slot, receiver's rack, link). Packets without a row wait.
     """
@@ -97,6 +105,8 @@ class Optics(Frozen):
     ecn_threshold: MaybeQueueLimit = None
     directed: Annotated[bool, omit_default] = False
     phase: Annotated[Duration, omit_default] = 0
+    ways: Annotated[int, whole(1, 16), omit_default] = 4
+    hop_cost: Annotated[HopCost | None, omit_default] = None
     table: Annotated[tuple[Hop, ...], Field(max_length=1_000_000), Listed, omit_default] = ()
 
     @model_validator(mode="after")
@@ -105,6 +115,7 @@ class Optics(Frozen):
             raise FieldError("table", f"{len(self.table)} rows", f"nothing with routing {self.routing}")
         if self.routing == "table" and not self.table:
             raise FieldError("table", None, "at least one row, with routing table")
+        check_spread(self.routing, self.ways, self.hop_cost)
         for place, slot in enumerate(self.slots):
             seen: set[tuple[str, bool]] = set()
             for pair in slot.circuits:
@@ -127,3 +138,11 @@ class Optics(Frozen):
         """Return, for a slot, the link by which the light of each link leaves the optical switch."""
         pairs = self.slots[place].circuits
         return dict(pairs) | ({} if self.directed else {second: first for first, second in pairs})
+
+
+def check_spread(routing: str, ways: int, hop_cost: int | None) -> None:
+    """Raise FieldError if settings of routings over several ways are given with another routing."""
+    if ways != Optics.model_fields["ways"].default and routing not in ("ksp", "ucmp"):
+        raise FieldError.left_out("ways", ways, f"with routing {routing}; only ksp and ucmp spread flows over ways")
+    if hop_cost is not None and routing != "ucmp":
+        raise FieldError.left_out("hop_cost", DURATION.format(hop_cost), f"with routing {routing}; only ucmp has costs")

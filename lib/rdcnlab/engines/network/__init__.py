@@ -210,7 +210,8 @@ def _compiled(scenario: Scenario, _paths: tuple[str, ...]) -> Network:
     numbers = {name: number for number, name in enumerate(names)}
     lines, trunks = lines_and_trunks(scenario, numbers)
     light, queues = tuple(lights(scenario)), tuple(waiting(scenario))
-    ways = (*all_ways(scenario), *(Way((), one.schedule, one.route, {one.rack: one.step}, rest=True) for one in queues))
+    waits = (Way(one.flows, one.schedule, one.route, {one.rack: one.step}, rest=True) for one in queues)
+    ways = (*all_ways(scenario), *waits)
     classes = _classes(scenario, numbers, lines, ways, light)
     numbered = (classes.own, classes.static, classes.lost, classes.light)
     most = max([*classes.schedules, *(number for some in numbered for number in some.values())], default=0)

@@ -32,5 +32,7 @@ TARGET = {DARK: 0xFFFF, BYPASS: 0xFFFE}
 PORT_LINK, CARD_LINK = 0x8000, 0x4000
 #: Largest id of a link that is not the line of a port, and largest id of a class.
 LAST_LINK, LAST_CLASS = 1023, 4095
+#: Rules that a switch can have, as the kernel's ``OCS_RULE_COUNT_MAX``.
+MOST_RULES = 4096
 #: Protocol numbers of IP.
 IP_PROTOCOL = {"tcp": 6, "mptcp": 6, "udp": 17, "quic": 17}

@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rdcnlab.engines.network.routing import Table, routed
+from rdcnlab.engines.network.numbers import MOST_RULES
+from rdcnlab.engines.network.routing import routed
+from rdcnlab.engines.network.tables import Links, Routed, Table
 from rdcnlab.fields.errors import InputError
-from rdcnlab.scenario import DARK, Scenario, Schedule, Slot
+from rdcnlab.scenario import DARK, Scenario, Schedule, Slot, program_traffic
 from rdcnlab.scenario.circuits import Circuits, uplinks
 from rdcnlab.scenario.forwarding import timetable
 from rdcnlab.scenario.optics import Optics
@@ -41,6 +44,9 @@ class Waiting:
         The next link in each slot.
     step : Timetable
         The timetable of the rack.
+    flows : tuple of (int, bool)
+        Index of each flow whose packets alone wait here, and whether these are the packets that answer. Empty: the
+        packets of all other flows.
     """
 
     rack: str
@@ -49,6 +55,7 @@ class Waiting:
     schedule: Schedule
     route: Route
     step: Timetable
+    flows: tuple[tuple[int, bool], ...] = ()
 
 
 def lights(scenario: Scenario) -> Iterator[Light]:
@@ -109,18 +116,67 @@ def waiting(scenario: Scenario) -> Iterator[Waiting]:
         for (rack, last), links in table.items():
             if not any(links):
                 _check_unused(scenario, optics, rack, last)
-            merged, durations = _merged(links, circuits.durations)
-            slots = tuple(
-                Slot.model_construct(duration=duration, link=link or DARK)
-                for link, duration in zip(merged, durations, strict=True)
-            )
-            schedule = Schedule.model_construct(
-                name=f"{rack}{'>>' if own else '>'}{last}", slots=slots, queue=optics.queue,
-                ecn_threshold=optics.ecn_threshold, dark="hold", phase=optics.phase,
-            )  # fmt: skip
-            ways = tuple(None if link is None else (Hop(rack, link),) for link in merged)
-            route = Route(rack, last, durations, ways, optics.phase)
-            yield Waiting(rack, last, own, schedule, route, timetable(scenario, route, rack, every=True))
+            yield _waiting(scenario, circuits, (rack, last), links, own=own)
+    yield from _spread(scenario, circuits, tables)
+
+
+def _waiting(
+    scenario: Scenario,
+    circuits: Circuits,
+    pair: tuple[str, str],
+    links: Links,
+    *,
+    own: bool | None = None,
+    number: int = 1,
+    flows: tuple[tuple[int, bool], ...] = (),
+) -> Waiting:
+    """Return a queue between two racks; `number` tells several of them apart."""
+    optics, (rack, last) = scenario.network.optics, pair
+    assert optics is not None
+    merged, durations = _merged(links, circuits.durations)
+    slots = tuple(
+        Slot.model_construct(duration=duration, link=link or DARK)
+        for link, duration in zip(merged, durations, strict=True)
+    )
+    schedule = Schedule.model_construct(
+        name=f"{rack}{'>>' if own else '>'}{last}{'' if number == 1 else f'.{number}'}", slots=slots,
+        queue=optics.queue, ecn_threshold=optics.ecn_threshold, dark="hold", phase=optics.phase,
+    )  # fmt: skip
+    ways = tuple(None if link is None else (Hop(rack, link),) for link in merged)
+    route = Route(rack, last, durations, ways, optics.phase)
+    return Waiting(rack, last, own, schedule, route, timetable(scenario, route, rack, every=True), flows)
+
+
+def _spread(scenario: Scenario, circuits: Circuits, tables: Routed) -> Iterator[Waiting]:
+    """Yield the queues of flows whose way differs from that of all packets between the same racks.
+
+    Flows share a queue where they take the same uplinks to the same rack.
+    """
+    optics = scenario.network.optics
+    if tables.way is None or optics is None:
+        return
+    at = {host.name: host.at or "" for host in scenario.network.hosts}
+    found: dict[tuple[str, str, Links], list[tuple[int, bool]]] = {}
+    for index, flow in enumerate(scenario.traffic):
+        if program_traffic.is_of_programs(flow):
+            continue
+        for back in (False, True):
+            first, last = (at[flow.dst], at[flow.src]) if back else (at[flow.src], at[flow.dst])
+            for rack in circuits.racks if first != last else ():
+                links = () if rack == last else tables.way(index % optics.ways, rack, first, last)
+                if links and links != tables.every[rack, last]:
+                    found.setdefault((rack, last, links), []).append((index, back))
+    rules: Counter[str] = Counter()
+    numbers: Counter[tuple[str, str]] = Counter()
+    for (rack, last, links), flows in found.items():
+        rules[rack] += len(flows)
+        numbers[rack, last] += 1
+        number = 1 + numbers[rack, last]
+        yield _waiting(scenario, circuits, (rack, last), links, number=number, flows=tuple(flows))
+    for rack, count in rules.items():
+        if count + 2 * len(at) + len(circuits.racks) > MOST_RULES:
+            allowed = f"at most {MOST_RULES} rules; fewer flows, or ways: 1"
+            raise InputError.of("network.optics.ways", f"{count} rules for flows at {rack}", allowed)
 
 
 def _check_unused(scenario: Scenario, optics: Optics, rack: str, last: str) -> None:

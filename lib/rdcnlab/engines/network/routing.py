@@ -8,35 +8,21 @@ packet takes then, or None if it waits in the rack. A packet that arrives at a r
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
+from rdcnlab.engines.network.multipath import k_shortest, uniform_cost
+from rdcnlab.engines.network.tables import Routed, Table, distances, table_of
 from rdcnlab.scenario.circuits import Circuits
 from rdcnlab.scenario.optics import Optics
-
-#: ``table[rack, receiver's rack]``: the uplink of each slot, None to wait.
-Table = Mapping[tuple[str, str], tuple[str | None, ...]]
-
-
-@dataclass(frozen=True)
-class Routed:
-    """The tables of a routing.
-
-    Parameters
-    ----------
-    every : mapping
-        For all packets, or if there is `own`, for packets that came from another rack.
-    own : mapping or None
-        For packets of the rack's own hosts.
-    """
-
-    every: Table
-    own: Table | None = None
 
 
 def routed(circuits: Circuits, optics: Optics) -> Routed:
     """Return the tables of the routing that a network states."""
     if optics.routing == "table":
         return Routed(_given(circuits, optics))
+    if optics.routing == "ksp":
+        return k_shortest(circuits, optics.ways)
+    if optics.routing == "ucmp":
+        return uniform_cost(circuits, optics.ways, optics.hop_cost)
     return _ROUTINGS[optics.routing](circuits)
 
 
@@ -49,7 +35,7 @@ def direct(circuits: Circuits) -> Routed:
     >>> direct(Circuits(("a", "b"), (900, 100), (a_to_b, {"a": {}, "b": {}}))).every["a", "b"]
     ('up1', None)
     """
-    return Routed(_tables(circuits, lambda slot, rack, last: _straight(circuits, slot, rack, last)))
+    return Routed(table_of(circuits, lambda slot, rack, last: _straight(circuits, slot, rack, last)))
 
 
 def valiant(circuits: Circuits) -> Routed:
@@ -65,7 +51,7 @@ def valiant(circuits: Circuits) -> Routed:
             return straight
         return sorted(up)[(circuits.racks.index(last) + slot) % len(up)]
 
-    return Routed(direct(circuits).every, _tables(circuits, first))
+    return Routed(direct(circuits).every, table_of(circuits, first))
 
 
 def shortest(circuits: Circuits) -> Routed:
@@ -73,20 +59,20 @@ def shortest(circuits: Circuits) -> Routed:
 
     They wait only if no way is up. Of several equally short ways, receivers are spread over the first uplinks.
     """
-    distances = [_distances(circuits, slot) for slot in range(len(circuits.durations))]
+    apart = [distances(circuits, slot) for slot in range(len(circuits.durations))]
 
     def step(slot: int, rack: str, last: str) -> str | None:
-        here = distances[slot].get((rack, last))
+        here = apart[slot].get((rack, last))
         if here is None:
             return None
         nearer = [
             link
             for link, peer in sorted(circuits.neighbours[slot][rack].items())
-            if distances[slot].get((peer, last)) == here - 1
+            if apart[slot].get((peer, last)) == here - 1
         ]
         return nearer[circuits.racks.index(last) % len(nearer)]
 
-    return Routed(_tables(circuits, step))
+    return Routed(table_of(circuits, step))
 
 
 def earliest(circuits: Circuits) -> Routed:
@@ -105,7 +91,7 @@ def earliest(circuits: Circuits) -> Routed:
         before = best
         for slot in reversed(range(count)):
             best, chosen[slot] = _one_slot_earlier(circuits, slot, best)
-    return Routed(_tables(circuits, lambda slot, rack, last: chosen[slot].get((rack, last))))
+    return Routed(table_of(circuits, lambda slot, rack, last: chosen[slot].get((rack, last))))
 
 
 def _one_slot_earlier(
@@ -137,37 +123,11 @@ def _one_slot_earlier(
 
 def _given(circuits: Circuits, optics: Optics) -> Table:
     rows = {(row.slot, row.rack, row.to): row.link for row in optics.table}
-    return _tables(circuits, lambda slot, rack, last: rows.get((slot + 1, rack, last)))
-
-
-def _tables(
-    circuits: Circuits, step: Callable[[int, str, str], str | None]
-) -> dict[tuple[str, str], tuple[str | None, ...]]:
-    slots = range(len(circuits.durations))
-    return {
-        (rack, last): tuple(step(slot, rack, last) for slot in slots)
-        for rack in circuits.racks
-        for last in circuits.racks
-        if rack != last
-    }
+    return table_of(circuits, lambda slot, rack, last: rows.get((slot + 1, rack, last)))
 
 
 def _straight(circuits: Circuits, slot: int, rack: str, last: str) -> str | None:
     return next((link for link, peer in sorted(circuits.neighbours[slot][rack].items()) if peer == last), None)
-
-
-def _distances(circuits: Circuits, slot: int) -> dict[tuple[str, str], int]:
-    """Return the least number of circuits between racks in a slot; pairs without a way are left out."""
-    up = circuits.neighbours[slot]
-    found: dict[tuple[str, str], int] = {}
-    for first in circuits.racks:
-        reached, border, steps = {first: 0}, [first], 0
-        while border:
-            steps += 1
-            border = [peer for rack in border for peer in up[rack].values() if peer not in reached]
-            reached |= dict.fromkeys(border, steps)
-        found |= {(first, last): steps for last, steps in reached.items()}
-    return found
 
 
 _ROUTINGS: dict[str, Callable[[Circuits], Routed]] = {

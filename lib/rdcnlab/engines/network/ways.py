@@ -36,8 +36,8 @@ class Way:
     complete : bool
         Whether each step has a class of its own and all slots of the route.
     rest : bool
-        Whether it carries the packets of all flows between its two racks; `flows` is then empty. It is the way to the
-        next rack only.
+        Whether it is the way to the next rack only, of packets to one rack: those of `flows`, or if that is empty, of
+        all others.
     """
 
     flows: tuple[tuple[int, bool], ...]

@@ -10,10 +10,10 @@ from typing import Annotated, Any, NamedTuple, Self
 
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
-from rdcnlab.fields.quantities import Duration, FieldError, Listed
+from rdcnlab.fields.quantities import Duration, FieldError, Listed, whole
 from rdcnlab.scenario.fabrics.base import Uplinked, place_hosts
 from rdcnlab.scenario.fabrics.rotor import matchings
-from rdcnlab.scenario.optics import CircuitDuration, Routing
+from rdcnlab.scenario.optics import CircuitDuration, HopCost, Routing
 from rdcnlab.scenario.queue import Queue, QueueLimit
 from rdcnlab.scenario.user_file import DIRECTORY
 
@@ -40,12 +40,14 @@ class Optical(Uplinked):
 
     Parameters
     ----------
-    routing, queue : str, Queue
+    routing, queue, ways, hop_cost : str, Queue, int, int or None
         As in `Optics`.
     """
 
     routing: Routing = "direct"
     queue: QueueLimit = Queue(bytes=1_000_000)
+    ways: Annotated[int, whole(1, 16)] = 4
+    hop_cost: HopCost | None = None
 
     def slots(self) -> Sequence[Slot]:
         """Return the slots, with their dark times as slots of their own."""
@@ -68,7 +70,7 @@ class Optical(Uplinked):
                 }
                 for slot in self.slots()
             ],
-            **self.model_dump(mode="json", include={"routing", "queue", "ecn_threshold"}),
+            **self.model_dump(mode="json", include={"routing", "queue", "ecn_threshold", "ways", "hop_cost"}),
         }
         if self.directed:
             circuits["directed"] = True

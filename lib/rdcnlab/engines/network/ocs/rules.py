@@ -55,8 +55,8 @@ def _rest(network: Network, switch: int) -> Iterator[dict[str, Any]]:
         return
     routed = set()
     for queue in network.waiting:
-        if queue.rack != network.switches[switch]:
-            continue
+        if queue.rack != network.switches[switch] or queue.flows:
+            continue  # flows that have a queue of their own have rules of their own
         last = network.switches.index(queue.last)
         routed.add(last)
         rule = {"class_id": network.classes.shared[switch, queue.schedule.name], "dst": prefix(last)}

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The form of a routing's result, and what routings have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from rdcnlab.scenario.circuits import Circuits
+
+#: The uplink of each slot, None to wait.
+Links = tuple[str | None, ...]
+#: ``table[rack, receiver's rack]``.
+Table = Mapping[tuple[str, str], Links]
+#: ``way(n, rack, sender's rack, receiver's rack)``: what packets in a rack do that belong to a flow with way n.
+WayOf = Callable[[int, str, str, str], Links]
+
+
+@dataclass(frozen=True)
+class Routed:
+    """The tables of a routing.
+
+    Parameters
+    ----------
+    every : mapping
+        For all packets, or if there is `own`, for packets that came from another rack.
+    own : mapping or None
+        For packets of the rack's own hosts.
+    way : callable or None
+        With several ways between two racks: what packets do that belong to a flow with the n-th way, n from 0. Packets
+        of no flow follow `every`.
+    """
+
+    every: Table
+    own: Table | None = None
+    way: WayOf | None = None
+
+
+def table_of(circuits: Circuits, step: Callable[[int, str, str], str | None]) -> dict[tuple[str, str], Links]:
+    """Return a table from a function of slot, rack and receiver's rack."""
+    slots = range(len(circuits.durations))
+    return {
+        (rack, last): tuple(step(slot, rack, last) for slot in slots)
+        for rack in circuits.racks
+        for last in circuits.racks
+        if rack != last
+    }
+
+
+def distances(circuits: Circuits, slot: int) -> dict[tuple[str, str], int]:
+    """Return the least number of circuits between racks in a slot; pairs without a way are left out."""
+    up = circuits.neighbours[slot]
+    found: dict[tuple[str, str], int] = {}
+    for first in circuits.racks:
+        reached, border, steps = {first: 0}, [first], 0
+        while border:
+            steps += 1
+            border = [peer for rack in border for peer in up[rack].values() if peer not in reached]
+            reached |= dict.fromkeys(border, steps)
+        found |= {(first, last): steps for last, steps in reached.items()}
+    return found
