@@ -88,6 +88,16 @@ def test_it_can_be_written_and_read(tmp_path: Path) -> None:
     assert Scenario.load(tmp_path / "y.json") == like("4.9")
 
 
+def test_what_like_does_not_set_has_fields_of_its_own() -> None:
+    separate = {field: value for each in older.separate_differences() for field, value in each.settings["4.9"].items()}
+    assert separate == {"fack": 1, "rfc5827": 2}
+    assert not set(separate) & set(older.settings("4.9"))
+    full = like("4.9", **separate)
+    assert full.hash != like("4.9").hash
+    assert {"net.ipv4.tcp_fack": "1", "net.ipv4.tcp_rfc5827": "2"}.items() <= sysctls(full).items()
+    assert not {"net.ipv4.tcp_fack", "net.ipv4.tcp_rfc5827"} & set(sysctls(like("4.9")))
+
+
 def test_it_needs_no_preset() -> None:
     written_out = Scenario.from_dict({**TWO_FLOWS, "network": BASE.network.model_dump(mode="json")})
     assert written_out.with_(**{"transport.like": "4.15"}).transport.loss_timers == 1
@@ -117,7 +127,7 @@ def test_bbr_is_in_later_kernels() -> None:
 
 
 def test_every_difference_has_its_source() -> None:
-    every = [*older.differences(), *older.unrestored_differences()]
+    every = [*older.differences(), *older.separate_differences(), *older.unrestored_differences()]
     assert len({each.name for each in every}) == len(every)
     for each in every:
         assert each.what.endswith("."), each.name
@@ -133,7 +143,7 @@ def test_our_own_sysctls_are_off_by_default_and_documented() -> None:
     series = [path.read_text() for path in patches.series()]
     added = "".join(line for text in series for line in text.splitlines(keepends=True) if line.startswith("+"))
     for field in ("loss_timers", "tlp_limited", "loss_detection", "prr_conservative", "half_rcvbuf",
-                  "dctcp_loss_by_alpha", "bbr_plain", "cubic_clock_ms"):  # fmt: skip
+                  "dctcp_loss_by_alpha", "bbr_plain", "cubic_clock_ms", "rfc5827"):  # fmt: skip
         assert f'+\t\t.procname\t= "tcp_{field}"' in added
         assert f"+tcp_{field} - " in added
 

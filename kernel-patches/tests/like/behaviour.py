@@ -61,6 +61,77 @@ def case_one_duplicate() -> str:
     return ", ".join(f"{ms:.1f} ms" for _, ms in found)
 
 
+def case_early_retransmit() -> str:
+    """With two segments in flight 4.9 needs one SACK, and waits for a quarter of the round trip.
+
+    That is 2 ms, so the timer is set for a tick and ends at the second one from the SACK.
+    """
+    found = [one_duplicate(8000, loss_detection=2, rfc5827=early) for early in (0, 1, 2)]
+    equal([state for state, _ in found], [DISORDER, RECOVERY, DISORDER], f"states {found}")
+    (_, timeout), (_, at_once), (_, waited) = found
+    equal((200 <= timeout <= 240, round(at_once, 2), 12 < waited <= 16), (True, 8.0, True), f"ms {found}")
+    return ", ".join(f"{ms:.1f} ms" for _, ms in found)
+
+
+def late(way: Older, sock: socket.socket, ms: float) -> None:
+    """Send a segment that takes `ms` longer than others, which may overtake it."""
+    for more in (ms, 0):
+        sh(f"tc -n a qdisc change dev eth0 root netem delay {way.rtt_us / 2000 + more:g}ms limit 100000")
+        if more:
+            sock.send(bytes(MSS))
+
+
+def overtaken(**sysctls: object) -> int:
+    """Send two segments that change places for 1 ms; return how many leave in all."""
+    with Older(8000, early_retrans=0, loss_detection=2, **sysctls) as way:
+        sock = way.warm()
+        with departures() as seen:
+            time.sleep(0.1)
+            late(way, sock, 1)
+            sock.send(bytes(MSS))
+            time.sleep(0.1)
+        return len(seen)
+
+
+def case_early_retransmit_waits_for_what_is_late() -> str:
+    """A segment that is overtaken is sent again at once, or comes while early retransmit waits."""
+    equal([overtaken(rfc5827=early) for early in (0, 1, 2)], [2, 3, 2], "segments")
+    return ""
+
+
+def four_lost(is_reordered: bool, **sysctls: object) -> tuple[int, int]:
+    """Lose four segments of five; return the state after a round trip, and how many are taken for lost."""
+    with Older(8000, early_retrans=0, comp_sack_nr=0, **sysctls) as way:
+        sock = way.warm()
+        if is_reordered:
+            # 0 comes after 4, when it was sent again; 5 is lost, so that the ACK of 0 to 4 ends no recovery
+            late(way, sock, 2)
+            for number in range(1, 8):
+                lost(sock, number == 5)
+                sock.send(bytes(MSS))
+            time.sleep(1)
+        lost(sock, True)
+        for _ in range(4):
+            sock.send(bytes(MSS))
+        lost(sock, False)
+        sock.send(bytes(MSS))
+        time.sleep(0.0085)
+        seen = info(sock)
+        return seen["state"], seen["lost"]
+
+
+def case_forward_acknowledgments() -> str:
+    """A SACK of the fifth segment takes two of the four below it for lost with FACK, and none by counting.
+
+    Reordering turns FACK off.
+    """
+    found = [four_lost(False, loss_detection=2, fack=fack) for fack in (0, 1)]
+    equal(found, [(DISORDER, 0), (RECOVERY, 2)], "state, lost")
+    equal(four_lost(False, fack=1), four_lost(False, fack=0), "RACK alone does not ask for it")
+    equal(four_lost(True, loss_detection=2, fack=1), (DISORDER, 0), "after reordering")
+    return ""
+
+
 def three_duplicates(**sysctls: object) -> tuple[int, float]:
     """Lose the first of four segments; return the state after a round trip, and ms until it comes again."""
     with Older(8000, early_retrans=0, **sysctls) as way:

@@ -15,7 +15,8 @@ _HEAD = """\
 <!-- made by tools/older-kernels from lib/rdcnlab/scenario/older.yaml -->
 
 The papers' hosts ran Linux 4.15 and older; runs here are of Linux 6.12. `transport: {like: "4.15"}` restores those of
-the known differences that can be restored: by sysctls of Linux 6.12, and by those that patches 0039 to 0044 add, which
+the known differences that can be restored: by sysctls of Linux 6.12, and by those that patches 0039 to 0044 and
+0054 to 0055 add, which
 are off by default and described in the patches' `ip-sysctl.rst`. Each setting is a field of `Transport` and can be
 given by itself. A setting that a scenario gives replaces the older kernel's, which replaces that of the network's
 preset.
@@ -42,6 +43,19 @@ def document() -> str:
     for difference in older.differences():
         fields = sorted({field for values in difference.settings.values() for field in values})
         parts.append(_entry(difference, f"Set by: {', '.join(f'`{field}`' for field in fields)}."))
+    parts.append("## What only its own setting restores\n")
+    parts.append(
+        "`like` does not set these fields: shipped runs that are like 4.9 and 4.4 are older than they are, and the\n"
+        "hash of a scenario says what its run did. They matter where segments are counted, with `loss_detection`\n"
+        "1 or 2.\n"
+    )
+    for difference in older.separate_differences():
+        values = ", ".join(
+            f"`{field}: {value}` for {kernel}"
+            for kernel, fields in difference.settings.items()
+            for field, value in fields.items()
+        )
+        parts.append(_entry(difference, f"Set by: {values}."))
     parts.append("## What is known to differ and stays as in 6.12\n")
     parts += [
         _entry(difference, f"Kernels: {', '.join(difference.kernels)}.")

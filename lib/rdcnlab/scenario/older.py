@@ -69,6 +69,12 @@ def differences() -> tuple[Difference, ...]:
 
 
 @functools.cache
+def separate_differences() -> tuple[Difference, ...]:
+    """Return the differences that only settings of their own restore, which `Transport.like` does not set."""
+    return tuple(_difference(name, entry) for name, entry in _data()["separate"].items())
+
+
+@functools.cache
 def unrestored_differences() -> tuple[Difference, ...]:
     """Return the differences that are known and that no setting restores."""
     return tuple(_difference(name, entry) for name, entry in _data()["unrestored"].items())

@@ -69,6 +69,12 @@ class Transport(Frozen):
         waits for 10 ms at least (4.9).
     loss_detection : {0, 1, 2} or None
         0: RACK alone. 1: RACK beside RFC 6675 (4.15). 2: RACK during a recovery only (4.9).
+    fack : {0, 1} or None
+        1: with `loss_detection` 1 or 2, forward acknowledgments tell of losses until reordering is seen (4.9). `like`
+        does not set this field and the next one.
+    rfc5827 : {0, 1, 2} or None
+        Early retransmit with fewer than four segments in flight, with `loss_detection` 1 or 2. 0: off. 1: at the first
+        duplicate. 2: after a quarter of the round trip (4.9).
     tlp_limited, prr_conservative, half_rcvbuf, dctcp_loss_by_alpha, bbr_plain, cubic_clock_ms : {0, 1} or None
         1: the behaviour of older kernels; ``Documentation/networking/ip-sysctl.rst`` of our patches describes each.
     comp_sack_nr, backlog_ack_defer, syn_linear_timeouts, tso_rtt_log, early_retrans : int or None
@@ -123,6 +129,8 @@ class Transport(Frozen):
     tlp_limited: Switch01 = None
     loss_detection: Mode012 = None
     prr_conservative: Switch01 = None
+    fack: Switch01 = None
+    rfc5827: Mode012 = None
     half_rcvbuf: Switch01 = None
     dctcp_loss_by_alpha: Switch01 = None
     bbr_plain: Switch01 = None
