@@ -21,6 +21,7 @@ _TIMES = (
     "network.links.*.steps.*.duration", "network.links.*.down.*.*", "network.switches.*.late",
     "network.switches.*.jitter", "network.switches.*.guard", "network.schedules.*.slots.*.duration",
     "network.optics.slots.*.duration", "network.optics.phase", "network.optics.hop_cost",
+    "network.optics.demand.every", "network.optics.demand.reaction", "network.optics.demand.night",
     "network.schedules.*.phase", "network.schedules.*.echo.in_advance", "flows.*.path.*.duration",
     "flows.*.back.*.duration", "flows.*.phase", "flows.*.start", "flows.*.interval", "workloads.*.start",
     "workloads.*.until",

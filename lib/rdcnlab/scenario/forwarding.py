@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rdcnlab.scenario.draws import draw
 from rdcnlab.scenario.network import ONLY_SWITCH
 from rdcnlab.scenario.routes import Choice, NoWay, Route, Timetable, backwards, choose_by_hash
-from rdcnlab.scenario.timetable import BYPASS, DARK, ECMP, SAME, Path, Schedule
+from rdcnlab.scenario.timetable import BYPASS, DARK, ECMP, LEAST_SLOT, SAME, Path, Schedule
 
 if TYPE_CHECKING:
     from rdcnlab.scenario.flow import Flow
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 #: Largest number of slots of one timetable in a switch, as the kernel's ``OCS_SLOT_COUNT_MAX``.
 MOST_SLOTS = 1024
-#: ns that a slot lasts at least, as in the kernel's ``OCS_SLOT_NS_MIN``: guard and jitter must leave that much.
-LEAST_SLOT = 100
 #: ns for which a timetable that does not repeat keeps its last state.
 _LONG = 24 * 3600 * 10**9
 

@@ -25,6 +25,10 @@ def hashed_text(canonical: dict[str, Any]) -> str:
             {**node, "program": without(node["program"], "path")} if node.get("program") is not None else node
             for node in network["switches"]
         ]
+    demand = (network.get("optics") or {}).get("demand")
+    if demand is not None and demand.get("controller") is not None:
+        chosen = {**demand, "controller": without(demand["controller"], "path")}
+        network["optics"] = {**network["optics"], "demand": chosen}
     data = {**canonical, "network": network}
     for field, part in (("switch", "program"), ("switch", "controller"), ("engine", "algorithm")):
         if canonical[field].get(part) is not None:

@@ -416,7 +416,9 @@ class Scenario(Frozen):
     @property
     def user_files(self) -> list[UserFile]:
         """Files of the user's own that belong to the scenario. Equal scenarios may name them by different paths."""
-        own = [self.switch.program, self.switch.controller, self.engine.algorithm]
+        optics = self.network.optics
+        circuits = optics.demand.controller if optics is not None and optics.demand is not None else None
+        own = [self.switch.program, self.switch.controller, self.engine.algorithm, circuits]
         named = [file for file in (*own, *(node.program for node in self.network.switches)) if file is not None]
         sources = [file for one in self.engine.algorithms for file in one.files]
         return [*named, *sources, *(file for program in self.programs for file in program.files)]

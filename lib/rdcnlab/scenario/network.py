@@ -15,7 +15,7 @@ from rdcnlab.fields.units import WIRE_OVERHEAD
 from rdcnlab.scenario.elements import Host, Link, Node, Pool
 from rdcnlab.scenario.optics import Optics
 from rdcnlab.scenario.routes import Graph
-from rdcnlab.scenario.timetable import DARK, ECMP, RESERVED, SAME, Schedule
+from rdcnlab.scenario.timetable import DARK, ECMP, LEAST_SLOT, RESERVED, SAME, Schedule
 
 #: Number of shared buffers that a switch can have, as the kernel's ``OCS_POOL_MAX``.
 MOST_POOLS = 64
@@ -135,6 +135,15 @@ class Network(Frozen):
                 if inner[pair[0]] != inner[pair[1]]:
                     allowed = "two links of the same optical switch"
                     raise FieldError(f"optics.slots[{place}].circuits", f"{pair[0]}, {pair[1]}", allowed)
+        if optics.demand is not None:
+            nodes = [node for node in self.switches if node.optical]
+            least = LEAST_SLOT + max((node.guard + node.late for node in nodes), default=0)
+            if optics.demand.night < least:
+                allowed = f"at least {least} ns, so that the last frame of a circuit has passed the optical switch"
+                raise FieldError("optics.demand.night", f"{optics.demand.night} ns", allowed)
+            if optics.demand.decide == "birkhoff" and len(nodes) > 1:
+                allowed = "greedy with several optical switches; permutations are for one"
+                raise FieldError("optics.demand.decide", "birkhoff", allowed)
         for place, row in enumerate(optics.table):
             field = f"optics.table[{place}]"
             here = [name for name in uplinks if row.rack in ends[name]]

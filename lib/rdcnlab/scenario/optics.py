@@ -19,6 +19,7 @@ from rdcnlab.fields.quantities import (
     whole,
 )
 from rdcnlab.fields.units import DURATION
+from rdcnlab.scenario.demand import OnDemand
 from rdcnlab.scenario.queue import MaybeQueueLimit, Queue, QueueLimit
 
 #: How racks choose the next circuit of a packet; `rdcnlab.engines.network.routing` has one function for each.
@@ -95,6 +96,10 @@ class Optics(Frozen):
         the scenario, counted from 0, takes way n modulo `ways`.
     hop_cost : int or None
         With the routing ``ucmp``: what a circuit costs, in ns of waiting. None: the mean duration of a slot.
+    demand : OnDemand or None
+        A controller that changes the circuits while the scenario runs. There is one slot then, with those that are up
+        before its first decision, and the routing is ``direct``. Packets whose racks have no circuit take links that
+        lead to no optical switch, if there are some; otherwise they wait.
     table : tuple of Hop
         With the routing ``table``: rows (rack, slot, receiver's rack, link). Packets without a row wait.
     """
@@ -107,6 +112,7 @@ class Optics(Frozen):
     phase: Annotated[Duration, omit_default] = 0
     ways: Annotated[int, whole(1, 16), omit_default] = 4
     hop_cost: Annotated[HopCost | None, omit_default] = None
+    demand: Annotated[OnDemand | None, omit_default] = None
     table: Annotated[tuple[Hop, ...], Field(max_length=1_000_000), Listed, omit_default] = ()
 
     @model_validator(mode="after")
@@ -115,6 +121,8 @@ class Optics(Frozen):
             raise FieldError("table", f"{len(self.table)} rows", f"nothing with routing {self.routing}")
         if self.routing == "table" and not self.table:
             raise FieldError("table", None, "at least one row, with routing table")
+        if self.demand is not None:
+            self._check_demand(self.demand)
         check_spread(self.routing, self.ways, self.hop_cost)
         for place, slot in enumerate(self.slots):
             seen: set[tuple[str, bool]] = set()
@@ -128,6 +136,16 @@ class Optics(Frozen):
                         raise FieldError(f"slots[{place}].circuits", f"{pair[0]}, {pair[1]}", allowed)
                     seen.add(end)
         return self
+
+    def _check_demand(self, demand: OnDemand) -> None:
+        if self.routing != "direct":
+            allowed = "direct, with demand: a way over several circuits would need to know which come next"
+            raise FieldError("routing", self.routing, allowed)
+        if len(self.slots) > 1:
+            raise FieldError("slots", f"{len(self.slots)} slots", "one slot with demand, whose controller changes it")
+        if demand.decide == "birkhoff" and not self.directed:
+            allowed = "true with demand.decide birkhoff, whose permutations have circuits in one direction"
+            raise FieldError("directed", False, allowed)
 
     @property
     def cycle(self) -> int:

@@ -23,6 +23,8 @@ from rdcnlab.fields.quantities import (
 from rdcnlab.fields.units import DURATION
 from rdcnlab.scenario.queue import MaybeQueueLimit, Queue
 
+#: ns that a slot lasts at least, as in the kernel's ``OCS_SLOT_NS_MIN``: guard and jitter must leave that much.
+LEAST_SLOT = 100
 #: Targets of a slot that are not links. ``dark``: no packet passes. ``bypass``: straight to the receiver's port.
 DARK = "dark"
 BYPASS = "bypass"

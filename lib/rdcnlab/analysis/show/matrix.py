@@ -89,7 +89,8 @@ def draw(figure: Drawing, network: Network, top: float, total: float) -> Axes:
         ax.spines[side].set_visible(False)
     ax.set_facecolor(FAINT)
     lit = f"{100 * circuits.lit():.0f} % of the time lit"
-    cycle = "they never change" if len(optics.slots) == 1 else f"cycle {optics.cycle / scale:g} {unit}, {lit}"
+    still = "they never change" if optics.demand is None else f"on demand, {optics.demand.summary}"
+    cycle = still if len(optics.slots) == 1 else f"cycle {optics.cycle / scale:g} {unit}, {lit}"
     left_out = [
         f"{len(circuits.durations) - count} more slots" if count < len(circuits.durations) else "",
         f"{_count(network) - len(rows)} more uplinks" if _count(network) > len(rows) else "",

@@ -146,6 +146,10 @@ def describe(shown: Shown) -> None:
     if optics is not None:
         cycles = [optics.cycle] if len(optics.slots) > 1 else []
         typer.echo(f"circuits: {len(optics.slots)} slots, routing {optics.routing}")
+        if optics.demand is not None:
+            typer.echo(f"circuits on demand: {optics.demand.summary}")
     if not shown.own_programs:
         words = ", ".join(readable(DURATION, cycle) for cycle in cycles)
-        typer.echo(f"cycle: {words}" if cycles else "nothing ever changes")
+        changing = optics is not None and optics.demand is not None
+        if cycles or not changing:
+            typer.echo(f"cycle: {words}" if cycles else "nothing ever changes")

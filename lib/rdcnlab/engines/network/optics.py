@@ -15,8 +15,9 @@ from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import DARK, Scenario, Schedule, Slot, program_traffic
 from rdcnlab.scenario.circuits import Circuits, uplinks
 from rdcnlab.scenario.forwarding import timetable
+from rdcnlab.scenario.network import Network as ScenarioNetwork
 from rdcnlab.scenario.optics import Optics
-from rdcnlab.scenario.routes import Hop, NoWay, Route, Timetable
+from rdcnlab.scenario.routes import Graph, Hop, NoWay, Route, Timetable
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def lights(scenario: Scenario) -> Iterator[Light]:
     for rack, links in uplinks(network).items():
         for link in links:
             targets = [way.get(link) for way in passing]
-            if not any(targets):
+            if not any(targets) and optics.demand is None:
                 continue
             _check_dark_between(link, targets)
             switch = network.graph.other(link, rack)
@@ -114,7 +115,10 @@ def waiting(scenario: Scenario) -> Iterator[Waiting]:
         kinds.append((tables.own, True))
     for table, own in kinds:
         for (rack, last), links in table.items():
-            if not any(links):
+            if optics.demand is not None:
+                beside = beside_circuits(network, rack, last)
+                links = tuple(link or beside for link in links)
+            elif not any(links):
                 _check_unused(scenario, optics, rack, last)
             yield _waiting(scenario, circuits, (rack, last), links, own=own)
     yield from _spread(scenario, circuits, tables)
@@ -177,6 +181,16 @@ def _spread(scenario: Scenario, circuits: Circuits, tables: Routed) -> Iterator[
         if count + 2 * len(at) + len(circuits.racks) > MOST_RULES:
             allowed = f"at most {MOST_RULES} rules; fewer flows, or ways: 1"
             raise InputError.of("network.optics.ways", f"{count} rules for flows at {rack}", allowed)
+
+
+def beside_circuits(network: ScenarioNetwork, rack: str, last: str) -> str | None:
+    """Return the link by which packets reach another rack without optical switches; None if no such way exists."""
+    optical = {node.name for node in network.switches if node.optical}
+    ends = {
+        link.name: link.between for link in network.links if link.between is not None and not {*link.between} & optical
+    }
+    graph = Graph([node.name for node in network.switches], ends)
+    return None if graph.distance(rack, last) is None else graph.choices(rack, last)[0]
 
 
 def _check_unused(scenario: Scenario, optics: Optics, rack: str, last: str) -> None:

@@ -57,6 +57,9 @@ def _refused(scenario: Scenario) -> Iterator[InputError]:
         if scenario.kind_at(node.name) != "ocs":
             yield InputError.of(scenario.kind_field(node.name), scenario.kind_at(node.name), "ocs, with ns3")
     yield from _lines(network)
+    if network.optics is not None and network.optics.demand is not None:
+        why = "with ns3, whose switches no controller changes"
+        yield InputError.left_out("network.optics.demand", "given", why)
     for schedule in network.schedules:
         if schedule.echo is not None:
             why = "because ns-3 has no reTCP, which reads it"

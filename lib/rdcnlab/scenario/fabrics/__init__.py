@@ -13,6 +13,7 @@ from rdcnlab.fields.quantities import TEXT
 from rdcnlab.scenario.check import input_error
 from rdcnlab.scenario.fabrics.architectures import ARCHITECTURES
 from rdcnlab.scenario.fabrics.base import Fabric
+from rdcnlab.scenario.fabrics.on_demand import Helios
 from rdcnlab.scenario.fabrics.optical import OwnCircuits
 from rdcnlab.scenario.fabrics.rotor import Rotor
 from rdcnlab.scenario.fabrics.shared_queue import SharedQueue
@@ -23,6 +24,7 @@ from rdcnlab.scenario.user_file import DIRECTORY
 
 FABRICS: dict[str, type[Fabric]] = {
     **ARCHITECTURES,
+    "helios": Helios,
     "circuits": OwnCircuits,
     "dumbbell": Dumbbell,
     "leaf-spine": LeafSpine,

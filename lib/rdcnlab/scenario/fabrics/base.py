@@ -8,9 +8,9 @@ from typing import Annotated, Any, Self
 from pydantic import model_validator
 
 from rdcnlab.fields.quantities import Duration, FieldError, Frozen, Mtu, Overhead, Rate, Size, whole
-from rdcnlab.scenario.forwarding import LEAST_SLOT
 from rdcnlab.scenario.queue import Buffer, MaybeQueueLimit, Queue
 from rdcnlab.scenario.queueing import Red
+from rdcnlab.scenario.timetable import LEAST_SLOT
 
 #: Largest number of hosts of a network.
 MOST_HOSTS = 250
@@ -72,6 +72,10 @@ class Queued(Fabric):
     def _queue(self) -> dict[str, Any]:
         red = None if self.red is None else self.red.model_dump()
         return {"buffer": self.buffer.model_dump(), "ecn_threshold": self.ecn_threshold, "red": red}
+
+
+#: Name of the packet switch beside circuits, and of its links before the number of the rack.
+PACKET = "packet"
 
 
 class Uplinked(Fabric):
@@ -142,6 +146,13 @@ class Uplinked(Fabric):
             [{"name": name, "optical": True, "late": self.delay, "guard": self.guard} for name in names],
             links,
         )
+
+    def packet_plane(self, racks: list[str], rate: int, delay: int, buffer: Queue | None) -> list[dict[str, Any]]:
+        """Return the links from racks to a packet switch, `PACKET`."""
+        sizes = {"rate": rate, "delay": delay, "buffer": None if buffer is None else buffer.model_dump()}
+        return [
+            {"name": f"{PACKET}{number}", "between": [name, PACKET], **sizes} for number, name in enumerate(racks, 1)
+        ]
 
 
 def place_hosts(switches: list[str], count: int) -> list[tuple[str, str]]:

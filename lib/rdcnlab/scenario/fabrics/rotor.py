@@ -9,12 +9,9 @@ from typing import Annotated, Any
 from pydantic import model_validator
 
 from rdcnlab.fields.quantities import Duration, Mtu, Rate, SlotDuration, whole
-from rdcnlab.scenario.fabrics.base import Uplinked, place_hosts
+from rdcnlab.scenario.fabrics.base import PACKET, Uplinked, place_hosts
 from rdcnlab.scenario.queue import Buffer, Queue, QueueLimit
 from rdcnlab.scenario.timetable import DARK
-
-#: Name of the packet switch, and of its links before the number of the rack.
-PACKET = "packet"
 
 
 class Rotor(Uplinked):
@@ -68,14 +65,10 @@ class Rotor(Uplinked):
         racks, optics, links = self.plane("rotor")
         switches = [*({"name": rack} for rack in racks), *optics]
         if self.packet_rate is not None:
-            links += [self._packet_link(rack, racks[rack]) for rack in range(self.racks)]
+            links += self.packet_plane(racks, self.packet_rate, self.packet_delay, self.packet_buffer)
             switches.append({"name": PACKET})
         network = self.network(switches, place_hosts(racks, self.hosts), links)
         return {**network, "schedules": self._schedules(racks)}
-
-    def _packet_link(self, rack: int, name: str) -> dict[str, Any]:
-        sizes = {"rate": self.packet_rate, "delay": self.packet_delay, "buffer": self.packet_buffer.model_dump()}
-        return {"name": f"{PACKET}{rack + 1}", "between": [name, PACKET], **sizes}
 
     def _schedules(self, racks: list[str]) -> list[dict[str, Any]]:
         turns = list(matchings(self.racks))

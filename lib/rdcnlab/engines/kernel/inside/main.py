@@ -13,11 +13,12 @@ import json
 import os
 import sys
 import traceback
-from typing import Any
+from typing import Any, NoReturn
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import circles
+import circuits
 import pcapng
 import probes
 import programs
@@ -38,7 +39,13 @@ def run(plan: dict[str, Any], directory: str) -> None:
         own = programs.Programs(plan, testbed, directory) if "programs" in plan else None
         if own is not None:
             own.begin()
+        controller = None
+        if "circuits" in plan:
+            controller = circuits.Controller(plan, testbed.switches, directory, lambda words: fail(directory, words))
+            controller.start()
         traffic.run(plan, testbed, directory)
+        if controller is not None:
+            controller.stop()
         if own is not None:
             own.end()
         for follower in followers:
@@ -63,7 +70,7 @@ def run(plan: dict[str, Any], directory: str) -> None:
         testbed.stop()
 
 
-def main(directory: str) -> int:
+def main(directory: str) -> NoReturn:
     """Run the plan of a directory, and report success or error in ``outcome.json``."""
     outcome: dict[str, Any] = {"ok": True}
     if "RDCN_PROGRAMS" in os.environ:
@@ -77,6 +84,16 @@ def main(directory: str) -> int:
         traceback.print_exc()
         words = str(error) if isinstance(error, programs.TooMuch | Unknown) else f"{type(error).__name__}: {error}"
         outcome = {"ok": False, "error": words}
+    end(directory, outcome)
+
+
+def fail(directory: str, words: str) -> None:
+    """End the run with an error, from any thread."""
+    end(directory, {"ok": False, "error": words})
+
+
+def end(directory: str, outcome: dict[str, Any]) -> NoReturn:
+    """Store the outcome and end the program."""
     part = os.path.join(directory, "outcome.part")
     with open(part, "w") as file:
         json.dump(outcome, file)

@@ -8,6 +8,7 @@ from typing import Any
 from rdcnlab.engines.kernel.plan.flows import line, small
 from rdcnlab.engines.kernel.plan.hosts import MEMORY_SYSCTLS, host, parameters, sysctls
 from rdcnlab.engines.kernel.plan.probes import captures, captures_kB, probes
+from rdcnlab.engines.kernel.switches import demand
 from rdcnlab.engines.kernel.switches.switch_set import switches_of
 from rdcnlab.engines.kernel.trace import own_queues
 from rdcnlab.engines.kernel.traffic import instants, programs, quic
@@ -71,6 +72,7 @@ def compile_plan(scenario: Scenario, *, here: bool = True) -> dict[str, Any]:
         "counters": scenario.probes.counters,
         "memory_kB": quic.memory_kB(scenario) + programs.memory_kB(scenario) + captures_kB(network),
         **programs.settings(network, here=here),
+        **demand.settings(network),
         # for tests: pairs of host and shell line to run before the flows, and after they have ended
         "before": [],
         "commands": [],

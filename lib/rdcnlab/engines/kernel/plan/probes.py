@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rdcnlab.engines.kernel.switches import demand
 from rdcnlab.engines.kernel.switches.switch_set import Switches
 from rdcnlab.engines.kernel.trace import attribution, fields
 from rdcnlab.engines.network import Network
@@ -185,6 +186,8 @@ def _lines(network: Network) -> int:
     """
     optics = network.scenario.network.optics
     if optics is not None:
+        if optics.demand is not None:
+            return 2  # by a circuit, or by the switch beside circuits
         return {"direct": 1, "vlb": 2}.get(optics.routing, PASSED)
     return max([1, *(len(hops) for way in network.ways for hops in way.route.ways if hops is not None)])
 
@@ -247,5 +250,5 @@ def _marks(network: Network) -> bool:
 def _slot_changes(network: Network) -> int:
     """Return an upper bound of slot changes until the limit."""
     steps = [step.durations for way in network.ways for step in way.steps.values() if len(step.durations) > 1]
-    total = 1000 + sum(len(timetable) * (network.scenario.limit // sum(timetable) + 1) for timetable in steps)
-    return min(total, 4_000_000)
+    by_timetable = sum(len(times) * (network.scenario.limit // sum(times) + 1) for times in steps)
+    return min(1000 + demand.most_changes(network) + by_timetable, 4_000_000)

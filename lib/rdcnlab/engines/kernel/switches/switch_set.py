@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rdcnlab.engines.kernel.switches import kinds_of
+from rdcnlab.engines.kernel.switches import demand, kinds_of
 from rdcnlab.engines.kernel.switches.kind import Kind, Records
 from rdcnlab.engines.kernel.trace import records
 from rdcnlab.engines.network import Network, compile_network
@@ -111,13 +111,17 @@ class Switches:
 
         Later rows than the end of the last flow are left out: the guest's end does not depend on the scenario alone.
         """
-        if all(type(kind).reports is Kind.reports for kind in self.at):
-            return []  # most kinds report nothing, and the file may be large
-        rows = [
-            row
-            for number, (kind, counters) in enumerate(self._counters(directory))
-            for row in kind.reports(self.network, number, counters)
-        ]
+        rows = list(demand.decisions(self.network, directory))
+        silent = all(type(kind).reports is Kind.reports for kind in self.at)
+        rows += (
+            []
+            if silent
+            else [  # most kinds report nothing, and the file may be large
+                row
+                for number, (kind, counters) in enumerate(self._counters(directory))
+                for row in kind.reports(self.network, number, counters)
+            ]
+        )
         last = _end_ns(self.scenario, directory) if rows else 0
         return sorted((row for row in rows if row[0] <= last), key=lambda row: row[0])
 

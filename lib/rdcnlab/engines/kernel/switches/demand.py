@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Circuits on demand: what the controller in the guest must know, and what it decided."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rdcnlab.engines.network import Network
+from rdcnlab.engines.network.numbers import TARGET
+from rdcnlab.engines.network.optics import beside_circuits
+from rdcnlab.scenario import DARK
+from rdcnlab.scenario.circuits import uplinks
+
+#: File in the directory of a run that has the controller's decisions.
+DECISIONS = "circuits.json"
+
+
+def settings(network: Network) -> dict[str, Any]:
+    """Return the part of the plan about circuits on demand; nothing if the scenario has none."""
+    optics = network.scenario.network.optics
+    if optics is None or optics.demand is None:
+        return {}
+    demand = optics.demand
+    own = demand.controller
+    return {
+        "circuits": {
+            **demand.model_dump(include={"every", "reaction", "night", "measure", "decide"}),
+            "directed": optics.directed,
+            "own": None if own is None else own.content("network.optics.demand.controller").decode(errors="replace"),
+            "own_name": None if own is None else Path(own.path).name,
+            "queues": [_queue(network, *pair) for pair in _pairs(network)],
+            "uplinks": list(_uplinks(network)),
+            "up": [list(pair) for pair in optics.slots[0].circuits],
+            "rate": min(line.link.rate for line in network.lines if line.link.name in _links(network)),
+        }
+    }
+
+
+def most_changes(network: Network) -> int:
+    """Return an upper bound of the changes of slots until the limit that a controller causes."""
+    optics = network.scenario.network.optics
+    if optics is None or optics.demand is None:
+        return 0
+    demand, ends = optics.demand, len(_links(network))
+    steps = 1 if demand.decide == "greedy" and demand.controller is None else demand.every // (2 * demand.night) + 1
+    # each end of a circuit: packets leave it, light is switched, packets take it; the circuit before, and the next one
+    return (network.scenario.limit // demand.every + 1) * steps * ends * 6
+
+
+def decisions(network: Network, directory: Path) -> Iterator[tuple[int, str, str | None, str | None, int]]:
+    """Yield rows of the table ``events``: the circuits of each decision, with the demand of their racks in bytes."""
+    optics = network.scenario.network.optics
+    if optics is None or optics.demand is None:
+        return
+    for instant, circuits in json.loads((directory / DECISIONS).read_text()):
+        for first, last, demand in circuits:
+            yield instant, "decision", f"{first}>{last}", None, demand
+
+
+def _links(network: Network) -> set[str]:
+    return {link for links in uplinks(network.scenario.network).values() for link in links}
+
+
+def _pairs(network: Network) -> Iterator[tuple[str, str]]:
+    racks = list(uplinks(network.scenario.network))
+    yield from ((first, last) for first in racks for last in racks if first != last)
+
+
+def _queue(network: Network, first: str, last: str) -> dict[str, Any]:
+    """Return a queue of a rack: its class, and the line of its packets while there is no circuit."""
+    number = network.switches.index(first)
+    beside = beside_circuits(network.scenario.network, first, last)
+    return {
+        "switch": number,
+        "class": network.classes.shared[number, f"{first}>{last}"],
+        "first": first,
+        "last": last,
+        "beside": TARGET[DARK] if beside is None else network.line(number, beside).number,
+    }
+
+
+def _uplinks(network: Network) -> Iterator[dict[str, Any]]:
+    """Yield the uplinks: their line at the rack, and at the optical switch their line and the class of their light."""
+    graph = network.scenario.network.graph
+    for rack, links in uplinks(network.scenario.network).items():
+        for link in links:
+            plane = network.switches.index(graph.other(link, rack))
+            yield {
+                "link": link,
+                "rack": rack,
+                "plane": plane,
+                "line": network.line(network.switches.index(rack), link).number,
+                "class": network.classes.light[plane, link],
+                "out": network.line(plane, link).number,
+            }
