@@ -84,6 +84,19 @@ def of(languages: str) -> list[Any]:
     ]
 
 
+def in_one_line(document: Path) -> str:
+    """Return the text of a document without its line ends."""
+    return " ".join(document.read_text(encoding="utf-8").split())
+
+
+def assert_says(text: str, sentence: str, *values: float) -> None:
+    """Assert that a text has a sentence once, with these values at each ``#``, rounded to the decimals written."""
+    (match,) = re.finditer(re.escape(sentence).replace(r"\#", r"(\d+(?:\.\d+)?)"), text)
+    for written, value in zip(match.groups(), values, strict=True):
+        half = 0.5 * 10.0 ** -len(written.partition(".")[2])
+        assert abs(value - float(written)) <= half * (1 + 1e-9), (match[0], value)
+
+
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake_engine: None) -> Path:
     monkeypatch.setenv("RDCNLAB_STORE", str(tmp_path / "runs"))
