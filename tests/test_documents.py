@@ -20,12 +20,12 @@ from typing import Any
 
 import jsonschema
 import pytest
-import yaml
 
 from rdcnlab.app.cli import main
 from rdcnlab.papers.claims import ItemClaims
 from rdcnlab.scenario import Scenario, described
 from rdcnlab.scenario.cautions import cautions
+from rdcnlab.scenario.document import read
 from tests.conftest import TWO_FLOWS
 from tests.runs.machines import Machines
 
@@ -147,7 +147,8 @@ def completed(data: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(("document", "block"), of("yaml"))
 def test_yaml(document: Path, block: Block, here: Path) -> None:
     write_files(document, here)
-    data = yaml.safe_load(block.text)
+    (here / "block.yaml").write_text(block.text)
+    data = read(here / "block.yaml").data
     if isinstance(data, list):
         for item in data:
             ItemClaims.model_validate(item)

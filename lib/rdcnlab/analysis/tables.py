@@ -36,13 +36,15 @@ def mean_rates(
     Parameters
     ----------
     flows : DataFrame
-        ``start_s``, ``fct_s``, ``received_B``.
+        ``start_s``, ``end_s``, ``fct_s``, ``received_B``.
     limits_s : float or array of float
         Limit of the run of each row in s.
     unit : float
         Factor from bit/s: 1e-9 for Gb/s.
     """
-    seconds = flows["fct_s"].fillna(limits_s - flows["start_s"])
+    # datagrams have no completion time; the time in which they were sent is theirs
+    known = flows["fct_s"].fillna(flows["end_s"] - flows["start_s"]) if "end_s" in flows else flows["fct_s"]
+    seconds = known.fillna(limits_s - flows["start_s"])
     return 8 * unit * flows["received_B"] / seconds
 
 

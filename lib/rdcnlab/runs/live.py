@@ -76,7 +76,7 @@ def curves(scenario: Scenario, arrived: Arrived | None, *, of_many: bool = False
     """
     if arrived is None or len(arrived.t_ns) < 2:
         return []
-    received, sizes = arrived.received_B, np.array([flow.size for flow in scenario.flows])
+    received, sizes = arrived.received_B, np.array([scenario.total_B(flow) for flow in scenario.flows])
     names = [flow.name for flow in scenario.flows]
     if len(names) != received.shape[1]:
         return []

@@ -148,7 +148,7 @@ def _buffers(scenario: Scenario) -> Iterator[Caution]:
                 size = getattr(scenario.transport_of(host), field)[2]
                 # at most the whole buffer holds payload; the kernel counts its own overhead, too
                 # a flow that is smaller than the buffer is not limited by it
-                if size < min(product, flow.size) and product > worst.get(field, (0,))[0]:
+                if flow.rate is None and size < min(product, flow.size) and product > worst.get(field, (0,))[0]:
                     worst[field] = (product, flow, min(rates), rtt)
     for field, (product, flow, rate, rtt) in worst.items():
         kind, host = ("send", flow.src) if field == "wmem" else ("receive", flow.dst)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from rdcnlab.fields.quantities import FieldError, unique
 from rdcnlab.fields.units import DURATION, SIZE
-from rdcnlab.scenario import forwarding, older, program_checks
-from rdcnlab.scenario.flow import CC_NOUN, LINUX_VARIANTS, NEED_ECN, UDP_HEADERS, VARIANTS, Flow
+from rdcnlab.scenario import application, forwarding, older, program_checks
+from rdcnlab.scenario.flow import CC_NOUN, LINUX_VARIANTS, NEED_ECN, VARIANTS, Flow
 from rdcnlab.scenario.mptcp import MOST_SUBFLOWS
 from rdcnlab.scenario.quic import QUIC_MTU
 from rdcnlab.scenario.routes import NoWay
@@ -24,6 +24,7 @@ def check(scenario: Scenario) -> None:
     """Raise FieldError for the first parts of a scenario that do not fit together."""
     unique("flows", (flow.name for flow in scenario.flows))
     unique("workloads", (workload.name for workload in scenario.workloads))
+    application.check_order(scenario)
     if not (scenario.flows or scenario.workloads or scenario.programs):
         reason = (
             "there is no flow. Write at least one below flows:, or a workload below workloads:, or a program below "
@@ -70,19 +71,11 @@ def check(scenario: Scenario) -> None:
         if flow.packet is not None and flow.packet > scenario.network.mtu:
             allowed = f"at most the network's mtu ({SIZE.format(scenario.network.mtu)})"
             raise FieldError(f"{where}.packet", SIZE.format(flow.packet), allowed)
-        if flow.protocol == "udp":
-            payload = (flow.packet or scenario.network.mtu) - UDP_HEADERS
-            if flow.size % payload:
-                allowed = f"a whole number of datagrams of {payload} B"
-                raise FieldError(f"{where}.size", SIZE.format(flow.size), allowed)
         if flow.protocol == "mptcp":
             _check_subflows(scenario, where, flow)
         if flow.protocol == "quic" and scenario.network.mtu < QUIC_MTU:
             allowed = f"at least {QUIC_MTU} B, with quic (RFC 9000, sec. 14)"
             raise FieldError("network.mtu", SIZE.format(scenario.network.mtu), allowed)
-    if scenario.flows and all(flow.protocol == "udp" for flow in scenario.flows):
-        reason = "all flows are udp; add a flow of another protocol, because the end of those flows ends the run"
-        raise FieldError("flows", "udp only", "at least one flow of another protocol", reason=reason)
     _check_hosts(scenario, hosts)
     for flow in scenario.flows:
         if flow.cc not in NEED_ECN:

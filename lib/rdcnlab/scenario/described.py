@@ -81,6 +81,8 @@ def schema() -> dict[str, Any]:
                 field_schema["description"] = texts[field]
         filled_in = _FILLED_IN.get(name, ())
         part["required"] = [field for field in part.get("required", ()) if field not in filled_in]
+    definitions["Flow"]["required"].remove("size")
+    definitions["Flow"]["anyOf"] = [{"required": ["size"]}, {"required": ["until"]}]
     slot = definitions["Slot"]["properties"]
     definitions["Slot"] = {
         "description": "How long traffic follows a link, and the link: [50 ms, blue]",

@@ -23,8 +23,9 @@ _TIMES = (
     "network.optics.slots.*.duration", "network.optics.phase", "network.optics.hop_cost",
     "network.optics.demand.every", "network.optics.demand.reaction", "network.optics.demand.night",
     "network.schedules.*.phase", "network.schedules.*.echo.in_advance", "flows.*.path.*.duration",
-    "flows.*.back.*.duration", "flows.*.phase", "flows.*.start", "flows.*.interval", "workloads.*.start",
-    "workloads.*.until",
+    "flows.*.back.*.duration", "flows.*.phase", "flows.*.start", "flows.*.interval", "flows.*.on", "flows.*.off",
+    "flows.*.until", "flows.*.think", "workloads.*.start",
+    "workloads.*.until", "workloads.*.on", "workloads.*.off", "workloads.*.think",
     "workloads.*.arrivals.poisson", "workloads.*.arrivals.interval", "workloads.*.arrivals.instants.*",
     "workloads.*.path.*.duration", "workloads.*.back.*.duration", "programs.*.start",
     "programs.*.path.*.duration", "switch.delay",
@@ -35,7 +36,9 @@ _TIMES = (
     "probes.fold", "probes.fold_from", "jitter.start", "jitter.phase", "notify.delay", "notify.each",
     "notify.hosts.*.delay", "limit",
 )  # fmt: skip
-_RATES = ("network.hosts.*.rate", "network.links.*.rate", "network.links.*.steps.*.rate")
+_RATES = (
+    "network.hosts.*.rate", "network.links.*.rate", "network.links.*.steps.*.rate", "flows.*.rate", "workloads.*.rate",
+)  # fmt: skip
 #: Times in milliseconds.
 _MILLISECONDS = ("network.links.*.opportunities.*",)
 

@@ -88,7 +88,7 @@ def _name(node: yaml.Node) -> str | None:
 
 
 class _Loader(yaml.SafeLoader):
-    """A reader of YAML that refuses a mapping with two equal keys."""
+    """A reader of YAML that refuses a mapping with two equal keys, and in which ``on`` as a key is a name."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         lines: dict[str, int] = {}
@@ -101,6 +101,8 @@ class _Loader(yaml.SafeLoader):
                     )
                     raise _Fault(reason, line)
                 lines[key.value] = line
+                if key.tag == "tag:yaml.org,2002:bool":
+                    key.tag = "tag:yaml.org,2002:str"
         return super().construct_mapping(node, deep=deep)
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:

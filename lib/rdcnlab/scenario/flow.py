@@ -17,12 +17,22 @@ from rdcnlab.fields.quantities import (
     Frozen,
     HostName,
     PositiveSize,
+    Rate,
     SlotDuration,
     omit_default,
     text,
+    whole,
 )
+from rdcnlab.fields.units import DURATION
+from rdcnlab.scenario import application
+from rdcnlab.scenario.application import TCP_HEADERS, UDP_HEADERS
 from rdcnlab.scenario.timetable import BYPASS, Path, Slot
 from rdcnlab.scenario.transport import Transport
+
+__all__ = [
+    "CC_ALLOWED", "CC_NOUN", "ENDLESS", "LINUX_VARIANTS", "NAME_ALLOWED", "NAME_PATTERN", "NEED_ECN", "QUIC_VARIANTS",
+    "TCP_HEADERS", "UDP_HEADERS", "VARIANTS", "CongestionControl", "Flow",
+]  # fmt: skip
 
 Protocol = Literal["tcp", "mptcp", "udp", "quic"]
 #: Congestion controls of our kernel.
@@ -38,10 +48,10 @@ NAME_PATTERN, NAME_ALLOWED = "[a-z][a-z0-9_-]{0,14}", "a lower-case letter follo
 _KERNEL_ONLY = ("westwood", "dctcp", "retcp", "nuftcp")
 #: Congestion controls that reduce their window by the share of marks, so that they need ECN.
 NEED_ECN = ("dctcp", "nuftcp")
-#: Bytes of the headers of a packet: IPv4 and UDP; IPv4 and TCP with time stamps.
-UDP_HEADERS, TCP_HEADERS = 28, 52
 #: A size that no flow can send before the run ends.
 ENDLESS = "1000 GiB"
+#: Most rounds of a flow.
+MOST_ROUNDS = 1_000_000
 #: What `Flow.cc` allows, in words. `rdcnlab.scenario.consistency` checks whether the scenario has such a name.
 CC_ALLOWED = f"{', '.join(map(repr, VARIANTS[:-1]))} or {VARIANTS[-1]!r}"
 CC_NOUN = "congestion control"
@@ -64,10 +74,11 @@ class Flow(Frozen):
         Unique in the scenario.
     protocol : {'tcp', 'mptcp', 'udp', 'quic'}
         Transport protocol. With ``mptcp`` the flow has one subflow for each network of its schedule; see `Mptcp`. With
-        ``udp`` it sends datagrams in bursts, as fast as the host's line takes them; a run does not wait until they end.
-        With ``quic`` the receiver requests the data; the programs of `Scenario.quic` carry the flow.
+        ``udp`` it sends datagrams at a rate, or in bursts as fast as the host's line takes them; a run with flows of
+        another protocol does not wait until they end. With ``quic`` the receiver requests the data; the programs
+        of `Scenario.quic` carry the flow.
     size : int
-        Payload in bytes.
+        Payload in bytes; with `rounds`, that of each answer. With `until` it may be left out.
     cc : str or None
         Congestion control of the sender: one of `VARIANTS` or `LINUX_VARIANTS`, or the name of a file of
         `EngineSettings.algorithm` or `EngineSettings.algorithms`, or with ``quic`` one of `QUIC_VARIANTS`. It must be
@@ -92,9 +103,25 @@ class Flow(Frozen):
         its ``start_s`` says so. With ``mptcp`` this is the connection of the first subflow. Only with ``tcp`` and
         ``mptcp``.
     burst : int or None
-        Datagrams per burst. ``udp`` needs both this and `interval`.
+        Datagrams per burst. ``udp`` needs both this and `interval`, or `rate`.
     interval : int or None
         ns from the start of one burst to the start of the next.
+    rate : int or None
+        Payload in bit/s that the sender's application produces. With ``udp`` one datagram after the other, evenly; with
+        ``tcp`` whole segments, not more often than each 100 us. None: as fast as the socket takes data.
+    on, off : int or None
+        ns for which the application produces data, and for which it then produces none, in turn from the start on. What
+        the socket's buffer has at the end of `on` is still sent.
+    until : int or None
+        When the sender stops, in ns as `start`. Only with `rate` or ``udp``. What was produced before is still sent.
+    rounds : int
+        With more than 1: the receiver asks so many times in one connection, and gets `size` bytes each time. The field
+        `initiator` is then ``dst``.
+    think : int
+        ns from the end of an answer to the next request.
+    after : str or None
+        A flow, or a workload. This flow starts when that one has ended, or all flows of that workload; `start` and
+        `until` count from there. A flow ends when its receiver has all data; datagrams end when all are sent.
     tdtcp : bool or None
         Whether the sender offers time-division TCP; None: the value of `Transport.tdtcp`. All flows of a sending host
         must have the same value.
@@ -122,6 +149,13 @@ class Flow(Frozen):
     burst: Annotated[int | None, omit_default] = None
     interval: Annotated[SlotDuration | None, omit_default] = None
     packet: Annotated[Datagram | None, omit_default] = None
+    rate: Annotated[Rate | None, omit_default] = None
+    on: Annotated[SlotDuration | None, omit_default] = None
+    off: Annotated[SlotDuration | None, omit_default] = None
+    until: Annotated[SlotDuration | None, omit_default] = None
+    rounds: Annotated[Annotated[int, whole(1, MOST_ROUNDS)], omit_default] = 1
+    think: Annotated[Duration, omit_default] = 0
+    after: Annotated[str | None, omit_default] = None
     back: Annotated[Path, omit_default] = BYPASS
     tdtcp: Annotated[bool | None, omit_default] = None
     transport: Annotated[Transport | None, omit_default] = None
@@ -129,11 +163,22 @@ class Flow(Frozen):
 
     @model_validator(mode="before")
     @classmethod
-    def _no_variant_without_tcp(cls, data: Any) -> Any:
-        return {"cc": None, **data} if isinstance(data, dict) and data.get("protocol") == "udp" else data
+    def _what_others_imply(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        if data.get("protocol") == "udp":
+            data = {"cc": None, **data}
+        if data.get("until") is not None:
+            data = {"size": ENDLESS, **data}
+        return application.completed(data)
 
     @model_validator(mode="after")
     def _as_its_protocol_needs(self) -> Flow:
+        application.check(self, self.protocol)
+        if self.until is not None and self.until <= self.start:
+            raise FieldError("until", DURATION.format(self.until), f"later than start ({DURATION.format(self.start)})")
+        if self.until is not None and self.protocol != "udp" and self.rate is None:
+            raise FieldError.left_out("until", DURATION.format(self.until), "without a rate: size says when it ends")
         if self.tdtcp is not None and self.protocol != "tcp":
             raise FieldError.left_out("tdtcp", self.tdtcp, "with another protocol than tcp")
         if self.transport is not None and not self.is_tcp:
@@ -167,6 +212,14 @@ class Flow(Frozen):
             raise FieldError.left_out("cc", self.cc, "because udp has no congestion control")
         if self.initiator != "src":
             raise FieldError("initiator", self.initiator, "src, because udp has no connection")
+        if self.rate is not None:
+            for field in ("burst", "interval"):
+                if getattr(self, field) is not None:
+                    raise FieldError.left_out(field, getattr(self, field), "with rate, at which datagrams leave evenly")
+            return self
+        if self.burst is None and self.interval is None:
+            reason = "nothing says when datagrams leave; write rate, such as 10 Mb/s, or burst and interval"
+            raise FieldError("rate", None, "a rate such as 10 Mb/s, or burst and interval", reason=reason)
         if self.burst is None or not 1 <= self.burst <= 65_535:
             raise FieldError("burst", self.burst, "a whole number of datagrams from 1 to 65535")
         if self.interval is None:

@@ -10,6 +10,9 @@ It is the sum of
 - the time of the last frame on each line, as each switch forwards whole frames only. A host's own line counts only if
   its card has a buffer: otherwise the kernel keeps the rate, and a single frame leaves at once.
 
+With rounds, all but the opening is repeated, with the times between them. A rate of the application, or its pauses, do
+not count.
+
 The congestion window does not limit an ideal flow. A flow that is alone takes longer where its first window, ten
 segments, does not fill the way until the first ACK returns.
 """
@@ -20,14 +23,13 @@ from dataclasses import dataclass
 
 from rdcnlab.fields.units import NS_PER_S
 from rdcnlab.scenario import forwarding
-from rdcnlab.scenario.flow import TCP_HEADERS, UDP_HEADERS, Flow
+from rdcnlab.scenario.application import TCP_HEADERS, TIMESTAMPS, UDP_HEADERS
+from rdcnlab.scenario.flow import Flow
 from rdcnlab.scenario.model import Scenario
 from rdcnlab.scenario.timetable import BYPASS, DARK
 
 #: Bytes of a SYN with the options of Linux (MSS, SACK, time stamps, window scaling), and of a SYN-ACK.
 _SYN = 60
-#: Bytes of the time stamps that `TCP_HEADERS` includes.
-_TIMESTAMPS = 12
 #: Bytes of the request that a receiver sends, as in ``inside/tools/traffic_tcp.c``.
 _REQUEST = len("GET / HTTP/1.1\r\nHost: server\r\nConnection: close\r\n\r\n")
 
@@ -68,7 +70,7 @@ def ideal_ns(scenario: Scenario, flow: Flow) -> float:
     overhead, mtu = scenario.network.overhead, scenario.network.mtu
     headers = UDP_HEADERS if flow.protocol == "udp" else TCP_HEADERS
     if flow.is_tcp and not scenario.transport_of(flow.src).timestamps:
-        headers -= _TIMESTAMPS
+        headers -= TIMESTAMPS
     payload = (flow.packet or mtu) - headers
     frames = -(-flow.size // payload)
     last = flow.size - (frames - 1) * payload + headers + overhead
@@ -83,7 +85,10 @@ def ideal_ns(scenario: Scenario, flow: Flow) -> float:
         # the ACK that completes the handshake leaves before the data
         total += sum(way.time(_SYN + overhead, _SYN + overhead) for way in (there, returns)) + there.time_of_ack(ack)
     if flow.initiator == "dst":
-        total += returns.time(_REQUEST + ack, _REQUEST + ack) + there.time_of_ack(ack)
+        asking = returns.time(_REQUEST + ack, _REQUEST + ack)
+        total += asking + there.time_of_ack(ack)
+        # later requests bring the ACKs of answers with them, and answers those of requests
+        total += (flow.rounds - 1) * (asking + there.time(wire, last, full) + flow.think)
     return total
 
 

@@ -26,7 +26,7 @@ from rdcnlab.fields.quantities import (
     plain_text,
     whole,
 )
-from rdcnlab.scenario import consistency, display, edit, forwarding, older, program_traffic, written
+from rdcnlab.scenario import application, consistency, display, edit, forwarding, older, program_traffic, written
 from rdcnlab.scenario.check import input_error
 from rdcnlab.scenario.defaults import like, missing_in_flow, with_defaults
 from rdcnlab.scenario.document import read
@@ -206,8 +206,20 @@ class Scenario(Frozen):
         """
         return notifications(self)
 
+    def total_B(self, flow: Flow) -> int:  # noqa: N802  (unit)
+        """Return the payload of a whole flow in bytes: of all its rounds, or until its sender stops."""
+        return application.total_B(self, flow)
+
+    @property
+    def is_udp_alone(self) -> bool:
+        """Whether all flows are datagrams and there are no programs, so that the run waits for the datagrams."""
+        return bool(self.flows) and not self.programs and all(flow.protocol == "udp" for flow in self.flows)
+
     def start_times(self) -> tuple[int, ...]:
-        """Return the start time of each flow in ns after the scenario's start, jitter included."""
+        """Return the start time of each flow in ns after the scenario's start, jitter included.
+
+        A flow with `Flow.after` starts so long after the end of the other one.
+        """
         return tuple(flow.start + draw(self.seed, f"start {flow.name}", self.jitter.start) for flow in self.flows)
 
     def snapshots(self) -> list[int]:

@@ -173,8 +173,8 @@ def _ideals(scenario: Scenario) -> list[float]:
 
 
 def _bursts(runs: Runs) -> set[str]:
-    """Return the names of flows that have no completion time by their nature."""
-    return {flow.name for run in runs for flow in run.scenario.flows if flow.protocol == "udp"}
+    """Return the names of flows that the network does not time: datagrams, and those that their application limits."""
+    return {flow.name for run in runs for flow in run.scenario.flows if flow.protocol == "udp" or flow.rate or flow.on}
 
 
 def _labels(ends: Sequence[int]) -> list[str]:

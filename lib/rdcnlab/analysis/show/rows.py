@@ -265,7 +265,16 @@ def _sends(flow: Flow) -> str:
     variant = flow.protocol if flow.cc is None else flow.cc if flow.protocol == "tcp" else f"{flow.protocol} {flow.cc}"
     if flow.burst is not None and flow.interval is not None:
         variant += f", bursts of {flow.burst} each {readable(DURATION, flow.interval)}"
-    return f"{readable(SIZE, flow.size)} {variant}"
+    if flow.rounds > 1:
+        variant += f", {flow.rounds} rounds" + (
+            f", {readable(DURATION, flow.think)} between them" if flow.think else ""
+        )
+    if flow.rate is not None:
+        variant += f" at {readable(RATE, flow.rate)}"
+    if flow.on is not None and flow.off is not None:
+        variant += f", {readable(DURATION, flow.on)} on, {readable(DURATION, flow.off)} off"
+    size = readable(SIZE, flow.size) if flow.until is None else f"until {readable(DURATION, flow.until)}"
+    return f"{size} {variant}" + (f", after {flow.after}" if flow.after else "")
 
 
 def in_words(shown: Shown, way: Way) -> str:

@@ -5,8 +5,17 @@ from __future__ import annotations
 
 from rdcnlab.engines.network.numbers import AHEAD_EACH_NS, AHEAD_NS, START_NS
 from rdcnlab.scenario import Flow, Scenario
-from rdcnlab.scenario.flow import TCP_HEADERS, UDP_HEADERS
-from rdcnlab.scenario.quic import QUIC_MTU
+from rdcnlab.scenario.application import payload
+
+__all__ = ["connect_ns", "is_timed", "payload"]
+
+
+def is_timed(scenario: Scenario, flow: Flow) -> bool:
+    """Return whether a flow of datagrams has an end time, that of its sending.
+
+    Bursts beside flows of another protocol have none, because those end the run.
+    """
+    return flow.protocol == "udp" and (flow.rate is not None or scenario.is_udp_alone)
 
 
 def connect_ns(scenario: Scenario) -> dict[str, int]:
@@ -17,10 +26,3 @@ def connect_ns(scenario: Scenario) -> dict[str, int]:
     ahead = [flow.name for flow in scenario.flows if flow.connect == "ahead"]
     last = START_NS - AHEAD_NS
     return {name: last - AHEAD_EACH_NS * (len(ahead) - 1 - index) for index, name in enumerate(ahead)}
-
-
-def payload(flow: Flow, mtu: int) -> int:
-    """Return the payload of a full packet of a flow in bytes."""
-    if flow.protocol == "quic":
-        return min(mtu, QUIC_MTU) - UDP_HEADERS  # the smallest maximum size, which is usual (RFC 9000, sec. 14)
-    return (flow.packet or mtu) - UDP_HEADERS if flow.protocol == "udp" else mtu - TCP_HEADERS

@@ -8,7 +8,9 @@ from typing import Any
 
 from rdcnlab.engines.network import compile_network
 from rdcnlab.fields.errors import InputError
-from rdcnlab.scenario import Link, Network, Port, Scenario, Transport
+from rdcnlab.fields.units import NS_PER_S, RATE, SIZE
+from rdcnlab.scenario import Link, Network, Port, Scenario, Transport, application
+from rdcnlab.scenario.application import payload
 from rdcnlab.scenario.line import Faulty
 
 #: Congestion controls by their names in scenarios, and their classes in ns-3.
@@ -70,6 +72,7 @@ def _refused(scenario: Scenario) -> Iterator[InputError]:
             yield InputError.of(f"flows[{index}].protocol", flow.protocol, allowed)
         elif flow.cc is not None and flow.cc not in VARIANTS:
             yield InputError.of(f"flows[{index}].cc", flow.cc, f"one of {', '.join(VARIANTS)}, with ns3")
+        yield from _application(scenario, index)
         if flow.tdtcp:
             yield InputError.of(f"flows[{index}].tdtcp", True, "false, because ns-3 has no TDTCP")
         if flow.transport:
@@ -86,6 +89,26 @@ def _refused(scenario: Scenario) -> Iterator[InputError]:
     if scenario.hosts:
         yield InputError.left_out("hosts", [host.name for host in scenario.hosts], "with ns3: all hosts are alike")
     yield from _settings(scenario.transport)
+
+
+def _application(scenario: Scenario, index: int) -> Iterator[InputError]:
+    flow = scenario.flows[index]
+    field = f"flows[{index}]" if flow.workload is None else f"workloads.{flow.workload}"
+    for name in application.FIELDS:
+        value = getattr(flow, name)
+        if value not in (None, type(flow).model_fields[name].default) and not (
+            name == "rate" and flow.protocol == "udp"
+        ):
+            yield InputError.left_out(f"{field}.{name}", value, "with ns3, whose flows send at once what they have")
+    if flow.protocol != "udp":
+        return
+    size = payload(flow, scenario.network.mtu)
+    if flow.rate is not None and size * 8 * NS_PER_S % flow.rate:
+        allowed = f"a rate at which a datagram of {size} B takes a whole number of ns, with ns3"
+        yield InputError.of(f"{field}.rate", RATE.format(flow.rate), allowed)
+    if scenario.total_B(flow) % size:
+        allowed = f"a whole number of datagrams of {size} B, with ns3"
+        yield InputError.of(f"{field}.size", SIZE.format(flow.size), allowed)
 
 
 def _lines(network: Network) -> Iterator[InputError]:

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from rdcnlab.engines import observation
 from rdcnlab.engines.network import compile_network
+from rdcnlab.engines.network.flows import is_timed
 from rdcnlab.engines.network.numbers import START_NS
 from rdcnlab.engines.ns3.plan import segment
 from rdcnlab.engines.observation import Records
 from rdcnlab.engines.observation.numbering import SNAPSHOTS, STANDING, counts
 from rdcnlab.fields.errors import RunError
-from rdcnlab.scenario import Scenario
+from rdcnlab.scenario import Flow, Scenario, application
 
 SECOND = 1e9
 #: Fields of each file of records, as in ``models/records.h``.
@@ -92,9 +93,18 @@ def read(path: Path, fields: Sequence[str]) -> NDArray[Any]:
     return np.frombuffer(raw, kind)
 
 
+def sent_s(scenario: Scenario, flow: Flow, start: int | None, end: int) -> float | None:
+    """Return when a flow of datagrams was sent, or the end of the run if that comes first, in s; None for others."""
+    if start is None or start >= end or not is_timed(scenario, flow):
+        return None
+    return min(start + application.sending_ns(scenario, flow), end) / SECOND
+
+
 def flows(scenario: Scenario, found: Sequence[dict[str, int]]) -> pd.DataFrame:
     """Return the table ``flows``, with the payload of a segment as ``mss_B``."""
     rows = []
+    awaited = [row["end_ns"] for flow, row in zip(scenario.flows, found, strict=True) if flow.is_tcp]
+    end_of_run = max(awaited) - START_NS if awaited and min(awaited) >= 0 else scenario.limit
     for flow, row in zip(scenario.flows, found, strict=True):
         tcp = flow.is_tcp
         done = row["end_ns"] >= 0
@@ -106,11 +116,11 @@ def flows(scenario: Scenario, found: Sequence[dict[str, int]]) -> pd.DataFrame:
                 "src": flow.src,
                 "dst": flow.dst,
                 "cc": flow.cc,
-                "size_B": flow.size,
+                "size_B": scenario.total_B(flow),
                 "start_s": None if start is None else start / SECOND,
-                "end_s": end / SECOND if done else None,
+                "end_s": end / SECOND if done else sent_s(scenario, flow, start, end_of_run),
                 "fct_s": (end - (start or 0)) / SECOND if done else None,
-                "finished": done if tcp else row["received_B"] == flow.size,
+                "finished": done if tcp else row["received_B"] == scenario.total_B(flow),
                 "received_B": row["received_B"],
                 "retransmits": row["retransmits"] if tcp else None,
                 "timeouts": row["timeouts"] if tcp else None,

@@ -15,6 +15,7 @@ from rdcnlab.engines.network.flows import connect_ns, payload
 from rdcnlab.engines.network.numbers import FIRST_PORT, START_NS
 from rdcnlab.engines.network.versions import HOLD_US, uses_nuftcp
 from rdcnlab.engines.ns3.check import VARIANTS
+from rdcnlab.fields.units import NS_PER_S
 from rdcnlab.scenario import Flow, Host, Scenario, Transport
 from rdcnlab.scenario.flow import NEED_ECN, TCP_HEADERS
 from rdcnlab.scenario.queue import ETHERNET_HEADER
@@ -139,11 +140,15 @@ def _flows(network: Network) -> list[dict[str, Any]]:
             "source": network.stations[flow.src].number,
             "sink": network.stations[flow.dst].number,
             "port": network.ports[flow.name],
-            "size": flow.size,
+            "size": scenario.total_B(flow),
             "start": START_NS + start,
         }
         if flow.protocol == "udp":
-            one |= {"payload": payload(flow, network.mtu), "burst": flow.burst, "interval": flow.interval}
+            one |= {
+                "payload": payload(flow, network.mtu),
+                "burst": flow.burst or 1,
+                "interval": interval_ns(scenario, flow),
+            }
         else:
             one |= {
                 "connect": ahead.get(flow.name, -1),
@@ -153,6 +158,11 @@ def _flows(network: Network) -> list[dict[str, Any]]:
             }
         found.append(one)
     return found
+
+
+def interval_ns(scenario: Scenario, flow: Flow) -> int:
+    """Return the ns between two bursts, or two datagrams of a rate; `rdcnlab.engines.ns3.check` refuses fractions."""
+    return flow.interval or payload(flow, scenario.network.mtu) * 8 * NS_PER_S // (flow.rate or 1)
 
 
 def _uses_ecn(scenario: Scenario, flow: Flow) -> bool:

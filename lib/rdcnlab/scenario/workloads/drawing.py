@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rdcnlab.fields.quantities import FieldError
+from rdcnlab.scenario import application
 from rdcnlab.scenario.draws import draw, poisson_process
 from rdcnlab.scenario.flow import Flow
 from rdcnlab.scenario.workloads.loads import mean_time
@@ -86,7 +87,8 @@ def _flows(workload: Workload, network: Network, seed: int, limit: int) -> Itera
 
 def _common(workload: Workload) -> dict[str, object]:
     """Return the fields that all flows of a workload share."""
-    shared = {name: getattr(workload, name) for name in ("cc", "path", "back", "initiator", "connect")}
+    names = ("cc", "path", "back", "initiator", "connect", *application.FIELDS)
+    shared = {name: getattr(workload, name) for name in names}
     return {**shared, "workload": workload.name}
 
 

@@ -46,7 +46,7 @@ def mean_time(workload: Workload, network: Network, pairs: Pairs) -> float:
 def wire_bytes(workload: Workload, network: Network) -> float:
     """Return the mean bytes of a flow on the wire, with the headers of its frames."""
     frames = workload.sizes.frames(network.mtu - TCP_HEADERS)
-    return workload.sizes.mean + frames * (TCP_HEADERS + network.overhead)
+    return workload.rounds * (workload.sizes.mean + frames * (TCP_HEADERS + network.overhead))
 
 
 def line_shares(workload: Workload, network: Network, pairs: Pairs) -> dict[Line, float]:

@@ -15,12 +15,15 @@ from rdcnlab.fields.quantities import (
     HostName,
     Listed,
     PositiveSize,
+    Rate,
+    SlotDuration,
     name,
     omit_default,
     text,
     whole,
 )
-from rdcnlab.scenario.flow import CC_ALLOWED, CC_NOUN, NAME_PATTERN, VARIANTS
+from rdcnlab.scenario import application
+from rdcnlab.scenario.flow import CC_ALLOWED, CC_NOUN, MOST_ROUNDS, NAME_PATTERN, VARIANTS
 from rdcnlab.scenario.ranges import names
 from rdcnlab.scenario.timetable import BYPASS, ECMP, Path
 from rdcnlab.scenario.user_file import DIRECTORY
@@ -118,6 +121,11 @@ class Workload(Frozen):
         As in `Flow`.
     connect : {'start', 'ahead'}
         As in `Flow`. With ``ahead`` each end of a flow is a thread during the whole run, which takes memory.
+    rate, on, off, rounds, think : int
+        As in `Flow`, for each flow.
+    after : str or None
+        A flow, or a workload. `start`, `until` and all arrivals count from the end of that flow, or of all flows of
+        that workload.
     """
 
     name: Annotated[str, name(16, "_-", "letters, digits, _ or -", "")]
@@ -140,9 +148,21 @@ class Workload(Frozen):
     back: Annotated[Path, omit_default] = BYPASS
     initiator: Annotated[Literal["src", "dst"], omit_default] = "src"
     connect: Annotated[Literal["start", "ahead"], omit_default] = "start"
+    rate: Annotated[Rate | None, omit_default] = None
+    on: Annotated[SlotDuration | None, omit_default] = None
+    off: Annotated[SlotDuration | None, omit_default] = None
+    rounds: Annotated[Annotated[int, whole(1, MOST_ROUNDS)], omit_default] = 1
+    think: Annotated[Duration, omit_default] = 0
+    after: Annotated[str | None, omit_default] = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _what_others_imply(cls, data: Any) -> Any:
+        return application.completed(data)
 
     @model_validator(mode="after")
     def _as_its_pattern_needs(self) -> Workload:
+        application.check(self)
         only = {"to": "incast", "fan": "incast", "matrix": "matrix"}
         for field, pattern in only.items():
             if getattr(self, field) not in (None, ()) and self.pattern != pattern:

@@ -28,7 +28,7 @@ def run(plan: dict[str, Any], testbed: Any, directory: str) -> None:
         places = {"@src": testbed.pid(flow["src"]), "@dst": testbed.pid(flow["dst"]), "@start": flow["start_ns"]}
         for place, value in places.items():
             line = line.replace(place, str(value), 1)
-        lines.append(line)
+        lines += [*flow.get("order", ()), line]
     path = os.path.join(directory, "traffic.txt")
     with open(path, "w") as file:
         file.write("\n".join(lines) + "\n")

@@ -15,6 +15,7 @@ from rdcnlab.engines.kernel.switches.switch_set import switches_of
 from rdcnlab.engines.kernel.trace import FIELDS, attribution, fields, own_queues, records
 from rdcnlab.engines.kernel.traffic import instants, quic
 from rdcnlab.engines.network import Network, compile_network
+from rdcnlab.engines.network.flows import is_timed
 from rdcnlab.engines.network.numbers import START_NS
 from rdcnlab.engines.observation import Numbering, Records, throughput
 from rdcnlab.engines.observation.numbering import SNAPSHOTS, STANDING, counts
@@ -91,18 +92,19 @@ def _flows(scenario: Scenario, directory: Path) -> pd.DataFrame:
         if row["error"]:
             words = [row["error"], *_last_words(directory, flow.name)]
             raise RunError(f"flow {flow.name}: {'; '.join(words)}")
-        start, end = row["start_ns"] - START_NS, row["end_ns"] - START_NS
-        done = row["finished"] or (flow.protocol == "udp" and row["received_B"] == flow.size)
+        begun, start, end = row["start_ns"] > 0, row["start_ns"] - START_NS, row["end_ns"] - START_NS
+        timed = row["finished"] or (row["end_ns"] > 0 and is_timed(scenario, flow))
+        done = row["finished"] or (flow.protocol == "udp" and row["received_B"] == scenario.total_B(flow))
         rows.append(
             {
                 "flow": flow.name,
                 "src": flow.src,
                 "dst": flow.dst,
                 "cc": flow.cc,
-                "size_B": flow.size,
-                "start_s": start / SECOND,
-                # bursts of datagrams have no end time, because single datagrams are not observed
-                "end_s": end / SECOND if row["finished"] else None,
+                "size_B": scenario.total_B(flow),
+                # None: the flow that it was to come after did not end
+                "start_s": start / SECOND if begun else None,
+                "end_s": end / SECOND if timed else None,
                 "fct_s": (end - start) / SECOND if row["finished"] else None,
                 "finished": done,
                 "received_B": row["received_B"],

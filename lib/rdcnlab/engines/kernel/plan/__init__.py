@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rdcnlab.engines.kernel.plan.flows import line, small
+from rdcnlab.engines.kernel.plan.flows import line, order, small
 from rdcnlab.engines.kernel.plan.hosts import MEMORY_SYSCTLS, host, parameters, sysctls
 from rdcnlab.engines.kernel.plan.probes import captures, captures_kB, probes
 from rdcnlab.engines.kernel.switches import demand
@@ -40,6 +40,7 @@ def compile_plan(scenario: Scenario, *, here: bool = True) -> dict[str, Any]:
     """
     switches, network = switches_of(scenario), compile_network(scenario)
     starts = zip(scenario.flows, scenario.start_times(), strict=True)
+    waiting = order(scenario)
     hosts = [host(network, station) for station in network.stations.values()]
     for own in hosts:
         if "transport" in own:
@@ -62,8 +63,10 @@ def compile_plan(scenario: Scenario, *, here: bool = True) -> dict[str, Any]:
             {
                 "src": flow.src,
                 "dst": flow.dst,
-                "start_ns": START_NS + start,
+                # of a flow that comes after another: counted from the end of that one
+                "start_ns": start if flow.after else START_NS + start,
                 "line": line(network, flow, here=here),
+                **({"order": waiting[flow.name]} if flow.name in waiting else {}),
             }
             for flow, start in starts
         ],

@@ -7,6 +7,7 @@ from rdcnlab.engines.kernel.traffic import quic
 from rdcnlab.engines.network import Network
 from rdcnlab.engines.network.flows import connect_ns, payload
 from rdcnlab.scenario import Flow, Scenario
+from rdcnlab.scenario.application import write_B
 
 #: With more stated flows than this, the event loop carries them, too: a thread for each end takes memory.
 MOST_BY_THREADS = 1024
@@ -22,18 +23,45 @@ def line(network: Network, flow: Flow, *, here: bool) -> str:
     The guest replaces ``@src`` and ``@dst`` by process ids and ``@start`` by the start time.
     """
     port, sender = network.ports[flow.name], network.stations[flow.src].ip
-    if by_loop(network.scenario, flow):
-        ends = ["@src", "@dst", sender, network.stations[flow.dst].ip, port]
-        return " ".join(map(str, ["loop", flow.name, *ends, flow.size, "@start", flow.cc, flow.initiator]))
     ends = ["@src", "@dst", sender, network.stations[flow.dst].ip, port]
+    if by_loop(network.scenario, flow):
+        size = network.scenario.total_B(flow)
+        own = [flow.cc, flow.initiator, *_of_application(network, flow)]
+        return " ".join(map(str, ["loop", flow.name, *ends, size, "@start", *own]))
     words = _words(network, flow, sender, port, here=here)
-    return " ".join(map(str, [_TOOLS[flow.protocol], flow.name, *ends, flow.size, "@start", *words]))
+    return " ".join(
+        map(str, [_TOOLS[flow.protocol], flow.name, *ends, network.scenario.total_B(flow), "@start", *words])
+    )
 
 
 def by_loop(scenario: Scenario, flow: Flow) -> bool:
     """Return whether one thread carries a flow together with others, instead of a thread for each of its ends."""
+    if flow.protocol != "tcp":
+        return False
+    if flow.rounds > 1 or flow.rate or flow.on or flow.after:
+        return True  # threads send at once what they have
     is_one_of_many = flow.workload is not None or len(scenario.flows) > MOST_BY_THREADS
-    return is_one_of_many and flow.protocol == "tcp" and flow.connect == "start"
+    return is_one_of_many and flow.connect == "start"
+
+
+def order(scenario: Scenario) -> dict[str, list[str]]:
+    """Return the lines before those of flows that wait for others, or for which others wait, by the flow's name.
+
+    Groups of flows for which others wait have numbers: ``ends 0`` says that the next flow belongs to the group 0, and
+    ``after 0`` that it starts when all flows of that group have ended.
+    """
+    awaited = dict.fromkeys(flow.after for flow in scenario.flows if flow.after is not None)
+    if not awaited:
+        return {}
+    numbers = {name: number for number, name in enumerate(awaited)}
+    found: dict[str, list[str]] = {}
+    for flow in scenario.flows:
+        group = numbers.get(flow.name if flow.workload is None else flow.workload)
+        lines = [f"ends {group}"] if group is not None else []
+        lines += [f"after {numbers[flow.after]}"] if flow.after is not None else []
+        if lines:
+            found[flow.name] = lines
+    return found
 
 
 def small(scenario: Scenario) -> int:
@@ -42,10 +70,25 @@ def small(scenario: Scenario) -> int:
     return min(SMALL, least // 4)
 
 
+def _of_application(network: Network, flow: Flow) -> list[str]:
+    """Return what the application of a flow does, as pairs of words."""
+    given = {
+        "connect": connect_ns(network.scenario).get(flow.name),
+        "rounds": flow.rounds if flow.rounds > 1 else None,
+        "think": flow.think or None,
+        "rate": flow.rate,
+        "write": None if flow.rate is None else write_B(network.scenario, flow),
+        "on": flow.on,
+        "off": flow.off,
+    }
+    return [str(word) for name, value in given.items() if value is not None for word in (name, value)]
+
+
 def _words(network: Network, flow: Flow, address: str, port: int, *, here: bool) -> list[str]:
     """Return the protocol-specific arguments."""
     if flow.protocol == "udp":
-        return [str(payload(flow, network.mtu)), str(flow.burst), str(flow.interval)]
+        words = [str(payload(flow, network.mtu)), str(flow.burst or 1), str(flow.interval or 0)]
+        return words + _of_application(network, flow) + ["waited"] * network.scenario.is_udp_alone
     if flow.protocol == "quic":
         return (
             quic.words(network.scenario, flow, address, port) if here else []

@@ -11,7 +11,7 @@ from rdcnlab.engines.kernel.trace import attribution, fields
 from rdcnlab.engines.network import Network
 from rdcnlab.engines.network.flows import payload
 from rdcnlab.engines.network.numbers import DATE_NS, FIRST_PORT, START_NS, TARGET
-from rdcnlab.scenario import BYPASS, DARK, Flow, Link, Port, Scenario
+from rdcnlab.scenario import BYPASS, DARK, Flow, Link, Port, Scenario, application
 
 #: Trace filter for events in the queue of a class, which a link serves, or no link in the dark.
 IN_CLASS = f"(link <= 1023 || link == {TARGET[DARK]})"
@@ -202,7 +202,9 @@ def _packets(network: Network) -> int:
         # flows of one host share its line
         frame = min(sizes) + network.overhead
         line = int(network.stations[sender].host.rate * scenario.limit * 1.1 / 8e9 / frame)
-        bound = sum(min(flow.size // size, line) for flow, size in zip(flows, sizes, strict=True))
+        bound = sum(
+            min(application.packets(scenario, flow, size), line) for flow, size in zip(flows, sizes, strict=True)
+        )
         counts[name] = counts.get(name, 0) + min(bound, line) + 64 * len(flows)
     for name, bits in _carried(network).items():
         if name in counts:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from rdcnlab.engines.kernel.trace import records
 from rdcnlab.engines.network import Network
 from rdcnlab.engines.network.flows import payload
+from rdcnlab.scenario import application
 
 if TYPE_CHECKING:
     from rdcnlab.engines.observation import OwnQueue
@@ -43,7 +44,10 @@ def probes(network: Network) -> list[dict[str, Any]]:
     found = []
     for host in hosts(network):
         flows = [flow for flow in network.scenario.traffic if host in (flow.src, flow.dst)]
-        packets = sum(flow.size // payload(flow, network.mtu) + 64 for flow in flows) * 2 + 20_000
+        packets = (
+            sum(application.packets(network.scenario, flow, payload(flow, network.mtu)) + 64 for flow in flows) * 2
+            + 20_000
+        )
         label = network.stations[host].label
         found += [
             {

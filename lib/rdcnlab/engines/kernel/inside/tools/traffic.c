@@ -17,10 +17,12 @@
  *   PROTOCOL NAME SRC_PID DST_PID SRC_IPV4 DST_IPV4 PORT SIZE START_NS ...   (per flow)
  *     tcp ... CC (src|dst) [CONNECT_NS]       who connects, and when if ahead of START_NS
  *     mptcp ... CC src [CONNECT_NS]
- *     loop ... CC (src|dst)                   tcp, carried by one thread for all
- *     udp ... PACKET BURST INTERVAL_NS        payload bytes, datagrams
+ *     loop ... CC (src|dst) APPLICATION...    tcp, carried by one thread for all
+ *     udp ... PACKET BURST INTERVAL_NS APPLICATION...    payload bytes, datagrams
  *     program ... SERVER ARGUMENT... :: CLIENT ARGUMENT...
- * SRC_PID and DST_PID are processes in the hosts' namespaces, instants are of
+ *   ends GROUP, after GROUP (before a flow)  it belongs to a group, or it starts START_NS
+ *                           after the last flow of one has ended
+ * What an APPLICATION can be is in traffic_rate.h.  SRC_PID and DST_PID are processes in the hosts' namespaces, instants are of
  * CLOCK_MONOTONIC.  RESULT: one JSON object a line and flow.
  */
 #define _GNU_SOURCE
@@ -42,6 +44,7 @@
 #include "progress.h"
 #include "tools.h"
 #include "traffic.h"
+#include "traffic_order.h"
 
 enum { MAX_FLOWS = 40960 };
 
@@ -70,6 +73,11 @@ enum { READ_WITHIN = 1024 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t change;
 
+static bool in_background(const struct flow *f)
+{
+	return f->protocol->background && f->protocol->background(f);
+}
+
 static void read_flow(struct flow *f, const char *line)
 {
 	char protocol[16];
@@ -91,6 +99,7 @@ static void read_plan(const char *path)
 {
 	FILE *plan = fopen(path, "r");
 	char line[4096];
+	int ends = -1, after = -1;
 
 	if (!plan)
 		die("traffic: %s: %s", path, strerror(errno));
@@ -100,11 +109,15 @@ static void read_plan(const char *path)
 		if (sscanf(line, "seed %64s", seed) == 1 ||
 		    sscanf(line, "ready %" SCNu64, &ready) == 1 ||
 		    sscanf(line, "small %u", &small) == 1 ||
-		    sscanf(line, "limit %" SCNu64, &limit) == 1)
+		    sscanf(line, "limit %" SCNu64, &limit) == 1 ||
+		    sscanf(line, "ends %d", &ends) == 1 ||
+		    sscanf(line, "after %d", &after) == 1)
 			continue;
 		if (flow_count == MAX_FLOWS)
 			die("traffic: more than %d flows", MAX_FLOWS);
-		read_flow(&flows[flow_count++], line);
+		read_flow(&flows[flow_count], line);
+		join_groups(&flows[flow_count++], ends, after);
+		ends = after = -1;
 	}
 	fclose(plan);
 }
@@ -132,7 +145,7 @@ void give_up(struct flow *f, const char *what)
 static void end_of_thread(struct flow *f)
 {
 	pthread_mutex_lock(&lock);
-	running -= !f->protocol->background;
+	running -= !in_background(f);
 	pthread_cond_signal(&change);
 	pthread_mutex_unlock(&lock);
 }
@@ -174,7 +187,7 @@ void start_detached(void *(*run)(void *), struct flow *f)
 static void start_thread(void *(*end)(void *), struct flow *f)
 {
 	pthread_mutex_lock(&lock);
-	running += !f->protocol->background;
+	running += !in_background(f);
 	pthread_mutex_unlock(&lock);
 	start_detached(end, f);
 }
@@ -225,6 +238,9 @@ static void settle(void)
 	if (now > limit + READ_WITHIN)
 		die("traffic: the counts at the limit were read %" PRIu64 " ns after it",
 		    now - limit);
+	for (struct flow *f = flows; f < flows + flow_count; f++)
+		if (f->protocol == &udp_protocol && f->start && f->start < now && !f->end)
+			f->end = now;	/* it was still sending */
 	end_progress(now);
 }
 

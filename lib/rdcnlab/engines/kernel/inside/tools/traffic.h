@@ -28,7 +28,7 @@ struct protocol {
 	/* fills in what is known of a flow once the run is over */
 	void (*settle)(struct flow *f);
 	/* whether the run ends without waiting for it */
-	bool background;
+	bool (*background)(const struct flow *f);
 };
 
 struct flow {
@@ -38,6 +38,12 @@ struct flow {
 	uint64_t size, start;
 	uint64_t connect;		/* when its connection is opened, 0: at start */
 	bool asked_for;			/* by its receiver, which connects */
+	uint64_t rounds, think;		/* requests, and ns from an answer to the next one */
+	uint64_t rate, write;		/* bit/s of its application, bytes at a time; 0: at once */
+	uint64_t on, off;		/* ns with data, ns without; 0: always with */
+	bool waited;			/* whether the run waits for its datagrams */
+	int ends, after;		/* group it belongs to, group it waits for; -1: none */
+	uint64_t offset;		/* ns from the end of that group to its start */
 	unsigned int packet, burst;	/* payload of a datagram, datagrams of a burst */
 	uint64_t interval;		/* ns from burst to burst */
 	char *server, *client;		/* command lines */
@@ -45,6 +51,10 @@ struct flow {
 	int tx, listener, rx;		/* sockets, -1 until there is one */
 	uint64_t end, received;
 	uint64_t sent;			/* bytes that the loop gave to the kernel */
+	uint64_t may_send, expected;	/* bytes so far: at its sender, at its receiver */
+	uint64_t asked;			/* requests that its sender has */
+	uint64_t begun;			/* when its application began */
+	bool blocked;			/* its socket took less than it may send */
 	struct tcp_counters info;	/* of the sender, once it has all ACKs */
 	bool finished;
 	bool plain;			/* Multipath TCP that fell back to TCP */

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,24 +25,34 @@
 #include <unistd.h>
 
 #include "tools.h"
+#include "traffic_agenda.h"
+#include "traffic_order.h"
+#include "traffic_rate.h"
 #include "traffic_tcp.h"
 
 enum { EVENTS = 256 };
-/* what an event is about: the timer, or a flow and one of its sockets */
+/* what an event is about: the timer, groups of flows, or a flow and one of its sockets */
 enum role { LISTENS, CONNECTS, SENDS, RECEIVES, ROLES };
 #define TIMER UINT64_MAX
+#define GROUPS (UINT64_MAX - 1)
 
 static int events, timer, unfinished;
+static uint64_t armed;			/* the instant for which the timer is set; 0: none */
 static struct flow *every;
+static bool doing;			/* what is due */
+/* flows that start after others, of which there may be none */
+static struct flow **waiting;
+static int waiting_count, waiting_for = -1;
 
 static bool parse(struct flow *f, const char *words)
 {
 	char who[4];
+	int used;
 
-	if (sscanf(words, "%15s %3s", f->cc, who) != 2)
+	if (sscanf(words, "%15s %3s %n", f->cc, who, &used) != 2)
 		return false;
 	f->asked_for = !strcmp(who, "dst");
-	return true;
+	return parse_application(f, words + used);
 }
 
 /* Nothing stands before the start. */
@@ -90,11 +101,32 @@ static int open_here(struct flow *f)
 {
 	int fd = open_socket(f), on = 1;
 
+	/* a write of the application is a segment, whether or not the one before was acknowledged */
+	if (f->rate && setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)))
+		die("traffic: flow %s: TCP_NODELAY: %s", f->name, strerror(errno));
+
 	/* its port, which the kernel chooses, may be that of a flow that comes later */
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ||
 	    fcntl(fd, F_SETFL, O_NONBLOCK))
 		die("traffic: flow %s: socket: %s", f->name, strerror(errno));
 	return fd;
+}
+
+static void arm(uint64_t instant)
+{
+	struct itimerspec when = { .it_value = { instant / NSEC_PER_SEC, instant % NSEC_PER_SEC } };
+
+	if (timerfd_settime(timer, TFD_TIMER_ABSTIME, &when, NULL))
+		die("traffic: timerfd_settime: %s", strerror(errno));
+	armed = instant;
+}
+
+static void plan(uint64_t instant, struct flow *f, enum deed deed)
+{
+	add_due((struct due){ instant, f, deed });
+	/* while deeds are done, the timer is set after the last of them */
+	if (!doing && (!armed || instant < armed))
+		arm(instant);
 }
 
 static void begin(struct flow *f)
@@ -135,25 +167,46 @@ static void complete(struct flow *f)
 	f->end = now_ns();
 	f->finished = true;
 	f->rx = -1;
+	flow_ended(f);
 	shutdown(fd, SHUT_WR);
 	close(fd);
+}
+
+static uint64_t of_round(const struct flow *f)
+{
+	return f->size / f->rounds;
+}
+
+/* Ask for data; the whole of a flow, or a round of it. */
+static void ask(struct flow *f)
+{
+	f->expected += of_round(f);
+	if (send(f->rx, request, strlen(request), 0) < 0)
+		give_up(f, "send");
 }
 
 static void *receive_large(void *argument)
 {
 	struct flow *f = argument;
 
-	if (receive_all(f))
-		complete(f);
+	while (receive_until(f, f->expected)) {
+		if (f->received == f->size) {
+			complete(f);
+			break;
+		}
+		if (f->think)
+			sleep_until_ns(now_ns() + f->think);
+		ask(f);
+	}
 	return NULL;
 }
 
 /* The receiver's end is connected. */
 static void expect_data(struct flow *f, int operation)
 {
-	int all = f->size;
+	int all = of_round(f);
 
-	if (f->size > small) {
+	if (of_round(f) > small) {
 		if (operation == EPOLL_CTL_MOD)
 			epoll_ctl(events, EPOLL_CTL_DEL, f->rx, NULL);
 		fcntl(f->rx, F_SETFL, 0);
@@ -167,7 +220,7 @@ static void expect_data(struct flow *f, int operation)
 
 static void receive(struct flow *f)
 {
-	ssize_t got = recv(f->rx, payload, f->size - f->received, MSG_TRUNC | MSG_DONTWAIT);
+	ssize_t got = recv(f->rx, payload, f->expected - f->received, MSG_TRUNC | MSG_DONTWAIT);
 
 	if (got < 0 && errno == EAGAIN)
 		return;
@@ -180,8 +233,14 @@ static void receive(struct flow *f)
 		return;
 	}
 	f->received += got;
+	if (f->received < f->expected)
+		return;
 	if (f->received == f->size)
 		complete(f);
+	else if (f->think)
+		plan(now_ns() + f->think, f, ASK);
+	else
+		ask(f);
 }
 
 static void end_of_sender(struct flow *f)
@@ -192,17 +251,21 @@ static void end_of_sender(struct flow *f)
 	unfinished--;
 }
 
-/* Send what the socket takes; at the end of data wait for the receiver's end. */
+/*
+ * Send what the socket takes of what the flow may send; with all of it sent, wait for the
+ * receiver.  `operation` is 0 if the socket is watched already.
+ */
 static void send_more(struct flow *f, int operation)
 {
-	while (f->sent < f->size) {
-		uint64_t left = f->size - f->sent;
+	while (f->sent < f->may_send) {
+		uint64_t left = f->may_send - f->sent;
 		off_t from = 0;
 		ssize_t done = sendfile(f->tx, payload_file, &from, left < CHUNK ? left : CHUNK);
 
 		if (done < 0 && errno == EAGAIN) {
-			if (operation)
-				watch(f, SENDS, f->tx, EPOLLOUT, operation);
+			if (!f->blocked)
+				watch(f, SENDS, f->tx, EPOLLOUT, operation ? operation : EPOLL_CTL_MOD);
+			f->blocked = true;
 			return;
 		}
 		if (done < 0) {
@@ -212,7 +275,67 @@ static void send_more(struct flow *f, int operation)
 		}
 		f->sent += done;
 	}
-	watch(f, SENDS, f->tx, EPOLLIN, operation ? operation : EPOLL_CTL_MOD);
+	if (operation || f->blocked)
+		watch(f, SENDS, f->tx, EPOLLIN, operation ? operation : EPOLL_CTL_MOD);
+	f->blocked = false;
+}
+
+/* The application produces its next bytes. */
+static void write_next(struct flow *f)
+{
+	uint64_t left = f->size - f->may_send;
+
+	f->may_send += left < f->write ? left : f->write;
+	if (f->may_send < f->size)
+		plan(f->begun + time_of_byte(f, f->may_send), f, WRITE);
+	if (!f->blocked)
+		send_more(f, 0);
+}
+
+/* The application of a flow without a rate has data for a while, or none. */
+static void resume(struct flow *f, uint64_t instant)
+{
+	f->may_send = f->size;
+	plan(instant + f->on, f, PAUSE);
+	send_more(f, 0);
+}
+
+static void pause_sender(struct flow *f, uint64_t instant)
+{
+	f->may_send = f->sent;
+	if (f->blocked)
+		watch(f, SENDS, f->tx, EPOLLIN, EPOLL_CTL_MOD);
+	f->blocked = false;
+	if (f->sent < f->size)
+		plan(instant + f->off, f, RESUME);
+}
+
+/* The sender may send now: its connection is open, or it has been asked. */
+static void first_data(struct flow *f, int operation)
+{
+	if (!f->rate && !f->on) {
+		f->may_send += f->asked_for ? of_round(f) : f->size;
+		send_more(f, operation);
+		return;
+	}
+	if (operation)
+		watch(f, SENDS, f->tx, EPOLLIN, operation);
+	f->begun = now_ns();
+	if (f->rate)
+		write_next(f);
+	else
+		resume(f, f->begun);
+}
+
+/* The connection is open, and it is time: the sender sends, or the receiver asks. */
+static void go(struct flow *f)
+{
+	if (!f->asked_for) {
+		first_data(f, EPOLL_CTL_MOD);
+		return;
+	}
+	ask(f);
+	expect_data(f, EPOLL_CTL_MOD);
 }
 
 static void connected(struct flow *f)
@@ -228,13 +351,18 @@ static void connected(struct flow *f)
 		unfinished--;
 		return;
 	}
-	if (!f->asked_for) {
-		send_more(f, EPOLL_CTL_MOD);
-		return;
+	if (f->connect) {
+		uint64_t now = now_ns();
+
+		if (now < f->start) {
+			/* it is told nothing until then, but that the other end is gone */
+			watch(f, f->asked_for ? RECEIVES : SENDS, fd, 0, EPOLL_CTL_MOD);
+			plan(f->start, f, FIRST);
+			return;
+		}
+		f->start = now;
 	}
-	if (send(fd, request, strlen(request), 0) < 0)
-		give_up(f, "send");
-	expect_data(f, EPOLL_CTL_MOD);
+	go(f);
 }
 
 static void accepted(struct flow *f)
@@ -255,6 +383,7 @@ static void accepted(struct flow *f)
 		return;
 	}
 	f->rx = fd;
+	f->expected = f->size;
 	expect_data(f, EPOLL_CTL_ADD);
 }
 
@@ -264,7 +393,7 @@ static void sender_event(struct flow *f, uint32_t what)
 	char text[256];
 	ssize_t got;
 
-	if (f->sent < f->size && (f->sent || !f->asked_for)) {
+	if (f->sent < f->may_send) {
 		send_more(f, 0);
 		return;
 	}
@@ -273,8 +402,9 @@ static void sender_event(struct flow *f, uint32_t what)
 	got = recv(f->tx, text, sizeof(text), MSG_DONTWAIT);
 	if (got < 0 && errno == EAGAIN)
 		return;
-	if (f->asked_for && !f->sent && got == (ssize_t)strlen(request)) {
-		send_more(f, EPOLL_CTL_MOD);
+	if (f->asked_for && f->asked < f->rounds && got == (ssize_t)strlen(request)) {
+		f->asked++;
+		first_data(f, 0);
 		return;
 	}
 	if (got)
@@ -282,52 +412,95 @@ static void sender_event(struct flow *f, uint32_t what)
 	end_of_sender(f);
 }
 
-static int by_start(const void *one, const void *other)
-{
-	const struct flow *a = *(struct flow *const *)one, *b = *(struct flow *const *)other;
-
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
-	return a < b ? -1 : 1;
-}
-
-static void set_timer(uint64_t instant)
-{
-	struct itimerspec when = { .it_value = { instant / NSEC_PER_SEC, instant % NSEC_PER_SEC } };
-
-	if (timerfd_settime(timer, TFD_TIMER_ABSTIME, &when, NULL))
-		die("traffic: timerfd_settime: %s", strerror(errno));
-}
-
-/* Begin all flows whose time has come, and set the timer for the next. */
-static struct flow **begin_due(struct flow **next, struct flow **last)
+/* Do all that is due, and set the timer for what comes next. */
+static void do_due(void)
 {
 	uint64_t now = now_ns();
+	const struct due *first;
 
-	while (next < last && (*next)->start <= now)
-		begin(*next++);
-	if (next < last)
-		set_timer((*next)->start);
-	return next;
+	armed = 0;
+	doing = true;
+	while ((first = first_due()) && first->instant <= now) {
+		struct due due = take_due();
+		struct flow *f = due.flow;
+
+		if (due.deed == BEGIN)
+			begin(f);
+		else if (due.deed == ASK ? f->rx < 0 : due.deed != FIRST && f->tx < 0)
+			continue;	/* it failed meanwhile */
+		else if (due.deed == FIRST)
+			go(f);
+		else if (due.deed == ASK)
+			ask(f);
+		else if (due.deed == WRITE)
+			write_next(f);
+		else if (due.deed == PAUSE)
+			pause_sender(f, due.instant);
+		else
+			resume(f, due.instant);
+	}
+	doing = false;
+	if (first)
+		arm(first->instant);
+}
+
+/* Groups have ended: flows that waited for them start. */
+static void start_waiting(void)
+{
+	uint64_t told;
+	int kept = 0;
+
+	if (read(waiting_for, &told, sizeof(told)) < 0)
+		return;
+	for (int i = 0; i < waiting_count; i++) {
+		struct flow *f = waiting[i];
+
+		if (may_start(f))
+			add_due((struct due){ f->start, f, BEGIN });
+		else
+			waiting[kept++] = f;
+	}
+	waiting_count = kept;
+	do_due();
+}
+
+static void watch_descriptor(int fd, uint64_t what)
+{
+	struct epoll_event event = { EPOLLIN, { .u64 = what } };
+
+	if (epoll_ctl(events, EPOLL_CTL_ADD, fd, &event))
+		die("traffic: epoll: %s", strerror(errno));
 }
 
 void carry(struct flow *flows, int count)
 {
-	struct flow **order = calloc(count + 1, sizeof(*order)), **next = order, **last = order;
-	struct epoll_event seen[EVENTS], tick = { EPOLLIN, { .u64 = TIMER } };
+	struct epoll_event seen[EVENTS];
 	uint64_t expired;
 
 	every = flows;
-	for (int i = 0; i < count; i++)
-		if (flows[i].protocol == &loop_protocol)
-			*last++ = &flows[i];
-	qsort(order, last - order, sizeof(*order), by_start);
-	unfinished = last - order;
 	events = epoll_create1(EPOLL_CLOEXEC);
 	timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (events < 0 || timer < 0 || epoll_ctl(events, EPOLL_CTL_ADD, timer, &tick))
+	if (events < 0 || timer < 0)
 		die("traffic: epoll: %s", strerror(errno));
-	set_timer((*next)->start);
+	watch_descriptor(timer, TIMER);
+	waiting = calloc(count + 1, sizeof(*waiting));
+	for (int i = 0; i < count; i++) {
+		struct flow *f = &flows[i];
+
+		if (f->protocol != &loop_protocol)
+			continue;
+		unfinished++;
+		if (f->after >= 0)
+			waiting[waiting_count++] = f;
+		else
+			add_due((struct due){ f->connect ? f->connect : f->start, f, BEGIN });
+	}
+	if (waiting_count) {
+		waiting_for = watch_groups();
+		watch_descriptor(waiting_for, GROUPS);
+	}
+	if (first_due())
+		arm(first_due()->instant);
 	while (unfinished) {
 		int ready_now = epoll_wait(events, seen, EVENTS, -1);
 
@@ -336,7 +509,11 @@ void carry(struct flow *flows, int count)
 
 			if (seen[i].data.u64 == TIMER) {
 				if (read(timer, &expired, sizeof(expired)) > 0)
-					next = begin_due(next, last);
+					do_due();
+				continue;
+			}
+			if (seen[i].data.u64 == GROUPS) {
+				start_waiting();
 				continue;
 			}
 			f = &flows[seen[i].data.u64 / ROLES];

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "tools.h"
-#include "traffic.h"
+#include "traffic_order.h"
 
 enum { MAX_WORDS = 64 };
 
@@ -111,6 +111,7 @@ static void sink(struct flow *f)
 	f->end = now_ns();
 	f->client_pid = 0;
 	f->finished = WIFEXITED(status) && !WEXITSTATUS(status);
+	flow_ended(f);
 	if (f->finished)
 		f->received = f->size;
 	else if (WIFSIGNALED(status))

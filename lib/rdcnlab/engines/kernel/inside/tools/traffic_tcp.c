@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "tools.h"
+#include "traffic_order.h"
 #include "traffic_tcp.h"
 
 /* what older headers lack: struct mptcp_info has grown since */
@@ -118,10 +119,10 @@ static bool open_connection(struct flow *f, int fd, const char *address, int por
 	return true;
 }
 
-bool receive_all(struct flow *f)
+bool receive_until(struct flow *f, uint64_t byte)
 {
-	while (f->received < f->size) {
-		uint64_t missing = f->size - f->received;
+	while (f->received < byte) {
+		uint64_t missing = byte - f->received;
 		size_t want = missing < (1u << 30) ? missing : 1u << 30;
 		ssize_t got = recv(f->rx, payload, want, MSG_TRUNC | MSG_WAITALL);
 
@@ -156,10 +157,11 @@ static void sink(struct flow *f)
 			return;
 		}
 	}
-	if (!receive_all(f))
+	if (!receive_until(f, f->size))
 		return;
 	f->end = now_ns();
 	f->finished = true;
+	flow_ended(f);
 	/* the sender's read returns, and it knows that all was delivered */
 	shutdown(f->rx, SHUT_WR);
 }

@@ -23,8 +23,8 @@ struct sockaddr_in at(const char *address, int port);
 int open_socket(struct flow *f);
 void bind_to(struct flow *f, int fd, const char *address, int port);
 
-/* Take a flow's data from a socket that waits for it; false if the flow cannot go on. */
-bool receive_all(struct flow *f);
+/* Take a flow's data from a socket that waits for it, up to a byte; false if it cannot go on. */
+bool receive_until(struct flow *f, uint64_t byte);
 
 /* Fill in what the kernel counted of a flow's sender, and of its receiver. */
 void read_info(struct flow *f);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Bursts of datagrams, each at its instant and as fast as the host's line takes it.
- * They are background: nobody waits for their end.
+ * Datagrams: in bursts, each at its instant and as fast as the host's line takes it, or at
+ * a rate, one after the other.  They are background, unless the plan says that the run
+ * waits for them: then it ends when all were sent, and none has come for a while.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -13,7 +14,8 @@
 #include <sys/socket.h>
 
 #include "tools.h"
-#include "traffic.h"
+#include "traffic_order.h"
+#include "traffic_rate.h"
 
 /* datagrams to hand over, or to take, with one system call */
 enum { AT_ONCE = 256 };
@@ -21,10 +23,24 @@ enum { AT_ONCE = 256 };
 /* room for what comes between two looks */
 #define BUFFER (512 << 20)
 
+/* A receiver of a rate looks so often; it has room for what comes meanwhile. */
+#define LOOK (NSEC_PER_SEC / 100)
+/* With nothing new for so long, no datagram is on its way any more. */
+#define QUIET NSEC_PER_SEC
+
 static bool parse(struct flow *f, const char *words)
 {
-	return sscanf(words, "%u %u %" SCNu64, &f->packet, &f->burst, &f->interval) == 3 &&
-	       f->packet && f->packet <= CHUNK && f->burst && f->interval;
+	int used;
+
+	return sscanf(words, "%u %u %" SCNu64 " %n", &f->packet, &f->burst, &f->interval,
+		      &used) == 3 && parse_application(f, words + used) &&
+	       f->packet && f->packet <= CHUNK && f->burst && !f->interval == !!f->rate;
+}
+
+/* Whether the run does not wait for it. */
+static bool background(const struct flow *f)
+{
+	return !f->waited;
 }
 
 static int open_socket(struct flow *f)
@@ -61,10 +77,11 @@ static void source(struct flow *f)
 	struct sockaddr_in to = destination(f);
 	struct mmsghdr messages[AT_ONCE];
 	struct iovec part = { payload, f->packet };
-	uint64_t instant, left = f->size;
+	uint64_t left = f->size, bursts = 0, now;
 	unsigned int i, want;
 	int done;
 
+	await_order(f);
 	for (i = 0; i < AT_ONCE; i++)
 		messages[i] = (struct mmsghdr){ .msg_hdr = {
 			.msg_name = &to, .msg_namelen = sizeof(to),
@@ -72,20 +89,32 @@ static void source(struct flow *f)
 	/* its buffer is as small as ever: the line's queue shall not overflow unseen */
 	f->tx = open_socket(f);
 
-	for (instant = f->start; left >= f->packet; instant += f->interval) {
-		sleep_until_ns(instant);
-		for (i = 0; i < f->burst && left >= f->packet; i += done) {
+	for (; left; bursts++) {
+		sleep_until_ns(f->start + (f->rate ? time_of_byte(f, f->size - left) :
+					   bursts * f->interval));
+		for (i = 0; i < f->burst && left; i += done) {
 			want = f->burst - i < AT_ONCE ? f->burst - i : AT_ONCE;
-			if (want > left / f->packet)
-				want = left / f->packet;
+			if (left < f->packet)
+				part.iov_len = left;	/* the last one */
+			if (want > left / part.iov_len)
+				want = left / part.iov_len;
 			done = sendmmsg(f->tx, messages, want, 0);
 			if (done < 0) {
 				give_up(f, "sendmmsg");
 				return;
 			}
-			left -= (uint64_t)done * f->packet;
+			left -= (uint64_t)done * part.iov_len;
 		}
 	}
+	f->end = f->start + (f->rate ? time_of_end(f) : bursts * f->interval);
+	if (f->ends >= 0 || f->waited || f->rate) {
+		now = now_ns();		/* later, if its line was slower */
+		if (now > f->end)
+			f->end = now;
+		sleep_until_ns(f->end);
+	}
+	f->sent = f->size;
+	flow_ended(f);
 }
 
 static void drain(struct flow *f)
@@ -104,11 +133,17 @@ static void drain(struct flow *f)
 /* Look once a burst only: the kernel keeps datagrams, and a look is dear. */
 static void sink(struct flow *f)
 {
-	uint64_t instant;
+	uint64_t instant, before, last, step = f->rate ? LOOK : f->interval;
 
-	for (instant = f->start; f->received < f->size; instant += f->interval) {
+	await_order(f);
+	for (instant = last = f->start; f->received < f->size; instant += step) {
 		sleep_until_ns(instant);
+		before = f->received;
 		drain(f);
+		if (f->received > before || f->sent < f->size)
+			last = instant;
+		else if (f->waited && instant - last >= QUIET)
+			return;
 	}
 }
 
@@ -124,5 +159,5 @@ const struct protocol udp_protocol = {
 	.source = source,
 	.sink = sink,
 	.settle = settle,
-	.background = true,
+	.background = background,
 };

@@ -86,7 +86,7 @@ def switch(network: Network, number: int) -> dict[str, Any]:
     sides = [lines.port(network, station) for station in stations]
     own = scenario.switch.program is None
     managed = scenario.switch.control == "control-plane"
-    captured = sum(flow.size // network.mtu for flow in scenario.flows) + 20_000
+    captured = sum(scenario.total_B(flow) // network.mtu for flow in scenario.flows) + 20_000
     classes = [
         _class(flow, FIRST_CLASS + index, phase, numbers)
         for index, (flow, phase) in enumerate(zip(scenario.flows, scenario.phases(), strict=True))
