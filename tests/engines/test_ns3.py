@@ -166,6 +166,16 @@ def test_bursts_of_datagrams_have_equal_fates_and_instants(
         assert abs(times - kernels[key]).max() < FRAME_NS, key
 
 
+@pytest.mark.guest
+def test_datagrams_alone_with_a_rate_arrive_as_on_the_kernel(run_guest: RunGuest, tmp_path: Path) -> None:
+    flow = {"name": "f", "src": "s1", "dst": "r1", "protocol": "udp", "rate": "1.472 Gb/s", "until": "50 ms"}
+    network = {"fabric": "dumbbell", "rate": "1 Gb/s", "buffer": "100 packets"}
+    scenario = Scenario.from_dict({"network": network, "flows": [flow], "limit": "2 s"})
+    here, there = (tables["flows"].iloc[0] for tables in (simulated(scenario, tmp_path), run_guest(scenario).tables))
+    assert here["received_B"] == pytest.approx(there["received_B"], abs=2 * 1472)
+    assert here["end_s"] == pytest.approx(there["end_s"], abs=1e-5)
+
+
 @pytest.mark.parametrize("cc", ["cubic", "reno", "westwood", "bbr", "dctcp"])
 def test_every_congestion_control_completes(cc: str, tmp_path: Path) -> None:
     tables = simulated(bottleneck(cc).with_(size="5 MB"), tmp_path)
