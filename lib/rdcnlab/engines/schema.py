@@ -8,8 +8,8 @@ this span: bytes, packets, drops and marks are sums over all spans, ``mean_B`` i
 ``flows``, one row per flow
     ``fct_s`` is ``end_s - start_s``, from the initiator's call to connect to the last byte at the receiver. ``end_s``
     and ``fct_s`` are null for a flow that did not finish, and for bursts of datagrams. Datagrams with a rate, or
-    without flows of another protocol, have the end of their sending as ``end_s``, or that of the run. ``start_s`` is null
-    if the flow was to start after another one that did not end. ``received_B`` is payload.
+    without flows of another protocol, have the end of their sending as ``end_s``, or that of the run. ``start_s`` is
+    null if the flow was to start after another one that did not end. ``received_B`` is payload.
     ``retransmits`` counts segments, ``timeouts`` counts expiries of the RTO; both are null unless the flow is TCP. The
     programs of ``quic`` report no times and no bytes. There ``fct_s`` is the time from the start of the client to its
     end, and ``received_B`` is the flow's size or 0.
