@@ -27,7 +27,8 @@ this span: bytes, packets, drops and marks are sums over all spans, ``mean_B`` i
     ``slot``: a timetable enters a slot (``link`` is the target, ``flow`` the flow or schedule, ``value`` the index).
     ``decision``, ``barrier``, with ``ovs`` only: the controller decides that a flow takes another link, and the switch
     confirms that it has handled the message. Columns are those of ``slot``, which is then the instant at which a packet
-    took the new link for the first time.
+    took the new link for the first time. With circuits on demand, ``decision`` is a circuit that the controller chose
+    (``link`` is ``rack1>rack3``, ``value`` the demand of these racks in bytes); it is up when ``slot`` says so.
     ``drop_tail``, ``drop_pool``, ``drop_red``, ``drop_dark``, ``drop_port``, ``drop_mtu``, ``drop_wire``,
     ``drop_down``, ``drop_loss``, ``drop_aqm``, ``drop_forged``, ``drop_hops``: a packet is lost (``link`` is the link,
     the port to the host, the schedule if its queue did not accept the packet, or ``dark``; ``value`` is its bytes).

@@ -74,6 +74,8 @@ def draw(figure: Drawing, network: Network, top: float, total: float) -> Axes:
             size = fitting(numbers[peer], (end - begin) * inch - 0.02, 6.5, 5.0)
             if size is not None:
                 write(ax, (begin + end) / 2 / scale, index + 0.46, numbers[peer], size, color=ink_on(color))
+    if optics.demand is not None and not circuits.lit():
+        write(ax, length / scale / 2, len(rows) / 2, "none before the first decision", SMALL, ha="center", color=INK)
     ax.set(xlim=(0, length / scale), ylim=(len(rows), 0), xlabel=f"time ({unit})")
     several = len(rows) > len(circuits.racks)
     ax.set_yticks([index + 0.46 for index in range(len(rows))])
