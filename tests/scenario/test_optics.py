@@ -82,3 +82,20 @@ def test_unknown_links_of_circuits_have_a_proposal() -> None:
     data["network"]["optics"]["slots"][0]["circuits"][0][0] = "upp1"
     with pytest.raises(InputError, match="up1"):
         Scenario.from_dict(data)
+
+
+def test_thirty_two_racks_of_eight_hosts_have_addresses_of_their_own() -> None:
+    stations = compile_network(made({"fabric": "rotornet", "racks": 32, "hosts": 8})).stations
+    assert len({station.ip for station in stations.values()}) == 256
+    assert stations["h256"].ip == "10.31.1.0"
+    with pytest.raises(InputError, match="at most 8, so that 32 switches have no more than 256"):
+        made({"fabric": "rotornet", "racks": 32, "hosts": 9})
+
+
+def test_the_last_of_256_hosts_has_no_address_for_subflows() -> None:
+    network = {"fabric": "rotor", "racks": 32, "hosts": 8, "packet_rate": 10**10}
+    flow = {"name": "f", "src": "h1", "size": 1_000_000, "cc": "reno", "protocol": "mptcp"}
+    data = {"network": network, "flows": [{**flow, "dst": "h255"}], "notify": {}}
+    assert Scenario.from_dict(data).flows[0].dst == "h255"
+    with pytest.raises(InputError, match="one of the first 255 hosts, with mptcp"):
+        Scenario.from_dict({**data, "flows": [{**flow, "dst": "h256"}]})

@@ -10,7 +10,7 @@ from rdcnlab.fields.quantities import FieldError, unique
 from rdcnlab.fields.units import DURATION, SIZE
 from rdcnlab.scenario import application, forwarding, older, program_checks
 from rdcnlab.scenario.flow import CC_NOUN, LINUX_VARIANTS, NEED_ECN, VARIANTS, Flow
-from rdcnlab.scenario.mptcp import MOST_SUBFLOWS
+from rdcnlab.scenario.mptcp import MOST_SUBFLOWS, MOST_WITH_SUBFLOWS
 from rdcnlab.scenario.quic import QUIC_MTU
 from rdcnlab.scenario.routes import NoWay
 from rdcnlab.scenario.timetable import BYPASS, DARK, ECMP, RESERVED, SAME, Path
@@ -275,6 +275,10 @@ def _check_ways(
 def _check_subflows(scenario: Scenario, where: str, flow: Flow) -> None:
     """Raise FieldError if the schedules of an MPTCP flow do not provide one network per subflow."""
     path, back = scenario.schedule(flow), scenario.schedule(flow, back=True)
+    names = [host.name for host in scenario.network.hosts]
+    if scenario.network.switches and max(map(names.index, (flow.src, flow.dst))) >= MOST_WITH_SUBFLOWS:
+        allowed = f"one of the first {MOST_WITH_SUBFLOWS} hosts, with mptcp, whose subflows need addresses of their own"
+        raise FieldError(f"{where}.dst", flow.dst, allowed)
     if path is None or path.tdns != tuple(range(len(path.tdns))) or not 2 <= len(path.tdns) <= MOST_SUBFLOWS:
         allowed = f"a schedule whose slots have 2 to {MOST_SUBFLOWS} networks, tdn 0, 1 and so on, with mptcp"
         raise FieldError(f"{where}.path", str(flow.path), allowed)

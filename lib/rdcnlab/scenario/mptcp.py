@@ -9,6 +9,8 @@ from rdcnlab.fields.quantities import Frozen
 
 #: Largest number of subflows of a connection (``MPTCP_SUBFLOWS_MAX`` of Linux).
 MOST_SUBFLOWS = 8
+#: Hosts of a network of several switches that can have subflows, from the first: the number fits into one byte.
+MOST_WITH_SUBFLOWS = 255
 
 
 class Mptcp(Frozen):

@@ -20,6 +20,9 @@ from rdcnlab.scenario.timetable import DARK, ECMP, LEAST_SLOT, RESERVED, SAME, S
 #: Number of shared buffers that a switch can have, as the kernel's ``OCS_POOL_MAX``.
 MOST_POOLS = 64
 
+#: Number of hosts that a network can have: 32 racks of 8.
+MOST_HOSTS = 256
+
 #: Name of the switch of a network that names no switch.
 ONLY_SWITCH = "sw"
 
@@ -70,7 +73,7 @@ class Network(Frozen):
     name: FlowName
     mtu: Mtu = 1500
     overhead: Overhead = WIRE_OVERHEAD
-    hosts: Annotated[tuple[Host, ...], Field(min_length=2, max_length=250), Listed]
+    hosts: Annotated[tuple[Host, ...], Field(min_length=2, max_length=MOST_HOSTS), Listed]
     links: Annotated[tuple[Link, ...], Field(max_length=1024), Listed] = ()
     pools: Annotated[tuple[Pool, ...], Field(max_length=MOST_POOLS), Listed] = ()
     schedules: Annotated[tuple[Schedule, ...], Field(max_length=4096), Listed, omit_default] = ()

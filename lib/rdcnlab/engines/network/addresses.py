@@ -3,7 +3,7 @@
 
 With one switch, `part` is the subflow of Multipath TCP: the switch distinguishes subflows by it. With several switches,
 `part` is the number of the host's switch, so that all hosts of a rack are one prefix. The third byte is the subflow
-then; such a network has at most 250 hosts, so that their numbers fit into the last byte.
+then, and the numbers of hosts fit into the last byte. Number 256 does not: it has no subflows.
 """
 
 from __future__ import annotations

@@ -8,12 +8,11 @@ from typing import Annotated, Any, Self
 from pydantic import model_validator
 
 from rdcnlab.fields.quantities import Duration, FieldError, Frozen, Mtu, Overhead, Rate, Size, whole
+from rdcnlab.scenario.network import MOST_HOSTS
 from rdcnlab.scenario.queue import Buffer, MaybeQueueLimit, Queue
 from rdcnlab.scenario.queueing import Red
 from rdcnlab.scenario.timetable import LEAST_SLOT
 
-#: Largest number of hosts of a network.
-MOST_HOSTS = 250
 #: Links between switches, at most: each has two ends, and there are 1024 numbers for them.
 MOST_LINKS = 512
 
