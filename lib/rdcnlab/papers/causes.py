@@ -92,7 +92,7 @@ class Explanation:
             for row in rows:
                 verdict = row["verdict there"]
                 lines.append(faces.indented(Text(row["because"])))
-                measured = [*faces.terminal_cases(row["cases"], row["note"], "measured there  ")]
+                measured = [faces.terminal_cases(row["cases"], row["note"], "measured there  ")]
                 if verdict:
                     measured.append(Text.assemble("verdict there   ", faces.signed(verdict)))
                 lines += [faces.indented(line, 4) for line in measured]

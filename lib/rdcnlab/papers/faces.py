@@ -18,6 +18,7 @@ from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
+from rich.table import Column, Table
 from rich.text import Text
 
 from rdcnlab.papers.verdicts import Verdict
@@ -69,6 +70,7 @@ _STYLE = """
 .rlc-badge { display: inline-block; padding: 0 0.55em; border-radius: 0.8em; font-weight: 600; white-space: nowrap;
   font-size: 0.92em; line-height: 1.6 }
 .rlc-small { font-size: 0.92em }
+.rlc-sign { display: inline-block; width: 1.5em; margin-right: 0.2em; line-height: 1.2; border-radius: 0.25em; text-align: center }
 .rlc-cases { margin: 0; padding: 0; list-style: none; font-variant-numeric: tabular-nums }
 .rlc details { margin: 0.15em 0 }
 .rlc summary { cursor: pointer }
@@ -130,8 +132,8 @@ def _case(case: dict[str, str]) -> str:
     sign = ""
     if case["verdict"]:
         face = FACES[case["verdict"]]
-        ground = f'class="rlc-{css_class(case["verdict"])}"'
-        sign = f'<span {ground} title="{escape(case["verdict"])}">&nbsp;{face.sign}&nbsp;</span> '
+        ground = f'class="rlc-sign rlc-{css_class(case["verdict"])}"'
+        sign = f'<span {ground} title="{escape(case["verdict"])}">{face.sign}</span> '
     name = f"{escape(case['case'])}: " if case["case"] else ""
     return f"{sign}{name}{escape(case['measured'])}"
 
@@ -147,6 +149,8 @@ def folded(text: str) -> str:
 def split(text: str) -> tuple[str, str]:
     """Return the beginning of a text, up to the end of a sentence or of a part of one, and the rest.
 
+    A text without sentences, such as a list of numbers, ends at a semicolon rather than at a comma or a colon.
+
     Examples
     --------
     >>> split("One sentence that is long enough to stand alone, with more. And another one.")
@@ -154,8 +158,9 @@ def split(text: str) -> tuple[str, str]:
     """
     ends = [match.end() for match in re.finditer(r"[.;:,](?= )", text) if 40 <= match.end() <= _LONG]
     sentences = [end for end in ends if text[end - 1] == "."]
+    parts = [end for end in ends if text[end - 1] == ";"]
     space = text.rfind(" ", 0, _LONG)
-    end = (sentences or ends[-1:] or [space if space > 0 else len(text)])[0]
+    end = (sentences or parts[-1:] or ends[-1:] or [space if space > 0 else len(text)])[0]
     return text[:end], text[end:].strip()
 
 
@@ -178,7 +183,7 @@ def terminal_legend(verdicts: Iterable[str]) -> RenderableType:
     return Group(*lines, Text(RULES))
 
 
-def terminal_cases(cases: Sequence[dict[str, str]], note: str, first: str) -> list[Text]:
+def terminal_cases(cases: Sequence[dict[str, str]], note: str, first: str) -> RenderableType:
     """Return a measurement for a terminal: one line for each case with its verdict's sign; `first` is before them."""
     lines: list[Text] = []
     for case in cases:
@@ -187,10 +192,17 @@ def terminal_cases(cases: Sequence[dict[str, str]], note: str, first: str) -> li
             face = FACES[case["verdict"]]
             sign = Text(f"{face.sign} ", style=face.terminal)
         name = f"{case['case']}: " if case["case"] else ""
-        lines.append(Text.assemble(" " * len(first) if lines else first, sign, f"{name}{case['measured']}"))
+        lines.append(Text.assemble(sign, f"{name}{case['measured']}"))
     if note:
-        lines.append(Text(" " * len(first) + note if lines else first + note))
-    return lines
+        lines.append(Text(note))
+    return labelled(first, Group(*lines))
+
+
+def labelled(label: str, renderable: RenderableType) -> RenderableType:
+    """Return something for a terminal with a label on its left; lines that are too long go on beside the label."""
+    grid = Table.grid(Column(no_wrap=True), Column(overflow="fold"))
+    grid.add_row(Text(label), renderable)
+    return grid
 
 
 def indented(renderable: RenderableType, by: int = 2) -> Padding:

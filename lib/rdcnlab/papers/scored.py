@@ -98,10 +98,11 @@ class Scorecard:
             shipped = ("  (paper profile: ", faces.signed(row["shipped"]), ")") if row["shipped"] else ()
             yield Text("")
             yield Text.assemble(faces.signed(row["verdict"]), *shipped)
-            lines = [Text(row["text"]), Text(f"expected  {row['expected']}")]
-            lines += faces.terminal_cases(row["cases"], row["note"], "measured  ")
+            lines = [Text(row["text"]), faces.labelled("expected  ", Text(row["expected"]))]
+            if row["cases"] or row["note"]:
+                lines.append(faces.terminal_cases(row["cases"], row["note"], "measured  "))
             if remark := verdicts.remarks(row):
-                lines.append(Text(f"remark    {remark}"))
+                lines.append(faces.labelled("remark    ", Text(remark)))
             for line in lines:
                 yield faces.indented(line)
         yield Text(f"\n{self.summary}", style="bold")
