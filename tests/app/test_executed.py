@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from rdcnlab.app import notebooks
-from rdcnlab.papers import select
+from rdcnlab.app.site import shown
+from rdcnlab.papers import select, tdtcp
 from rdcnlab.papers.item import Item
 from rdcnlab.runs.store import Store
 
@@ -29,3 +31,35 @@ def test_every_cell_of_a_notebook_works(kind: type[Item], tmp_path: Path, monkey
     notebooks.execute(notebooks.path(kind), tmp_path / "executed.ipynb", {"profile": "paper"})
     made = list((tmp_path / "runs").glob("*"))
     assert not made
+
+
+@pytest.mark.slow
+def test_an_executed_notebook_gives_the_page_that_its_runs_give(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Picture, table, verdicts and causes are the same bytes; nothing is drawn or judged twice."""
+    monkeypatch.setenv("RDCNLAB_STORE", str(tmp_path / "runs"))
+    item, store = tdtcp.fig13(profile="paper"), Store()
+    runs = item.stored_runs(store)
+    if runs is None:
+        pytest.skip("the runs are not shipped")
+    folders = [tmp_path / name for name in ("of runs", "of a notebook", "of another item")]
+    for folder in folders:
+        folder.mkdir()
+    book = tmp_path / "executed.ipynb"
+    parameters = {"profile": item.profile, "column": item.column}
+    notebooks.execute(notebooks.path(tdtcp.fig13), book, parameters, [shown.reading_cell()])
+    other = tmp_path / "other.ipynb"
+    shutil.copy(book, other)
+    from_runs = shown.from_runs(item, runs, store, folders[0])
+    assert from_runs.explained
+    assert shown.from_notebook(item, book, store, folders[1]) == from_runs
+    files = [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in folders[:2]]
+    assert files[0] == files[1]
+    assert {Path(name).suffix for name in files[0]} == {".png", ".csv"}
+    # readers do not see the cell that was added
+    last = ["".join(notebooks.read(path)["cells"][-1]["source"]) for path in (book, notebooks.path(tdtcp.fig13))]
+    assert last[0] == last[1]
+    # a notebook about other parameters is not the item's page
+    assert shown.from_notebook(tdtcp.fig13(seeds=1), other, store, folders[2]) is None
+    assert not list(folders[2].iterdir())

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The explorer in JupyterLab, in a real browser: Chromium without a window, driven by selenium.
+"""The explorer and the notebook of `make demo` in JupyterLab, in a real browser: Chromium without a window.
 
-The server listens on the loopback only. Runs are made by the engine for tests. The test waits for what must appear, so
-a busy machine makes it slower and nothing else.
+Selenium drives it. The server listens on the loopback only. Runs of the explorer are made by the engine for tests,
+those of the demo's notebook are the shipped ones. The tests wait for what must appear, so a busy machine makes them
+slower and nothing else.
 """
 
 from __future__ import annotations
@@ -13,13 +14,17 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rdcnlab.app import notebooks
+from rdcnlab.papers import aykurt, faces
+from rdcnlab.runs.store import Store
 from rdcnlab.system import places
+from tests.app import pages
 from tests.conftest import wait_for
 
 pytestmark = pytest.mark.slow
@@ -31,11 +36,27 @@ TOKEN = "of-this-test"
 
 @pytest.fixture
 def lab(tmp_path: Path, fake_engine: None) -> Iterator[str]:
-    """Start JupyterLab over a copy of the notebooks, and give its address."""
+    """The address of JupyterLab, whose runs are made by the engine for tests."""
+    with jupyterlab(tmp_path, places.notebooks().glob("*.ipynb")) as address:
+        yield address
+
+
+@pytest.fixture
+def lab_of_demo(tmp_path: Path) -> Iterator[str]:
+    """The address of JupyterLab with the notebook that `make demo` leads to, whose runs are the shipped ones."""
+    if aykurt.fig4(profile="paper").stored_runs(Store(tmp_path / "runs")) is None:
+        pytest.skip("the runs of aykurt/fig4 are not shipped")
+    with jupyterlab(tmp_path, [notebooks.path(aykurt.fig4)]) as address:
+        yield address
+
+
+@contextlib.contextmanager
+def jupyterlab(tmp_path: Path, books: Iterable[Path]) -> Iterator[str]:
+    """Start JupyterLab over copies of notebooks, and give its address."""
     pytest.importorskip("jupyterlab")
     tree = tmp_path / "notebooks"
     tree.mkdir()
-    for path in places.notebooks().glob("*.ipynb"):
+    for path in books:
         shutil.copy(path, tree)
     own = {
         name: str(tmp_path / "jupyter" / name)
@@ -238,3 +259,79 @@ def test_a_reader_opens_the_index_explores_moves_a_widget_and_runs(lab: str, bro
     browser.save_screenshot(str(tmp_path / "screen.png"))
     errors = [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
     assert not errors, errors
+
+
+#: Of what a card needs more room than it has, the first words: nothing is cut off.
+_CUT = """
+return [...document.querySelectorAll(".rlc, .rlc *")]
+  .filter(one => one.checkVisibility() && getComputedStyle(one).display !== "inline")
+  .filter(one => one.scrollWidth > one.clientWidth + 1)
+  .map(one => one.textContent.slice(0, 60));
+"""
+#: Scroll to a card, and say whether it was there already and has a width of its own.
+_IN_VIEW = """
+const box = arguments[0].getBoundingClientRect();
+arguments[0].scrollIntoView();
+return box.width > 200 && box.top > 0 && box.top < 200 && box.right <= window.innerWidth;
+"""
+#: Colours of the text and the ground of each verdict.
+_COLOURS = """
+return [...document.querySelectorAll(".rlc-row .rlc-badge")].map(one => {
+  const style = getComputedStyle(one);
+  return [one.textContent.slice(2), style.color, style.backgroundColor];
+});
+"""
+
+
+def test_the_notebook_of_the_demo_shows_figure_verdicts_and_causes(
+    lab_of_demo: str, browser: Any, tmp_path: Path
+) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    page = Page(browser, tmp_path)
+
+    def cards() -> list[str]:
+        return [*(card.text for card in page.all(".rlc")), "", ""]
+
+    browser.get(f"{lab_of_demo}lab/tree/fig4.ipynb?token={TOKEN}")
+    page.one("#jp-main-statusbar", "| Idle")
+    page.click(".lm-MenuBar-item", "Run")
+    page.click(".lm-Menu-item", "Run All Cells")
+    page.until("the verdicts", lambda: "8 reproduced, 1 differs." in cards()[0])
+    page.until("the experiments on causes", lambda: "experiments on causes" in cards()[1])
+    page.until("pictures of network and figure", lambda: len(page.all(".jp-OutputArea-output img")) >= 2)
+    assert all(width > 300 for width in browser.execute_script(
+        "return [...document.querySelectorAll('.jp-OutputArea-output img')].map(one => one.naturalWidth)"
+    ))  # fmt: skip
+
+    assert "…" not in " ".join(cards())
+    assert "..." not in " ".join(cards())
+    expected = {verdict: [_rgb(face.ink), _rgb(face.ground)] for verdict, face in faces.FACES.items()}
+    colours = browser.execute_script(_COLOURS)
+    assert {verdict for verdict, *_ in colours} == {"reproduced", "differs"}
+    assert all([ink, ground] == expected[verdict] for verdict, ink, ground in colours)
+    # JupyterLab has its own style of lists; a case has its sign in place of a bullet
+    assert {each.value_of_css_property("list-style-type") for each in page.all(".rlc-cases li")} == {"none"}
+    browser.execute_script("arguments[0].scrollIntoView()", page.all(".rlc")[0])
+    browser.save_screenshot(str(tmp_path / "score.png"))
+    browser.execute_script("arguments[0].scrollIntoView()", page.all(".rlc")[1])
+    browser.save_screenshot(str(tmp_path / "causes.png"))
+
+    page.click(".lm-MenuBar-item", "Settings")
+    page.one(".lm-Menu-item", "Theme").click()
+    page.click(".lm-Menu-item", "JupyterLab Dark")
+    page.until("a dark page", lambda: page.all("body[data-jp-theme-light=false]"))
+    page.one("body").send_keys(Keys.CONTROL, "b")  # without the list of files
+    for name, width in (("wide", 1366), ("phone", 390)):
+        pages.resize(browser, width)
+        # JupyterLab lays out its cells again at another width
+        page.until("the verdicts in view", lambda: browser.execute_script(_IN_VIEW, page.all(".rlc")[0]))
+        browser.save_screenshot(str(tmp_path / f"dark-{name}.png"))
+        assert browser.execute_script(_CUT) == []
+    errors = [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
+    assert not errors, errors
+
+
+def _rgb(colour: str) -> str:
+    """Return a colour such as ``#00452f`` as a browser writes it."""
+    return f"rgb({', '.join(str(int(colour[at : at + 2], 16)) for at in (1, 3, 5))})"

@@ -17,8 +17,9 @@ import pytest
 from rdcnlab.app import notebooks, report
 from rdcnlab.app.site import build, entry, executed, stored, view
 from rdcnlab.app.site.entries import collect
-from rdcnlab.app.site.entry import Entry, Shown
+from rdcnlab.app.site.entry import Entry
 from rdcnlab.app.site.others import Others, others
+from rdcnlab.app.site.shown import Shown, thumb_name
 from rdcnlab.app.site.sources import Sources
 from rdcnlab.engines.kernel import build as kernel_build
 from rdcnlab.fields.errors import RunError
@@ -334,7 +335,7 @@ def test_a_failed_notebook_costs_neither_its_figure_nor_the_site_and_is_tried_ag
     def fails(*_: object) -> None:
         raise RunError("the notebook aykurt/fig8a failed: NameError", "")
 
-    monkeypatch.setattr(executed, "execute", fails)
+    monkeypatch.setattr(notebooks, "execute", fails)
     stamp = entry.stamp(aykurt.fig8a, ran)
     made_entry = entry.make(aykurt.fig8a, ran, tmp_path / "entry", stamp, execute=True)
     assert "NameError" in made_entry.failed
@@ -353,5 +354,5 @@ def test_the_running_item_is_named_before_it_has_finished(
 
 def test_a_small_picture_is_small(ran: Store, tmp_path: Path) -> None:
     shown = made(ran, tmp_path / "entry").columns[0]
-    small = tmp_path / "entry" / entry.thumb_name(shown.figure)
+    small = tmp_path / "entry" / thumb_name(shown.figure)
     assert small.stat().st_size < (tmp_path / "entry" / shown.figure).stat().st_size

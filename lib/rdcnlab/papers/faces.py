@@ -70,12 +70,13 @@ _STYLE = """
 .rlc-badge { display: inline-block; padding: 0 0.55em; border-radius: 0.8em; font-weight: 600; white-space: nowrap;
   font-size: 0.92em; line-height: 1.6 }
 .rlc-small { font-size: 0.92em }
-.rlc-sign { display: inline-block; width: 1.5em; margin-right: 0.2em; line-height: 1.2; border-radius: 0.25em; text-align: center }
-.rlc-cases { margin: 0; padding: 0; list-style: none; font-variant-numeric: tabular-nums }
+.rlc-sign { display: inline-block; width: 1.5em; margin-right: 0.2em; line-height: 1.2;
+  border-radius: 0.25em; text-align: center }
+.rlc-cases { font-variant-numeric: tabular-nums }
 .rlc details { margin: 0.15em 0 }
 .rlc summary { cursor: pointer }
 .rlc ul { margin: 0.2em 0; padding-left: 1.2em }
-.rlc ul.rlc-cases { padding: 0 }
+.rlc ul.rlc-cases { margin: 0; padding: 0; list-style: none }
 @media (max-width: 640px) { .rlc-row { grid-template-columns: 1fr } }
 """
 

@@ -16,8 +16,9 @@ from rdcnlab import papers
 from rdcnlab.app import notebooks
 from rdcnlab.app.site import texts, view
 from rdcnlab.app.site.entries import collect, files
-from rdcnlab.app.site.entry import Entry, thumb_name
+from rdcnlab.app.site.entry import Entry
 from rdcnlab.app.site.others import others
+from rdcnlab.app.site.shown import thumb_name
 from rdcnlab.app.site.sources import Section, Sources
 from rdcnlab.fields.errors import RunError
 from rdcnlab.papers import faces

@@ -8,14 +8,13 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import rdcnlab
-from rdcnlab.analysis import drawn, figures
 from rdcnlab.app import notebooks
-from rdcnlab.app.site import executed, stored
+from rdcnlab.app.site import executed, shown, stored
+from rdcnlab.app.site.shown import Shown
 from rdcnlab.app.site.stored import best, explaining_runs
 from rdcnlab.fields.errors import RunError
 from rdcnlab.papers import claims
@@ -27,51 +26,6 @@ from rdcnlab.system import places
 #: Layers of the package that pages depend on. The other layers make runs, and the runs' digests are in the stamp.
 _LAYERS = ("fields", "scenario", "runs", "analysis", "models")
 _FILE = "entry.json"
-#: Width and height of small pictures, at most; twice what is shown, for screens with small pixels.
-_SMALL_PX = (560, 400)
-#: Largest ratio of their width to their height.
-_WIDEST = 2.2
-
-
-@dataclass(frozen=True)
-class Shown:
-    """An item in one column.
-
-    Parameters
-    ----------
-    column, title : str
-        Id of the column, and the testbed in words.
-    profile : str
-        Profile of the runs.
-    rows : list of dict
-        The scorecard, as `Item.rows` returns it.
-    runs, shipped, wall_s : int, int, float
-        Number of runs, how many of them came with the package, and the time that they took on one core, in s.
-    engines : list of str
-        Identities of the engines that made the runs.
-    figure, data : str
-        Names of the picture and of the table of drawn numbers, in the entry's directory; empty if there are no runs.
-    size : list of int
-        Width and height of the picture in pixels.
-    alt : str
-        The picture in words.
-    explained : list of dict
-        The experiments on causes, as `Item.explain` returns them: ``claim``, ``because``, ``there``.
-    """
-
-    column: str
-    title: str
-    profile: str
-    rows: list[dict[str, Any]]
-    runs: int = 0
-    shipped: int = 0
-    wall_s: float = 0.0
-    engines: list[str] = field(default_factory=list)
-    figure: str = ""
-    data: str = ""
-    size: list[int] = field(default_factory=lambda: [0, 0])
-    alt: str = ""
-    explained: list[dict[str, str]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -154,13 +108,15 @@ def make(kind: type[Item], store: Store, folder: Path, made_with: str, *, execut
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     item_claims = claims.paper(kind.paper).item(kind.id)
-    columns = [_column(kind, store, column, folder) for column in kind.columns()]
-    book, reason, failed = "", "not executed", ""
+    first, *others = kind.columns()
+    book, reason, failed, seen = "", "not executed", "", None
     try:
         if execute:
-            book, reason = _executed(kind, store, folder, columns[0])
+            book, reason, seen = _executed(kind, store, folder, first.id)
     except RunError as error:
         reason, failed = "which failed", str(error)
+    columns = [seen or _column(kind, store, first.id, folder)]
+    columns += [_column(kind, store, column.id, folder) for column in others]
     entry = Entry(
         kind.paper, kind.id, item_claims.title, item_claims.says, item_claims.own, columns, book, reason, failed
     )
@@ -171,68 +127,32 @@ def make(kind: type[Item], store: Store, folder: Path, made_with: str, *, execut
     return entry
 
 
-def _column(kind: type[Item], store: Store, column: claims.Column, folder: Path) -> Shown:
-    item, runs = best(kind, store, column.id)
-    shown: dict[str, Any] = {
-        "column": column.id, "title": column.title, "profile": item.profile, "rows": item.rows(runs)
-    }  # fmt: skip
+def _column(kind: type[Item], store: Store, column: str, folder: Path) -> Shown:
+    item, runs = best(kind, store, column)
+    return shown.from_runs(item, runs, store, folder)
+
+
+def _executed(kind: type[Item], store: Store, folder: Path, column: str) -> tuple[str, str, Shown | None]:
+    """Execute the notebook in a column.
+
+    Returns
+    -------
+    tuple of str, str, Shown or None
+        The notebook's name, or an empty text and why it was not executed; and the item as the notebook shows it, so
+        that it need not be drawn and judged twice.
+    """
+    item, runs = best(kind, store, column)
     if runs is None:
-        return Shown(**shown)
-    figure = item.plot(runs)
-    numbers = drawn.table(figure)
-    name = f"{kind.paper}-{kind.id}-{column.id}"
-    with figures.style():
-        figure.savefig(folder / f"{name}.png", metadata={"Software": None})
-    _small(folder / f"{name}.png")
-    size = [round(edge * figure.get_dpi()) for edge in figure.get_size_inches()]
-    numbers.to_csv(folder / f"{name}.csv", index=False, float_format="%.9g")
-    provenance = _provenance(runs)
-    words = drawn.describe(numbers)
-    alt = f"{item.claims.title} ({column.title}){f': {words}' if words else ''}"
-    data = f"{name}.csv" if len(numbers) else ""
-    if explaining_runs(item, store) is not None:
-        shown["explained"] = item.explain(store=store, progress=False).frame.reset_index().to_dict("records")
-    return Shown(**shown, **provenance, figure=f"{name}.png", data=data, size=size, alt=alt)
-
-
-def thumb_name(figure: str) -> str:
-    """Return the name of the small picture of a figure."""
-    return f"small-{figure}"
-
-
-def _small(path: Path) -> None:
-    """Write a small copy of a picture beside it, for a grid of many."""
-    from PIL import Image
-
-    with Image.open(path) as picture:
-        # of many panels in a row only the first can be recognised at this size
-        width = min(picture.width, round(_WIDEST * picture.height))
-        small = picture.convert("RGB").crop((0, 0, width, picture.height))
-    small.thumbnail(_SMALL_PX)
-    small.quantize(64).save(path.with_name(thumb_name(path.name)), optimize=True)
-
-
-def _provenance(runs: Runs) -> dict[str, Any]:
-    return {
-        "runs": len(runs),
-        "shipped": sum(run.shipped for run in runs),
-        "wall_s": sum(float(run.provenance.get("wall_s", 0.0)) for run in runs),
-        "engines": sorted({str(run.provenance.get("identity", "?"))[:12] for run in runs}),
-    }
-
-
-def _executed(kind: type[Item], store: Store, folder: Path, first: Shown) -> tuple[str, str]:
-    """Execute the notebook; return its name and an empty text, or an empty text and why it was not executed."""
-    if not first.figure:
-        return "", "not run: no profile of this item has all its runs stored"
-    item = kind(profile=first.profile, column=first.column)
+        return "", "not run: no profile of this item has all its runs stored", None
     # in the quick profile missing experiments stay missing
     if item.profile == "paper" and explaining_runs(item, store) is None:
-        return "", "not executed: the runs of the experiments on causes are not stored"
-    parameters = {"profile": first.profile, "column": first.column}
-    alts = dict.fromkeys(_drawing(kind), first.alt)
-    executed.execute(notebooks.path(kind), folder / f"{kind.id}.ipynb", parameters, alts)
-    return f"{kind.id}.ipynb", ""
+        return "", "not executed: the runs of the experiments on causes are not stored", None
+    name = f"{kind.id}.ipynb"
+    parameters = {"profile": item.profile, "column": item.column}
+    notebooks.execute(notebooks.path(kind), folder / name, parameters, [shown.reading_cell()])
+    seen = shown.from_notebook(item, folder / name, store, folder) or shown.from_runs(item, runs, store, folder)
+    executed.prepare(folder / name, dict.fromkeys(_drawing(kind), seen.alt))
+    return name, "", seen
 
 
 def _drawing(kind: type[Item]) -> list[str]:
@@ -259,7 +179,7 @@ def code(paper: str) -> str:
     root = Path(rdcnlab.__file__).parent
     sources = [path for layer in _LAYERS for path in sorted((root / layer).rglob("*.py"))]
     sources += sorted((root / "papers").glob("*.py")) + sorted((root / "papers" / paper).glob("*.py"))
-    sources += [Path(__file__), Path(stored.__file__), Path(executed.__file__)]
+    sources += [Path(__file__), Path(stored.__file__), Path(executed.__file__), Path(shown.__file__)]
     sources += sorted((root / "networks").glob("*.yaml"))
     return _digest(sources)
 

@@ -12,7 +12,8 @@ from typing import Any
 import jinja2
 
 from rdcnlab.app import scorecard
-from rdcnlab.app.site.entry import Entry, by_paper, thumb_name
+from rdcnlab.app.site.entry import Entry, by_paper
+from rdcnlab.app.site.shown import thumb_name
 from rdcnlab.papers import claims, faces
 from rdcnlab.papers.verdicts import Verdict, candidate, remarks
 
