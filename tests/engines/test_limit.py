@@ -28,8 +28,8 @@ def test_counts_of_cut_flows(run_guest: RunGuest, case: str) -> None:
     scenario = Scenario.from_dict({"network": "tdtcp", "limit": "60 ms", "flows": [flow], **settings})
     tables = run_guest(scenario).tables
     flows = tables["flows"].set_index("flow")
-    sent_again = tables["events"].query("event == 'retransmit'")["flow"].value_counts()
-    assert flows["retransmits"].to_dict() == sent_again.reindex(flows.index, fill_value=0).to_dict()
+    retransmitted = tables["events"].query("event == 'retransmit'")["flow"].value_counts()
+    assert flows["retransmits"].to_dict() == retransmitted.reindex(flows.index, fill_value=0).to_dict()
     assert flows["retransmits"].sum() > 100
     # with 16 packets of queue for 16 flows, a whole window is lost from time to time
     assert flows["timeouts"].sum() > 0

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 #: Rows of the figure: the column, and the label of its axis.
 _ROWS = {
     "discards": "segments discarded,\nfor each move",
-    "needless": "sent again, never dropped,\nfor each move",
+    "needless": "retransmitted, never dropped,\nfor each move",
     "fct_s": "completion of the\nmigrated flow [s]",
 }
 _LINES = ((True, "with timestamps", "migrated"), (False, "without timestamps", "single"))

@@ -123,7 +123,7 @@ def lost(runs: Runs, from_ns: int = 0) -> pd.DataFrame:
 
 
 @for_each_run
-def sent_again(runs: Runs, from_ns: int = 0) -> pd.DataFrame:
+def retransmitted(runs: Runs, from_ns: int = 0) -> pd.DataFrame:
     """Count the retransmissions of all flows in each run, from an instant on."""
     return _counted(runs, ("retransmit",), from_ns)
 
@@ -135,7 +135,7 @@ def spurious(runs: Runs, from_ns: int = 0) -> pd.DataFrame:
     It is computed from the number of retransmissions minus that of losses: a lost segment is replaced by one. So
     losses on the last round trip make it too small. Columns: ``run``, ``seed``, ``cc``, ``gbps``.
     """
-    counts = sent_again(runs, from_ns)
+    counts = retransmitted(runs, from_ns)
     surplus = (counts["value"] - lost(runs, from_ns)["value"]).clip(lower=0)
     bits = [8 * (run.scenario.network.mtu - TCP_HEADERS) for run in runs]
     spans_ns = [run.scenario.limit - from_ns for run in runs]

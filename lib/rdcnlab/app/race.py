@@ -152,7 +152,7 @@ class Race:
                     "seed": case.seed,
                     "goodput [Gb/s]": 8 * received / run.scenario.limit,
                     "RTT [ms]": tcp["srtt_us"].mean() / 1e3,
-                    "sent again [%]": 100 * flows["retransmits"].sum() * _segment(run.scenario) / max(received, 1),
+                    "retransmitted [%]": 100 * flows["retransmits"].sum() * _segment(run.scenario) / max(received, 1),
                     "share [%]": 100 * flows.loc[second, "received_B"].sum() / max(received, 1),
                 }
             )
@@ -163,9 +163,9 @@ class Race:
         keys = ["network", "transport"]
         alone = self.measurements[self.measurements["against"] == _ALONE]
         shared = self.measurements[self.measurements["against"] == _CUBIC]
-        found = alone.groupby(keys, sort=False)[["goodput [Gb/s]", "RTT [ms]", "sent again [%]"]].mean()
+        found = alone.groupby(keys, sort=False)[["goodput [Gb/s]", "RTT [ms]", "retransmitted [%]"]].mean()
         found["share against CUBIC [%]"] = shared.groupby(keys, sort=False)["share [%]"].mean()
-        return found.round({"goodput [Gb/s]": 2, "RTT [ms]": 3, "sent again [%]": 3, "share against CUBIC [%]": 1})
+        return found.round({"goodput [Gb/s]": 2, "RTT [ms]": 3, "retransmitted [%]": 3, "share against CUBIC [%]": 1})
 
     def plot(self) -> Drawing:
         """Draw goodput against RTT among flows of one kind (above), and the share against CUBIC (below).

@@ -89,9 +89,9 @@ class Discards(Item):
 
     def causes(self) -> list[Cause]:
         """Return the measurement of needless retransmissions without timestamps."""
-        return [Cause("stands-still", self, self._sent_again)]
+        return [Cause("stands-still", self, self._more_retransmitted)]
 
-    def _sent_again(self, runs: Runs) -> Measured:
+    def _more_retransmitted(self, runs: Runs) -> Measured:
         """Measure the needless retransmissions without timestamps, minus those with timestamps."""
         counts = discards.by_move(runs)
         counts = counts[counts["queue_ms"] > _SURE_MS]

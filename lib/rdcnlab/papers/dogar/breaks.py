@@ -156,7 +156,7 @@ class Breaks(Item):
         rates = evenness.evenness(runs, self.settle_ns, MEETINGS).set_index("run")["gbps"]
         surplus = updates.spurious(runs, self.settle_ns).set_index("run")["gbps"]
         gbps = rates - surplus
-        retransmissions = updates.sent_again(runs, self.settle_ns).set_index("run")["value"]
+        retransmissions = updates.retransmitted(runs, self.settle_ns).set_index("run")["value"]
         rows = []
         for seed in sorted({run.scenario.seed for run in runs}):
             for cc in self.chosen:

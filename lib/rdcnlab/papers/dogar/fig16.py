@@ -35,7 +35,7 @@ class Fig16(Counts):
             buffer: means(updates.duplicates(self.runs_of(runs, buffer)), "cc", "value") for buffer in self.buffers
         }
         retransmissions = {
-            buffer: means(updates.sent_again(self.runs_of(runs, buffer)), "cc", "value") for buffer in self.buffers
+            buffer: means(updates.retransmitted(self.runs_of(runs, buffer)), "cc", "value") for buffer in self.buffers
         }
         arrived = {buffer: share(stats) for buffer, stats in by_buffer.items()}
         seen = {buffer: share(stats) for buffer, stats in duplicates.items()}

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 #: Quantities by the label of their panel.
 QUANTITIES = {
-    "retransmissions": "sent again\nin an update",
+    "retransmissions": "retransmitted\nin an update",
     "throughput": "throughput\nof a flow [Gb/s]",
     "window": "window [kB]",
     "drops": "lost in\nan update",

@@ -57,7 +57,7 @@ def _evenness(value: str) -> Callable[[Runs], pd.DataFrame]:
 QUANTITIES: dict[str, tuple[str, bool, Callable[[Runs], pd.DataFrame]]] = {
     "lost": ("lost", True, lambda runs: updates.lost(runs)),
     "ahead": ("out of order", True, lambda runs: updates.came_ahead(runs)),
-    "again": ("sent again", True, lambda runs: updates.sent_again(runs)),
+    "again": ("retransmitted", True, lambda runs: updates.retransmitted(runs)),
     "variation": ("variation of a\nflow's throughput", False, _evenness("variation")),
     "gbps": ("throughput of\nboth [Gb/s]", False, _evenness("gbps")),
 }

@@ -49,7 +49,7 @@ PANELS = {
     "variation": ("variation of a\nflow's throughput [%]", False),
     "scaled": (f"throughput of {MANY} flows\na group [% of that of 1]", False),
     "cost": ("cost of updates\n[% of throughput]", False),
-    "again": ("packets sent again\nunder updates", True),
+    "again": ("packets retransmitted\nunder updates", True),
 }
 
 
@@ -132,7 +132,7 @@ class Tab3(Item):
         """Return one row for each variant and seed: ``cc``, ``seed`` and the keys of `PANELS`."""
         half = self.length_ns // 2
         lost = updates.lost(runs, half).set_index("run")["value"]
-        retransmissions = updates.sent_again(runs, clos.EVERY_NS).set_index("run")["value"]
+        retransmissions = updates.retransmitted(runs, clos.EVERY_NS).set_index("run")["value"]
         second_half, updated = (_described(runs, from_ns) for from_ns in (half, clos.EVERY_NS))
         queue = updates.mean_queue(runs, MEETINGS[0], half).set_index("run")["value"]
         rows = []

@@ -49,7 +49,7 @@ class Fig10b(Fig10a):
         delayed = self.counts(runs, self.event, until_later=True)
         measured = {}
         for name in {"cubic", "tdtcp"} & set(counts):
-            words = "sent again; lost in the queue"
+            words = "retransmitted; lost in the queue"
             p90, most = _p90(lost[name]), lost[name]["count"].max()
             measured[f"p90-{name}"] = Measured.one(_p90(counts[name]), f"{words}: {p90}")
             measured[f"most-{name}"] = Measured.one(counts[name]["count"].max(), f"{words}: {most}")
