@@ -107,10 +107,14 @@ class Numbering:
         number: NDArray[np.int64] = packets["dport"].astype(np.int64) - self.first_port
         return number
 
+    def is_at_port(self, packets: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return whether each record is of a line to a receiver."""
+        found: NDArray[np.bool_] = (packets["link"] >= self.ports) & (packets["link"] < self.bypass)
+        return found
+
     def to_receiver(self, packets: NDArray[Any]) -> NDArray[Any]:
         """Return the name of the line to the receiver for each record; None for a line inside the network."""
-        at_port = (packets["link"] >= self.ports) & (packets["link"] < self.bypass)
-        flow = np.where(at_port, self.flow(packets), -1)
+        flow = np.where(self.is_at_port(packets), self.flow(packets), -1)
         found: NDArray[Any] = np.array([*self.receivers, None], dtype=object)[flow]
         return found
 
@@ -133,8 +137,11 @@ class Numbering:
 
     def connections(self, acks: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
         """Yield the ACKs of each connection, or of each subflow, with the number of its flow."""
+        order = np.argsort(acks["dport"], kind="stable")
+        ports = acks["dport"][order].astype(np.int64)
+        ends = np.searchsorted(ports, self.first_port + np.arange(len(self.scenario.flows) + 1))
         for number, flow in enumerate(self.scenario.flows):
-            of = acks[acks["dport"] == self.first_port + number]
+            of = acks[order[ends[number] : ends[number + 1]]]
             if flow.protocol == "mptcp":
                 for cookie in np.unique(of["sock_cookie"]):
                     yield number, of[of["sock_cookie"] == cookie]

@@ -23,13 +23,12 @@ def table(numbering: Numbering, records: Records) -> pd.DataFrame:
         return _of_counts(numbering, records)
     dropped = _at_queues(records.dropped)
     parts = []
+    left, lost, marked = (_by_line(each, numbering) for each in (records.departures, dropped, records.marked))
     for number, name in numbering.lines.items():
-        here = _standing(_of_line(records.departures, number, numbering), width)
-        counts = {
-            "drops": _of_line(dropped, number, numbering),
-            "marks": _of_line(records.marked, number, numbering),
-        }
-        parts.append(_counted(here, counts, width).assign(link=name))
+        if any(number in each for each in (left, lost, marked)):  # most lines of a large network carry nothing
+            counts = {"drops": lost.get(number, dropped[:0]), "marks": marked.get(number, records.marked[:0])}
+            here = _standing(left.get(number, records.departures[:0]), width)
+            parts.append(_counted(here, counts, width).assign(link=name))
     for number, name in numbering.queued.items():
         here = _exact(
             _of_class(records.arrivals, number, numbering), _of_class(records.departures, number, numbering), width
@@ -39,13 +38,12 @@ def table(numbering: Numbering, records: Records) -> pd.DataFrame:
             "marks": _of_class(records.marked, number, numbering),
         }
         parts.append(_counted(here, counts, width).assign(link=name))
-    for name in numbering.listed:
-        here = _standing(_at_port(records.departures, name, numbering), width)
-        counts = {
-            "drops": _at_port(dropped, name, numbering),
-            "marks": _at_port(records.marked, name, numbering),
-        }
-        parts.append(_counted(here, counts, width).assign(link=name))
+    left, lost, marked = (_by_port(each, numbering) for each in (records.departures, dropped, records.marked))
+    for number, name in enumerate(numbering.listed):
+        if any(number in each for each in (left, lost, marked)):
+            counts = {"drops": lost.get(number, dropped[:0]), "marks": marked.get(number, records.marked[:0])}
+            here = _standing(left.get(number, records.departures[:0]), width)
+            parts.append(_counted(here, counts, width).assign(link=name))
     for name, queue in records.own.items():
         here = _exact(queue.arrivals, queue.departures, width)
         counts = {"drops": queue.dropped, "marks": queue.dropped[:0]}
@@ -86,18 +84,42 @@ def _at_queues(dropped: NDArray[Any]) -> NDArray[Any]:
     return here
 
 
+def _grouped(records: NDArray[Any], numbers: NDArray[Any]) -> dict[int, NDArray[Any]]:
+    """Return the records of each number, in the order of time; sorted once, because there may be a thousand numbers."""
+    order = np.argsort(numbers, kind="stable")
+    ordered = numbers[order]
+    begins = np.flatnonzero(np.diff(ordered, prepend=ordered[:1] - 1)) if len(ordered) else np.empty(0, np.int64)
+    parts = np.split(records[order], begins[1:])
+    return {int(ordered[begin]): part for begin, part in zip(begins, parts, strict=len(ordered) > 0)}
+
+
+def _of_lines(records: NDArray[Any], numbering: Numbering) -> NDArray[Any]:
+    """Return the records that are not of the queue of a class."""
+    if not numbering.queued:
+        return records
+    here: NDArray[Any] = records[~np.isin(records["class"], list(numbering.queued))]
+    return here
+
+
+def _by_line(records: NDArray[Any], numbering: Numbering) -> dict[int, NDArray[Any]]:
+    here = _of_lines(records, numbering)
+    return _grouped(here, here["link"].astype(np.int64))
+
+
 def _of_line(records: NDArray[Any], line: int, numbering: Numbering) -> NDArray[Any]:
-    chosen = records["link"] == line
-    if numbering.queued:
-        chosen &= ~np.isin(records["class"], list(numbering.queued))
-    here: NDArray[Any] = records[chosen]
-    return here
+    here = _of_lines(records, numbering)
+    of_line: NDArray[Any] = here[here["link"] == line]
+    return of_line
 
 
-def _at_port(records: NDArray[Any], name: str, numbering: Numbering) -> NDArray[Any]:
-    """Return the records of data packets at the port to a receiver."""
-    here: NDArray[Any] = records[numbering.to_receiver(records) == name]
-    return here
+def _by_port(records: NDArray[Any], numbering: Numbering) -> dict[int, NDArray[Any]]:
+    """Return the records of data packets at ports to receivers, by the number of the port in `Numbering.listed`."""
+    if not numbering.listed:
+        return {}
+    numbers = {name: number for number, name in enumerate(numbering.listed)}
+    of_flow = np.array([*(numbers.get(name, -1) for name in numbering.receivers), -1])
+    port = of_flow[np.where(numbering.is_at_port(records), numbering.flow(records), -1)]
+    return _grouped(records[port >= 0], port[port >= 0])
 
 
 def _of_class(records: NDArray[Any], number: int, numbering: Numbering) -> NDArray[Any]:
@@ -157,7 +179,7 @@ def _counted(part: pd.DataFrame, counts: dict[str, NDArray[Any]], width: int) ->
 def _joined(part: pd.DataFrame, counts: dict[str, pd.Series[Any]]) -> pd.DataFrame:
     """Add columns with numbers by bin; a bin in which all values are 0 has no row."""
     for column, numbers in counts.items():
-        part = part.join(numbers.rename(column), how="outer")
+        part = part.join(numbers.rename(column), how="outer") if len(numbers) else part.assign(**{column: 0.0})
     part = part.fillna(0)
     part = part[(part != 0).any(axis=1)].sort_index()
     return part.assign(bin=part.index)

@@ -77,16 +77,26 @@ def table(numbering: Numbering, dequeued: NDArray[Any], acked: NDArray[Any]) -> 
         "flow"
     ]
     key = np.concatenate([key, key_acked])
-    count = np.bincount(key)
-    # sums below 2**53 are exact in a float
-    size = np.bincount(key, np.concatenate([np.where(inside, framed, payload), acked["bytes"]]))
-    seen = np.flatnonzero(count)
+    size = np.concatenate([np.where(inside, framed, payload), acked["bytes"]])
+    seen, count, size = _sums(key, size)
     return pd.DataFrame(
         {
             "bin": seen // (len(ends) * len(flows)),
             "where": np.array(ends, dtype=object)[seen // len(flows) % len(ends)],
             "flow": np.array(flows, dtype=object)[seen % len(flows)],
-            "bytes": size[seen].astype(np.int64),
-            "packets": count[seen],
+            "bytes": size,
+            "packets": count,
         }
     )
+
+
+def _sums(key: NDArray[np.int64], values: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
+    """Return the keys in rising order, how often each occurs, and the sum of its values.
+
+    Most of the possible keys do not occur where there are many flows and lines, so they have no memory.
+    """
+    order = np.argsort(key, kind="stable")
+    ordered = key[order]
+    begins = np.flatnonzero(np.diff(ordered, prepend=ordered[:1] - 1))
+    sums = np.add.reduceat(values[order].astype(np.int64), begins) if len(begins) else np.empty(0, np.int64)
+    return ordered[begins], np.diff(begins, append=len(key)), sums
