@@ -2,11 +2,13 @@
 """Nodes of Mininet that start few processes, which are slow in User-Mode Linux: a dozen for each host otherwise.
 
 Mininet gives every node a shell and configures interfaces by ``ifconfig``. Here a shell starts with a node's first
-command only. What every host needs is done by `inside` and `topology.batch`, one process of ``ip`` and one of ``tc``.
+command only, and one process holds the namespaces of all hosts. What every host needs is done by `route`, without a
+process of its own.
 """
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +19,17 @@ import mininet.node
 from mininet.link import Intf, Link
 from mininet.node import Host, Node, Switch
 from traffic import TOOL
+
+
+#: Threads that hold namespaces of nodes that are made later, the first one last.
+held: list[int] = []
+
+
+def hold(count: int) -> list[int]:
+    """Make namespaces of hosts, and return the ids of the threads that hold them, the first one last."""
+    holder = Popen([TOOL, "hold", str(count)], stdout=PIPE, close_fds=False)
+    assert holder.stdout is not None
+    return [int(holder.stdout.readline()) for _ in range(count)][::-1]
 
 
 class Lazy(Node):
@@ -31,11 +44,7 @@ class Lazy(Node):
         if not self.inNamespace:
             self.pid = os.getpid()
             return
-        # files need not be closed (mnexec -c): all of Python's are closed when a program starts
-        holder = Popen(["mnexec", "-dnp", TOOL, "hold"], stdout=PIPE, close_fds=False)
-        assert holder.stdout is not None
-        # mnexec prints it when the namespaces are there
-        self.pid = int(holder.stdout.readline()[1:])
+        self.pid = held.pop() if held else hold(1)[0]
 
     def cmd(self, *words: Any, **options: Any) -> Any:
         """Run a command in the node's shell and return what it printed."""
@@ -87,12 +96,18 @@ def inside(node: Any) -> Iterator[None]:
     if not node.inNamespace:
         yield
         return
-    with open("/proc/self/ns/net") as home, open(f"/proc/{node.pid}/ns/net") as there:
+    with open(f"/proc/{node.pid}/ns/net") as there:
         _enter(there.fileno())
         try:
             yield
         finally:
-            _enter(home.fileno())
+            _enter(_home())
+
+
+@functools.cache
+def _home() -> int:
+    """Return a descriptor of the first network namespace, that of process 1."""
+    return os.open("/proc/1/ns/net", os.O_RDONLY | os.O_CLOEXEC)
 
 
 def _enter(namespace: int) -> None:

@@ -68,19 +68,14 @@ def _prefix(where: str, text: str) -> tuple[bytes, int]:
         raise ValueError(f"{where}: {text!r} is no IPv4 address or prefix") from None
 
 
-def _index(name: str | None) -> int | None:
-    """Return the number of a device; 0 if the name is empty."""
-    return socket.if_nametoindex(name) if name else None if name is None else 0
-
-
-def _rule(class_id: int, prio: int, in_if: str | None, proto: int | None, src: str | None, dst: str | None,
+def _rule(class_id: int, prio: int, in_if: int | None, proto: int | None, src: str | None, dst: str | None,
           sport: int | None, dport: int | None, every: bool) -> dict[str, object]:  # fmt: skip
     """Return the attributes of a rule."""
     rule: dict[str, object] = {"prio": prio, "class": class_id, "proto": proto, "sport": sport, "dport": dport}
     if every:
         rule["any"] = True
     if in_if is not None:
-        rule["in_ifindex"] = socket.if_nametoindex(in_if)
+        rule["in_ifindex"] = in_if
     for name, text in (("src", src), ("dst", dst)):
         if text is not None:
             rule[name], rule[f"{name}_len"] = _prefix(f"rule.{name}", text)
@@ -164,9 +159,9 @@ class Ocs(Dumps):
             Whether frames to broadcast, multicast and unknown addresses take this link, too, unless they came in by
             the ``port`` that it ends at; False by default.
         """
-        out = _index(port)
+        out = self._number(port)
         self._set(_LINK_SET, "link", id=id, rate=rate, delay=delay, overhead=overhead, queue=queue, port=out,
-                  seed=seed, faults=faults, dev=_index(dev), flood=None if flood is None else int(flood))  # fmt: skip
+                  seed=seed, faults=faults, dev=self._number(dev), flood=None if flood is None else int(flood))  # fmt: skip
         for chunk in chunks(steps) if steps else ():
             self._set(_LINK_SET, "link", id=id, steps=chunk)
 
@@ -219,13 +214,13 @@ class Ocs(Dumps):
             told["mac"] = _mac("port.notify.mac", str(told["mac"]))
         if told and told.get("prefix") is not None:
             told["prefix"], told["prefix_len"] = _prefix("port.notify.prefix", str(told["prefix"]))
-        index = socket.if_nametoindex(ifname)
+        index = self._number(ifname)
         floods = None if flood is None else int(flood)
         ends = {"link": dict(link), "ingress": dict(ingress or {})}
         steps = {name: values.pop("steps", None) for name, values in ends.items()}
         for values in ends.values():
             if isinstance(dev := values.get("dev"), str):
-                values["dev"] = _index(dev)
+                values["dev"] = self._number(dev)
         self._set(_PORT_SET, "port", ifindex=index, notify=told, flood=floods, hops_max=hops_max, trail=trail, **ends)
         for name, table in steps.items():
             for chunk in chunks(table) if isinstance(table, Mapping) else ():
@@ -284,13 +279,13 @@ class Ocs(Dumps):
         With ``any`` it also catches frames to broadcast, multicast and unknown addresses, which are flooded otherwise.
         The class must then lead to links that end at a port.
         """
-        self._set(_RULE_ADD, "rule", **_rule(class_id, prio, in_if, proto, src, dst, sport, dport, any))
+        self._set(_RULE_ADD, "rule", **_rule(class_id, prio, self._number(in_if), proto, src, dst, sport, dport, any))
 
     def rule_del(self, class_id: int, *, prio: int = 0, in_if: str | None = None, proto: int | None = None,
                  src: str | None = None, dst: str | None = None,
                  sport: int | None = None, dport: int | None = None, any: bool = False) -> None:  # noqa: A002  # fmt: skip
         """Remove the oldest rule that was added with these arguments."""
-        rule = _rule(class_id, prio, in_if, proto, src, dst, sport, dport, any)
+        rule = _rule(class_id, prio, self._number(in_if), proto, src, dst, sport, dport, any)
         self._request(_RULE_DEL, {"rule": rule}, "rule_del")
 
     def rule_flush(self) -> None:
@@ -299,8 +294,7 @@ class Ocs(Dumps):
 
     def fdb_set(self, mac: str, ifname: str | None) -> None:
         """Assign a MAC address to a port; None removes the assignment."""
-        port = None if ifname is None else socket.if_nametoindex(ifname)
-        self._set(_FDB_SET, "fdb", mac=_mac("fdb.mac", mac), port=port)
+        self._set(_FDB_SET, "fdb", mac=_mac("fdb.mac", mac), port=self._number(ifname))
 
     def start(self, epoch: int, seed: int = 0) -> None:
         """Start all timetables at ``epoch`` (ns of CLOCK_MONOTONIC), and seed all random number generators."""

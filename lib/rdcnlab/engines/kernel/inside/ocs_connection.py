@@ -45,6 +45,8 @@ class Connection:
         self._seq = 0
         self._depth = 0
         self._pending: dict[int, tuple[str, bytes]] = {}
+        # of devices, by their names; during a `with` block only, because a device may be made anew
+        self._numbers: dict[str, int] = {}
         self._family = self._resolve()
 
     def __enter__(self) -> Self:
@@ -53,6 +55,7 @@ class Connection:
 
     def __exit__(self, kind: object, *_: object) -> None:
         self._depth -= 1
+        self._numbers.clear()
         if kind is not None:
             self._pending.clear()
         elif not self._depth:
@@ -94,6 +97,16 @@ class Connection:
                 failed = failed or error
         if failed:
             raise failed
+
+    def _number(self, name: str | None) -> int | None:
+        """Return the number of a device; 0 if the name is empty."""
+        if not name:
+            return None if name is None else 0
+        if not self._depth:
+            return socket.if_nametoindex(name)
+        if name not in self._numbers:
+            self._numbers[name] = socket.if_nametoindex(name)
+        return self._numbers[name]
 
     def _request(self, command: int, values: Mapping[str, object], what: str) -> None:
         body = encode("message", {"ifindex": self.ifindex, **values}, self.ifname)

@@ -17,8 +17,7 @@ class Ocs(Box):
 
     def start(self, controllers: list[Any]) -> None:  # noqa: ARG002  (Mininet's signature)
         """Make the device, add its ports and configure it."""
-        from lines import add_disciplines, arguments
-        from ocs import ANY_HOPS
+        from lines import add_disciplines
         from ocs import Ocs as Client
         from topology import batch
 
@@ -29,6 +28,15 @@ class Ocs(Box):
         batch(self, "ip", [f"link add {device} type ocs", *ours, f"link set {device} up"])
         add_disciplines(self, [*self.plan["links"], *(port["egress"] for port in self.plan["ports"])])
         self.client = Client(device)
+        with self.client:
+            self._configure()
+
+    def _configure(self) -> None:
+        """Collect all settings of the device."""
+        from lines import arguments
+        from ocs import ANY_HOPS
+
+        trunks = self.plan["trunks"]
         for pool in self.plan["pools"]:
             self.client.pool_set(**pool)
         for trunk in trunks:

@@ -18,15 +18,20 @@ itself, as the ingress link of the switch's port. The missing tokens are the byt
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 from importlib import import_module
 from typing import Any
 
+import nodes
+import route
 from mininet.net import Mininet
 from nodes import Cable, End, Machine, inside
 
 #: Bytes of the Ethernet header, which ``tc`` counts as part of a packet.
 ETHERNET_HEADER = 14
+#: Hosts of a network in which all know each other; among 1000 there would be a million pairs.
+ALL_KNOWN = 250
 
 
 class Unknown(RuntimeError):
@@ -58,6 +63,7 @@ class Testbed:
         ]
         home = {port["host"]: place for place, switch in enumerate(plan["switches"]) for port in switch["ports"]}
         self.hosts: dict[str, Machine] = {}
+        nodes.held += nodes.hold(len(plan["hosts"]))
         for spec in plan["hosts"]:
             name = spec["name"]
             host = self.net.addHost(name, ip=f"{spec['ip']}/{spec['prefix']}", mac=spec["mac"])
@@ -71,8 +77,9 @@ class Testbed:
         # all switches are in the same namespace
         switch = self.switches[0]
         batch(switch, "ip", self._cables())
+        known = neighbours(self.plan)
         for spec in self.plan["hosts"]:
-            configure(self.hosts[spec["name"]], spec, self.plan)
+            configure(self.hosts[spec["name"]], spec, self.plan, known[spec["name"]])
             if spec.get("offload", {}).get("gro"):
                 # veth merges nothing that comes from an end with TSO, which could send it whole
                 command(switch, f"ethtool -K sw-{label(spec)} tso off")
@@ -124,19 +131,36 @@ def label(spec: dict[str, Any]) -> str:
     return str(spec.get("label", spec["name"]))
 
 
-def configure(host: Machine, spec: dict[str, Any], plan: dict[str, Any]) -> None:
-    """Set up a host: its line, its neighbours (ARP is static) and its TCP settings."""
+def neighbours(plan: dict[str, Any]) -> dict[str, list[bytes]]:
+    """Return what each host knows of others, since there is no ARP.
+
+    In a large network a host knows those with which it has flows, and one with programs all others with programs.
+    """
+    packed = {
+        spec["name"]: [route.neighbour(address, spec["mac"]) for address in (spec["ip"], *spec["more"])]
+        for spec in plan["hosts"]
+    }
+    partners: dict[str, dict[str, None]] = {name: {} for name in packed}
+    if len(packed) <= ALL_KNOWN:
+        groups = [list(packed)]
+    else:
+        groups = [[flow["src"], flow["dst"]] for flow in plan["flows"]]
+        groups.append(list(dict.fromkeys(program["host"] for program in plan.get("programs", ()))))
+    for group in groups:
+        for one in group:
+            partners[one] |= dict.fromkeys(group)
+    return {
+        name: [known for other in others if other != name for known in packed[other]]
+        for name, others in partners.items()
+    }
+
+
+def configure(host: Machine, spec: dict[str, Any], plan: dict[str, Any], known: list[bytes]) -> None:
+    """Set up a host: its line, its neighbours and its TCP settings."""
     interface = f"{label(spec)}-eth0"
-    others = [
-        f"neigh replace {address} lladdr {other['mac']} dev {interface} nud permanent"
-        for other in plan["hosts"]
-        if other is not spec
-        for address in (other["ip"], *other["more"])
-    ]
-    address = f"address add {spec['ip']}/{spec['prefix']} brd + dev {interface}"
-    batch(host, "ip", ["link set lo up", address, f"link set {interface} up", *others])
-    batch(host, "tc", [f"qdisc replace dev {interface} root {qdisc(spec, plan['overhead'])}"])
-    settings(host, spec.get("transport", plan["sysctls"]) | spec["sysctls"])
+    with inside(host):
+        route.host(spec, socket.if_nametoindex(interface), bucket(spec, plan["overhead"]), known)
+        write_settings(spec.get("transport", plan["sysctls"]) | spec["sysctls"])
     batch(host, "ip", paths(spec, interface))
     receive_offload(host, spec, interface)
 
@@ -176,18 +200,24 @@ def paths(spec: dict[str, Any], interface: str) -> list[str]:
 def settings(node: Any, sysctls: dict[str, str]) -> None:
     """Set sysctls of a node."""
     with inside(node):
-        for name, value in sysctls.items():
-            with open(f"/proc/sys/{name.replace('.', '/')}", "w") as file:
-                file.write(f"{value}\n")
+        write_settings(sysctls)
 
 
-def qdisc(spec: dict[str, Any], overhead: int) -> str:
-    """Return a host's line as options of ``tc``: a token bucket with the line rate, deep as a frame and the card."""
+def write_settings(sysctls: dict[str, str]) -> None:
+    """Set sysctls of the network namespace of the caller."""
+    for name, value in sysctls.items():
+        file = os.open(f"/proc/sys/{name.replace('.', '/')}", os.O_WRONLY)
+        os.write(file, f"{value}\n".encode())
+        os.close(file)
+
+
+def bucket(spec: dict[str, Any], overhead: int) -> dict[str, int]:
+    """Return a host's line as a token bucket: with the line rate, deep as a frame and the card."""
     frame = spec["mtu"] + overhead
     # the last two terms compensate for the resolution of tc's tables, 64 ns
     burst = frame + spec["nic_buffer"] + spec["rate"] * 128 // (8 * 10**9) + 16
     limit = spec["queue_bytes"] or spec["queue_packets"] * (spec["mtu"] + ETHERNET_HEADER)
-    return f"tbf rate {spec['rate']}bit burst {burst} limit {limit} overhead {overhead - ETHERNET_HEADER}"
+    return {"rate": spec["rate"], "burst": burst, "limit": limit, "overhead": overhead - ETHERNET_HEADER}
 
 
 def batch(node: Any, tool: str, lines: list[str]) -> None:

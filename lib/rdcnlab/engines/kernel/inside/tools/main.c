@@ -82,7 +82,6 @@ int main(int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], "record"))
 		return record_main(argc - 1, argv + 1);
 	if (argc > 1 && !strcmp(argv[1], "hold"))
-		for (;;)
-			pause(); /* it keeps the namespaces that it was started in */
+		return hold_main(argc - 1, argv + 1);
 	die("usage: rdcn-guest traffic|programs|collect|record|latest|tally|hold ...");
 }

@@ -33,5 +33,6 @@ int record_main(int argc, char **argv);
 int collect_main(int argc, char **argv);
 int latest_main(int argc, char **argv);
 int tally_main(int argc, char **argv);
+int hold_main(int argc, char **argv);
 
 #endif
