@@ -20,8 +20,8 @@ from rdcnlab.scenario.timetable import DARK, ECMP, LEAST_SLOT, RESERVED, SAME, S
 #: Number of shared buffers that a switch can have, as the kernel's ``OCS_POOL_MAX``.
 MOST_POOLS = 64
 
-#: Number of hosts that a network can have: 32 racks of 8.
-MOST_HOSTS = 256
+#: Number of hosts that a network can have.
+MOST_HOSTS = 1000
 
 #: Name of the switch of a network that names no switch.
 ONLY_SWITCH = "sw"

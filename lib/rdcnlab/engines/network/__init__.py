@@ -183,12 +183,13 @@ class Network:
         They take the first of the links that begin a shortest way.
         """
         graph, name = self.scenario.network.graph, self.switches[switch]
+        first: dict[int, Line | None] = {switch: None}
         for station in self.stations.values():
-            last = self.switches[station.switch]
-            if station.switch == switch:
-                yield station, None
-            elif graph.distance(name, last) is not None:
-                yield station, self.line(switch, graph.choices(name, last)[0])
+            last = station.switch
+            if last not in first and graph.distance(name, self.switches[last]) is not None:
+                first[last] = self.line(switch, graph.choices(name, self.switches[last])[0])
+            if last in first:
+                yield station, first[last]
 
 
 def compile_network(scenario: Scenario) -> Network:

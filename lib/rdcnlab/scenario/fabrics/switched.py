@@ -20,7 +20,7 @@ class Dumbbell(Queued):
         Number of senders, and of receivers.
     """
 
-    pairs: Annotated[int, whole(1, 125)] = 2
+    pairs: Annotated[int, whole(1, 500)] = 2
 
     def data(self) -> dict[str, Any]:
         """Return the network; see `Fabric`."""
@@ -41,7 +41,7 @@ class LeafSpine(Queued):
         Number of hosts at each leaf.
     """
 
-    leaves: Annotated[int, whole(2, 64)] = 2
+    leaves: Annotated[int, whole(2, 128)] = 2
     spines: Annotated[int, whole(1, 64)] = 2
     hosts: Annotated[int, whole(1, 125)] = 2
 

@@ -38,7 +38,9 @@ class Route:
         own = socket.inet_aton(ip)
         everyone = (int.from_bytes(own, "big") | ((1 << (32 - prefix)) - 1)).to_bytes(4, "big")
         attributes = attr(2, own) + attr(1, own) + attr(4, everyone)
-        self._add(_ADDRESS, _CREATE | _EXCLUSIVE, struct.pack("=BBBBi", socket.AF_INET, prefix, 0, 0, index) + attributes)
+        self._add(
+            _ADDRESS, _CREATE | _EXCLUSIVE, struct.pack("=BBBBi", socket.AF_INET, prefix, 0, 0, index) + attributes
+        )
 
     def neighbours(self, index: int, known: Iterable[bytes]) -> None:
         """Let a device know addresses for good; each is the result of `neighbour`."""

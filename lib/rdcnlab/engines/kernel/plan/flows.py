@@ -73,7 +73,7 @@ def small(scenario: Scenario) -> int:
 def _of_application(network: Network, flow: Flow) -> list[str]:
     """Return what the application of a flow does, as pairs of words."""
     given = {
-        "connect": connect_ns(network.scenario).get(flow.name),
+        "connect": connect_ns(network.scenario)[flow.name] if flow.connect == "ahead" else None,
         "rounds": flow.rounds if flow.rounds > 1 else None,
         "think": flow.think or None,
         "rate": flow.rate,

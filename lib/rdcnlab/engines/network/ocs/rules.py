@@ -9,17 +9,38 @@ from typing import Any
 from rdcnlab.engines.network import Network, forwarding
 from rdcnlab.engines.network.addresses import prefix
 from rdcnlab.engines.network.forwarding import Match
+from rdcnlab.fields.errors import InputError
 
 #: Priority of the rules for packets of no flow; the rules of flows come before. Those for packets of a rack's own hosts
 #: come before those for packets on their way.
 REST, OWN = 65_000, 64_000
+#: Rules that a switch can have, as the kernel's ``OCS_RULE_COUNT_MAX``.
+MOST_RULES = 4096
 
 
 def rules(network: Network, switch: int) -> list[dict[str, Any]]:
     """Return the rules of a switch: for each flow in both directions, and for packets of no flow."""
     entries = forwarding.entries(network, switch)
-    found = [_rule(entry.number, match) for entry in entries for match in entry.matches]
-    return [*found, *_rest(network, switch)]
+    rest = list(_rest(network, switch))
+    # rules of programs, which match addresses only, come before those of the rest
+    usual = {} if network.scenario.programs else {rule.get("dst"): rule["class_id"] for rule in rest}
+    found = [
+        _rule(entry.number, match)
+        for entry in entries
+        for match in entry.matches
+        # what packets of no flow do anyway needs no rule of its own: thousands of flows have few other rules
+        if usual.get(match.receiver.ip) != entry.number or match.subflow is not None
+    ]
+    if len(found) + len(rest) > MOST_RULES:
+        reason = (
+            f"the switch {network.switches[switch]} would need {len(found) + len(rest)} rules, and it can have "
+            f"{MOST_RULES}: one for each flow in each direction, where packets of no flow would take another way; "
+            "fewer flows, or more switches, need fewer"
+        )
+        raise InputError.of(
+            "flows", f"{len(network.scenario.flows)} flows", f"at most {MOST_RULES} rules", reason=reason
+        )
+    return [*found, *rest]
 
 
 def _rule(number: int, match: Match) -> dict[str, Any]:
