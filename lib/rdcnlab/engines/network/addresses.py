@@ -2,8 +2,8 @@
 """IPv4 addresses of hosts, ``10.<part>.<number of the host>``.
 
 With one switch, `part` is the subflow of Multipath TCP: the switch distinguishes subflows by it. With several switches,
-`part` is the number of the host's switch, so that all hosts of a rack are one prefix. The third byte is then the subflow
-of Multipath TCP, with which such a network has at most 255 hosts, so that their numbers fit into the last byte.
+`part` is the number of the host's switch, so that all hosts of a rack are one prefix. The third byte is then the
+subflow of Multipath TCP, with which such a network has at most 255 hosts, so that their numbers fit into the last byte.
 """
 
 from __future__ import annotations

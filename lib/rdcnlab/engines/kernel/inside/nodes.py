@@ -20,7 +20,6 @@ from mininet.link import Intf, Link
 from mininet.node import Host, Node, Switch
 from traffic import TOOL
 
-
 #: Threads that hold namespaces of nodes that are made later, the first one last.
 held: list[int] = []
 

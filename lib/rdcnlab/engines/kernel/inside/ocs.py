@@ -161,7 +161,8 @@ class Ocs(Dumps):
         """
         out = self._number(port)
         self._set(_LINK_SET, "link", id=id, rate=rate, delay=delay, overhead=overhead, queue=queue, port=out,
-                  seed=seed, faults=faults, dev=self._number(dev), flood=None if flood is None else int(flood))  # fmt: skip
+                  seed=seed, faults=faults, dev=self._number(dev),
+                  flood=None if flood is None else int(flood))  # fmt: skip
         for chunk in chunks(steps) if steps else ():
             self._set(_LINK_SET, "link", id=id, steps=chunk)
 

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Large networks and many flows: numbers that need more than a byte, rules that are needed, and errors that say why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rdcnlab.engines.kernel import KernelEngine, plan
+from rdcnlab.fields.errors import InputError
+from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.ideal import ideal_ns
+from tests.engines.conftest import RunGuest
+
+
+def fabric(leaves: int, hosts: int, flows: list[tuple[str, str]], spines: int = 2, **fields: Any) -> Scenario:
+    network = {"fabric": "leaf-spine", "leaves": leaves, "spines": spines, "hosts": hosts}
+    stated = [
+        {"name": f"f{n}", "src": src, "dst": dst, "size": "20 kB", "start": f"{n} ms"}
+        for n, (src, dst) in enumerate(flows)
+    ]
+    return Scenario.from_dict({"network": network, "flows": stated, "limit": "1 s", **fields})
+
+
+def test_hosts_whose_numbers_need_two_bytes_reach_each_other(run_guest: RunGuest) -> None:
+    pairs = [("h1", "h320"), ("h320", "h2"), ("h256", "h255"), ("h257", "h256"), ("h300", "h44")]
+    scenario = fabric(80, 4, pairs)
+    seen = run_guest(scenario)
+    for flow, fct_s in zip(scenario.flows, seen.tables["flows"]["fct_s"], strict=True):
+        assert fct_s * 1e9 == pytest.approx(ideal_ns(scenario, flow), abs=400), flow.name
+    assert not len(seen.tables["events"].query("event.str.startswith('drop')"))
+
+
+def test_a_flow_needs_no_rule_where_it_takes_the_usual_way() -> None:
+    scenario = fabric(2, 2, [("h1", "h3")] * 20)
+    devices = {device["name"]: device for device in plan.compile_plan(scenario)["switches"]}
+    ports = {name: {rule.get("dport") for rule in devices[name]["rules"]} - {None} for name in devices}
+    # a spine has one way to each leaf, and half of the flows take the first spine
+    assert not ports["spine1"] | ports["spine2"]
+    assert 0 < len(ports["leaf1"]) < 20
+
+
+def test_too_many_rules_are_an_error_before_the_run() -> None:
+    workload = {"name": "w", "sizes": "1 kB", "arrivals": {"interval": "1 us"}, "count": 12_000}
+    network = {"fabric": "leaf-spine", "leaves": 2, "spines": 8, "hosts": 4}
+    scenario = Scenario.from_dict({"network": network, "workloads": [workload], "limit": "1 s"})
+    with pytest.raises(InputError, match="the switch leaf1 would need .* rules, and it can have 4096") as caught:
+        KernelEngine().prepare(scenario)
+    assert len(str(caught.value)) < 400
+
+
+def test_long_lists_are_named_by_their_number() -> None:
+    flows = [{"name": f"f{n}", "src": "h1", "dst": "h2", "size": 1} for n in range(40_001)]
+    with pytest.raises(InputError, match="40001 items") as caught:
+        Scenario.from_dict({"network": {"fabric": "leaf-spine"}, "flows": flows})
+    assert len(str(caught.value)) < 200
+    with pytest.raises(InputError, match="there is no host 'h1001'") as caught:
+        fabric(100, 10, [("h1", "h1001")])
+    assert len(str(caught.value)) < 400
