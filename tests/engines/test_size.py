@@ -45,7 +45,7 @@ def test_too_many_rules_are_an_error_before_the_run() -> None:
     workload = {"name": "w", "sizes": "1 kB", "arrivals": {"interval": "1 us"}, "count": 12_000}
     network = {"fabric": "leaf-spine", "leaves": 2, "spines": 8, "hosts": 4}
     scenario = Scenario.from_dict({"network": network, "workloads": [workload], "limit": "1 s"})
-    with pytest.raises(InputError, match="the switch leaf1 would need .* rules, and it can have 4096") as caught:
+    with pytest.raises(InputError, match=r"the switch leaf1 would need .* rules, and it can have 4096") as caught:
         KernelEngine().prepare(scenario)
     assert len(str(caught.value)) < 400
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from rdcnlab.engines import schema_of
 from rdcnlab.fields.errors import RunError
-from rdcnlab.runs import views
+from rdcnlab.runs import captured, views
 from rdcnlab.runs.parts import WHOLE, Part
 from rdcnlab.runs.shipped import Row
 from rdcnlab.scenario import Scenario
@@ -96,6 +96,32 @@ class Run:
             names = ", ".join(self.provenance.get("files", {})) or "no files beside its tables"
             raise RunError(f"run {self.id[:12]} has {names}, not '{name}'")
         return path
+
+    def capture(self, host: str) -> pd.DataFrame:
+        """Return the packets that a host of ``probes.capture`` sent and received.
+
+        Parameters
+        ----------
+        host : str
+            The host's name.
+
+        Returns
+        -------
+        DataFrame
+            One row for each IPv4 packet, in the order of time: ``t_ns`` since the start of the scenario; ``leaves``:
+            whether the host sent it; ``src``, ``dst``: hosts, or addresses that are no host's; ``protocol``: ``tcp``,
+            ``udp`` or a number; ``sport``, ``dport``; ``flow``; ``length_B`` of the frame, ``payload_B``; ``ttl``,
+            ``ip_id``, ``ecn`` (empty, ``ECT(0)``, ``ECT(1)`` or ``CE``). Of TCP: ``flags`` such as ``SYN ACK``,
+            ``seq``, ``ack``, ``window`` (as in the header), ``ts_val``, ``ts_ecr``. What a packet does not have is missing.
+
+        Raises
+        ------
+        InputError
+            The scenario does not capture at this host.
+        RunError
+            Shipped results have no captures.
+        """
+        return captured.table(self.scenario, host, self.file)
 
     @cached_property
     def tables(self) -> dict[str, pa.Table]:

@@ -137,6 +137,8 @@ def total_B(scenario: Scenario, flow: Flow) -> int:  # noqa: N802  (unit)
     >>> total_B(scenario, scenario.flows[0]) // 1472
     10
     """
+    if flow.replay is not None:
+        return flow.replay.payload
     if flow.until is None:
         return flow.size * flow.rounds
     duration = flow.until - flow.start
@@ -162,6 +164,8 @@ def active_ns(flow: Flow, duration: int) -> int:
 def sending_ns(scenario: Scenario, flow: Flow) -> int:
     """Return for how many ns a flow of datagrams is sent: until the interval after its last datagram or burst ends."""
     total = total_B(scenario, flow)
+    if flow.replay is not None:
+        return flow.replay.duration
     if flow.rate is None:
         assert flow.burst is not None
         assert flow.interval is not None
@@ -172,6 +176,8 @@ def sending_ns(scenario: Scenario, flow: Flow) -> int:
 
 def packets(scenario: Scenario, flow: Flow, size: int) -> int:
     """Return an upper bound of the full and short packets of a flow, with `size` bytes of payload in a full one."""
+    if flow.replay is not None:
+        return flow.replay.count
     if flow.rounds > 1:
         return flow.rounds * -(-flow.size // size)
     # a write of its own, and the end of a time with data, may end with a short packet

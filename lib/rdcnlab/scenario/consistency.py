@@ -74,6 +74,9 @@ def check(scenario: Scenario) -> None:
         if flow.packet is not None and flow.packet > scenario.network.mtu:
             allowed = f"at most the network's mtu ({SIZE.format(scenario.network.mtu)})"
             raise FieldError(f"{where}.packet", SIZE.format(flow.packet), allowed)
+        if flow.replay is not None and flow.replay.largest > scenario.network.mtu:
+            allowed = f"a capture whose packets are at most as long as the network's mtu ({scenario.network.mtu} B)"
+            raise FieldError(f"{where}.replay", f"a packet of {flow.replay.largest} B", allowed)
         if flow.protocol == "mptcp":
             _check_subflows(scenario, where, flow)
         if flow.protocol == "quic" and scenario.network.mtu < QUIC_MTU:

@@ -82,7 +82,7 @@ def schema() -> dict[str, Any]:
         filled_in = _FILLED_IN.get(name, ())
         part["required"] = [field for field in part.get("required", ()) if field not in filled_in]
     definitions["Flow"]["required"].remove("size")
-    definitions["Flow"]["anyOf"] = [{"required": ["size"]}, {"required": ["until"]}]
+    definitions["Flow"]["anyOf"] = [{"required": [field]} for field in ("size", "until", "replay")]
     slot = definitions["Slot"]["properties"]
     definitions["Slot"] = {
         "description": "How long traffic follows a link, and the link: [50 ms, blue]",

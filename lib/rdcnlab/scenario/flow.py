@@ -26,6 +26,7 @@ from rdcnlab.fields.quantities import (
 from rdcnlab.fields.units import DURATION
 from rdcnlab.scenario import application
 from rdcnlab.scenario.application import TCP_HEADERS, UDP_HEADERS
+from rdcnlab.scenario.replay import ReplayFile
 from rdcnlab.scenario.timetable import BYPASS, Path, Slot
 from rdcnlab.scenario.transport import Transport
 
@@ -122,6 +123,9 @@ class Flow(Frozen):
     after : str or None
         A flow, or a workload. This flow starts when that one has ended, or all flows of that workload; `start` and
         `until` count from there. A flow ends when its receiver has all data; datagrams end when all are sent.
+    replay : Replay or None
+        A capture; text form: its path. With ``udp``: the flow sends the IP packets of the capture again, each at its
+        instant after the first and as long as it was. Packets that the file marks as received are left out.
     tdtcp : bool or None
         Whether the sender offers time-division TCP; None: the value of `Transport.tdtcp`. All flows of a sending host
         must have the same value.
@@ -156,6 +160,7 @@ class Flow(Frozen):
     rounds: Annotated[Annotated[int, whole(1, MOST_ROUNDS)], omit_default] = 1
     think: Annotated[Duration, omit_default] = 0
     after: Annotated[str | None, omit_default] = None
+    replay: Annotated[ReplayFile | None, omit_default] = None
     back: Annotated[Path, omit_default] = BYPASS
     tdtcp: Annotated[bool | None, omit_default] = None
     transport: Annotated[Transport | None, omit_default] = None
@@ -168,13 +173,15 @@ class Flow(Frozen):
             return data
         if data.get("protocol") == "udp":
             data = {"cc": None, **data}
-        if data.get("until") is not None:
+        if data.get("until") is not None or data.get("replay") is not None:
             data = {"size": ENDLESS, **data}
         return application.completed(data)
 
     @model_validator(mode="after")
     def _as_its_protocol_needs(self) -> Flow:
         application.check(self, self.protocol)
+        if self.replay is not None and self.protocol != "udp":
+            raise FieldError("protocol", self.protocol, "udp, with replay")
         if self.until is not None and self.until <= self.start:
             raise FieldError("until", DURATION.format(self.until), f"later than start ({DURATION.format(self.start)})")
         if self.until is not None and self.protocol != "udp" and self.rate is None:
@@ -212,13 +219,18 @@ class Flow(Frozen):
             raise FieldError.left_out("cc", self.cc, "because udp has no congestion control")
         if self.initiator != "src":
             raise FieldError("initiator", self.initiator, "src, because udp has no connection")
+        if self.replay is not None:
+            for field in ("burst", "interval", "rate", "on", "until", "packet"):
+                if getattr(self, field) is not None:
+                    raise FieldError.left_out(field, getattr(self, field), "with replay, which has instants and sizes")
+            return self
         if self.rate is not None:
             for field in ("burst", "interval"):
                 if getattr(self, field) is not None:
                     raise FieldError.left_out(field, getattr(self, field), "with rate, at which datagrams leave evenly")
             return self
         if self.burst is None and self.interval is None:
-            reason = "nothing says when datagrams leave; write rate, such as 10 Mb/s, or burst and interval"
+            reason = "nothing says when datagrams leave; write rate, such as 10 Mb/s, or burst and interval, or replay"
             raise FieldError("rate", None, "a rate such as 10 Mb/s, or burst and interval", reason=reason)
         if self.burst is None or not 1 <= self.burst <= 65_535:
             raise FieldError("burst", self.burst, "a whole number of datagrams from 1 to 65535")

@@ -39,6 +39,11 @@ def hashed_text(canonical: dict[str, Any]) -> str:
             for one in canonical["engine"]["algorithms"]
         ]
         data["engine"] = {**data["engine"], "algorithms": own}
+    if any("replay" in flow for flow in canonical["flows"]):
+        data["flows"] = [
+            {**flow, "replay": without(flow["replay"], "path")} if "replay" in flow else flow
+            for flow in canonical["flows"]
+        ]
     if "programs" in canonical:
         data["programs"] = [
             {**program, "files": [without(file, "path") for file in program["files"]]}

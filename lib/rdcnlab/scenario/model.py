@@ -433,7 +433,8 @@ class Scenario(Frozen):
         own = [self.switch.program, self.switch.controller, self.engine.algorithm, circuits]
         named = [file for file in (*own, *(node.program for node in self.network.switches)) if file is not None]
         sources = [file for one in self.engine.algorithms for file in one.files]
-        return [*named, *sources, *(file for program in self.programs for file in program.files)]
+        replays = [flow.replay for flow in self.flows if flow.replay is not None]
+        return [*named, *sources, *(file for program in self.programs for file in program.files), *replays]
 
     @functools.cached_property
     def traffic(self) -> tuple[Flow, ...]:

@@ -85,14 +85,14 @@ def digest_of(path: Path) -> str:
 
 
 def from_path(
-    suffix: str, allowed: str, examine: Callable[[Path, bytes], Mapping[str, Any]] | None = None
+    suffix: str | tuple[str, ...], allowed: str, examine: Callable[[Path, bytes], Mapping[str, Any]] | None = None
 ) -> BeforeValidator:
     """Return the validator that makes the fields of a `UserFile` from a path.
 
     Parameters
     ----------
-    suffix : str
-        End of the file's name.
+    suffix : str or tuple of str
+        End of the file's name, or possible ends.
     allowed : str
         The files that are allowed, in words.
     examine : callable, optional

@@ -273,7 +273,13 @@ def _sends(flow: Flow) -> str:
         variant += f" at {readable(RATE, flow.rate)}"
     if flow.on is not None and flow.off is not None:
         variant += f", {readable(DURATION, flow.on)} on, {readable(DURATION, flow.off)} off"
-    size = readable(SIZE, flow.size) if flow.until is None else f"until {readable(DURATION, flow.until)}"
+    if flow.replay is not None:
+        variant += f", {flow.replay.count} packets of {Path(flow.replay.path).name}"
+    size = (
+        readable(SIZE, flow.replay.payload if flow.replay else flow.size)
+        if flow.until is None
+        else f"until {readable(DURATION, flow.until)}"
+    )
     return f"{size} {variant}" + (f", after {flow.after}" if flow.after else "")
 
 

@@ -15,7 +15,7 @@ def is_timed(scenario: Scenario, flow: Flow) -> bool:
 
     Bursts beside flows of another protocol have none, because those end the run.
     """
-    return flow.protocol == "udp" and (flow.rate is not None or scenario.is_udp_alone)
+    return flow.protocol == "udp" and (flow.rate is not None or flow.replay is not None or scenario.is_udp_alone)
 
 
 def connect_ns(scenario: Scenario) -> dict[str, int]:

@@ -103,6 +103,9 @@ def _application(scenario: Scenario, index: int) -> Iterator[InputError]:
     if flow.protocol != "udp":
         return
     size = payload(flow, scenario.network.mtu)
+    if flow.replay is not None:
+        yield InputError.left_out(f"{field}.replay", flow.replay.path, "with ns3, whose datagrams are of one size")
+        return
     if flow.rate is not None and size * 8 * NS_PER_S % flow.rate:
         allowed = f"a rate at which a datagram of {size} B takes a whole number of ns, with ns3"
         yield InputError.of(f"{field}.rate", RATE.format(flow.rate), allowed)

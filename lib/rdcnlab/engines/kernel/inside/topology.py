@@ -77,9 +77,9 @@ class Testbed:
         # all switches are in the same namespace
         switch = self.switches[0]
         batch(switch, "ip", self._cables())
-        known = neighbours(self.plan)
+        by_host = neighbours(self.plan)
         for spec in self.plan["hosts"]:
-            configure(self.hosts[spec["name"]], spec, self.plan, known[spec["name"]])
+            configure(self.hosts[spec["name"]], spec, self.plan, by_host[spec["name"]])
             if spec.get("offload", {}).get("gro"):
                 # veth merges nothing that comes from an end with TSO, which could send it whole
                 command(switch, f"ethtool -K sw-{label(spec)} tso off")

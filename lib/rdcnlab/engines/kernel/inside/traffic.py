@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import binascii
 import os
 import select
 import subprocess
@@ -22,6 +23,9 @@ def run(plan: dict[str, Any], testbed: Any, directory: str) -> None:
         os.makedirs(directory_of_flow)
         with open(os.path.join(directory_of_flow, "data"), "wb") as file:
             file.truncate(size)
+    for port, packed in plan.get("replays", {}).items():
+        with open(f"/run/replay.{port}", "wb") as file:
+            file.write(binascii.a2b_base64(packed))
     lines = [f"seed {plan['seed']}", f"ready {plan['ready_ns']}", f"limit {plan['limit_ns']}", f"small {plan['small']}"]
     for flow in plan["flows"]:
         line = flow["line"]

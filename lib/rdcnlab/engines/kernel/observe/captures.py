@@ -15,13 +15,10 @@ from rdcnlab.engines.network.numbers import DATE_NS
 from rdcnlab.engines.observation.numbering import CAPTURED
 from rdcnlab.fields.errors import RunError
 from rdcnlab.scenario import Scenario
+from rdcnlab.scenario.captures import packets
 
-#: Type of the block of a packet, and the number of its bytes before the packet.
-_PACKET, _HEAD = 6, 28
 #: Place of the ports in a packet: Ethernet header, IPv4 header without options.
 _PORTS = 14 + 20
-#: epb_flags of a packet that leaves.
-_OUTBOUND = 2
 
 
 def files(scenario: Scenario, directory: Path) -> dict[str, Path]:
@@ -50,14 +47,10 @@ def records(scenario: Scenario, directory: Path) -> NDArray[Any]:
 
 def _packets(path: Path) -> Iterator[tuple[int, tuple[int, int], int, bool]]:
     """Yield time in ns since the start, ports, bytes of the frame, and whether it leaves, for each packet of a file."""
-    data, at = path.read_bytes(), 0
-    while at < len(data):
-        kind, size = struct.unpack_from("<II", data, at)
-        if not 12 <= size <= len(data) - at:
-            raise RunError(f"the capture {path.name} ends within a block")
-        if kind == _PACKET:
-            high, low, kept, length = struct.unpack_from("<IIII", data, at + 12)
-            ports = struct.unpack_from("!HH", data, at + _HEAD + _PORTS)
-            (flags,) = struct.unpack_from("<I", data, at + _HEAD + (kept + 3) // 4 * 4 + 4)
-            yield (high << 32 | low) - DATE_NS, ports, length, flags == _OUTBOUND
-        at += size
+    data = path.read_bytes()
+    try:
+        for packet in packets(data):
+            ports = struct.unpack_from("!HH", data, packet.at + _PORTS)
+            yield packet.time - DATE_NS, ports, packet.length, bool(packet.leaves)
+    except ValueError as error:
+        raise RunError(f"the capture {path.name} is not {error}") from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rdcnlab.engines.kernel.plan.flows import line, order, small
+from rdcnlab.engines.kernel.plan.flows import line, order, replays, small
 from rdcnlab.engines.kernel.plan.hosts import MEMORY_SYSCTLS, host, parameters, sysctls
 from rdcnlab.engines.kernel.plan.probes import captures, captures_kB, probes
 from rdcnlab.engines.kernel.switches import demand
@@ -71,6 +71,7 @@ def compile_plan(scenario: Scenario, *, here: bool = True) -> dict[str, Any]:
             for flow, start in starts
         ],
         "files": {quic.files(network.ports[flow.name]): flow.size for flow in quic.flows(scenario)},
+        **({"replays": found} if (found := replays(network)) else {}),
         "captures": captures(network),
         "counters": scenario.probes.counters,
         "memory_kB": quic.memory_kB(scenario) + programs.memory_kB(scenario) + captures_kB(network),

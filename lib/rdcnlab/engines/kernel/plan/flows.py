@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import base64
+import struct
+
 from rdcnlab.engines.kernel.traffic import quic
 from rdcnlab.engines.network import Network
 from rdcnlab.engines.network.flows import connect_ns, payload
@@ -70,6 +73,17 @@ def small(scenario: Scenario) -> int:
     return min(SMALL, least // 4)
 
 
+def replays(network: Network) -> dict[str, str]:
+    """Return instants (ns, 64 bits) and sizes (32 bits) of the datagrams of captures, in base64, by the flow's port."""
+    found = {}
+    for flow in network.scenario.stated:
+        if flow.replay is not None:
+            rows = zip(*flow.replay.datagrams(f"flows.{flow.name}.replay"), strict=True)
+            packed = b"".join(struct.pack("<QI", instant, size) for instant, size in rows)
+            found[str(network.ports[flow.name])] = base64.b64encode(packed).decode()
+    return found
+
+
 def _of_application(network: Network, flow: Flow) -> list[str]:
     """Return what the application of a flow does, as pairs of words."""
     given = {
@@ -80,6 +94,7 @@ def _of_application(network: Network, flow: Flow) -> list[str]:
         "write": None if flow.rate is None else write_B(network.scenario, flow),
         "on": flow.on,
         "off": flow.off,
+        "replay": None if flow.replay is None else flow.replay.count,
     }
     return [str(word) for name, value in given.items() if value is not None for word in (name, value)]
 

@@ -14,6 +14,12 @@
 
 struct flow;
 
+/* ns after the start, and payload */
+struct datagram {
+	uint64_t instant;
+	uint32_t size;
+} __attribute__((packed));
+
 struct protocol {
 	const char *name;
 	/* reads what is the protocol's own from the end of a line of the plan */
@@ -41,6 +47,8 @@ struct flow {
 	uint64_t rounds, think;		/* requests, and ns from an answer to the next one */
 	uint64_t rate, write;		/* bit/s of its application, bytes at a time; 0: at once */
 	uint64_t on, off;		/* ns with data, ns without; 0: always with */
+	struct datagram *replay;	/* datagrams with instants of their own */
+	uint64_t replay_count;
 	bool waited;			/* whether the run waits for its datagrams */
 	int ends, after;		/* group it belongs to, group it waits for; -1: none */
 	uint64_t offset;		/* ns from the end of that group to its start */

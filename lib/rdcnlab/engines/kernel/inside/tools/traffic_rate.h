@@ -11,6 +11,7 @@
  *   rounds N, think NS      the receiver asks N times, NS after each answer
  *   rate BIT/S, write B     produces so much, B at a time
  *   on NS, off NS           produces nothing in every second one of these times
+ *   replay N                sends the N datagrams of the file replay.PORT
  *   waited                  the run waits for these datagrams
  */
 bool parse_application(struct flow *f, const char *words);

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -34,7 +35,7 @@ static bool parse(struct flow *f, const char *words)
 
 	return sscanf(words, "%u %u %" SCNu64 " %n", &f->packet, &f->burst, &f->interval,
 		      &used) == 3 && parse_application(f, words + used) &&
-	       f->packet && f->packet <= CHUNK && f->burst && !f->interval == !!f->rate;
+	       f->packet && f->packet <= CHUNK && f->burst && !f->interval == (f->rate || f->replay_count);
 }
 
 /* Whether the run does not wait for it. */
@@ -60,10 +61,27 @@ static struct sockaddr_in destination(struct flow *f)
 	return place;
 }
 
+static void read_replay(struct flow *f)
+{
+	char path[32];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/run/replay.%d", f->port);
+	file = fopen(path, "rb");
+	f->replay = calloc(f->replay_count, sizeof(*f->replay));
+	if (!file || !f->replay ||
+	    fread(f->replay, sizeof(*f->replay), f->replay_count, file) != f->replay_count)
+		die("traffic: flow %s: %s: %s", f->name, path, strerror(errno));
+	fclose(file);
+}
+
 static void prepare(struct flow *f)
 {
 	struct sockaddr_in place = destination(f);
 	int size = BUFFER;
+
+	if (f->replay_count)
+		read_replay(f);
 
 	enter(f->dst_pid);
 	f->rx = open_socket(f);
@@ -72,12 +90,43 @@ static void prepare(struct flow *f)
 		die("traffic: flow %s: %s:%d: %s", f->name, f->dst, f->port, strerror(errno));
 }
 
+/* All were handed over; the flow ends at this instant, or now if its line was slower. */
+static void end_source(struct flow *f, uint64_t end)
+{
+	uint64_t now;
+
+	f->end = end;
+	if (f->ends >= 0 || f->waited || f->rate || f->replay_count) {
+		now = now_ns();
+		if (now > f->end)
+			f->end = now;
+		sleep_until_ns(f->end);
+	}
+	f->sent = f->size;
+	flow_ended(f);
+}
+
+static void send_replay(struct flow *f)
+{
+	struct sockaddr_in to = destination(f);
+
+	for (uint64_t i = 0; i < f->replay_count; i++) {
+		sleep_until_ns(f->start + f->replay[i].instant);
+		if (sendto(f->tx, payload, f->replay[i].size, 0, (struct sockaddr *)&to,
+			   sizeof(to)) < 0) {
+			give_up(f, "sendto");
+			return;
+		}
+	}
+	end_source(f, f->start + f->replay[f->replay_count - 1].instant);
+}
+
 static void source(struct flow *f)
 {
 	struct sockaddr_in to = destination(f);
 	struct mmsghdr messages[AT_ONCE];
 	struct iovec part = { payload, f->packet };
-	uint64_t left = f->size, bursts = 0, now;
+	uint64_t left = f->size, bursts = 0;
 	unsigned int i, want;
 	int done;
 
@@ -88,7 +137,10 @@ static void source(struct flow *f)
 			.msg_iov = &part, .msg_iovlen = 1 } };
 	/* its buffer is as small as ever: the line's queue shall not overflow unseen */
 	f->tx = open_socket(f);
-
+	if (f->replay_count) {
+		send_replay(f);
+		return;
+	}
 	for (; left; bursts++) {
 		sleep_until_ns(f->start + (f->rate ? time_of_byte(f, f->size - left) :
 					   bursts * f->interval));
@@ -106,15 +158,7 @@ static void source(struct flow *f)
 			left -= (uint64_t)done * part.iov_len;
 		}
 	}
-	f->end = f->start + (f->rate ? time_of_end(f) : bursts * f->interval);
-	if (f->ends >= 0 || f->waited || f->rate) {
-		now = now_ns();		/* later, if its line was slower */
-		if (now > f->end)
-			f->end = now;
-		sleep_until_ns(f->end);
-	}
-	f->sent = f->size;
-	flow_ended(f);
+	end_source(f, f->start + (f->rate ? time_of_end(f) : bursts * f->interval));
 }
 
 static void drain(struct flow *f)
@@ -133,7 +177,7 @@ static void drain(struct flow *f)
 /* Look once a burst only: the kernel keeps datagrams, and a look is dear. */
 static void sink(struct flow *f)
 {
-	uint64_t instant, before, last, step = f->rate ? LOOK : f->interval;
+	uint64_t instant, before, last, step = f->interval ? f->interval : LOOK;
 
 	await_order(f);
 	for (instant = last = f->start; f->received < f->size; instant += step) {
