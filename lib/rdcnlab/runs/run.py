@@ -112,7 +112,7 @@ class Run:
             whether the host sent it; ``src``, ``dst``: hosts, or addresses that are no host's; ``protocol``: ``tcp``,
             ``udp`` or a number; ``sport``, ``dport``; ``flow``; ``length_B`` of the frame, ``payload_B``; ``ttl``,
             ``ip_id``, ``ecn`` (empty, ``ECT(0)``, ``ECT(1)`` or ``CE``). Of TCP: ``flags`` such as ``SYN ACK``,
-            ``seq``, ``ack``, ``window`` (as in the header), ``ts_val``, ``ts_ecr``. What a packet does not have is missing.
+            ``seq``, ``ack``, ``window`` (as in the header), ``ts_val``, ``ts_ecr``. What a packet lacks is missing.
 
         Raises
         ------
