@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rdcnlab.engines.kernel import KernelEngine, plan
+from rdcnlab.engines.kernel import plan
 from rdcnlab.fields.errors import InputError
 from rdcnlab.scenario import Scenario
 from rdcnlab.scenario.ideal import ideal_ns
@@ -46,7 +46,7 @@ def test_too_many_rules_are_an_error_before_the_run() -> None:
     network = {"fabric": "leaf-spine", "leaves": 2, "spines": 8, "hosts": 4}
     scenario = Scenario.from_dict({"network": network, "workloads": [workload], "limit": "1 s"})
     with pytest.raises(InputError, match=r"the switch leaf1 would need .* rules, and it can have 4096") as caught:
-        KernelEngine().prepare(scenario)
+        plan.compile_plan(scenario)
     assert len(str(caught.value)) < 400
 
 
